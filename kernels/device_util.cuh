@@ -1,0 +1,66 @@
+/* device_util.cuh - what the launchers have in common, and sums over a warp and a block. */
+#ifndef PIPELINE_DEVICE_UTIL_CUH
+#define PIPELINE_DEVICE_UTIL_CUH
+
+#include "kernels.h"
+
+#include <cuda_runtime.h>
+
+/* Launches `kernel` on args->blocks blocks. Unlike kernel<<<...>>>(...), which leaves its error
+ * to cudaGetLastError(), this returns the launch's own, never one left behind by an earlier
+ * call. */
+template <typename... Parameters, typename... Arguments>
+int kernel_launch(void (*kernel)(Parameters...), const struct kernel_args *args, void *stream,
+                  Arguments... arguments)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = args->blocks;
+    config.blockDim = KERNEL_THREADS;
+    config.stream = static_cast<cudaStream_t>(stream);
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/* Makes the runtime load `kernel` now: asking for its attributes needs its code. */
+template <typename... Parameters> int kernel_preload(void (*kernel)(Parameters...))
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, kernel);
+}
+
+/* This thread's number in the grid, and how many threads the grid has. */
+static __device__ inline uint64_t grid_thread()
+{
+    return (uint64_t)blockIdx.x * KERNEL_THREADS + threadIdx.x;
+}
+
+static __device__ inline uint64_t grid_threads()
+{
+    return (uint64_t)gridDim.x * KERNEL_THREADS;
+}
+
+enum { WARP_THREADS = 32, BLOCK_WARPS = KERNEL_THREADS / WARP_THREADS };
+
+/* The sum of a warp's values, in lane 0. Every thread of the warp must call it. */
+template <typename T> __device__ T warp_sum(T value)
+{
+    for (int offset = WARP_THREADS / 2; offset > 0; offset /= 2)
+        value += __shfl_down_sync(0xffffffff, value, offset);
+    return value;
+}
+
+/* The sum of a block's values, in thread 0. Every thread of the block must call it, and there
+ * must be a __syncthreads() between two calls. */
+template <typename T> __device__ T block_sum(T value)
+{
+    __shared__ T warps[BLOCK_WARPS];
+    const unsigned lane = threadIdx.x % WARP_THREADS, warp = threadIdx.x / WARP_THREADS;
+    value = warp_sum(value);
+    if (lane == 0)
+        warps[warp] = value;
+    __syncthreads();
+    if (warp == 0)
+        value = warp_sum(lane < BLOCK_WARPS ? warps[lane] : T(0));
+    return value;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* kernels.c - the table of kernels, and what can be read off a row. */
+#include "kernels.h"
+
+#include "kernel_rows.h"
+#include "nearest.h"
+
+#include <string.h>
+
+const struct kernel kernel_table[] = {
+    {
+        .name = "scale",
+        .summary = "a*x + b: the light kernel; --intensity makes it as heavy as you like",
+        .shape = KERNEL_MAP,
+        .inputs = 1,
+        .in = DTYPE_F32,
+        .out = DTYPE_F32,
+        .flops = 2,
+        .per_thread = 4,
+        .launch = scale_launch,
+        .preload = scale_preload,
+        .host = scale_host,
+        .oracle_map = scale_oracle,
+    },
+    {
+        .name = "wave",
+        .summary = "sin(cos(sin(sqrt(pow(cos(x*x + y*y), 2))))) of two arrays",
+        .shape = KERNEL_MAP,
+        .inputs = 2,
+        .in = DTYPE_F32,
+        .out = DTYPE_F32,
+        .flops = 100, /* an estimate of what the functions cost; calibration replaces it */
+        .per_thread = 4,
+        .launch = wave_launch,
+        .preload = wave_preload,
+        .host = wave_host,
+        .oracle_map = wave_oracle,
+    },
+    {
+        .name = "sum",
+        .summary = "the sum of floats in one pass: the fastest reduction",
+        .shape = KERNEL_REDUCE,
+        .inputs = 1,
+        .in = DTYPE_F32,
+        .out = DTYPE_F32,
+        .flops = 1,
+        .per_thread = 16, /* four float4, all in flight at once */
+        .launch = sum_launch,
+        .preload = sum_preload,
+        .host = sum_host,
+        .oracle_fold = sum_oracle_fold,
+        .oracle_result = sum_oracle_result,
+    },
+    {
+        .name = "reduce-shuffle",
+        .summary = "the sum of ints modulo 2^32: warp shuffles, then the block",
+        .shape = KERNEL_REDUCE,
+        .inputs = 1,
+        .in = DTYPE_I32,
+        .out = DTYPE_I32,
+        .flops = 1,
+        .per_thread = 8,
+        .launch = reduce_shuffle_launch,
+        .preload = reduce_shuffle_preload,
+        .host = reduce_shuffle_host,
+        .oracle_fold = reduce_shuffle_oracle_fold,
+        .oracle_result = reduce_shuffle_oracle_result,
+    },
+    {.name = NULL},
+};
+
+size_t dtype_bytes(enum dtype dtype)
+{
+    static const size_t bytes[DTYPE_COUNT] = {
+        [DTYPE_F32] = sizeof(float),
+        [DTYPE_I32] = sizeof(int32_t),
+    };
+    return bytes[dtype];
+}
+
+const char *dtype_name(enum dtype dtype)
+{
+    static const char *const names[DTYPE_COUNT] = {
+        [DTYPE_F32] = "float32",
+        [DTYPE_I32] = "int32",
+    };
+    return names[dtype];
+}
+
+const struct kernel *kernel_find(const char *name)
+{
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
+        if (strcmp(kernel->name, name) == 0)
+            return kernel;
+    return NULL;
+}
+
+const char *kernel_nearest(const char *name)
+{
+    struct nearest nearest = nearest_begin(name);
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
+        nearest_offer(&nearest, kernel->name);
+    return nearest.best;
+}
+
+size_t kernel_scratch_bytes(const struct kernel *kernel)
+{
+    return kernel->shape == KERNEL_REDUCE ? KERNEL_SCRATCH_BYTES : 0;
+}
+
+uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks)
+{
+    const uint64_t per_block = (uint64_t)kernel->per_thread * KERNEL_THREADS;
+    uint64_t blocks = count / per_block + (count % per_block != 0);
+    if (blocks > resident_blocks)
+        blocks = resident_blocks;
+    if (blocks > KERNEL_BLOCKS_MAX)
+        blocks = KERNEL_BLOCKS_MAX;
+    return blocks > 0 ? (uint32_t)blocks : 1;
+}
+
+double kernel_bytes_per_element(const struct kernel *kernel)
+{
+    const size_t read = (size_t)kernel->inputs * dtype_bytes(kernel->in);
+    const size_t written = kernel->shape == KERNEL_MAP ? dtype_bytes(kernel->out) : 0;
+    return (double)(read + written);
+}
+
+int kernel_chain_misfit(const struct kernel *const chain[], int length)
+{
+    for (int i = 1; i < length; i++)
+        if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in)
+            return i;
+    return -1;
+}

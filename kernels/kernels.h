@@ -1,0 +1,131 @@
+/* kernels.h - the table of kernels.
+ *
+ * A kernel is a row: what it is called, what it takes and leaves, how it runs on the device and
+ * on the CPU, what it costs, and how its result is judged. Everything that works with kernels -
+ * the plan, the simulator, the CUDA backend, the verification, `pipeline list kernels` - goes
+ * through the table, so a new kernel is one row, one .cu file and one _host.c file.
+ *
+ * This header sees no CUDA header. A launcher takes its stream as a void pointer (a
+ * cudaStream_t) and returns a cudaError_t as int; without nvcc the launchers are not linked and
+ * are NULL. */
+#ifndef PIPELINE_KERNELS_H
+#define PIPELINE_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum dtype { DTYPE_F32, DTYPE_I32, DTYPE_COUNT };
+
+/* Bytes of one element, and its name as numpy spells it ("float32", "int32"). */
+size_t dtype_bytes(enum dtype dtype);
+const char *dtype_name(enum dtype dtype);
+
+enum kernel_shape {
+    KERNEL_MAP,    /* as many elements out as in */
+    KERNEL_REDUCE, /* one value per tile; only the last of a chain can be one */
+};
+
+enum { KERNEL_INPUTS_MAX = 2, CHAIN_MAX = 8, KERNEL_THREADS = 256 };
+
+/* What every kernel of a run is told. */
+struct kernel_params {
+    uint32_t intensity; /* repeats of the arithmetic per element, at least 1 */
+};
+
+/* One piece of work: a tile, or part of one. All pointers are device pointers for a launcher
+ * and host pointers for a CPU twin. For a map `out` may equal `in[0]`; nothing else may
+ * overlap. */
+struct kernel_args {
+    const void *in[KERNEL_INPUTS_MAX]; /* in[1] is NULL for a kernel of one input */
+    void *out;                         /* `count` elements, or one value for a reduction */
+    void *scratch;                     /* kernel_scratch_bytes(), zero before its first use */
+    uint64_t count;                    /* elements, at least 1 */
+    uint32_t blocks; /* grid: blocks of KERNEL_THREADS threads (launcher only) */
+    struct kernel_params params;
+};
+
+/* What a chain's oracle knows of `count` elements: the exact values in double precision and,
+ * for each, how far a right float result may be from it. */
+struct oracle {
+    double *value;
+    double *bound;
+    size_t count;
+};
+
+/* What a reduction's oracle has folded so far. Zero-initialise. */
+struct oracle_sum {
+    double value;     /* floats: the exact sum, to double precision */
+    double magnitude; /* floats: the sum of |values| */
+    double bound;     /* floats: the sum of the values' own bounds */
+    uint64_t integer; /* ints: the sum modulo 2^64 */
+    uint64_t count;
+};
+
+struct kernel {
+    const char *name;
+    const char *summary; /* one line for `pipeline list kernels` */
+    enum kernel_shape shape;
+    int inputs;         /* arrays read: the chain's own, and for 2 the second input array */
+    enum dtype in, out; /* element types */
+    double flops;       /* floating-point operations per element and repeat: its cost */
+    uint32_t
+        per_thread; /* elements each thread takes at least, where the grid is large enough */
+
+    /* Launches on `stream`. Returns the launch's cudaError_t. NULL when built without nvcc. */
+    int (*launch)(const struct kernel_args *args, void *stream);
+    /* Makes the runtime load the kernel's code now, not at its first launch. cudaError_t. */
+    int (*preload)(void);
+    /* The CPU twin: the same work on host memory, with OpenMP. The result does not depend on
+     * the number of threads. */
+    void (*host)(const struct kernel_args *args);
+    /* Maps: takes the oracle of the elements before to that after, in place. `second` points at
+     * the second input's elements, or is NULL. Single-threaded; called from many threads. */
+    void (*oracle_map)(struct oracle *oracle, const void *second,
+                       const struct kernel_params *params);
+    /* Reductions: folds `oracle` into `sum` (single-threaded), and says what the result must be
+     * (as a double; an int32 fits) and how far it may be off: INFINITY where nothing can be
+     * claimed, for a float sum that may overflow on its way. */
+    void (*oracle_fold)(struct oracle_sum *sum, const struct oracle *oracle);
+    double (*oracle_result)(const struct oracle_sum *sum, double *bound);
+};
+
+/* All kernels, in the order `pipeline list kernels` prints them, ended by a row with no name.
+ */
+extern const struct kernel kernel_table[];
+
+/* The row called `name`, or NULL. */
+const struct kernel *kernel_find(const char *name);
+
+/* The name in the table nearest to `name` by edit distance, or NULL if none is near. */
+const char *kernel_nearest(const char *name);
+
+/* Bytes of scratch one tile of `count` elements needs (0 for maps): KERNEL_SCRATCH_BYTES for a
+ * reduction: a partial result per block and a counter. */
+size_t kernel_scratch_bytes(const struct kernel *kernel);
+
+/* The most blocks a launch may have: what the scratch has room for. */
+enum { KERNEL_BLOCKS_MAX = 4096, KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 8 + 256 };
+
+/* The grid for `count` elements on a device that holds `resident_blocks` blocks of
+ * KERNEL_THREADS threads at once: enough blocks for per_thread elements each, at most one full
+ * GPU, at most KERNEL_BLOCKS_MAX, at least 1. Kernels stride by the grid, so any grid is right
+ * for any count. */
+uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks);
+
+/* Bytes of device memory read and written per element. */
+double kernel_bytes_per_element(const struct kernel *kernel);
+
+/* Checks that the kernels can follow one another. Returns -1 if so, else the index of the first
+ * one that does not fit the one before it (a type that differs, or a reduction before it). */
+int kernel_chain_misfit(const struct kernel *const chain[], int length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

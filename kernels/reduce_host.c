@@ -1,0 +1,126 @@
+/* reduce_host.c - the CPU twins and the oracles of the reductions. */
+#include "kernel_rows.h"
+
+#include <float.h>
+#include <math.h>
+
+/* The twins work on a fixed number of parts: their results depend neither on the number of
+ * threads nor on who is first. */
+enum { PARTS = 256 };
+
+/* The first element of part `part` of `count` elements. */
+static uint64_t part_first(uint64_t count, int part)
+{
+    return count / PARTS * (uint64_t)part + count % PARTS * (uint64_t)part / PARTS;
+}
+
+/* Sums of its own that a part keeps, so that one addition need not wait for the one before. */
+enum { LANES = 8 };
+
+static double sum_part(const float *x, uint64_t count)
+{
+    double lanes[LANES] = {0}, sum = 0;
+    const uint64_t whole = count - count % LANES;
+    for (uint64_t i = 0; i < whole; i += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] += (double)x[i + lane];
+    for (uint64_t i = whole; i < count; i++)
+        sum += (double)x[i];
+    for (int lane = 0; lane < LANES; lane++)
+        sum += lanes[lane];
+    return sum;
+}
+
+void sum_host(const struct kernel_args *args)
+{
+    const float *in = args->in[0];
+    double parts[PARTS];
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (int part = 0; part < PARTS; part++) {
+        const uint64_t first = part_first(args->count, part);
+        parts[part] = sum_part(in + first, part_first(args->count, part + 1) - first);
+    }
+    double sum = 0;
+    for (int part = 0; part < PARTS; part++)
+        sum += parts[part];
+    *(float *)args->out = (float)sum;
+}
+
+/* An infinite or NaN element decides the sum by itself; `magnitude` is that of the others. */
+void sum_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
+{
+    for (size_t i = 0; i < oracle->count; i++) {
+        const double x = oracle->value[i];
+        sum->value += x;
+        sum->magnitude += isfinite(x) ? fabs(x) + oracle->bound[i] : 0;
+        sum->bound += oracle->bound[i];
+    }
+    sum->count += oracle->count;
+}
+
+/* How often an element is rounded to float on its way: the device adds four elements in float,
+ * two additions deep, goes on in double, and rounds the sum once; the twin only rounds the sum.
+ * Each rounding changes what it rounds by at most u = 2^-24 of it, so the sum errs by at most
+ * ((1+u)^3 - 1) sum|x| (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
+ * The roundings in double, the oracle's too, are at most 2 * 2^-53 = 2^-28 u per element. */
+static double sum_roundings(uint64_t count)
+{
+    return 3 + (double)count * 0x1p-28;
+}
+
+/* Where a partial sum could pass FLT_MAX, the order of additions decides whether it does: then
+ * nothing is claimed, and the bound is infinite. */
+double sum_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    const double growth = expm1(sum_roundings(sum->count) * FLOAT_ROUNDING);
+    if (isnan(sum->value))
+        *bound = 0;
+    else if (sum->magnitude * (1 + growth) > FLT_MAX)
+        *bound = INFINITY;
+    else if (isinf(sum->value))
+        *bound = 0;
+    else
+        *bound = sum->bound + growth * sum->magnitude;
+    return sum->value;
+}
+
+/* Signed overflow is undefined in C; unsigned arithmetic is modulo 2^32, in any order. */
+static uint32_t reduce_shuffle_part(const uint32_t *x, uint64_t count)
+{
+    uint32_t lanes[LANES] = {0}, sum = 0;
+    const uint64_t whole = count - count % LANES;
+    for (uint64_t i = 0; i < whole; i += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] += x[i + lane];
+    for (uint64_t i = whole; i < count; i++)
+        sum += x[i];
+    for (int lane = 0; lane < LANES; lane++)
+        sum += lanes[lane];
+    return sum;
+}
+
+void reduce_shuffle_host(const struct kernel_args *args)
+{
+    const uint32_t *in = args->in[0];
+    uint32_t sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(static) if (host_is_parallel(args))
+    for (int part = 0; part < PARTS; part++) {
+        const uint64_t first = part_first(args->count, part);
+        sum += reduce_shuffle_part(in + first, part_first(args->count, part + 1) - first);
+    }
+    *(uint32_t *)args->out = sum;
+}
+
+void reduce_shuffle_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
+{
+    for (size_t i = 0; i < oracle->count; i++)
+        sum->integer += (uint64_t)(int64_t)oracle->value[i];
+    sum->count += oracle->count;
+}
+
+double reduce_shuffle_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    const uint32_t low = (uint32_t)sum->integer;
+    *bound = 0;
+    return low <= INT32_MAX ? low : (double)low - 0x1p32;
+}

@@ -1,0 +1,78 @@
+/* wave_host.c - the CPU twin and the oracle of `wave`. */
+#include "kernel_rows.h"
+
+#include <float.h>
+#include <math.h>
+
+static float wave_once(float x, float y)
+{
+    return sinf(cosf(sinf(sqrtf(powf(cosf(x * x + y * y), 2)))));
+}
+
+void wave_host(const struct kernel_args *args)
+{
+    const float *x = args->in[0], *y = args->in[1];
+    float *out = args->out;
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (uint64_t i = 0; i < args->count; i++) {
+        float v = 0;
+        for (uint32_t repeat = 0; repeat < args->params.intensity; repeat++)
+            v = wave_once(x[i] + WAVE_FEEDBACK * v, y[i]);
+        out[i] = v;
+    }
+}
+
+/* A value in double precision and how far a right float may be from it. */
+struct bounded {
+    double value, bound;
+};
+
+/* How an error spreads through f(x, y), and what f adds to it, with u = 2^-24 and g(t) =
+ * sin(cos(sin t)). CUDA's sinf and cosf are at most 2 ulp off the rounded result and powf 4
+ * (CUDA C++ Programming Guide, "Maximum ULP Error"), so 2.5 and 4.5 off the exact one; sqrtf is
+ * right to 0.5; the C library's are better. One ulp of a result r is at most 2u|r|, and at most
+ * u below 1.
+ *
+ *   s = x*x + y*y            x off by e: off by e(2|x| + e); three roundings, together 2us
+ *   t = sqrt(pow(cos(s), 2)) |cos(s)|, whose slope is at most 1, and which stays in [0, 1]. The
+ *                            square root halves powf's relative error, so cosf, powf and sqrtf
+ *                            add 2.5u + 4.5u + u: at most WAVE_INNER. Near cos(s) = 0 too, for
+ *                            these errors are relative.
+ *   g(t)                     slope at most WAVE_SLOPE on [0, 1]; its three functions add 2.5u
+ *                            each, the first two damped by what follows: at most WAVE_OUTER.
+ *
+ * No two results are farther apart than g's range, sin(cos(sin 1)) to sin(1), is wide: where s
+ * is so large that its last digit decides, that is all that can be said, and still catches a
+ * tile that was never written. An s past FLT_MAX is infinite in float, and its cosine NaN. */
+#define WAVE_INNER (10 * FLOAT_ROUNDING)
+#define WAVE_SLOPE 0.336
+#define WAVE_OUTER (8 * FLOAT_ROUNDING)
+#define WAVE_WIDTH 0.2234
+
+static struct bounded wave_oracle_once(struct bounded x, double y)
+{
+    const double s = x.value * x.value + y * y;
+    if (!(s <= FLT_MAX))
+        return (struct bounded){NAN, 0};
+    double off = x.bound * (2 * fabs(x.value) + x.bound);
+    off += 2 * FLOAT_ROUNDING * (s + off);
+    off = fmin(off, 1) + WAVE_INNER;
+    off = WAVE_SLOPE * off + WAVE_OUTER;
+    return (struct bounded){sin(cos(sin(fabs(cos(s))))), fmin(off, WAVE_WIDTH)};
+}
+
+void wave_oracle(struct oracle *oracle, const void *second, const struct kernel_params *params)
+{
+    const float *y = second;
+    for (size_t i = 0; i < oracle->count; i++) {
+        const double x = oracle->value[i], off = oracle->bound[i];
+        struct bounded v = {0, 0};
+        for (uint32_t repeat = 0; repeat < params->intensity; repeat++) {
+            struct bounded sum = {x + WAVE_FEEDBACK * v.value, off + WAVE_FEEDBACK * v.bound};
+            sum.bound += FLOAT_ROUNDING * (fabs(sum.value) + sum.bound);
+            v = wave_oracle_once(sum, y[i]);
+        }
+        oracle->value[i] = v.value;
+        oracle->bound[i] = v.bound;
+    }
+}

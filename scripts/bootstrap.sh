@@ -1,0 +1,54 @@
+#!/bin/sh
+# Installs what is missing, from the distribution's packages: `bootstrap.sh build` what the program
+# needs, `bootstrap.sh test` what its tests need as well. Prints the packages before it installs
+# them. BOOTSTRAP=no installs nothing: it fails with the line to run instead.
+set -eu
+
+build="gcc make pkg-config libinih-dev libjansson-dev"
+test="$build check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy"
+case "${1:-build}" in
+build) wanted=$build ;;
+test) wanted=$test ;;
+*)
+    echo "usage: $0 build|test" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "bootstrap: not a Debian-like system: these must be there: $wanted" >&2
+    exit 0
+fi
+
+installed() {
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# A tool that is there by other means (a compiler built by hand) counts as well.
+missing=
+for package in $wanted; do
+    case $package in
+    lib* | python3-*) installed "$package" || missing="$missing $package" ;;
+    check) installed check || missing="$missing check" ;;
+    *) command -v "$package" >/dev/null 2>&1 || installed "$package" || missing="$missing $package" ;;
+    esac
+done
+# clang's sanitizers and headers come with its own runtime package.
+if [ "${1:-build}" = test ] && ! installed libclang-rt-14-dev && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux \
+    >/dev/null 2>&1; then
+    missing="$missing libclang-rt-dev"
+fi
+[ -n "$missing" ] || exit 0
+
+as_root=
+[ "$(id -u)" = 0 ] || as_root="sudo "
+line="${as_root}apt-get install -y --no-install-recommends$missing"
+if [ "${BOOTSTRAP:-yes}" = no ]; then
+    echo "bootstrap: missing:$missing" >&2
+    echo "bootstrap: to install: $line" >&2
+    exit 1
+fi
+echo "bootstrap: installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+sh -c "${as_root}apt-get update -qq"
+sh -c "$line -qq"

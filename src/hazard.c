@@ -1,0 +1,255 @@
+/* hazard.c - finds ops that race: the same bytes, one writing, and no path between them.
+ *
+ * Ops are walked in issue order with a vector clock per stream: clock[s][t] is the number of
+ * ops of stream t that have surely ended before the next op of stream s starts. Each piece of
+ * memory remembers who wrote it last and who has read it since, as (stream, place in stream);
+ * an access is ordered after those if its stream's clock covers them (FastTrack; Flanagan &
+ * Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue order sees
+ * every path. */
+#include "plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who touched a piece of memory: the `place`-th op of its stream, counted from 1. */
+struct epoch {
+    uint32_t op, stream, place,
+        next; /* next: index of another reader in the pool, 0 for none */
+};
+
+struct piece {
+    struct epoch write;    /* place 0: never written */
+    uint32_t first_reader; /* in the pool; 0 for none */
+};
+
+/* A buffer cut at every offset where some op's range begins or ends. */
+struct cut_buffer {
+    uint64_t *cuts;
+    size_t cut_count, cut_capacity;
+    struct piece *pieces; /* piece i is [cuts[i], cuts[i + 1]) */
+};
+
+struct finder {
+    const struct plan *plan;
+    uint32_t lanes;   /* streams and the CPU's lane */
+    uint32_t *clocks; /* lanes x lanes */
+    uint32_t *events; /* per event: the recording stream's clock, `lanes` wide */
+    struct cut_buffer buffers[BUFFER_COUNT];
+    struct epoch *pool; /* readers; entry 0 is not used */
+    size_t pool_count, pool_capacity;
+    uint32_t free_reader;
+    struct hazard *hazards;
+    size_t max, count;
+};
+
+static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
+{
+    if (buffer->cut_count == buffer->cut_capacity) {
+        size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
+        uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
+        if (cuts == NULL)
+            return false;
+        buffer->cuts = cuts;
+        buffer->cut_capacity = capacity;
+    }
+    buffer->cuts[buffer->cut_count++] = offset;
+    return true;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool cuts_finish(struct cut_buffer *buffer)
+{
+    if (buffer->cut_count == 0)
+        return true;
+    qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
+    size_t kept = 1;
+    for (size_t i = 1; i < buffer->cut_count; i++) {
+        if (buffer->cuts[i] != buffer->cuts[kept - 1])
+            buffer->cuts[kept++] = buffer->cuts[i];
+    }
+    buffer->cut_count = kept;
+    buffer->pieces = calloc(kept, sizeof *buffer->pieces);
+    return buffer->pieces != NULL;
+}
+
+static bool finder_cut_buffers(struct finder *finder)
+{
+    for (uint32_t i = 0; i < finder->plan->op_count; i++) {
+        struct access access[OP_ACCESS_MAX];
+        int count = op_accesses(&finder->plan->ops[i], access);
+        for (int j = 0; j < count; j++) {
+            struct cut_buffer *buffer = &finder->buffers[access[j].range.buffer];
+            if (!cuts_add(buffer, access[j].range.offset) ||
+                !cuts_add(buffer, access[j].range.offset + access[j].range.bytes))
+                return false;
+        }
+    }
+    for (int b = 0; b < BUFFER_COUNT; b++) {
+        if (!cuts_finish(&finder->buffers[b]))
+            return false;
+    }
+    return true;
+}
+
+static bool finder_init(struct finder *finder)
+{
+    size_t lanes = finder->lanes;
+    finder->clocks = calloc(lanes * lanes, sizeof *finder->clocks);
+    finder->events = calloc((finder->plan->events + (size_t)1) * lanes, sizeof *finder->events);
+    finder->pool_capacity = 64;
+    finder->pool_count = 1;
+    finder->pool = calloc(finder->pool_capacity, sizeof *finder->pool);
+    return finder->clocks != NULL && finder->events != NULL && finder->pool != NULL &&
+           finder_cut_buffers(finder);
+}
+
+static void finder_free(struct finder *finder)
+{
+    for (int b = 0; b < BUFFER_COUNT; b++) {
+        free(finder->buffers[b].cuts);
+        free(finder->buffers[b].pieces);
+    }
+    free(finder->clocks);
+    free(finder->events);
+    free(finder->pool);
+}
+
+static void report_if_unordered(struct finder *finder, const struct epoch *before,
+                                const struct op *op, const struct range *where)
+{
+    const uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
+    if (before->place == 0 || before->op == op->id || clock[before->stream] >= before->place ||
+        finder->count == finder->max)
+        return;
+    /* One pair of ops is one hazard, however many pieces they share. */
+    for (size_t i = finder->count; i > 0 && finder->hazards[i - 1].second == op->id; i--) {
+        if (finder->hazards[i - 1].first == before->op)
+            return;
+    }
+    finder->hazards[finder->count++] = (struct hazard){before->op, op->id, *where};
+}
+
+static void piece_forget_readers(struct finder *finder, struct piece *piece)
+{
+    while (piece->first_reader != 0) {
+        uint32_t reader = piece->first_reader;
+        piece->first_reader = finder->pool[reader].next;
+        finder->pool[reader].next = finder->free_reader;
+        finder->free_reader = reader;
+    }
+}
+
+/* A piece keeps one reader per stream: the latest, which covers the earlier ones. */
+static bool piece_add_reader(struct finder *finder, struct piece *piece, struct epoch epoch)
+{
+    for (uint32_t r = piece->first_reader; r != 0; r = finder->pool[r].next) {
+        if (finder->pool[r].stream == epoch.stream) {
+            finder->pool[r].op = epoch.op;
+            finder->pool[r].place = epoch.place;
+            return true;
+        }
+    }
+    uint32_t reader = finder->free_reader;
+    if (reader != 0) {
+        finder->free_reader = finder->pool[reader].next;
+    } else {
+        if (finder->pool_count == finder->pool_capacity) {
+            struct epoch *pool =
+                realloc(finder->pool, 2 * finder->pool_capacity * sizeof *pool);
+            if (pool == NULL)
+                return false;
+            finder->pool = pool;
+            finder->pool_capacity *= 2;
+        }
+        reader = (uint32_t)finder->pool_count++;
+    }
+    epoch.next = piece->first_reader;
+    finder->pool[reader] = epoch;
+    piece->first_reader = reader;
+    return true;
+}
+
+static size_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
+{
+    size_t low = 0, high = buffer->cut_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (buffer->cuts[middle] < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool finder_touch(struct finder *finder, const struct op *op,
+                         const struct access *access, uint32_t place)
+{
+    struct cut_buffer *buffer = &finder->buffers[access->range.buffer];
+    uint64_t end = access->range.offset + access->range.bytes;
+    struct epoch epoch = {op->id, op->stream, place, 0};
+    for (size_t i = cut_index(buffer, access->range.offset); buffer->cuts[i] < end; i++) {
+        struct piece *piece = &buffer->pieces[i];
+        struct range where = {access->range.buffer, buffer->cuts[i],
+                              buffer->cuts[i + 1] - buffer->cuts[i]};
+        report_if_unordered(finder, &piece->write, op, &where);
+        if (!access->writes) {
+            if (!piece_add_reader(finder, piece, epoch))
+                return false;
+            continue;
+        }
+        for (uint32_t r = piece->first_reader; r != 0; r = finder->pool[r].next)
+            report_if_unordered(finder, &finder->pool[r], op, &where);
+        piece_forget_readers(finder, piece);
+        piece->write = epoch;
+    }
+    return true;
+}
+
+static bool finder_step(struct finder *finder, const struct op *op)
+{
+    uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
+    uint32_t *event = NULL;
+    if (op->kind == OP_RECORD || op->kind == OP_WAIT)
+        event = &finder->events[(size_t)op->event.event * finder->lanes];
+    if (op->kind == OP_RECORD) {
+        memcpy(event, clock, finder->lanes * sizeof *event);
+        return true;
+    }
+    if (op->kind == OP_WAIT) {
+        for (uint32_t lane = 0; lane < finder->lanes; lane++)
+            clock[lane] = event[lane] > clock[lane] ? event[lane] : clock[lane];
+        return true;
+    }
+    struct access access[OP_ACCESS_MAX];
+    int count = op_accesses(op, access);
+    uint32_t place = clock[op->stream] + 1;
+    for (int i = 0; i < count; i++) {
+        if (!finder_touch(finder, op, &access[i], place))
+            return false;
+    }
+    clock[op->stream] = place;
+    return true;
+}
+
+enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
+                         size_t *count, struct error *error)
+{
+    struct finder finder = {
+        .plan = plan, .lanes = plan->streams + 1, .hazards = hazards, .max = max};
+    bool room = finder_init(&finder);
+    for (uint32_t i = 0; room && i < plan->op_count && finder.count < max; i++)
+        room = finder_step(&finder, &plan->ops[i]);
+    finder_free(&finder);
+    if (!room)
+        return error_set(error, STATUS_FAILED,
+                         "no memory to look for hazards in %" PRIu32 " ops", plan->op_count);
+    *count = finder.count;
+    return STATUS_OK;
+}

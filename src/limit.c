@@ -1,0 +1,126 @@
+/* limit.c - the lower bound on a plan's span.
+ *
+ * The link is a fluid: while both directions are busy they share the joint rate, and no
+ * direction exceeds its own. Let `lead` be the first tile's copy in and its kernels: until then
+ * nothing can come out. Let `tail` be the last tile's kernels and its copy out: in that time
+ * nothing can go in. What does not fit into lead and tail has to go in the middle, where both
+ * directions may be busy. The order of tiles does not matter: the smallest tile stands for the
+ * first and the last. */
+#include "limit.h"
+
+#include <math.h>
+
+/* A plan's work as the bound sees it. */
+struct work {
+    double in_bytes, out_bytes;
+    double kernels_ns;                      /* all kernels, each filling the GPU */
+    double first_in_bytes, first_out_bytes; /* of the smallest tile */
+    double first_kernels_ns;                /* its kernels, one after another */
+    double cpu_ns;
+    bool gpu; /* any tile on the GPU at all */
+};
+
+static double chain_in_bytes(const struct plan *plan, uint64_t count)
+{
+    int inputs = 1;
+    for (int i = 0; i < plan->chain_length; i++)
+        inputs = plan->chain[i]->inputs > inputs ? plan->chain[i]->inputs : inputs;
+    return (double)inputs * (double)(count * dtype_bytes(plan->chain[0]->in));
+}
+
+static double chain_out_bytes(const struct plan *plan, uint64_t count)
+{
+    const struct kernel *last = plan_last_kernel(plan);
+    uint64_t elements = last->shape == KERNEL_REDUCE ? 1 : count;
+    return (double)(elements * dtype_bytes(last->out));
+}
+
+static double chain_ns(const struct machine *machine, const struct plan *plan, uint64_t count)
+{
+    double ns = 0;
+    for (int i = 0; i < plan->chain_length; i++)
+        ns += machine_kernel_ns(machine, plan->chain[i], &plan->params, count);
+    return ns;
+}
+
+static double chain_cpu_ns(const struct machine *machine, const struct plan *plan,
+                           uint64_t count)
+{
+    double ns = 0;
+    for (int i = 0; i < plan->chain_length; i++)
+        ns += machine_cpu_ns(machine, plan->chain[i], &plan->params, count);
+    return ns;
+}
+
+static struct work work_of(const struct machine *machine, const struct plan *plan)
+{
+    struct work work = {0};
+    uint64_t smallest = UINT64_MAX;
+    for (uint32_t tile = 0; tile < plan->tiles; tile++) {
+        uint64_t first, count;
+        plan_tile(plan, tile, &first, &count);
+        if (tile >= plan->tiles - plan->cpu_tiles) {
+            work.cpu_ns += chain_cpu_ns(machine, plan, count);
+            continue;
+        }
+        work.gpu = true;
+        smallest = count < smallest ? count : smallest;
+        work.in_bytes += chain_in_bytes(plan, count);
+        work.out_bytes += chain_out_bytes(plan, count);
+        work.kernels_ns += chain_ns(machine, plan, count);
+    }
+    if (work.gpu) {
+        work.first_in_bytes = chain_in_bytes(plan, smallest);
+        work.first_out_bytes = chain_out_bytes(plan, smallest);
+        work.first_kernels_ns = chain_ns(machine, plan, smallest);
+    }
+    return work;
+}
+
+/* The time to move `in` and `out` bytes with both directions busy as long as both have some. */
+static double link_ns(const struct machine *machine, double in, double out)
+{
+    double alone = fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);
+    if (machine->copy_engines == 1)
+        alone = in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s;
+    return 1e9 * fmax(alone, (in + out) / machine->joint_bytes_per_s);
+}
+
+struct limit limit_of(const struct machine *machine, const struct plan *plan)
+{
+    struct work work = work_of(machine, plan);
+    double first_in = 1e9 * work.first_in_bytes / machine->h2d_bytes_per_s;
+    double last_out = 1e9 * work.first_out_bytes / machine->d2h_bytes_per_s;
+    double lead = first_in + work.first_kernels_ns;
+    double tail = work.first_kernels_ns + last_out;
+    double in_left = fmax(0, work.in_bytes - lead * machine->h2d_bytes_per_s / 1e9);
+    double out_left = fmax(0, work.out_bytes - tail * machine->d2h_bytes_per_s / 1e9);
+    /* One tile alone is both the first and the last: its kernels run once. */
+    bool single = plan->tiles - plan->cpu_tiles == 1;
+    double copies = single ? first_in + work.first_kernels_ns + last_out
+                           : lead + link_ns(machine, in_left, out_left) + tail;
+    double compute = first_in + work.kernels_ns + last_out;
+
+    struct limit limit = {.first_in_ns = llround(first_in), .last_out_ns = llround(last_out)};
+    limit.copies_ns = work.gpu ? llround(copies) : 0;
+    limit.compute_ns = work.gpu ? llround(compute) : 0;
+    limit.cpu_ns = llround(work.cpu_ns);
+    limit.ns = limit.copies_ns;
+    limit.cause = LIMIT_COPIES;
+    if (limit.compute_ns > limit.ns) {
+        limit.ns = limit.compute_ns;
+        limit.cause = LIMIT_COMPUTE;
+    }
+    if (limit.cpu_ns > limit.ns) {
+        limit.ns = limit.cpu_ns;
+        limit.cause = LIMIT_CPU;
+    }
+    return limit;
+}
+
+const char *limit_cause_name(enum limit_cause cause)
+{
+    static const char *const names[] = {
+        [LIMIT_COPIES] = "copies", [LIMIT_COMPUTE] = "compute", [LIMIT_CPU] = "cpu"};
+    return names[cause];
+}

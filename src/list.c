@@ -1,0 +1,65 @@
+/* list.c - prints the tables that the other rooms keep. */
+#include "list.h"
+
+#include "backend.h"
+#include "kernels.h"
+#include "machine.h"
+
+#include <string.h>
+
+static void list_kernels(FILE *out)
+{
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        bool reduces = kernel->shape == KERNEL_REDUCE;
+        fprintf(out, "%-16s %-8s -> %-8s%-14s %s\n", kernel->name, dtype_name(kernel->in),
+                dtype_name(kernel->out), reduces ? " per tile" : "", kernel->summary);
+    }
+}
+
+static void list_machines(FILE *out)
+{
+    for (const struct machine_text *text = machine_texts; text->name != NULL; text++) {
+        struct machine machine;
+        if (machine_parse(&machine, text->text, text->name, NULL) == STATUS_OK)
+            fprintf(out, "%-16s %-8s %s\n", text->name, machine.architecture, machine.summary);
+    }
+}
+
+static void print_device(void *context, const char *device, const char *summary)
+{
+    fprintf(context, "%-16s %s\n", device, summary);
+}
+
+static void list_devices(FILE *out)
+{
+    for (int i = 0; backends[i] != NULL; i++)
+        backends[i]->list(print_device, out);
+}
+
+static const struct {
+    const char *name;
+    void (*print)(FILE *out); /* NULL: a later version brings it */
+} lists[] = {
+    {"kernels", list_kernels}, {"machines", list_machines}, {"devices", list_devices},
+    {"mistakes", NULL},        {"lessons", NULL},
+};
+enum { LIST_COUNT = sizeof lists / sizeof lists[0] };
+
+enum status list_print(FILE *out, const char *what, struct error *error)
+{
+    for (int i = 0; i < LIST_COUNT; i++) {
+        if (what != NULL && strcmp(what, lists[i].name) != 0)
+            continue;
+        if (lists[i].print == NULL && what != NULL)
+            return error_set(error, STATUS_USAGE,
+                             "list %s is not yet in this version: there are kernels, machines "
+                             "and devices",
+                             what);
+        if (lists[i].print == NULL)
+            continue;
+        if (what == NULL)
+            fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", lists[i].name);
+        lists[i].print(out);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,106 @@
+/* machine.h - a GPU and its host, as the simulator obeys it and the limit is judged by it.
+ *
+ * Read from an INI file (configs/machines/NAME.ini, which are also embedded in the binary) or
+ * filled by a backend that measured the real device. */
+#ifndef PIPELINE_MACHINE_H
+#define PIPELINE_MACHINE_H
+
+#include "kernels.h"
+#include "status.h"
+
+#include <stdint.h>
+
+enum { MACHINE_TEXT = 96, MACHINE_KERNELS_MAX = 32 };
+
+/* A kernel's measured speed, where there is one; else the memory and arithmetic rates are used.
+ */
+struct machine_kernel {
+    char name[MACHINE_TEXT];
+    double
+        bytes_per_s; /* of device memory, when memory-bound and filling the GPU; 0: unknown */
+    double flops_per_s; /* of its own `flops`, when arithmetic-bound and filling the GPU; 0
+                           likewise */
+    double cpu_bytes_per_s, cpu_flops_per_s; /* the CPU twin's, all cores; 0: the machine's */
+};
+
+struct machine {
+    char name[MACHINE_TEXT];
+    char summary[MACHINE_TEXT];
+    char architecture[MACHINE_TEXT]; /* "sm_90" */
+
+    /* Copies. */
+    int copy_engines; /* 2: one per direction; 1: shared */
+    double h2d_bytes_per_s, d2h_bytes_per_s;
+    double joint_bytes_per_s; /* both directions together, when both are busy */
+    int64_t h2d_latency_ns,
+        d2h_latency_ns;  /* from a copy's start on an idle engine to its first byte */
+    int64_t copy_gap_ns; /* between two copies that wait back to back for one engine */
+
+    /* Kernels. */
+    uint32_t sms, threads_per_sm, blocks_per_sm;
+    double memory_bytes_per_s; /* device memory, read and write together */
+    double flops_per_s;
+    double memory_fill; /* share of resident threads that saturates device memory, 0 < f <= 1 */
+    uint64_t memory_bytes;     /* device memory */
+    int64_t kernel_latency_ns; /* from ready to the first block's start */
+    uint32_t concurrent_kernels;
+
+    /* Streams. */
+    uint32_t queues, queues_max; /* hardware queues: by default, and at most */
+    uint32_t queue_depth;        /* ops one queue holds before the host's call blocks */
+    int64_t dependency_ns; /* from an op's end to the start of what waited for it in another
+                              engine */
+    int priority_least, priority_greatest; /* 0 and -5: lower is more urgent */
+
+    /* The host. */
+    int64_t issue_copy_ns, issue_kernel_ns, issue_record_ns, issue_wait_ns, issue_callback_ns;
+    int64_t callback_ns; /* a callback's run on the driver's thread */
+    uint32_t cpu_cores;
+    double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */
+
+    struct machine_kernel kernels[MACHINE_KERNELS_MAX];
+    int kernel_count;
+};
+
+/* Reads the machine called `name` (embedded), or from the file `name` if it holds a '/' or ends
+ * in
+ * ".ini". STATUS_USAGE names the file and line, or the machines that there are. */
+enum status machine_load(struct machine *machine, const char *name, struct error *error);
+
+/* Reads from text; `where` is what errors call it. */
+enum status machine_parse(struct machine *machine, const char *text, const char *where,
+                          struct error *error);
+
+/* Embedded machines: name and INI text, ended by a row with no name. Generated from
+ * configs/machines/ at build time. */
+struct machine_text {
+    const char *name, *text;
+};
+extern const struct machine_text machine_texts[];
+
+/* Blocks of KERNEL_THREADS threads that the whole GPU holds at once. */
+uint32_t machine_resident_blocks(const struct machine *machine);
+
+/* The row with `kernel`'s measured speeds, or NULL. */
+const struct machine_kernel *machine_kernel_find(const struct machine *machine,
+                                                 const char *kernel);
+
+/* How long one block of a launch of `blocks` blocks over `count` elements takes, in ns. The
+ * whole work shared evenly over the blocks; a block's arithmetic rate is its share of a full
+ * GPU's, and memory saturates at `memory_fill` of one. Roofline: the slower of memory and
+ * arithmetic. */
+double machine_block_ns(const struct machine *machine, const struct kernel *kernel,
+                        const struct kernel_params *params, uint64_t count, uint32_t blocks);
+
+/* The shortest time the whole GPU can do that work in, in ns: every block slot used. */
+double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
+                         const struct kernel_params *params, uint64_t count);
+
+/* How long the CPU's cores take for the same work, in ns. */
+double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
+                      const struct kernel_params *params, uint64_t count);
+
+/* A copy of `bytes` on an idle engine with the other direction idle, in ns. */
+double machine_copy_ns(const struct machine *machine, int to_device, uint64_t bytes);
+
+#endif

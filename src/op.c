@@ -1,0 +1,69 @@
+/* op.c - what each kind of op reads and writes, and what things are called. */
+#include "op.h"
+
+static int access_add(struct access access[], int count, struct range range, int writes)
+{
+    if (range.bytes == 0)
+        return count;
+    access[count].range = range;
+    access[count].writes = writes;
+    return count + 1;
+}
+
+int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
+{
+    int n = 0;
+    switch (op->kind) {
+    case OP_H2D:
+        n = access_add(access, n, op->copy.host, 0);
+        n = access_add(access, n, op->copy.device, 1);
+        break;
+    case OP_D2H:
+        n = access_add(access, n, op->copy.device, 0);
+        n = access_add(access, n, op->copy.host, 1);
+        break;
+    case OP_KERNEL:
+        for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+            n = access_add(access, n, op->kernel.in[i], 0);
+        n = access_add(access, n, op->kernel.out, 1);
+        n = access_add(access, n, op->kernel.scratch, 1);
+        break;
+    case OP_CPU:
+        for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+            n = access_add(access, n, op->cpu.in[i], 0);
+        n = access_add(access, n, op->cpu.out, 1);
+        break;
+    case OP_CALLBACK:
+        n = access_add(access, n, op->callback.result, 0);
+        break;
+    case OP_RECORD:
+    case OP_WAIT:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return n;
+}
+
+const char *op_kind_name(enum op_kind kind)
+{
+    static const char *const names[OP_KIND_COUNT] = {
+        [OP_H2D] = "h2d",       [OP_KERNEL] = "kernel", [OP_D2H] = "d2h",
+        [OP_RECORD] = "record", [OP_WAIT] = "wait",     [OP_CALLBACK] = "callback",
+        [OP_CPU] = "cpu",
+    };
+    return names[kind];
+}
+
+const char *buffer_name(enum buffer buffer)
+{
+    static const char *const names[BUFFER_COUNT] = {
+        [BUFFER_HOST_IN0] = "host.in0",
+        [BUFFER_HOST_IN1] = "host.in1",
+        [BUFFER_HOST_OUT] = "host.out",
+        [BUFFER_DEVICE_IN0] = "device.in0",
+        [BUFFER_DEVICE_IN1] = "device.in1",
+        [BUFFER_DEVICE_OUT] = "device.out",
+        [BUFFER_DEVICE_SCRATCH] = "device.scratch",
+    };
+    return names[buffer];
+}

@@ -1,0 +1,117 @@
+/* options.h - one table for the command line and config files.
+ *
+ * Every option is a row of one table: name, letter, type, default, limits, help, and whether a
+ * later version brings it. The command line and INI files both end in options_set(), so they
+ * accept the same values and complain in the same words. */
+#ifndef PIPELINE_OPTIONS_H
+#define PIPELINE_OPTIONS_H
+
+#include "kernels.h"
+#include "status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum command {
+    COMMAND_RUN,
+    COMMAND_LIST,
+    COMMAND_CALIBRATE,
+    COMMAND_BENCH,
+    COMMAND_COMPARE,
+    COMMAND_VIEW,
+    COMMAND_HELP,
+    COMMAND_VERSION,
+};
+
+enum order { ORDER_DEPTH, ORDER_BREADTH };
+enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+enum memory { MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_REGISTERED, MEMORY_MAPPED };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+enum issue { ISSUE_STREAMS, ISSUE_GRAPH };
+enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
+
+enum {
+    RUN_NAME_MAX = 64,
+    PRIORITIES_MAX = 32,
+    TIMELINE_FILES_MAX = 8,
+    OPTION_PLACE_MAX = 160, /* "command line", "ways.ini:12" */
+    STREAMS_MAX = 1024,
+};
+
+/* Where a value came from. A later source wins over an earlier one. */
+enum source { SOURCE_DEFAULT, SOURCE_GLOBAL, SOURCE_SECTION, SOURCE_COMMAND_LINE };
+
+/* The settings of one run. Strings are owned by the options they came with. */
+struct settings {
+    char name[RUN_NAME_MAX]; /* the section's name; "run" when there is none */
+    uint64_t elements;
+    bool elements_given;        /* if not, and there is an input, the input says how many */
+    const char *input, *output; /* NULL: generated; not kept */
+    const struct kernel *chain[CHAIN_MAX];
+    int chain_length;
+    uint32_t intensity;
+    uint32_t tiles;
+    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage) */
+    enum order order;
+    enum layout layout;
+    int ways;
+    double cpu_share; /* 0 to 1; negative: auto */
+    enum memory memory;
+    int priorities[PRIORITIES_MAX];
+    int priority_count; /* 0: none */
+    bool callbacks;
+    uint32_t connections; /* 0: the driver's, or the machine's */
+    const char *mistake;  /* NULL: none */
+    const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
+    uint32_t runs, warmup;
+    enum issue issue;
+    bool profile;
+    bool no_data;
+    uint64_t seed;
+};
+
+/* The whole command line: what to do, with what, and how to show it. */
+struct options {
+    enum command command;
+    const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
+    struct settings *runs; /* one per run, at least one for COMMAND_RUN */
+    int run_count;
+    enum format format;
+    const char *timelines[TIMELINE_FILES_MAX]; /* files to write */
+    int timeline_count;
+    enum gantt gantt;
+    bool dry_run, quiet, no_color;
+    int verbose;
+    void *storage; /* owned strings; options_free() */
+};
+
+/* Reads the command line and the config files it names. Sets *options only on STATUS_OK; on
+ * failure the error is STATUS_USAGE and names the option or file:line, the value and what is
+ * allowed. Nothing is printed. Frees what it had taken. */
+enum status options_parse(int argc, char *const argv[], struct options *options,
+                          struct error *error);
+
+void options_free(struct options *options);
+
+/* Checks what only several settings together can get wrong, such as more tiles than elements.
+ * options_parse() has done it; do it again after changing `elements`. */
+enum status settings_check(const struct settings *settings, struct error *error);
+
+/* Prints usage and the table of options, made from the table itself. */
+void options_print_help(FILE *out);
+
+/* The names of an enum's values, for reports: "depth", "tile", "pinned", "streams". */
+const char *order_name(enum order order);
+const char *layout_name(enum layout layout);
+const char *memory_name(enum memory memory);
+const char *issue_name(enum issue issue);
+
+/* Every per-run option's name and its value as used, as text, in table order: calls `each` once
+ * per option. `kind` says how JSON should print it. */
+enum value_kind { VALUE_TEXT, VALUE_INTEGER, VALUE_REAL, VALUE_BOOL, VALUE_NULL };
+typedef void settings_visitor(void *context, const char *name, const char *value,
+                              enum value_kind kind);
+void settings_each(const struct settings *settings, settings_visitor *each, void *context);
+
+#endif

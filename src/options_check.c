@@ -1,0 +1,251 @@
+/* options_check.c - a run's draft: how it gets its values, and what they must be together. */
+#include "options_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum status draft_set(struct draft *draft, const struct assignment *given, struct error *error)
+{
+    enum status status = options_set(given, &draft->settings, error);
+    if (status == STATUS_OK)
+        draft->origins[given->row - option_rows] = given->origin;
+    return status;
+}
+
+static bool is_run_name(const char *name)
+{
+    for (const char *byte = name; *byte != '\0'; byte++) {
+        if (*byte < ' ' || *byte > '~')
+            return false;
+    }
+    return name[0] != '\0' && strlen(name) < RUN_NAME_MAX;
+}
+
+static enum status drafts_check_name(const struct drafts *drafts, const char *name,
+                                     const struct origin *named, struct error *error)
+{
+    char place[OPTION_PLACE_MAX], first[OPTION_PLACE_MAX], shown[SHOWN_MAX];
+    origin_place(named, place);
+    if (!is_run_name(name))
+        return error_set(error, STATUS_USAGE,
+                         "%s: '%s' can't name a run: allowed are 1 to %d printable ASCII "
+                         "characters",
+                         place, text_shown(name, shown), RUN_NAME_MAX - 1);
+    for (int i = 0; i < drafts->count; i++) {
+        if (strcmp(drafts->items[i].settings.name, name) == 0)
+            return error_set(error, STATUS_USAGE,
+                             "%s: a run called '%s' is already at %s: allowed is one of a name",
+                             place, name, origin_place(&drafts->items[i].named, first));
+    }
+    return STATUS_OK;
+}
+
+enum status drafts_add(struct drafts *drafts, const struct draft *model, const char *name,
+                       const struct origin *named, struct error *error)
+{
+    enum status status = drafts_check_name(drafts, name, named, error);
+    if (status != STATUS_OK)
+        return status;
+    if (drafts->count == drafts->capacity) {
+        int capacity = 2 * drafts->capacity + 4;
+        struct draft *items = reallocarray(drafts->items, (size_t)capacity, sizeof *items);
+        if (items == NULL)
+            return error_set(error, STATUS_FAILED, "out of memory");
+        drafts->items = items;
+        drafts->capacity = capacity;
+    }
+    struct draft *draft = &drafts->items[drafts->count++];
+    *draft = *model;
+    draft->named = *named;
+    strcpy(draft->settings.name, name);
+    return STATUS_OK;
+}
+
+/* "--tiles=32", "tiles=32 (ways.ini:3)", "tiles=32 (the default)"; without origins "tiles=32".
+ */
+static const char *setting_label(const struct settings *settings, const struct origin *origins,
+                                 enum option_id id, char text[LABEL_MAX])
+{
+    char place[OPTION_PLACE_MAX], full[OPTION_TEXT], value[SHOWN_MAX];
+    enum value_kind kind;
+    const char *raw = option_show(&option_rows[id], settings, full, &kind);
+    const char *name = option_rows[id].name;
+    text_shown(raw != NULL ? raw : "none", value);
+    if (origins == NULL)
+        snprintf(text, LABEL_MAX, "%s=%s", name, value);
+    else if (origins[id].source != SOURCE_COMMAND_LINE)
+        snprintf(text, LABEL_MAX, "%s=%s (%s)", name, value, origin_place(&origins[id], place));
+    else if (kind == VALUE_BOOL)
+        snprintf(text, LABEL_MAX, "--%s", name);
+    else
+        snprintf(text, LABEL_MAX, "--%s=%s", name, value);
+    return text;
+}
+
+static enum status check_tiles(const struct settings *settings, const struct origin *origins,
+                               struct error *error)
+{
+    char tiles[LABEL_MAX], elements[LABEL_MAX];
+    if (settings->tiles <= settings->elements)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s is more than %s: allowed are at most as many tiles as elements",
+                     setting_label(settings, origins, OPTION_TILES, tiles),
+                     setting_label(settings, origins, OPTION_ELEMENTS, elements));
+}
+
+/* Without data there is nothing to read, to keep, or to give a real device. */
+static enum status check_no_data(const struct settings *settings, const struct origin *origins,
+                                 struct error *error)
+{
+    char no_data[LABEL_MAX], other[LABEL_MAX];
+    if (!settings->no_data)
+        return STATUS_OK;
+    setting_label(settings, origins, OPTION_NO_DATA, no_data);
+    if (strncmp(settings->device, "cuda", 4) == 0)
+        return error_set(error, STATUS_USAGE,
+                         "%s is for the simulator, but %s was given: allowed are sim:NAME and "
+                         "sim:FILE.ini",
+                         no_data, setting_label(settings, origins, OPTION_DEVICE, other));
+    if (settings->input != NULL || settings->output != NULL) {
+        enum option_id id = settings->input != NULL ? OPTION_INPUT : OPTION_OUTPUT;
+        return error_set(error, STATUS_USAGE,
+                         "%s means no bytes at all, but %s was given: allowed is one of them",
+                         no_data, setting_label(settings, origins, id, other));
+    }
+    return STATUS_OK;
+}
+
+static enum status check_at(const struct settings *settings, const struct origin *origins,
+                            struct error *error)
+{
+    enum status status = check_tiles(settings, origins, error);
+    return status == STATUS_OK ? check_no_data(settings, origins, error) : status;
+}
+
+enum status settings_check(const struct settings *settings, struct error *error)
+{
+    return check_at(settings, NULL, error);
+}
+
+/* Both given, and in the same place: then the one is not meant to win over the other. */
+static bool given_together(const struct draft *draft, enum option_id one, enum option_id other)
+{
+    enum source source = draft->origins[one].source;
+    return source != SOURCE_DEFAULT && source == draft->origins[other].source;
+}
+
+static enum status settle_ways(struct draft *draft, struct error *error)
+{
+    struct settings *settings = &draft->settings;
+    char ways[LABEL_MAX], other[LABEL_MAX];
+    setting_label(settings, draft->origins, OPTION_WAYS, ways);
+    if (settings->ways == 1 && settings->streams != 1 &&
+        given_together(draft, OPTION_WAYS, OPTION_STREAMS))
+        return error_set(error, STATUS_USAGE,
+                         "%s is serial and uses one stream, but %s was given: allowed is 1",
+                         ways, setting_label(settings, draft->origins, OPTION_STREAMS, other));
+    if (settings->ways != 4 && settings->cpu_share >= 0 &&
+        given_together(draft, OPTION_WAYS, OPTION_CPU_SHARE))
+        return error_set(error, STATUS_USAGE,
+                         "%s leaves the CPU idle, but %s was given: allowed is auto, or ways 4",
+                         ways,
+                         setting_label(settings, draft->origins, OPTION_CPU_SHARE, other));
+    if (settings->ways == 1)
+        settings->streams = 1;
+    return STATUS_OK;
+}
+
+enum status draft_finish(struct draft *draft, struct error *error)
+{
+    draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
+    enum status status = settle_ways(draft, error);
+    return status == STATUS_OK ? check_at(&draft->settings, draft->origins, error) : status;
+}
+
+/* A file to be written, by its true name. */
+struct target {
+    char *path;
+    const struct draft *draft; /* whose output; NULL for a timeline */
+    const char *given;
+};
+
+/* The path without links and detours; the file itself need not exist. NULL if its directory
+ * doesn't, or for lack of memory. */
+static char *path_canonical(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    if (whole != NULL)
+        return whole;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    char *directory = slash == NULL ? strdup(".") : strndup(path, (size_t)(base - path));
+    char *real = directory == NULL ? NULL : realpath(directory, NULL);
+    if (real != NULL && asprintf(&whole, "%s/%s", real, base) < 0)
+        whole = NULL;
+    free(real);
+    free(directory);
+    return whole;
+}
+
+static bool is_same_target(const struct target *one, const struct target *other)
+{
+    if (strcmp(one->given, other->given) == 0)
+        return true;
+    return one->path != NULL && other->path != NULL && strcmp(one->path, other->path) == 0;
+}
+
+/* `first` comes before `second`, and outputs before timelines. */
+static enum status refuse_targets(const struct target *first, const struct target *second,
+                                  struct error *error)
+{
+    char label[LABEL_MAX], shown[SHOWN_MAX];
+    if (first->draft == NULL)
+        return error_set(error, STATUS_USAGE,
+                         "--timeline=%s is given twice: allowed is each file once",
+                         text_shown(second->given, shown));
+    setting_label(&first->draft->settings, first->draft->origins, OPTION_OUTPUT, label);
+    if (second->draft == NULL)
+        return error_set(error, STATUS_USAGE,
+                         "--timeline=%s is the same file as %s: allowed is each file once",
+                         text_shown(second->given, shown), label);
+    return error_set(error, STATUS_USAGE,
+                     "%s would be written by two runs, '%s' and '%s': allowed is an output of "
+                     "its own for each",
+                     label, first->draft->settings.name, second->draft->settings.name);
+}
+
+static enum status compare_targets(const struct target *targets, size_t count,
+                                   struct error *error)
+{
+    for (size_t second = 1; second < count; second++) {
+        for (size_t first = 0; first < second; first++) {
+            if (is_same_target(&targets[first], &targets[second]))
+                return refuse_targets(&targets[first], &targets[second], error);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status outputs_check(const struct drafts *drafts, const struct options *options,
+                          struct error *error)
+{
+    size_t count = 0, most = (size_t)drafts->count + TIMELINE_FILES_MAX;
+    struct target *targets = calloc(most, sizeof targets[0]);
+    if (targets == NULL)
+        return error_set(error, STATUS_FAILED, "out of memory");
+    for (int i = 0; i < drafts->count; i++) {
+        const struct draft *draft = &drafts->items[i];
+        if (draft->settings.output != NULL)
+            targets[count++] = (struct target){.draft = draft, .given = draft->settings.output};
+    }
+    for (int i = 0; i < options->timeline_count; i++)
+        targets[count++] = (struct target){.given = options->timelines[i]};
+    for (size_t i = 0; i < count; i++)
+        targets[i].path = path_canonical(targets[i].given);
+    enum status status = compare_targets(targets, count, error);
+    for (size_t i = 0; i < count; i++)
+        free(targets[i].path);
+    free(targets);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* plan_build.h - settings in, plan out: ways, order, layout, slots. */
+#ifndef PIPELINE_PLAN_BUILD_H
+#define PIPELINE_PLAN_BUILD_H
+
+#include "machine.h"
+#include "options.h"
+#include "plan.h"
+#include "status.h"
+
+/* Builds the plan of `settings` for `machine` (its residency gives the kernels' grids, its
+ * priorities clamp those asked for, its rates the CPU's share when that is auto). `plan` is
+ * overwritten; free it with plan_free(). STATUS_USAGE or STATUS_FAILED say why there is none.
+ */
+enum status plan_build(const struct settings *settings, const struct machine *machine,
+                       struct plan *plan, struct error *error);
+
+/* How many of the tiles the CPU works on: none below 4-way; the share asked for, rounded; or,
+ * when that is auto, as many as let CPU and GPU finish together at the machine's rates, leaving
+ * each at least one tile where there are two. */
+uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *machine);
+
+#endif

@@ -1,0 +1,40 @@
+/* report.h - everything the writers show of a comparison: settings, results, timelines. */
+#ifndef PIPELINE_REPORT_H
+#define PIPELINE_REPORT_H
+
+#include "analysis.h"
+#include "limit.h"
+#include "options.h"
+#include "plan.h"
+#include "timeline.h"
+
+enum verified { VERIFIED_NO, VERIFIED_YES, VERIFIED_NOT_ASKED /* --no-data */ };
+
+struct run_report {
+    const struct settings *settings; /* as used: tiles, streams, connections, share resolved */
+    uint32_t streams, slots, cpu_tiles; /* of the plan */
+    uint64_t elements;                  /* as run: an input file may have said how many */
+    uint64_t host_bytes, device_bytes;
+    enum verified verified;
+    uint32_t repeats;
+    int64_t median_ns, min_ns, max_ns; /* spans of the measured repeats */
+    int64_t issue_ns;                  /* median host time spent issuing */
+    double speedup;                    /* against the first run's median */
+    struct limit limit;
+    struct timeline timeline; /* of one more, traced run */
+    struct analysis analysis; /* of that timeline */
+    struct hazard *hazards;
+    size_t hazard_count;
+    char (*hazard_texts)[160]; /* "h2d 4 and scale 0 both touch device.in0 [0, 4096)" */
+    bool has_result;           /* the chain ends in a reduction */
+    double result;             /* over all tiles */
+    char device[TIMELINE_TEXT + 16];
+};
+
+struct report {
+    const char *version;
+    struct run_report *runs;
+    int run_count;
+};
+
+#endif

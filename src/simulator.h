@@ -1,0 +1,29 @@
+/* simulator.h - runs a plan on a machine in virtual time.
+ *
+ * A discrete-event simulation: the host issues ops one call after another, streams and hardware
+ * queues hold them back, engines do them. No I/O, no global state; the same plan and machine
+ * give the same timeline, to the nanosecond. n log n in ops. */
+#ifndef PIPELINE_SIMULATOR_H
+#define PIPELINE_SIMULATOR_H
+
+#include "machine.h"
+#include "plan.h"
+#include "status.h"
+#include "timeline.h"
+
+/* What the simulator tells as time goes by. */
+struct simulator_hooks {
+    /* An op has ended (in virtual time; events and waits are not told). May be NULL. A status
+     * other than STATUS_OK ends the simulation. */
+    enum status (*on_end)(void *context, const struct op *op, struct error *error);
+    void *context;
+};
+
+/* Simulates `plan` on `machine` with `queues` hardware queues (0: the machine's default). Fills
+ * *issued_ns with the time at which the host's last call returned and the initialised
+ * `timeline` with a finished timeline (provenance is the caller's). `hooks` may be NULL. */
+enum status simulator_run(const struct machine *machine, uint32_t queues,
+                          const struct plan *plan, const struct simulator_hooks *hooks,
+                          struct timeline *timeline, int64_t *issued_ns, struct error *error);
+
+#endif

@@ -1,0 +1,211 @@
+/* simulator_engines.c - what does the work: copy engines, the GPU's block slots, the driver's
+ * thread for callbacks, and the CPU. */
+#include "simulator_state.h"
+
+#include <math.h>
+
+static void line_push(struct simulation *sim, struct line *line, uint32_t op)
+{
+    sim->next_in_line[op] = NONE;
+    if (line->first == NONE)
+        line->first = op;
+    else
+        sim->next_in_line[line->last] = op;
+    line->last = op;
+}
+
+static uint32_t line_pop(struct simulation *sim, struct line *line)
+{
+    uint32_t op = line->first;
+    line->first = sim->next_in_line[op];
+    return op;
+}
+
+/* --- the end of an op --- */
+
+static enum status end_op(struct simulation *sim, uint32_t op)
+{
+    span_at(sim, op)->end_ns = sim->now;
+    simulation_step_stream(sim, op);
+    sim->last_kind[op_at(sim, op)->stream] = (uint8_t)op_at(sim, op)->kind;
+    sim->to_advance[sim->to_advance_count++] = op_at(sim, op)->stream;
+    if (sim->hooks.on_end == NULL)
+        return STATUS_OK;
+    return sim->hooks.on_end(sim->hooks.context, op_at(sim, op), sim->error);
+}
+
+/* --- copies --- */
+
+static int64_t ns_for(double bytes, double bytes_per_s)
+{
+    double ns = ceil(1e9 * bytes / bytes_per_s);
+    return ns > 0 ? (int64_t)ns : 0;
+}
+
+/* Brings a flowing copy up to now and lets it go on at the rate that holds from here. */
+static enum status copy_set_rate(struct simulation *sim, int index)
+{
+    struct copy_engine *engine = &sim->copies[index];
+    if (!engine->flowing)
+        return STATUS_OK;
+    double moved = (double)(sim->now - engine->since_ns) * engine->bytes_per_s / 1e9;
+    engine->bytes_left = fmax(0, engine->bytes_left - moved);
+    engine->since_ns = sim->now;
+    engine->bytes_per_s = rule_copy_bytes_per_s(sim->machine, op_at(sim, engine->op)->kind,
+                                                sim->copies[1 - index].flowing);
+    engine->stamp++;
+    return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
+                           (uint32_t)index, engine->stamp);
+}
+
+static enum status copy_begin_next(struct simulation *sim, int index, bool was_waiting)
+{
+    struct copy_engine *engine = &sim->copies[index];
+    if (engine->op != NONE || engine->line.first == NONE)
+        return STATUS_OK;
+    engine->op = line_pop(sim, &engine->line);
+    span_at(sim, engine->op)->start_ns = sim->now;
+    int64_t setup = rule_copy_setup_ns(sim->machine, op_at(sim, engine->op)->kind, was_waiting);
+    return simulation_post(sim, setup, EVENT_FLOW, (uint32_t)index, 0);
+}
+
+enum status engine_copy_flows(struct simulation *sim, int index)
+{
+    struct copy_engine *engine = &sim->copies[index];
+    engine->flowing = true;
+    engine->bytes_left = (double)op_at(sim, engine->op)->copy.host.bytes;
+    engine->bytes_per_s = 0;
+    engine->since_ns = sim->now;
+    enum status status = copy_set_rate(sim, index);
+    return status == STATUS_OK ? copy_set_rate(sim, 1 - index) : status;
+}
+
+enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp)
+{
+    struct copy_engine *engine = &sim->copies[index];
+    if (stamp != engine->stamp)
+        return STATUS_OK; /* its rate changed after this event was posted */
+    uint32_t op = engine->op;
+    engine->flowing = false;
+    engine->op = NONE;
+    enum status status = end_op(sim, op);
+    if (status == STATUS_OK)
+        status = copy_set_rate(sim, 1 - index);
+    return status == STATUS_OK ? copy_begin_next(sim, index, true) : status;
+}
+
+/* --- kernels --- */
+
+/* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
+ * leaves when fully placed; until then nothing behind it or less urgent places any. [RTSS17 X1,
+ * R1-R3] */
+static enum status place_blocks(struct simulation *sim)
+{
+    for (int level = 0; level < sim->level_count; level++) {
+        struct line *line = &sim->levels[level];
+        while (line->first != NONE) {
+            uint32_t op = line->first;
+            struct kernel_state *kernel = &sim->kernels[op];
+            bool starts =
+                kernel->running == 0 && kernel->to_place == op_at(sim, op)->kernel.blocks;
+            if (starts && !rule_kernel_may_start(sim->machine, sim->kernels_running))
+                return STATUS_OK;
+            uint32_t placed =
+                rule_blocks_placed(kernel->to_place, sim->resident_blocks, sim->blocks_in_use);
+            if (placed == 0)
+                return STATUS_OK;
+            if (starts) {
+                span_at(sim, op)->start_ns = sim->now;
+                sim->kernels_running++;
+            }
+            kernel->to_place -= placed;
+            kernel->running += placed;
+            sim->blocks_in_use += placed;
+            enum status status =
+                simulation_post(sim, kernel->block_ns, EVENT_BLOCKS, op, placed);
+            if (status != STATUS_OK)
+                return status;
+            if (kernel->to_place > 0)
+                return STATUS_OK;
+            line_pop(sim, line);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status kernel_arrive(struct simulation *sim, uint32_t op)
+{
+    const struct op *kernel = op_at(sim, op);
+    int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
+    double block_ns =
+        machine_block_ns(sim->machine, sim->plan->chain[kernel->kernel.link],
+                         &sim->plan->params, kernel->kernel.count, kernel->kernel.blocks);
+    sim->kernels[op] = (struct kernel_state){
+        .to_place = kernel->kernel.blocks,
+        .block_ns = block_ns > 1 ? llround(block_ns) : 1,
+    };
+    line_push(sim, &sim->levels[priority - sim->most_urgent], op);
+    return place_blocks(sim);
+}
+
+enum status engine_blocks_end(struct simulation *sim, uint32_t op, uint32_t blocks)
+{
+    struct kernel_state *kernel = &sim->kernels[op];
+    kernel->running -= blocks;
+    sim->blocks_in_use -= blocks;
+    enum status status = STATUS_OK;
+    if (kernel->running == 0 && kernel->to_place == 0) {
+        sim->kernels_running--;
+        status = end_op(sim, op);
+    }
+    return status == STATUS_OK ? place_blocks(sim) : status;
+}
+
+/* --- callbacks and the CPU --- */
+
+static int64_t cpu_ns(const struct simulation *sim, const struct op *op)
+{
+    double ns = 0;
+    for (int i = 0; i < sim->plan->chain_length; i++)
+        ns += machine_cpu_ns(sim->machine, sim->plan->chain[i], &sim->plan->params,
+                             op->cpu.count);
+    return llround(ns);
+}
+
+static enum status turn_begin_next(struct simulation *sim, struct turn_engine *engine)
+{
+    if (engine->op != NONE || engine->line.first == NONE)
+        return STATUS_OK;
+    engine->op = line_pop(sim, &engine->line);
+    span_at(sim, engine->op)->start_ns = sim->now;
+    const struct op *op = op_at(sim, engine->op);
+    if (op->kind == OP_CPU)
+        return simulation_post(sim, cpu_ns(sim, op), EVENT_CPU, op->id, 0);
+    return simulation_post(sim, sim->machine->callback_ns, EVENT_CALLED, op->id, 0);
+}
+
+enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine)
+{
+    uint32_t op = engine->op;
+    engine->op = NONE;
+    enum status status = end_op(sim, op);
+    return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
+}
+
+/* --- which engine --- */
+
+/* Hands an op that is ready, and at the front of its queue, to its engine. */
+enum status engine_accept(struct simulation *sim, uint32_t op)
+{
+    enum op_kind kind = op_at(sim, op)->kind;
+    if (kind == OP_KERNEL)
+        return kernel_arrive(sim, op);
+    if (kind == OP_CALLBACK || kind == OP_CPU) {
+        struct turn_engine *engine = kind == OP_CPU ? &sim->cpu : &sim->callbacks;
+        line_push(sim, &engine->line, op);
+        return turn_begin_next(sim, engine);
+    }
+    int index = rule_copy_engine(sim->machine, kind);
+    line_push(sim, &sim->copies[index].line, op);
+    return copy_begin_next(sim, index, false);
+}

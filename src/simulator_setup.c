@@ -1,0 +1,146 @@
+/* simulator_setup.c - takes a simulation's memory and links its ops. */
+#include "simulator_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void line_init(struct line *line)
+{
+    line->first = line->last = NONE;
+}
+
+/* Links the ops of each stream and of each hardware queue, and waits to their records. */
+static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t *last_in_queue,
+                     uint32_t *event_record)
+{
+    for (uint32_t i = 0, spans = 0; i < sim->plan->op_count; i++) {
+        const struct op *op = op_at(sim, i);
+        sim->next_in_stream[i] = sim->next_in_queue[i] = sim->first_waiter[i] = NONE;
+        uint32_t *last = &last_in_stream[op->stream];
+        *(*last == NONE ? &sim->head[op->stream] : &sim->next_in_stream[*last]) = i;
+        *last = i;
+        int queue = rule_queue(sim->queues, op->kind, op->stream);
+        if (queue >= 0) {
+            last = &last_in_queue[queue];
+            *(*last == NONE ? &sim->hardware_queues[queue].front : &sim->next_in_queue[*last]) =
+                i;
+            *last = i;
+        }
+        if (op->kind == OP_RECORD)
+            event_record[op->event.event] = i;
+        if (op->kind == OP_WAIT)
+            sim->record_of[i] = event_record[op->event.event];
+        if (op->kind != OP_RECORD)
+            sim->span_of[i] = spans++;
+    }
+}
+
+static uint32_t *none_filled(size_t count)
+{
+    uint32_t *values = malloc((count + 1) * sizeof *values);
+    if (values != NULL)
+        memset(values, 0xFF, (count + 1) * sizeof *values);
+    return values;
+}
+
+static enum status no_memory(struct simulation *sim)
+{
+    return error_set(sim->error, STATUS_FAILED, "no memory to simulate %" PRIu32 " ops",
+                     sim->plan->op_count);
+}
+
+static enum status link_all(struct simulation *sim)
+{
+    uint32_t *last_in_stream = none_filled(sim->plan->streams + (size_t)1);
+    uint32_t *last_in_queue = none_filled(rule_queue_count(sim->queues));
+    uint32_t *event_record = none_filled(sim->plan->events);
+    enum status status = STATUS_OK;
+    if (last_in_stream && last_in_queue && event_record)
+        link_ops(sim, last_in_stream, last_in_queue, event_record);
+    else
+        status = no_memory(sim);
+    free(last_in_stream);
+    free(last_in_queue);
+    free(event_record);
+    return status;
+}
+
+static void find_levels(struct simulation *sim)
+{
+    int least = 0;
+    sim->most_urgent = 0;
+    for (uint32_t i = 0; sim->plan->priorities != NULL && i < sim->plan->streams; i++) {
+        int priority = sim->plan->priorities[i];
+        least = priority > least ? priority : least;
+        sim->most_urgent = priority < sim->most_urgent ? priority : sim->most_urgent;
+    }
+    sim->level_count = least - sim->most_urgent + 1;
+}
+
+static enum status take_memory(struct simulation *sim)
+{
+    size_t ops = sim->plan->op_count + (size_t)1, streams = sim->plan->streams + (size_t)1;
+    find_levels(sim);
+    sim->next_in_stream = malloc(ops * sizeof(uint32_t));
+    sim->next_in_queue = malloc(ops * sizeof(uint32_t));
+    sim->next_in_line = malloc(ops * sizeof(uint32_t));
+    sim->span_of = calloc(ops, sizeof(uint32_t));
+    sim->record_of = calloc(ops, sizeof(uint32_t));
+    sim->first_waiter = malloc(ops * sizeof(uint32_t));
+    sim->ready = calloc(ops, sizeof(bool));
+    sim->ended = calloc(ops, sizeof(bool));
+    sim->kernels = calloc(ops, sizeof *sim->kernels);
+    sim->head = none_filled(streams);
+    sim->next_waiter = none_filled(streams);
+    sim->last_kind = calloc(streams, sizeof(uint8_t));
+    sim->to_advance = calloc(2 * streams, sizeof(uint32_t));
+    sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
+    sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
+    if (!sim->next_in_stream || !sim->next_in_queue || !sim->next_in_line || !sim->span_of ||
+        !sim->record_of || !sim->first_waiter || !sim->ready || !sim->ended || !sim->kernels ||
+        !sim->head || !sim->next_waiter || !sim->last_kind || !sim->to_advance ||
+        !sim->hardware_queues || !sim->levels)
+        return no_memory(sim);
+    return STATUS_OK;
+}
+
+void simulation_free(struct simulation *sim)
+{
+    free(sim->next_in_stream);
+    free(sim->next_in_queue);
+    free(sim->next_in_line);
+    free(sim->span_of);
+    free(sim->record_of);
+    free(sim->first_waiter);
+    free(sim->ready);
+    free(sim->ended);
+    free(sim->kernels);
+    free(sim->head);
+    free(sim->next_waiter);
+    free(sim->last_kind);
+    free(sim->to_advance);
+    free(sim->hardware_queues);
+    free(sim->levels);
+    event_queue_free(&sim->events);
+}
+
+enum status simulation_set_up(struct simulation *sim)
+{
+    enum status status = take_memory(sim);
+    if (status != STATUS_OK)
+        return status;
+    for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
+        sim->hardware_queues[i].front = NONE;
+    for (int i = 0; i < sim->level_count; i++)
+        line_init(&sim->levels[i]);
+    for (int i = 0; i < 2; i++) {
+        line_init(&sim->copies[i].line);
+        sim->copies[i].op = NONE;
+    }
+    line_init(&sim->callbacks.line);
+    line_init(&sim->cpu.line);
+    sim->callbacks.op = sim->cpu.op = NONE;
+    sim->resident_blocks = machine_resident_blocks(sim->machine);
+    return link_all(sim);
+}

@@ -1,0 +1,127 @@
+/* simulator_state.h - what a simulation holds: private to the simulator's files.
+ *
+ *   simulator.c         streams, hardware queues, the host, the loop
+ *   simulator_engines.c copies, kernels, callbacks, the CPU
+ *   simulator_setup.c   taking memory and linking ops
+ *   simulator_rules.c   the rules themselves */
+#ifndef PIPELINE_SIMULATOR_STATE_H
+#define PIPELINE_SIMULATOR_STATE_H
+
+#include "event_queue.h"
+#include "simulator.h"
+#include "simulator_rules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NONE UINT32_MAX /* no op, no stream */
+
+enum event_kind {
+    EVENT_ISSUED, /* the host's call for op `subject` returns */
+    EVENT_READY,  /* op `subject` may go to its engine */
+    EVENT_FLOW,   /* the copy on engine `subject` moves its first byte */
+    EVENT_COPIED, /* the copy on engine `subject` has moved its last, unless its rate changed
+                     since */
+    EVENT_BLOCKS, /* `stamp` blocks of kernel `subject` end */
+    EVENT_CALLED, /* callback `subject` returns */
+    EVENT_CPU,    /* the CPU has done op `subject` */
+};
+
+/* Ops in line, linked through simulation.next_in_line. */
+struct line {
+    uint32_t first, last;
+};
+
+struct copy_engine {
+    struct line line;
+    uint32_t op; /* at work, or NONE */
+    bool flowing;
+    double bytes_left, bytes_per_s;
+    int64_t since_ns; /* when bytes_left was right */
+    uint64_t stamp;   /* of the EVENT_COPIED that counts */
+};
+
+/* An engine that does one op at a time for a known time: callbacks' thread, the CPU. */
+struct turn_engine {
+    struct line line;
+    uint32_t op;
+};
+
+struct hardware_queue {
+    uint32_t front;  /* the first op not yet with its engine, issued or not; or NONE */
+    uint32_t length; /* ops issued and still in the queue */
+};
+
+struct kernel_state {
+    uint32_t to_place, running; /* blocks */
+    int64_t block_ns;
+};
+
+struct simulation {
+    const struct machine *machine;
+    const struct plan *plan;
+    struct timeline *timeline;
+    struct simulator_hooks hooks;
+    struct error *error;
+    struct event_queue events;
+    int64_t now;
+
+    /* Per op. */
+    uint32_t *next_in_stream, *next_in_queue, *next_in_line;
+    uint32_t *span_of;      /* index of its span */
+    uint32_t *record_of;    /* waits: the record they wait for */
+    uint32_t *first_waiter; /* records: a stream that waits for it, or NONE */
+    bool *ready, *ended;
+
+    /* Per stream (the CPU's lane too). */
+    uint32_t *head;        /* its first op that has not ended, issued or not; or NONE */
+    uint32_t *next_waiter; /* another stream that waits for the same record */
+    uint8_t *last_kind;    /* of its latest op that ran on an engine */
+    uint32_t *to_advance;  /* a stack of streams whose head must be looked at */
+    uint32_t to_advance_count;
+
+    uint32_t queues;
+    struct hardware_queue *hardware_queues;
+    struct copy_engine copies[2];
+    struct turn_engine callbacks, cpu;
+    struct line *levels; /* kernels ready to place blocks, per priority: most urgent first */
+    int level_count, most_urgent;
+    struct kernel_state *kernels; /* per op */
+    uint32_t resident_blocks, blocks_in_use, kernels_running;
+
+    uint32_t issued;       /* ops issued so far */
+    bool host_blocked;     /* the call for op `issued` waits for room in its queue */
+    int64_t call_ended_ns; /* when the latest call returned */
+};
+
+static inline const struct op *op_at(const struct simulation *sim, uint32_t op)
+{
+    return &sim->plan->ops[op];
+}
+
+static inline struct span *span_at(const struct simulation *sim, uint32_t op)
+{
+    return &sim->timeline->spans[sim->span_of[op]];
+}
+
+/* Posts an event `delay_ns` from now. */
+enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
+                            uint32_t subject, uint64_t stamp);
+
+/* Takes memory and links the ops; simulation_free() in any case. */
+enum status simulation_set_up(struct simulation *sim);
+void simulation_free(struct simulation *sim);
+
+/* Marks `op` as ended, as far as its stream goes: the next op is the stream's head. */
+void simulation_step_stream(struct simulation *sim, uint32_t op);
+
+/* Hands an op that is ready, and at the front of its queue, to its engine. */
+enum status engine_accept(struct simulation *sim, uint32_t op);
+
+/* What the engines do when their events come. */
+enum status engine_copy_flows(struct simulation *sim, int index);
+enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp);
+enum status engine_blocks_end(struct simulation *sim, uint32_t op, uint32_t blocks);
+enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine);
+
+#endif

@@ -1,0 +1,327 @@
+/* timeline.c - spans: made from a plan, completed, and named. */
+#include "timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void timeline_init(struct timeline *timeline)
+{
+    *timeline = (struct timeline){0};
+}
+
+void timeline_free(struct timeline *timeline)
+{
+    free(timeline->spans);
+    free(timeline->issue_ns);
+    timeline_init(timeline);
+}
+
+static enum engine engine_of(enum op_kind kind)
+{
+    static const enum engine engines[OP_KIND_COUNT] = {
+        [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
+        [OP_CPU] = ENGINE_CPU,     [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
+        [OP_RECORD] = ENGINE_NONE,
+    };
+    return engines[kind];
+}
+
+static struct span span_of(const struct op *op)
+{
+    struct span span = {
+        .op = op->id,
+        .kind = (uint8_t)op->kind,
+        .engine = (uint8_t)engine_of(op->kind),
+        .stream = op->stream,
+        .tile = op->tile,
+    };
+    if (op->kind == OP_KERNEL)
+        span.link = (uint16_t)op->kernel.link;
+    if (op->kind == OP_H2D || op->kind == OP_D2H)
+        span.bytes = op->copy.host.bytes;
+    return span;
+}
+
+/* What an event stands for: the op before its record in the record's stream. */
+static void set_targets(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
+                        uint32_t *last_op)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_RECORD)
+            event_op[op->event.event] = last_op[op->stream];
+        else if (op->kind == OP_WAIT)
+            timeline_span(timeline, i)->target = event_op[op->event.event];
+        else
+            last_op[op->stream] = i;
+    }
+}
+
+enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
+                           struct error *error)
+{
+    timeline_free(timeline);
+    size_t ops = plan->op_count;
+    uint32_t *event_op = calloc(plan->events + (size_t)1, sizeof *event_op);
+    uint32_t *last_op = calloc(plan->streams + (size_t)1, sizeof *last_op);
+    timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
+    timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
+    enum status status = STATUS_OK;
+    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns) {
+        timeline_free(timeline);
+        status = error_set(error, STATUS_FAILED, "no memory for a timeline of %zu ops", ops);
+    } else {
+        timeline->issue_count = plan->op_count;
+        timeline->streams = plan->streams;
+        for (int i = 0; i < plan->chain_length; i++)
+            timeline->names[i] = plan->chain[i]->name;
+        for (size_t i = 0; i < ops; i++) {
+            if (plan->ops[i].kind != OP_RECORD)
+                timeline->spans[timeline->span_count++] = span_of(&plan->ops[i]);
+        }
+        set_targets(timeline, plan, event_op, last_op);
+    }
+    free(event_op);
+    free(last_op);
+    return status;
+}
+
+struct span *timeline_span(struct timeline *timeline, uint32_t op)
+{
+    size_t low = 0, high = timeline->span_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (timeline->spans[middle].op < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < timeline->span_count && timeline->spans[low].op == op;
+    return found ? &timeline->spans[low] : NULL;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Walks the spans in issue order, giving each op what bounds its start from below: when its
+ * stream's previous op ended and when the events its stream waited for were reached. */
+struct walk {
+    int64_t *stream_end; /* per stream: end of its latest op */
+    int64_t *event_end;  /* per event: end of what it stands for */
+};
+
+static enum status walk_begin(struct walk *walk, const struct plan *plan, struct error *error)
+{
+    walk->stream_end = calloc(plan->streams + (size_t)1, sizeof *walk->stream_end);
+    walk->event_end = calloc(plan->events + (size_t)1, sizeof *walk->event_end);
+    if (walk->stream_end != NULL && walk->event_end != NULL)
+        return STATUS_OK;
+    free(walk->stream_end);
+    free(walk->event_end);
+    return error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+}
+
+static void walk_end(struct walk *walk)
+{
+    free(walk->stream_end);
+    free(walk->event_end);
+}
+
+/* A wait lasts from when its stream reaches it until what it waits for is over. */
+static void walk_wait(struct walk *walk, const struct op *op, struct span *span)
+{
+    span->start_ns = later(span->issue_ns, walk->stream_end[op->stream]);
+    span->end_ns = later(span->start_ns, walk->event_end[op->event.event]);
+    walk->stream_end[op->stream] = span->end_ns;
+}
+
+static int compare_by_end(const void *a, const void *b)
+{
+    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    return x->op < y->op ? -1 : 1;
+}
+
+/* Pushes each copy's start behind the end of the copy that its engine did before it. */
+static enum status start_after_engine(struct timeline *timeline, enum engine engine,
+                                      struct error *error)
+{
+    struct span **copies = malloc((timeline->span_count + (size_t)1) * sizeof *copies);
+    if (copies == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+    size_t count = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].engine == engine)
+            copies[count++] = &timeline->spans[i];
+    }
+    qsort(copies, count, sizeof *copies, compare_by_end);
+    for (size_t i = 1; i < count; i++)
+        copies[i]->start_ns = later(copies[i]->start_ns, copies[i - 1]->end_ns);
+    free(copies);
+    return STATUS_OK;
+}
+
+enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
+                                    struct error *error)
+{
+    struct walk walk;
+    enum status status = walk_begin(&walk, plan, error);
+    if (status != STATUS_OK)
+        return status;
+    struct span *span = timeline->spans;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_RECORD) {
+            walk.event_end[op->event.event] = walk.stream_end[op->stream];
+            continue;
+        }
+        if (op->kind == OP_WAIT) {
+            walk_wait(&walk, op, span);
+        } else if (op->kind == OP_CPU || op->kind == OP_CALLBACK) {
+            /* The host's clock timed these itself, start and end. */
+            walk.stream_end[op->stream] = later(walk.stream_end[op->stream], span->end_ns);
+        } else {
+            /* An event's time has a resolution: an end is never before its op's start. */
+            span->start_ns = later(span->issue_ns, walk.stream_end[op->stream]);
+            span->end_ns = later(span->end_ns, span->start_ns);
+            walk.stream_end[op->stream] = span->end_ns;
+        }
+        span++;
+    }
+    walk_end(&walk);
+    status = start_after_engine(timeline, ENGINE_H2D, error);
+    if (status == STATUS_OK)
+        status = start_after_engine(timeline, ENGINE_D2H, error);
+    return status;
+}
+
+static int compare_by_start(const void *a, const void *b)
+{
+    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->op < y->op ? -1 : 1;
+}
+
+/* Gives the spans of one engine, in order of start, the lowest lane that is free. */
+static enum status lanes_of_engine(struct span **spans, size_t count, struct error *error)
+{
+    int64_t *lane_end = calloc(count + 1, sizeof *lane_end);
+    if (lane_end == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
+    size_t lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t lane = 0;
+        while (lane < lanes && lane_end[lane] > spans[i]->start_ns)
+            lane++;
+        if (lane == lanes)
+            lanes++;
+        lane_end[lane] = spans[i]->end_ns;
+        spans[i]->lane = (uint16_t)(lane < UINT16_MAX ? lane : UINT16_MAX);
+    }
+    free(lane_end);
+    return STATUS_OK;
+}
+
+static enum status set_lanes(struct timeline *timeline, struct error *error)
+{
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    if (spans == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
+    enum status status = STATUS_OK;
+    for (int engine = 0; engine < ENGINE_NONE && status == STATUS_OK; engine++) {
+        size_t count = 0;
+        for (uint32_t i = 0; i < timeline->span_count; i++) {
+            if (timeline->spans[i].engine == engine)
+                spans[count++] = &timeline->spans[i];
+        }
+        qsort(spans, count, sizeof *spans, compare_by_start);
+        status = lanes_of_engine(spans, count, error);
+    }
+    free(spans);
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].engine == ENGINE_NONE)
+            timeline->spans[i].lane = (uint16_t)timeline->spans[i].stream;
+    }
+    return status;
+}
+
+enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
+                            struct error *error)
+{
+    struct walk walk;
+    enum status status = walk_begin(&walk, plan, error);
+    if (status != STATUS_OK)
+        return status;
+    struct span *span = timeline->spans;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_RECORD) {
+            walk.event_end[op->event.event] = walk.stream_end[op->stream];
+            continue;
+        }
+        if (op->kind == OP_WAIT)
+            walk_wait(&walk, op, span);
+        else
+            walk.stream_end[op->stream] = span->end_ns;
+        span++;
+    }
+    walk_end(&walk);
+    return set_lanes(timeline, error);
+}
+
+int64_t timeline_span_ns(const struct timeline *timeline)
+{
+    int64_t last = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        last = later(last, timeline->spans[i].end_ns);
+    return last;
+}
+
+const char *timeline_source(const struct timeline *timeline)
+{
+    return timeline->timing == TIMING_VIRTUAL ? "simulated" : "measured";
+}
+
+const char *timeline_timing(const struct timeline *timeline)
+{
+    static const char *const names[] = {
+        [TIMING_VIRTUAL] = "virtual", [TIMING_CUPTI] = "cupti", [TIMING_EVENTS] = "events"};
+    return names[timeline->timing];
+}
+
+const char *engine_name(enum engine engine)
+{
+    static const char *const names[ENGINE_COUNT] = {
+        [ENGINE_H2D] = "h2d", [ENGINE_COMPUTE] = "compute", [ENGINE_D2H] = "d2h",
+        [ENGINE_CPU] = "cpu", [ENGINE_HOST] = "host",       [ENGINE_NONE] = "none",
+    };
+    return names[engine];
+}
+
+static const char *own_name(const struct timeline *timeline, const struct span *span)
+{
+    if (span->kind == OP_KERNEL && span->link < CHAIN_MAX &&
+        timeline->names[span->link] != NULL)
+        return timeline->names[span->link];
+    return op_kind_name(span->kind);
+}
+
+const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
+                               char text[SPAN_NAME])
+{
+    if (span->kind != OP_WAIT)
+        return own_name(timeline, span);
+    const struct span *target = timeline_span((struct timeline *)timeline, span->target);
+    if (target == NULL)
+        return "wait";
+    if (target->tile >= 0)
+        snprintf(text, SPAN_NAME, "%s %" PRId32, own_name(timeline, target), target->tile);
+    else
+        snprintf(text, SPAN_NAME, "%s", own_name(timeline, target));
+    return text;
+}

@@ -1,0 +1,94 @@
+/* timeline.h - what really happened: one span per op, and where the times came from. */
+#ifndef PIPELINE_TIMELINE_H
+#define PIPELINE_TIMELINE_H
+
+#include "plan.h"
+#include "status.h"
+
+#include <stdint.h>
+
+enum engine {
+    ENGINE_H2D,
+    ENGINE_COMPUTE,
+    ENGINE_D2H,
+    ENGINE_CPU,
+    ENGINE_HOST, /* the driver's thread, which runs callbacks */
+    ENGINE_NONE, /* waits: they occupy a stream, not an engine */
+    ENGINE_COUNT,
+    ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
+};                                /* engines below this one count as busy in the analysis */
+
+enum timing {
+    TIMING_VIRTUAL, /* the simulator's clock */
+    TIMING_CUPTI,   /* activity records */
+    TIMING_EVENTS,  /* ends from CUDA events; starts rebuilt from engine order */
+};
+
+/* One op as it ran. Times are ns from the run's first issue. */
+struct span {
+    uint32_t op;
+    uint8_t kind;   /* enum op_kind */
+    uint8_t engine; /* enum engine */
+    uint16_t
+        lane; /* row within the engine; spans of one lane never overlap. Waits: the stream */
+    uint16_t link; /* kernels: which of the chain */
+    uint32_t stream;
+    int32_t tile;
+    uint32_t target; /* waits: the op waited for */
+    uint64_t bytes;  /* copies: moved; else 0 */
+    int64_t issue_ns, start_ns, end_ns;
+};
+
+enum { TIMELINE_TEXT = 128 };
+struct timeline {
+    enum timing timing;
+    char device[TIMELINE_TEXT]; /* "NVIDIA H200", or the machine's name when simulated */
+    char driver[TIMELINE_TEXT]; /* "driver 13.0, runtime 13.0"; empty when simulated */
+    int64_t resolution_ns;
+    const char *names[CHAIN_MAX]; /* the chain's kernel names, from the kernel table */
+    uint32_t streams;             /* as in the plan */
+    struct span *spans;           /* one per op that has one, in op order */
+    uint32_t span_count;
+    int64_t
+        *issue_ns; /* when each op of the plan was issued, by op id; `issue_count` of them */
+    uint32_t issue_count;
+};
+
+void timeline_init(struct timeline *timeline);
+void timeline_free(struct timeline *timeline);
+
+/* Empties `timeline` and makes one span for every op of `plan` but records: everything is
+ * filled except times, which are 0, and lanes. */
+enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
+                           struct error *error);
+
+/* The span of op `op`, or NULL (records have none). */
+struct span *timeline_span(struct timeline *timeline, uint32_t op);
+
+/* Where only ends are known (events): sets each start to the latest of its issue, its stream's
+ * previous end, what its stream waited for, and, for copies, the end of the copy before it on
+ * its engine in the order the ends came. */
+enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
+                                    struct error *error);
+
+/* Gives waits their times from the ops around them and every span its lane; call it last. */
+enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
+                            struct error *error);
+
+/* First issue to last end, in ns. */
+int64_t timeline_span_ns(const struct timeline *timeline);
+
+/* "simulated" or "measured"; "virtual", "cupti" or "events". */
+const char *timeline_source(const struct timeline *timeline);
+const char *timeline_timing(const struct timeline *timeline);
+
+/* "h2d", "compute", "d2h", "cpu", "host", "none". */
+const char *engine_name(enum engine engine);
+
+/* The span's name: "h2d", "scale", "d2h", "callback", "cpu"; for a wait, what it waited for:
+ * "scale 3". `text` has room for SPAN_NAME; the result may be `text` or a constant. */
+enum { SPAN_NAME = 64 };
+const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
+                               char text[SPAN_NAME]);
+
+#endif

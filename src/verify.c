@@ -1,0 +1,277 @@
+/* verify.c - compares the output with the chain's oracles, piece by piece, with all cores.
+ *
+ * A batch of pieces is worked on in parallel and then judged in order. So the first wrong
+ * element is found whichever core was faster, and a sum is folded in the same order on any
+ * machine. */
+#include "verify.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 1024,       /* elements an oracle sees at once: they stay in the cache */
+    PIECE = 16 * CHUNK, /* elements at most: enough work to be handed to a core */
+    BATCH = 256,        /* pieces */
+};
+
+/* One thread's. */
+struct workspace {
+    double value[CHUNK], bound[CHUNK], actual[CHUNK];
+};
+
+/* A part of a tile, and what was found of it. */
+struct piece {
+    uint32_t tile;
+    bool ends_tile;
+    uint64_t first, count;
+    uint64_t right;        /* maps: how many of its elements are right before one that is not */
+    struct oracle_sum sum; /* reductions */
+};
+
+/* What is compared with what: verify_output()'s arguments. */
+struct comparison {
+    const struct plan *plan;
+    void *const *host;
+    const struct kernel *last;
+};
+
+/* Cuts a plan's tiles into pieces, in order. */
+struct cutter {
+    uint32_t tile;
+    uint64_t done; /* elements of that tile */
+};
+
+/* Elements [first, first + count) of an array of `dtype` as doubles, which hold any of them. */
+static void elements_load(enum dtype dtype, const void *data, uint64_t first, size_t count,
+                          double *to)
+{
+    switch (dtype) {
+    case DTYPE_F32:
+        for (size_t i = 0; i < count; i++)
+            to[i] = ((const float *)data)[first + i];
+        return;
+    case DTYPE_I32:
+        for (size_t i = 0; i < count; i++)
+            to[i] = ((const int32_t *)data)[first + i];
+        return;
+    case DTYPE_COUNT:
+        return;
+    }
+}
+
+/* Whether `actual` can be the result where the exact one is `value`, give or take `bound`.
+ * Integers have no bound; an infinite one claims nothing. What is beyond the largest float may
+ * have become an infinity. */
+static bool is_right(enum dtype dtype, double value, double bound, double actual)
+{
+    if (dtype == DTYPE_I32)
+        return actual == value;
+    if (isinf(bound))
+        return true;
+    if (isnan(value) || isnan(actual))
+        return isnan(value) && isnan(actual);
+    if (isinf(value))
+        return actual == value;
+    if (isinf(actual))
+        return actual > 0 ? value + bound > FLT_MAX : value - bound < -(double)FLT_MAX;
+    return fabs(actual - value) <= bound;
+}
+
+/* Sets what elements [first, first + count) must be after the chain's maps. */
+static struct oracle chunk_predict(const struct comparison *comparison, uint64_t first,
+                                   size_t count, struct workspace *work)
+{
+    const struct plan *plan = comparison->plan;
+    struct oracle oracle = {work->value, work->bound, count};
+    elements_load(plan->chain[0]->in, comparison->host[BUFFER_HOST_IN0], first, count,
+                  work->value);
+    memset(work->bound, 0, count * sizeof work->bound[0]);
+    for (int link = 0; link < plan->chain_length; link++) {
+        const struct kernel *kernel = plan->chain[link];
+        if (kernel->shape != KERNEL_MAP)
+            break;
+        const char *second = comparison->host[BUFFER_HOST_IN1];
+        kernel->oracle_map(&oracle,
+                           kernel->inputs > 1 ? second + first * dtype_bytes(kernel->in) : NULL,
+                           &plan->params);
+    }
+    return oracle;
+}
+
+/* How many elements of the chunk are right before one that is not. */
+static size_t chunk_compare(const struct comparison *comparison, const struct oracle *oracle,
+                            uint64_t first, struct workspace *work)
+{
+    const enum dtype dtype = comparison->last->out;
+    elements_load(dtype, comparison->host[BUFFER_HOST_OUT], first, oracle->count, work->actual);
+    size_t right = 0;
+    while (right < oracle->count &&
+           is_right(dtype, oracle->value[right], oracle->bound[right], work->actual[right]))
+        right++;
+    return right;
+}
+
+/* Compares or folds the elements of `piece`. */
+static void piece_work(const struct comparison *comparison, struct piece *piece,
+                       struct workspace *work)
+{
+    piece->right = 0;
+    piece->sum = (struct oracle_sum){0};
+    for (uint64_t done = 0; done < piece->count; done += CHUNK) {
+        const uint64_t left = piece->count - done;
+        const size_t count = left < CHUNK ? left : CHUNK;
+        struct oracle oracle = chunk_predict(comparison, piece->first + done, count, work);
+        if (comparison->last->shape == KERNEL_REDUCE) {
+            comparison->last->oracle_fold(&piece->sum, &oracle);
+            continue;
+        }
+        const size_t right = chunk_compare(comparison, &oracle, piece->first + done, work);
+        piece->right += right;
+        if (right < count)
+            return;
+    }
+}
+
+/* Cuts the next pieces, at most BATCH. Returns how many there were. */
+static int cutter_take(struct cutter *cutter, const struct plan *plan, struct piece *pieces)
+{
+    int taken = 0;
+    while (taken < BATCH && cutter->tile < plan->tiles) {
+        uint64_t first, count;
+        plan_tile(plan, cutter->tile, &first, &count);
+        const uint64_t left = count - cutter->done;
+        const bool ends_tile = left <= PIECE;
+        pieces[taken++] = (struct piece){.tile = cutter->tile,
+                                         .ends_tile = ends_tile,
+                                         .first = first + cutter->done,
+                                         .count = ends_tile ? left : PIECE};
+        cutter->done = ends_tile ? 0 : cutter->done + PIECE;
+        cutter->tile += ends_tile;
+    }
+    return taken;
+}
+
+/* "should be 0.5 (+-1e-07), is nan", with no bound where there is none. */
+enum { EXPECTATION_TEXT = 96 };
+static const char *expectation(double value, double bound, double actual,
+                               char text[EXPECTATION_TEXT])
+{
+    char give_or_take[32] = "";
+    if (bound != 0)
+        snprintf(give_or_take, sizeof give_or_take, " (+-%.2g)", bound);
+    /* A NaN's sign says nothing. */
+    snprintf(text, EXPECTATION_TEXT, "should be %.10g%s, is %.10g", isnan(value) ? NAN : value,
+             give_or_take, isnan(actual) ? NAN : actual);
+    return text;
+}
+
+/* A map's piece: names its first wrong element. */
+static enum status piece_judge(const struct comparison *comparison, const struct piece *piece,
+                               struct workspace *work, struct error *error)
+{
+    if (piece->right == piece->count)
+        return STATUS_OK;
+    const uint64_t element = piece->first + piece->right;
+    uint64_t tile_first, tile_count;
+    plan_tile(comparison->plan, piece->tile, &tile_first, &tile_count);
+    struct oracle oracle = chunk_predict(comparison, element, 1, work);
+    chunk_compare(comparison, &oracle, element, work);
+    char text[EXPECTATION_TEXT];
+    return error_set(error, STATUS_FAILED,
+                     "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64
+                     " of the array): %s",
+                     piece->tile, element - tile_first, element,
+                     expectation(work->value[0], work->bound[0], work->actual[0], text));
+}
+
+/* A reduction's tile, now that all its pieces are folded into `sum`. */
+static enum status tile_judge(const struct comparison *comparison, uint32_t tile,
+                              const struct oracle_sum *sum, struct error *error)
+{
+    const struct kernel *last = comparison->last;
+    double bound = 0, actual;
+    const double value = last->oracle_result(sum, &bound);
+    elements_load(last->out, comparison->host[BUFFER_HOST_OUT], tile, 1, &actual);
+    if (is_right(last->out, value, bound, actual))
+        return STATUS_OK;
+    char text[EXPECTATION_TEXT];
+    return error_set(error, STATUS_FAILED, "wrong result: tile %" PRIu32 ": %s", tile,
+                     expectation(value, bound, actual, text));
+}
+
+static void sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
+{
+    sum->value += part->value;
+    sum->magnitude += part->magnitude;
+    sum->bound += part->bound;
+    sum->integer += part->integer;
+    sum->count += part->count;
+}
+
+/* Judges a batch in order. `sum` carries what a reduction's unfinished tile has so far. */
+static enum status batch_judge(const struct comparison *comparison, const struct piece *pieces,
+                               int count, struct oracle_sum *sum, struct workspace *work,
+                               struct error *error)
+{
+    const bool reduces = comparison->last->shape == KERNEL_REDUCE;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        if (!reduces) {
+            status = piece_judge(comparison, &pieces[i], work, error);
+            continue;
+        }
+        sum_add(sum, &pieces[i].sum);
+        if (!pieces[i].ends_tile)
+            continue;
+        status = tile_judge(comparison, pieces[i].tile, sum, error);
+        *sum = (struct oracle_sum){0};
+    }
+    return status;
+}
+
+enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+                          struct error *error)
+{
+    const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1]};
+    struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
+    struct piece *pieces = calloc(BATCH, sizeof *pieces);
+    enum status status = STATUS_OK;
+    if (works == NULL || pieces == NULL) {
+        status = error_set(error, STATUS_FAILED, "no memory to verify the result with");
+        goto free_all;
+    }
+    struct cutter cutter = {0};
+    struct oracle_sum sum = {0};
+    int count;
+    while (status == STATUS_OK && (count = cutter_take(&cutter, plan, pieces)) > 0) {
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < count; i++)
+            piece_work(&comparison, &pieces[i], &works[omp_get_thread_num()]);
+        status = batch_judge(&comparison, pieces, count, &sum, &works[0], error);
+    }
+
+free_all:
+    free(pieces);
+    free(works);
+    return status;
+}
+
+double verify_fold_tiles(const struct plan *plan, const void *out)
+{
+    if (plan->chain[plan->chain_length - 1]->out == DTYPE_I32) {
+        uint32_t sum = 0; /* wraps, as the devices' integers do */
+        for (uint32_t tile = 0; tile < plan->tiles; tile++)
+            sum += (uint32_t)((const int32_t *)out)[tile];
+        return (int32_t)sum;
+    }
+    double sum = 0;
+    for (uint32_t tile = 0; tile < plan->tiles; tile++)
+        sum += ((const float *)out)[tile];
+    return sum;
+}

@@ -1,0 +1,97 @@
+/* check_backend.c - which backend a --device value means, and what the simulated one refuses.
+ */
+#include "backend.h"
+#include "fixtures.h"
+#include "plan_build.h"
+#include "suites.h"
+
+#include <string.h>
+
+START_TEST(test_select)
+{
+    const struct backend_ops *ops = NULL;
+    const char *argument = NULL;
+    struct error error = {0};
+    ck_assert_int_eq(backend_select("sim:h200", &ops, &argument, &error), STATUS_OK);
+    ck_assert_str_eq(ops->name, "sim");
+    ck_assert_str_eq(argument, "h200");
+    ck_assert_int_eq(backend_select("sim", &ops, &argument, &error), STATUS_OK);
+    ck_assert_str_eq(argument, "");
+    ck_assert_int_eq(backend_select("auto", &ops, &argument, &error), STATUS_OK);
+    ck_assert(strcmp(ops->name, "sim") != 0 || strcmp(argument, "h200") == 0);
+    ck_assert_int_eq(backend_select("simulator:h200", &ops, &argument, &error), STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "sim:NAME"));
+}
+END_TEST
+
+/* Every hook is required. */
+START_TEST(test_backends_are_complete)
+{
+    for (int i = 0; backends[i] != NULL; i++) {
+        ck_assert_ptr_nonnull(backends[i]->name);
+        ck_assert_ptr_nonnull(backends[i]->summary);
+        ck_assert(backends[i]->configure && backends[i]->open && backends[i]->describe &&
+                  backends[i]->prepare);
+        ck_assert(backends[i]->run && backends[i]->release && backends[i]->close);
+        ck_assert_ptr_nonnull(backends[i]->list);
+    }
+}
+END_TEST
+
+static enum status open_sim(const char *machine, const struct settings *settings,
+                            const struct backend_ops **ops, struct backend **backend,
+                            struct error *error)
+{
+    const char *argument;
+    ck_assert_int_eq(backend_select("sim", ops, &argument, error), STATUS_OK);
+    return (*ops)->open(machine, settings, backend, error);
+}
+
+START_TEST(test_sim_refuses_what_it_cannot_do)
+{
+    const struct backend_ops *ops;
+    struct backend *backend;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    ck_assert_int_eq(open_sim("nonesuch", &settings, &ops, &backend, &error), STATUS_USAGE);
+    error_clear(&error);
+    settings.connections = 33;
+    ck_assert_int_eq(open_sim("h200", &settings, &ops, &backend, &error), STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "1 to 32"));
+}
+END_TEST
+
+START_TEST(test_sim_refuses_a_plan_beyond_its_memory)
+{
+    const struct backend_ops *ops;
+    struct backend *backend;
+    struct machine machine;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    settings.ways = 1;
+    settings.streams = 1;
+    settings.elements = UINT64_C(1) << 36;
+    ck_assert_int_eq(open_sim("h200", &settings, &ops, &backend, &error), STATUS_OK);
+    ck_assert_int_eq(ops->describe(backend, &settings, &machine, &error), STATUS_OK);
+    struct plan plan;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct workload workload = {.plan = &plan, .settings = &settings};
+    ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_FAILED);
+    ck_assert_msg(strstr(error.text, "512 GiB") && strstr(error.text, "140"), "%s", error.text);
+    ops->release(backend);
+    ops->close(backend);
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *backend_suite(void)
+{
+    Suite *suite = suite_create("backend");
+    TCase *tests = tcase_create("backend");
+    tcase_add_test(tests, test_select);
+    tcase_add_test(tests, test_backends_are_complete);
+    tcase_add_test(tests, test_sim_refuses_what_it_cannot_do);
+    tcase_add_test(tests, test_sim_refuses_a_plan_beyond_its_memory);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,352 @@
+/* check_cli.c - the program as its user runs it: exit codes, one clear line, files or none. */
+#include "fixtures.h"
+#include "npy.h"
+#include "suites.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[64]; /* the test's own, its working directory */
+
+static void enter_folder(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/pipeline-cli-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    setenv("OMP_NUM_THREADS", "2", 1);
+}
+
+static void leave_folder(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void read_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "no %s", path);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Runs `pipeline ARGUMENTS` with its output in the files "out" and "err"; returns the exit
+ * code. */
+static int run(const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
+             arguments);
+    int status = system(command);
+    ck_assert_msg(WIFEXITED(status), "pipeline %s: ended by signal %d", arguments,
+                  WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static void assert_ok(const char *arguments)
+{
+    char text[2048];
+    int code = run(arguments);
+    read_file("err", text, sizeof text);
+    ck_assert_msg(code == 0, "pipeline %s: exit %d: %s", arguments, code, text);
+}
+
+/* Ends with `code` and one line on standard error that has all of `words` (separated by '|').
+ */
+static void assert_refused(const char *arguments, int code, const char *words)
+{
+    char text[2048], list[256];
+    int ended = run(arguments);
+    read_file("err", text, sizeof text);
+    ck_assert_msg(ended == code, "pipeline %s: exit %d, not %d: %s", arguments, ended, code,
+                  text);
+    char *line_end = strchr(text, '\n');
+    ck_assert_msg(line_end != NULL && line_end[1] == '\0', "not one line: %s", text);
+    snprintf(list, sizeof list, "%s", words);
+    for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
+        ck_assert_msg(strstr(text, word) != NULL, "pipeline %s: \"%s\" is not in: %s",
+                      arguments, word, text);
+    read_file("out", text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+
+/* --- good input
+ * ----------------------------------------------------------------------------------- */
+
+START_TEST(test_headline_command)
+{
+    char text[65536];
+    assert_ok("--device sim:h200 --streams 4 --order breadth --elements 1M --timeline t.csv");
+    read_file("out", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "simulated"));
+    ck_assert_ptr_nonnull(strstr(text, "H200"));
+    read_file("t.csv", text, sizeof text);
+    ck_assert_int_eq(text[0], '#');
+    ck_assert_ptr_nonnull(strstr(
+        text, "\nrun,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns"));
+    int rows = 0;
+    for (char *line = text; line != NULL && *line != '\0';) {
+        rows += line[0] != '#';
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    ck_assert_int_eq(rows, 1 + 32 * 3);
+}
+END_TEST
+
+START_TEST(test_json_report_of_the_ways)
+{
+    json_error_t why;
+    write_file("ways.ini",
+               "[global]\nelements = 1M\ntiles = 8\ndevice = sim:h200\nintensity = 500\n"
+               "[serial]\nways = 1\n[two]\nways = 2\n[three]\nways = 3\n");
+    assert_ok("--format json ways.ini");
+    json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
+    ck_assert_msg(report != NULL, "%s", why.text);
+    ck_assert_int_eq(json_integer_value(json_object_get(report, "schema")), 1);
+    json_t *runs = json_object_get(report, "runs");
+    ck_assert_uint_eq(json_array_size(runs), 3);
+    double span = 1e300;
+    for (size_t i = 0; i < 3; i++) {
+        json_t *one = json_array_get(runs, i);
+        ck_assert(json_is_true(json_object_get(one, "verified")));
+        ck_assert_str_eq(json_string_value(json_object_get(one, "source")), "simulated");
+        double faster = json_real_value(json_object_get(one, "span_ms"));
+        ck_assert_double_lt(faster, span); /* each way is faster than the one before */
+        ck_assert_double_le(json_real_value(json_object_get(one, "limit_ms")), faster);
+        span = faster;
+    }
+    json_decref(report);
+}
+END_TEST
+
+START_TEST(test_same_seed_same_bytes_other_seed_other_bytes)
+{
+    assert_ok("--device sim:h200 -n 1000 -t 7 --seed 5 -o a.raw");
+    assert_ok("--device sim:h200 -n 1000 -t 3 --seed 5 --ways 4 --cpu-share 0.5 -o b.raw");
+    assert_ok("--device sim:h200 -n 1000 -t 7 --seed 6 -o c.raw");
+    ck_assert_int_eq(system("cmp -s a.raw b.raw"), 0);
+    ck_assert_int_ne(system("cmp -s a.raw c.raw"), 0);
+}
+END_TEST
+
+/* What comes out of one run goes into the next: the same as both in one chain. */
+START_TEST(test_files_in_and_out)
+{
+    assert_ok("--device sim:h200 -n 5000 -t 3 -k scale -o once.npy");
+    assert_ok("--device sim:h200 -i once.npy -t 4 -k scale -o twice.npy");
+    assert_ok("--device sim:h200 -n 5000 -t 5 -k scale,scale -o chain.npy");
+    ck_assert_int_eq(system("cmp -s twice.npy chain.npy"), 0);
+    ck_assert_int_ne(system("cmp -s once.npy chain.npy"), 0);
+    assert_ok(
+        "--device sim:h200 -i once.npy -t 4 -k sum --layout stage --callbacks -o sums.npy");
+    struct array_file file;
+    struct error error = {0};
+    ck_assert_int_eq(array_file_probe("sums.npy", DTYPE_F32, &file, &error), STATUS_OK);
+    ck_assert_uint_eq(file.count, 4);
+}
+END_TEST
+
+START_TEST(test_dry_run_runs_nothing)
+{
+    char text[16384];
+    assert_ok("--device sim:h200 -n 1T -t 4 --dry-run --timeline t.csv -o x.npy");
+    read_file("out", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "h2d 0"));
+    ck_assert_ptr_nonnull(strstr(text, "scale 3"));
+    ck_assert_int_ne(access("t.csv", F_OK), 0);
+    ck_assert_int_ne(access("x.npy", F_OK), 0);
+}
+END_TEST
+
+START_TEST(test_no_data_times_an_array_larger_than_memory)
+{
+    char text[16384];
+    assert_ok("--device sim:h200 -n 256G -t 4096 --no-data --format json");
+    read_file("out", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"verified\": null"));
+}
+END_TEST
+
+START_TEST(test_help_version_and_lists)
+{
+    static const char *const commands[] = {"--help",       "--version",     "list",
+                                           "list kernels", "list machines", "list devices"};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        char text[16384];
+        assert_ok(commands[i]);
+        read_file("out", text, sizeof text);
+        ck_assert_uint_gt(strlen(text), 8);
+    }
+}
+END_TEST
+
+/* --- bad input
+ * ------------------------------------------------------------------------------------- */
+
+START_TEST(test_bad_options)
+{
+    assert_refused("--strems 4", 2, "--strems|--streams");
+    assert_refused("--streams 0", 2, "--streams|0|1");
+    assert_refused("--streams -3", 2, "--streams|-3");
+    assert_refused("--tiles 12abc", 2, "--tiles|12abc");
+    assert_refused("--tiles ''", 2, "--tiles");
+    assert_refused("--elements 99999999999999999999", 2, "--elements|99999999999999999999");
+    assert_refused("--elements 20000000000G", 2, "--elements|20000000000G");
+    assert_refused("--elements 10 --tiles 11", 2, "tiles|11|10");
+    assert_refused("--ways 1 --streams 4", 2, "ways|1|streams|4");
+    assert_refused("--ways 5", 2, "--ways|5|1 to 4");
+    assert_refused("--kernel scael", 2, "scael|scale");
+    assert_refused("--kernel sum,scale", 2, "sum|scale");
+    assert_refused("--kernel scale,reduce-shuffle", 2, "scale|reduce-shuffle");
+    assert_refused("--device sim:h201", 2, "h201|h200");
+    assert_refused("--device gpu", 2, "gpu");
+    assert_refused("--tiles auto", 2, "not yet");
+    assert_refused("calibrate", 2, "not yet");
+    assert_refused("list mistakes", 2, "not yet");
+    assert_refused("--timeline x.svg", 2, "x.svg|not yet");
+    assert_refused("--timeline x.doc", 2, "x.doc|.csv");
+    ck_assert_int_ne(access("x.svg", F_OK), 0);
+}
+END_TEST
+
+START_TEST(test_bad_configs)
+{
+    write_file("a.ini", "[global]\ntiles = 4\n\n[one]\nstrems = 2\n");
+    assert_refused("a.ini", 2, "a.ini:5|strems|streams");
+    write_file("a.ini", "[one]\ntiles = 4\ntiles = 8\n");
+    assert_refused("a.ini", 2, "a.ini:3|tiles");
+    write_file("a.ini", "[one]\ntiles = 0\n");
+    assert_refused("a.ini", 2, "a.ini:2|tiles|0");
+    write_file("a.ini", "[one]\ntiles\n");
+    assert_refused("a.ini", 2, "a.ini:2");
+    char text[600] = "[one]\ntiles = ";
+    memset(text + strlen(text), '4', 500);
+    write_file("a.ini", text);
+    assert_refused("a.ini", 2, "a.ini:2|long");
+    assert_refused("nowhere.ini", 2, "nowhere.ini");
+}
+END_TEST
+
+START_TEST(test_bad_files)
+{
+    assert_refused("--device sim:h200 -i nowhere.npy", 2, "nowhere.npy");
+    write_file("short.npy", "\x93NUMPY");
+    assert_refused("--device sim:h200 -i short.npy", 2, "short.npy");
+    write_file("odd.raw", "12345");
+    assert_refused("--device sim:h200 -i odd.raw", 2, "odd.raw");
+    assert_refused("--device sim:h200 -n 1k -o nowhere/x.npy", 2, "nowhere/x.npy");
+    assert_refused("--device sim:h200 -n 1k --timeline nowhere/x.csv", 2, "nowhere/x.csv");
+    assert_refused("--device sim:h200 -n 1k -t 4 -o .", 2, ".");
+    write_file("four.raw", "aaaabbbbccccdddd");
+    assert_refused("--device sim:h200 -i four.raw -t 5", 2, "tiles|5|4");
+    assert_refused("--device sim:h200 -i four.raw -n 5 -t 2", 2, "elements|5|four.raw|4");
+}
+END_TEST
+
+START_TEST(test_too_large_for_memory_says_how_much)
+{
+    assert_refused("--device sim:h200 -n 1T -t 1024 -s 4", 1, "TiB|available");
+    assert_refused("--device sim:h200 -n 64G --ways 1 --no-data", 1,
+                   "GiB of device memory|140");
+    assert_refused("--device sim:h200 -n 1T -t 1024 -o x.npy", 1, "TiB");
+    ck_assert_int_ne(access("x.npy", F_OK), 0);
+}
+END_TEST
+
+START_TEST(test_full_disk_is_an_error)
+{
+    if (access("/dev/full", W_OK) != 0)
+        return;
+    assert_refused("-q --device sim:h200 -n 1k -t 4 -o /dev/full --format json >/dev/null", 1,
+                   "/dev/full");
+    char command[512];
+    snprintf(command, sizeof command, "%s -q --device sim:h200 -n 1k -t 4 >/dev/full 2>err",
+             PIPELINE_PROGRAM);
+    int status = system(command);
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+}
+END_TEST
+
+START_TEST(test_no_device_is_77)
+{
+    if (access("/dev/nvidiactl", F_OK) == 0)
+        return; /* there may be one */
+    assert_refused("--device cuda -n 1k -t 4 -o x.npy", 77, "--device=cuda");
+    ck_assert_int_ne(access("x.npy", F_OK), 0);
+    assert_refused("--device cuda:7 -n 1k -t 4", 77, "cuda");
+}
+END_TEST
+
+/* Ctrl-C in the middle of a long run: gone within a second, and no file is left, whole or not.
+ */
+START_TEST(test_interrupt_leaves_nothing_behind)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 1);
+        dup2(null, 2);
+        execl(PIPELINE_PROGRAM, "pipeline", "--device=sim:h200", "-n", "64M", "--kernel=wave",
+              "--intensity=65536", "-t", "4", "-o", "x.npy", "--timeline=x.csv", (char *)NULL);
+        _exit(99);
+    }
+    struct timespec moment = {0, 20000000};
+    /* Wait until it has opened its files. */
+    for (int i = 0; i < 500 && system("ls x.npy.* >/dev/null 2>&1") != 0; i++)
+        nanosleep(&moment, NULL);
+    nanosleep(&moment, NULL);
+    ck_assert_int_eq(kill(child, SIGINT), 0);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGINT);
+    ck_assert_int_ne(system("ls x.* >/dev/null 2>&1"), 0);
+}
+END_TEST
+
+Suite *cli_suite(void)
+{
+    Suite *suite = suite_create("cli");
+    TCase *good = tcase_create("good input");
+    tcase_set_timeout(good, 120);
+    tcase_add_checked_fixture(good, enter_folder, leave_folder);
+    tcase_add_test(good, test_headline_command);
+    tcase_add_test(good, test_json_report_of_the_ways);
+    tcase_add_test(good, test_same_seed_same_bytes_other_seed_other_bytes);
+    tcase_add_test(good, test_files_in_and_out);
+    tcase_add_test(good, test_dry_run_runs_nothing);
+    tcase_add_test(good, test_no_data_times_an_array_larger_than_memory);
+    tcase_add_test(good, test_help_version_and_lists);
+    suite_add_tcase(suite, good);
+    TCase *bad = tcase_create("bad input");
+    tcase_set_timeout(bad, 120);
+    tcase_add_checked_fixture(bad, enter_folder, leave_folder);
+    tcase_add_test(bad, test_bad_options);
+    tcase_add_test(bad, test_bad_configs);
+    tcase_add_test(bad, test_bad_files);
+    tcase_add_test(bad, test_too_large_for_memory_says_how_much);
+    tcase_add_test(bad, test_full_disk_is_an_error);
+    tcase_add_test(bad, test_no_device_is_77);
+    tcase_add_test(bad, test_interrupt_leaves_nothing_behind);
+    suite_add_tcase(suite, bad);
+    return suite;
+}

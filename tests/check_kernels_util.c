@@ -1,0 +1,83 @@
+/* check_kernels_util.c - data, twins and oracles for the tests of the kernels. */
+#include "check_kernels_util.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+const uint64_t test_counts[TEST_COUNTS] = {1,   2,   3,   31,   32,    33,
+                                           255, 256, 257, 1000, 65537, TEST_COUNT_MAX};
+
+uint64_t random_bits(void)
+{
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static float random_float(float scale)
+{
+    return scale * ((float)(random_bits() >> 40) * 0x1p-23f - 1);
+}
+
+void *take_zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    ck_assert_ptr_nonnull(memory);
+    return memory;
+}
+
+float *random_floats(uint64_t count, float scale)
+{
+    float *x = take_zeroed(count, sizeof *x);
+    for (uint64_t i = 0; i < count; i++)
+        x[i] = random_float(scale);
+    return x;
+}
+
+const struct kernel *table_row(const char *name)
+{
+    const struct kernel *kernel = kernel_find(name);
+    ck_assert_msg(kernel != NULL, "no kernel %s", name);
+    return kernel;
+}
+
+void run_host(const char *name, const void *x, const void *y, void *out, uint64_t count,
+              uint32_t intensity)
+{
+    const struct kernel_args args = {
+        .in = {x, y}, .out = out, .count = count, .params.intensity = intensity};
+    table_row(name)->host(&args);
+}
+
+struct oracle oracle_create(const float *x, uint64_t count)
+{
+    struct oracle oracle = {take_zeroed(count, sizeof(double)),
+                            take_zeroed(count, sizeof(double)), count};
+    for (uint64_t i = 0; i < count; i++)
+        oracle.value[i] = (double)x[i];
+    return oracle;
+}
+
+void oracle_free(struct oracle *oracle)
+{
+    free(oracle->value);
+    free(oracle->bound);
+}
+
+double oracle_of_reduction(const char *name, const struct oracle *oracle, double *bound)
+{
+    struct oracle_sum sum = {0};
+    table_row(name)->oracle_fold(&sum, oracle);
+    ck_assert_uint_eq(sum.count, oracle->count);
+    return table_row(name)->oracle_result(&sum, bound);
+}
+
+bool is_right(double is, double should, double bound)
+{
+    if (isnan(should))
+        return isnan(is);
+    return is == should || isinf(bound) || fabs(is - should) <= bound;
+}

@@ -1,0 +1,22 @@
+/* check_main.c - runs every suite that needs no GPU. CK_RUN_SUITE=name picks one. */
+#include "suites.h"
+
+#include <stdlib.h>
+
+int main(void)
+{
+    Suite *(*const suites[])(void) = {
+        status_suite,      options_suite, kernels_suite,  npy_suite,      arrays_suite,
+        output_file_suite, verify_suite,  machine_suite,  plan_suite,     plan_build_suite,
+        event_queue_suite, sim_suite,     timeline_suite, analysis_suite, limit_suite,
+        tile_fold_suite,   backend_suite, writer_suite,   cli_suite,
+    };
+    SRunner *runner = srunner_create(units_suite());
+    for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
+        srunner_add_suite(runner, suites[i]());
+    srunner_add_suite(runner, contract_suite("sim:h200"));
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,183 @@
+/* check_options_refusals.c - command lines that are refused, and in which words. */
+#include "options_cases.h"
+
+#include <string.h>
+
+#define TILES_ALLOWED "allowed are 1 to 16777216"
+
+/* Command lines, and what the one line about each must hold. */
+static const struct {
+    char *words[3];
+    const char *texts[4];
+} bad_lines[] = {
+    {{"--tiles=0"}, {"--tiles=0 ", "too small", TILES_ALLOWED}},
+    {{"--tiles=-4"}, {"--tiles=-4 ", "negative", TILES_ALLOWED}},
+    {{"--tiles=16777217"}, {"--tiles=16777217 ", "too large", TILES_ALLOWED}},
+    {{"--tiles=4294967297"}, {"--tiles=4294967297 ", "too large", TILES_ALLOWED}},
+    {{"--tiles=99999999999999999999999"}, {"too large", TILES_ALLOWED}},
+    {{"--tiles=four"}, {"--tiles=four is not a number", TILES_ALLOWED}},
+    {{"--tiles=12abc"}, {"--tiles=12abc is not a number", TILES_ALLOWED}},
+    {{"--tiles="}, {"--tiles= is not a number", TILES_ALLOWED}},
+    {{"--tiles= 4"}, {"--tiles= 4 is not a number", TILES_ALLOWED}},
+    {{"--tiles=1.5"}, {"--tiles=1.5 is not a whole number", TILES_ALLOWED}},
+    {{"-t", "x"}, {"--tiles=x ", TILES_ALLOWED}},
+    {{"--tiles"}, {"--tiles needs a value", TILES_ALLOWED}},
+    {{"-t"}, {"--tiles needs a value", TILES_ALLOWED}},
+    {{"--tiles=1\n2"}, {"--tiles=1?2 is not a number"}},
+    {{"--elements=0"}, {"--elements=0 ", "allowed are 1 to 1099511627776"}},
+    {{"--elements=2T"}, {"--elements=2T is too large", "allowed are 1 to 1099511627776"}},
+    {{"--elements=17179869184G"}, {"too large", "allowed are 1 to 1099511627776"}},
+    {{"--elements=64X"}, {"--elements=64X is not a number"}},
+    {{"--streams=0"}, {"--streams=0 ", "allowed are 1 to 1024"}},
+    {{"--streams=1025"}, {"--streams=1025 ", "allowed are 1 to 1024"}},
+    {{"--streams=1k"}, {"--streams=1k is not a number"}},
+    {{"-streams", "4"}, {"--streams=treams is not a number"}},
+    {{"--intensity=0"}, {"--intensity=0 ", "allowed are 1 to 65536"}},
+    {{"--intensity=65537"}, {"--intensity=65537 ", "allowed are 1 to 65536"}},
+    {{"--ways=0"}, {"--ways=0 ", "allowed are 1 to 4"}},
+    {{"--ways=5"}, {"--ways=5 ", "allowed are 1 to 4"}},
+    {{"--cpu-share=1.01"}, {"--cpu-share=1.01 ", "allowed are 0 to 1, or auto"}},
+    {{"--cpu-share=-0.1"}, {"--cpu-share=-0.1 is negative", "allowed are 0 to 1"}},
+    {{"--cpu-share=nan"}, {"--cpu-share=nan ", "allowed are 0 to 1"}},
+    {{"--cpu-share=0.5x"}, {"--cpu-share=0.5x ", "allowed are 0 to 1"}},
+    {{"--runs=0"}, {"--runs=0 ", "allowed are 1 to 10000"}},
+    {{"--runs=10001"}, {"--runs=10001 ", "allowed are 1 to 10000"}},
+    {{"--warmup=1001"}, {"--warmup=1001 ", "allowed are 0 to 1000"}},
+    {{"--warmup=-1"}, {"--warmup=-1 is negative", "allowed are 0 to 1000"}},
+    {{"--connections=0"}, {"--connections=0 ", "allowed are 1 to 32"}},
+    {{"--connections=33"}, {"--connections=33 ", "allowed are 1 to 32"}},
+    {{"--seed=18446744073709551616"}, {"--seed=18446744073709551616 is too large"}},
+    {{"--seed=1k"}, {"--seed=1k is not a number"}},
+    {{"--priorities=101"}, {"--priorities=101 ", "from -100 to 100"}},
+    {{"--priorities=-101"}, {"--priorities=-101 ", "from -100 to 100"}},
+    {{"--priorities=0,,1"}, {"--priorities=0,,1 ", "from -100 to 100"}},
+    {{"--priorities=0,"}, {"--priorities=0, ", "from -100 to 100"}},
+    {{"--priorities="}, {"--priorities= ", "from -100 to 100"}},
+    {{"--priorities=1 2"}, {"--priorities=1 2 ", "from -100 to 100"}},
+    {{"--priorities=+1"}, {"--priorities=+1 ", "from -100 to 100"}},
+    {{"--priorities=99999999999999999999"}, {"from -100 to 100"}},
+    {{"--priorities=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"},
+     {"too many", "1 to 32"}},
+    {{"--order=sideways"}, {"--order=sideways is unknown", "allowed are depth, breadth"}},
+    {{"--order=Depth"}, {"--order=Depth is unknown", "allowed are depth, breadth"}},
+    {{"--layout="}, {"--layout= is unknown", "allowed are tile, stage"}},
+    {{"--memory=unified"}, {"--memory=unified ", "allowed are pinned, pageable, registered"}},
+    {{"--issue=batch"}, {"--issue=batch ", "allowed are streams"}},
+    {{"--format=xml"}, {"--format=xml ", "allowed are text, json, csv"}},
+    {{"--gantt=no"}, {"--gantt=no ", "allowed are engines, streams, none"}},
+    {{"--kernel=scael"}, {"--kernel=scael: ", "'scael'", "did you mean scale?"}},
+    {{"--kernel=scale,smu"}, {"--kernel=scale,smu: ", "'smu'", "did you mean sum?"}},
+    {{"--kernel="}, {"--kernel=: unknown kernel ''", "pipeline list kernels"}},
+    {{"--kernel=scale,"}, {"--kernel=scale,: unknown kernel ''"}},
+    {{"--kernel=quite-another-thing"}, {"'quite-another-thing'", "pipeline list kernels"}},
+    {{"--kernel=scale,reduce-shuffle"}, {"scale leaves float32, reduce-shuffle takes int32"}},
+    {{"--kernel=sum,scale"},
+     {"--kernel=sum,scale: ", "scale", "sum leaves one value per tile, so nothing can follow"}},
+    {{"--kernel=scale,scale,scale,scale,scale,scale,scale,scale,scale"},
+     {"--kernel=scale,", "too many", "1 to 8"}},
+    {{"--device=gpu"}, {"--device=gpu ", "auto, cuda, cuda:I, sim:NAME, sim:FILE.ini"}},
+    {{"--device="}, {"--device= ", "allowed are auto, cuda"}},
+    {{"--device=sim:"}, {"--device=sim: ", "allowed are auto, cuda"}},
+    {{"--device=cuda:"}, {"--device=cuda: ", "allowed are auto, cuda"}},
+    {{"--device=cuda:x"}, {"--device=cuda:x ", "allowed are auto, cuda"}},
+    {{"--device=cuda:-1"}, {"--device=cuda:-1 ", "allowed are auto, cuda"}},
+    {{"--device=cuda:1 "}, {"--device=cuda:1  ", "allowed are auto, cuda"}},
+    {{"--device=cuda:99999"}, {"--device=cuda:99999 ", "allowed are auto, cuda"}},
+    {{"--device=simulator"}, {"--device=simulator ", "allowed are auto, cuda"}},
+    {{"--input="}, {"--input= is empty", "name of a file"}},
+    {{"--output="}, {"--output= is empty", "name of a file"}},
+    {{"--timeline="}, {"--timeline= is empty", "name of a file"}},
+    {{"--tilse=4"}, {"unknown option --tilse=4", "did you mean --tiles?"}},
+    {{"--frobnicate"}, {"unknown option --frobnicate", "pipeline --help"}},
+    {{"--=4"}, {"unknown option --=4", "pipeline --help"}},
+    {{"-x"}, {"unknown option -x", "pipeline --help"}},
+    {{"-qx"}, {"unknown option -x", "pipeline --help"}},
+    {{"-q\xff"}, {"unknown option -"}},
+    {{"--t=4"}, {"--t=4 is ambiguous", "--tiles", "--timeline"}},
+    {{"--no"}, {"--no is ambiguous", "--no-data", "--no-color"}},
+    {{"--callbacks=yes"}, {"--callbacks=yes", "takes no value"}},
+    {{"--dry-run=1"}, {"--dry-run=1", "takes no value"}},
+    {{"--help=me"}, {"--help=me", "takes no value"}},
+    {{"--tiles=auto"}, {"--tiles=auto is not yet in this version (give a number)"}},
+    {{"-s", "auto"}, {"--streams=auto is not yet in this version (give a number)"}},
+    {{"--memory=mapped"}, {"--memory=mapped is not yet in this version"}},
+    {{"--issue=graph"}, {"--issue=graph is not yet in this version"}},
+    {{"--mistake=sync-in-loop"}, {"--mistake=sync-in-loop is not yet in this version"}},
+    {{"--mistake="}, {"--mistake= is not yet in this version"}},
+    {{"--sweep=streams=1..8"}, {"--sweep=streams=1..8 is not yet in this version"}},
+    {{"--profile"}, {"--profile is not yet in this version"}},
+    {{"calibrate"}, {"calibrate is not yet in this version", "run and list"}},
+    {{"bench", "scale"}, {"bench is not yet in this version"}},
+    {{"compare"}, {"compare is not yet in this version"}},
+    {{"view", "x.json"}, {"view is not yet in this version"}},
+    {{"lsit"}, {"'lsit'", "did you mean list?"}},
+    {{"xyzzy"}, {"'xyzzy'", "neither a command nor a config file"}},
+    {{""}, {"''", "neither a command nor a config file"}},
+    {{"run", "lst"}, {"'lst'", "did you mean list?"}},
+    {{"/nowhere/x.ini"}, {"/nowhere/x.ini cannot be read: No such file"}},
+    {{"/"}, {"/ cannot be read: Is a directory"}},
+    {{"list", "kernel"}, {"list kernel ", "did you mean kernels?", "machines, devices"}},
+    {{"list", "planets"}, {"list planets ", "kernels, machines, devices, mistakes, lessons"}},
+    {{"list", "kernels", "machines"}, {"list machines ", "one word too many"}},
+    {{"-n", "10"}, {"tiles=32 (the default)", "--elements=10", "as many tiles as elements"}},
+    {{"-n10", "-t11"}, {"--tiles=11 is more than --elements=10"}},
+    {{"--ways=1", "--streams=4"}, {"--ways=1 is serial", "--streams=4 was given"}},
+    {{"-s2", "-w1"}, {"--ways=1 is serial", "--streams=2 was given"}},
+    {{"--ways=3", "--cpu-share=0.5"}, {"--ways=3 ", "--cpu-share=0.5 was given", "ways 4"}},
+    {{"--ways=1", "--cpu-share=0"}, {"--ways=1 ", "--cpu-share=0 was given", "ways 4"}},
+    {{"--no-data", "-d", "cuda"}, {"--no-data", "--device=cuda was given", "sim:NAME"}},
+    {{"--no-data", "-dcuda:1"}, {"--no-data", "--device=cuda:1 was given", "sim:NAME"}},
+    {{"--no-data", "-ix.npy"}, {"--no-data", "--input=x.npy was given"}},
+    {{"--no-data", "-ox.npy"}, {"--no-data", "--output=x.npy was given"}},
+    {{"--timeline=a.csv", "--timeline=a.csv"}, {"--timeline=a.csv is given twice"}},
+    {{"--timeline=a.csv", "--timeline=./a.csv"}, {"--timeline=./a.csv is given twice"}},
+    {{"--timeline=no/dir.csv", "--timeline=no/dir.csv"}, {"--timeline=no/dir.csv is given"}},
+    {{"-oa.csv", "--timeline=.//a.csv"}, {"--timeline=.//a.csv ", "--output=a.csv"}},
+};
+
+START_TEST(bad_line_is_refused)
+{
+    char *const *words = bad_lines[_i].words;
+    const char *const *texts = bad_lines[_i].texts;
+    parse_wrong(LINE(words[0], words[1], words[2]), texts[0], texts[1], texts[2], texts[3],
+                NULL);
+}
+END_TEST
+
+START_TEST(very_long_values_are_clipped)
+{
+    char value[5000] = "--tiles=";
+    memset(value + 8, '1', sizeof value - 9);
+    parse_wrong(LINE(value), "--tiles=1111", "1... is too large", TILES_ALLOWED, NULL);
+    memcpy(value, "--1", 3);
+    parse_wrong(LINE(value), "unknown option --1", "...", NULL);
+}
+END_TEST
+
+START_TEST(ninth_timeline_is_refused)
+{
+    parse_wrong(LINE("--timeline=1", "--timeline=2", "--timeline=3", "--timeline=4",
+                     "--timeline=5", "--timeline=6", "--timeline=7", "--timeline=8",
+                     "--timeline=9"),
+                "--timeline=9 ", "allowed are 8", NULL);
+}
+END_TEST
+
+/* The first of two errors is the one that is told, as it is read from left to right. */
+START_TEST(first_error_wins)
+{
+    parse_wrong(LINE("--tiles=x", "--streams=y"), "--tiles=x", NULL);
+    parse_wrong(LINE("--streams=y", "--tiles=x"), "--streams=y", NULL);
+    parse_wrong(LINE("nowhere.ini", "--tiles=x"), "--tiles=x", NULL);
+}
+END_TEST
+
+TCase *options_refusals_tcase(void)
+{
+    TCase *tcase = tcase_create("refusals");
+    ADD_EACH(tcase, bad_line_is_refused, bad_lines);
+    tcase_add_test(tcase, very_long_values_are_clipped);
+    tcase_add_test(tcase, ninth_timeline_is_refused);
+    tcase_add_test(tcase, first_error_wins);
+    return tcase;
+}

@@ -1,0 +1,132 @@
+/* check_options_table.c - the table is whole, and the help says all that stands in it. */
+#include "options_cases.h"
+#include "options_table.h"
+
+#include <string.h>
+
+START_TEST(table_is_whole)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+        ck_assert_ptr_nonnull(row->name);
+        ck_assert_ptr_nonnull(row->help);
+        ck_assert_ptr_eq(option_find(row->name), row);
+        bool flag =
+            row->type == TYPE_FLAG || row->type == TYPE_TALLY || row->type == TYPE_COMMAND;
+        ck_assert_msg((row->placeholder == NULL) == flag, "%s", row->name);
+        ck_assert_msg((row->later == NULL) == (row->instead == NULL), "%s", row->name);
+        for (int j = 0; j < i; j++)
+            ck_assert(row->letter == 0 || row->letter != option_rows[j].letter);
+        if (row->fallback == NULL)
+            continue;
+        union {
+            struct settings settings;
+            struct options options;
+        } target = {0};
+        struct assignment given = {.row = row, .text = row->fallback};
+        struct error error = {0};
+        ck_assert_msg(options_set(&given, &target, &error) == STATUS_OK, "%s", error.text);
+    }
+    ck_assert_ptr_null(option_find("nothing"));
+}
+END_TEST
+
+static void read_help(char help[], size_t size)
+{
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    options_print_help(file);
+    rewind(file);
+    size_t length = fread(help, 1, size - 1, file);
+    ck_assert_uint_lt(length, size - 1);
+    help[length] = '\0';
+    fclose(file);
+}
+
+START_TEST(help_lists_everything)
+{
+    char help[16384], text[128];
+    read_help(help, sizeof help);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+        int length = row->letter != 0
+                         ? snprintf(text, sizeof text, "\n  -%c, --%s", row->letter, row->name)
+                         : snprintf(text, sizeof text, "\n      --%s", row->name);
+        snprintf(text + length, sizeof text - (size_t)length, "%s%s",
+                 row->placeholder != NULL ? "=" : "",
+                 row->placeholder != NULL ? row->placeholder : "");
+        const char *found = strstr(help, text);
+        ck_assert_msg(found != NULL, "%s is not in the help", text);
+        found += strlen(text);
+        ck_assert_msg(*found == ' ' || *found == '\n', "%s goes on otherwise", text);
+    }
+    for (const struct command_row *row = command_rows; row->name != NULL; row++) {
+        snprintf(text, sizeof text, "\n  pipeline %s", row->usage);
+        ck_assert_msg(strstr(help, text) != NULL, "%s is not in the help", text);
+    }
+}
+END_TEST
+
+START_TEST(help_fits_80_columns)
+{
+    char help[16384];
+    read_help(help, sizeof help);
+    for (char *line = strtok(help, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        size_t length = strlen(line);
+        ck_assert_msg(length <= 80, "too wide: %s", line);
+        ck_assert_msg(line[length - 1] != ' ', "blank at the end: %s", line);
+    }
+}
+END_TEST
+
+/* The words of the help in a row, whatever the lines. */
+START_TEST(help_says_defaults_and_what_is_to_come)
+{
+    char help[16384], words[16384] = "";
+    read_help(help, sizeof help);
+    size_t length = 0;
+    for (char *word = strtok(help, " \n"); word != NULL; word = strtok(NULL, " \n"))
+        length += (size_t)snprintf(words + length, sizeof words - length, "%s ", word);
+    static const char *const wanted[] = {
+        "(1 to 1T; default 64M)",
+        "(1 to 16M; default 32) [auto: not yet in this version] -s,",
+        "(1 to 1024; default 4) [auto: not yet in this version] --order",
+        "(default pinned) [mapped: not yet in this version]",
+        "(default streams) [graph: not yet in this version]",
+        "instrumentation of our own [not yet in this version]",
+        "(default none) [not yet in this version] -d,",
+        "print a machine file (not yet in this version)",
+        "sim alone means",
+        "(default depth)",
+        "(1 to 32; default the driver's)",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        ck_assert_msg(strstr(words, wanted[i]) != NULL, "not in the help: %s", wanted[i]);
+}
+END_TEST
+
+START_TEST(enums_have_names)
+{
+    ck_assert_str_eq(order_name(ORDER_DEPTH), "depth");
+    ck_assert_str_eq(order_name(ORDER_BREADTH), "breadth");
+    ck_assert_str_eq(layout_name(LAYOUT_TILE), "tile");
+    ck_assert_str_eq(layout_name(LAYOUT_STAGE), "stage");
+    ck_assert_str_eq(memory_name(MEMORY_PINNED), "pinned");
+    ck_assert_str_eq(memory_name(MEMORY_PAGEABLE), "pageable");
+    ck_assert_str_eq(memory_name(MEMORY_REGISTERED), "registered");
+    ck_assert_str_eq(memory_name(MEMORY_MAPPED), "mapped");
+    ck_assert_str_eq(issue_name(ISSUE_STREAMS), "streams");
+    ck_assert_str_eq(issue_name(ISSUE_GRAPH), "graph");
+}
+END_TEST
+
+TCase *options_table_tcase(void)
+{
+    TCase *tcase = tcase_create("table");
+    tcase_add_test(tcase, table_is_whole);
+    tcase_add_test(tcase, help_lists_everything);
+    tcase_add_test(tcase, help_fits_80_columns);
+    tcase_add_test(tcase, help_says_defaults_and_what_is_to_come);
+    tcase_add_test(tcase, enums_have_names);
+    return tcase;
+}

@@ -1,0 +1,543 @@
+/* check_sim.c - the simulator against timelines computed by hand, and each rule alone. */
+#include "fixtures.h"
+#include "plan_build.h"
+#include "simulator.h"
+#include "simulator_rules.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct timeline simulate(const struct machine *machine, const struct plan *plan)
+{
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued;
+    timeline_init(&timeline);
+    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    return timeline;
+}
+
+static void assert_span(struct timeline *timeline, uint32_t op, int64_t start, int64_t end)
+{
+    const struct span *span = timeline_span(timeline, op);
+    ck_assert_ptr_nonnull(span);
+    ck_assert_msg(span->start_ns == start && span->end_ns == end,
+                  "op %u ran %ld to %ld, not %ld to %ld", op, (long)span->start_ns,
+                  (long)span->end_ns, (long)start, (long)end);
+}
+
+/* --- the rules alone
+ * ---------------------------------------------------------------------------- */
+
+START_TEST(test_rule_copy_rates)
+{
+    struct machine machine = test_machine();
+    machine.h2d_bytes_per_s = 10;
+    machine.d2h_bytes_per_s = 4;
+    machine.joint_bytes_per_s = 12;
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, false), 10);
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_D2H, false), 4);
+    /* D2H can't use its half, so H2D gets the rest of the joint rate. */
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, true), 8);
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_D2H, true), 4);
+    machine.d2h_bytes_per_s = 9;
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, true), 6);
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_D2H, true), 6);
+    machine.joint_bytes_per_s = 19;
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, true), 10);
+}
+END_TEST
+
+START_TEST(test_rule_queues)
+{
+    ck_assert_int_eq(rule_queue(1, OP_KERNEL, 7), 0);
+    ck_assert_int_eq(rule_queue(1, OP_H2D, 7), 1);
+    ck_assert_int_eq(rule_queue(1, OP_D2H, 7), 2);
+    ck_assert_int_eq(rule_queue(8, OP_KERNEL, 9), 1);
+    ck_assert_int_eq(rule_queue(8, OP_RECORD, 9), -1);
+    bool used[24] = {false};
+    for (uint32_t stream = 0; stream < 8; stream++) {
+        used[rule_queue(8, OP_KERNEL, stream)] = true;
+        used[rule_queue(8, OP_H2D, stream)] = true;
+        used[rule_queue(8, OP_D2H, stream)] = true;
+    }
+    ck_assert_uint_eq(rule_queue_count(8), 24);
+    for (int i = 0; i < 24; i++)
+        ck_assert(used[i]);
+}
+END_TEST
+
+START_TEST(test_rule_blocks)
+{
+    ck_assert_uint_eq(rule_blocks_placed(5, 8, 0), 5);
+    ck_assert_uint_eq(rule_blocks_placed(5, 8, 6), 2);
+    ck_assert_uint_eq(rule_blocks_placed(5, 8, 8), 0);
+    struct machine machine = test_machine();
+    machine.concurrent_kernels = 2;
+    ck_assert(rule_kernel_may_start(&machine, 1));
+    ck_assert(!rule_kernel_may_start(&machine, 2));
+}
+END_TEST
+
+/* --- rule 1: stream order and events
+ * ------------------------------------------------------------- */
+
+/* 100 ns in, a kernel of 25 floats at 2 flops each = 50 ns, 100 ns out. */
+START_TEST(test_one_tile)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(1, 0, 1, 25);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_kernel(&plan, 0, 0, 0, 25, 8);
+    test_d2h(&plan, 0, 0, 0, 100);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 100);
+    assert_span(&timeline, 1, 100, 150);
+    assert_span(&timeline, 2, 150, 250);
+    ck_assert_int_eq(timeline_span_ns(&timeline), 250);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_event_holds_another_stream_back)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(2, 1, 2, 50);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_record(&plan, 0, 0);
+    test_h2d(&plan, 0, 1, 100, 100); /* behind the record: not waited for */
+    test_wait(&plan, 1, 0);
+    test_kernel(&plan, 1, 0, 0, 25, 8);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 2, 100, 200);
+    assert_span(&timeline, 3, 0, 100); /* the wait itself */
+    assert_span(&timeline, 4, 100, 150);
+    ck_assert_uint_eq(timeline_span(&timeline, 3)->target, 0);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_record_before_any_op_is_reached_at_once)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(2, 1, 1, 25);
+    test_record(&plan, 0, 0);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_wait(&plan, 1, 0);
+    test_kernel(&plan, 1, 0, 0, 25, 8);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 3, 0, 50);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- rule 2: copies
+ * -------------------------------------------------------------------------------- */
+
+START_TEST(test_more_streams_do_not_speed_up_one_direction)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(4, 0, 4, 100);
+    for (uint32_t i = 0; i < 4; i++)
+        test_h2d(&plan, i, i, 100 * i, 100);
+    struct timeline timeline = simulate(&machine, &plan);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_span(&timeline, i, 100 * i, 100 * i + 100);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Joint rate 1 byte/ns: each direction gets half while both are busy. In: 100 bytes. Out: 50
+ * bytes. At 100 ns 50 bytes have gone each way: out ends, and the other 50 in take 50 ns. */
+START_TEST(test_directions_share_the_link_and_speed_up_again)
+{
+    struct machine machine = test_machine();
+    machine.joint_bytes_per_s = 1e9;
+    struct plan plan = test_plan(2, 0, 1, 50);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_d2h(&plan, 1, 0, 0, 50);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 150);
+    assert_span(&timeline, 1, 0, 100);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_one_copy_engine_takes_turns)
+{
+    struct machine machine = test_machine();
+    machine.copy_engines = 1;
+    struct plan plan = test_plan(2, 0, 1, 50);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_d2h(&plan, 1, 0, 0, 50);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 100);
+    assert_span(&timeline, 1, 100, 150);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_copy_latency_and_gap)
+{
+    struct machine machine = test_machine();
+    machine.h2d_latency_ns = 30;
+    machine.copy_gap_ns = 7;
+    struct plan plan = test_plan(2, 0, 2, 50);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_h2d(&plan, 1, 1, 100, 100);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 130);
+    assert_span(&timeline, 1, 130, 237);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- rule 3: kernels
+ * --------------------------------------------------------------------------------- */
+
+/* Half-full kernels run side by side; a third one waits for room. 4 blocks: 2 * 100 ns each. */
+START_TEST(test_kernels_share_the_gpu)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(3, 0, 3, 150);
+    for (uint32_t i = 0; i < 3; i++)
+        test_kernel(&plan, i, i, 50 * i, 50, 4);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 200);
+    assert_span(&timeline, 1, 0, 200);
+    assert_span(&timeline, 2, 200, 400);
+    ck_assert_uint_eq(timeline_span(&timeline, 0)->lane, 0);
+    ck_assert_uint_eq(timeline_span(&timeline, 1)->lane, 1);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* 6 of 8 slots are taken; the next kernel wants 4 blocks and starts with the 2 that fit. Its
+ * other 2 start when the first kernel ends, and the kernel behind it may not overtake. */
+START_TEST(test_leftover_blocks_and_no_overtaking)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(3, 0, 3, 300);
+    test_kernel(&plan, 0, 0, 0, 60, 6);   /* 120 flops on 6/8: 160 ns */
+    test_kernel(&plan, 1, 1, 100, 60, 4); /* 240 ns a block */
+    test_kernel(&plan, 2, 2, 200, 20, 2); /* 160 ns a block */
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 160);
+    assert_span(&timeline, 1, 0, 400);
+    assert_span(&timeline, 2, 160, 320);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_urgent_blocks_go_first)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(3, 0, 3, 300);
+    plan.priorities = calloc(3, sizeof *plan.priorities);
+    plan.priorities[2] = -3;
+    machine.issue_kernel_ns = 1;
+    test_kernel(&plan, 0, 0, 0, 100, 16);  /* two waves of 8 blocks, 100 ns each */
+    test_kernel(&plan, 1, 1, 100, 100, 8); /* queued behind it */
+    test_kernel(&plan, 2, 2, 200, 100, 8); /* comes last, is served next */
+    struct timeline timeline = simulate(&machine, &plan);
+    /* Priority acts between blocks: the first wave runs on, the second waits. */
+    assert_span(&timeline, 2, 101, 301);
+    assert_span(&timeline, 0, 1, 401);
+    assert_span(&timeline, 1, 401, 601);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_concurrent_kernels_are_limited)
+{
+    struct machine machine = test_machine();
+    machine.concurrent_kernels = 1;
+    struct plan plan = test_plan(2, 0, 2, 100);
+    test_kernel(&plan, 0, 0, 0, 10, 1);
+    test_kernel(&plan, 1, 1, 50, 10, 1);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 0, 160);
+    assert_span(&timeline, 1, 160, 320);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- rule 4: hardware queues
+ * --------------------------------------------------------------------------- */
+
+/* 32 streams of two 10 ms one-block kernels each, depth-first: 330 ms with one queue, 20
+ * with 32. (Hyper-Q, as NVIDIA's simpleHyperQ sample shows it.) In one queue the second kernel
+ * of a stream waits for the first and holds up everybody behind it, but runs beside the next
+ * stream's first. */
+static int64_t two_kernels_in_each_of_32_streams(uint32_t queues)
+{
+    struct machine machine = test_machine();
+    machine.sms = 16;
+    machine.queues = queues;
+    struct plan plan = test_plan(32, 0, 32, 64 * 100);
+    /* One block of 128 slots, for 10 ms: 2 * count * 128 = 10e6 ns at 1 flop per ns; count ~
+     * 39062. */
+    machine.flops_per_s = 128.0 * 2 * 100 / 10e-3;
+    for (uint32_t stream = 0; stream < 32; stream++) {
+        test_kernel(&plan, stream, stream, 200 * stream, 100, 1);
+        test_kernel(&plan, stream, stream, 200 * stream + 100, 100, 1);
+    }
+    struct timeline timeline = simulate(&machine, &plan);
+    int64_t span = timeline_span_ns(&timeline);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return span;
+}
+
+START_TEST(test_one_queue_against_32)
+{
+    ck_assert_int_eq(two_kernels_in_each_of_32_streams(32), 20000000);
+    ck_assert_int_eq(two_kernels_in_each_of_32_streams(1), 330000000);
+}
+END_TEST
+
+/* Four streams, chains of three kernels on a quarter of the GPU each: one queue makes
+ * depth-first serial (but for neighbours), breadth-first keeps four side by side; with 8 both
+ * are. */
+static int64_t chains_of_three(enum order order, uint32_t queues)
+{
+    struct machine machine = test_machine();
+    machine.queues = queues;
+    struct settings settings = test_settings("scale,scale,scale");
+    settings.tiles = 4;
+    settings.elements = 4 * 4096;
+    settings.intensity = 64;
+    settings.order = order;
+    struct error error = {0};
+    struct plan plan;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        if (plan.ops[i].kind == OP_KERNEL)
+            plan.ops[i].kernel.blocks = 2;
+    }
+    struct timeline timeline = simulate(&machine, &plan);
+    int64_t span = timeline_span_ns(&timeline);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return span;
+}
+
+START_TEST(test_false_dependencies_depend_on_order)
+{
+    int64_t depth_one = chains_of_three(ORDER_DEPTH, 1);
+    int64_t breadth_one = chains_of_three(ORDER_BREADTH, 1);
+    int64_t depth_eight = chains_of_three(ORDER_DEPTH, 8);
+    int64_t breadth_eight = chains_of_three(ORDER_BREADTH, 8);
+    ck_assert_int_gt(depth_one, 2 * breadth_one);
+    ck_assert_int_eq(depth_eight, breadth_eight);
+    ck_assert_int_le(depth_eight, breadth_one);
+}
+END_TEST
+
+/* --- rule 6: the host
+ * ---------------------------------------------------------------------------------- */
+
+START_TEST(test_late_issue_leaves_gaps)
+{
+    struct machine machine = test_machine();
+    machine.issue_copy_ns = 150;
+    struct plan plan = test_plan(2, 0, 2, 50);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_h2d(&plan, 1, 1, 100, 100);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 150, 250);
+    assert_span(&timeline, 1, 300, 400);
+    ck_assert_int_eq(timeline_span(&timeline, 0)->issue_ns, 0);
+    ck_assert_int_eq(timeline_span(&timeline, 1)->issue_ns, 150);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* One place per queue: the call for the third copy waits until the second leaves the queue, and
+ * so the other direction's copy, which could run at once, is issued late. */
+START_TEST(test_full_queue_blocks_the_caller)
+{
+    struct machine machine = test_machine();
+    machine.queue_depth = 1;
+    machine.queues = 1;
+    struct plan plan = test_plan(1, 0, 3, 75);
+    for (uint32_t i = 0; i < 3; i++)
+        test_h2d(&plan, 0, i, 100 * i, 100);
+    struct op other = {.kind = OP_D2H, .stream = 1, .tile = 0};
+    plan.streams = 2;
+    other.copy.host = (struct range){BUFFER_HOST_OUT, 0, 100};
+    other.copy.device = (struct range){BUFFER_DEVICE_OUT, 0, 100};
+    ck_assert_int_eq(plan_append(&plan, &other, NULL), STATUS_OK);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 2, 200, 300);
+    assert_span(&timeline, 3, 100, 200);
+    ck_assert_int_eq(timeline_span(&timeline, 3)->issue_ns, 100);
+    timeline_free(&timeline);
+
+    machine.queue_depth = 2;
+    timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 3, 0, 100);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- whole plans
+ * ---------------------------------------------------------------------------------------- */
+
+/* Tiles of 100 bytes each way, kernels of 100 ns, 4 tiles: serial 1200; 2-way 400 + 100 + 400;
+ * 3-way 4 * 100 + 200. */
+static int64_t span_of_ways(int ways)
+{
+    struct machine machine = test_machine();
+    struct settings settings = test_settings("scale");
+    settings.ways = ways;
+    settings.elements = 100;
+    settings.streams = ways == 1 ? 1 : 4;
+    settings.intensity = 2;
+    struct error error = {0};
+    struct plan plan;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        if (plan.ops[i].kind == OP_KERNEL)
+            plan.ops[i].kernel.blocks = 8;
+    }
+    struct timeline timeline = simulate(&machine, &plan);
+    int64_t span = timeline_span_ns(&timeline);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return span;
+}
+
+START_TEST(test_serial_two_and_three_way)
+{
+    ck_assert_int_eq(span_of_ways(1), 1200);
+    ck_assert_int_eq(span_of_ways(2), 900);
+    ck_assert_int_eq(span_of_ways(3), 600);
+}
+END_TEST
+
+static struct settings generated_settings(uint64_t *random)
+{
+    static const char *const chains[] = {"scale", "wave", "scale,sum", "scale,scale,scale"};
+    struct settings settings = test_settings(chains[test_random_below(random, 4)]);
+    settings.tiles = 1 + test_random_below(random, 60);
+    settings.elements = settings.tiles * (1 + (uint64_t)test_random_below(random, 100000));
+    settings.ways = 1 + (int)test_random_below(random, 4);
+    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 16);
+    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.callbacks = test_random_below(random, 2);
+    settings.intensity = 1 + test_random_below(random, 500);
+    return settings;
+}
+
+/* What must hold of any timeline on any machine: causes come before effects, engines do one
+ * copy at a time, streams are in order; and the same input gives the same bytes out. */
+START_TEST(test_generated_timelines_obey_the_rules)
+{
+    uint64_t random = 31337;
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    for (int i = 0; i < test_cases(400); i++) {
+        struct settings settings = generated_settings(&random);
+        machine.queues = 1 + test_random_below(&random, 8);
+        machine.queue_depth = 2 + test_random_below(&random, 100);
+        struct plan plan;
+        ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+        struct timeline timeline = simulate(&machine, &plan), again = simulate(&machine, &plan);
+        ck_assert_int_eq(
+            memcmp(timeline.spans, again.spans, timeline.span_count * sizeof *timeline.spans),
+            0);
+        int64_t stream_end[32] = {0}, issue = 0;
+        for (uint32_t s = 0; s < timeline.span_count; s++) {
+            const struct span *span = &timeline.spans[s];
+            ck_assert_int_ge(span->issue_ns, issue);
+            ck_assert_int_ge(span->start_ns, span->issue_ns);
+            ck_assert_int_ge(span->end_ns, span->start_ns);
+            ck_assert_int_ge(span->start_ns, stream_end[span->stream]);
+            stream_end[span->stream] = span->end_ns;
+            issue = span->issue_ns;
+            if (span->engine == ENGINE_H2D || span->engine == ENGINE_D2H)
+                ck_assert_uint_eq(span->lane, 0); /* one lane: never two copies at once */
+        }
+        timeline_free(&timeline);
+        timeline_free(&again);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+static enum status stop_at_the_third(void *context, const struct op *op, struct error *error)
+{
+    (void)op;
+    if (++*(int *)context == 3)
+        return error_set(error, STATUS_FAILED, "stopped");
+    return STATUS_OK;
+}
+
+START_TEST(test_hook_hears_ends_in_order_and_can_stop)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(1, 0, 4, 100);
+    for (uint32_t i = 0; i < 4; i++)
+        test_h2d(&plan, 0, i, 100 * i, 100);
+    int heard = 0;
+    struct simulator_hooks hooks = {stop_at_the_third, &heard};
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued;
+    timeline_init(&timeline);
+    ck_assert_int_eq(simulator_run(&machine, 0, &plan, &hooks, &timeline, &issued, &error),
+                     STATUS_FAILED);
+    ck_assert_int_eq(heard, 3);
+    ck_assert_str_eq(error.text, "stopped");
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *sim_suite(void)
+{
+    Suite *suite = suite_create("sim");
+    TCase *tests = tcase_create("sim");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, test_rule_copy_rates);
+    tcase_add_test(tests, test_rule_queues);
+    tcase_add_test(tests, test_rule_blocks);
+    tcase_add_test(tests, test_one_tile);
+    tcase_add_test(tests, test_event_holds_another_stream_back);
+    tcase_add_test(tests, test_record_before_any_op_is_reached_at_once);
+    tcase_add_test(tests, test_more_streams_do_not_speed_up_one_direction);
+    tcase_add_test(tests, test_directions_share_the_link_and_speed_up_again);
+    tcase_add_test(tests, test_one_copy_engine_takes_turns);
+    tcase_add_test(tests, test_copy_latency_and_gap);
+    tcase_add_test(tests, test_kernels_share_the_gpu);
+    tcase_add_test(tests, test_leftover_blocks_and_no_overtaking);
+    tcase_add_test(tests, test_urgent_blocks_go_first);
+    tcase_add_test(tests, test_concurrent_kernels_are_limited);
+    tcase_add_test(tests, test_one_queue_against_32);
+    tcase_add_test(tests, test_false_dependencies_depend_on_order);
+    tcase_add_test(tests, test_late_issue_leaves_gaps);
+    tcase_add_test(tests, test_full_queue_blocks_the_caller);
+    tcase_add_test(tests, test_serial_two_and_three_way);
+    tcase_add_test(tests, test_generated_timelines_obey_the_rules);
+    tcase_add_test(tests, test_hook_hears_ends_in_order_and_can_stop);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

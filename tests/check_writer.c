@@ -1,0 +1,427 @@
+/* check_writer.c - what the writers write, byte for byte, and what they share.
+ *
+ * `EXPECTED_UPDATE=1 build/check` writes tests/expected anew; read the difference before it is
+ * kept. */
+#include "suites.h"
+#include "writer_cases.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef TESTS_FOLDER
+#define TESTS_FOLDER "tests"
+#endif
+
+static char *read_file(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
+    if (getdelim(&text, &size, '\0', file) < 0)
+        ck_abort_msg("%s can't be read", path);
+    fclose(file);
+    return text;
+}
+
+/* Compares `text`, which it frees, with a file of tests/expected. */
+static void check_expected(const char *name, char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, TESTS_FOLDER "/expected/%s", name);
+    if (getenv("EXPECTED_UPDATE") != NULL) {
+        FILE *file = fopen(path, "w");
+        ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
+        fputs(text, file);
+        ck_assert_int_eq(fclose(file), 0);
+    }
+    char *expected = read_file(path);
+    ck_assert_msg(strcmp(text, expected) == 0, "not as in %s:\n%s", path, text);
+    free(expected);
+    free(text);
+}
+
+static const struct writer_style plain = {.width = 80, .gantt = GANTT_ENGINES};
+
+START_TEST(report_is_as_expected)
+{
+    struct test_report *test = test_report_new(4);
+    struct writer_style streams = plain;
+    streams.gantt = GANTT_STREAMS;
+    check_expected("ways.txt", test_text(&test->report, &plain));
+    check_expected("ways.gantt", test_gantt(&test->report, &plain));
+    check_expected("ways-streams.gantt", test_gantt(&test->report, &streams));
+    check_expected("ways.json", test_written(&test->report, write_json));
+    check_expected("ways.csv", test_written(&test->report, write_csv_report));
+    check_expected("ways-timeline.csv", test_written(&test->report, write_csv_timeline));
+    free(test);
+}
+END_TEST
+
+/* Two devices, repeats, a reduction, a wrong result and hazards: everything the text can say.
+ */
+static struct test_report *eventful_report(char (*hazard_texts)[160])
+{
+    struct test_report *test = test_report_new(2);
+    struct run_report *run = &test->runs[1];
+    test->settings[1].chain[1] = kernel_find("sum");
+    test->settings[1].chain_length = 2;
+    test->settings[1].intensity = 100;
+    test->settings[1].input = "waves.npy";
+    test->settings[1].output = "sums.npy";
+    strcpy(run->device, "NVIDIA H200 (cuda:0)");
+    strcpy(run->timeline.driver, "driver 13.0, runtime 13.0");
+    run->timeline.timing = TIMING_EVENTS;
+    run->repeats = 5;
+    run->min_ns -= 1000;
+    run->max_ns += 2345678;
+    run->has_result = true;
+    run->result = 12345.678;
+    run->verified = VERIFIED_NO;
+    run->limit.cause = LIMIT_COMPUTE;
+    run->hazard_texts = hazard_texts;
+    run->hazard_count = 10;
+    for (int i = 0; i < 10; i++)
+        snprintf(hazard_texts[i], sizeof hazard_texts[i],
+                 "h2d %d and scale 0 both touch device.in0 [0, 4096)", i);
+    return test;
+}
+
+START_TEST(eventful_text_is_as_expected)
+{
+    char hazard_texts[10][160];
+    struct test_report *test = eventful_report(hazard_texts);
+    struct writer_style verbose = {.width = 200, .verbose = 1};
+    check_expected("eventful.txt", test_text(&test->report, &plain));
+    check_expected("eventful-verbose.txt", test_text(&test->report, &verbose));
+    free(test);
+}
+END_TEST
+
+/* Every run has a row, and no row is wider than the terminal, unless a column is. */
+START_TEST(text_fits_the_terminal)
+{
+    static const int widths[] = {0, 40, 60, 80, 100, 160};
+    for (int n = 0; test_names[n] != NULL; n++) {
+        struct test_report *test = test_report_new(TEST_RUNS_MAX);
+        struct writer_style style = {.width = widths[_i], .verbose = n % 2};
+        strcpy(test->settings[0].name, test_names[n]);
+        char *text = test_text(&test->report, &style), *line = strstr(text, "\n\n");
+        int rows = 0, widest = 0;
+        for (line = strtok(line, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+            int columns = writer_columns(line);
+            widest = columns > widest ? columns : widest;
+            rows += strncmp(line, "run 29", 6) == 0;
+            ck_assert_msg(line[strlen(line) - 1] != ' ', "'%s' ends in blanks", line);
+        }
+        ck_assert_int_ge(rows, 1);
+        ck_assert_int_le(widest, widths[_i] < 40 ? 40 : widths[_i]);
+        free(text);
+        free(test);
+    }
+}
+END_TEST
+
+START_TEST(text_says_what_was_not_asked_or_is_not_known)
+{
+    struct test_report *test = test_report_new(1);
+    test->runs[0].verified = VERIFIED_NOT_ASKED;
+    test->runs[0].median_ns = 0;
+    test->runs[0].limit.ns = 0;
+    test->runs[0].speedup = NAN;
+    test->runs[0].timeline.timing = TIMING_CUPTI;
+    test->runs[0].device[0] = '\0';
+    char *text = test_text(&test->report, &plain);
+    ck_assert_ptr_nonnull(strstr(text, "\nmeasured, h200\n"));
+    ck_assert_ptr_nonnull(strstr(text, "; timeline: CUPTI\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\nserial  0 ns         -   0 ns         -  not asked\n"));
+    free(text);
+    test->report.run_count = 0;
+    text = test_text(&test->report, &plain);
+    ck_assert_str_eq(text, "pipeline 0.0.0-test\n");
+    free(text);
+    text = test_written(&test->report, write_json);
+    ck_assert_ptr_nonnull(strstr(text, "\"runs\": []"));
+    free(text);
+    free(test);
+}
+END_TEST
+
+/* A plan by hand with an op of every kind, on two streams and the CPU. */
+static struct plan every_op(int *priorities)
+{
+    static struct op ops[] = {
+        {.id = 0, .kind = OP_CPU, .stream = 2, .tile = 2},
+        {.id = 1, .kind = OP_H2D, .stream = 0, .tile = 0},
+        {.id = 2, .kind = OP_RECORD, .stream = 0, .tile = 0},
+        {.id = 3, .kind = OP_WAIT, .stream = 1, .tile = 0},
+        {.id = 4, .kind = OP_KERNEL, .stream = 1, .tile = 0},
+        {.id = 5, .kind = OP_D2H, .stream = 1, .tile = 0},
+        {.id = 6, .kind = OP_CALLBACK, .stream = 1, .tile = 0},
+        {.id = 7, .kind = OP_WAIT, .stream = 1, .tile = -1},
+    };
+    ops[0].cpu.count = 342;
+    ops[0].cpu.in[0] = (struct range){BUFFER_HOST_IN0, 2728, 1368};
+    ops[0].cpu.in[1] = (struct range){BUFFER_HOST_IN1, 2728, 1368};
+    ops[0].cpu.out = (struct range){BUFFER_HOST_OUT, 2728, 1368};
+    ops[1].copy.host = (struct range){BUFFER_HOST_IN0, 0, 1364};
+    ops[1].copy.device = (struct range){BUFFER_DEVICE_IN0, 256, 1364};
+    ops[2].event.event = ops[3].event.event = ops[7].event.event = 0;
+    ops[4].kernel.count = 341;
+    ops[4].kernel.blocks = 2;
+    ops[4].kernel.in[0] = ops[1].copy.device;
+    ops[4].kernel.out = (struct range){BUFFER_DEVICE_OUT, 512, 1364};
+    ops[4].kernel.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, 64};
+    ops[5].copy.host = (struct range){BUFFER_HOST_OUT, 0, 1364};
+    ops[5].copy.device = ops[4].kernel.out;
+    ops[6].callback.result = ops[5].copy.host;
+    struct plan plan = {.ops = ops,
+                        .op_count = 8,
+                        .streams = 2,
+                        .events = 1,
+                        .tiles = 3,
+                        .cpu_tiles = 1,
+                        .slots = 2,
+                        .priorities = priorities,
+                        .elements = 1024,
+                        .chain = {kernel_find("wave")},
+                        .chain_length = 1,
+                        .params = {.intensity = 7}};
+    for (int b = 0; b < BUFFER_COUNT; b++)
+        plan.buffer_bytes[b] = 4096;
+    return plan;
+}
+
+static char *plan_text(const struct plan *plan, const struct settings *settings)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    ck_assert_ptr_nonnull(out);
+    write_plan(out, plan, settings);
+    fclose(out);
+    return text;
+}
+
+START_TEST(plan_is_as_expected)
+{
+    struct test_report *test = test_report_new(3);
+    int priorities[] = {0, -5};
+    struct plan plan = every_op(priorities);
+    check_expected("plan.txt", plan_text(&plan, &test->settings[2]));
+    free(test);
+}
+END_TEST
+
+/* An empty plan, and one as long as it likes, have a line per op. */
+START_TEST(plan_has_a_line_per_op)
+{
+    enum { OPS = 1000 };
+    static const int counts[] = {0, 1, OPS};
+    struct test_report *test = test_report_new(1);
+    struct plan plan = every_op(NULL);
+    struct op *ops = calloc(OPS, sizeof *ops);
+    ck_assert_ptr_nonnull(ops);
+    for (uint32_t i = 0; i < OPS; i++) {
+        ops[i] = plan.ops[1];
+        ops[i].id = i;
+    }
+    plan.ops = ops;
+    plan.op_count = (uint32_t)counts[_i];
+    plan.tiles = _i == 0 ? 0 : 3;
+    strcpy(test->settings[0].name, "two\nlines");
+    char *text = plan_text(&plan, &test->settings[0]);
+    int lines = 0;
+    for (char *c = text; *c != '\0'; c++)
+        lines += *c == '\n';
+    ck_assert_int_eq(lines, 8 + counts[_i]);
+    free(text);
+    free(ops);
+    free(test);
+}
+END_TEST
+
+static const struct {
+    const char *text, *field;
+} fields[] = {
+    {"", ""},
+    {"plain", "plain"},
+    {" blanks ", " blanks "},
+    {"a,b", "\"a,b\""},
+    {"a\"b", "\"a\"\"b\""},
+    {"\"", "\"\"\"\""},
+    {"a\nb", "\"a\nb\""},
+    {"a\rb", "\"a\rb\""},
+    {"tab\t", "tab\t"},
+    {"\xff,", "\"\xef\xbf\xbd,\""},
+};
+
+START_TEST(csv_field_is_quoted_where_it_must_be)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    write_csv_field(out, fields[_i].text);
+    fclose(out);
+    ck_assert_str_eq(text, fields[_i].field);
+    free(text);
+}
+END_TEST
+
+#define BAD "\xef\xbf\xbd" /* U+FFFD */
+static const struct {
+    const char *text, *clean, *line;
+} cleaned[] = {
+    {"", "", ""},
+    {"plain", "plain", "plain"},
+    {"a\tb\n\x7f", "a\tb\n\x7f", "a?b??"},
+    {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+     "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+    {"\xc2\x9b"
+     "31m\xc2\xa0",
+     "\xc2\x9b"
+     "31m\xc2\xa0",
+     "?31m\xc2\xa0"}, /* C1: CSI */
+    {"\xff", BAD, BAD},
+    {"\x80x", BAD "x", BAD "x"},
+    {"\xc0\xaf", BAD BAD, BAD BAD},             /* overlong '/' */
+    {"\xe0\x9f\xbf", BAD BAD BAD, BAD BAD BAD}, /* overlong */
+    {"\xed\xa0\x80", BAD BAD BAD, BAD BAD BAD}, /* a surrogate */
+    {"\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80"},
+    {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+    {"\xf4\x90\x80\x80", BAD BAD BAD BAD, BAD BAD BAD BAD}, /* beyond U+10FFFF */
+    {"\xf0\x9f\x98", BAD BAD BAD, BAD BAD BAD},             /* cut short */
+    {"\xe2\x82", BAD BAD, BAD BAD},
+    {"\xc3", BAD, BAD},
+};
+
+START_TEST(text_is_cleaned)
+{
+    char clean[64];
+    ck_assert_str_eq(writer_clean(clean, sizeof clean, cleaned[_i].text, false),
+                     cleaned[_i].clean);
+    ck_assert_str_eq(writer_clean(clean, sizeof clean, cleaned[_i].text, true),
+                     cleaned[_i].line);
+}
+END_TEST
+
+START_TEST(text_is_cut_between_characters)
+{
+    char clean[8], fitted[64];
+    ck_assert_str_eq(writer_clean(clean, 1, "abc", false), "");
+    ck_assert_str_eq(writer_clean(clean, 3, "abc", false), "ab");
+    ck_assert_str_eq(writer_clean(clean, 4, "abc", false), "abc");
+    ck_assert_str_eq(writer_clean(clean, 4, "ab\xc3\xa9", false), "ab");
+    ck_assert_str_eq(writer_clean(clean, 5, "ab\xc3\xa9", false), "ab\xc3\xa9");
+    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "abcdef", 6), "abcdef");
+    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "abcdef", 5), "abc..");
+    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 3),
+                     "\xc3\xa9..");
+    ck_assert_str_eq(writer_fit(fitted, 6, "abcdef", 60), "abc..");
+    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "a\nb", 3), "a?b");
+    ck_assert_int_eq(writer_columns("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), 4);
+}
+END_TEST
+
+START_TEST(csv_timelines_are_found)
+{
+    static const char *const paths[] = {"a.csv", "A.CSV", "out.d/x.y.csv", "/tmp/.csv"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct error error = {0};
+        const struct timeline_writer *writer = NULL;
+        ck_assert_int_eq(timeline_writer_find(paths[i], &writer, &error), STATUS_OK);
+        ck_assert(writer->write == write_csv_timeline);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *path, *message;
+} refused[] = {
+    {"a.svg", "--timeline: 'a.svg': .svg is not yet in this version; allowed: .csv"},
+    {"a.JSON", "--timeline: 'a.JSON': .json is not yet in this version; allowed: .csv"},
+    {"x/a.png", "--timeline: 'x/a.png': .png is not yet in this version; allowed: .csv"},
+    {"a.pdf", "--timeline: 'a.pdf': .pdf is not yet in this version; allowed: .csv"},
+    {"a.html", "--timeline: 'a.html': .html is not yet in this version; allowed: .csv"},
+    {"a.txt", "--timeline: 'a.txt': the ending says no form of timeline; allowed: .csv"},
+    {"a", "--timeline: 'a': the ending says no form of timeline; allowed: .csv"},
+    {"", "--timeline: '': the ending says no form of timeline; allowed: .csv"},
+    {"a.csv/b", "--timeline: 'a.csv/b': the ending says no form of timeline; allowed: .csv"},
+    {"a.csv\n", "--timeline: 'a.csv?': the ending says no form of timeline; allowed: .csv"},
+};
+
+START_TEST(other_timelines_are_refused)
+{
+    struct error error = {0};
+    const struct timeline_writer *writer = NULL;
+    ck_assert_int_eq(timeline_writer_find(refused[_i].path, &writer, &error), STATUS_USAGE);
+    ck_assert_str_eq(error.text, refused[_i].message);
+    ck_assert_ptr_null(writer);
+}
+END_TEST
+
+/* A long path keeps the message on one line, with what is allowed at its end. */
+START_TEST(a_long_path_is_refused_in_one_line)
+{
+    char path[4096];
+    struct error error = {0};
+    const struct timeline_writer *writer = NULL;
+    memset(path, '\xff', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    ck_assert_int_eq(timeline_writer_find(path, &writer, &error), STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "..': the ending says no form of timeline; "
+                                             "allowed: .csv"));
+}
+END_TEST
+
+/* The owner of the file learns that it could not be written. */
+START_TEST(a_full_disk_shows_in_the_file)
+{
+    struct test_report *test = test_report_new(4);
+    void (*const writers[])(FILE *, const struct report *) = {write_json, write_csv_report,
+                                                              write_csv_timeline};
+    FILE *out = fopen("/dev/full", "w");
+    if (out != NULL) {
+        writers[_i](out, &test->report);
+        ck_assert_int_ne(fflush(out), 0);
+        ck_assert(ferror(out));
+        fclose(out);
+    }
+    free(test);
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof(array)[0])
+
+Suite *writer_suite(void)
+{
+    Suite *suite = suite_create("writer");
+    TCase *expected = tcase_create("expected");
+    tcase_add_test(expected, report_is_as_expected);
+    tcase_add_test(expected, eventful_text_is_as_expected);
+    tcase_add_test(expected, plan_is_as_expected);
+    suite_add_tcase(suite, expected);
+
+    TCase *text = tcase_create("text and plan");
+    tcase_add_loop_test(text, text_fits_the_terminal, 0, 6);
+    tcase_add_test(text, text_says_what_was_not_asked_or_is_not_known);
+    tcase_add_loop_test(text, plan_has_a_line_per_op, 0, 3);
+    suite_add_tcase(suite, text);
+
+    TCase *shared = tcase_create("shared");
+    tcase_add_loop_test(shared, csv_field_is_quoted_where_it_must_be, 0, COUNT(fields));
+    tcase_add_loop_test(shared, text_is_cleaned, 0, COUNT(cleaned));
+    tcase_add_test(shared, text_is_cut_between_characters);
+    tcase_add_test(shared, csv_timelines_are_found);
+    tcase_add_loop_test(shared, other_timelines_are_refused, 0, COUNT(refused));
+    tcase_add_test(shared, a_long_path_is_refused_in_one_line);
+    tcase_add_loop_test(shared, a_full_disk_shows_in_the_file, 0, 3);
+    suite_add_tcase(suite, shared);
+
+    suite_add_tcase(suite, writer_data_case());
+    suite_add_tcase(suite, writer_gantt_case());
+    return suite;
+}

@@ -1,0 +1,144 @@
+/* fixtures.c - see fixtures.h. */
+#include "fixtures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int test_cases(int all)
+{
+    const char *mode = getenv("PIPELINE_TESTS");
+    bool quick = mode != NULL && strcmp(mode, "quick") == 0;
+    return quick && all > 20 ? all / 20 : all;
+}
+
+uint64_t test_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(2685821657736338717);
+}
+
+uint32_t test_random_below(uint64_t *state, uint32_t below)
+{
+    return (uint32_t)((test_random(state) >> 32) * below >> 32);
+}
+
+struct settings test_settings(const char *kernels)
+{
+    struct settings settings = {
+        .name = "run",
+        .elements = 1024,
+        .intensity = 1,
+        .tiles = 4,
+        .streams = 4,
+        .ways = 3,
+        .cpu_share = -1,
+        .device = "sim:h200",
+        .runs = 1,
+        .seed = 1,
+    };
+    char names[128];
+    ck_assert_uint_lt(strlen(kernels), sizeof names);
+    strcpy(names, kernels);
+    for (char *name = strtok(names, ","); name != NULL; name = strtok(NULL, ",")) {
+        const struct kernel *kernel = kernel_find(name);
+        ck_assert_msg(kernel != NULL, "no kernel %s", name);
+        settings.chain[settings.chain_length++] = kernel;
+    }
+    return settings;
+}
+
+struct machine test_machine(void)
+{
+    return (struct machine){
+        .name = "toy",
+        .summary = "a toy",
+        .architecture = "sm_90",
+        .copy_engines = 2,
+        .h2d_bytes_per_s = 1e9,
+        .d2h_bytes_per_s = 1e9,
+        .joint_bytes_per_s = 2e9,
+        .sms = 1,
+        .threads_per_sm = 8 * KERNEL_THREADS,
+        .blocks_per_sm = 8,
+        .memory_bytes_per_s = 1e15,
+        .flops_per_s = 1e9,
+        .memory_fill = 1,
+        .memory_bytes = 1 << 30,
+        .concurrent_kernels = 128,
+        .queues = 32,
+        .queues_max = 32,
+        .queue_depth = 1024,
+        .priority_greatest = -5,
+        .cpu_cores = 1,
+        .cpu_bytes_per_s = 1e15,
+        .cpu_flops_per_s = 1e9,
+    };
+}
+
+struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements)
+{
+    struct plan plan;
+    plan_init(&plan);
+    plan.streams = streams;
+    plan.events = events;
+    plan.tiles = plan.slots = tiles;
+    plan.elements = elements;
+    plan.params.intensity = 1;
+    plan.chain[0] = kernel_find("scale");
+    plan.chain_length = 1;
+    for (int b = 0; b < BUFFER_COUNT; b++)
+        plan.buffer_bytes[b] = elements * sizeof(float);
+    return plan;
+}
+
+static uint32_t append(struct plan *plan, const struct op *op)
+{
+    struct error error = {0};
+    ck_assert_msg(plan_append(plan, op, &error) == STATUS_OK, "%s", error.text);
+    return plan->op_count - 1;
+}
+
+uint32_t test_h2d(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t offset,
+                  uint64_t bytes)
+{
+    struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
+    op.copy.host = (struct range){BUFFER_HOST_IN0, offset, bytes};
+    op.copy.device = (struct range){BUFFER_DEVICE_IN0, offset, bytes};
+    return append(plan, &op);
+}
+
+uint32_t test_d2h(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t offset,
+                  uint64_t bytes)
+{
+    struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
+    op.copy.host = (struct range){BUFFER_HOST_OUT, offset, bytes};
+    op.copy.device = (struct range){BUFFER_DEVICE_OUT, offset, bytes};
+    return append(plan, &op);
+}
+
+uint32_t test_kernel(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t first,
+                     uint64_t count, uint32_t blocks)
+{
+    struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
+    op.kernel.count = count;
+    op.kernel.blocks = blocks;
+    op.kernel.in[0] = (struct range){BUFFER_DEVICE_IN0, 4 * first, 4 * count};
+    op.kernel.out = (struct range){BUFFER_DEVICE_OUT, 4 * first, 4 * count};
+    return append(plan, &op);
+}
+
+uint32_t test_record(struct plan *plan, uint32_t stream, uint32_t event)
+{
+    struct op op = {.kind = OP_RECORD, .stream = stream, .tile = -1};
+    op.event.event = event;
+    return append(plan, &op);
+}
+
+uint32_t test_wait(struct plan *plan, uint32_t stream, uint32_t event)
+{
+    struct op op = {.kind = OP_WAIT, .stream = stream, .tile = -1};
+    op.event.event = event;
+    return append(plan, &op);
+}

@@ -1,0 +1,38 @@
+/* fixtures.h - what several suites build their cases from. */
+#ifndef PIPELINE_TESTS_FIXTURES_H
+#define PIPELINE_TESTS_FIXTURES_H
+
+#include "machine.h"
+#include "options.h"
+#include "plan.h"
+
+#include <check.h>
+
+/* PIPELINE_TESTS=quick: fewer generated cases, for slow tools such as valgrind. */
+int test_cases(int all);
+
+/* xorshift64*: small, seeded, the same everywhere. `state` may not be 0. */
+uint64_t test_random(uint64_t *state);
+uint32_t test_random_below(uint64_t *state, uint32_t below);
+
+/* Settings with every default, for `kernels` such as "scale,sum". */
+struct settings test_settings(const char *kernels);
+
+/* A machine whose times can be computed in the head: every copy moves 1 byte per ns in its
+ * direction however busy the other is; a kernel that fills its 8 block slots does 1 flop per ns
+ * and memory is no bound; everything else costs nothing. */
+struct machine test_machine(void);
+
+/* Builds a plan by hand. Each append asserts that it worked and returns the op's id. Copies
+ * move `bytes` at the given offset of in0 (h2d) or out (d2h); kernels work on in0 -> out. */
+struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements);
+uint32_t test_h2d(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t offset,
+                  uint64_t bytes);
+uint32_t test_d2h(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t offset,
+                  uint64_t bytes);
+uint32_t test_kernel(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t first,
+                     uint64_t count, uint32_t blocks);
+uint32_t test_record(struct plan *plan, uint32_t stream, uint32_t event);
+uint32_t test_wait(struct plan *plan, uint32_t stream, uint32_t event);
+
+#endif

@@ -1,0 +1,31 @@
+/* suites.h - every room's test suite; check_main.c runs them all. */
+#ifndef PIPELINE_TESTS_SUITES_H
+#define PIPELINE_TESTS_SUITES_H
+
+#include <check.h>
+
+Suite *status_suite(void);
+Suite *units_suite(void);
+Suite *options_suite(void);
+Suite *kernels_suite(void);
+Suite *npy_suite(void);
+Suite *arrays_suite(void);
+Suite *output_file_suite(void);
+Suite *verify_suite(void);
+Suite *machine_suite(void);
+Suite *plan_suite(void);
+Suite *plan_build_suite(void);
+Suite *event_queue_suite(void);
+Suite *sim_suite(void);
+Suite *timeline_suite(void);
+Suite *analysis_suite(void);
+Suite *limit_suite(void);
+Suite *tile_fold_suite(void);
+Suite *backend_suite(void);
+Suite *writer_suite(void);
+Suite *cli_suite(void);
+
+/* The contract suite: the same tests for any backend; `device` is a --device value. */
+Suite *contract_suite(const char *device);
+
+#endif
