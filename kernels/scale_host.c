@@ -17,7 +17,7 @@ static inline float scale_once(float x)
     return SCALE_FACTOR * x + SCALE_TERM;
 }
 
-static void scale_block(float x[BLOCK], uint32_t repeats)
+HOST_VECTOR_CLONES static void scale_block(float x[BLOCK], uint32_t repeats)
 {
     for (; repeats >= PASS; repeats -= PASS)
         for (int i = 0; i < BLOCK; i++)

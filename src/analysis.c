@@ -3,14 +3,8 @@
 
 #include <stdlib.h>
 
-static int compare_by_start(const void *a, const void *b)
-{
-    const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
 /* The length of the union of `count` spans sorted by start. */
-static int64_t union_ns(const struct span *const *spans, size_t count)
+static int64_t union_ns(struct span *const *spans, size_t count)
 {
     int64_t busy = 0, reached = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
@@ -26,7 +20,7 @@ static int64_t union_ns(const struct span *const *spans, size_t count)
 enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                     struct error *error)
 {
-    const struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     if (spans == NULL)
         return error_set(error, STATUS_FAILED, "no memory to analyse %u spans",
                          timeline->span_count);
@@ -34,14 +28,11 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
     double busy = 0;
     for (int engine = 0; engine < ENGINE_WORKING; engine++) {
         struct engine_use *use = &result.engines[engine];
-        for (uint32_t i = 0; i < timeline->span_count; i++) {
-            if (timeline->spans[i].engine != engine)
-                continue;
-            spans[use->spans++] = &timeline->spans[i];
-            use->bytes += timeline->spans[i].bytes;
-        }
-        qsort(spans, use->spans, sizeof *spans, compare_by_start);
-        use->busy_ns = union_ns(spans, use->spans);
+        size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
+        for (size_t i = 0; i < count; i++)
+            use->bytes += spans[i]->bytes;
+        use->spans = (uint32_t)count;
+        use->busy_ns = union_ns(spans, count);
         if (result.span_ns > 0)
             use->utilisation = (double)use->busy_ns / (double)result.span_ns;
         busy += use->utilisation;

@@ -16,6 +16,9 @@
 /* Elements that one read of an input file takes. */
 #define READ_ELEMENTS ((uint64_t)4 << 20)
 
+/* Fewer elements than these are not worth waking the other cores for. */
+#define PARALLEL_ELEMENTS 16384
+
 /* A quiet NaN with an odd payload as float32, a number nobody counts to as int32. */
 #define POISON_BITS UINT32_C(0x7FD0DEAD)
 
@@ -117,7 +120,7 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
     const uint64_t pairs = (count - head) / 2;
     if (head > 0)
         element_set(dtype, data, 0, (uint32_t)(random_pair(key, first / 2) >> 32));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < pairs; i++) {
         const uint64_t bits = random_pair(key, (first + head) / 2 + i);
         element_set(dtype, data, head + 2 * i, (uint32_t)bits);
@@ -130,11 +133,9 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
 void arrays_poison(const struct arrays *arrays, enum dtype dtype)
 {
     uint32_t *out = arrays->host[BUFFER_HOST_OUT];
-    if (out == NULL)
-        return;
     _Static_assert(sizeof *out == sizeof(float), "one pattern serves all element types");
     const uint64_t count = arrays->bytes[BUFFER_HOST_OUT] / dtype_bytes(dtype);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < count; i++)
         out[i] = POISON_BITS;
 }

@@ -33,8 +33,9 @@ int64_t clock_now_ns(void)
 
 int cpu_worker_threads(void)
 {
+    enum { OTHERS = 2 };
     int cores = omp_get_num_procs();
-    return cores > 1 ? cores - 1 : 1;
+    return cores > OTHERS ? cores - OTHERS : 1;
 }
 
 static void semaphore_wait(sem_t *semaphore)

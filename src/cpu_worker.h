@@ -1,7 +1,7 @@
 /* cpu_worker.h - the fourth way: a thread that works on a plan's CPU tiles.
  *
  * The thread and its OpenMP team are made ready before the run and sleep between runs. The team
- * leaves one core to the thread that issues. */
+ * leaves a core to the thread that issues and one to the driver's. */
 #ifndef PIPELINE_CPU_WORKER_H
 #define PIPELINE_CPU_WORKER_H
 
@@ -20,7 +20,7 @@ struct interval {
 /* CLOCK_MONOTONIC now, in ns. */
 int64_t clock_now_ns(void);
 
-/* Threads of the team: the process's cores less one, at least 1. */
+/* Threads of the team: the process's cores less two, at least 1. */
 int cpu_worker_threads(void);
 
 /* Creates the worker for `plan`, whose host buffers start at `host`; both must outlive it.

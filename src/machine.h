@@ -31,10 +31,10 @@ struct machine {
     /* Copies. */
     int copy_engines; /* 2: one per direction; 1: shared */
     double h2d_bytes_per_s, d2h_bytes_per_s;
-    double joint_bytes_per_s; /* both directions together, when both are busy */
-    int64_t h2d_latency_ns,
-        d2h_latency_ns;  /* from a copy's start on an idle engine to its first byte */
-    int64_t copy_gap_ns; /* between two copies that wait back to back for one engine */
+    double joint_bytes_per_s;               /* both directions together, when both are busy */
+    int64_t h2d_latency_ns, d2h_latency_ns; /* from a copy's start to its first byte */
+    int64_t h2d_gap_ns,
+        d2h_gap_ns; /* from a copy's end to the next one's start on its engine */
 
     /* Kernels. */
     uint32_t sms, threads_per_sm, blocks_per_sm;

@@ -13,6 +13,7 @@
 #include "plan_build.h"
 #include "progress.h"
 #include "report.h"
+#include "terminal.h"
 #include "tile_fold.h"
 #include "verify.h"
 #include "version.h"
@@ -24,8 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 /* --- one run --- */
 
@@ -134,13 +133,24 @@ static enum status refuse_hazards(const struct plan *plan, struct error *error)
                      buffer_name(hazard.where.buffer));
 }
 
+/* From here on the share is what the plan made of it. */
+static void resolve_cpu_share(struct job *job)
+{
+    if (job->settings.ways != 4)
+        return;
+    if (job->settings.cpu_share < 0 && job->plan.cpu_tiles == 0)
+        note(job->options,
+             "4-way: one tile would take the CPU longer than all take the GPU, so it "
+             "gets none: more --tiles make smaller ones");
+    job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
+}
+
 static enum status make_plan(struct job *job, struct error *error)
 {
     enum status status = plan_build(&job->settings, &job->machine, &job->plan, error);
     if (status != STATUS_OK)
         return status;
-    if (job->settings.ways == 4)
-        job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
+    resolve_cpu_share(job);
     note_clamped_priorities(job);
     return refuse_hazards(&job->plan, error);
 }
@@ -316,29 +326,9 @@ static void discard_outputs(const struct options *options, struct outputs *outpu
         output_file_discard(&outputs->arrays[i]);
 }
 
-static int terminal_columns(void)
-{
-    struct winsize size;
-    bool known = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-    return known && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-static bool wants_color(const struct options *options)
-{
-    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && !options->no_color &&
-           (term == NULL || strcmp(term, "dumb") != 0) &&
-           (no_color == NULL || no_color[0] == '\0');
-}
-
 static void write_report(const struct options *options, const struct report *report)
 {
-    struct writer_style style = {
-        .color = wants_color(options),
-        .width = terminal_columns(),
-        .gantt = options->gantt,
-        .verbose = options->verbose,
-    };
+    struct writer_style style = terminal_style(options);
     if (options->format == FORMAT_JSON) {
         write_json(stdout, report);
     } else if (options->format == FORMAT_CSV) {

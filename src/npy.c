@@ -341,7 +341,7 @@ static enum status npy_read_prelude(const char *path, int fd, uint64_t file_byte
     *length = field[0] | (uint64_t)field[1] << 8;
     if (major > 1)
         *length |= (uint64_t)field[2] << 16 | (uint64_t)field[3] << 24;
-    if (got < *start || *start + *length > file_bytes)
+    if (*start + *length > file_bytes)
         return error_set(error, STATUS_USAGE, "%s: ends within its .npy header", path);
     if (*length > HEADER_MAX)
         return error_set(error, STATUS_USAGE,

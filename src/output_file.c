@@ -59,8 +59,7 @@ static int standard_descriptor(const struct stat *about)
     return -1;
 }
 
-/* Opens what exists under `path` and is not to be replaced: a pipe, a device, standard output.
- */
+/* Opens what exists under `path` and must stay: a pipe, a device, standard output. */
 static enum status open_direct(struct output_file *file, const char *path,
                                const struct stat *about, struct error *error)
 {
@@ -182,8 +181,6 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
     if (path[0] == '\0')
         return refuse(path, "its name is empty", error);
     if (stat(path, &about) == 0) {
-        if (S_ISDIR(about.st_mode))
-            return refuse(path, strerror(EISDIR), error);
         if (!S_ISREG(about.st_mode) || standard_descriptor(&about) >= 0)
             return open_direct(file, path, &about, error);
         return open_replacing(file, path, &about, error);

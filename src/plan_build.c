@@ -305,8 +305,6 @@ uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *m
     uint32_t tiles = settings->tiles;
     if (settings->cpu_share >= 0)
         return (uint32_t)lround(settings->cpu_share * tiles);
-    if (tiles < 2)
-        return 0;
     double gpu_ns, cpu_ns;
     rates_per_element(settings, machine, &gpu_ns, &cpu_ns);
     double exact = tiles * gpu_ns / (gpu_ns + cpu_ns);
@@ -314,10 +312,7 @@ uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *m
     uint32_t fewer = (uint32_t)exact;
     double with_fewer = fmax(fewer * cpu_ns, (tiles - fewer) * gpu_ns);
     double with_more = fmax((fewer + 1) * cpu_ns, (tiles - fewer - 1) * gpu_ns);
-    uint32_t best = with_more < with_fewer ? fewer + 1 : fewer;
-    if (best < 1)
-        return 1;
-    return best < tiles ? best : tiles - 1;
+    return with_more < with_fewer ? fewer + 1 : fewer;
 }
 
 static void size_buffers(struct builder *builder)

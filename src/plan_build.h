@@ -15,8 +15,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
                        struct plan *plan, struct error *error);
 
 /* How many of the tiles the CPU works on: none below 4-way; the share asked for, rounded; or,
- * when that is auto, as many as let CPU and GPU finish together at the machine's rates, leaving
- * each at least one tile where there are two. */
+ * when that is auto, as many as let CPU and GPU end soonest together at the machine's rates.
+ * That is none where the CPU would take longer for one tile than the GPU for all. */
 uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *machine);
 
 #endif

@@ -161,6 +161,8 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
         return engine_copy_flows(sim, (int)event->subject);
     case EVENT_COPIED:
         return engine_copy_ends(sim, (int)event->subject, event->stamp);
+    case EVENT_TURNED:
+        return engine_copy_turned(sim, (int)event->subject);
     case EVENT_BLOCKS:
         return engine_blocks_end(sim, event->subject, (uint32_t)event->stamp);
     case EVENT_CALLED:

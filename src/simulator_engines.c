@@ -58,15 +58,31 @@ static enum status copy_set_rate(struct simulation *sim, int index)
                            (uint32_t)index, engine->stamp);
 }
 
-static enum status copy_begin_next(struct simulation *sim, int index, bool was_waiting)
+static enum status copy_begin_next(struct simulation *sim, int index)
 {
     struct copy_engine *engine = &sim->copies[index];
-    if (engine->op != NONE || engine->line.first == NONE)
+    if (engine->op != NONE || engine->turning || engine->line.first == NONE)
         return STATUS_OK;
     engine->op = line_pop(sim, &engine->line);
     span_at(sim, engine->op)->start_ns = sim->now;
-    int64_t setup = rule_copy_setup_ns(sim->machine, op_at(sim, engine->op)->kind, was_waiting);
-    return simulation_post(sim, setup, EVENT_FLOW, (uint32_t)index, 0);
+    int64_t latency = rule_copy_latency_ns(sim->machine, op_at(sim, engine->op)->kind);
+    return simulation_post(sim, latency, EVENT_FLOW, (uint32_t)index, 0);
+}
+
+enum status engine_copy_turned(struct simulation *sim, int index)
+{
+    sim->copies[index].turning = false;
+    return copy_begin_next(sim, index);
+}
+
+/* The engine turns round before it takes its next copy. */
+static enum status copy_turn(struct simulation *sim, int index, enum op_kind kind)
+{
+    int64_t gap = rule_copy_gap_ns(sim->machine, kind);
+    if (gap == 0)
+        return copy_begin_next(sim, index);
+    sim->copies[index].turning = true;
+    return simulation_post(sim, gap, EVENT_TURNED, (uint32_t)index, 0);
 }
 
 enum status engine_copy_flows(struct simulation *sim, int index)
@@ -91,7 +107,7 @@ enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp)
     enum status status = end_op(sim, op);
     if (status == STATUS_OK)
         status = copy_set_rate(sim, 1 - index);
-    return status == STATUS_OK ? copy_begin_next(sim, index, true) : status;
+    return status == STATUS_OK ? copy_turn(sim, index, op_at(sim, op)->kind) : status;
 }
 
 /* --- kernels --- */
@@ -207,5 +223,5 @@ enum status engine_accept(struct simulation *sim, uint32_t op)
     }
     int index = rule_copy_engine(sim->machine, kind);
     line_push(sim, &sim->copies[index].line, op);
-    return copy_begin_next(sim, index, false);
+    return copy_begin_next(sim, index);
 }

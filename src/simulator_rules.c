@@ -4,9 +4,8 @@
 int64_t rule_ready_delay_ns(const struct machine *machine, enum op_kind kind, bool woken,
                             bool same_engine)
 {
-    if (kind == OP_KERNEL)
-        return machine->kernel_latency_ns;
-    return woken && !same_engine ? machine->dependency_ns : 0;
+    int64_t launch = kind == OP_KERNEL ? machine->kernel_latency_ns : 0;
+    return woken && !same_engine ? launch + machine->dependency_ns : launch;
 }
 
 int rule_copy_engine(const struct machine *machine, enum op_kind kind)
@@ -29,11 +28,14 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
     return left < own ? left : own;
 }
 
-int64_t rule_copy_setup_ns(const struct machine *machine, enum op_kind kind, bool was_waiting)
+int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind)
 {
-    if (was_waiting)
-        return machine->copy_gap_ns;
     return kind == OP_H2D ? machine->h2d_latency_ns : machine->d2h_latency_ns;
+}
+
+int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind)
+{
+    return kind == OP_H2D ? machine->h2d_gap_ns : machine->d2h_gap_ns;
 }
 
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use)

@@ -17,10 +17,9 @@
 
 /* Rule 1. When may the op at the head of its stream start? [RTSS17 G1-G4] Every earlier op of
  * its stream has ended: it is the head. A wait is over once its event has been reached; that is
- * for events as for any op. What remains is how long the hardware takes to see it: a kernel's
- * launch latency, and for a copy the time one engine takes to signal another. `woken`: the op
- * was issued already and waited for its turn; `same_engine`: what it waited for ran on its own
- * engine. */
+ * for events as for any op. What remains is a kernel's
+ * launch latency, and the time one engine takes to signal another. `woken`: the op was issued
+ * already and waited for its turn; `same_engine`: what it waited for ran on its own engine. */
 int64_t rule_ready_delay_ns(const struct machine *machine, enum op_kind kind, bool woken,
                             bool same_engine);
 
@@ -32,9 +31,10 @@ int rule_copy_engine(const struct machine *machine, enum op_kind kind);
  * link's joint rate evenly, unless one can't use its half. */
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
-/* Rule 2. From a copy's turn on its engine to its first byte: shorter where the copy was
- * already waiting when the engine became free. */
-int64_t rule_copy_setup_ns(const struct machine *machine, enum op_kind kind, bool was_waiting);
+/* Rule 2. From a copy's start to its first byte, and from its end to the next one's start on
+ * the same engine, which takes that long to turn round. */
+int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind);
+int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind);
 
 /* Rule 3. How many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of the SMs]
  */

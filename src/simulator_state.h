@@ -22,6 +22,7 @@ enum event_kind {
     EVENT_FLOW,   /* the copy on engine `subject` moves its first byte */
     EVENT_COPIED, /* the copy on engine `subject` has moved its last, unless its rate changed
                      since */
+    EVENT_TURNED, /* copy engine `subject` can take its next copy */
     EVENT_BLOCKS, /* `stamp` blocks of kernel `subject` end */
     EVENT_CALLED, /* callback `subject` returns */
     EVENT_CPU,    /* the CPU has done op `subject` */
@@ -35,7 +36,7 @@ struct line {
 struct copy_engine {
     struct line line;
     uint32_t op; /* at work, or NONE */
-    bool flowing;
+    bool flowing, turning;
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */
     uint64_t stamp;   /* of the EVENT_COPIED that counts */
@@ -121,6 +122,7 @@ enum status engine_accept(struct simulation *sim, uint32_t op);
 /* What the engines do when their events come. */
 enum status engine_copy_flows(struct simulation *sim, int index);
 enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp);
+enum status engine_copy_turned(struct simulation *sim, int index);
 enum status engine_blocks_end(struct simulation *sim, uint32_t op, uint32_t blocks);
 enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine);
 

@@ -207,6 +207,24 @@ static int compare_by_start(const void *a, const void *b)
     return x->op < y->op ? -1 : 1;
 }
 
+size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,
+                             struct span **spans)
+{
+    size_t count = 0;
+    bool sorted = true; /* as they mostly are: engines tend to work in the order of issue */
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].engine != engine)
+            continue;
+        spans[count] = &timeline->spans[i];
+        sorted =
+            sorted && (count == 0 || compare_by_start(&spans[count - 1], &spans[count]) < 0);
+        count++;
+    }
+    if (!sorted)
+        qsort(spans, count, sizeof *spans, compare_by_start);
+    return count;
+}
+
 /* Gives the spans of one engine, in order of start, the lowest lane that is free. */
 static enum status lanes_of_engine(struct span **spans, size_t count, struct error *error)
 {
@@ -234,12 +252,7 @@ static enum status set_lanes(struct timeline *timeline, struct error *error)
         return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
     enum status status = STATUS_OK;
     for (int engine = 0; engine < ENGINE_NONE && status == STATUS_OK; engine++) {
-        size_t count = 0;
-        for (uint32_t i = 0; i < timeline->span_count; i++) {
-            if (timeline->spans[i].engine == engine)
-                spans[count++] = &timeline->spans[i];
-        }
-        qsort(spans, count, sizeof *spans, compare_by_start);
+        size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
         status = lanes_of_engine(spans, count, error);
     }
     free(spans);

@@ -75,6 +75,11 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 
+/* Fills `spans`, which has room for all, with those of `engine` in order of start (ties: of op)
+ * and returns how many they are. */
+size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,
+                             struct span **spans);
+
 /* First issue to last end, in ns. */
 int64_t timeline_span_ns(const struct timeline *timeline);
 

@@ -14,7 +14,4 @@
 enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
                           struct error *error);
 
-/* A reduction's result over all tiles: the per-tile values in `out` folded (sum). */
-double verify_fold_tiles(const struct plan *plan, const void *out);
-
 #endif

@@ -370,7 +370,7 @@ START_TEST(headline_comparison_is_right)
         ck_assert_str_eq(options.runs[i].name, names[i]);
         ck_assert_int_eq(options.runs[i].ways, i + 1);
         ck_assert_uint_eq(options.runs[i].streams, i == 0 ? 1 : 4);
-        ck_assert_uint_eq(options.runs[i].elements, 16 << 20);
+        ck_assert_uint_eq(options.runs[i].elements, 64 << 20);
         ck_assert_uint_eq(options.runs[i].tiles, 16);
     }
     options_free(&options);

@@ -134,7 +134,7 @@ START_TEST(test_every_wait_is_needed)
         }
         plan_free(&plan);
     }
-    ck_assert_int_gt(waits, 100);
+    ck_assert_int_gt(waits, 50);
 }
 END_TEST
 
@@ -290,11 +290,11 @@ START_TEST(test_cpu_share)
     settings.cpu_share = -1;
     ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 67);
     machine.cpu_flops_per_s = 1e6;
-    ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 1);
-    machine.cpu_flops_per_s = 1e15;
-    ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 99);
-    settings.tiles = 1;
     ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 0);
+    machine.cpu_flops_per_s = 1e15;
+    ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 100);
+    settings.tiles = 1;
+    ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 1);
 }
 END_TEST
 

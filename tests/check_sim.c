@@ -189,13 +189,13 @@ START_TEST(test_copy_latency_and_gap)
 {
     struct machine machine = test_machine();
     machine.h2d_latency_ns = 30;
-    machine.copy_gap_ns = 7;
+    machine.h2d_gap_ns = 7;
     struct plan plan = test_plan(2, 0, 2, 50);
     test_h2d(&plan, 0, 0, 0, 100);
     test_h2d(&plan, 1, 1, 100, 100);
     struct timeline timeline = simulate(&machine, &plan);
     assert_span(&timeline, 0, 0, 130);
-    assert_span(&timeline, 1, 130, 237);
+    assert_span(&timeline, 1, 137, 267);
     timeline_free(&timeline);
     plan_free(&plan);
 }

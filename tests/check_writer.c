@@ -38,7 +38,7 @@ static void check_expected(const char *name, char *text)
         ck_assert_int_eq(fclose(file), 0);
     }
     char *expected = read_file(path);
-    ck_assert_msg(strcmp(text, expected) == 0, "not as in %s:\n%s", path, text);
+    ck_assert_msg(strcmp(text, expected) == 0, "not as in %s:\n%.3000s", path, text);
     free(expected);
     free(text);
 }

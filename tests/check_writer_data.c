@@ -12,7 +12,7 @@ static json_t *json_of(const struct report *report)
     char *text = test_written(report, write_json);
     json_error_t error;
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "%s in %s", error.text, text);
+    ck_assert_msg(root != NULL, "%s in %.3000s", error.text, text);
     free(text);
     return root;
 }
