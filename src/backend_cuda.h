@@ -1,0 +1,141 @@
+/* backend_cuda.h - what the files of the CUDA backend share; nobody else includes it.
+ *
+ *   backend_cuda.c  opening, describing and listing devices; the table of hooks
+ *   cuda_probe.c    the measurements behind the description
+ *   cuda_prepare.c  device memory, streams, events: all that should not be in the timed run
+ *   cuda_run.c      the run itself, with nothing in it but the CUDA calls
+ *   cuda_trace.c    the run with times, from CUPTI or from events
+ *   cupti_trace.c   CUPTI
+ *
+ * Global state, in backend_cuda.c: CUDA reads CUDA_DEVICE_MAX_CONNECTIONS once in a process, so
+ * what it was started with is remembered; and so is what was measured of the device, for the
+ * next run of a comparison.
+ *
+ * Environment:
+ *   PIPELINE_NO_CUPTI=1   traced runs take their times from events
+ *   PIPELINE_NO_POISON=1  device buffers are left as allocated, so that a checker of
+ * uninitialised memory sees what was never copied in */
+#ifndef PIPELINE_BACKEND_CUDA_H
+#define PIPELINE_BACKEND_CUDA_H
+
+#include "backend.h"
+#include "cpu_worker.h"
+#include "cuda_check.h"
+#include "cupti_trace.h"
+
+#include <pthread.h>
+
+struct cuda_run;
+
+/* A host callback's op: what CUDA hands back to it, and when it ran. */
+struct cuda_callback {
+    struct cuda_run *run;
+    int32_t tile;
+    struct interval time; /* of the latest run */
+};
+
+/* An op with everything looked up: what one CUDA call needs. */
+struct cuda_issued {
+    enum op_kind kind;
+    cudaStream_t stream;
+    union {
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes;
+        } copy;
+        struct {
+            int (*launch)(const struct kernel_args *args, void *stream);
+            const struct kernel_args *args;
+        } kernel;
+        cudaEvent_t event;
+        struct cuda_callback *callback;
+    };
+};
+
+/* A prepared plan. Zeroed where nothing is prepared; what is NULL was not taken. */
+struct cuda_run {
+    struct workload workload;
+    void *memory[BUFFER_COUNT]; /* host buffers: borrowed; device buffers: owned */
+    bool registered[BUFFER_FIRST_DEVICE];
+    cudaStream_t *streams;
+    cudaEvent_t *events;
+    uint32_t stream_count, event_count; /* created so far */
+    struct cuda_issued *issued;         /* one per op of the plan */
+    struct kernel_args *args;           /* of its kernels */
+    struct cuda_callback *callbacks;
+    pthread_mutex_t callback_lock; /* on_tile runs one at a time */
+    bool muted;                    /* callbacks do not call on_tile: a run that is repeated */
+    struct cpu_worker *worker;
+    bool lost; /* the context is unusable: clean-up frees what it can and is silent */
+};
+
+/* One kernel's speeds as measured, and at which intensity. */
+struct cuda_measured {
+    uint32_t intensity;
+    bool cpu; /* the CPU twin's too */
+    struct machine_kernel row;
+};
+
+struct backend {
+    int device;
+    char driver[TIMELINE_TEXT / 2]; /* "driver 13.0, runtime 13.0" */
+    struct machine machine;         /* its properties and, once described, its rates */
+    struct cuda_run run;
+    struct cupti_trace *cupti; /* opened by the first traced run */
+    const char *no_cupti;      /* why there is none; NULL: not tried, or there is one */
+};
+
+/* Runs a callback's op; the driver calls it. */
+void CUDART_CB cuda_callback_main(void *callback);
+
+/* Waits for everything that was issued and for the CPU. `result` is what the issue of op `at`
+ * gave, the last that was issued; the first failure is reported with that op. */
+enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
+                            struct error *error);
+
+/* The hooks, as in backend.h. cuda_run_traced() is run() with a timeline. */
+enum status cuda_prepare(struct backend *backend, const struct workload *workload,
+                         struct error *error);
+void cuda_release(struct backend *backend);
+enum status cuda_run_plain(struct backend *backend, struct run_times *times,
+                           struct error *error);
+enum status cuda_run_traced(struct backend *backend, struct timeline *timeline,
+                            struct run_times *times, struct error *error);
+
+/* Measures the copy rates, latencies and memory bandwidth of the current device, about 0.2 s,
+ * with 32 MiB of host memory. The rest of `machine` is as it was. */
+enum status cuda_probe_copies(struct machine *machine, struct error *error);
+
+/* Measures `kernel` on the current device, on buffers larger than its caches; with
+ * `cpu_elements` also its CPU twin, on at most that many. Fills all of `measured`. */
+enum status cuda_probe_kernel(const struct machine *machine, const struct kernel *kernel,
+                              uint32_t intensity, uint64_t cpu_elements,
+                              struct cuda_measured *measured, struct error *error);
+
+/* Issues one op, in one call. CPU ops are the worker's. */
+static inline cudaError_t cuda_issue(const struct cuda_issued *op)
+{
+    switch (op->kind) {
+    case OP_H2D:
+        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
+                               cudaMemcpyHostToDevice, op->stream);
+    case OP_D2H:
+        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
+                               cudaMemcpyDeviceToHost, op->stream);
+    case OP_KERNEL:
+        return (cudaError_t)op->kernel.launch(op->kernel.args, op->stream);
+    case OP_RECORD:
+        return cudaEventRecord(op->event, op->stream);
+    case OP_WAIT:
+        return cudaStreamWaitEvent(op->stream, op->event, 0);
+    case OP_CALLBACK:
+        return cudaLaunchHostFunc(op->stream, cuda_callback_main, op->callback);
+    case OP_CPU:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return cudaSuccess;
+}
+
+#endif

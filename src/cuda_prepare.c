@@ -1,0 +1,269 @@
+/* cuda_prepare.c - makes a plan ready to run, and undoes that. */
+#include "backend_cuda.h"
+
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static enum status refuse_settings(const struct workload *workload, struct error *error)
+{
+    const struct settings *settings = workload->settings;
+    if (workload->arrays == NULL)
+        return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
+    if (settings->memory == MEMORY_MAPPED)
+        return error_set(error, STATUS_USAGE, "--memory=mapped is not yet in this version");
+    if (settings->issue == ISSUE_GRAPH)
+        return error_set(error, STATUS_USAGE, "--issue=graph is not yet in this version");
+    for (int i = 0; i < workload->plan->chain_length; i++) {
+        if (workload->plan->chain[i]->launch == NULL)
+            return error_set(error, STATUS_FAILED, "kernel %s: it was built without nvcc",
+                             workload->plan->chain[i]->name);
+    }
+    return STATUS_OK;
+}
+
+static enum status report_memory(uint64_t needed, uint64_t available, struct error *error)
+{
+    char need[UNITS_TEXT], have[UNITS_TEXT];
+    return error_set(
+        error, STATUS_FAILED,
+        "the plan needs %s of device memory and %s are free (ways 3 and 4 need only "
+        "a slot per stream: take more --tiles or fewer --streams)",
+        units_bytes(needed, need), units_bytes(available, have));
+}
+
+static enum status take_device_memory(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    uint64_t needed = plan_device_bytes(plan);
+    size_t available, all;
+    if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (needed > available)
+        return report_memory(needed, available, error);
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        if (plan->buffer_bytes[b] == 0)
+            continue;
+        cudaError_t result = cudaMalloc(&run->memory[b], plan->buffer_bytes[b]);
+        if (result == cudaErrorMemoryAllocation) {
+            cudaGetLastError();
+            return report_memory(needed, available, error); /* free, but in pieces */
+        }
+        if (cuda_check(result, "cudaMalloc", error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
+}
+
+/* Scratch starts as zeros, as kernels expect; the rest as bytes that make a stale element show.
+ */
+static enum status fill_device_memory(struct cuda_run *run, struct error *error)
+{
+    enum { POISON = 0xFF }; /* a NaN in floats, -1 in ints */
+    bool poison = getenv("PIPELINE_NO_POISON") == NULL;
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        bool scratch = b == BUFFER_DEVICE_SCRATCH;
+        if (run->memory[b] == NULL || !(poison || scratch))
+            continue;
+        if (CUDA_CHECK(cudaMemset(run->memory[b], scratch ? 0 : POISON,
+                                  run->workload.plan->buffer_bytes[b]),
+                       error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return CUDA_CHECK(cudaDeviceSynchronize(), error);
+}
+
+static enum status register_arrays(struct cuda_run *run, struct error *error)
+{
+    const struct arrays *arrays = run->workload.arrays;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
+        run->memory[b] = arrays->host[b];
+    if (run->workload.settings->memory == MEMORY_PAGEABLE)
+        return STATUS_OK;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        if (arrays->host[b] == NULL || arrays->bytes[b] == 0)
+            continue;
+        if (CUDA_CHECK(
+                cudaHostRegister(arrays->host[b], arrays->bytes[b], cudaHostRegisterDefault),
+                error) != STATUS_OK)
+            return STATUS_FAILED;
+        run->registered[b] = true;
+    }
+    return STATUS_OK;
+}
+
+static enum status create_streams(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    run->streams = calloc(plan->streams, sizeof *run->streams);
+    run->events = calloc(plan->events + (size_t)1, sizeof *run->events);
+    if (run->streams == NULL || run->events == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+                         plan->streams);
+    enum status status = STATUS_OK;
+    while (run->stream_count < plan->streams && status == STATUS_OK) {
+        int priority = plan->priorities != NULL ? plan->priorities[run->stream_count] : 0;
+        status = CUDA_CHECK(cudaStreamCreateWithPriority(&run->streams[run->stream_count],
+                                                         cudaStreamNonBlocking, priority),
+                            error);
+        run->stream_count += status == STATUS_OK;
+    }
+    while (run->event_count < plan->events && status == STATUS_OK) {
+        status = CUDA_CHECK(
+            cudaEventCreateWithFlags(&run->events[run->event_count], cudaEventDisableTiming),
+            error);
+        run->event_count += status == STATUS_OK;
+    }
+    return status;
+}
+
+static void *range_pointer(const struct cuda_run *run, const struct range *range)
+{
+    if (range->bytes == 0)
+        return NULL;
+    return (char *)run->memory[range->buffer] + range->offset;
+}
+
+static void issue_copy(const struct cuda_run *run, const struct op *op,
+                       struct cuda_issued *issued)
+{
+    void *host = range_pointer(run, &op->copy.host);
+    void *device = range_pointer(run, &op->copy.device);
+    issued->copy.to = op->kind == OP_H2D ? device : host;
+    issued->copy.from = op->kind == OP_H2D ? host : device;
+    issued->copy.bytes = op->copy.host.bytes;
+}
+
+static void issue_kernel(const struct cuda_run *run, const struct op *op,
+                         struct kernel_args *args, struct cuda_issued *issued)
+{
+    *args = (struct kernel_args){
+        .in = {range_pointer(run, &op->kernel.in[0]), range_pointer(run, &op->kernel.in[1])},
+        .out = range_pointer(run, &op->kernel.out),
+        .scratch = range_pointer(run, &op->kernel.scratch),
+        .count = op->kernel.count,
+        .blocks = op->kernel.blocks,
+        .params = run->workload.plan->params,
+    };
+    issued->kernel.launch = run->workload.plan->chain[op->kernel.link]->launch;
+    issued->kernel.args = args;
+}
+
+static size_t count_kind(const struct plan *plan, enum op_kind kind)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        count += plan->ops[i].kind == kind;
+    return count;
+}
+
+/* Turns the plan's ops into the CUDA calls' arguments. */
+static enum status look_up(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    run->issued = calloc(plan->op_count + (size_t)1, sizeof *run->issued);
+    run->args = calloc(count_kind(plan, OP_KERNEL) + 1, sizeof *run->args);
+    run->callbacks = calloc(count_kind(plan, OP_CALLBACK) + 1, sizeof *run->callbacks);
+    if (run->issued == NULL || run->args == NULL || run->callbacks == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to issue %" PRIu32 " ops",
+                         plan->op_count);
+    struct kernel_args *args = run->args;
+    struct cuda_callback *callback = run->callbacks;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        struct cuda_issued *issued = &run->issued[i];
+        issued->kind = op->kind;
+        if (op->kind == OP_CPU)
+            continue;
+        issued->stream = run->streams[op->stream];
+        if (op->kind == OP_H2D || op->kind == OP_D2H) {
+            issue_copy(run, op, issued);
+        } else if (op->kind == OP_KERNEL) {
+            issue_kernel(run, op, args++, issued);
+        } else if (op->kind == OP_CALLBACK) {
+            *callback = (struct cuda_callback){.run = run, .tile = op->tile};
+            issued->callback = callback++;
+        } else {
+            issued->event = run->events[op->event.event];
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status preload_kernels(const struct plan *plan, struct error *error)
+{
+    for (int i = 0; i < plan->chain_length; i++) {
+        cudaError_t result = (cudaError_t)plan->chain[i]->preload();
+        if (result == cudaSuccess)
+            continue;
+        cudaGetLastError();
+        return error_set(error, STATUS_FAILED, "loading kernel %s failed: %s: %s",
+                         plan->chain[i]->name, cudaGetErrorName(result),
+                         cudaGetErrorString(result));
+    }
+    return STATUS_OK;
+}
+
+enum status cuda_prepare(struct backend *backend, const struct workload *workload,
+                         struct error *error)
+{
+    struct cuda_run *run = &backend->run;
+    enum status status = refuse_settings(workload, error);
+    if (status != STATUS_OK)
+        return status;
+    *run = (struct cuda_run){.workload = *workload};
+    pthread_mutex_init(&run->callback_lock, NULL);
+    status = take_device_memory(run, error);
+    if (status == STATUS_OK)
+        status = fill_device_memory(run, error);
+    if (status == STATUS_OK)
+        status = register_arrays(run, error);
+    if (status == STATUS_OK)
+        status = create_streams(run, error);
+    if (status == STATUS_OK)
+        status = look_up(run, error);
+    if (status == STATUS_OK)
+        status = preload_kernels(workload->plan, error);
+    if (status == STATUS_OK)
+        status = cpu_worker_create(&run->worker, workload->plan, run->memory, error);
+    if (status != STATUS_OK)
+        cuda_release(backend);
+    return status;
+}
+
+/* In a lost context every call fails with the error already reported: they are made, since they
+ * still free host memory, but not complained about. */
+static void warn(const struct cuda_run *run, cudaError_t result, const char *call)
+{
+    if (!run->lost)
+        cuda_warn(result, call);
+}
+
+void cuda_release(struct backend *backend)
+{
+    struct cuda_run *run = &backend->run;
+    if (run->workload.plan == NULL)
+        return; /* nothing is prepared */
+    cpu_worker_free(run->worker);
+    free(run->callbacks);
+    free(run->args);
+    free(run->issued);
+    while (run->event_count > 0)
+        warn(run, cudaEventDestroy(run->events[--run->event_count]), "cudaEventDestroy");
+    while (run->stream_count > 0)
+        warn(run, cudaStreamDestroy(run->streams[--run->stream_count]), "cudaStreamDestroy");
+    free(run->events);
+    free(run->streams);
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        if (run->registered[b])
+            warn(run, cudaHostUnregister(run->memory[b]), "cudaHostUnregister");
+    }
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        if (run->memory[b] != NULL)
+            warn(run, cudaFree(run->memory[b]), "cudaFree");
+    }
+    cudaGetLastError();
+    pthread_mutex_destroy(&run->callback_lock);
+    *run = (struct cuda_run){0};
+}

@@ -1,0 +1,373 @@
+/* cuda_trace.c - runs a prepared plan and says when each op ran: by CUPTI's records where there
+ * is CUPTI, else by an event behind every copy and kernel. */
+#include "backend_cuda.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime's documentation */
+
+/* One traced run, while it is made. */
+struct trace {
+    struct backend *backend;
+    struct cuda_run *run;
+    const struct plan *plan;
+    struct timeline *timeline;
+    struct interval *cpu_times; /* by op id; NULL: no CPU ops */
+    cudaEvent_t *ends;          /* one per op, 0 where it has none; NULL: CUPTI sees to it */
+    cudaEvent_t base;
+    int64_t base_ns;  /* the host's clock when `base` was recorded */
+    int64_t begin_ns; /* the host's clock at the first issue: the timeline's zero */
+};
+
+static bool runs_on_device(enum op_kind kind)
+{
+    return kind == OP_H2D || kind == OP_KERNEL || kind == OP_D2H;
+}
+
+/* The timed issue: as the plain one, but the clock is read between the calls and, without
+ * CUPTI, an event is recorded behind each copy and kernel. */
+static cudaError_t issue_timed(struct trace *trace, uint32_t *at, int64_t *end_ns)
+{
+    const struct cuda_issued *issued = trace->run->issued;
+    int64_t *issue_ns = trace->timeline->issue_ns;
+    int64_t now = trace->begin_ns;
+    cudaError_t result = cudaSuccess;
+    for (uint32_t i = 0; i < trace->plan->op_count && result == cudaSuccess; i++) {
+        /* The CPU's work is all handed over at the start. */
+        issue_ns[i] = issued[i].kind == OP_CPU ? 0 : now - trace->begin_ns;
+        result = cuda_issue(&issued[i]);
+        if (trace->ends != NULL && trace->ends[i] != NULL && result == cudaSuccess)
+            result = cudaEventRecord(trace->ends[i], issued[i].stream);
+        *at = i;
+        now = clock_now_ns();
+    }
+    *end_ns = now;
+    return result;
+}
+
+static enum status run_timed(struct trace *trace, struct run_times *times, struct error *error)
+{
+    uint32_t at = 0;
+    int64_t issued_ns;
+    trace->begin_ns = clock_now_ns();
+    cpu_worker_start(trace->run->worker, trace->cpu_times);
+    cudaError_t result = issue_timed(trace, &at, &issued_ns);
+    enum status status = cuda_run_settle(trace->run, result, at, error);
+    if (status == STATUS_OK)
+        *times = (struct run_times){.span_ns = clock_now_ns() - trace->begin_ns,
+                                    .issue_ns = issued_ns - trace->begin_ns};
+    return status;
+}
+
+static void set_times(struct span *span, int64_t start_ns, int64_t end_ns)
+{
+    /* Two clocks meet here, to within a microsecond or so: nothing runs before it is issued. */
+    span->start_ns = start_ns > span->issue_ns ? start_ns : span->issue_ns;
+    span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
+}
+
+/* Issue times, and what the host itself timed: the CPU's tiles and callbacks. */
+static void fill_host_times(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->timeline->span_count; i++) {
+        struct span *span = &trace->timeline->spans[i];
+        const struct interval *time = NULL;
+        span->issue_ns = trace->timeline->issue_ns[span->op];
+        if (span->kind == OP_CPU)
+            time = &trace->cpu_times[span->op];
+        else if (span->kind == OP_CALLBACK)
+            time = &trace->run->issued[span->op].callback->time;
+        if (time != NULL)
+            set_times(span, time->start_ns - trace->begin_ns, time->end_ns - trace->begin_ns);
+    }
+}
+
+static void describe_timeline(const struct trace *trace, enum timing timing,
+                              int64_t resolution_ns)
+{
+    const struct backend *backend = trace->backend;
+    struct timeline *timeline = trace->timeline;
+    timeline->timing = timing;
+    timeline->resolution_ns = resolution_ns;
+    snprintf(timeline->device, sizeof timeline->device, "%s", backend->machine.name);
+    if (timing == TIMING_CUPTI)
+        snprintf(timeline->driver, sizeof timeline->driver, "%s", backend->driver);
+    else
+        snprintf(timeline->driver, sizeof timeline->driver, "%s; no CUPTI: %s", backend->driver,
+                 backend->no_cupti);
+}
+
+/* CUPTI. */
+
+/* Where each stream's records begin and end among all of them. */
+struct cursor {
+    size_t next, end;
+};
+
+static size_t first_record(const struct cupti_record *records, size_t count, uint64_t stream)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (records[middle].stream < stream)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool find_streams(struct trace *trace, const struct cupti_record *records, size_t count,
+                         struct cursor *cursors)
+{
+    for (uint32_t s = 0; s < trace->plan->streams; s++) {
+        uint32_t number;
+        if (!cupti_trace_stream(trace->backend->cupti, trace->run->streams[s], &number))
+            return false;
+        cursors[s].next = first_record(records, count, number);
+        cursors[s].end = first_record(records, count, (uint64_t)number + 1);
+    }
+    return true;
+}
+
+/* Streams run in order, so a stream's j-th record is its j-th copy or kernel. Kinds and bytes
+ * must agree, and no record be left over. */
+static bool match_records(struct trace *trace, const struct cupti_record *records, size_t count,
+                          struct cursor *cursors)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < trace->timeline->span_count; i++) {
+        struct span *span = &trace->timeline->spans[i];
+        if (!runs_on_device(span->kind))
+            continue;
+        struct cursor *cursor = &cursors[span->stream];
+        if (cursor->next == cursor->end)
+            return false;
+        const struct cupti_record *record = &records[cursor->next++];
+        if (record->kind != span->kind || record->bytes != span->bytes)
+            return false;
+        set_times(span, record->start_ns - trace->begin_ns, record->end_ns - trace->begin_ns);
+        used++;
+    }
+    return used == count;
+}
+
+/* One run with CUPTI already recording. *complete: its records account for every op. */
+static enum status run_with_cupti(struct trace *trace, struct run_times *times, bool *complete,
+                                  struct error *error)
+{
+    struct backend *backend = trace->backend;
+    const struct cupti_record *records;
+    size_t count;
+    enum status status = run_timed(trace, times, error);
+    bool whole = cupti_trace_stop(backend->cupti, &records, &count);
+    if (status != STATUS_OK)
+        return status;
+    struct cursor *cursors = calloc(trace->plan->streams, sizeof *cursors);
+    if (cursors == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for a timeline");
+    fill_host_times(trace);
+    *complete = whole && find_streams(trace, records, count, cursors) &&
+                match_records(trace, records, count, cursors);
+    if (!*complete)
+        backend->no_cupti = whole ? "its records did not match" : "it lost records";
+    free(cursors);
+    return STATUS_OK;
+}
+
+/* The first copy and the first kernel under CUPTI take a millisecond more: the plan's first of
+ * each are run once, and their records forgotten. They only touch device memory, which the run
+ * writes before it reads. */
+static bool warm_cupti_up(struct trace *trace)
+{
+    const struct cuda_issued *issued = trace->run->issued;
+    bool copied = false, launched = false;
+    size_t expected = 0, count = 0;
+    for (uint32_t i = 0; i < trace->plan->op_count && !(copied && launched); i++) {
+        bool *done = issued[i].kind == OP_H2D ? &copied : &launched;
+        if ((issued[i].kind != OP_H2D && issued[i].kind != OP_KERNEL) || *done)
+            continue;
+        *done = cuda_issue(&issued[i]) == cudaSuccess;
+        expected += *done;
+    }
+    cudaError_t result = cudaDeviceSynchronize();
+    return cupti_trace_clear(trace->backend->cupti, &count) && result == cudaSuccess &&
+           count >= expected;
+}
+
+/* Opens CUPTI, at the first traced run. */
+static void open_cupti(struct trace *trace)
+{
+    struct backend *backend = trace->backend;
+    if (getenv("PIPELINE_NO_CUPTI") != NULL)
+        backend->no_cupti = "PIPELINE_NO_CUPTI is set";
+    else if (trace->run->workload.settings->profile)
+        backend->no_cupti = "left to the profiler";
+    else
+        backend->cupti = cupti_trace_open(&backend->no_cupti);
+}
+
+/* Stops a recording that will not be used. */
+static void abandon_cupti(struct backend *backend, const char *why)
+{
+    const struct cupti_record *records;
+    size_t count;
+    cupti_trace_stop(backend->cupti, &records, &count);
+    backend->no_cupti = why;
+}
+
+/* Has CUPTI record. What failed once is not tried again. */
+static bool start_cupti(struct trace *trace)
+{
+    struct backend *backend = trace->backend;
+    if (backend->cupti == NULL && backend->no_cupti == NULL)
+        open_cupti(trace);
+    if (backend->no_cupti != NULL)
+        return false;
+    if (!cupti_trace_start(backend->cupti))
+        backend->no_cupti = "it could not be started";
+    else if (!warm_cupti_up(trace))
+        abandon_cupti(backend, "it gave no records: is a profiler attached?");
+    return backend->no_cupti == NULL;
+}
+
+/* Events. */
+
+static enum status create_ends(struct trace *trace, struct error *error)
+{
+    trace->ends = calloc(trace->plan->op_count + (size_t)1, sizeof *trace->ends);
+    if (trace->ends == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for a timeline");
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < trace->plan->op_count && status == STATUS_OK; i++) {
+        if (runs_on_device(trace->plan->ops[i].kind))
+            status = CUDA_CHECK(cudaEventCreate(&trace->ends[i]), error);
+    }
+    return status;
+}
+
+static void destroy_ends(struct trace *trace)
+{
+    bool silent = trace->run->lost;
+    for (uint32_t i = 0; trace->ends != NULL && i < trace->plan->op_count; i++) {
+        cudaError_t result =
+            trace->ends[i] != NULL ? cudaEventDestroy(trace->ends[i]) : cudaSuccess;
+        if (!silent)
+            cuda_warn(result, "cudaEventDestroy");
+    }
+    if (trace->base != NULL) {
+        cudaError_t result = cudaEventDestroy(trace->base);
+        if (!silent)
+            cuda_warn(result, "cudaEventDestroy");
+    }
+    free(trace->ends);
+    trace->ends = NULL;
+    trace->base = NULL;
+}
+
+/* Ties the device's clock to the host's: `base` was recorded between two readings of the host's
+ * clock; of several tries the closest pair is the best, and its middle is taken. */
+static enum status tie_clocks(struct trace *trace, struct error *error)
+{
+    enum { TRIES = 8 };
+    int64_t closest = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        cudaEvent_t event;
+        if (CUDA_CHECK(cudaEventCreate(&event), error) != STATUS_OK)
+            return STATUS_FAILED;
+        int64_t before = clock_now_ns();
+        enum status status = CUDA_CHECK(cudaEventRecord(event, trace->run->streams[0]), error);
+        if (status == STATUS_OK)
+            status = CUDA_CHECK(cudaEventSynchronize(event), error);
+        int64_t after = clock_now_ns();
+        cudaEvent_t unwanted = event;
+        if (status == STATUS_OK && after - before < closest) {
+            closest = after - before;
+            unwanted = trace->base;
+            trace->base = event;
+            trace->base_ns = before + (after - before) / 2;
+        }
+        if (unwanted != NULL)
+            CUDA_WARN(cudaEventDestroy(unwanted));
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status fill_ends(struct trace *trace, struct error *error)
+{
+    for (uint32_t i = 0; i < trace->timeline->span_count; i++) {
+        struct span *span = &trace->timeline->spans[i];
+        if (!runs_on_device(span->kind))
+            continue;
+        float ms;
+        if (CUDA_CHECK(cudaEventElapsedTime(&ms, trace->base, trace->ends[span->op]), error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
+        int64_t end_ns = trace->base_ns + (int64_t)(1e6 * (double)ms);
+        set_times(span, span->issue_ns, end_ns - trace->begin_ns);
+    }
+    return timeline_rebuild_starts(trace->timeline, trace->plan, error);
+}
+
+static enum status run_with_events(struct trace *trace, struct run_times *times,
+                                   struct error *error)
+{
+    enum status status = create_ends(trace, error);
+    if (status == STATUS_OK)
+        status = tie_clocks(trace, error);
+    if (status == STATUS_OK)
+        status = run_timed(trace, times, error);
+    if (status == STATUS_OK) {
+        fill_host_times(trace);
+        status = fill_ends(trace, error);
+    }
+    destroy_ends(trace);
+    return status;
+}
+
+/* A run whose records do not add up is made again with events; its callbacks have been called.
+ */
+static enum status run_either_way(struct trace *trace, struct run_times *times,
+                                  struct error *error)
+{
+    bool complete = false;
+    if (start_cupti(trace)) {
+        enum status status = run_with_cupti(trace, times, &complete, error);
+        if (status != STATUS_OK)
+            return status;
+        trace->run->muted = !complete;
+    }
+    enum status status = STATUS_OK;
+    if (!complete)
+        status = run_with_events(trace, times, error);
+    trace->run->muted = false;
+    if (status == STATUS_OK)
+        describe_timeline(trace, complete ? TIMING_CUPTI : TIMING_EVENTS,
+                          complete ? 1 : EVENT_RESOLUTION_NS);
+    return status;
+}
+
+enum status cuda_run_traced(struct backend *backend, struct timeline *timeline,
+                            struct run_times *times, struct error *error)
+{
+    struct trace trace = {.backend = backend,
+                          .run = &backend->run,
+                          .plan = backend->run.workload.plan,
+                          .timeline = timeline};
+    enum status status = timeline_begin(timeline, trace.plan, error);
+    if (status != STATUS_OK)
+        return status;
+    if (trace.plan->cpu_tiles > 0) {
+        trace.cpu_times = calloc(trace.plan->op_count, sizeof *trace.cpu_times);
+        if (trace.cpu_times == NULL)
+            return error_set(error, STATUS_FAILED, "no memory for a timeline");
+    }
+    status = run_either_way(&trace, times, error);
+    if (status == STATUS_OK)
+        status = timeline_finish(timeline, trace.plan, error);
+    free(trace.cpu_times);
+    return status;
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Every test that needs a CUDA device: the GPU suites, then compute-sanitizer's four tools over real
+# runs of the program. Exits 77 where there is no device, 1 when anything failed.
+#
+#     tests/gpu/run.sh BUILD-FOLDER
+set -u
+build=${1:?the build folder}
+here=$(dirname "$0")
+summary=
+failed=0
+
+note() {
+    summary="$summary$(printf '\n  %-14s %s' "$1" "$2")"
+}
+
+"$build/check-gpu"
+code=$?
+[ $code -eq 77 ] && exit 77
+if [ $code -eq 0 ]; then
+    note "GPU suites" passed
+else
+    note "GPU suites" FAILED
+    failed=1
+fi
+
+sanitizer=$(command -v compute-sanitizer || true)
+for folder in /usr/local/cuda/bin /usr/local/cuda/compute-sanitizer; do
+    [ -z "$sanitizer" ] && [ -x "$folder/compute-sanitizer" ] &&
+        sanitizer=$folder/compute-sanitizer
+done
+
+# Only one tool may trace a process, so times come from events here. For initcheck the device's
+# buffers stay as allocated: what was filled with poison would count as initialised.
+sanitize() {
+    tool=$1
+    shift
+    log=$(mktemp)
+    if env PIPELINE_NO_CUPTI=1 "$@" "$build/pipeline" -q --gantt=none "$here/sanitize.ini" \
+        >"$log" 2>&1; then
+        note "$tool" "passed ($(grep -c '=========' "$log") lines of its own)"
+    else
+        note "$tool" FAILED
+        failed=1
+        tail -n 60 "$log"
+    fi
+    rm -f "$log"
+}
+
+if [ -z "$sanitizer" ]; then
+    note "sanitizer" "not found: its checks were left out"
+else
+    echo "$sanitizer: memcheck, racecheck, initcheck, synccheck"
+    sanitize memcheck "$sanitizer" --tool=memcheck --leak-check=full --error-exitcode=9
+    sanitize racecheck "$sanitizer" --tool=racecheck --racecheck-report=all --error-exitcode=9
+    sanitize initcheck env PIPELINE_NO_POISON=1 \
+        "$sanitizer" --tool=initcheck --error-exitcode=9
+    sanitize synccheck "$sanitizer" --tool=synccheck --error-exitcode=9
+fi
+
+printf '\ngpu-test:%s\n' "$summary"
+exit $failed
