@@ -39,7 +39,8 @@ ROOMS := $(filter-out $(CUDA_ROOMS) src/main.c,$(sort $(wildcard src/*.c kernels
 OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o
 ifneq ($(NVCC),)
 OBJECTS += $(CUDA_ROOMS:%.c=$(O)/%.o) $(patsubst %.cu,$(O)/%.cu.o,$(wildcard kernels/*.cu))
-$(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: CFLAGS += -isystem $(CUDA_HOME)/include
+$(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
+	CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
 HEADERS := $(wildcard src/*.h kernels/*.h)
 SUITES := $(wildcard tests/*.c)
@@ -163,7 +164,8 @@ else
 endif
 
 # --- measurements --------------------------------------------------------------------------------
-$(O)/bench-pipeline: $(patsubst %.c,$(O)/%.o,$(wildcard bench/*.c)) $(OBJECTS)
+BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
+$(O)/bench-pipeline: $(BENCH:%.c=$(O)/%.o) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
 

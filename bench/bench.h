@@ -1,0 +1,83 @@
+/* bench.h - what the measurements share: repeats, results, and runs as the program makes them.
+ */
+#ifndef PIPELINE_BENCH_H
+#define PIPELINE_BENCH_H
+
+#include "arrays.h"
+#include "backend.h"
+#include "options.h"
+#include "plan.h"
+
+#include <jansson.h>
+
+enum { REPEATS_MAX = 32 };
+
+/* The repeats of one quantity. Zero-initialise. */
+struct series {
+    double values[REPEATS_MAX];
+    int count;
+};
+
+void series_add(struct series *series, double value);
+double series_median(const struct series *series);
+double series_least(const struct series *series);
+double series_most(const struct series *series);
+
+/* What a result should be. */
+enum goal { GOAL_NONE, GOAL_AT_LEAST, GOAL_AT_MOST };
+
+struct bench {
+    bool quick; /* smaller and fewer: to see that it works */
+    int repeats;
+    json_t *results; /* an array, of what bench_result() was given */
+    int missed;      /* goals */
+};
+
+/* Prints a heading above results. */
+void bench_heading(const char *text);
+
+/* Prints one result, with its median and spread, and keeps it for --json. `unit` may be "". */
+void bench_result(struct bench *bench, const char *name, const struct series *series,
+                  const char *unit, enum goal goal, double target);
+
+/* Seconds by the monotonic clock. */
+double bench_now(void);
+
+/* A run as the program makes it, from options to a prepared plan. Zero-initialise. */
+struct bench_run {
+    struct options options;
+    struct settings settings; /* of the first run */
+    const struct backend_ops *ops;
+    struct backend *backend;
+    struct machine machine;
+    struct plan plan;
+    struct arrays arrays;
+    struct workload workload;
+};
+
+/* Reads `arguments` (a command line without the program's name, separated by spaces), opens the
+ * device, builds the plan, and prepares it with its arrays. */
+enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error);
+
+/* Runs once, on a poisoned output, and verifies every element of what came out. `timeline` may
+ * be NULL. */
+enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
+                           struct run_times *times, struct error *error);
+
+/* Gives everything back; also after a bench_run_open() that failed. */
+void bench_run_close(struct bench_run *run);
+
+/* The groups of measurements. Each prints its results. */
+enum status bench_memory(struct bench *bench, struct error *error);
+enum status bench_simulator(struct bench *bench, struct error *error);
+
+/* Those that need a CUDA device are linked only where nvcc was found. bench_cuda_context()
+ * creates a context, as small as can be, and returns 0; EXIT_FAILURE where there is no device.
+ */
+int bench_cuda_context(void) __attribute__((weak));
+enum status bench_cuda_copies(struct bench *bench, struct error *error) __attribute__((weak));
+enum status bench_cuda_issue(struct bench *bench, struct error *error) __attribute__((weak));
+enum status bench_cuda_pinned(struct bench *bench, struct error *error) __attribute__((weak));
+enum status bench_cuda_tracing(struct bench *bench, struct error *error) __attribute__((weak));
+
+#endif

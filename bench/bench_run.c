@@ -1,0 +1,87 @@
+/* bench_run.c - the program's own line, up to the run: options, device, plan, arrays. */
+#include "bench.h"
+
+#include "plan_build.h"
+#include "verify.h"
+
+#include <string.h>
+
+/* Splits `arguments` in place. Returns how many there are, argv[0] included. */
+static int split(char *arguments, char *argv[], int most)
+{
+    int count = 0;
+    argv[count++] = "pipeline";
+    char *rest = NULL;
+    for (char *word = strtok_r(arguments, " ", &rest); word != NULL && count + 1 < most;
+         word = strtok_r(NULL, " ", &rest))
+        argv[count++] = word;
+    argv[count] = NULL;
+    return count;
+}
+
+static enum status open_device(struct bench_run *run, struct error *error)
+{
+    const char *argument;
+    enum status status = backend_select(run->settings.device, &run->ops, &argument, error);
+    if (status == STATUS_OK)
+        status = run->ops->open(argument, &run->settings, &run->backend, error);
+    if (status == STATUS_OK)
+        status = run->ops->describe(run->backend, &run->settings, &run->machine, error);
+    return status;
+}
+
+static enum status take_arrays(struct bench_run *run, struct error *error)
+{
+    run->workload = (struct workload){.plan = &run->plan, .settings = &run->settings};
+    if (run->settings.no_data)
+        return STATUS_OK;
+    run->workload.arrays = &run->arrays;
+    return arrays_create(&run->arrays, &run->plan, &run->settings, error);
+}
+
+enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error)
+{
+    enum { WORDS = 64 };
+    char text[512], *argv[WORDS];
+    *run = (struct bench_run){0};
+    plan_init(&run->plan);
+    strncpy(text, arguments, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    enum status status = options_parse(split(text, argv, WORDS), argv, &run->options, error);
+    if (status != STATUS_OK)
+        return status;
+    run->settings = run->options.runs[0];
+    status = open_device(run, error);
+    if (status == STATUS_OK)
+        status = plan_build(&run->settings, &run->machine, &run->plan, error);
+    if (status == STATUS_OK)
+        status = take_arrays(run, error);
+    if (status == STATUS_OK)
+        status = run->ops->prepare(run->backend, &run->workload, error);
+    return status;
+}
+
+enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
+                           struct run_times *times, struct error *error)
+{
+    bool data = run->workload.arrays != NULL;
+    if (data)
+        arrays_poison(&run->arrays, plan_last_kernel(&run->plan)->out);
+    enum status status = run->ops->run(run->backend, timeline, times, error);
+    if (status == STATUS_OK && data)
+        status = verify_output(&run->plan, run->arrays.host, error);
+    return status;
+}
+
+void bench_run_close(struct bench_run *run)
+{
+    if (run->backend != NULL) {
+        run->ops->release(run->backend);
+        run->ops->close(run->backend);
+    }
+    arrays_free(&run->arrays);
+    plan_free(&run->plan);
+    if (run->options.runs != NULL)
+        options_free(&run->options);
+    *run = (struct bench_run){0};
+}
