@@ -92,14 +92,16 @@ static json_t *describe_host(const struct bench *bench)
     read_line("/proc/cpuinfo", "model name", ": ", cpu, sizeof cpu);
     read_line("/sys/module/nvidia/version", "", "", driver, sizeof driver);
     uname(&system);
+    char *kernel = system.release; /* its version: what follows is the distribution's */
+    kernel[strcspn(kernel, "-")] = '\0';
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     printf("pipeline %s, %s%s; compiled by %s\n%s, %d cores; %s %s; NVIDIA driver %s\n",
            PIPELINE_VERSION, date, bench->quick ? ", quick" : "", COMPILER, cpu,
-           omp_get_num_procs(), system.sysname, system.release, driver);
+           omp_get_num_procs(), system.sysname, kernel, driver);
     return json_pack("{s:i, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s}", "schema", 1, "version",
                      PIPELINE_VERSION, "date", date, "quick", bench->quick, "cpu", cpu, "cores",
-                     omp_get_num_procs(), "kernel", system.release, "driver", driver,
-                     "compiler", COMPILER);
+                     omp_get_num_procs(), "kernel", kernel, "driver", driver, "compiler",
+                     COMPILER);
 }
 
 static bool wanted(const struct group *group, char *const names[], int count)

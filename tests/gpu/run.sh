@@ -37,7 +37,7 @@ sanitize() {
     log=$(mktemp)
     if env PIPELINE_NO_CUPTI=1 "$@" "$build/pipeline" -q --gantt=none "$here/sanitize.ini" \
         >"$log" 2>&1; then
-        note "$tool" "passed ($(grep -c '=========' "$log") lines of its own)"
+        note "$tool" "passed ($(grep SUMMARY "$log" | tail -n 1 | tr -d =))"
     else
         note "$tool" FAILED
         failed=1
