@@ -106,36 +106,51 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Walks the spans in issue order, giving each op what bounds its start from below: when its
- * stream's previous op ended and when the events its stream waited for were reached. */
+/* What bounds an op's start from below, as far as the walk in issue order has come. */
 struct walk {
     int64_t *stream_end; /* per stream: end of its latest op */
     int64_t *event_end;  /* per event: end of what it stands for */
 };
 
-static enum status walk_begin(struct walk *walk, const struct plan *plan, struct error *error)
+/* Walks one op. A wait lasts from when its stream reaches it until what it waits for is over.
+ * With `rebuild`, copies and kernels start as soon as their stream lets them; the host's clock
+ * timed the CPU's ops and callbacks itself. */
+static void walk_op(struct walk *walk, const struct op *op, struct span *span, bool rebuild)
 {
-    walk->stream_end = calloc(plan->streams + (size_t)1, sizeof *walk->stream_end);
-    walk->event_end = calloc(plan->events + (size_t)1, sizeof *walk->event_end);
-    if (walk->stream_end != NULL && walk->event_end != NULL)
-        return STATUS_OK;
-    free(walk->stream_end);
-    free(walk->event_end);
-    return error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+    int64_t *stream_end = &walk->stream_end[op->stream];
+    bool on_device = op->kind == OP_H2D || op->kind == OP_KERNEL || op->kind == OP_D2H;
+    if (op->kind == OP_WAIT) {
+        span->start_ns = later(span->issue_ns, *stream_end);
+        span->end_ns = later(span->start_ns, walk->event_end[op->event.event]);
+    } else if (rebuild && on_device) {
+        /* An event's time has a resolution: an end is never before its op's start. */
+        span->start_ns = later(span->issue_ns, *stream_end);
+        span->end_ns = later(span->end_ns, span->start_ns);
+    }
+    *stream_end = later(*stream_end, span->end_ns);
 }
 
-static void walk_end(struct walk *walk)
+static enum status walk_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
+                            struct error *error)
 {
-    free(walk->stream_end);
-    free(walk->event_end);
-}
-
-/* A wait lasts from when its stream reaches it until what it waits for is over. */
-static void walk_wait(struct walk *walk, const struct op *op, struct span *span)
-{
-    span->start_ns = later(span->issue_ns, walk->stream_end[op->stream]);
-    span->end_ns = later(span->start_ns, walk->event_end[op->event.event]);
-    walk->stream_end[op->stream] = span->end_ns;
+    struct walk walk = {
+        .stream_end = calloc(plan->streams + (size_t)1, sizeof *walk.stream_end),
+        .event_end = calloc(plan->events + (size_t)1, sizeof *walk.event_end),
+    };
+    enum status status = STATUS_OK;
+    if (walk.stream_end == NULL || walk.event_end == NULL)
+        status = error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+    struct span *span = timeline->spans;
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_RECORD)
+            walk.event_end[op->event.event] = walk.stream_end[op->stream];
+        else
+            walk_op(&walk, op, span++, rebuild);
+    }
+    free(walk.stream_end);
+    free(walk.event_end);
+    return status;
 }
 
 static int compare_by_end(const void *a, const void *b)
@@ -168,32 +183,9 @@ static enum status start_after_engine(struct timeline *timeline, enum engine eng
 enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
                                     struct error *error)
 {
-    struct walk walk;
-    enum status status = walk_begin(&walk, plan, error);
-    if (status != STATUS_OK)
-        return status;
-    struct span *span = timeline->spans;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
-        if (op->kind == OP_RECORD) {
-            walk.event_end[op->event.event] = walk.stream_end[op->stream];
-            continue;
-        }
-        if (op->kind == OP_WAIT) {
-            walk_wait(&walk, op, span);
-        } else if (op->kind == OP_CPU || op->kind == OP_CALLBACK) {
-            /* The host's clock timed these itself, start and end. */
-            walk.stream_end[op->stream] = later(walk.stream_end[op->stream], span->end_ns);
-        } else {
-            /* An event's time has a resolution: an end is never before its op's start. */
-            span->start_ns = later(span->issue_ns, walk.stream_end[op->stream]);
-            span->end_ns = later(span->end_ns, span->start_ns);
-            walk.stream_end[op->stream] = span->end_ns;
-        }
-        span++;
-    }
-    walk_end(&walk);
-    status = start_after_engine(timeline, ENGINE_H2D, error);
+    enum status status = walk_ops(timeline, plan, true, error);
+    if (status == STATUS_OK)
+        status = start_after_engine(timeline, ENGINE_H2D, error);
     if (status == STATUS_OK)
         status = start_after_engine(timeline, ENGINE_D2H, error);
     return status;
@@ -266,25 +258,8 @@ static enum status set_lanes(struct timeline *timeline, struct error *error)
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error)
 {
-    struct walk walk;
-    enum status status = walk_begin(&walk, plan, error);
-    if (status != STATUS_OK)
-        return status;
-    struct span *span = timeline->spans;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
-        if (op->kind == OP_RECORD) {
-            walk.event_end[op->event.event] = walk.stream_end[op->stream];
-            continue;
-        }
-        if (op->kind == OP_WAIT)
-            walk_wait(&walk, op, span);
-        else
-            walk.stream_end[op->stream] = span->end_ns;
-        span++;
-    }
-    walk_end(&walk);
-    return set_lanes(timeline, error);
+    enum status status = walk_ops(timeline, plan, false, error);
+    return status == STATUS_OK ? set_lanes(timeline, error) : status;
 }
 
 int64_t timeline_span_ns(const struct timeline *timeline)
