@@ -33,11 +33,6 @@ for package in $wanted; do
     *) command -v "$package" >/dev/null 2>&1 || installed "$package" || missing="$missing $package" ;;
     esac
 done
-# clang's sanitizers and headers come with its own runtime package.
-if [ "${1:-build}" = test ] && ! installed libclang-rt-14-dev && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux \
-    >/dev/null 2>&1; then
-    missing="$missing libclang-rt-dev"
-fi
 [ -n "$missing" ] || exit 0
 
 as_root=
