@@ -22,7 +22,7 @@ COMMA := ,
 SANITIZE := $(if $(ASAN),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all)
 CFLAGS ?= -O2 -g
 # No contraction: the simulator's arithmetic is the same on every machine.
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Ikernels $(WARNINGS) $(CFLAGS) $(SANITIZE) \
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Ikernels $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
              -fopenmp -ffp-contract=off -pthread -MMD -MP \
              $(shell $(PKG_CONFIG) --cflags inih jansson)
 NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -Ikernels $(GENCODE) -Xcompiler -Wall,-Wextra
@@ -40,7 +40,7 @@ OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o
 ifneq ($(NVCC),)
 OBJECTS += $(CUDA_ROOMS:%.c=$(O)/%.o) $(patsubst %.cu,$(O)/%.cu.o,$(wildcard kernels/*.cu))
 $(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
-	CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
+	ROOM_CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
 HEADERS := $(wildcard src/*.h kernels/*.h)
 SUITES := $(wildcard tests/*.c)
@@ -71,12 +71,15 @@ $(O)/machine_texts.c: $(MACHINES) scripts/embed.sh
 $(O)/machine_texts.o: $(O)/machine_texts.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# Everything is built anew when the compiler or its flags change.
-FLAGS_NOW := $(CC) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE)
+# Everything is built anew when the compiler or its flags change. Seen to while the Makefile is read:
+# once rules run, make has already looked at what there is.
+FLAGS_NOW := $(strip $(CC) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE))
+ifneq ($(FLAGS_NOW),$(strip $(file <$(O)/flags)))
+$(shell rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench)
+endif
 $(O)/flags: FORCE
 	$(Q)mkdir -p $(@D)
-	$(Q)[ "$$(cat $@ 2>/dev/null)" = "$(FLAGS_NOW)" ] || \
-		{ rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench; echo "$(FLAGS_NOW)" > $@; }
+	$(Q)[ "$$(cat $@ 2>/dev/null)" = "$(FLAGS_NOW)" ] || echo "$(FLAGS_NOW)" > $@
 .PHONY: FORCE
 FORCE:
 
@@ -109,7 +112,7 @@ run-tests:
 # --- tests ---------------------------------------------------------------------------------------
 TEST_CFLAGS = -Itests -DPIPELINE_PROGRAM='"$(abspath $(O))/pipeline"' \
               -DTESTS_FOLDER='"$(CURDIR)/tests"'
-$(O)/tests/%.o: CFLAGS += $(TEST_CFLAGS)
+$(O)/tests/%.o: ROOM_CFLAGS += $(TEST_CFLAGS)
 
 $(O)/check: $(SUITES:%.c=$(O)/%.o) $(OBJECTS)
 	$(say) LINK $@
