@@ -145,7 +145,7 @@ static void describe_properties(struct machine *machine,
     machine->threads_per_sm = (uint32_t)properties->maxThreadsPerMultiProcessor;
     machine->blocks_per_sm = (uint32_t)properties->maxBlocksPerMultiProcessor;
     machine->memory_bytes = properties->totalGlobalMem;
-    machine->memory_fill = 1; /* not measured: the safe side of a share */
+    machine->arithmetic_fill = machine->memory_fill = 1; /* not measured: the safe side */
     machine->concurrent_kernels = properties->concurrentKernels ? RESIDENT_GRIDS : 1;
     machine->queues = hardware_queues();
     machine->queues_max = QUEUES_MAX;

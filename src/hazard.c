@@ -43,38 +43,52 @@ struct finder {
     size_t max, count;
 };
 
-static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
-{
-    if (buffer->cut_count == buffer->cut_capacity) {
-        size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
-        uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
-        if (cuts == NULL)
-            return false;
-        buffer->cuts = cuts;
-        buffer->cut_capacity = capacity;
-    }
-    buffer->cuts[buffer->cut_count++] = offset;
-    return true;
-}
-
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
+/* Sorts the cuts and drops those that are there twice. Host arrays are cut in order already. */
+static void cuts_tidy(struct cut_buffer *buffer)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < buffer->cut_count && sorted; i++)
+        sorted = buffer->cuts[i - 1] <= buffer->cuts[i];
+    if (!sorted)
+        qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
+    size_t kept = 0;
+    for (size_t i = 0; i < buffer->cut_count; i++) {
+        if (kept == 0 || buffer->cuts[i] != buffer->cuts[kept - 1])
+            buffer->cuts[kept++] = buffer->cuts[i];
+    }
+    buffer->cut_count = kept;
+}
+
+/* Slots are cut at the same places again and again: a full table is tidied before it grows. */
+static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
+{
+    if (buffer->cut_count == buffer->cut_capacity) {
+        cuts_tidy(buffer);
+        if (2 * buffer->cut_count >= buffer->cut_capacity) {
+            size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
+            uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
+            if (cuts == NULL)
+                return false;
+            buffer->cuts = cuts;
+            buffer->cut_capacity = capacity;
+        }
+    }
+    buffer->cuts[buffer->cut_count++] = offset;
+    return true;
+}
+
 static bool cuts_finish(struct cut_buffer *buffer)
 {
     if (buffer->cut_count == 0)
         return true;
-    qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
-    size_t kept = 1;
-    for (size_t i = 1; i < buffer->cut_count; i++) {
-        if (buffer->cuts[i] != buffer->cuts[kept - 1])
-            buffer->cuts[kept++] = buffer->cuts[i];
-    }
-    buffer->cut_count = kept;
-    buffer->pieces = calloc(kept, sizeof *buffer->pieces);
+    cuts_tidy(buffer);
+    buffer->pieces = calloc(buffer->cut_count, sizeof *buffer->pieces);
     return buffer->pieces != NULL;
 }
 

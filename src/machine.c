@@ -26,10 +26,9 @@ static double rate_or(double measured, double otherwise)
     return measured > 0 ? measured : otherwise;
 }
 
-/* Time at the memory's and at the arithmetic's full rates, in ns. */
-static void roofline_ns(const struct machine *machine, const struct kernel *kernel,
-                        const struct kernel_params *params, uint64_t count, double *memory,
-                        double *arithmetic)
+struct kernel_cost machine_kernel_cost(const struct machine *machine,
+                                       const struct kernel *kernel,
+                                       const struct kernel_params *params, uint64_t count)
 {
     static const struct machine_kernel unknown;
     const struct machine_kernel *row = machine_kernel_find(machine, kernel->name);
@@ -37,28 +36,17 @@ static void roofline_ns(const struct machine *machine, const struct kernel *kern
         row = &unknown;
     double bytes = kernel_bytes_per_element(kernel) * (double)count;
     double flops = kernel->flops * params->intensity * (double)count;
-    *memory = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s);
-    *arithmetic = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s);
-}
-
-double machine_block_ns(const struct machine *machine, const struct kernel *kernel,
-                        const struct kernel_params *params, uint64_t count, uint32_t blocks)
-{
-    double memory, arithmetic;
-    roofline_ns(machine, kernel, params, count, &memory, &arithmetic);
-    double resident = machine_resident_blocks(machine);
-    double share = resident / blocks; /* 1: a full GPU; 4: a quarter of it */
-    /* More blocks than fit run in waves, each block with a full GPU's share of the rates. */
-    double memory_share = share > 1 ? fmax(1, share * machine->memory_fill) : share;
-    return fmax(arithmetic * share, memory * memory_share);
+    return (struct kernel_cost){
+        .memory_ns = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s),
+        .arithmetic_ns = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s),
+    };
 }
 
 double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
                          const struct kernel_params *params, uint64_t count)
 {
-    double memory, arithmetic;
-    roofline_ns(machine, kernel, params, count, &memory, &arithmetic);
-    return fmax(memory, arithmetic);
+    struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    return fmax(cost.memory_ns, cost.arithmetic_ns);
 }
 
 double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,

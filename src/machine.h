@@ -40,7 +40,9 @@ struct machine {
     uint32_t sms, threads_per_sm, blocks_per_sm;
     double memory_bytes_per_s; /* device memory, read and write together */
     double flops_per_s;
-    double memory_fill; /* share of resident threads that saturates device memory, 0 < f <= 1 */
+    /* Shares of the resident blocks that do all the arithmetic, and saturate the memory; 0 < f
+     * <= 1 */
+    double arithmetic_fill, memory_fill;
     uint64_t memory_bytes;     /* device memory */
     int64_t kernel_latency_ns; /* from ready to the first block's start */
     uint32_t concurrent_kernels;
@@ -85,14 +87,16 @@ uint32_t machine_resident_blocks(const struct machine *machine);
 const struct machine_kernel *machine_kernel_find(const struct machine *machine,
                                                  const char *kernel);
 
-/* How long one block of a launch of `blocks` blocks over `count` elements takes, in ns. The
- * whole work shared evenly over the blocks; a block's arithmetic rate is its share of a full
- * GPU's, and memory saturates at `memory_fill` of one. Roofline: the slower of memory and
- * arithmetic. */
-double machine_block_ns(const struct machine *machine, const struct kernel *kernel,
-                        const struct kernel_params *params, uint64_t count, uint32_t blocks);
+/* What a kernel's work takes at the full rate of the device's memory and of its arithmetic, in
+ * ns: the two sides of its roofline. */
+struct kernel_cost {
+    double memory_ns, arithmetic_ns;
+};
+struct kernel_cost machine_kernel_cost(const struct machine *machine,
+                                       const struct kernel *kernel,
+                                       const struct kernel_params *params, uint64_t count);
 
-/* The shortest time the whole GPU can do that work in, in ns: every block slot used. */
+/* The shortest time the whole GPU can do that work in, in ns: the slower side. */
 double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
                          const struct kernel_params *params, uint64_t count);
 

@@ -42,6 +42,7 @@ static const struct field machine_fields[] = {
     FIELD("kernels", blocks_per_sm, FIELD_U32, 1, 1024, true),
     FIELD("kernels", memory_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
     FIELD("kernels", flops_per_s, FIELD_REAL, 1e6, 1e18, true),
+    FIELD("kernels", arithmetic_fill, FIELD_REAL, 0.001, 1, true),
     FIELD("kernels", memory_fill, FIELD_REAL, 0.001, 1, true),
     FIELD("kernels", memory_bytes, FIELD_U64, 1, 1e15, true),
     FIELD("kernels", kernel_latency_ns, FIELD_NS, 0, 1e9, true),

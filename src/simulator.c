@@ -164,7 +164,7 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
     case EVENT_TURNED:
         return engine_copy_turned(sim, (int)event->subject);
     case EVENT_BLOCKS:
-        return engine_blocks_end(sim, event->subject, (uint32_t)event->stamp);
+        return engine_blocks_end(sim, event->subject, event->stamp);
     case EVENT_CALLED:
         return engine_turn_ends(sim, &sim->callbacks);
     case EVENT_CPU:

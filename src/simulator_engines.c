@@ -1,10 +1,10 @@
-/* simulator_engines.c - what does the work: copy engines, the GPU's block slots, the driver's
- * thread for callbacks, and the CPU. */
+/* simulator_engines.c - what does the work, but kernels': copy engines, the driver's thread for
+ * callbacks, and the CPU. */
 #include "simulator_state.h"
 
 #include <math.h>
 
-static void line_push(struct simulation *sim, struct line *line, uint32_t op)
+void line_push(struct simulation *sim, struct line *line, uint32_t op)
 {
     sim->next_in_line[op] = NONE;
     if (line->first == NONE)
@@ -14,7 +14,7 @@ static void line_push(struct simulation *sim, struct line *line, uint32_t op)
     line->last = op;
 }
 
-static uint32_t line_pop(struct simulation *sim, struct line *line)
+uint32_t line_pop(struct simulation *sim, struct line *line)
 {
     uint32_t op = line->first;
     line->first = sim->next_in_line[op];
@@ -23,7 +23,7 @@ static uint32_t line_pop(struct simulation *sim, struct line *line)
 
 /* --- the end of an op --- */
 
-static enum status end_op(struct simulation *sim, uint32_t op)
+enum status engine_end_op(struct simulation *sim, uint32_t op)
 {
     span_at(sim, op)->end_ns = sim->now;
     simulation_step_stream(sim, op);
@@ -104,77 +104,10 @@ enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp)
     uint32_t op = engine->op;
     engine->flowing = false;
     engine->op = NONE;
-    enum status status = end_op(sim, op);
+    enum status status = engine_end_op(sim, op);
     if (status == STATUS_OK)
         status = copy_set_rate(sim, 1 - index);
     return status == STATUS_OK ? copy_turn(sim, index, op_at(sim, op)->kind) : status;
-}
-
-/* --- kernels --- */
-
-/* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
- * leaves when fully placed; until then nothing behind it or less urgent places any. [RTSS17 X1,
- * R1-R3] */
-static enum status place_blocks(struct simulation *sim)
-{
-    for (int level = 0; level < sim->level_count; level++) {
-        struct line *line = &sim->levels[level];
-        while (line->first != NONE) {
-            uint32_t op = line->first;
-            struct kernel_state *kernel = &sim->kernels[op];
-            bool starts =
-                kernel->running == 0 && kernel->to_place == op_at(sim, op)->kernel.blocks;
-            if (starts && !rule_kernel_may_start(sim->machine, sim->kernels_running))
-                return STATUS_OK;
-            uint32_t placed =
-                rule_blocks_placed(kernel->to_place, sim->resident_blocks, sim->blocks_in_use);
-            if (placed == 0)
-                return STATUS_OK;
-            if (starts) {
-                span_at(sim, op)->start_ns = sim->now;
-                sim->kernels_running++;
-            }
-            kernel->to_place -= placed;
-            kernel->running += placed;
-            sim->blocks_in_use += placed;
-            enum status status =
-                simulation_post(sim, kernel->block_ns, EVENT_BLOCKS, op, placed);
-            if (status != STATUS_OK)
-                return status;
-            if (kernel->to_place > 0)
-                return STATUS_OK;
-            line_pop(sim, line);
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status kernel_arrive(struct simulation *sim, uint32_t op)
-{
-    const struct op *kernel = op_at(sim, op);
-    int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
-    double block_ns =
-        machine_block_ns(sim->machine, sim->plan->chain[kernel->kernel.link],
-                         &sim->plan->params, kernel->kernel.count, kernel->kernel.blocks);
-    sim->kernels[op] = (struct kernel_state){
-        .to_place = kernel->kernel.blocks,
-        .block_ns = block_ns > 1 ? llround(block_ns) : 1,
-    };
-    line_push(sim, &sim->levels[priority - sim->most_urgent], op);
-    return place_blocks(sim);
-}
-
-enum status engine_blocks_end(struct simulation *sim, uint32_t op, uint32_t blocks)
-{
-    struct kernel_state *kernel = &sim->kernels[op];
-    kernel->running -= blocks;
-    sim->blocks_in_use -= blocks;
-    enum status status = STATUS_OK;
-    if (kernel->running == 0 && kernel->to_place == 0) {
-        sim->kernels_running--;
-        status = end_op(sim, op);
-    }
-    return status == STATUS_OK ? place_blocks(sim) : status;
 }
 
 /* --- callbacks and the CPU --- */
@@ -204,7 +137,7 @@ enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine)
 {
     uint32_t op = engine->op;
     engine->op = NONE;
-    enum status status = end_op(sim, op);
+    enum status status = engine_end_op(sim, op);
     return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
 }
 
@@ -215,7 +148,7 @@ enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = op_at(sim, op)->kind;
     if (kind == OP_KERNEL)
-        return kernel_arrive(sim, op);
+        return engine_kernel_arrives(sim, op);
     if (kind == OP_CALLBACK || kind == OP_CPU) {
         struct turn_engine *engine = kind == OP_CPU ? &sim->cpu : &sim->callbacks;
         line_push(sim, &engine->line, op);

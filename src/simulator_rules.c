@@ -1,6 +1,8 @@
 /* simulator_rules.c - the rules; simulator_rules.h says where each comes from. */
 #include "simulator_rules.h"
 
+#include <math.h>
+
 int64_t rule_ready_delay_ns(const struct machine *machine, enum op_kind kind, bool woken,
                             bool same_engine)
 {
@@ -42,6 +44,15 @@ uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t 
 {
     uint32_t room = resident_blocks - blocks_in_use;
     return wanted < room ? wanted : room;
+}
+
+double rule_block_ns(const struct machine *machine, struct kernel_cost cost, uint32_t blocks,
+                     uint32_t in_use)
+{
+    double resident = machine_resident_blocks(machine);
+    double arithmetic = fmax(resident * machine->arithmetic_fill, in_use) / blocks;
+    double memory = fmax(resident * machine->memory_fill, in_use) / blocks;
+    return fmax(cost.arithmetic_ns * arithmetic, cost.memory_ns * memory);
 }
 
 bool rule_kernel_may_start(const struct machine *machine, uint32_t running)

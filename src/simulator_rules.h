@@ -40,6 +40,13 @@ int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind);
  */
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use);
 
+/* Rule 3. How long a block runs, in ns, for a kernel of `cost` launched as `blocks` blocks,
+ * while `in_use` blocks are resident in all. They share memory and arithmetic evenly; where
+ * they are fewer than it takes to saturate those, a block gets what one can use. The slower
+ * side counts (roofline; Williams, Waterman & Patterson, CACM 2009). */
+double rule_block_ns(const struct machine *machine, struct kernel_cost cost, uint32_t blocks,
+                     uint32_t in_use);
+
 /* Rule 3. Whether one more kernel may start beside `running` others. [Guide: the number of
  * resident grids per device] */
 bool rule_kernel_may_start(const struct machine *machine, uint32_t running);

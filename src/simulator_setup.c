@@ -122,6 +122,7 @@ void simulation_free(struct simulation *sim)
     free(sim->to_advance);
     free(sim->hardware_queues);
     free(sim->levels);
+    free(sim->groups);
     event_queue_free(&sim->events);
 }
 

@@ -1,7 +1,8 @@
 /* simulator_state.h - what a simulation holds: private to the simulator's files.
  *
  *   simulator.c         streams, hardware queues, the host, the loop
- *   simulator_engines.c copies, kernels, callbacks, the CPU
+ *   simulator_engines.c copies, callbacks, the CPU
+ *   simulator_kernels.c kernels
  *   simulator_setup.c   taking memory and linking ops
  *   simulator_rules.c   the rules themselves */
 #ifndef PIPELINE_SIMULATOR_STATE_H
@@ -23,7 +24,7 @@ enum event_kind {
     EVENT_COPIED, /* the copy on engine `subject` has moved its last, unless its rate changed
                      since */
     EVENT_TURNED, /* copy engine `subject` can take its next copy */
-    EVENT_BLOCKS, /* `stamp` blocks of kernel `subject` end */
+    EVENT_BLOCKS, /* block group `subject` ends, unless its rate changed since */
     EVENT_CALLED, /* callback `subject` returns */
     EVENT_CPU,    /* the CPU has done op `subject` */
 };
@@ -55,7 +56,16 @@ struct hardware_queue {
 
 struct kernel_state {
     uint32_t to_place, running; /* blocks */
-    int64_t block_ns;
+};
+
+/* Blocks of one kernel that were placed together, and so end together. */
+struct block_group {
+    uint32_t op, blocks; /* no blocks: the place is free */
+    struct kernel_cost cost;
+    double left;        /* of their work: 1 when placed */
+    double duration_ns; /* of all of it, at the present rate */
+    int64_t since_ns;   /* when `left` was right */
+    uint64_t stamp;     /* of the EVENT_BLOCKS that counts */
 };
 
 struct simulation {
@@ -88,6 +98,9 @@ struct simulation {
     struct line *levels; /* kernels ready to place blocks, per priority: most urgent first */
     int level_count, most_urgent;
     struct kernel_state *kernels; /* per op */
+    struct block_group *groups;
+    uint32_t group_count; /* places, free ones too */
+    uint64_t stamps;
     uint32_t resident_blocks, blocks_in_use, kernels_running;
 
     uint32_t issued;       /* ops issued so far */
@@ -123,7 +136,17 @@ enum status engine_accept(struct simulation *sim, uint32_t op);
 enum status engine_copy_flows(struct simulation *sim, int index);
 enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp);
 enum status engine_copy_turned(struct simulation *sim, int index);
-enum status engine_blocks_end(struct simulation *sim, uint32_t op, uint32_t blocks);
+enum status engine_blocks_end(struct simulation *sim, uint32_t group, uint64_t stamp);
+
+/* An op's work is over: its span ends now and its stream goes on. */
+enum status engine_end_op(struct simulation *sim, uint32_t op);
+
+/* A line of ops. */
+void line_push(struct simulation *sim, struct line *line, uint32_t op);
+uint32_t line_pop(struct simulation *sim, struct line *line);
+
+/* A kernel that is ready: it enters the line of its priority. */
+enum status engine_kernel_arrives(struct simulation *sim, uint32_t op);
 enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine);
 
 #endif

@@ -101,26 +101,19 @@ START_TEST(test_names_and_paths)
 }
 END_TEST
 
-/* 2 flops an element at 1 flop per ns, spread over as many of the 8 slots as there are blocks.
- */
-START_TEST(test_block_times)
+/* 2 flops an element at 1 flop per ns; 8 bytes at 1 byte per ns. */
+START_TEST(test_kernel_costs)
 {
     struct machine machine = test_machine();
     const struct kernel *scale = kernel_find("scale");
-    struct kernel_params params = {.intensity = 1};
-    ck_assert_double_eq_tol(machine_kernel_ns(&machine, scale, &params, 100), 200, 1e-6);
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 8), 200, 1e-6);
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 2), 800, 1e-6);
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 16), 100, 1e-6);
-    params.intensity = 3;
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 8), 600, 1e-6);
-    /* Memory-bound at 1 byte per ns: half the blocks still saturate it. */
-    machine.flops_per_s = 1e15;
+    struct kernel_params params = {.intensity = 3};
     machine.memory_bytes_per_s = 1e9;
-    machine.memory_fill = 0.5;
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 8), 800, 1e-6);
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 4), 800, 1e-6);
-    ck_assert_double_eq_tol(machine_block_ns(&machine, scale, &params, 100, 2), 1600, 1e-6);
+    struct kernel_cost cost = machine_kernel_cost(&machine, scale, &params, 100);
+    ck_assert_double_eq_tol(cost.arithmetic_ns, 600, 1e-6);
+    ck_assert_double_eq_tol(cost.memory_ns, 800, 1e-6);
+    ck_assert_double_eq_tol(machine_kernel_ns(&machine, scale, &params, 100), 800, 1e-6);
+    params.intensity = 5;
+    ck_assert_double_eq_tol(machine_kernel_ns(&machine, scale, &params, 100), 1000, 1e-6);
 }
 END_TEST
 
@@ -150,7 +143,7 @@ Suite *machine_suite(void)
     tcase_add_test(tests, test_h200_loads);
     tcase_add_test(tests, test_bad_machine_files);
     tcase_add_test(tests, test_names_and_paths);
-    tcase_add_test(tests, test_block_times);
+    tcase_add_test(tests, test_kernel_costs);
     tcase_add_test(tests, test_measured_kernels_win);
     suite_add_tcase(suite, tests);
     return suite;

@@ -81,6 +81,28 @@ START_TEST(test_rule_blocks)
 }
 END_TEST
 
+START_TEST(test_rule_block_times)
+{
+    struct machine machine = test_machine(); /* 8 block slots */
+    struct kernel_cost heavy = {.memory_ns = 1, .arithmetic_ns = 200};
+    struct kernel_cost light = {.memory_ns = 800, .arithmetic_ns = 1};
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 8, 8), 200, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 2), 800, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 16, 8), 100, 1e-9); /* two waves */
+    /* A quarter of the slots does all the arithmetic, alone; beside others it gets its share.
+     */
+    machine.arithmetic_fill = 0.25;
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 2), 200, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 1, 1), 400, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 4), 400, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 8, 8), 200, 1e-9);
+    machine.memory_fill = 0.5;
+    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 4, 4), 800, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 2, 2), 1600, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 4, 8), 1600, 1e-9);
+}
+END_TEST
+
 /* --- rule 1: stream order and events
  * ------------------------------------------------------------- */
 
@@ -255,6 +277,25 @@ START_TEST(test_urgent_blocks_go_first)
     assert_span(&timeline, 2, 101, 301);
     assert_span(&timeline, 0, 1, 401);
     assert_span(&timeline, 1, 401, 601);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Two blocks of the 8 do all the arithmetic. A kernel of two blocks takes 100 ns alone. The
+ * second comes after 40 ns: from then on each gets half, so the first needs 120 ns more and
+ * ends at 160; by then the second has 40 ns left of its own 100 and runs alone again. */
+START_TEST(test_kernels_slow_each_other_down)
+{
+    struct machine machine = test_machine();
+    machine.arithmetic_fill = 0.25;
+    machine.issue_kernel_ns = 40;
+    struct plan plan = test_plan(2, 0, 2, 100);
+    test_kernel(&plan, 0, 0, 0, 50, 2);
+    test_kernel(&plan, 1, 1, 50, 50, 2);
+    struct timeline timeline = simulate(&machine, &plan);
+    assert_span(&timeline, 0, 40, 200);
+    assert_span(&timeline, 1, 80, 240);
     timeline_free(&timeline);
     plan_free(&plan);
 }
@@ -520,6 +561,7 @@ Suite *sim_suite(void)
     tcase_add_test(tests, test_rule_copy_rates);
     tcase_add_test(tests, test_rule_queues);
     tcase_add_test(tests, test_rule_blocks);
+    tcase_add_test(tests, test_rule_block_times);
     tcase_add_test(tests, test_one_tile);
     tcase_add_test(tests, test_event_holds_another_stream_back);
     tcase_add_test(tests, test_record_before_any_op_is_reached_at_once);
@@ -530,6 +572,7 @@ Suite *sim_suite(void)
     tcase_add_test(tests, test_kernels_share_the_gpu);
     tcase_add_test(tests, test_leftover_blocks_and_no_overtaking);
     tcase_add_test(tests, test_urgent_blocks_go_first);
+    tcase_add_test(tests, test_kernels_slow_each_other_down);
     tcase_add_test(tests, test_concurrent_kernels_are_limited);
     tcase_add_test(tests, test_one_queue_against_32);
     tcase_add_test(tests, test_false_dependencies_depend_on_order);

@@ -64,6 +64,7 @@ struct machine test_machine(void)
         .blocks_per_sm = 8,
         .memory_bytes_per_s = 1e15,
         .flops_per_s = 1e9,
+        .arithmetic_fill = 1,
         .memory_fill = 1,
         .memory_bytes = 1 << 30,
         .concurrent_kernels = 128,
