@@ -102,7 +102,7 @@ test:
 
 run-tests:
 	$(Q)$(MAKE) --no-print-directory check-format check-headers check-static
-	$(Q)$(MAKE) --no-print-directory O=$(O)/clang CC=clang WERROR=1 NVCC= all
+	$(Q)$(MAKE) --no-print-directory O=$(O)/clang CC=clang WERROR=1 all
 	$(Q)$(MAKE) --no-print-directory O=$(O)/valgrind NVCC= check-valgrind
 	$(Q)$(MAKE) --no-print-directory O=$(O)/asan ASAN=1 WERROR=1 NVCC= check
 	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 all
