@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
@@ -253,4 +254,10 @@ void arrays_free(struct arrays *arrays)
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++)
         host_unmap(arrays->host[i], arrays->mapped[i]);
     *arrays = (struct arrays){0};
+}
+
+void arrays_settle(void)
+{
+    struct timespec rest = {.tv_nsec = 20000000};
+    nanosleep(&rest, NULL);
 }

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* What the process knows of CUDA from one opened backend to the next; see the header. */
 static struct {
@@ -270,19 +269,10 @@ static enum status cuda_describe(struct backend *backend, const struct settings 
     return STATUS_OK;
 }
 
-/* The threads that filled and checked the arrays spin for milliseconds before they sleep, and
- * would make the run up to a third longer (seen on 16 cores): they are given the time to
- * settle. */
-static void let_threads_settle(void)
-{
-    struct timespec rest = {.tv_nsec = 20000000};
-    nanosleep(&rest, NULL);
-}
-
 static enum status cuda_run_hook(struct backend *backend, struct timeline *timeline,
                                  struct run_times *times, struct error *error)
 {
-    let_threads_settle();
+    arrays_settle();
     if (timeline == NULL)
         return cuda_run_plain(backend, times, error);
     return cuda_run_traced(backend, timeline, times, error);
