@@ -63,12 +63,13 @@ $(O)/%.cu.o: %.cu | $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 
-$(O)/machine_texts.c: $(MACHINES) scripts/embed.sh
+$(O)/machine_texts.c: $(MACHINES)
+$(O)/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@
 	$(Q)mkdir -p $(@D)
-	$(Q)scripts/embed.sh $(MACHINES) > $@.new && mv $@.new $@
+	$(Q)scripts/embed.sh $*_texts $(filter-out scripts/embed.sh,$^) > $@.new && mv $@.new $@
 
-$(O)/machine_texts.o: $(O)/machine_texts.c
+$(O)/%_texts.o: $(O)/%_texts.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Everything is built anew when the compiler or its flags change. Seen to while the Makefile is read:
@@ -179,10 +180,12 @@ bench: $(O)/bench-pipeline $(O)/pipeline
 # --- the rest ------------------------------------------------------------------------------------
 .PHONY: install clean format help
 install: $(O)/pipeline
-	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/pipeline/configs/machines
+	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/pipeline/configs/machines \
+		$(DESTDIR)$(PREFIX)/share/pipeline/configs/history
 	$(Q)install -m 755 $(O)/pipeline $(DESTDIR)$(PREFIX)/bin/pipeline
 	$(Q)install -m 644 $(wildcard configs/*.ini) $(DESTDIR)$(PREFIX)/share/pipeline/configs
 	$(Q)install -m 644 $(MACHINES) $(DESTDIR)$(PREFIX)/share/pipeline/configs/machines
+	$(Q)install -m 644 $(wildcard configs/history/*.ini) $(DESTDIR)$(PREFIX)/share/pipeline/configs/history
 
 clean:
 	$(Q)rm -rf $(O)

@@ -3,30 +3,40 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
 
-/* One simulation of `tiles` tiles, without data: the seconds that planning and the simulated
- * run took, and how many ops there were. */
-static enum status simulate(uint32_t tiles, double *plan_s, double *run_s, double *ops,
-                            struct error *error)
+/* Seconds of this thread on its core: others on the machine don't count. */
+static double core_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One simulation of `tiles` tiles, without data, set as `more` says: the seconds on its core
+ * that planning and the simulated run took, and how many ops there were. */
+static enum status simulate(uint32_t tiles, const char *more, double *plan_s, double *run_s,
+                            double *ops, struct error *error)
 {
     struct bench_run run;
     struct run_times times;
     struct timeline timeline;
     char arguments[160];
-    snprintf(arguments, sizeof arguments, "--device=sim:h200 --no-data -n 1G -s 4 -t %u",
-             tiles);
-    double begin = bench_now();
+    snprintf(arguments, sizeof arguments, "--device=sim:h200 --no-data -n 1G -t %u %s", tiles,
+             more);
+    double begin = core_s();
     enum status status = bench_run_open(&run, arguments, error);
     if (status == STATUS_OK) {
         size_t hazards;
         struct hazard hazard;
         status = plan_hazards(&run.plan, &hazard, 1, &hazards, error);
     }
-    double planned = bench_now();
+    double planned = core_s();
     timeline_init(&timeline);
     if (status == STATUS_OK) {
         status = bench_run_once(&run, &timeline, &times, error);
-        *run_s = bench_now() - planned;
+        *run_s = core_s() - planned;
         *plan_s = planned - begin;
         *ops = run.plan.op_count;
     }
@@ -35,22 +45,65 @@ static enum status simulate(uint32_t tiles, double *plan_s, double *run_s, doubl
     return status;
 }
 
+static const struct {
+    const char *name, *arguments;
+} shapes[] = {
+    {"100,000 tiles, 4 streams: simulated alone", "-s 4"},
+    {"the same breadth-first in 32 streams", "-s 32 --order=breadth"},
+    {"the same with a stream per stage", "-s 4 --layout=stage"},
+    {"the same with three kernels and callbacks", "-s 4 -k scale,scale,scale --callbacks"},
+};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
 static enum status measure_speed(struct bench *bench, struct error *error)
 {
-    struct series whole = {0}, rate = {0};
-    enum status status = STATUS_OK;
-    for (int i = 0; i < bench->repeats && status == STATUS_OK; i++) {
-        double plan_s, run_s, ops;
-        status = simulate(100000, &plan_s, &run_s, &ops, error);
-        if (status != STATUS_OK)
-            return status;
-        series_add(&whole, plan_s + run_s);
-        series_add(&rate, 1e-6 * ops / run_s);
+    struct series whole = {0}, rates[SHAPES] = {0};
+    for (int i = 0; i < bench->repeats; i++) {
+        for (int shape = 0; shape < SHAPES; shape++) {
+            double plan_s, run_s, ops;
+            enum status status =
+                simulate(100000, shapes[shape].arguments, &plan_s, &run_s, &ops, error);
+            if (status != STATUS_OK)
+                return status;
+            if (shape == 0)
+                series_add(&whole, plan_s + run_s);
+            series_add(&rates[shape], 1e-6 * ops / run_s);
+        }
     }
     bench_result(bench, "100,000 tiles planned, checked and simulated", &whole, "s",
                  GOAL_AT_MOST, 2);
-    bench_result(bench, "ops simulated, without planning", &rate, "M/s", GOAL_NONE, 0);
-    return status;
+    for (int shape = 0; shape < SHAPES; shape++)
+        bench_result(bench, shapes[shape].name, &rates[shape], "M ops/s", GOAL_AT_LEAST, 3);
+    return STATUS_OK;
+}
+
+static double peak_bytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : NAN;
+}
+
+/* What the peak grows by when tiles double, and double again: twice as much the second time
+ * where memory is linear in ops. The largest simulation of them all, so it has to come first.
+ */
+static enum status measure_memory(struct bench *bench, struct error *error)
+{
+    const uint32_t tiles = bench->quick ? 100000 : 250000;
+    double peak[3], ops[3], plan_s, run_s;
+    struct series per_op = {0}, growth = {0};
+    for (int i = 0; i < 3; i++) {
+        enum status status = simulate(tiles << i, "-s 4", &plan_s, &run_s, &ops[i], error);
+        if (status != STATUS_OK)
+            return status;
+        peak[i] = peak_bytes();
+    }
+    series_add(&per_op, (peak[2] - peak[1]) / (ops[2] - ops[1]));
+    series_add(&growth, (peak[2] - peak[1]) / (peak[1] - peak[0]));
+    bench_result(bench, "peak memory, plan and timeline included", &per_op, "B/op", GOAL_NONE,
+                 0);
+    bench_result(bench, "its growth at twice the ops (goal: linear)", &growth, "", GOAL_AT_MOST,
+                 2.1);
+    return STATUS_OK;
 }
 
 /* The time per op of many tiles over that of few, planning included, against what n log n
@@ -63,9 +116,9 @@ static enum status measure_growth(struct bench *bench, struct error *error)
     double bound = 0;
     for (int i = 0; i < bench->repeats; i++) {
         double plan_s, run_s, ops, more_plan_s, more_run_s, more_ops;
-        enum status status = simulate(few, &plan_s, &run_s, &ops, error);
+        enum status status = simulate(few, "-s 4", &plan_s, &run_s, &ops, error);
         if (status == STATUS_OK)
-            status = simulate(many, &more_plan_s, &more_run_s, &more_ops, error);
+            status = simulate(many, "-s 4", &more_plan_s, &more_run_s, &more_ops, error);
         if (status != STATUS_OK)
             return status;
         series_add(&small, 1e9 * (plan_s + run_s) / ops);
@@ -86,6 +139,8 @@ static enum status measure_growth(struct bench *bench, struct error *error)
 enum status bench_simulator(struct bench *bench, struct error *error)
 {
     bench_heading("simulator (one core)");
-    enum status status = measure_speed(bench, error);
+    enum status status = measure_memory(bench, error);
+    if (status == STATUS_OK)
+        status = measure_speed(bench, error);
     return status == STATUS_OK ? measure_growth(bench, error) : status;
 }

@@ -39,9 +39,11 @@ static enum status sim_open(const char *argument, const struct settings *setting
     const char *name = argument[0] != '\0' ? argument : SIM_DEFAULT_MACHINE;
     enum status status = machine_load(&opened->machine, name, error);
     if (status == STATUS_OK && settings->connections > opened->machine.queues_max)
-        status = error_set(
-            error, STATUS_USAGE, "--connections=%u: the machine %s has 1 to %u hardware queues",
-            settings->connections, opened->machine.name, opened->machine.queues_max);
+        status =
+            error_set(error, STATUS_USAGE,
+                      "--connections=%u: the machine %s has %u hardware queue%s at most",
+                      settings->connections, opened->machine.name, opened->machine.queues_max,
+                      opened->machine.queues_max > 1 ? "s" : "");
     if (status != STATUS_OK) {
         free(opened);
         return status;
@@ -65,11 +67,11 @@ static enum status refuse(const struct backend *backend, const struct workload *
                           struct error *error)
 {
     enum memory memory = workload->settings->memory;
-    if (memory == MEMORY_PAGEABLE || memory == MEMORY_MAPPED)
+    if (memory == MEMORY_MAPPED)
         return error_set(
             error, STATUS_USAGE,
             "--memory=%s is not yet in this version on a simulated machine: allowed "
-            "are pinned and registered",
+            "are pinned, pageable and registered",
             memory_name(memory));
     uint64_t needed = plan_device_bytes(workload->plan);
     char needed_text[UNITS_TEXT], there_text[UNITS_TEXT];
@@ -190,7 +192,11 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     struct timeline own;
     timeline_init(&own);
     struct timeline *filled = timeline != NULL ? timeline : &own;
-    struct simulator_hooks hooks = {do_op, backend};
+    struct simulator_hooks hooks = {
+        .on_end = do_op,
+        .context = backend,
+        .pageable = backend->workload->settings->memory == MEMORY_PAGEABLE,
+    };
     struct run_times result = {0};
     enum status status =
         simulator_run(&backend->machine, backend->machine.queues, backend->workload->plan,
@@ -216,7 +222,7 @@ static void sim_close(struct backend *backend)
 static void sim_list(void (*each)(void *context, const char *device, const char *summary),
                      void *context)
 {
-    for (const struct machine_text *text = machine_texts; text->name != NULL; text++) {
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         struct machine machine;
         char device[MACHINE_TEXT + 8];
         snprintf(device, sizeof device, "sim:%s", text->name);

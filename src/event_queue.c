@@ -16,9 +16,7 @@ void event_queue_free(struct event_queue *queue)
 
 static bool event_before(const struct event *a, const struct event *b)
 {
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns;
-    return a->sequence < b->sequence;
+    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
 }
 
 static bool queue_grow(struct event_queue *queue)
@@ -33,11 +31,12 @@ static bool queue_grow(struct event_queue *queue)
 }
 
 bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
-                      uint64_t stamp)
+                      uint32_t stamp)
 {
     if (queue->count == queue->capacity && !queue_grow(queue))
         return false;
-    struct event event = {time_ns, queue->next_sequence++, kind, subject, stamp};
+    uint64_t order = queue->pushed++ << EVENT_KIND_BITS | (uint64_t)kind;
+    struct event event = {time_ns, order, subject, stamp};
     size_t hole = queue->count++;
     while (hole > 0 && event_before(&event, &queue->heap[(hole - 1) / 2])) {
         queue->heap[hole] = queue->heap[(hole - 1) / 2];

@@ -18,7 +18,7 @@ static void list_kernels(FILE *out)
 
 static void list_machines(FILE *out)
 {
-    for (const struct machine_text *text = machine_texts; text->name != NULL; text++) {
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         struct machine machine;
         if (machine_parse(&machine, text->text, text->name, NULL) == STATUS_OK)
             fprintf(out, "%-16s %-8s %s\n", text->name, machine.architecture, machine.summary);

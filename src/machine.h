@@ -5,6 +5,7 @@
 #ifndef PIPELINE_MACHINE_H
 #define PIPELINE_MACHINE_H
 
+#include "embedded.h"
 #include "kernels.h"
 #include "status.h"
 
@@ -27,6 +28,7 @@ struct machine {
     char name[MACHINE_TEXT];
     char summary[MACHINE_TEXT];
     char architecture[MACHINE_TEXT]; /* "sm_90" */
+    double compute_capability;       /* 9.0: which of the rules for old GPUs hold */
 
     /* Copies. */
     int copy_engines; /* 2: one per direction; 1: shared */
@@ -35,6 +37,10 @@ struct machine {
     int64_t h2d_latency_ns, d2h_latency_ns; /* from a copy's start to its first byte */
     int64_t h2d_gap_ns,
         d2h_gap_ns; /* from a copy's end to the next one's start on its engine */
+    /* Pageable memory: as fast as the host can copy to or from its staging buffer, and the
+     * piece that it does so with. */
+    double pageable_h2d_bytes_per_s, pageable_d2h_bytes_per_s;
+    uint64_t staging_bytes;
 
     /* Kernels. */
     uint32_t sms, threads_per_sm, blocks_per_sm;
@@ -72,13 +78,6 @@ enum status machine_load(struct machine *machine, const char *name, struct error
 /* Reads from text; `where` is what errors call it. */
 enum status machine_parse(struct machine *machine, const char *text, const char *where,
                           struct error *error);
-
-/* Embedded machines: name and INI text, ended by a row with no name. Generated from
- * configs/machines/ at build time. */
-struct machine_text {
-    const char *name, *text;
-};
-extern const struct machine_text machine_texts[];
 
 /* Blocks of KERNEL_THREADS threads that the whole GPU holds at once. */
 uint32_t machine_resident_blocks(const struct machine *machine);

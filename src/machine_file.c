@@ -29,6 +29,7 @@ struct field {
 static const struct field machine_fields[] = {
     FIELD("machine", summary, FIELD_TEXT, 0, 0, true),
     FIELD("machine", architecture, FIELD_TEXT, 0, 0, true),
+    FIELD("machine", compute_capability, FIELD_REAL, 1, 99, true),
     FIELD("copies", copy_engines, FIELD_INT, 1, 2, true),
     FIELD("copies", h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
     FIELD("copies", d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
@@ -37,6 +38,9 @@ static const struct field machine_fields[] = {
     FIELD("copies", d2h_latency_ns, FIELD_NS, 0, 1e9, true),
     FIELD("copies", h2d_gap_ns, FIELD_NS, 0, 1e9, true),
     FIELD("copies", d2h_gap_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("copies", pageable_h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
+    FIELD("copies", pageable_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
+    FIELD("copies", staging_bytes, FIELD_U64, 1, 1e12, true),
     FIELD("kernels", sms, FIELD_U32, 1, 65536, true),
     FIELD("kernels", threads_per_sm, FIELD_U32, KERNEL_THREADS, 65536, true),
     FIELD("kernels", blocks_per_sm, FIELD_U32, 1, 1024, true),
@@ -83,7 +87,7 @@ struct reader {
     const char *next, *where;
     int line;
     struct machine *machine;
-    bool seen[FIELD_COUNT];
+    int seen_at[FIELD_COUNT]; /* the line; 0: not given */
     struct error *error;
 };
 
@@ -210,36 +214,81 @@ static int machine_key(void *user, const char *section, const char *key, const c
         const struct field *field = &machine_fields[i];
         if (strcmp(field->section, section) != 0 || strcmp(field->key, key) != 0)
             continue;
-        if (reader->seen[i])
+        if (reader->seen_at[i] != 0)
             return complain(reader, "%s is given twice in [%s]", key, section);
-        reader->seen[i] = true;
+        reader->seen_at[i] = reader->line;
         return field_set(reader, field, reader->machine, value);
     }
     return complain(reader, "%s is no key of [%s]", key, section);
+}
+
+/* The line of a key whose value does not go with another's. */
+static int line_of(const struct reader *reader, const char *key)
+{
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        if (strcmp(machine_fields[i].key, key) == 0)
+            return reader->seen_at[i];
+    }
+    return 0;
+}
+
+/* "sm_90" is compute capability 9.0. What else an architecture is called says nothing of it. */
+static bool architecture_fits(const struct machine *machine)
+{
+    char *end = NULL;
+    if (strncmp(machine->architecture, "sm_", 3) != 0)
+        return true;
+    long number = strtol(machine->architecture + 3, &end, 10);
+    return *end != '\0' || number == lround(10 * machine->compute_capability);
+}
+
+static enum status machine_check_rates(const struct reader *reader, struct error *error)
+{
+    const struct machine *machine = reader->machine;
+    double fastest = fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s);
+    if (machine->joint_bytes_per_s < fastest)
+        return error_set(error, STATUS_USAGE,
+                         "%s:%d: joint_bytes_per_s=%g is below one direction alone (%g)",
+                         reader->where, line_of(reader, "joint_bytes_per_s"),
+                         machine->joint_bytes_per_s, fastest);
+    if (machine->pageable_h2d_bytes_per_s > machine->h2d_bytes_per_s)
+        return error_set(error, STATUS_USAGE,
+                         "%s:%d: pageable_h2d_bytes_per_s=%g is above h2d_bytes_per_s=%g",
+                         reader->where, line_of(reader, "pageable_h2d_bytes_per_s"),
+                         machine->pageable_h2d_bytes_per_s, machine->h2d_bytes_per_s);
+    if (machine->pageable_d2h_bytes_per_s > machine->d2h_bytes_per_s)
+        return error_set(error, STATUS_USAGE,
+                         "%s:%d: pageable_d2h_bytes_per_s=%g is above d2h_bytes_per_s=%g",
+                         reader->where, line_of(reader, "pageable_d2h_bytes_per_s"),
+                         machine->pageable_d2h_bytes_per_s, machine->d2h_bytes_per_s);
+    return STATUS_OK;
 }
 
 static enum status machine_check(const struct reader *reader, struct error *error)
 {
     const struct machine *machine = reader->machine;
     for (int i = 0; i < FIELD_COUNT; i++) {
-        if (machine_fields[i].required && !reader->seen[i])
-            return error_set(error, STATUS_USAGE, "%s: %s is missing from [%s]", reader->where,
-                             machine_fields[i].key, machine_fields[i].section);
+        if (machine_fields[i].required && reader->seen_at[i] == 0)
+            return error_set(error, STATUS_USAGE, "%s:%d: %s is missing from [%s]",
+                             reader->where, reader->line, machine_fields[i].key,
+                             machine_fields[i].section);
     }
-    if (machine->queues > machine->queues_max)
-        return error_set(error, STATUS_USAGE, "%s: queues=%u is above queues_max=%u",
-                         reader->where, machine->queues, machine->queues_max);
-    double fastest = fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s);
-    if (machine->joint_bytes_per_s < fastest)
+    if (!architecture_fits(machine))
         return error_set(error, STATUS_USAGE,
-                         "%s: joint_bytes_per_s=%g is below one direction alone (%g)",
-                         reader->where, machine->joint_bytes_per_s, fastest);
+                         "%s:%d: compute_capability=%g does not go with architecture=%s",
+                         reader->where, line_of(reader, "compute_capability"),
+                         machine->compute_capability, machine->architecture);
+    if (machine->queues > machine->queues_max)
+        return error_set(error, STATUS_USAGE, "%s:%d: queues=%u is above queues_max=%u",
+                         reader->where, line_of(reader, "queues"), machine->queues,
+                         machine->queues_max);
     if (machine->priority_greatest > machine->priority_least)
         return error_set(error, STATUS_USAGE,
-                         "%s: priority_greatest=%d is above priority_least=%d (lower is more "
-                         "urgent)",
-                         reader->where, machine->priority_greatest, machine->priority_least);
-    return STATUS_OK;
+                         "%s:%d: priority_greatest=%d is above priority_least=%d (lower is "
+                         "more urgent)",
+                         reader->where, line_of(reader, "priority_greatest"),
+                         machine->priority_greatest, machine->priority_least);
+    return machine_check_rates(reader, error);
 }
 
 enum status machine_parse(struct machine *machine, const char *text, const char *where,
@@ -262,7 +311,7 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
 
 static const char *embedded_text(const char *name)
 {
-    for (const struct machine_text *text = machine_texts; text->name != NULL; text++) {
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         if (strcmp(text->name, name) == 0)
             return text->text;
     }
@@ -272,7 +321,7 @@ static const char *embedded_text(const char *name)
 static enum status no_such_machine(const char *name, struct error *error)
 {
     char names[512] = "";
-    for (const struct machine_text *text = machine_texts; text->name != NULL; text++) {
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", text->name);
     }

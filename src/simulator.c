@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
-                            uint32_t subject, uint64_t stamp)
+                            uint32_t subject, uint32_t stamp)
 {
     if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
         return STATUS_OK;
@@ -20,8 +20,8 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
 void simulation_step_stream(struct simulation *sim, uint32_t op)
 {
     uint32_t stream = op_at(sim, op)->stream;
-    sim->ended[op] = true;
-    sim->head[stream] = sim->next_in_stream[op];
+    sim->ops[op].ended = true;
+    sim->streams[stream].head = sim->ops[op].next_in_stream;
 }
 
 /* --- streams and hardware queues --- */
@@ -35,7 +35,7 @@ static enum status host_call(struct simulation *sim)
     if (next == sim->plan->op_count)
         return STATUS_OK;
     const struct op *op = op_at(sim, next);
-    int queue = rule_queue(sim->queues, op->kind, op->stream);
+    int queue = sim->ops[next].queue;
     if (queue >= 0 && sim->hardware_queues[queue].length >= sim->machine->queue_depth) {
         sim->host_blocked = true;
         return STATUS_OK;
@@ -49,9 +49,9 @@ static enum status queue_drain(struct simulation *sim, int number)
 {
     struct hardware_queue *queue = &sim->hardware_queues[number];
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && queue->front != NONE && sim->ready[queue->front]) {
+    while (status == STATUS_OK && queue->front != NONE && sim->ops[queue->front].ready) {
         uint32_t op = queue->front;
-        queue->front = sim->next_in_queue[op];
+        queue->front = sim->ops[op].next_in_line;
         queue->length--;
         status = engine_accept(sim, op);
     }
@@ -62,54 +62,58 @@ static enum status queue_drain(struct simulation *sim, int number)
 
 static enum status op_ready(struct simulation *sim, uint32_t op)
 {
-    sim->ready[op] = true;
-    int queue = rule_queue(sim->queues, op_at(sim, op)->kind, op_at(sim, op)->stream);
+    sim->ops[op].ready = true;
+    int queue = sim->ops[op].queue;
     return queue < 0 ? engine_accept(sim, op) : queue_drain(sim, queue);
 }
 
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
 {
     enum op_kind kind = op_at(sim, op)->kind;
-    bool same_engine = sim->last_kind[op_at(sim, op)->stream] == kind;
+    bool same_engine = sim->streams[op_at(sim, op)->stream].last_kind == kind;
     int64_t delay = rule_ready_delay_ns(sim->machine, kind, woken, same_engine);
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
 }
 
-/* A record is reached: the streams that wait for it go on. */
-static void record_reached(struct simulation *sim, uint32_t record)
+void waiters_add(struct simulation *sim, uint32_t *first, uint32_t stream)
 {
-    uint32_t stream = sim->first_waiter[record];
-    while (stream != NONE) {
+    sim->streams[stream].next_waiter = *first;
+    *first = stream;
+}
+
+void waiters_wake(struct simulation *sim, uint32_t *first)
+{
+    for (uint32_t stream = *first; stream != NONE; stream = sim->streams[stream].next_waiter)
         sim->to_advance[sim->to_advance_count++] = stream;
-        stream = sim->next_waiter[stream];
-    }
+    *first = NONE;
 }
 
 /* Whether `stream`, whose head is a wait, may go on; if not it is woken by the record. */
 static bool wait_is_over(struct simulation *sim, uint32_t stream, uint32_t wait)
 {
-    uint32_t record = sim->record_of[wait];
-    if (sim->ended[record])
-        return true;
-    sim->next_waiter[stream] = sim->first_waiter[record];
-    sim->first_waiter[record] = stream;
-    return false;
+    struct op_state *record = &sim->ops[sim->ops[wait].record];
+    if (!record->ended)
+        waiters_add(sim, &record->first_waiter, stream);
+    return record->ended;
 }
 
 /* Passes the records and finished waits at the head of a stream, up to the first op that needs
  * an engine or the first wait that is not over. */
 static enum status stream_advance(struct simulation *sim, uint32_t stream, bool woken)
 {
-    while (sim->head[stream] != NONE && sim->head[stream] < sim->issued) {
-        uint32_t op = sim->head[stream];
+    struct stream_state *state = &sim->streams[stream];
+    while (state->head < sim->issued) { /* NONE is above them all */
+        uint32_t op = state->head;
         enum op_kind kind = op_at(sim, op)->kind;
+        if (state->unchecked != NONE && !checks_pass(sim, op))
+            return STATUS_OK;
         if (kind == OP_RECORD) {
             simulation_step_stream(sim, op);
-            record_reached(sim, op);
+            waiters_wake(sim, &sim->ops[op].first_waiter);
         } else if (kind == OP_WAIT) {
             if (!wait_is_over(sim, stream, op))
                 return STATUS_OK;
-            sim->last_kind[stream] = OP_WAIT;
+            state->last_kind = OP_WAIT;
             simulation_step_stream(sim, op);
         } else {
             return head_is_due(sim, op, woken);
@@ -128,23 +132,34 @@ static enum status advance_all(struct simulation *sim)
 
 /* --- the host --- */
 
+enum status simulation_call_returns(struct simulation *sim, uint32_t op)
+{
+    if (sim->called != op)
+        return STATUS_OK;
+    sim->called = NONE;
+    sim->call_ended_ns = sim->now;
+    return host_call(sim);
+}
+
 static enum status host_issued(struct simulation *sim, uint32_t op)
 {
     const struct op *issued = op_at(sim, op);
+    if (rule_call_waits(issued->kind, sim->hooks.pageable))
+        sim->called = op;
     sim->timeline->issue_ns[op] = sim->call_ended_ns;
     if (issued->kind != OP_RECORD)
         span_at(sim, op)->issue_ns = sim->call_ended_ns;
     sim->call_ended_ns = sim->now;
     sim->issued++;
-    int queue = rule_queue(sim->queues, issued->kind, issued->stream);
+    int queue = sim->ops[op].queue;
     if (queue >= 0)
         sim->hardware_queues[queue].length++;
     enum status status = STATUS_OK;
-    if (sim->head[issued->stream] == op)
+    if (sim->streams[issued->stream].head == op)
         status = stream_advance(sim, issued->stream, false);
     if (status == STATUS_OK)
         status = advance_all(sim);
-    return status == STATUS_OK ? host_call(sim) : status;
+    return status == STATUS_OK && sim->called != op ? host_call(sim) : status;
 }
 
 /* --- the loop
@@ -152,7 +167,7 @@ static enum status host_issued(struct simulation *sim, uint32_t op)
 
 static enum status dispatch(struct simulation *sim, const struct event *event)
 {
-    switch ((enum event_kind)event->kind) {
+    switch ((enum event_kind)event_kind(event)) {
     case EVENT_ISSUED:
         return host_issued(sim, event->subject);
     case EVENT_READY:
@@ -191,7 +206,7 @@ static enum status check_all_ended(const struct simulation *sim)
 {
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
         char label[OP_LABEL];
-        if (!sim->ended[i])
+        if (!sim->ops[i].ended)
             return error_set(sim->error, STATUS_FAILED,
                              "the plan never ends: op %" PRIu32 " (%s) can't run", i,
                              plan_op_label(sim->plan, op_at(sim, i), label));

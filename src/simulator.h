@@ -2,7 +2,7 @@
  *
  * A discrete-event simulation: the host issues ops one call after another, streams and hardware
  * queues hold them back, engines do them. No I/O, no global state; the same plan and machine
- * give the same timeline, to the nanosecond. n log n in ops. */
+ * give the same timeline, to the nanosecond. n log n in ops, and memory linear in them. */
 #ifndef PIPELINE_SIMULATOR_H
 #define PIPELINE_SIMULATOR_H
 
@@ -11,12 +11,13 @@
 #include "status.h"
 #include "timeline.h"
 
-/* What the simulator tells as time goes by. */
+/* What the simulator is told beside machine and plan, and what it tells as time goes by. */
 struct simulator_hooks {
     /* An op has ended (in virtual time; events and waits are not told). May be NULL. A status
      * other than STATUS_OK ends the simulation. */
     enum status (*on_end)(void *context, const struct op *op, struct error *error);
     void *context;
+    bool pageable; /* the host arrays are: copies go through a staging buffer */
 };
 
 /* Simulates `plan` on `machine` with `queues` hardware queues (0: the machine's default). Fills

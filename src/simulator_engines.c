@@ -6,18 +6,18 @@
 
 void line_push(struct simulation *sim, struct line *line, uint32_t op)
 {
-    sim->next_in_line[op] = NONE;
+    sim->ops[op].next_in_line = NONE;
     if (line->first == NONE)
         line->first = op;
     else
-        sim->next_in_line[line->last] = op;
+        sim->ops[line->last].next_in_line = op;
     line->last = op;
 }
 
 uint32_t line_pop(struct simulation *sim, struct line *line)
 {
     uint32_t op = line->first;
-    line->first = sim->next_in_line[op];
+    line->first = sim->ops[op].next_in_line;
     return op;
 }
 
@@ -25,13 +25,17 @@ uint32_t line_pop(struct simulation *sim, struct line *line)
 
 enum status engine_end_op(struct simulation *sim, uint32_t op)
 {
+    const struct op *ended = op_at(sim, op);
+    struct stream_state *stream = &sim->streams[ended->stream];
     span_at(sim, op)->end_ns = sim->now;
     simulation_step_stream(sim, op);
-    sim->last_kind[op_at(sim, op)->stream] = (uint8_t)op_at(sim, op)->kind;
-    sim->to_advance[sim->to_advance_count++] = op_at(sim, op)->stream;
+    stream->last_kind = (uint8_t)ended->kind;
+    sim->to_advance[sim->to_advance_count++] = ended->stream;
+    if (ended->kind == OP_KERNEL)
+        checks_kernel_ended(sim, op);
     if (sim->hooks.on_end == NULL)
         return STATUS_OK;
-    return sim->hooks.on_end(sim->hooks.context, op_at(sim, op), sim->error);
+    return sim->hooks.on_end(sim->hooks.context, ended, sim->error);
 }
 
 /* --- copies --- */
@@ -49,13 +53,16 @@ static enum status copy_set_rate(struct simulation *sim, int index)
     if (!engine->flowing)
         return STATUS_OK;
     double moved = (double)(sim->now - engine->since_ns) * engine->bytes_per_s / 1e9;
-    engine->bytes_left = fmax(0, engine->bytes_left - moved);
+    double left = engine->bytes_left - moved;
+    engine->bytes_left = left > 0 ? left : 0;
     engine->since_ns = sim->now;
-    engine->bytes_per_s = rule_copy_bytes_per_s(sim->machine, op_at(sim, engine->op)->kind,
-                                                sim->copies[1 - index].flowing);
-    engine->stamp++;
+    enum op_kind kind = op_at(sim, engine->op)->kind;
+    engine->bytes_per_s =
+        rule_copy_bytes_per_s(sim->machine, kind, sim->copies[1 - index].flowing);
+    if (sim->hooks.pageable)
+        engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
-                           (uint32_t)index, engine->stamp);
+                           (uint32_t)index, ++engine->stamp);
 }
 
 static enum status copy_begin_next(struct simulation *sim, int index)
@@ -96,18 +103,40 @@ enum status engine_copy_flows(struct simulation *sim, int index)
     return status == STATUS_OK ? copy_set_rate(sim, 1 - index) : status;
 }
 
-enum status engine_copy_ends(struct simulation *sim, int index, uint64_t stamp)
+/* The host is done with a staged copy, whose last piece still has to go. */
+static enum status copy_drain(struct simulation *sim, int index, uint64_t last_bytes)
+{
+    struct copy_engine *engine = &sim->copies[index];
+    enum op_kind kind = op_at(sim, engine->op)->kind;
+    double rate = rule_copy_bytes_per_s(sim->machine, kind, false);
+    engine->draining = true;
+    enum status status = simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED,
+                                         (uint32_t)index, ++engine->stamp);
+    return status == STATUS_OK ? simulation_call_returns(sim, engine->op) : status;
+}
+
+enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp)
 {
     struct copy_engine *engine = &sim->copies[index];
     if (stamp != engine->stamp)
         return STATUS_OK; /* its rate changed after this event was posted */
     uint32_t op = engine->op;
+    enum op_kind kind = op_at(sim, op)->kind;
     engine->flowing = false;
+    if (sim->hooks.pageable && !engine->draining) {
+        uint64_t bytes = op_at(sim, op)->copy.host.bytes;
+        uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
+        if (last > 0)
+            return copy_drain(sim, index, last);
+    }
+    engine->draining = false;
     engine->op = NONE;
     enum status status = engine_end_op(sim, op);
     if (status == STATUS_OK)
+        status = simulation_call_returns(sim, op);
+    if (status == STATUS_OK)
         status = copy_set_rate(sim, 1 - index);
-    return status == STATUS_OK ? copy_turn(sim, index, op_at(sim, op)->kind) : status;
+    return status == STATUS_OK ? copy_turn(sim, index, kind) : status;
 }
 
 /* --- callbacks and the CPU --- */

@@ -7,22 +7,42 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The lowest place that is free: so those in use stay close together, before group_end. */
 static struct block_group *free_group(struct simulation *sim)
 {
-    for (uint32_t i = 0; i < sim->group_count; i++) {
+    for (uint32_t i = 0; i < sim->group_end; i++) {
         if (sim->groups[i].blocks == 0)
             return &sim->groups[i];
     }
-    uint32_t count = sim->group_count > 0 ? 2 * sim->group_count : 16;
-    struct block_group *groups = realloc(sim->groups, count * sizeof *groups);
-    if (groups == NULL)
-        return NULL;
-    for (uint32_t i = sim->group_count; i < count; i++)
-        groups[i] = (struct block_group){0};
-    struct block_group *first = &groups[sim->group_count];
-    sim->groups = groups;
-    sim->group_count = count;
-    return first;
+    if (sim->group_end == sim->group_capacity) {
+        uint32_t capacity = sim->group_capacity > 0 ? 2 * sim->group_capacity : 16;
+        struct block_group *groups = realloc(sim->groups, capacity * sizeof *groups);
+        if (groups == NULL)
+            return NULL;
+        sim->groups = groups;
+        sim->group_capacity = capacity;
+    }
+    return &sim->groups[sim->group_end++];
+}
+
+static void leave_group(struct simulation *sim, struct block_group *group)
+{
+    group->blocks = 0;
+    while (sim->group_end > 0 && sim->groups[sim->group_end - 1].blocks == 0)
+        sim->group_end--;
+}
+
+/* The cost of a launch. Tiles differ by an element at most, so that of the kernel's latest
+ * launch is mostly the one that is asked for. */
+static struct kernel_cost launch_cost(struct simulation *sim, const struct op *op)
+{
+    struct link_cost *known = &sim->costs[op->kernel.link];
+    if (known->count != op->kernel.count) {
+        known->cost = machine_kernel_cost(sim->machine, sim->plan->chain[op->kernel.link],
+                                          &sim->plan->params, op->kernel.count);
+        known->count = op->kernel.count;
+    }
+    return known->cost;
 }
 
 static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks)
@@ -30,12 +50,10 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
     struct block_group *group = free_group(sim);
     if (group == NULL)
         return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
-    const struct op *kernel = op_at(sim, op);
     *group = (struct block_group){
         .op = op,
         .blocks = blocks,
-        .cost = machine_kernel_cost(sim->machine, sim->plan->chain[kernel->kernel.link],
-                                    &sim->plan->params, kernel->kernel.count),
+        .cost = launch_cost(sim, op_at(sim, op)),
         .left = 1,
         .duration_ns = INFINITY,
         .since_ns = sim->now,
@@ -62,50 +80,63 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
 static enum status set_rates(struct simulation *sim)
 {
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < sim->group_count && status == STATUS_OK; i++) {
+    if (sim->rates_hold)
+        return status;
+    sim->rates_hold = true;
+    for (uint32_t i = 0; i < sim->group_end && status == STATUS_OK; i++) {
         if (sim->groups[i].blocks > 0)
             status = set_rate(sim, i);
     }
     return status;
 }
 
-/* Places what fits of the kernel at the front of `line`. *full: nothing more can be placed now.
- */
-static enum status place_front(struct simulation *sim, struct line *line, bool *full)
+/* Whether a kernel none of whose blocks were placed yet may start. */
+static bool may_start(const struct simulation *sim, uint32_t op)
+{
+    return rule_kernel_may_start(sim->machine, sim->kernels_running) &&
+           !checks_hold_kernel(sim, op);
+}
+
+/* Places what fits of the kernel at the front of `line`. *goes_on: the line's next kernel may
+ * place some, too. */
+static enum status place_front(struct simulation *sim, struct line *line, bool *goes_on)
 {
     uint32_t op = line->first;
-    struct kernel_state *kernel = &sim->kernels[op];
-    bool starts = kernel->running == 0 && kernel->to_place == op_at(sim, op)->kernel.blocks;
-    *full = true;
-    if (starts && !rule_kernel_may_start(sim->machine, sim->kernels_running))
-        return STATUS_OK;
+    struct op_state *state = &sim->ops[op];
     uint32_t placed =
-        rule_blocks_placed(kernel->to_place, sim->resident_blocks, sim->blocks_in_use);
-    if (placed == 0)
+        rule_blocks_placed(state->kernel.to_place, sim->resident_blocks, sim->blocks_in_use);
+    bool starts =
+        state->kernel.running == 0 && state->kernel.to_place == op_at(sim, op)->kernel.blocks;
+    *goes_on = false;
+    if (placed == 0 || (starts && !may_start(sim, op)))
         return STATUS_OK;
     if (starts) {
         span_at(sim, op)->start_ns = sim->now;
         sim->kernels_running++;
     }
-    kernel->to_place -= placed;
-    kernel->running += placed;
+    state->kernel.to_place -= placed;
+    state->kernel.running += placed;
     sim->blocks_in_use += placed;
-    *full = kernel->to_place > 0;
-    if (!*full)
+    sim->rates_hold = false;
+    *goes_on = state->kernel.to_place == 0;
+    if (*goes_on) {
         line_pop(sim, line);
+        checks_kernel_placed(sim, op);
+    }
     return add_group(sim, op, placed);
 }
 
 /* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
- * leaves when fully placed; until then nothing behind it or less urgent places any. [RTSS17 X1,
- * R1-R3] */
+ * leaves when fully placed; until then nothing behind it or less urgent places any, for there
+ * is no room; but where it may not start beside so many others, one of those may go on. [RTSS17
+ * X1, R1-R3] */
 static enum status place_blocks(struct simulation *sim)
 {
     enum status status = STATUS_OK;
-    bool full = false;
-    for (int level = 0; level < sim->level_count && !full; level++) {
-        while (sim->levels[level].first != NONE && !full && status == STATUS_OK)
-            status = place_front(sim, &sim->levels[level], &full);
+    for (int level = 0; level < sim->level_count; level++) {
+        bool goes_on = true;
+        while (sim->levels[level].first != NONE && goes_on && status == STATUS_OK)
+            status = place_front(sim, &sim->levels[level], &goes_on);
     }
     return status == STATUS_OK ? set_rates(sim) : status;
 }
@@ -114,23 +145,27 @@ enum status engine_kernel_arrives(struct simulation *sim, uint32_t op)
 {
     const struct op *kernel = op_at(sim, op);
     int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
-    sim->kernels[op] = (struct kernel_state){.to_place = kernel->kernel.blocks};
-    line_push(sim, &sim->levels[priority - sim->most_urgent], op);
-    return place_blocks(sim);
+    sim->ops[op].kernel.to_place = kernel->kernel.blocks;
+    sim->ops[op].kernel.running = 0;
+    struct line *line = &sim->levels[priority - sim->most_urgent];
+    bool waits = line->first != NONE; /* behind one that could not be placed */
+    line_push(sim, line, op);
+    return waits ? STATUS_OK : place_blocks(sim);
 }
 
-enum status engine_blocks_end(struct simulation *sim, uint32_t index, uint64_t stamp)
+enum status engine_blocks_end(struct simulation *sim, uint32_t index, uint32_t stamp)
 {
     struct block_group *group = &sim->groups[index];
-    if (group->blocks == 0 || stamp != group->stamp)
+    if (index >= sim->group_end || group->blocks == 0 || stamp != group->stamp)
         return STATUS_OK; /* its rate changed after this event was posted */
     uint32_t op = group->op;
-    struct kernel_state *kernel = &sim->kernels[op];
-    kernel->running -= group->blocks;
+    struct op_state *state = &sim->ops[op];
+    state->kernel.running -= group->blocks;
     sim->blocks_in_use -= group->blocks;
-    group->blocks = 0;
+    sim->rates_hold = false;
+    leave_group(sim, group);
     enum status status = STATUS_OK;
-    if (kernel->running == 0 && kernel->to_place == 0) {
+    if (state->kernel.running == 0 && state->kernel.to_place == 0) {
         sim->kernels_running--;
         status = engine_end_op(sim, op);
     }

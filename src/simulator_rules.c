@@ -1,7 +1,10 @@
 /* simulator_rules.c - the rules; simulator_rules.h says where each comes from. */
 #include "simulator_rules.h"
 
-#include <math.h>
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 int64_t rule_ready_delay_ns(const struct machine *machine, enum op_kind kind, bool woken,
                             bool same_engine)
@@ -50,9 +53,9 @@ double rule_block_ns(const struct machine *machine, struct kernel_cost cost, uin
                      uint32_t in_use)
 {
     double resident = machine_resident_blocks(machine);
-    double arithmetic = fmax(resident * machine->arithmetic_fill, in_use) / blocks;
-    double memory = fmax(resident * machine->memory_fill, in_use) / blocks;
-    return fmax(cost.arithmetic_ns * arithmetic, cost.memory_ns * memory);
+    double arithmetic = larger(resident * machine->arithmetic_fill, in_use) / blocks;
+    double memory = larger(resident * machine->memory_fill, in_use) / blocks;
+    return larger(cost.arithmetic_ns * arithmetic, cost.memory_ns * memory);
 }
 
 bool rule_kernel_may_start(const struct machine *machine, uint32_t running)
@@ -60,16 +63,16 @@ bool rule_kernel_may_start(const struct machine *machine, uint32_t running)
     return running < machine->concurrent_kernels;
 }
 
-int rule_queue(uint32_t queues, enum op_kind kind, uint32_t stream)
+int rule_queue(const struct machine *machine, uint32_t queues, enum op_kind kind,
+               uint32_t stream)
 {
     int queue = (int)(stream % queues);
     switch (kind) {
     case OP_KERNEL:
         return queue;
     case OP_H2D:
-        return queue + (int)queues;
     case OP_D2H:
-        return queue + 2 * (int)queues;
+        return queue + (1 + rule_copy_engine(machine, kind)) * (int)queues;
     default:
         return -1;
     }
@@ -78,6 +81,22 @@ int rule_queue(uint32_t queues, enum op_kind kind, uint32_t stream)
 uint32_t rule_queue_count(uint32_t queues)
 {
     return 3 * queues;
+}
+
+bool rule_checks_dependencies(const struct machine *machine)
+{
+    return machine->concurrent_kernels > 1 && machine->compute_capability >= 2.0 &&
+           machine->compute_capability < 3.5;
+}
+
+bool rule_dependent_may_go(uint32_t op, uint32_t first_unplaced, uint32_t run_left)
+{
+    return first_unplaced > op && run_left == 0;
+}
+
+bool rule_check_holds_kernel(uint32_t check, uint32_t kernel)
+{
+    return check < kernel;
 }
 
 int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
@@ -99,4 +118,25 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
         break;
     }
     return 0;
+}
+
+bool rule_call_waits(enum op_kind kind, bool pageable)
+{
+    return pageable && (kind == OP_H2D || kind == OP_D2H);
+}
+
+double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,
+                               double link_bytes_per_s)
+{
+    double host =
+        kind == OP_H2D ? machine->pageable_h2d_bytes_per_s : machine->pageable_d2h_bytes_per_s;
+    return host < link_bytes_per_s ? host : link_bytes_per_s;
+}
+
+uint64_t rule_staged_last_bytes(const struct machine *machine, enum op_kind kind,
+                                uint64_t bytes)
+{
+    if (kind != OP_H2D)
+        return 0;
+    return bytes < machine->staging_bytes ? bytes : machine->staging_bytes;
 }

@@ -16,23 +16,27 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
 {
     for (uint32_t i = 0, spans = 0; i < sim->plan->op_count; i++) {
         const struct op *op = op_at(sim, i);
-        sim->next_in_stream[i] = sim->next_in_queue[i] = sim->first_waiter[i] = NONE;
+        struct op_state *state = &sim->ops[i];
+        *state = (struct op_state){.next_in_stream = NONE, .next_in_line = NONE};
         uint32_t *last = &last_in_stream[op->stream];
-        *(*last == NONE ? &sim->head[op->stream] : &sim->next_in_stream[*last]) = i;
+        *(*last == NONE ? &sim->streams[op->stream].head : &sim->ops[*last].next_in_stream) = i;
         *last = i;
-        int queue = rule_queue(sim->queues, op->kind, op->stream);
+        int queue = rule_queue(sim->machine, sim->queues, op->kind, op->stream);
+        state->queue = (int16_t)queue;
         if (queue >= 0) {
             last = &last_in_queue[queue];
-            *(*last == NONE ? &sim->hardware_queues[queue].front : &sim->next_in_queue[*last]) =
-                i;
+            uint32_t *front = &sim->hardware_queues[queue].front;
+            *(*last == NONE ? front : &sim->ops[*last].next_in_line) = i;
             *last = i;
         }
-        if (op->kind == OP_RECORD)
-            event_record[op->event.event] = i;
         if (op->kind == OP_WAIT)
-            sim->record_of[i] = event_record[op->event.event];
-        if (op->kind != OP_RECORD)
-            sim->span_of[i] = spans++;
+            state->record = event_record[op->event.event];
+        if (op->kind == OP_RECORD) {
+            event_record[op->event.event] = i;
+            state->first_waiter = NONE;
+        } else {
+            state->span = spans++;
+        }
     }
 }
 
@@ -82,43 +86,24 @@ static enum status take_memory(struct simulation *sim)
 {
     size_t ops = sim->plan->op_count + (size_t)1, streams = sim->plan->streams + (size_t)1;
     find_levels(sim);
-    sim->next_in_stream = malloc(ops * sizeof(uint32_t));
-    sim->next_in_queue = malloc(ops * sizeof(uint32_t));
-    sim->next_in_line = malloc(ops * sizeof(uint32_t));
-    sim->span_of = calloc(ops, sizeof(uint32_t));
-    sim->record_of = calloc(ops, sizeof(uint32_t));
-    sim->first_waiter = malloc(ops * sizeof(uint32_t));
-    sim->ready = calloc(ops, sizeof(bool));
-    sim->ended = calloc(ops, sizeof(bool));
-    sim->kernels = calloc(ops, sizeof *sim->kernels);
-    sim->head = none_filled(streams);
-    sim->next_waiter = none_filled(streams);
-    sim->last_kind = calloc(streams, sizeof(uint8_t));
-    sim->to_advance = calloc(2 * streams, sizeof(uint32_t));
+    sim->ops = malloc(ops * sizeof *sim->ops);
+    sim->streams = malloc(streams * sizeof *sim->streams);
+    sim->to_advance = malloc(2 * streams * sizeof *sim->to_advance);
     sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
     sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
-    if (!sim->next_in_stream || !sim->next_in_queue || !sim->next_in_line || !sim->span_of ||
-        !sim->record_of || !sim->first_waiter || !sim->ready || !sim->ended || !sim->kernels ||
-        !sim->head || !sim->next_waiter || !sim->last_kind || !sim->to_advance ||
-        !sim->hardware_queues || !sim->levels)
+    if (!sim->ops || !sim->streams || !sim->to_advance || !sim->hardware_queues || !sim->levels)
         return no_memory(sim);
-    return STATUS_OK;
+    if (!rule_checks_dependencies(sim->machine))
+        return STATUS_OK;
+    sim->checks = calloc(ops, sizeof *sim->checks);
+    return sim->checks != NULL ? STATUS_OK : no_memory(sim);
 }
 
 void simulation_free(struct simulation *sim)
 {
-    free(sim->next_in_stream);
-    free(sim->next_in_queue);
-    free(sim->next_in_line);
-    free(sim->span_of);
-    free(sim->record_of);
-    free(sim->first_waiter);
-    free(sim->ready);
-    free(sim->ended);
-    free(sim->kernels);
-    free(sim->head);
-    free(sim->next_waiter);
-    free(sim->last_kind);
+    free(sim->ops);
+    free(sim->streams);
+    free(sim->checks);
     free(sim->to_advance);
     free(sim->hardware_queues);
     free(sim->levels);
@@ -131,6 +116,9 @@ enum status simulation_set_up(struct simulation *sim)
     enum status status = take_memory(sim);
     if (status != STATUS_OK)
         return status;
+    for (uint32_t i = 0; i <= sim->plan->streams; i++)
+        sim->streams[i] =
+            (struct stream_state){.head = NONE, .next_waiter = NONE, .unchecked = NONE};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
         sim->hardware_queues[i].front = NONE;
     for (int i = 0; i < sim->level_count; i++)
@@ -143,5 +131,9 @@ enum status simulation_set_up(struct simulation *sim)
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
-    return link_all(sim);
+    sim->called = NONE;
+    status = link_all(sim);
+    if (status == STATUS_OK)
+        checks_link(sim);
+    return status;
 }

@@ -10,7 +10,7 @@
 
 static const char *h200_text(void)
 {
-    for (const struct machine_text *text = machine_texts; text->name != NULL; text++) {
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         if (strcmp(text->name, "h200") == 0)
             return text->text;
     }
@@ -65,9 +65,69 @@ START_TEST(test_bad_machine_files)
     assert_refused("queues = 8", "queues = 33", "queues=33 is above queues_max=32");
     assert_refused("joint_bytes_per_s = ", "joint_bytes_per_s = 1e9 ;", "joint_bytes_per_s");
     assert_refused("priority_greatest = -5", "priority_greatest = 5", "priority_greatest");
+    assert_refused("compute_capability = 9.0", "", "compute_capability is missing");
+    assert_refused("compute_capability = 9.0", "compute_capability = 0.9",
+                   "allowed are 1 to 99");
+    assert_refused("compute_capability = 9.0", "compute_capability = 2.0",
+                   "compute_capability=2 does not go with architecture=sm_90");
+    assert_refused("copy_engines = 2", "copy_engines = 0", "copy_engines=0");
+    assert_refused("copy_engines = 2", "copy_engines = 3", "from 1 to 2");
+    assert_refused("pageable_h2d_bytes_per_s = 9.3e9", "pageable_h2d_bytes_per_s = 56e9",
+                   "is above h2d_bytes_per_s=5.54e+10");
+    assert_refused("pageable_d2h_bytes_per_s = 18e9", "pageable_d2h_bytes_per_s = 56e9",
+                   "is above d2h_bytes_per_s=5.53e+10");
+    assert_refused("staging_bytes = 65536", "staging_bytes = 0", "staging_bytes=0");
     char line[400] = "sms = 132 ; ";
     memset(line + strlen(line), 'x', 300);
     assert_refused("sms = 132", line, "longer than");
+}
+END_TEST
+
+/* Figures that don't go together are found at the end, and the line is that of one of them. */
+START_TEST(test_contradictions_name_their_line)
+{
+    int line = 1;
+    for (const char *at = h200_text(); strncmp(at, "queues = ", 9) != 0; line++)
+        at = strchr(at, '\n') + 1;
+    char words[64];
+    snprintf(words, sizeof words, "mine.ini:%d: queues=33", line);
+    assert_refused("queues = 8", "queues = 33", words);
+}
+END_TEST
+
+/* The shelf: every machine reads back, and every figure in its file names its source. */
+START_TEST(test_every_machine_loads)
+{
+    static const char *const shelf[] = {"c1060", "c2050", "c2070",         "k20c",
+                                        "k20x",  "p100",  "v100",          "a100",
+                                        "h100",  "h200",  "rtx3050-laptop"};
+    for (size_t i = 0; i < sizeof shelf / sizeof shelf[0]; i++) {
+        struct machine machine;
+        struct error error = {0};
+        ck_assert_msg(machine_load(&machine, shelf[i], &error) == STATUS_OK, "%s", error.text);
+        ck_assert_str_eq(machine.name, shelf[i]);
+        ck_assert_uint_ge(machine.queues_max, machine.queues);
+        ck_assert_double_ge(machine.memory_bytes_per_s, machine.joint_bytes_per_s);
+    }
+    size_t count = 0;
+    while (machine_texts[count].name != NULL)
+        count++;
+    ck_assert_uint_eq(count, sizeof shelf / sizeof shelf[0]);
+}
+END_TEST
+
+START_TEST(test_every_figure_has_a_source)
+{
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
+        for (const char *line = text->text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+            size_t length = strcspn(line, "\n");
+            bool name =
+                strncmp(line, "summary", 7) == 0 || strncmp(line, "architecture", 12) == 0;
+            ck_assert_msg(name || memchr(line, '=', length) == NULL ||
+                              memchr(line, ';', length) != NULL,
+                          "%s: no source: %.*s", text->name, (int)length, line);
+        }
+    }
 }
 END_TEST
 
@@ -142,6 +202,9 @@ Suite *machine_suite(void)
     TCase *tests = tcase_create("machine");
     tcase_add_test(tests, test_h200_loads);
     tcase_add_test(tests, test_bad_machine_files);
+    tcase_add_test(tests, test_contradictions_name_their_line);
+    tcase_add_test(tests, test_every_machine_loads);
+    tcase_add_test(tests, test_every_figure_has_a_source);
     tcase_add_test(tests, test_names_and_paths);
     tcase_add_test(tests, test_kernel_costs);
     tcase_add_test(tests, test_measured_kernels_win);

@@ -1,0 +1,231 @@
+/* check_sim_rules.c - the simulator's rules as functions, and what order, room and priority
+ * change: each rule with and without (rules 1 to 3). */
+#include "sim_cases.h"
+#include "simulator_rules.h"
+#include "suites.h"
+
+/* --- the rules alone
+ * ---------------------------------------------------------------------------- */
+
+START_TEST(test_rule_copy_rates)
+{
+    struct machine machine = test_machine();
+    machine.h2d_bytes_per_s = 10;
+    machine.d2h_bytes_per_s = 4;
+    machine.joint_bytes_per_s = 12;
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, false), 10);
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_D2H, false), 4);
+    /* D2H can't use its half, so H2D gets the rest of the joint rate. */
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, true), 8);
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_D2H, true), 4);
+    machine.d2h_bytes_per_s = 9;
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, true), 6);
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_D2H, true), 6);
+    machine.joint_bytes_per_s = 19;
+    ck_assert_double_eq(rule_copy_bytes_per_s(&machine, OP_H2D, true), 10);
+}
+END_TEST
+
+START_TEST(test_rule_queues)
+{
+    struct machine machine = test_machine();
+    ck_assert_int_eq(rule_queue(&machine, 1, OP_KERNEL, 7), 0);
+    ck_assert_int_eq(rule_queue(&machine, 1, OP_H2D, 7), 1);
+    ck_assert_int_eq(rule_queue(&machine, 1, OP_D2H, 7), 2);
+    ck_assert_int_eq(rule_queue(&machine, 8, OP_KERNEL, 9), 1);
+    ck_assert_int_eq(rule_queue(&machine, 8, OP_RECORD, 9), -1);
+    bool used[24] = {false};
+    for (uint32_t stream = 0; stream < 8; stream++) {
+        used[rule_queue(&machine, 8, OP_KERNEL, stream)] = true;
+        used[rule_queue(&machine, 8, OP_H2D, stream)] = true;
+        used[rule_queue(&machine, 8, OP_D2H, stream)] = true;
+    }
+    ck_assert_uint_eq(rule_queue_count(8), 24);
+    for (int i = 0; i < 24; i++)
+        ck_assert(used[i]);
+    machine.copy_engines = 1; /* one queue for both directions */
+    ck_assert_int_eq(rule_queue(&machine, 8, OP_D2H, 9), rule_queue(&machine, 8, OP_H2D, 9));
+}
+END_TEST
+
+START_TEST(test_rule_blocks)
+{
+    ck_assert_uint_eq(rule_blocks_placed(5, 8, 0), 5);
+    ck_assert_uint_eq(rule_blocks_placed(5, 8, 6), 2);
+    ck_assert_uint_eq(rule_blocks_placed(5, 8, 8), 0);
+    struct machine machine = test_machine();
+    machine.concurrent_kernels = 2;
+    ck_assert(rule_kernel_may_start(&machine, 1));
+    ck_assert(!rule_kernel_may_start(&machine, 2));
+}
+END_TEST
+
+START_TEST(test_rule_block_times)
+{
+    struct machine machine = test_machine(); /* 8 block slots */
+    struct kernel_cost heavy = {.memory_ns = 1, .arithmetic_ns = 200};
+    struct kernel_cost light = {.memory_ns = 800, .arithmetic_ns = 1};
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 8, 8), 200, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 2), 800, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 16, 8), 100, 1e-9); /* two waves */
+    /* A quarter of the slots does all the arithmetic, alone; beside others it gets its share.
+     */
+    machine.arithmetic_fill = 0.25;
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 2), 200, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 1, 1), 400, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 4), 400, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 8, 8), 200, 1e-9);
+    machine.memory_fill = 0.5;
+    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 4, 4), 800, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 2, 2), 1600, 1e-9);
+    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 4, 8), 1600, 1e-9);
+}
+END_TEST
+
+START_TEST(test_rule_checks)
+{
+    struct machine machine = test_machine();
+    static const struct {
+        double compute_capability;
+        bool checks;
+    } cases[] = {{1.3, false}, {2.0, true},  {2.1, true},
+                 {3.0, true},  {3.5, false}, {9.0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        machine.compute_capability = cases[i].compute_capability;
+        ck_assert_int_eq(rule_checks_dependencies(&machine), cases[i].checks);
+    }
+    machine.compute_capability = 2.0;
+    machine.concurrent_kernels = 1;
+    ck_assert(!rule_checks_dependencies(&machine));
+    ck_assert(rule_dependent_may_go(7, 8, 0));
+    ck_assert(!rule_dependent_may_go(7, 6, 0));
+    ck_assert(!rule_dependent_may_go(7, 8, 1));
+    ck_assert(rule_check_holds_kernel(6, 7));
+    ck_assert(!rule_check_holds_kernel(8, 7));
+}
+END_TEST
+
+START_TEST(test_rule_staging)
+{
+    struct machine machine = test_machine();
+    machine.pageable_h2d_bytes_per_s = 5;
+    machine.pageable_d2h_bytes_per_s = 7;
+    machine.staging_bytes = 64;
+    ck_assert_double_eq(rule_staged_bytes_per_s(&machine, OP_H2D, 6), 5);
+    ck_assert_double_eq(rule_staged_bytes_per_s(&machine, OP_D2H, 6), 6);
+    ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_H2D, 100), 64);
+    ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_H2D, 10), 10);
+    ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_D2H, 100), 0);
+    ck_assert(rule_call_waits(OP_H2D, true) && rule_call_waits(OP_D2H, true));
+    ck_assert(!rule_call_waits(OP_H2D, false) && !rule_call_waits(OP_KERNEL, true));
+}
+END_TEST
+
+/* --- rule 1: order and signals
+ * ------------------------------------------------------------------- */
+
+/* What one stream keeps in order, two run side by side. */
+START_TEST(test_stream_order)
+{
+    struct machine machine = test_machine();
+    for (uint32_t other = 0; other < 2; other++) {
+        struct plan plan = test_plan(2, 0, 2, 100);
+        test_kernel(&plan, 0, 0, 0, 50, 4); /* 200 ns on half of the GPU */
+        test_kernel(&plan, other, 1, 50, 50, 4);
+        sim_assert_start(&machine, &plan, 1, other == 0 ? 200 : 0);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* One engine takes its time to signal another; a launch takes its own. */
+START_TEST(test_signals_take_time)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(1, 0, 1, 100);
+    test_h2d(&plan, 0, 0, 0, 100);
+    test_h2d(&plan, 0, 0, 100, 100);
+    test_kernel(&plan, 0, 0, 0, 25, 8);
+    sim_assert_start(&machine, &plan, 2, 200);
+    machine.dependency_ns = 30;
+    sim_assert_start(&machine, &plan, 1, 100); /* the same engine: no signal */
+    sim_assert_start(&machine, &plan, 2, 230);
+    machine.kernel_latency_ns = 4;
+    sim_assert_start(&machine, &plan, 2, 234);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- rule 3: what makes room for kernels
+ * --------------------------------------------------------- */
+
+/* 6 of 8 slots are taken: the 2 left go to the next kernel, unless the machine runs one kernel
+ * at a time. */
+START_TEST(test_leftover_needs_concurrent_kernels)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(2, 0, 2, 200);
+    test_kernel(&plan, 0, 0, 0, 60, 6);
+    test_kernel(&plan, 1, 1, 100, 60, 4);
+    sim_assert_start(&machine, &plan, 1, 0);
+    machine.concurrent_kernels = 1;
+    sim_assert_start(&machine, &plan, 1, 160);
+    plan_free(&plan);
+}
+END_TEST
+
+/* The same three kernels: the last is served before the second only by its priority. */
+START_TEST(test_priority_decides_who_is_next)
+{
+    struct machine machine = test_machine();
+    int priorities[] = {0, 0, -1};
+    struct plan plan = test_plan(3, 0, 3, 300);
+    for (uint32_t i = 0; i < 3; i++)
+        test_kernel(&plan, i, i, 100 * i, 100, 8); /* 200 ns, the whole GPU */
+    sim_assert_start(&machine, &plan, 2, 400);
+    plan.priorities = priorities;
+    sim_assert_start(&machine, &plan, 2, 200);
+    plan.priorities = NULL;
+    plan_free(&plan);
+}
+END_TEST
+
+/* One kernel at a time: the urgent one can't start before the first is done, and must not keep
+ * the rest of the first's blocks waiting for that. */
+START_TEST(test_urgent_kernel_lets_a_running_one_finish)
+{
+    struct machine machine = test_machine();
+    machine.concurrent_kernels = 1;
+    machine.issue_kernel_ns = 10;
+    int priorities[] = {0, -1};
+    struct plan plan = test_plan(2, 0, 2, 200);
+    plan.priorities = priorities;
+    test_kernel(&plan, 0, 0, 0, 100, 16); /* two waves of 100 ns */
+    test_kernel(&plan, 1, 1, 100, 100, 8);
+    struct timeline timeline = sim_run(&machine, &plan);
+    sim_assert_span(&timeline, 0, 10, 210);
+    sim_assert_span(&timeline, 1, 210, 410);
+    timeline_free(&timeline);
+    plan.priorities = NULL;
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *sim_rules_suite(void)
+{
+    Suite *suite = suite_create("sim_rules");
+    TCase *tests = tcase_create("sim_rules");
+    tcase_add_test(tests, test_rule_copy_rates);
+    tcase_add_test(tests, test_rule_queues);
+    tcase_add_test(tests, test_rule_blocks);
+    tcase_add_test(tests, test_rule_block_times);
+    tcase_add_test(tests, test_rule_checks);
+    tcase_add_test(tests, test_rule_staging);
+    tcase_add_test(tests, test_stream_order);
+    tcase_add_test(tests, test_signals_take_time);
+    tcase_add_test(tests, test_leftover_needs_concurrent_kernels);
+    tcase_add_test(tests, test_priority_decides_who_is_next);
+    tcase_add_test(tests, test_urgent_kernel_lets_a_running_one_finish);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
