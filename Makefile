@@ -9,6 +9,11 @@ PKG_CONFIG ?= pkg-config
 # The CUDA rooms are built where nvcc is found; `make NVCC=` leaves them out.
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+# NVTX is headers alone, and comes with the CUDA Toolkit: `make NVTX=` leaves its marks out.
+NVTX ?= $(patsubst %/nvtx3/nvToolsExtCudaRt.h,%,$(firstword $(wildcard $(addsuffix \
+          /include/nvtx3/nvToolsExtCudaRt.h,$(CUDA_HOME) /usr/local/cuda /usr))))
+# SQLite lets `pipeline view` read what nsys exports as a database: `make SQLITE=` leaves it out.
+SQLITE ?= $(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo sqlite3)
 # Machine code for Hopper, and PTX that any GPU since Turing turns into its own.
 GENCODE ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 
@@ -24,27 +29,30 @@ CFLAGS ?= -O2 -g
 # No contraction: the simulator's arithmetic is the same on every machine.
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Ikernels $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
              -fopenmp -ffp-contract=off -pthread -MMD -MP \
-             $(shell $(PKG_CONFIG) --cflags inih jansson)
+             $(shell $(PKG_CONFIG) --cflags inih jansson $(SQLITE))
 NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -Ikernels $(GENCODE) -Xcompiler -Wall,-Wextra
 
 # PORTABLE=1 links the libraries that another machine may lack statically.
 static = $(if $(PORTABLE),-Wl$(COMMA)-Bstatic $(1) -Wl$(COMMA)-Bdynamic,$(1))
-LIBS = $(call static,$(shell $(PKG_CONFIG) --libs inih jansson)) -lm -pthread -ldl
+LIBS = $(call static,$(shell $(PKG_CONFIG) --libs inih jansson $(SQLITE))) -lm -pthread -ldl
 CHECK_LIBS = $(if $(PORTABLE),$(call static,-lcheck -lsubunit),$(shell $(PKG_CONFIG) --libs check))
 CUDA_LIBS = $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 
 # --- what is built from what ---------------------------------------------------------------------
 CUDA_ROOMS := $(wildcard src/backend_cuda.c src/cuda_*.c src/cupti_*.c)
-ROOMS := $(filter-out $(CUDA_ROOMS) src/main.c,$(sort $(wildcard src/*.c kernels/*.c)))
-OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o
+ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVTX),src/marks_none.c,src/marks.c) \
+           $(if $(SQLITE),src/trace_sqlite_none.c,src/trace_sqlite.c) src/main.c,$(sort $(wildcard src/*.c kernels/*.c)))
+OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o $(O)/plot_texts.o
 ifneq ($(NVCC),)
 OBJECTS += $(CUDA_ROOMS:%.c=$(O)/%.o) $(patsubst %.cu,$(O)/%.cu.o,$(wildcard kernels/*.cu))
 $(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
 	ROOM_CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
+$(O)/src/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
 HEADERS := $(wildcard src/*.h kernels/*.h)
-SUITES := $(wildcard tests/*.c)
+SUITES := $(filter-out $(if $(SQLITE),tests/sqlite_file_none.c,tests/sqlite_file.c),$(wildcard tests/*.c))
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
+PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 
 .PHONY: all
 all: $(O)/pipeline
@@ -64,6 +72,7 @@ $(O)/%.cu.o: %.cu | $(O)/flags
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/machine_texts.c: $(MACHINES)
+$(O)/plot_texts.c: $(PLOTS)
 $(O)/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@
 	$(Q)mkdir -p $(@D)
@@ -74,9 +83,9 @@ $(O)/%_texts.o: $(O)/%_texts.c
 
 # Everything is built anew when the compiler or its flags change. Seen to while the Makefile is read:
 # once rules run, make has already looked at what there is.
-FLAGS_NOW := $(strip $(CC) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE))
+FLAGS_NOW := $(strip $(CC) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE) $(NVTX) $(SQLITE))
 ifneq ($(FLAGS_NOW),$(strip $(file <$(O)/flags)))
-$(shell rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench)
+$(shell rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench $(O)/pages)
 endif
 $(O)/flags: FORCE
 	$(Q)mkdir -p $(@D)
@@ -90,10 +99,12 @@ demo:
 	$(Q)scripts/bootstrap.sh build
 	$(Q)$(MAKE) --no-print-directory run-demo
 
+# Pictures are drawn where there is gnuplot.
+run-demo: DRAW = $(if $(shell command -v gnuplot 2>/dev/null),out/ways.svg)
 run-demo: $(O)/pipeline
 	$(Q)mkdir -p out
-	$(Q)$(O)/pipeline --timeline=out/ways.csv configs/ways.ini
-	$(Q)echo "timelines: out/ways.csv"
+	$(Q)$(O)/pipeline --timeline=out/ways.csv $(DRAW:%=--timeline=%) configs/ways.ini
+	$(Q)echo "timelines: out/ways.csv $(DRAW)"
 
 # The plain suite comes last: its summary closes the output.
 .PHONY: test run-tests
@@ -106,34 +117,77 @@ run-tests:
 	$(Q)$(MAKE) --no-print-directory O=$(O)/clang CC=clang WERROR=1 all
 	$(Q)$(MAKE) --no-print-directory O=$(O)/valgrind NVCC= check-valgrind
 	$(Q)$(MAKE) --no-print-directory O=$(O)/asan ASAN=1 WERROR=1 NVCC= check
-	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 all
+	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 all check-install check-browser
 	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 NVCC="$(NVCC)" \
 		$(if $(NVCC),gpu-binaries) check
 
+# --- man page and completions, from the program's tables -----------------------------------------
+PAGES := $(addprefix $(O)/share/,man/man1/pipeline.1 bash-completion/completions/pipeline \
+           zsh/site-functions/_pipeline fish/vendor_completions.d/pipeline.fish)
+$(O)/print-pages: $(patsubst %.c,$(O)/%.o,$(wildcard pages/*.c)) $(OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
+
+# The date is that of the last commit, never that of the build.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+.PHONY: pages
+pages: $(PAGES)
+$(O)/share/man/man1/pipeline.1: pages/pipeline.1
+$(O)/share/bash-completion/completions/pipeline: pages/complete.bash
+$(O)/share/zsh/site-functions/_pipeline: pages/complete.zsh
+$(O)/share/fish/vendor_completions.d/pipeline.fish: pages/complete.fish
+$(PAGES): $(O)/print-pages FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(O)/print-pages $(PREFIX) \
+		< $(filter pages/%,$^) > $@.new
+	$(Q)mv $@.new $@
+
 # --- tests ---------------------------------------------------------------------------------------
 TEST_CFLAGS = -Itests -DPIPELINE_PROGRAM='"$(abspath $(O))/pipeline"' \
-              -DTESTS_FOLDER='"$(CURDIR)/tests"'
+              -DTESTS_FOLDER='"$(CURDIR)/tests"' -DBUILD_FOLDER='"$(abspath $(O))"' \
+              -DTESTS_NVTX=$(if $(NVTX),1,0)
 $(O)/tests/%.o: ROOM_CFLAGS += $(TEST_CFLAGS)
 
 $(O)/check: $(SUITES:%.c=$(O)/%.o) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(CHECK_LIBS) $(LIBS) $(CUDA_LIBS)
 
+# What tests NVTX's marks: a tool that writes down what it is told, and a program that issues a plan
+# without a device.
+NVTX_TESTS := $(if $(NVTX),$(O)/tests/nvtx/injection.so $(O)/nvtx-walk)
+$(O)/tests/nvtx/injection.so: tests/nvtx/injection.c | $(O)/flags
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -isystem $(NVTX) -shared -fPIC -pthread -o $@ $<
+
+$(O)/nvtx-walk: $(O)/tests/nvtx/walk.o $(OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
+
 # Seconds for one test, for a slow and busy machine: no test is about time.
 TIMEOUT ?= 300
 .PHONY: check check-valgrind check-format check-headers check-static
-check: $(O)/check $(O)/pipeline
+check: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)
 	$(Q)CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
 
 # Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.
-check-valgrind: $(O)/check $(O)/pipeline
+check-valgrind: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)
 	$(say) MEMCHECK $(O)/check
 	$(Q)PIPELINE_TESTS=quick CK_FORK=no CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 valgrind -q --error-exitcode=1 \
 		--leak-check=full --errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
 		$(O)/check
 
+# The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
+.PHONY: check-browser bench-browser
+check-browser: $(O)/check $(O)/pipeline
+	$(say) BROWSER tests/browser
+	$(Q)tests/browser/run.sh $(O)
+
+bench-browser: $(O)/pipeline
+	$(Q)tests/browser/run.sh $(O) measure
+
 SOURCES := $(sort $(wildcard src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
-             tests/gpu/*.[ch] bench/*.[ch]))
+             tests/gpu/*.[ch] tests/nvtx/*.[ch] bench/*.[ch] pages/*.[ch]))
 CLANG_FORMAT ?= clang-format-14
 check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"
@@ -146,10 +200,10 @@ check-headers:
 			-I. -Isrc -Ikernels -fsyntax-only -x c - || exit 1; done
 
 check-static:
-	$(say) CPPCHECK "src kernels"
+	$(say) CPPCHECK "src kernels pages"
 	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
-		-D_GNU_SOURCE -Isrc -Ikernels $(filter-out $(CUDA_ROOMS),$(wildcard src/*.c kernels/*.c))
+		-D_GNU_SOURCE -Isrc -Ikernels $(filter-out $(CUDA_ROOMS),$(wildcard src/*.c kernels/*.c pages/*.c))
 
 # --- on a real GPU -------------------------------------------------------------------------------
 GPU_TESTS := $(wildcard tests/gpu/*.c)
@@ -158,7 +212,7 @@ $(O)/check-gpu: $(GPU_TESTS:%.c=$(O)/%.o) $(filter-out %/check_main.o,$(SUITES:%
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(CHECK_LIBS) $(LIBS) $(CUDA_LIBS)
 
 .PHONY: gpu-binaries gpu-test
-gpu-binaries: $(O)/check-gpu $(O)/pipeline
+gpu-binaries: $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS)
 gpu-test:
 ifeq ($(NVCC),)
 	@echo "gpu-test: no nvcc, so nothing was built for a GPU"; exit 77
@@ -166,6 +220,16 @@ else
 	$(Q)$(MAKE) --no-print-directory gpu-binaries
 	$(Q)tests/gpu/run.sh $(O)
 endif
+
+# Installs into an empty folder and looks at everything there.
+.PHONY: check-install
+check-install:
+	$(say) INSTALL $(O)/stage
+	$(Q)rm -rf $(O)/stage
+	$(Q)$(MAKE) --no-print-directory DESTDIR=$(abspath $(O))/stage PREFIX=/opt/p install
+	$(Q)tests/install.sh $(abspath $(O))/stage /opt/p
+	$(Q)$(MAKE) --no-print-directory DESTDIR=$(abspath $(O))/stage PREFIX=/opt/p uninstall
+	$(Q)[ -z "$$(find $(O)/stage -type f)" ]
 
 # --- measurements --------------------------------------------------------------------------------
 BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
@@ -178,14 +242,19 @@ bench: $(O)/bench-pipeline $(O)/pipeline
 	$(Q)$(O)/bench-pipeline
 
 # --- the rest ------------------------------------------------------------------------------------
-.PHONY: install clean format help
-install: $(O)/pipeline
-	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/pipeline/configs/machines \
-		$(DESTDIR)$(PREFIX)/share/pipeline/configs/history
+.PHONY: install uninstall clean format help
+INSTALLED := $(sort $(shell find configs -name '*.ini')) $(PLOTS)
+install: $(O)/pipeline $(PAGES)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/bin
 	$(Q)install -m 755 $(O)/pipeline $(DESTDIR)$(PREFIX)/bin/pipeline
-	$(Q)install -m 644 $(wildcard configs/*.ini) $(DESTDIR)$(PREFIX)/share/pipeline/configs
-	$(Q)install -m 644 $(MACHINES) $(DESTDIR)$(PREFIX)/share/pipeline/configs/machines
-	$(Q)install -m 644 $(wildcard configs/history/*.ini) $(DESTDIR)$(PREFIX)/share/pipeline/configs/history
+	$(Q)for page in $(PAGES:$(O)/%=%); do \
+		install -D -m 644 $(O)/$$page $(DESTDIR)$(PREFIX)/$$page || exit 1; done
+	$(Q)for file in $(INSTALLED); do \
+		install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/pipeline/$$file || exit 1; done
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/pipeline $(PAGES:$(O)/%=$(DESTDIR)$(PREFIX)/%)
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/pipeline
 
 clean:
 	$(Q)rm -rf $(O)
@@ -199,12 +268,15 @@ help:
 	@echo 'make                build $(O)/pipeline'
 	@echo 'make check          build and run the test suites alone'
 	@echo 'make gpu-test       the tests that need a CUDA device (exit 77 without one)'
+	@echo 'make check-browser  the tests of the HTML page, in a headless Chromium'
 	@echo 'make bench          measure, and print the ratios that matter'
-	@echo 'make install        into PREFIX ($(PREFIX)), under DESTDIR'
+	@echo 'make bench-browser  how long the HTML page takes to open and to step'
+	@echo 'make install        into PREFIX ($(PREFIX)), under DESTDIR; make uninstall takes it back'
+	@echo 'make pages          build the man page and the completions alone'
 	@echo 'make clean          remove $(O)'
 	@echo
 	@echo 'V=1 shows commands; O=DIR builds elsewhere; ASAN=1 with sanitizers; WERROR=1 with'
-	@echo 'warnings as errors; NVCC= without CUDA; PORTABLE=1 links libraries statically;'
-	@echo 'BOOTSTRAP=no installs nothing.'
+	@echo 'warnings as errors; NVCC= without CUDA; NVTX= without marks for profilers;'
+	@echo 'PORTABLE=1 links libraries statically; BOOTSTRAP=no installs nothing.'
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

@@ -24,6 +24,8 @@ static const struct group {
 } groups[] = {
     {"memory", "peak host memory", bench_memory, false},
     {"simulator", "the simulator's speed", bench_simulator, false},
+    {"writers", "the timeline writers' speed and memory", bench_writers, false},
+    {"marks", "what NVTX's marks cost while no tool listens", bench_marks, false},
     {"copies", "whole pipelines against bare copies", bench_cuda_copies, true},
     {"issue", "the cost of issuing against bare CUDA calls", bench_cuda_issue, true},
     {"pinned", "page-locked memory against cudaMallocHost", bench_cuda_pinned, true},

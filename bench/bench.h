@@ -70,6 +70,8 @@ void bench_run_close(struct bench_run *run);
 /* The groups of measurements. Each prints its results. */
 enum status bench_memory(struct bench *bench, struct error *error);
 enum status bench_simulator(struct bench *bench, struct error *error);
+enum status bench_writers(struct bench *bench, struct error *error);
+enum status bench_marks(struct bench *bench, struct error *error);
 
 /* Those that need a CUDA device are linked only where nvcc was found. bench_cuda_context()
  * creates a context, as small as can be, and returns 0; EXIT_FAILURE where there is no device.

@@ -5,7 +5,7 @@
 set -eu
 
 build="gcc make pkg-config libinih-dev libjansson-dev"
-test="$build check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy"
+test="$build check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy libsqlite3-dev fish mandoc zsh gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
 build) wanted=$build ;;
 test) wanted=$test ;;
@@ -29,21 +29,40 @@ missing=
 for package in $wanted; do
     case $package in
     lib* | python3-*) installed "$package" || missing="$missing $package" ;;
+    gnuplot-nox) command -v gnuplot >/dev/null 2>&1 || missing="$missing gnuplot-nox" ;;
     check) installed check || missing="$missing check" ;;
     *) command -v "$package" >/dev/null 2>&1 || installed "$package" || missing="$missing $package" ;;
     esac
 done
-[ -n "$missing" ] || exit 0
+
+# What the tests of the HTML page need: where it can't be had, they are skipped.
+browser=
+if [ "${1:-build}" = test ]; then
+    command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
+        command -v google-chrome >/dev/null 2>&1 || browser="$browser chromium"
+    command -v node >/dev/null 2>&1 || browser="$browser nodejs"
+    command -v npm >/dev/null 2>&1 || browser="$browser npm"
+fi
+[ -n "$missing$browser" ] || exit 0
 
 as_root=
 [ "$(id -u)" = 0 ] || as_root="sudo "
 line="${as_root}apt-get install -y --no-install-recommends$missing"
 if [ "${BOOTSTRAP:-yes}" = no ]; then
+    [ -n "$missing" ] || exit 0
     echo "bootstrap: missing:$missing" >&2
     echo "bootstrap: to install: $line" >&2
     exit 1
 fi
-echo "bootstrap: installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
-sh -c "${as_root}apt-get update -qq"
-sh -c "$line -qq"
+if [ -n "$missing" ]; then
+    echo "bootstrap: installing:$missing"
+    sh -c "${as_root}apt-get update -qq"
+    sh -c "$line -qq"
+fi
+for package in $browser; do
+    apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]' || continue
+    echo "bootstrap: installing: $package"
+    sh -c "${as_root}apt-get install -y --no-install-recommends $package -qq" ||
+        echo "bootstrap: $package can't be installed" >&2
+done

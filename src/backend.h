@@ -59,7 +59,10 @@ struct backend_ops {
                            struct error *error);
 
     /* Runs the prepared plan once, to its end. With `timeline` not NULL also records when each
-     * op ran (an initialised timeline; it is filled and finished). `times` may not be NULL. */
+     * op ran (an initialised timeline; it is filled and finished). `times` may not be NULL.
+     * With --profile a device that measures leaves that to an outside profiler: it records
+     * nothing, tells the profiler where this run begins and ends, and `timeline` gets no spans,
+     * only the device's and driver's names. */
     enum status (*run)(struct backend *backend, struct timeline *timeline,
                        struct run_times *times, struct error *error);
 

@@ -275,6 +275,8 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
     arrays_settle();
     if (timeline == NULL)
         return cuda_run_plain(backend, times, error);
+    if (backend->run.workload.settings->profile)
+        return cuda_run_profiled(backend, timeline, times, error);
     return cuda_run_traced(backend, timeline, times, error);
 }
 

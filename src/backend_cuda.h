@@ -3,7 +3,8 @@
  *   backend_cuda.c  opening, describing and listing devices; the table of hooks
  *   cuda_probe.c    the measurements behind the description
  *   cuda_prepare.c  device memory, streams, events: all that should not be in the timed run
- *   cuda_run.c      the run itself, with nothing in it but the CUDA calls
+ *   cuda_run.c      the run itself, with nothing in it but the CUDA calls (and, while a tool
+ *                   listens, the ranges around them); the one for an outside profiler
  *   cuda_trace.c    the run with times, from CUPTI or from events
  *   cupti_trace.c   CUPTI
  *
@@ -22,6 +23,7 @@
 #include "cpu_worker.h"
 #include "cuda_check.h"
 #include "cupti_trace.h"
+#include "marks.h"
 
 #include <pthread.h>
 
@@ -94,7 +96,8 @@ void CUDART_CB cuda_callback_main(void *callback);
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
                             struct error *error);
 
-/* The hooks, as in backend.h. cuda_run_traced() is run() with a timeline. */
+/* The hooks, as in backend.h. cuda_run_traced() is run() with a timeline, cuda_run_profiled()
+ * that under --profile. */
 enum status cuda_prepare(struct backend *backend, const struct workload *workload,
                          struct error *error);
 void cuda_release(struct backend *backend);
@@ -102,6 +105,12 @@ enum status cuda_run_plain(struct backend *backend, struct run_times *times,
                            struct error *error);
 enum status cuda_run_traced(struct backend *backend, struct timeline *timeline,
                             struct run_times *times, struct error *error);
+enum status cuda_run_profiled(struct backend *backend, struct timeline *timeline,
+                              struct run_times *times, struct error *error);
+
+/* Names the streams for a tool that listens: "pipeline stream 3", or, with one stream per
+ * stage, "pipeline h2d". */
+void cuda_name_streams(const struct cuda_run *run);
 
 /* Measures the copy rates, latencies and memory bandwidth of the current device, about 0.2 s,
  * with 32 MiB of host memory. The rest of `machine` is as it was. */
@@ -136,6 +145,21 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
         break;
     }
     return cudaSuccess;
+}
+
+/* Issues op `i` of the plan. `marked`: inside a range of its own. Where `marked` is a constant
+ * false this is cuda_issue(). */
+static inline cudaError_t cuda_issue_op(const struct cuda_run *run, uint32_t i, bool marked)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct op *op = &plan->ops[i];
+    /* The CPU's ops are issued all at once; its worker marks the work itself. */
+    if (!marked || op->kind == OP_CPU)
+        return cuda_issue(&run->issued[i]);
+    marks_issue_begin(op, op->kind == OP_KERNEL ? plan->chain[op->kernel.link] : NULL);
+    cudaError_t result = cuda_issue(&run->issued[i]);
+    marks_end();
+    return result;
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "arrays.h"
 #include "chain_host.h"
+#include "marks.h"
 #include "simulator.h"
 #include "units.h"
 
@@ -198,9 +199,11 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
         .pageable = backend->workload->settings->memory == MEMORY_PAGEABLE,
     };
     struct run_times result = {0};
+    marks_begin("simulate");
     enum status status =
         simulator_run(&backend->machine, backend->machine.queues, backend->workload->plan,
                       &hooks, filled, &result.issue_ns, error);
+    marks_end();
     if (status == STATUS_OK) {
         filled->timing = TIMING_VIRTUAL;
         filled->resolution_ns = 1;

@@ -2,6 +2,7 @@
 #include "cpu_worker.h"
 
 #include "chain_host.h"
+#include "marks.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -61,9 +62,14 @@ static void run_tile(const struct cpu_worker *worker, const struct op *op)
 
 static void run_tiles(struct cpu_worker *worker)
 {
+    bool marked = marks_on();
     for (size_t i = 0; i < worker->op_count && !atomic_load(&worker->cancelled); i++) {
         int64_t start = clock_now_ns();
+        if (marked)
+            marks_issue_begin(worker->ops[i], NULL);
         run_tile(worker, worker->ops[i]);
+        if (marked)
+            marks_end();
         if (worker->times != NULL)
             worker->times[worker->ops[i]->id] = (struct interval){start, clock_now_ns()};
     }
@@ -84,6 +90,7 @@ static void warm_up(void)
 static void *worker_main(void *argument)
 {
     struct cpu_worker *worker = argument;
+    marks_name_thread("pipeline CPU worker");
     warm_up();
     sem_post(&worker->done);
     for (;;) {

@@ -227,7 +227,9 @@ enum status cuda_prepare(struct backend *backend, const struct workload *workloa
         status = preload_kernels(workload->plan, error);
     if (status == STATUS_OK)
         status = cpu_worker_create(&run->worker, workload->plan, run->memory, error);
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        cuda_name_streams(run);
+    else
         cuda_release(backend);
     return status;
 }

@@ -1,12 +1,25 @@
 /* cuda_run.c - runs a prepared plan, with nothing between the CUDA calls. */
 #include "backend_cuda.h"
 
+#include <cuda_profiler_api.h>
 #include <inttypes.h>
+
+/* The thread is the driver's: it is known only from inside. */
+static void name_callback_thread(void)
+{
+    static _Thread_local bool named;
+    if (!named)
+        marks_name_thread("pipeline callbacks");
+    named = true;
+}
 
 void CUDART_CB cuda_callback_main(void *argument)
 {
     struct cuda_callback *callback = argument;
     struct cuda_run *run = callback->run;
+    const struct op op = {.kind = OP_CALLBACK, .tile = callback->tile};
+    name_callback_thread();
+    marks_issue_begin(&op, NULL);
     callback->time.start_ns = clock_now_ns();
     if (run->workload.on_tile != NULL && !run->muted) {
         pthread_mutex_lock(&run->callback_lock);
@@ -14,6 +27,7 @@ void CUDART_CB cuda_callback_main(void *argument)
         pthread_mutex_unlock(&run->callback_lock);
     }
     callback->time.end_ns = clock_now_ns();
+    marks_end();
 }
 
 /* The CUDA function that issues an op of this kind, as errors name it. */
@@ -45,8 +59,10 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
 {
     if (result != cudaSuccess)
         cpu_worker_cancel(run->worker);
+    marks_begin("wait");
     cudaError_t end = cudaDeviceSynchronize();
     cpu_worker_wait(run->worker);
+    marks_end();
     if (result == cudaSuccess && end == cudaSuccess)
         return STATUS_OK;
     run->lost = end != cudaSuccess;
@@ -56,24 +72,84 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
     return report(run, "cudaDeviceSynchronize", end, at, error);
 }
 
-enum status cuda_run_plain(struct backend *backend, struct run_times *times,
-                           struct error *error)
+/* One loop in the source, two in the program: `marked` is a constant where this is called, so
+ * that the loop for when no tool listens has nothing in it but the calls. */
+static inline __attribute__((always_inline)) cudaError_t issue_all(const struct cuda_run *run,
+                                                                   uint32_t *last, bool marked)
 {
-    struct cuda_run *run = &backend->run;
-    uint32_t count = run->workload.plan->op_count, at = 0;
     cudaError_t result = cudaSuccess;
-    int64_t begin = clock_now_ns();
-    cpu_worker_start(run->worker, NULL);
+    uint32_t count = run->workload.plan->op_count, at = 0;
     for (uint32_t i = 0; i < count; i++) {
-        result = cuda_issue(&run->issued[i]);
+        result = cuda_issue_op(run, i, marked);
         at = i;
         if (result != cudaSuccess)
             break;
     }
+    *last = at;
+    return result;
+}
+
+static cudaError_t issue_marked(const struct cuda_run *run, uint32_t *last)
+{
+    marks_begin("issue");
+    cudaError_t result = issue_all(run, last, true);
+    marks_end();
+    return result;
+}
+
+enum status cuda_run_plain(struct backend *backend, struct run_times *times,
+                           struct error *error)
+{
+    struct cuda_run *run = &backend->run;
+    bool marked = marks_on();
+    uint32_t at;
+    int64_t begin = clock_now_ns();
+    cpu_worker_start(run->worker, NULL);
+    cudaError_t result = marked ? issue_marked(run, &at) : issue_all(run, &at, false);
     int64_t issued = clock_now_ns();
     enum status status = cuda_run_settle(run, result, at, error);
     if (status == STATUS_OK)
         *times =
             (struct run_times){.span_ns = clock_now_ns() - begin, .issue_ns = issued - begin};
+    return status;
+}
+
+void cuda_name_streams(const struct cuda_run *run)
+{
+    static const char *const stages[] = {"h2d", "kernel", "d2h"};
+    enum { STAGES = sizeof stages / sizeof stages[0] };
+    char name[32];
+    bool by_stage = run->workload.settings->layout == LAYOUT_STAGE;
+    for (uint32_t i = 0; i < run->stream_count && marks_on(); i++) {
+        if (by_stage && run->stream_count == STAGES)
+            snprintf(name, sizeof name, "pipeline %s", stages[i]);
+        else
+            snprintf(name, sizeof name, "pipeline stream %" PRIu32, i);
+        marks_name_stream(run->streams[i], name);
+    }
+}
+
+/* Between the two calls: the plain run and nothing of ours beside it. What was named and opened
+ * before may be unknown to a tool that begins to listen here, so that is said again. */
+enum status cuda_run_profiled(struct backend *backend, struct timeline *timeline,
+                              struct run_times *times, struct error *error)
+{
+    char name[RUN_NAME_MAX + 16]; /* the ranges around it began too early to be known */
+    snprintf(name, sizeof name, "profiled %s", backend->run.workload.settings->name);
+    timeline_free(timeline);
+    timeline_init(timeline);
+    timeline->timing = TIMING_EVENTS; /* measured, if by nothing of ours: there are no spans */
+    snprintf(timeline->device, sizeof timeline->device, "%s", backend->machine.name);
+    snprintf(timeline->driver, sizeof timeline->driver, "%s", backend->driver);
+    if (CUDA_CHECK(cudaProfilerStart(), error) != STATUS_OK)
+        return STATUS_FAILED;
+    marks_name_thread("pipeline");
+    cuda_name_streams(&backend->run);
+    marks_begin(name);
+    enum status status = cuda_run_plain(backend, times, error);
+    marks_end();
+    cudaError_t result = cudaProfilerStop();
+    if (!backend->run.lost)
+        cuda_warn(result, "cudaProfilerStop");
     return status;
 }

@@ -32,11 +32,12 @@ static cudaError_t issue_timed(struct trace *trace, uint32_t *at, int64_t *end_n
     const struct cuda_issued *issued = trace->run->issued;
     int64_t *issue_ns = trace->timeline->issue_ns;
     int64_t now = trace->begin_ns;
+    bool marked = marks_on();
     cudaError_t result = cudaSuccess;
     for (uint32_t i = 0; i < trace->plan->op_count && result == cudaSuccess; i++) {
         /* The CPU's work is all handed over at the start. */
         issue_ns[i] = issued[i].kind == OP_CPU ? 0 : now - trace->begin_ns;
-        result = cuda_issue(&issued[i]);
+        result = cuda_issue_op(trace->run, i, marked);
         if (trace->ends != NULL && trace->ends[i] != NULL && result == cudaSuccess)
             result = cudaEventRecord(trace->ends[i], issued[i].stream);
         *at = i;
@@ -52,7 +53,9 @@ static enum status run_timed(struct trace *trace, struct run_times *times, struc
     int64_t issued_ns;
     trace->begin_ns = clock_now_ns();
     cpu_worker_start(trace->run->worker, trace->cpu_times);
+    marks_begin("issue");
     cudaError_t result = issue_timed(trace, &at, &issued_ns);
+    marks_end();
     enum status status = cuda_run_settle(trace->run, result, at, error);
     if (status == STATUS_OK)
         *times = (struct run_times){.span_ns = clock_now_ns() - trace->begin_ns,
@@ -176,22 +179,32 @@ static enum status run_with_cupti(struct trace *trace, struct run_times *times, 
     return STATUS_OK;
 }
 
-/* The first copy and the first kernel under CUPTI take a millisecond more: the plan's first of
- * each are run once, and their records forgotten. They only touch device memory, which the run
- * writes before it reads. */
+/* Whether this is the first copy in, or the first kernel, of its stream. */
+static bool is_first_of_stream(const struct op *op, uint8_t *seen)
+{
+    uint8_t bit = op->kind == OP_H2D ? 1 : op->kind == OP_KERNEL ? 2 : 0;
+    bool first = bit != 0 && (seen[op->stream] & bit) == 0;
+    seen[op->stream] |= bit;
+    return first;
+}
+
+/* The first copy and the first kernel under CUPTI take a millisecond more, and the first of
+ * each further stream some tenths: every stream's first of each are run once, and their records
+ * forgotten. They only touch device memory, which the run writes before it reads. */
 static bool warm_cupti_up(struct trace *trace)
 {
-    const struct cuda_issued *issued = trace->run->issued;
-    bool copied = false, launched = false;
+    uint8_t *seen = calloc(trace->plan->streams + (size_t)1, sizeof *seen);
     size_t expected = 0, count = 0;
-    for (uint32_t i = 0; i < trace->plan->op_count && !(copied && launched); i++) {
-        bool *done = issued[i].kind == OP_H2D ? &copied : &launched;
-        if ((issued[i].kind != OP_H2D && issued[i].kind != OP_KERNEL) || *done)
+    cudaError_t result = seen != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (uint32_t i = 0; i < trace->plan->op_count && result == cudaSuccess; i++) {
+        if (!is_first_of_stream(&trace->plan->ops[i], seen))
             continue;
-        *done = cuda_issue(&issued[i]) == cudaSuccess;
-        expected += *done;
+        result = cuda_issue(&trace->run->issued[i]);
+        expected++;
     }
-    cudaError_t result = cudaDeviceSynchronize();
+    free(seen);
+    if (result == cudaSuccess)
+        result = cudaDeviceSynchronize();
     return cupti_trace_clear(trace->backend->cupti, &count) && result == cudaSuccess &&
            count >= expected;
 }
@@ -202,8 +215,6 @@ static void open_cupti(struct trace *trace)
     struct backend *backend = trace->backend;
     if (getenv("PIPELINE_NO_CUPTI") != NULL)
         backend->no_cupti = "PIPELINE_NO_CUPTI is set";
-    else if (trace->run->workload.settings->profile)
-        backend->no_cupti = "left to the profiler";
     else
         backend->cupti = cupti_trace_open(&backend->no_cupti);
 }

@@ -1,4 +1,4 @@
-/* embedded.h - files that are part of the program: machines. */
+/* embedded.h - files that are part of the program: machines, plot scripts, the page. */
 #ifndef PIPELINE_EMBEDDED_H
 #define PIPELINE_EMBEDDED_H
 
@@ -9,6 +9,7 @@ struct embedded {
 /* Generated at build time from configs/machines/ (names without ".ini") and plots/ (names as
  * they are); each ended by a row with no name. */
 extern const struct embedded machine_texts[];
+extern const struct embedded plot_texts[];
 
 /* The text called `name` in `list`, or NULL. */
 const char *embedded_find(const struct embedded *list, const char *name);

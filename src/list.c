@@ -63,3 +63,12 @@ enum status list_print(FILE *out, const char *what, struct error *error)
     }
     return STATUS_OK;
 }
+
+bool list_has(const char *what)
+{
+    for (int i = 0; i < LIST_COUNT; i++) {
+        if (strcmp(what, lists[i].name) == 0)
+            return lists[i].print != NULL;
+    }
+    return false;
+}

@@ -1,5 +1,6 @@
 /* options.c - the table: every command and option there is, by name. */
 #include "options_table.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@ static const char *const layout_names[] = {"tile", "stage", NULL};
 static const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
 static const char *const issue_names[] = {"streams", "graph", NULL};
 static const char *const format_names[] = {"text", "json", "csv", NULL};
+static const char *const size_names[] = {"slide", "paper", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
 
 const char *const list_words[] = {"kernels",  "machines", "devices",
@@ -25,7 +27,7 @@ const struct command_row command_rows[] = {
      "kernels and pipelines against their peers and limits"},
     {"compare", COMMAND_COMPARE, false, "compare [options] [CONFIG.ini ...]",
      "the same plans on the device and on its machine file"},
-    {"view", COMMAND_VIEW, false, "view TRACE",
+    {"view", COMMAND_VIEW, true, "view TRACE ...",
      "draw and explain a timeline that a profiler exported"},
     {.name = NULL},
 };
@@ -106,8 +108,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .fallback = "streams", .choices = issue_names, .later = "graph",
                       .instead = "use streams",
                       .help = "call by call, or captured once and launched as a CUDA graph"},
-    [OPTION_PROFILE] = {"profile", 0, NULL, TYPE_FLAG, RUN_FIELD(profile), .later = "yes",
-                        .instead = "leave it out",
+    [OPTION_PROFILE] = {"profile", 0, NULL, TYPE_FLAG, RUN_FIELD(profile),
                         .help = "one clean run for an outside profiler, with no "
                                 "instrumentation of our own"},
     [OPTION_NO_DATA] = {"no-data", 0, NULL, TYPE_FLAG, RUN_FIELD(no_data),
@@ -125,10 +126,14 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE, PROGRAM_FIELD(gantt),
                       .fallback = "engines", .choices = gantt_names,
                       .help = "the picture in the terminal: what a row is"},
-    [OPTION_SWEEP] = {"sweep", 0, "OPTION=RANGE", TYPE_LATER, .scope = SCOPE_PROGRAM,
-                      .fallback = "none", .later = "all",
-                      .instead = "give one section per run in a config file",
-                      .help = "runs over a range: streams=1..8, tiles=1,2,4; two axes at most"},
+    [OPTION_SIZE] = {"size", 0, "slide|paper", TYPE_CHOICE, PROGRAM_FIELD(size),
+                     .fallback = "slide", .choices = size_names,
+                     .help = "of pictures: 1920x1080, or a page's width in print"},
+    [OPTION_SWEEP] = {"sweep", 0, "OPTION=RANGE", TYPE_SWEEP, PROGRAM_FIELD(sweep),
+                      .absent = "none",
+                      .help = "every run for each value: streams=1..8, tiles=1,2,4,...,256, "
+                              "elements=1M..1G*4, order=depth,breadth; may be given twice, for "
+                              "every pair"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run),
                         .help = "print the plan, run nothing"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet),
@@ -215,8 +220,20 @@ void strings_free(struct string *strings)
     }
 }
 
+void options_note(const struct options *options, const char *text)
+{
+    char line[OPTION_TEXT];
+    if (options->quiet)
+        return;
+    snprintf(line, sizeof line, "pipeline: note: %s", text);
+    progress_say(line);
+}
+
 void options_free(struct options *options)
 {
+    for (int i = 0; i < options->sweep.axis_count; i++)
+        free(options->sweep.axes[i].values);
+    free(options->traces);
     free(options->runs);
     strings_free(options->storage);
     *options = (struct options){0};

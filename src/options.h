@@ -30,6 +30,7 @@ enum memory { MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_REGISTERED, MEMORY_MAPPED }
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum issue { ISSUE_STREAMS, ISSUE_GRAPH };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
+enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
 
 enum {
     RUN_NAME_MAX = 64,
@@ -37,10 +38,19 @@ enum {
     TIMELINE_FILES_MAX = 8,
     OPTION_PLACE_MAX = 160, /* "command line", "ways.ini:12" */
     STREAMS_MAX = 1024,
+    SWEEP_AXES_MAX = 2,
+    SWEEP_VALUES_MAX = 1024, /* of an axis */
+    SWEEP_RUNS_MAX = 4096,
 };
 
 /* Where a value came from. A later source wins over an earlier one. */
-enum source { SOURCE_DEFAULT, SOURCE_GLOBAL, SOURCE_SECTION, SOURCE_COMMAND_LINE };
+enum source {
+    SOURCE_DEFAULT,
+    SOURCE_GLOBAL,
+    SOURCE_SECTION,
+    SOURCE_COMMAND_LINE,
+    SOURCE_SWEEP,
+};
 
 /* The settings of one run. Strings are owned by the options they came with. */
 struct settings {
@@ -71,19 +81,42 @@ struct settings {
     uint64_t seed;
 };
 
+/* --sweep: each run of the config files (or the one run there is without any) is made for every
+ * value of the first axis and, within that, for every value of the second. So run r of `runs`
+ * is section r / points, and its place along the axes is (r % points) / counts[1] and r %
+ * counts[1], where points = counts[0] * counts[1] and counts[1] is 1 where there is one axis. A
+ * run is named "SECTION streams=4 tiles=8"; where that is longer than a name may be, it is cut
+ * and numbered: "SECT~17 streams=4 tiles=8". */
+struct sweep_axis {
+    const char *option;  /* "streams" */
+    const char **values; /* as that option takes them, no two alike: "1", "67108864", "depth",
+                            "yes"; numbers have no suffix and ascend */
+    int count;
+};
+struct sweep {
+    struct sweep_axis axes[SWEEP_AXES_MAX];
+    int axis_count; /* 0: no sweep */
+};
+
+struct string; /* the options room's own */
+
 /* The whole command line: what to do, with what, and how to show it. */
 struct options {
     enum command command;
     const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
-    struct settings *runs; /* one per run, at least one for COMMAND_RUN */
+    struct settings *runs; /* one per run, at least one for COMMAND_RUN; none for others */
     int run_count;
     enum format format;
     const char *timelines[TIMELINE_FILES_MAX]; /* files to write */
     int timeline_count;
     enum gantt gantt;
+    enum picture_size size;
+    struct sweep sweep;
+    const char **traces; /* COMMAND_VIEW: the files to show, at least one */
+    int trace_count;
     bool dry_run, quiet, no_color;
     int verbose;
-    void *storage; /* owned strings; options_free() */
+    struct string *storage; /* owned; options_free() */
 };
 
 /* Reads the command line and the config files it names. Sets *options only on STATUS_OK; on
@@ -97,6 +130,15 @@ void options_free(struct options *options);
 /* Checks what only several settings together can get wrong, such as more tiles than elements.
  * options_parse() has done it; do it again after changing `elements`. */
 enum status settings_check(const struct settings *settings, struct error *error);
+
+/* A run with --profile has no instrumentation of ours inside, and so, on a real device, no
+ * timeline: refuses one (STATUS_USAGE) that a file was asked for. options_parse() has done it
+ * where --device says cuda; do it again where "auto" turns out to be one. */
+enum status settings_check_profile(const struct settings *settings,
+                                   const struct options *options, struct error *error);
+
+/* Prints a note on standard error, unless --quiet, and unless it is the one before again. */
+void options_note(const struct options *options, const char *text);
 
 /* Prints usage and the table of options, made from the table itself. */
 void options_print_help(FILE *out);

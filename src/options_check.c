@@ -128,11 +128,15 @@ enum status settings_check(const struct settings *settings, struct error *error)
     return check_at(settings, NULL, error);
 }
 
-/* Both given, and in the same place: then the one is not meant to win over the other. */
+/* Both given, and in the same place: then the one is not meant to win over the other. A sweep
+ * stands on the command line too, and over what stays the default it would do nothing at all;
+ * but where `one` itself is swept, some of its values may leave `other` without a meaning. */
 static bool given_together(const struct draft *draft, enum option_id one, enum option_id other)
 {
-    enum source source = draft->origins[one].source;
-    return source != SOURCE_DEFAULT && source == draft->origins[other].source;
+    enum source source = draft->origins[one].source, with = draft->origins[other].source;
+    if (with == SOURCE_SWEEP)
+        return source == SOURCE_DEFAULT || source == SOURCE_COMMAND_LINE;
+    return source != SOURCE_DEFAULT && source == with;
 }
 
 static enum status settle_ways(struct draft *draft, struct error *error)
@@ -156,17 +160,48 @@ static enum status settle_ways(struct draft *draft, struct error *error)
     return STATUS_OK;
 }
 
+/* A profiler is shown one run. */
+static enum status settle_profile(struct draft *draft, struct error *error)
+{
+    struct settings *settings = &draft->settings;
+    char profile[LABEL_MAX], runs[LABEL_MAX];
+    if (!settings->profile)
+        return STATUS_OK;
+    if (settings->runs != 1 && given_together(draft, OPTION_PROFILE, OPTION_RUNS))
+        return error_set(error, STATUS_USAGE,
+                         "%s makes one run, but %s was given: allowed is 1",
+                         setting_label(settings, draft->origins, OPTION_PROFILE, profile),
+                         setting_label(settings, draft->origins, OPTION_RUNS, runs));
+    settings->runs = 1;
+    return STATUS_OK;
+}
+
+enum status settings_check_profile(const struct settings *settings,
+                                   const struct options *options, struct error *error)
+{
+    if (!settings->profile || options->timeline_count == 0)
+        return STATUS_OK;
+    return error_set(
+        error, STATUS_USAGE,
+        "--profile makes a run without instrumentation of our own, so there is no "
+        "timeline to write: allowed is one of --profile and --timeline, or both on "
+        "a device sim:NAME");
+}
+
 enum status draft_finish(struct draft *draft, struct error *error)
 {
     draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
     enum status status = settle_ways(draft, error);
+    if (status == STATUS_OK)
+        status = settle_profile(draft, error);
     return status == STATUS_OK ? check_at(&draft->settings, draft->origins, error) : status;
 }
 
 /* A file to be written, by its true name. */
 struct target {
     char *path;
-    const struct draft *draft; /* whose output; NULL for a timeline */
+    const struct draft *draft; /* whose output; NULL for a timeline or a trace */
+    bool is_trace;
     const char *given;
 };
 
@@ -195,11 +230,15 @@ static bool is_same_target(const struct target *one, const struct target *other)
     return one->path != NULL && other->path != NULL && strcmp(one->path, other->path) == 0;
 }
 
-/* `first` comes before `second`, and outputs before timelines. */
+/* `first` comes before `second`, and outputs and traces before timelines. */
 static enum status refuse_targets(const struct target *first, const struct target *second,
                                   struct error *error)
 {
     char label[LABEL_MAX], shown[SHOWN_MAX];
+    if (first->is_trace)
+        return error_set(error, STATUS_USAGE,
+                         "--timeline=%s is the trace that is read: allowed is another file",
+                         text_shown(second->given, shown));
     if (first->draft == NULL)
         return error_set(error, STATUS_USAGE,
                          "--timeline=%s is given twice: allowed is each file once",
@@ -220,7 +259,7 @@ static enum status compare_targets(const struct target *targets, size_t count,
 {
     for (size_t second = 1; second < count; second++) {
         for (size_t first = 0; first < second; first++) {
-            if (is_same_target(&targets[first], &targets[second]))
+            if (!targets[second].is_trace && is_same_target(&targets[first], &targets[second]))
                 return refuse_targets(&targets[first], &targets[second], error);
         }
     }
@@ -230,8 +269,8 @@ static enum status compare_targets(const struct target *targets, size_t count,
 enum status outputs_check(const struct drafts *drafts, const struct options *options,
                           struct error *error)
 {
-    size_t count = 0, most = (size_t)drafts->count + TIMELINE_FILES_MAX;
-    struct target *targets = calloc(most, sizeof targets[0]);
+    size_t count = 0, inputs = (size_t)drafts->count + (size_t)options->trace_count;
+    struct target *targets = calloc(inputs + TIMELINE_FILES_MAX, sizeof targets[0]);
     if (targets == NULL)
         return error_set(error, STATUS_FAILED, "out of memory");
     for (int i = 0; i < drafts->count; i++) {
@@ -239,6 +278,8 @@ enum status outputs_check(const struct drafts *drafts, const struct options *opt
         if (draft->settings.output != NULL)
             targets[count++] = (struct target){.draft = draft, .given = draft->settings.output};
     }
+    for (int i = 0; i < options->trace_count; i++)
+        targets[count++] = (struct target){.is_trace = true, .given = options->traces[i]};
     for (int i = 0; i < options->timeline_count; i++)
         targets[count++] = (struct target){.given = options->timelines[i]};
     for (size_t i = 0; i < count; i++)

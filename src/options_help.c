@@ -1,6 +1,5 @@
 /* options_help.c - prints the table of options. */
 #include "options_table.h"
-#include "units.h"
 
 #include <string.h>
 

@@ -17,8 +17,8 @@ struct command_line {
     int given_count;
     const char **words; /* what is no option */
     int word_count;
-    struct string *strings; /* what the settings point at */
-    struct draft trial;     /* each value is tried here at once, so that errors come in order */
+    struct string **strings; /* what the settings point at */
+    struct draft trial; /* each value is tried here at once, so that errors come in order */
 };
 
 static enum status fail_memory(struct error *error)
@@ -130,7 +130,7 @@ static enum status refuse_missing_value(struct error *error)
 static enum status take_option(struct command_line *line, const struct option_row *row,
                                const char *value, struct options *options, struct error *error)
 {
-    const char *kept = strings_copy(&line->strings, value != NULL ? value : "yes");
+    const char *kept = strings_copy(line->strings, value != NULL ? value : "yes");
     if (kept == NULL)
         return fail_memory(error);
     struct assignment given = {row, kept, {.source = SOURCE_COMMAND_LINE}};
@@ -185,7 +185,8 @@ static enum status take_command(struct command_line *line, struct options *optio
         return STATUS_OK;
     if (!row->available)
         return error_set(error, STATUS_USAGE,
-                         "%s is not yet in this version (allowed are run and list)", row->name);
+                         "%s is not yet in this version (allowed are run, list and view)",
+                         row->name);
     options->command = row->command;
     line->words++;
     line->word_count--;
@@ -256,27 +257,54 @@ static enum status read_configs(struct command_line *line, struct drafts *drafts
         const char *path = line->words[i];
         if (!is_ini_name(path) && access(path, F_OK) != 0 && errno == ENOENT)
             return refuse_word(path, error);
-        enum status status = config_read(path, &defaults, drafts, &line->strings, error);
+        enum status status = config_read(path, &defaults, drafts, line->strings, error);
         if (status != STATUS_OK)
             return status;
     }
     return STATUS_OK;
 }
 
-/* ... < command line, which changes every run. */
-static enum status finish_drafts(const struct command_line *line, struct drafts *drafts,
-                                 struct error *error)
+/* ... < command line, which changes every run ... */
+static enum status apply_command_line(const struct command_line *line, struct drafts *drafts,
+                                      struct error *error)
 {
-    for (int i = 0; i < drafts->count; i++) {
-        enum status status = STATUS_OK;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
         for (int j = 0; j < line->given_count && status == STATUS_OK; j++)
             status = draft_set(&drafts->items[i], &line->given[j], error);
-        if (status == STATUS_OK)
-            status = draft_finish(&drafts->items[i], error);
-        if (status != STATUS_OK)
-            return status;
+    }
+    return status;
+}
+
+/* ... < sweep. Which of the two would win over the other, one could only guess. */
+static enum status check_sweep(const struct command_line *line, const struct sweep *sweep,
+                               struct error *error)
+{
+    char label[LABEL_MAX];
+    for (int axis = 0; axis < sweep->axis_count; axis++) {
+        for (int j = 0; j < line->given_count; j++) {
+            if (strcmp(line->given[j].row->name, sweep->axes[axis].option) == 0)
+                return error_set(error, STATUS_USAGE,
+                                 "%s is given, and --sweep=%s=... as well: allowed is one of "
+                                 "them",
+                                 assignment_label(&line->given[j], label),
+                                 sweep->axes[axis].option);
+        }
     }
     return STATUS_OK;
+}
+
+static enum status finish_drafts(struct drafts *drafts, const struct options *options,
+                                 struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
+        const struct settings *settings = &drafts->items[i].settings;
+        status = draft_finish(&drafts->items[i], error);
+        if (status == STATUS_OK && strncmp(settings->device, "cuda", 4) == 0)
+            status = settings_check_profile(settings, options, error);
+    }
+    return status;
 }
 
 static enum status take_runs(const struct drafts *drafts, struct options *options,
@@ -295,15 +323,67 @@ static enum status build_runs(struct command_line *line, struct options *options
                               struct error *error)
 {
     struct drafts drafts = {0};
-    enum status status = read_configs(line, &drafts, error);
+    enum status status = check_sweep(line, &options->sweep, error);
     if (status == STATUS_OK)
-        status = finish_drafts(line, &drafts, error);
+        status = read_configs(line, &drafts, error);
+    if (status == STATUS_OK)
+        status = apply_command_line(line, &drafts, error);
+    if (status == STATUS_OK)
+        status = sweep_expand(&options->sweep, &drafts, error);
+    if (status == STATUS_OK)
+        status = finish_drafts(&drafts, options, error);
     if (status == STATUS_OK)
         status = outputs_check(&drafts, options, error);
     if (status == STATUS_OK)
         status = take_runs(&drafts, options, error);
     free(drafts.items);
     return status;
+}
+
+/* Nothing is run, so nothing can be set or swept. */
+static enum status check_view(const struct command_line *line, const struct options *options,
+                              struct error *error)
+{
+    char label[LABEL_MAX];
+    const char *given = NULL;
+    if (line->given_count > 0)
+        given = assignment_label(&line->given[0], label);
+    else if (options->sweep.axis_count > 0)
+        given = "--sweep";
+    else if (options->dry_run)
+        given = "--dry-run";
+    if (given != NULL)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s is about running, and view shows what has run: allowed with it are "
+            "--format, --timeline, --gantt, --size, --quiet, --verbose and "
+            "--no-color",
+            given);
+    if (line->word_count == 0)
+        return error_set(error, STATUS_USAGE,
+                         "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format csv` "
+                         "printed, or `nsys export --type=sqlite` wrote");
+    return STATUS_OK;
+}
+
+/* pipeline view TRACE ... */
+static enum status take_traces(const struct command_line *line, struct options *options,
+                               struct error *error)
+{
+    static const struct drafts none;
+    enum status status = check_view(line, options, error);
+    if (status != STATUS_OK)
+        return status;
+    options->traces = calloc((size_t)line->word_count, sizeof options->traces[0]);
+    if (options->traces == NULL)
+        return fail_memory(error);
+    for (int i = 0; i < line->word_count; i++) {
+        options->traces[i] = strings_copy(line->strings, line->words[i]);
+        if (options->traces[i] == NULL)
+            return fail_memory(error);
+    }
+    options->trace_count = line->word_count;
+    return outputs_check(&none, options, error);
 }
 
 static enum status parse(int argc, char *const argv[], struct command_line *line,
@@ -319,6 +399,8 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
         return status;
     if (options->command == COMMAND_LIST)
         return take_list_word(line, options, error);
+    if (options->command == COMMAND_VIEW)
+        return take_traces(line, options, error);
     return build_runs(line, options, error);
 }
 
@@ -337,9 +419,8 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
         fail_memory(error);
         goto free_lists;
     }
-    struct command_line line = {.given = given, .words = words};
+    struct command_line line = {.given = given, .words = words, .strings = &parsed.storage};
     status = parse(argc, argv, &line, &parsed, error);
-    parsed.storage = line.strings;
     if (status == STATUS_OK)
         *options = parsed;
     else

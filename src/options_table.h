@@ -1,12 +1,14 @@
 /* options_table.h - the table of options, shared by the files of the options room only.
  *
  * options.c holds the table, options_value.c reads and shows a row's values, options_parse.c
- * and options_config.c are the two ways in, options_check.c judges what they gave together, and
- * options_help.c prints the table. */
+ * and options_config.c are the two ways in, options_range.c and options_sweep.c make many runs
+ * of one, options_check.c judges what they gave together, and options_help.c prints the table.
+ */
 #ifndef PIPELINE_OPTIONS_TABLE_H
 #define PIPELINE_OPTIONS_TABLE_H
 
 #include "options.h"
+#include "units.h"
 
 #include <stddef.h>
 
@@ -38,6 +40,7 @@ enum option_id {
     OPTION_FORMAT,
     OPTION_TIMELINE,
     OPTION_GANTT,
+    OPTION_SIZE,
     OPTION_SWEEP,
     OPTION_DRY_RUN,
     OPTION_QUIET,
@@ -60,6 +63,7 @@ enum option_type {
     TYPE_FILE,       /* const char * */
     TYPE_FILES,      /* options.timelines: may be repeated */
     TYPE_COMMAND,    /* options.command: --help, --version */
+    TYPE_SWEEP,      /* options.sweep: may be given twice */
     TYPE_LATER,      /* nothing yet: every value but "none" belongs to a later version */
 };
 
@@ -144,12 +148,20 @@ const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* one line, clip
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX]);
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
 
-/* "--tiles=12" or "ways.ini:7: tiles=12". */
+/* "--tiles=12", "ways.ini:7: tiles=12" or "--sweep: tiles=12". */
 const char *assignment_label(const struct assignment *given, char text[LABEL_MAX]);
 
 /* Reads given->text into the row's field of `target`: a struct settings or a struct options, by
  * the row's scope. */
 enum status options_set(const struct assignment *given, void *target, struct error *error);
+
+/* Reads a number as the row's option takes it: with a suffix only where the row allows it. */
+enum units_result option_read_number(const struct option_row *row, const char *text,
+                                     uint64_t *number);
+
+/* Cuts the next word off a comma-separated list, without the blanks around it; NULL at its end.
+ */
+char *list_next(char **rest);
 
 /* Sets every field of `scope` in `target`, which is zeroed, to its default. */
 void options_set_defaults(enum option_scope scope, void *target);
@@ -169,10 +181,28 @@ enum status drafts_add(struct drafts *drafts, const struct draft *model, const c
 enum status config_read(const char *path, const struct draft *defaults, struct drafts *drafts,
                         struct string **strings, struct error *error);
 
+/* --sweep. A range is what stands behind "--sweep=OPTION=": values, and ways to write many:
+ *
+ *     1,2,4   1..8   8..64+8   1..1024*2   1,2,4,...,1024   depth,breadth
+ *
+ * range_read() expands one into the values of `row`, each checked by options_set() and as
+ * option_show() shows it: an array to be freed, of texts in `strings`. `given` is the option as
+ * it stands on the command line, for errors. */
+enum status range_read(const struct assignment *given, const struct option_row *row,
+                       const char *text, struct string **strings, struct sweep_axis *axis,
+                       struct error *error);
+
+/* Adds the axis that `given` asks for to options->sweep. */
+enum status sweep_add(const struct assignment *given, struct options *options,
+                      struct error *error);
+
+/* Puts in the place of each draft one for every point of the sweep. */
+enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struct error *error);
+
 /* Settles what follows from other settings (one stream in 1-way) and checks them together. */
 enum status draft_finish(struct draft *draft, struct error *error);
 
-/* Refuses runs and timelines that would write one file twice. */
+/* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
 enum status outputs_check(const struct drafts *drafts, const struct options *options,
                           struct error *error);
 

@@ -54,8 +54,8 @@ const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX
         strcpy(text, "the default");
         return text;
     }
-    if (origin->source == SOURCE_COMMAND_LINE) {
-        strcpy(text, "command line");
+    if (origin->source == SOURCE_COMMAND_LINE || origin->source == SOURCE_SWEEP) {
+        strcpy(text, origin->source == SOURCE_SWEEP ? "--sweep" : "command line");
         return text;
     }
     char shown[SHOWN_MAX];
@@ -123,6 +123,10 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
         return strcpy(text, "allowed is the name of a file");
     case TYPE_FLAG:
         return strcpy(text, "allowed are yes, no, true, false, 1, 0, on, off");
+    case TYPE_SWEEP:
+        return strcpy(text,
+                      "allowed is OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
+                      "order=depth,breadth");
     case TYPE_TALLY:
     case TYPE_COMMAND:
     case TYPE_LATER:

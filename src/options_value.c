@@ -1,6 +1,5 @@
 /* options_value.c - reads an option's value into its field, and shows the field as text. */
 #include "options_table.h"
-#include "units.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@ static enum status refuse_later(const struct assignment *given, struct error *er
                      assignment_label(given, label), given->row->instead);
 }
 
-static enum units_result read_number(const struct option_row *row, const char *text,
+enum units_result option_read_number(const struct option_row *row, const char *text,
                                      uint64_t *number)
 {
     if (!row->suffixes && text[strspn(text, "-.0123456789")] != '\0')
@@ -41,7 +40,7 @@ static enum status set_number(const struct assignment *given, void *field, struc
 {
     const struct option_row *row = given->row;
     uint64_t number;
-    enum units_result result = read_number(row, given->text, &number);
+    enum units_result result = option_read_number(row, given->text, &number);
     if (result != UNITS_OK)
         return refuse(given, units_complaint(result), error);
     if (number < row->least)
@@ -99,9 +98,7 @@ static enum status set_flag(const struct assignment *given, bool *field, struct 
     return refuse(given, "is neither yes nor no", error);
 }
 
-/* Cuts the next word off a comma-separated list, without the blanks around it; NULL at its end.
- */
-static char *list_next(char **rest)
+char *list_next(char **rest)
 {
     char *word = strsep(rest, ",");
     if (word == NULL)
@@ -290,6 +287,8 @@ enum status options_set(const struct assignment *given, void *target, struct err
         return add_file(given, target, error);
     case TYPE_COMMAND:
         return STATUS_OK; /* options_parse() acts on it */
+    case TYPE_SWEEP:
+        return sweep_add(given, target, error);
     case TYPE_LATER:
         return strcmp(given->text, row->fallback) == 0 ? STATUS_OK : refuse_later(given, error);
     }
@@ -369,6 +368,7 @@ static const char *show_value(const struct option_row *row, const void *target,
     case TYPE_TALLY:
     case TYPE_FILES:
     case TYPE_COMMAND:
+    case TYPE_SWEEP:
     case TYPE_LATER:
         break;
     }

@@ -3,6 +3,7 @@
 #define PIPELINE_REPORT_H
 
 #include "analysis.h"
+#include "critical.h"
 #include "limit.h"
 #include "options.h"
 #include "plan.h"
@@ -23,6 +24,12 @@ struct run_report {
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */
+    struct critical critical; /* likewise */
+    bool profiled;            /* --profile: there is no timeline and no analysis */
+    bool foreign; /* read from a trace of another program: there is a timeline with its analysis
+                     and critical path, a name in `settings`, and nothing else: no other
+                     setting, no limit, no repeats (median_ns is the timeline's span) */
+    const struct trace *trace; /* what else the trace of a foreign run said; else NULL */
     struct hazard *hazards;
     size_t hazard_count;
     char (*hazard_texts)[160]; /* "h2d 4 and scale 0 both touch device.in0 [0, 4096)" */
@@ -31,10 +38,16 @@ struct run_report {
     char device[TIMELINE_TEXT + 16];
 };
 
+/* Runs are in the order of options.runs. Of a sweep no timelines are kept unless a file needs
+ * them. */
 struct report {
     const char *version;
     struct run_report *runs;
     int run_count;
+    const struct sweep *sweep; /* NULL: none */
 };
+
+/* Frees what the runs own: timelines, critical paths. */
+void report_free(struct report *report);
 
 #endif

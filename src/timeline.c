@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void timeline_init(struct timeline *timeline)
 {
@@ -14,6 +15,9 @@ void timeline_free(struct timeline *timeline)
 {
     free(timeline->spans);
     free(timeline->issue_ns);
+    free(timeline->names);
+    free(timeline->stream_ids);
+    free(timeline->texts);
     timeline_init(timeline);
 }
 
@@ -67,19 +71,22 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     uint32_t *last_op = calloc(plan->streams + (size_t)1, sizeof *last_op);
     timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
+    timeline->names = calloc(CHAIN_MAX, sizeof *timeline->names);
     enum status status = STATUS_OK;
-    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns) {
+    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names) {
         timeline_free(timeline);
         status = error_set(error, STATUS_FAILED, "no memory for a timeline of %zu ops", ops);
     } else {
         timeline->issue_count = plan->op_count;
         timeline->streams = plan->streams;
+        timeline->name_count = (uint32_t)plan->chain_length;
         for (int i = 0; i < plan->chain_length; i++)
             timeline->names[i] = plan->chain[i]->name;
         for (size_t i = 0; i < ops; i++) {
             if (plan->ops[i].kind != OP_RECORD)
                 timeline->spans[timeline->span_count++] = span_of(&plan->ops[i]);
         }
+        memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
         set_targets(timeline, plan, event_op, last_op);
     }
     free(event_op);
@@ -217,23 +224,79 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
     return count;
 }
 
+/* A lane and what its heap is ordered by: when it is free again, or its number. */
+struct lane {
+    int64_t key;
+    uint32_t number;
+};
+
+/* A binary heap of lanes, least key first; ties by number. */
+struct lane_heap {
+    struct lane *lanes;
+    size_t count;
+};
+
+static bool lane_before(struct lane a, struct lane b)
+{
+    return a.key != b.key ? a.key < b.key : a.number < b.number;
+}
+
+static void lane_push(struct lane_heap *heap, struct lane lane)
+{
+    size_t hole = heap->count++;
+    while (hole > 0 && lane_before(lane, heap->lanes[(hole - 1) / 2])) {
+        heap->lanes[hole] = heap->lanes[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    heap->lanes[hole] = lane;
+}
+
+static struct lane lane_pop(struct lane_heap *heap)
+{
+    struct lane least = heap->lanes[0], last = heap->lanes[--heap->count];
+    size_t hole = 0;
+    for (size_t child; (child = 2 * hole + 1) < heap->count; hole = child) {
+        if (child + 1 < heap->count && lane_before(heap->lanes[child + 1], heap->lanes[child]))
+            child++;
+        if (!lane_before(heap->lanes[child], last))
+            break;
+        heap->lanes[hole] = heap->lanes[child];
+    }
+    heap->lanes[hole] = last;
+    return least;
+}
+
+/* Whether no two of `count` spans, in order of start, run at once: most engines' do not. */
+static bool take_turns(struct span *const *spans, size_t count)
+{
+    size_t i = 1;
+    while (i < count && spans[i]->start_ns >= spans[i - 1]->end_ns)
+        i++;
+    return i >= count;
+}
+
 /* Gives the spans of one engine, in order of start, the lowest lane that is free. */
 static enum status lanes_of_engine(struct span **spans, size_t count, struct error *error)
 {
-    int64_t *lane_end = calloc(count + 1, sizeof *lane_end);
-    if (lane_end == NULL)
+    for (size_t i = 0; i < count; i++)
+        spans[i]->lane = 0;
+    if (take_turns(spans, count))
+        return STATUS_OK;
+    struct lane *room = malloc((2 * count + 1) * sizeof *room);
+    if (room == NULL)
         return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
-    size_t lanes = 0;
+    struct lane_heap busy = {room, 0}, free_lanes = {room + count, 0};
+    uint32_t lanes = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t lane = 0;
-        while (lane < lanes && lane_end[lane] > spans[i]->start_ns)
-            lane++;
-        if (lane == lanes)
-            lanes++;
-        lane_end[lane] = spans[i]->end_ns;
-        spans[i]->lane = (uint16_t)(lane < UINT16_MAX ? lane : UINT16_MAX);
+        while (busy.count > 0 && busy.lanes[0].key <= spans[i]->start_ns) {
+            uint32_t number = lane_pop(&busy).number;
+            lane_push(&free_lanes, (struct lane){number, number});
+        }
+        uint32_t lane = free_lanes.count > 0 ? lane_pop(&free_lanes).number : lanes++;
+        lane_push(&busy, (struct lane){spans[i]->end_ns, lane});
+        spans[i]->lane = lane;
     }
-    free(lane_end);
+    free(room);
     return STATUS_OK;
 }
 
@@ -250,7 +313,7 @@ static enum status set_lanes(struct timeline *timeline, struct error *error)
     free(spans);
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         if (timeline->spans[i].engine == ENGINE_NONE)
-            timeline->spans[i].lane = (uint16_t)timeline->spans[i].stream;
+            timeline->spans[i].lane = timeline->spans[i].stream;
     }
     return status;
 }
@@ -282,6 +345,13 @@ const char *timeline_timing(const struct timeline *timeline)
     return names[timeline->timing];
 }
 
+uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream)
+{
+    return timeline->stream_ids != NULL && stream < timeline->streams
+               ? timeline->stream_ids[stream]
+               : stream;
+}
+
 const char *engine_name(enum engine engine)
 {
     static const char *const names[ENGINE_COUNT] = {
@@ -293,8 +363,7 @@ const char *engine_name(enum engine engine)
 
 static const char *own_name(const struct timeline *timeline, const struct span *span)
 {
-    if (span->kind == OP_KERNEL && span->link < CHAIN_MAX &&
-        timeline->names[span->link] != NULL)
+    if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
     return op_kind_name(span->kind);
 }

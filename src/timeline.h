@@ -16,7 +16,7 @@ enum engine {
     ENGINE_NONE, /* waits: they occupy a stream, not an engine */
     ENGINE_COUNT,
     ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
-};                                /* engines below this one count as busy in the analysis */
+};
 
 enum timing {
     TIMING_VIRTUAL, /* the simulator's clock */
@@ -29,13 +29,13 @@ struct span {
     uint32_t op;
     uint8_t kind;   /* enum op_kind */
     uint8_t engine; /* enum engine */
-    uint16_t
-        lane; /* row within the engine; spans of one lane never overlap. Waits: the stream */
-    uint16_t link; /* kernels: which of the chain */
+    uint16_t link;  /* kernels: which of the timeline's names, that is, of the chain */
+    uint32_t lane;  /* row within the engine; spans of one lane never overlap. Waits: stream */
     uint32_t stream;
     int32_t tile;
-    uint32_t target; /* waits: the op waited for */
-    uint64_t bytes;  /* copies: moved; else 0 */
+    uint32_t
+        target; /* waits: the op waited for; UINT32_MAX: none, the event stood for nothing */
+    uint64_t bytes; /* copies: moved; else 0 */
     int64_t issue_ns, start_ns, end_ns;
 };
 
@@ -45,9 +45,13 @@ struct timeline {
     char device[TIMELINE_TEXT]; /* "NVIDIA H200", or the machine's name when simulated */
     char driver[TIMELINE_TEXT]; /* "driver 13.0, runtime 13.0"; empty when simulated */
     int64_t resolution_ns;
-    const char *names[CHAIN_MAX]; /* the chain's kernel names, from the kernel table */
-    uint32_t streams;             /* as in the plan */
-    struct span *spans;           /* one per op that has one, in op order */
+    const char **names; /* of kernels, by link: owned, what they point to is not */
+    uint32_t name_count;
+    uint32_t streams;     /* as in the plan */
+    uint32_t *stream_ids; /* what to call each stream; NULL: by its number. Owned */
+    void *texts;          /* what names and the like of a trace point to; NULL: none. Owned */
+    bool issue_unknown;   /* a trace without the host's calls: issue_ns stands for nothing */
+    struct span *spans;   /* one per op that has one, in op order */
     uint32_t span_count;
     int64_t
         *issue_ns; /* when each op of the plan was issued, by op id; `issue_count` of them */
@@ -86,6 +90,9 @@ int64_t timeline_span_ns(const struct timeline *timeline);
 /* "simulated" or "measured"; "virtual", "cupti" or "events". */
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);
+
+/* What to call `stream`: its number, or its id where the timeline was read from a trace. */
+uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream);
 
 /* "h2d", "compute", "d2h", "cpu", "host", "none". */
 const char *engine_name(enum engine engine);

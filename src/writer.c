@@ -6,13 +6,13 @@
 #include <strings.h>
 
 const struct timeline_writer timeline_writers[] = {
-    {".csv", "every span of every run, under lines of provenance", write_csv_timeline},
-    {".json", "a Chrome trace, for Perfetto", NULL},
-    {".svg", "a picture for slides and print", NULL},
-    {".png", "a picture of 1920x1080", NULL},
-    {".pdf", "a picture for print", NULL},
-    {".html", "a page to look around in", NULL},
-    {NULL, NULL, NULL},
+    {".csv", "every span of every run, under lines of provenance", write_csv_timeline, NULL},
+    {".json", "a Chrome trace, for Perfetto", write_trace, NULL},
+    {".svg", "a picture, drawn by gnuplot", NULL, plot_draw},
+    {".png", "a picture, drawn by gnuplot", NULL, plot_draw},
+    {".pdf", "a picture, drawn by gnuplot", NULL, plot_draw},
+    {".html", "a page to look around in", write_html, NULL},
+    {NULL, NULL, NULL, NULL},
 };
 
 /* Well-formed UTF-8 by its first two bytes (The Unicode Standard, table 3-7). */
@@ -120,7 +120,7 @@ const char *writer_device(const struct run_report *run)
 
 void write_csv_field(FILE *out, const char *text)
 {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    bool quoted = strpbrk(text, ",\"#\r\n") != NULL;
     flockfile(out);
     if (quoted)
         putc_unlocked('"', out);
@@ -137,14 +137,12 @@ void write_csv_field(FILE *out, const char *text)
     funlockfile(out);
 }
 
-/* The endings that can be written, or those that a later version brings: ".csv, .json". */
-static void list_endings(bool ready, char *text, size_t room)
+/* All endings: ".csv, .json". */
+static void list_endings(char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
     for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
-        if ((row->write != NULL) != ready)
-            continue;
         int length = snprintf(text + used, room - used, "%s%s", used ? ", " : "", row->ending);
         if (length < 0 || (size_t)length >= room - used)
             return;
@@ -155,24 +153,20 @@ static void list_endings(bool ready, char *text, size_t room)
 enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
                                  struct error *error)
 {
-    char shown[256], ready[64];
+    char shown[256], endings[64];
     const char *slash = strrchr(path, '/');
     const char *ending = strrchr(slash != NULL ? slash : path, '.');
-    writer_fit(shown, sizeof shown, path, 100);
-    list_endings(true, ready, sizeof ready);
     for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
         if (ending == NULL || strcasecmp(ending, row->ending) != 0)
             continue;
-        if (row->write == NULL)
-            return error_set(error, STATUS_USAGE,
-                             "--timeline: '%s': %s is not yet in this version; allowed: %s",
-                             shown, row->ending, ready);
         *writer = row;
         return STATUS_OK;
     }
+    writer_fit(shown, sizeof shown, path, 100);
+    list_endings(endings, sizeof endings);
     return error_set(error, STATUS_USAGE,
                      "--timeline: '%s': the ending says no form of timeline; allowed: %s",
-                     shown, ready);
+                     shown, endings);
 }
 
 /* Decimals that tell one tick from the next. */

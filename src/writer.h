@@ -6,6 +6,7 @@
 #define PIPELINE_WRITER_H
 
 #include "options.h"
+#include "output_file.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -25,6 +26,13 @@ void write_csv_report(FILE *out, const struct report *report);
 /* --timeline=FILE.csv: every span of every run, under provenance lines. */
 void write_csv_timeline(FILE *out, const struct report *report);
 
+/* The same for a sweep: a table with a row per value (or pair of values). */
+void write_sweep(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* `pipeline view`: what a trace of another program shows: its ops by name and engine, what
+ * overlapped, where engines were idle and what ended that, as far as a trace can tell. */
+void write_view(FILE *out, const struct report *report, const struct writer_style *style);
+
 /* The terminal Gantt: all runs above one another on one time axis; a row per engine lane (or
  * per stream), a letter per stage, a line that marks each run's limit. */
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
@@ -32,11 +40,34 @@ void write_gantt(FILE *out, const struct report *report, const struct writer_sty
 /* --dry-run: the plan, readably: a summary and one line per op. */
 void write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
 
-/* Timeline files: what an ending (".csv") is written by. */
+/* --timeline=FILE.json: a Chrome trace (Trace Event Format), for Perfetto: a process per run, a
+ * track per engine lane, per stream and for the host's calls. */
+void write_trace(FILE *out, const struct report *report);
+
+/* --timeline=FILE.html: one page that holds all it needs. */
+void write_html(FILE *out, const struct report *report);
+
+/* How a picture is drawn. */
+struct picture_style {
+    enum picture_size size;
+    enum gantt rows; /* by engine or by stream; GANTT_NONE is taken as engines */
+};
+
+/* --timeline=FILE.svg, .png, .pdf: gnuplot draws into `file`, from data as CSV and the scripts
+ * of plots/, which are part of the program; those of the folder that PIPELINE_PLOTS names are
+ * taken instead. A sweep is drawn as curves, one run by engine and by stream, several above one
+ * another. STATUS_FAILED when there is no gnuplot or it fails: the data then stays as PATH.csv,
+ * and the error says so. */
+enum status plot_draw(struct output_file *file, const struct report *report,
+                      const struct picture_style *style, struct error *error);
+
+/* Timeline files: what an ending (".csv") is written by: one of the two. */
 struct timeline_writer {
     const char *ending;
     const char *summary;
-    void (*write)(FILE *out, const struct report *report); /* NULL: not yet in this version */
+    void (*write)(FILE *out, const struct report *report);
+    enum status (*draw)(struct output_file *file, const struct report *report,
+                        const struct picture_style *style, struct error *error);
 };
 extern const struct timeline_writer timeline_writers[]; /* ended by a row with no ending */
 
@@ -44,8 +75,8 @@ extern const struct timeline_writer timeline_writers[]; /* ended by a row with n
 enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
                                  struct error *error);
 
-/* A CSV field per RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or LF.
- * What is not valid UTF-8 becomes U+FFFD. */
+/* A CSV field per RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or LF; or
+ * '#', so that no row is taken for a comment. What is not valid UTF-8 becomes U+FFFD. */
 void write_csv_field(FILE *out, const char *text);
 
 /* Shared by the writers: text that came from the user, made fit to be shown. */

@@ -2,6 +2,7 @@
  *
  * Quoting is RFC 4180's; lines end in LF, as text tools expect. */
 #include "writer.h"
+#include "writer_put.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,6 +51,22 @@ static void put_setting_value(void *context, const char *name, const char *value
     put_text(context, kind == VALUE_NULL ? "" : value);
 }
 
+static void put_setting_nothing(void *context, const char *name, const char *value,
+                                enum value_kind kind)
+{
+    (void)name, (void)value, (void)kind;
+    putc(',', context);
+}
+
+/* A time that a trace of another program doesn't tell: empty there. */
+static void put_own_ms(FILE *out, const struct run_report *run, int64_t ns)
+{
+    if (run->foreign)
+        putc(',', out);
+    else
+        put_comma_ms(out, ns);
+}
+
 static void put_report_header(FILE *out, const struct settings *settings)
 {
     fputs("run,source,timing,device,driver,verified,span_ms,span_min_ms,span_max_ms,limit_ms,"
@@ -67,9 +84,27 @@ static void put_report_header(FILE *out, const struct settings *settings)
 
 static void put_plan_fields(FILE *out, const struct run_report *run)
 {
+    if (run->foreign) {
+        fprintf(out, ",,%" PRIu32 ",,,,", run->streams);
+        return;
+    }
     fprintf(out, ",%zu,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64,
             run->hazard_count, run->streams, run->slots, run->cpu_tiles, run->host_bytes,
             run->device_bytes);
+}
+
+/* Fields of every engine; empty where --profile left the timeline to a profiler. */
+static void put_analysis(FILE *out, const struct run_report *run)
+{
+    for (int i = 0; i < ENGINE_WORKING && !run->profiled; i++) {
+        const struct engine_use *use = &run->analysis.engines[i];
+        put_comma_ms(out, use->busy_ns);
+        put_real(out, use->utilisation, 9);
+        fprintf(out, ",%" PRIu64, use->bytes);
+    }
+    for (int i = 0; i < 3 * ENGINE_WORKING && run->profiled; i++)
+        putc(',', out);
+    put_real(out, run->profiled ? NAN : run->analysis.concurrency, 9);
 }
 
 static void put_report_row(FILE *out, const struct run_report *run)
@@ -78,30 +113,29 @@ static void put_report_row(FILE *out, const struct run_report *run)
         [VERIFIED_NO] = "false", [VERIFIED_YES] = "true", [VERIFIED_NOT_ASKED] = ""};
     write_csv_field(out, run->settings->name);
     put_text(out, timeline_source(&run->timeline));
-    put_text(out, timeline_timing(&run->timeline));
+    put_text(out, run->profiled ? "" : timeline_timing(&run->timeline));
     put_text(out, writer_device(run));
     put_text(out, run->timeline.driver);
     put_text(out, verified[run->verified]);
     put_comma_ms(out, run->median_ns);
     put_comma_ms(out, run->min_ns);
     put_comma_ms(out, run->max_ns);
-    put_comma_ms(out, run->limit.ns);
-    put_real(out, (double)run->limit.ns / (double)run->median_ns, 9);
+    put_own_ms(out, run, run->limit.ns);
+    put_real(out, run->foreign ? NAN : (double)run->limit.ns / (double)run->median_ns, 9);
     put_real(out, run->speedup, 9);
-    for (int i = 0; i < ENGINE_WORKING; i++) {
-        const struct engine_use *use = &run->analysis.engines[i];
-        put_comma_ms(out, use->busy_ns);
-        put_real(out, use->utilisation, 9);
-        fprintf(out, ",%" PRIu64, use->bytes);
-    }
-    put_real(out, run->analysis.concurrency, 9);
-    fprintf(out, ",%" PRIu32, run->repeats);
-    put_comma_ms(out, timeline_span_ns(&run->timeline));
-    put_comma_ms(out, run->issue_ns);
-    put_text(out, limit_cause_name(run->limit.cause));
+    put_analysis(out, run);
+    putc(',', out);
+    if (!run->foreign)
+        fprintf(out, "%" PRIu32, run->repeats);
+    if (run->profiled)
+        putc(',', out);
+    else
+        put_comma_ms(out, run->analysis.span_ns);
+    put_own_ms(out, run, run->issue_ns);
+    put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
-    settings_each(run->settings, put_setting_value, out);
+    settings_each(run->settings, run->foreign ? put_setting_nothing : put_setting_value, out);
     putc('\n', out);
 }
 
@@ -129,6 +163,22 @@ static void put_setting(void *context, const char *name, const char *value,
         putc('"', out);
 }
 
+/* What pictures show beside the spans: they are drawn from this file alone. */
+static void put_results(FILE *out, const struct run_report *run)
+{
+    fprintf(out, "#   span_ns: %" PRId64 "\n", run->median_ns);
+    if (!run->foreign)
+        fprintf(out, "#   limit_ns: %" PRId64 "\n#   speedup: %.9g\n", run->limit.ns,
+                isfinite(run->speedup) ? run->speedup : 0);
+    if (run->profiled)
+        return;
+    fputs("#   busy_ns:", out);
+    for (int i = 0; i < ENGINE_WORKING; i++)
+        fprintf(out, " %s=%" PRId64, engine_name((enum engine)i),
+                run->analysis.engines[i].busy_ns);
+    putc('\n', out);
+}
+
 static void put_provenance(FILE *out, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;
@@ -141,55 +191,130 @@ static void put_provenance(FILE *out, const struct run_report *run)
         fputs("\n#   driver: ", out);
         put_line(out, timeline->driver);
     }
-    fprintf(out, "\n#   resolution_ns: %" PRId64 "\n#   settings:", timeline->resolution_ns);
+    fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
+    put_results(out, run);
+    if (run->foreign)
+        return;
+    fputs("#   settings:", out);
     settings_each(run->settings, put_setting, out);
     putc('\n', out);
 }
 
-/* By hand: a timeline may have millions of spans, each with nine numbers. */
-static void put_integer(FILE *out, int64_t value)
+/* --- spans: millions of them, by hand --- */
+
+/* Texts of a row that come again in every row like it, as CSV. */
+enum { PIECE_ROOM = 32 };
+struct piece {
+    const char *name; /* of the span, in `stages` */
+    size_t length;    /* 0: too long, or to be quoted */
+    char text[PIECE_ROOM];
+};
+struct pieces {
+    struct piece run;                               /* "3-way," */
+    struct piece stages[OP_KIND_COUNT + CHAIN_MAX]; /* ",kernel,scale," */
+    struct piece engines[ENGINE_COUNT];             /* ",compute," */
+};
+
+static void piece_set(struct piece *piece, const char *prefix, const char *text)
 {
-    char digits[24];
-    char *first = digits + sizeof digits;
-    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    do {
-        *--first = (char)('0' + size % 10);
-        size /= 10;
-    } while (size != 0);
-    if (value < 0)
-        *--first = '-';
-    fwrite_unlocked(first, 1, (size_t)(digits + sizeof digits - first), out);
+    int length = snprintf(piece->text, PIECE_ROOM, "%s%s,", prefix, text);
+    bool whole = length > 0 && length < PIECE_ROOM && put_csv_is_plain(text);
+    piece->length = whole ? (size_t)length : 0;
 }
 
-static void put_comma_integer(FILE *out, int64_t value)
+static char *write_piece(char *at, const struct piece *piece)
 {
-    putc_unlocked(',', out);
-    put_integer(out, value);
+    memcpy(at, piece->text, PIECE_ROOM);
+    return at + piece->length;
 }
 
-static void put_span(FILE *out, const struct run_report *run, const struct span *span)
+/* The piece for what `span` does; NULL where there is none to keep. */
+static const struct piece *stage_piece(struct pieces *pieces, const struct span *span,
+                                       const char *name)
 {
-    char name[SPAN_NAME];
-    write_csv_field(out, run->settings->name);
-    put_comma_integer(out, span->op);
-    put_text(out, op_kind_name(span->kind));
-    put_text(out, timeline_span_name(&run->timeline, span, name));
-    if (span->tile < 0)
-        putc_unlocked(',', out);
-    else
-        put_comma_integer(out, span->tile);
-    put_comma_integer(out, span->stream);
-    put_text(out, engine_name(span->engine));
-    put_comma_integer(out, span->lane);
-    put_comma_integer(out, (int64_t)span->bytes);
-    put_comma_integer(out, span->issue_ns);
-    put_comma_integer(out, span->start_ns);
-    put_comma_integer(out, span->end_ns);
-    putc_unlocked('\n', out);
+    bool kernel = span->kind == OP_KERNEL;
+    struct piece *piece =
+        &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
+    if (span->kind == OP_WAIT)
+        return NULL; /* named for another each time */
+    if (piece->name != name) {
+        char prefix[PIECE_ROOM];
+        snprintf(prefix, sizeof prefix, ",%s,", op_kind_name(span->kind));
+        piece->name = name;
+        piece_set(piece, prefix, name);
+    }
+    return piece->length > 0 ? piece : NULL;
+}
+
+static char *write_comma_integer(char *at, int64_t value)
+{
+    *at = ',';
+    return write_integer(at + 1, value);
+}
+
+enum { ROW_ROOM = 3 * PIECE_ROOM + 9 * (WRITE_NUMBER_ROOM + 1) };
+
+static char *write_place(char *at, const struct span *span)
+{
+    if (span->tile >= 0)
+        return write_comma_integer(write_integer(at, span->tile), span->stream);
+    return write_comma_integer(at, span->stream);
+}
+
+static char *write_times(char *at, const struct span *span)
+{
+    at = write_integer(at, span->lane);
+    at = write_comma_integer(at, (int64_t)span->bytes);
+    at = write_comma_integer(at, span->issue_ns);
+    at = write_comma_integer(at, span->start_ns);
+    at = write_comma_integer(at, span->end_ns);
+    *at = '\n';
+    return at + 1;
+}
+
+static void put_span(struct put *put, const struct run_report *run, struct pieces *pieces,
+                     const struct span *span)
+{
+    char own[SPAN_NAME], *at;
+    const char *name = timeline_span_name(&run->timeline, span, own);
+    const struct piece *stage = stage_piece(pieces, span, name);
+    if (pieces->run.length == 0) {
+        put_csv_field(put, run->settings->name);
+        PUT_LITERAL(put, ",");
+        at = put_reserve(put, ROW_ROOM);
+    } else {
+        at = write_piece(put_reserve(put, ROW_ROOM), &pieces->run);
+    }
+    at = write_integer(at, span->op);
+    if (stage == NULL) {
+        put->at = at;
+        PUT_LITERAL(put, ",");
+        put_string(put, op_kind_name(span->kind));
+        PUT_LITERAL(put, ",");
+        put_csv_field(put, name);
+        PUT_LITERAL(put, ",");
+        at = put_reserve(put, ROW_ROOM);
+    } else {
+        at = write_piece(at, stage);
+    }
+    at = write_place(at, span);
+    at = write_piece(at, &pieces->engines[span->engine]);
+    put->at = write_times(at, span);
+}
+
+static void put_spans(struct put *put, const struct run_report *run)
+{
+    struct pieces pieces = {0};
+    piece_set(&pieces.run, "", run->settings->name);
+    for (int engine = 0; engine < ENGINE_COUNT; engine++)
+        piece_set(&pieces.engines[engine], ",", engine_name((enum engine)engine));
+    for (uint32_t i = 0; i < run->timeline.span_count; i++)
+        put_span(put, run, &pieces, &run->timeline.spans[i]);
 }
 
 void write_csv_timeline(FILE *out, const struct report *report)
 {
+    struct put put;
     flockfile(out);
     fputs("# pipeline ", out);
     put_line(out, report->version);
@@ -197,10 +322,9 @@ void write_csv_timeline(FILE *out, const struct report *report)
     for (int i = 0; i < report->run_count; i++)
         put_provenance(out, &report->runs[i]);
     fputs("run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns\n", out);
-    for (int i = 0; i < report->run_count; i++) {
-        const struct run_report *run = &report->runs[i];
-        for (uint32_t k = 0; k < run->timeline.span_count; k++)
-            put_span(out, run, &run->timeline.spans[k]);
-    }
+    put_begin(&put, out);
+    for (int i = 0; i < report->run_count; i++)
+        put_spans(&put, &report->runs[i]);
+    put_end(&put);
     funlockfile(out);
 }

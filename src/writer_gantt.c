@@ -3,8 +3,8 @@
  * A span of a column or more is a bar: its stage's letter, its tile's number where there is
  * room, then '=' to its end; so a letter always begins a span. Shorter spans share columns: a
  * capital where they keep the column busy for half its time or more, else a small letter. */
+#include "writer_gantt.h"
 #include "units.h"
-#include "writer.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,23 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a column can show. */
-enum mark {
-    MARK_H2D,
-    MARK_KERNEL, /* the first of the chain; the others follow */
-    MARK_D2H = MARK_KERNEL + CHAIN_MAX,
-    MARK_CPU,
-    MARK_CALLBACK,
-    MARK_WAIT,
-    MARK_COUNT,
-    MARK_IDLE = MARK_COUNT,
-    MARK_LIMIT,
-};
-static const char mark_letters[] = "HKLMNOPQRDCB-.|";
-
 enum {
     WIDTH_MIN = 40,
-    WIDTH_MAX = 400,
     LANES_SHOWN = 32,        /* of an engine, or streams; unless verbose */
     LANES_MAX = STREAMS_MAX, /* in any case */
     MARGIN = 12,             /* of the rows' labels: room for "stream 31" */
@@ -37,9 +22,8 @@ enum {
     LABEL_MAX = 32,
     NAME_COLUMNS = 24,
     NAME_MIN = 8,
-    NUMBERED_MIN = 3,  /* columns of a bar that shows its tile: less would crowd the letters */
-    TICK_COLUMNS = 10, /* from tick to tick, at least */
-    LINE_MAX = WIDTH_MAX + 1,
+    FIGURES_TEXT = 256,
+    NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
 };
 
 /* Half of a column's time, less what adding up small shares may lose. */
@@ -61,21 +45,10 @@ struct place {
 struct grid {
     uint32_t lanes[ENGINE_COUNT]; /* of a group, as many as are drawn */
     uint32_t first[ENGINE_COUNT]; /* row of a group */
-    uint32_t rows, left_out;
+    uint32_t rows;
+    uint64_t left_out;
     bool *used;         /* by row */
     struct cell *cells; /* row by row */
-};
-
-struct picture {
-    FILE *out;
-    const struct report *report;
-    const struct writer_style *style;
-    int64_t length_ns; /* of the axis: the longest run */
-    int columns;       /* of the axis; one more is kept for a limit at its end */
-    int margin;        /* columns of the rows' labels */
-    double scale;      /* columns per ns */
-    bool seen[MARK_LIMIT + 1], seen_small, seen_bar;
-    int color; /* that is on; 0: none */
 };
 
 static struct place place_of(const struct picture *picture, const struct span *span)
@@ -93,14 +66,15 @@ static bool is_drawn(const struct picture *picture, const struct span *span)
            (span->engine < ENGINE_NONE || picture->style->gantt == GANTT_STREAMS);
 }
 
-static int mark_of(const struct span *span)
+static int mark_of(const struct picture *picture, const struct span *span)
 {
     static const uint8_t marks[OP_KIND_COUNT] = {
         [OP_H2D] = MARK_H2D,     [OP_KERNEL] = MARK_KERNEL, [OP_D2H] = MARK_D2H,
         [OP_RECORD] = MARK_WAIT, [OP_WAIT] = MARK_WAIT,     [OP_CALLBACK] = MARK_CALLBACK,
         [OP_CPU] = MARK_CPU,
     };
-    return marks[span->kind] + (span->kind == OP_KERNEL ? span->link % CHAIN_MAX : 0);
+    bool lettered = span->kind == OP_KERNEL && !picture->one_kernel;
+    return marks[span->kind] + (lettered ? span->link % CHAIN_MAX : 0);
 }
 
 static bool grid_begin(struct grid *grid, const struct picture *picture,
@@ -111,7 +85,7 @@ static bool grid_begin(struct grid *grid, const struct picture *picture,
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         struct place place = place_of(picture, &timeline->spans[i]);
         if (is_drawn(picture, &timeline->spans[i]) && place.index >= grid->lanes[place.group])
-            grid->lanes[place.group] = place.index + 1;
+            grid->lanes[place.group] = place.index + (place.index < UINT32_MAX);
     }
     for (int group = 0; group < ENGINE_COUNT; group++) {
         if (grid->lanes[group] > most) {
@@ -143,9 +117,9 @@ static void draw_bar(struct cell *cells, int first, int end, int mark, int32_t t
 {
     char text[16];
     int length = 1;
-    text[0] = mark_letters[mark];
+    text[0] = gantt_letters[mark];
     if (tile >= 0 && mark != MARK_WAIT) {
-        int numbered = snprintf(text, sizeof text, "%c%" PRId32, mark_letters[mark], tile);
+        int numbered = snprintf(text, sizeof text, "%c%" PRId32, gantt_letters[mark], tile);
         length = numbered <= end - first && end - first >= NUMBERED_MIN ? numbered : 1;
     }
     for (int c = first; c < end; c++) {
@@ -184,9 +158,10 @@ static void draw_span(struct picture *picture, struct grid *grid, const struct s
     uint32_t row = grid->first[place.group] + place.index;
     struct cell *cells = row_cells(picture, grid, row);
     double start = column_of(picture, span->start_ns), end = column_of(picture, span->end_ns);
-    int mark = mark_of(span);
+    int mark = mark_of(picture, span);
     grid->used[row] = true;
     picture->seen[mark] = true;
+    picture->seen_tile |= span->tile >= 0;
     if (end - start >= 1)
         draw_bar(cells, (int)(start + 0.5), (int)(end + 0.5), mark, span->tile);
     else
@@ -212,47 +187,11 @@ static struct glyph glyph_of(const struct cell *cell)
             most = mark;
     }
     if (busy >= HALF)
-        return (struct glyph){mark_letters[most], most, true};
+        return (struct glyph){gantt_letters[most], most, true};
     if (busy > 0)
-        return (struct glyph){(char)tolower(mark_letters[most]), most, false};
+        return (struct glyph){(char)tolower(gantt_letters[most]), most, false};
     int mark = cell->share[MARK_WAIT] >= HALF ? MARK_WAIT : MARK_IDLE;
-    return (struct glyph){mark_letters[mark], mark, false};
-}
-
-/* Okabe and Ito's colours by the nearest of a terminal's 256, and grey. */
-static int color_of(int mark)
-{
-    switch (mark) {
-    case MARK_H2D:
-        return 25;
-    case MARK_D2H:
-        return 36;
-    case MARK_CPU:
-        return 175;
-    case MARK_CALLBACK:
-    case MARK_WAIT:
-    case MARK_IDLE:
-        return 245;
-    case MARK_LIMIT:
-        return 160;
-    default:
-        return 178;
-    }
-}
-
-/* Turns on `color` on a plain ground or, if `solid`, as the ground itself. 0 turns it off. */
-static void set_color(struct picture *picture, int color, bool solid)
-{
-    int wanted = solid ? -color : color;
-    if (!picture->style->color || wanted == picture->color)
-        return;
-    picture->color = wanted;
-    if (color == 0)
-        fputs("\033[0m", picture->out);
-    else if (solid)
-        fprintf(picture->out, "\033[0;48;5;%d;38;5;%dm", color, color == 25 ? 231 : 16);
-    else
-        fprintf(picture->out, "\033[0;38;5;%dm", color);
+    return (struct glyph){gantt_letters[mark], mark, false};
 }
 
 static void print_glyph(struct picture *picture, struct glyph glyph)
@@ -261,7 +200,7 @@ static void print_glyph(struct picture *picture, struct glyph glyph)
     picture->seen[glyph.mark] = true;
     picture->seen_bar |= glyph.letter == '=';
     picture->seen_small |= islower((unsigned char)glyph.letter) != 0;
-    set_color(picture, color_of(glyph.mark), solid);
+    gantt_color(picture, glyph.mark, solid);
     /* On a ground of its colour a bar needs no other filling. */
     putc(solid && picture->style->color && glyph.letter == '=' ? ' ' : glyph.letter,
          picture->out);
@@ -296,24 +235,26 @@ static void print_cells(struct picture *picture, const struct cell *cells, int l
     }
     if (limit == picture->columns)
         print_glyph(picture, mark);
-    set_color(picture, 0, false);
+    gantt_color_off(picture);
     putc('\n', picture->out);
 }
 
-static void print_label(const struct picture *picture, const struct grid *grid, int group,
-                        uint32_t lane)
+static void print_label(const struct picture *picture, const struct timeline *timeline,
+                        const struct grid *grid, int group, uint32_t lane)
 {
     static const char *const names[ENGINE_COUNT] = {"H2D", "kernel", "D2H", "CPU", "host", ""};
     char label[LABEL_MAX];
     bool stream = picture->style->gantt == GANTT_STREAMS && group == 0;
     if (stream || grid->lanes[group] > 1)
-        snprintf(label, sizeof label, "%s %" PRIu32, stream ? "stream" : names[group], lane);
+        snprintf(label, sizeof label, "%s %" PRIu32, stream ? "stream" : names[group],
+                 stream ? timeline_stream_id(timeline, lane) : lane);
     else
         snprintf(label, sizeof label, "%s", names[group]);
     fprintf(picture->out, "  %-*s", picture->margin - 2, label);
 }
 
-static void print_grid(struct picture *picture, const struct grid *grid, int limit)
+static void print_grid(struct picture *picture, const struct timeline *timeline,
+                       const struct grid *grid, int limit)
 {
     bool forced = limit >= 0 && !is_free_somewhere(picture, grid, limit);
     for (int group = 0; group < ENGINE_COUNT; group++) {
@@ -321,29 +262,38 @@ static void print_grid(struct picture *picture, const struct grid *grid, int lim
             uint32_t row = grid->first[group] + lane;
             if (!grid->used[row])
                 continue;
-            print_label(picture, grid, group, lane);
+            print_label(picture, timeline, grid, group, lane);
             print_cells(picture, row_cells(picture, grid, row), limit, forced);
         }
     }
     if (grid->left_out > 0)
-        fprintf(picture->out, "  %" PRIu32 " more rows%s\n", grid->left_out,
+        fprintf(picture->out, "  %" PRIu64 " more rows%s\n", grid->left_out,
                 picture->style->verbose > 0 ? "" : " (--verbose)");
 }
 
-/* "3-way: 22.4 ms, 1.90x, limit 21.2 ms". The median's span; the drawn run's own too, where
- * they differ to the eye. A name gives way to the figures. */
-static void print_heading(const struct picture *picture, const struct run_report *run)
+/* ": 22.4 ms, 1.90x, limit 21.2 ms". The median's span; the drawn run's own too, where they
+ * differ to the eye. Of another program's run there is no more than its span. */
+static void figures_text(const struct run_report *run, char text[FIGURES_TEXT])
 {
     char span[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
-    char name[4 * NAME_COLUMNS + 4], figures[256];
     units_time(run->median_ns, span);
     units_time(timeline_span_ns(&run->timeline), drawn);
     units_time(run->limit.ns, limit);
-    bool differ = strcmp(span, drawn) != 0;
     if (isfinite(run->speedup))
         snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
-    snprintf(figures, sizeof figures, ": %s%s, limit %s%s%s", span, speedup, limit,
-             differ ? ", drawn " : "", differ ? drawn : "");
+    bool differ = strcmp(span, drawn) != 0 && !run->profiled;
+    if (run->foreign)
+        snprintf(text, FIGURES_TEXT, ": %s", span);
+    else
+        snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", span, speedup, limit,
+                 differ ? ", drawn " : "", differ ? drawn : "");
+}
+
+/* A name gives way to the figures. */
+static void print_heading(const struct picture *picture, const struct run_report *run)
+{
+    char name[4 * NAME_COLUMNS + 4], figures[FIGURES_TEXT];
+    figures_text(run, figures);
     int room = picture->margin + picture->columns - (int)strlen(figures);
     room = room < NAME_MIN ? NAME_MIN : room > NAME_COLUMNS ? NAME_COLUMNS : room;
     writer_fit(name, sizeof name, run->settings->name, room);
@@ -359,9 +309,10 @@ static void print_run(struct picture *picture, const struct run_report *run)
     const struct timeline *timeline = &run->timeline;
     print_heading(picture, run);
     if (timeline->span_count == 0) {
-        fputs("  no timeline\n", picture->out);
+        fprintf(picture->out, "  no timeline%s\n", run->profiled ? " (--profile)" : "");
         return;
     }
+    picture->seen_span = true;
     if (grid_begin(&grid, picture, timeline)) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             draw_span(picture, &grid, &timeline->spans[i]);
@@ -369,106 +320,54 @@ static void print_run(struct picture *picture, const struct run_report *run)
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
                         : -1;
-        print_grid(picture, &grid, limit);
+        print_grid(picture, timeline, &grid, limit);
     } else {
         fputs("  no memory to draw\n", picture->out);
     }
     grid_free(&grid);
 }
 
-static void print_axis(const struct picture *picture)
+/* Columns of the longest label there can be: another program's streams may have any number. */
+static int margin_of(const struct picture *picture)
 {
-    struct writer_ticks ticks =
-        writer_ticks_choose(picture->length_ns, picture->columns, TICK_COLUMNS);
-    char ruler[LINE_MAX + 1], numbers[LINE_MAX + 1], label[64];
-    int end = 0;
-    memset(ruler, '-', sizeof ruler);
-    memset(numbers, ' ', sizeof numbers);
-    ruler[picture->columns + 1] = '\0';
-    for (int i = 0; i * ticks.step_ns <= (double)picture->length_ns; i++) {
-        int at = (int)(i * ticks.step_ns * picture->scale + 0.5);
-        int length = snprintf(label, sizeof label, "%.*f", ticks.decimals,
-                              i * ticks.step_ns / ticks.unit_ns);
-        ruler[at] = '+';
-        if (at + length > picture->columns + 1)
-            break;
-        memcpy(numbers + at, label, (size_t)length);
-        end = at + length;
-    }
-    numbers[end] = '\0';
-    fprintf(picture->out, "%*s%s\n", picture->margin, "", ruler);
-    fprintf(picture->out, "  %-*s%s\n", picture->margin - 2, ticks.unit, numbers);
-}
-
-/* A kernel's name where all runs that have that link agree on it. */
-static const char *kernel_name(const struct picture *picture, int link, char text[LABEL_MAX])
-{
-    const char *name = NULL;
+    bool verbose = picture->style->verbose > 0;
+    uint32_t most = verbose ? LANES_MAX : LANES_SHOWN;
+    int margin = verbose ? MARGIN_VERBOSE : MARGIN;
     for (int i = 0; i < picture->report->run_count; i++) {
-        const char *other = picture->report->runs[i].timeline.names[link];
-        if (name != NULL && other != NULL && strcmp(name, other) != 0) {
-            snprintf(text, LABEL_MAX, "kernel %d", link + 1);
-            return text;
-        }
-        name = other != NULL ? other : name;
-    }
-    return name != NULL ? name : "kernel";
-}
-
-/* Puts one entry on the legend's line, or on a new one. */
-static void print_entry(const struct picture *picture, int *used, const char *letter,
-                        const char *words)
-{
-    int length = (int)(strlen(letter) + 1 + strlen(words));
-    if (*used > 0 && *used + 3 + length > picture->margin + picture->columns) {
-        putc('\n', picture->out);
-        *used = 0;
-    }
-    fprintf(picture->out, "%s%s %s", *used > 0 ? "   " : "  ", letter, words);
-    *used += length + (*used > 0 ? 3 : 2);
-}
-
-static void print_legend(const struct picture *picture)
-{
-    static const char *const words[] = {
-        [MARK_H2D] = "h2d",           [MARK_D2H] = "d2h",   [MARK_CPU] = "cpu",
-        [MARK_CALLBACK] = "callback", [MARK_WAIT] = "wait", [MARK_IDLE] = "idle",
-        [MARK_LIMIT] = "limit",
-    };
-    int used = 0;
-    for (int mark = 0; mark <= MARK_LIMIT; mark++) {
-        char letter[2] = {mark_letters[mark], '\0'}, text[LABEL_MAX];
-        if (!picture->seen[mark])
+        const struct timeline *timeline = &picture->report->runs[i].timeline;
+        if (picture->style->gantt != GANTT_STREAMS || timeline->stream_ids == NULL)
             continue;
-        bool kernel = mark >= MARK_KERNEL && mark < MARK_D2H;
-        print_entry(picture, &used, letter,
-                    kernel ? kernel_name(picture, mark - MARK_KERNEL, text) : words[mark]);
+        for (uint32_t stream = 0; stream < timeline->streams && stream < most; stream++) {
+            int label = snprintf(NULL, 0, "  stream %" PRIu32 " ",
+                                 timeline_stream_id(timeline, stream));
+            margin = label > margin ? label : margin;
+        }
     }
-    if (picture->seen_bar)
-        print_entry(picture, &used, "H7==", "one span, of tile 7");
-    if (picture->seen_small)
-        print_entry(picture, &used, "small letter:", "busy under half");
-    putc('\n', picture->out);
+    return margin;
 }
 
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style)
 {
     int width = style->width < WIDTH_MIN ? WIDTH_MIN : style->width;
     struct picture picture = {.out = out, .report = report, .style = style};
-    width = width > WIDTH_MAX ? WIDTH_MAX : width;
-    picture.margin = style->verbose > 0 ? MARGIN_VERBOSE : MARGIN;
-    picture.columns = width - picture.margin - 1;
-    for (int i = 0; i < report->run_count; i++) {
-        int64_t span_ns = timeline_span_ns(&report->runs[i].timeline);
-        picture.length_ns = span_ns > picture.length_ns ? span_ns : picture.length_ns;
-    }
     if (style->gantt == GANTT_NONE || report->run_count == 0)
         return;
+    width = width > GANTT_WIDTH_MAX ? GANTT_WIDTH_MAX : width;
+    picture.margin = margin_of(&picture);
+    picture.columns = width - picture.margin - 1;
+    for (int i = 0; i < report->run_count; i++) {
+        const struct timeline *timeline = &report->runs[i].timeline;
+        int64_t span_ns = timeline_span_ns(timeline);
+        picture.length_ns = span_ns > picture.length_ns ? span_ns : picture.length_ns;
+        picture.one_kernel |= timeline->name_count > CHAIN_MAX;
+    }
     picture.scale = picture.length_ns > 0 ? picture.columns / (double)picture.length_ns : 0;
     for (int i = 0; i < report->run_count; i++) {
         putc('\n', out);
         print_run(&picture, &report->runs[i]);
     }
-    print_axis(&picture);
-    print_legend(&picture);
+    if (!picture.seen_span)
+        return;
+    gantt_put_axis(&picture);
+    gantt_put_legend(&picture);
 }

@@ -147,31 +147,49 @@ static json_t *json_plan(const struct run_report *run)
     return json_members(members, sizeof members / sizeof members[0]);
 }
 
+/* What only a timeline tells: null where --profile left that to a profiler. */
+static json_t *json_traced(const struct run_report *run, json_t *value)
+{
+    if (!run->profiled)
+        return value;
+    json_decref(value);
+    return json_null();
+}
+
+/* What a trace of another program doesn't tell: null there. */
+static json_t *json_own(const struct run_report *run, json_t *value)
+{
+    if (!run->foreign)
+        return value;
+    json_decref(value);
+    return json_null();
+}
+
 static json_t *json_run(const struct run_report *run)
 {
     struct member members[] = {
         {"name", json_text(run->settings->name)},
         {"source", json_text(timeline_source(&run->timeline))},
-        {"timing", json_text(timeline_timing(&run->timeline))},
+        {"timing", json_traced(run, json_text(timeline_timing(&run->timeline)))},
         {"device", json_text(writer_device(run))},
         {"driver", run->timeline.driver[0] ? json_text(run->timeline.driver) : json_null()},
-        {"settings", json_settings(run->settings)},
-        {"plan", json_plan(run)},
+        {"settings", json_own(run, json_settings(run->settings))},
+        {"plan", json_own(run, json_plan(run))},
         {"verified", json_verified(run->verified)},
         {"result", json_number(run->has_result ? run->result : NAN)},
-        {"repeats", json_count(run->repeats)},
+        {"repeats", json_own(run, json_count(run->repeats))},
         {"span_ms", json_ms(run->median_ns)},
         {"span_min_ms", json_ms(run->min_ns)},
         {"span_max_ms", json_ms(run->max_ns)},
-        {"timeline_ms", json_ms(timeline_span_ns(&run->timeline))},
-        {"issue_ms", json_ms(run->issue_ns)},
-        {"limit_ms", json_ms(run->limit.ns)},
-        {"limit_ratio", json_ratio(run->limit.ns, run->median_ns)},
-        {"limit_cause", json_text(limit_cause_name(run->limit.cause))},
+        {"timeline_ms", json_traced(run, json_ms(run->analysis.span_ns))},
+        {"issue_ms", json_own(run, json_ms(run->issue_ns))},
+        {"limit_ms", json_own(run, json_ms(run->limit.ns))},
+        {"limit_ratio", json_own(run, json_ratio(run->limit.ns, run->median_ns))},
+        {"limit_cause", json_own(run, json_text(limit_cause_name(run->limit.cause)))},
         {"speedup", json_number(run->speedup)},
-        {"engines", json_engines(&run->analysis)},
-        {"concurrency", json_number(run->analysis.concurrency)},
-        {"resolution_ns", json_count((uint64_t)run->timeline.resolution_ns)},
+        {"engines", json_traced(run, json_engines(&run->analysis))},
+        {"concurrency", json_traced(run, json_number(run->analysis.concurrency))},
+        {"resolution_ns", json_traced(run, json_count((uint64_t)run->timeline.resolution_ns))},
         {"hazards", json_hazards(run)},
         {"verdicts", json_array()},
     };

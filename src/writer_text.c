@@ -133,7 +133,7 @@ static void show_verified(const struct run_report *run, char text[CELL_TEXT])
 
 static void show_busy(const struct run_report *run, enum engine engine, char text[CELL_TEXT])
 {
-    show_percent(run->analysis.engines[engine].utilisation, 0, text);
+    show_percent(run->profiled ? NAN : run->analysis.engines[engine].utilisation, 0, text);
 }
 
 static void show_h2d(const struct run_report *run, char text[CELL_TEXT])
@@ -158,7 +158,10 @@ static void show_cpu(const struct run_report *run, char text[CELL_TEXT])
 
 static void show_concurrency(const struct run_report *run, char text[CELL_TEXT])
 {
-    snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
+    if (run->profiled)
+        snprintf(text, CELL_TEXT, "-");
+    else
+        snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
 }
 
 static void show_issue(const struct run_report *run, char text[CELL_TEXT])
@@ -171,7 +174,7 @@ static void show_copied(const struct run_report *run, char text[CELL_TEXT])
 {
     const struct engine_use *engines = run->analysis.engines;
     double bytes = (double)engines[ENGINE_H2D].bytes + (double)engines[ENGINE_D2H].bytes;
-    if (run->median_ns > 0)
+    if (run->median_ns > 0 && !run->profiled)
         units_rate(bytes * 1e9 / (double)run->median_ns, text);
     else
         snprintf(text, CELL_TEXT, "-");
@@ -365,8 +368,13 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_CUPTI] = "CUPTI",
         [TIMING_EVENTS] = "events, starts rebuilt from engine order",
     };
-    snprintf(text, FACT_TEXT, "%s memory; timeline: %s", memory_name(run->settings->memory),
-             words[run->timeline.timing]);
+    const char *memory = memory_name(run->settings->memory);
+    if (run->profiled)
+        snprintf(text, FACT_TEXT, "%s memory; profiled: span by the host's clock, no timeline",
+                 memory);
+    else
+        snprintf(text, FACT_TEXT, "%s memory; timeline: %s", memory,
+                 words[run->timeline.timing]);
 }
 
 static uint64_t bytes_in(const struct settings *settings)

@@ -222,9 +222,27 @@ START_TEST(test_bad_options)
     assert_refused("--tiles auto", 2, "not yet");
     assert_refused("calibrate", 2, "not yet");
     assert_refused("list mistakes", 2, "not yet");
-    assert_refused("--timeline x.svg", 2, "x.svg|not yet");
     assert_refused("--timeline x.doc", 2, "x.doc|.csv");
-    ck_assert_int_ne(access("x.svg", F_OK), 0);
+}
+END_TEST
+
+/* What is wrong with a sweep, a trace or a profile is said before there is a file. */
+START_TEST(test_bad_sweeps_views_and_profiles)
+{
+    assert_refused("--sweep", 2, "--sweep|OPTION=RANGE");
+    assert_refused("--sweep strems=1..8", 2, "strems|streams");
+    assert_refused("--sweep streams=8..1 --timeline x.csv", 2, "8..1|down|up");
+    assert_refused("--sweep streams=1..4096", 2, "streams=4096|1 to 1024");
+    assert_refused("--sweep streams=1,2 --streams 4", 2, "--streams=4|--sweep|one of them");
+    assert_refused("--sweep tiles=1,2 -o x.npy", 2, "x.npy|two runs");
+    assert_refused("--sweep tiles=8,16 -n 10 --timeline x.csv", 2, "tiles=16|elements=10");
+    assert_refused("view", 2, "TRACE");
+    assert_refused("view nowhere.csv --timeline x.csv", 2, "nowhere.csv");
+    assert_refused("view nowhere.csv --tiles 4", 2, "--tiles=4|--format");
+    assert_refused("view x.csv --timeline x.csv", 2, "x.csv|read");
+    assert_refused("--profile --runs 3", 2, "--profile|--runs=3");
+    assert_refused("--profile --timeline x.csv --device cuda:0", 2, "--profile|--timeline");
+    ck_assert_int_ne(system("ls x.* >/dev/null 2>&1"), 0);
 }
 END_TEST
 
@@ -341,6 +359,7 @@ Suite *cli_suite(void)
     tcase_set_timeout(bad, 120);
     tcase_add_checked_fixture(bad, enter_folder, leave_folder);
     tcase_add_test(bad, test_bad_options);
+    tcase_add_test(bad, test_bad_sweeps_views_and_profiles);
     tcase_add_test(bad, test_bad_configs);
     tcase_add_test(bad, test_bad_files);
     tcase_add_test(bad, test_too_large_for_memory_says_how_much);

@@ -262,9 +262,9 @@ END_TEST
 
 START_TEST(options_of_the_whole_are_taken)
 {
-    struct options options = parse_right(LINE("--format=json", "--timeline=a.csv", "--timeline",
-                                              "b.json", "--gantt=none", "--dry-run", "-qvv",
-                                              "--verbose", "--no-color", "--sweep=none"));
+    struct options options =
+        parse_right(LINE("--format=json", "--timeline=a.csv", "--timeline", "b.json",
+                         "--gantt=none", "--dry-run", "-qvv", "--verbose", "--no-color"));
     ck_assert_int_eq(options.format, FORMAT_JSON);
     ck_assert_int_eq(options.timeline_count, 2);
     ck_assert_str_eq(options.timelines[0], "a.csv");
@@ -477,6 +477,7 @@ Suite *options_suite(void)
     tcase_add_test(together, no_data_is_for_the_simulator);
     suite_add_tcase(suite, together);
     suite_add_tcase(suite, options_refusals_tcase());
+    suite_add_tcase(suite, options_sweep_tcase());
     suite_add_tcase(suite, options_config_tcase());
     suite_add_tcase(suite, options_table_tcase());
     suite_add_tcase(suite, options_random_tcase());

@@ -215,7 +215,7 @@ static const struct {
     {"[a]\ntiles=\n", {"w.ini:2: tiles= is not a number"}},
     {"[a]\ntiles=4 # four\n", {"w.ini:2: tiles=4 # four is not a number"}},
     {"[a]\ntiles=auto\n", {"w.ini:2: tiles=auto is not yet in this version"}},
-    {"[a]\nprofile=on\n", {"w.ini:2: profile=on is not yet in this version"}},
+    {"[a]\nprofile=on\nruns=2\n", {"profile=true (w.ini:2) makes one run", "runs=2 (w.ini:3)"}},
     {"[a]\nmistake=x\n", {"w.ini:2: mistake=x is not yet in this version"}},
     {"[a]\ncallbacks=maybe\n", {"w.ini:2: callbacks=maybe ", "allowed are yes, no, true"}},
     {"[a]\ncallbacks=\n", {"w.ini:2: callbacks= ", "allowed are yes, no, true"}},

@@ -11,16 +11,73 @@ enum { FILE_BYTES_MAX = 4096 };
 START_TEST(random_command_lines_are_right_or_refused)
 {
     static char *const words[] = {
-        "--tiles=4",    "--tiles",     "-t",       "4",       "auto",       "--streams=2",
-        "-s",           "-w1",         "-w",       "--ways=", "--kernel",   "scale",
-        "scale,sum",    "sum,scale",   "run",      "list",    "kernels",    "bench",
-        "--help",       "-v",          "-qv",      "--",      "-",          "---",
-        "--=",          "-\x80",       "\xff\xfe", "",        "-n",         "64k",
-        "--no-data",    "--no",        "cuda",     "-d",      "sim:",       "-o",
-        "same.npy",     "--output",    "--input",  "x.ini",   "--timeline", "=",
-        "-W",           "foo",         "-?",       "-:",      "-;",         "--version",
-        "\n",           "--cpu-share", "0.5",      "nan",     "-1",         "--seed",
-        "--priorities", "0,-1",
+        "--tiles=4",
+        "--tiles",
+        "-t",
+        "4",
+        "auto",
+        "--streams=2",
+        "-s",
+        "-w1",
+        "-w",
+        "--ways=",
+        "--kernel",
+        "scale",
+        "scale,sum",
+        "sum,scale",
+        "run",
+        "list",
+        "kernels",
+        "bench",
+        "--help",
+        "-v",
+        "-qv",
+        "--",
+        "-",
+        "---",
+        "--=",
+        "-\x80",
+        "\xff\xfe",
+        "",
+        "-n",
+        "64k",
+        "--no-data",
+        "--no",
+        "cuda",
+        "-d",
+        "sim:",
+        "-o",
+        "same.npy",
+        "--output",
+        "--input",
+        "x.ini",
+        "--timeline",
+        "=",
+        "-W",
+        "foo",
+        "-?",
+        "-:",
+        "-;",
+        "--version",
+        "\n",
+        "--cpu-share",
+        "0.5",
+        "nan",
+        "-1",
+        "--seed",
+        "--priorities",
+        "0,-1",
+        "--sweep",
+        "view",
+        "--profile",
+        "tiles=1..4",
+        "streams=1,2,4,...,64",
+        "=1..",
+        "1..4*2",
+        "--sweep=ways=1..4",
+        "--sweep=streams=1..,",
+        "...",
+        "--sweep=elements=1k..1T*1k",
     };
     uint64_t state = 2;
     int right = 0, rounds = test_cases(3000);
@@ -30,6 +87,60 @@ START_TEST(random_command_lines_are_right_or_refused)
         for (int j = 1; j <= length; j++)
             line[j] = words[test_random_below(&state, sizeof words / sizeof words[0])];
         right += parse_any(line);
+    }
+    ck_assert_int_gt(right, rounds / 60);
+    ck_assert_int_lt(right, rounds - rounds / 60);
+}
+END_TEST
+
+/* Any pieces behind "--sweep=" are a sweep, of as many runs as it has points, or one line. */
+START_TEST(random_sweeps_are_right_or_refused)
+{
+    static const char *const pieces[] = {
+        "tiles=",
+        "streams=",
+        "elements=",
+        "cpu-share=",
+        "order=",
+        "callbacks=",
+        "device=",
+        "1",
+        "2",
+        "4",
+        "8",
+        "16",
+        "1k",
+        "0",
+        "..",
+        "...",
+        ",",
+        ",",
+        ",",
+        "+",
+        "*",
+        "depth",
+        "breadth",
+        "yes",
+        "sim:x",
+        " ",
+        "=",
+        "-",
+        "0.5",
+        "auto",
+        "\xff",
+        "\n",
+        "1..4",
+        "1,2,4,...,64",
+        "18446744073709551615",
+    };
+    uint64_t state = 3;
+    int right = 0, rounds = test_cases(6000);
+    for (int i = 0; i < rounds; i++) {
+        char text[256] = "--sweep=";
+        strcat(text, pieces[test_random_below(&state, 7)]);
+        for (uint32_t n = test_random_below(&state, 6); n > 0; n--)
+            strcat(text, pieces[test_random_below(&state, sizeof pieces / sizeof pieces[0])]);
+        right += parse_any(LINE(text, i % 2 ? "--sweep=intensity=1,2" : "-q"));
     }
     ck_assert_int_gt(right, rounds / 60);
     ck_assert_int_lt(right, rounds - rounds / 60);
@@ -147,6 +258,7 @@ TCase *options_random_tcase(void)
     tcase_add_checked_fixture(tcase, options_enter_folder, options_leave_folder);
     tcase_set_timeout(tcase, 120); /* under valgrind */
     tcase_add_test(tcase, random_command_lines_are_right_or_refused);
+    tcase_add_test(tcase, random_sweeps_are_right_or_refused);
     tcase_add_test(tcase, random_files_are_right_or_refused);
     return tcase;
 }

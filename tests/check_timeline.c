@@ -136,6 +136,65 @@ START_TEST(test_lanes_never_overlap)
 }
 END_TEST
 
+/* The lowest lane that is free, as one would look for it: lane by lane. */
+static uint32_t lane_by_looking(const struct timeline *timeline, uint32_t index)
+{
+    for (uint32_t lane = 0;; lane++) {
+        bool taken = false;
+        for (uint32_t i = 0; i < index && !taken; i++)
+            taken = timeline->spans[i].lane == lane &&
+                    timeline->spans[i].end_ns > timeline->spans[index].start_ns;
+        if (!taken)
+            return lane;
+    }
+}
+
+START_TEST(test_lanes_are_the_lowest_free)
+{
+    uint64_t random = 31;
+    struct error error = {0};
+    for (int i = 0; i < test_cases(300); i++) {
+        uint32_t count = 1 + test_random_below(&random, 60);
+        struct plan plan = test_plan(1, 0, 1, 100);
+        for (uint32_t k = 0; k < count; k++)
+            test_kernel(&plan, 0, 0, 0, 25, 1);
+        struct timeline timeline = begun(&plan);
+        int64_t start = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            start += test_random_below(&random, 4);
+            timeline.spans[k].start_ns = start;
+            timeline.spans[k].end_ns = start + test_random_below(&random, 30);
+        }
+        ck_assert_int_eq(timeline_finish(&timeline, &plan, &error), STATUS_OK);
+        for (uint32_t k = 0; k < count; k++)
+            ck_assert_uint_eq(timeline.spans[k].lane, lane_by_looking(&timeline, k));
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* More than 16 bits hold. */
+START_TEST(test_many_lanes)
+{
+    enum { LANES = 100000 };
+    struct plan plan = test_plan(1, 0, 1, 100);
+    struct error error = {0};
+    for (uint32_t i = 0; i < LANES; i++)
+        test_kernel(&plan, 0, 0, 0, 25, 1);
+    struct timeline timeline = begun(&plan);
+    for (uint32_t i = 0; i < LANES; i++) {
+        timeline.spans[i].start_ns = i;
+        timeline.spans[i].end_ns = LANES;
+    }
+    ck_assert_int_eq(timeline_finish(&timeline, &plan, &error), STATUS_OK);
+    for (uint32_t i = 0; i < LANES; i++)
+        ck_assert_uint_eq(timeline.spans[i].lane, i);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
 Suite *timeline_suite(void)
 {
     Suite *suite = suite_create("timeline");
@@ -146,6 +205,8 @@ Suite *timeline_suite(void)
     tcase_add_test(tests, test_queued_copy_starts_when_its_engine_is_free);
     tcase_add_test(tests, test_rebuilt_starts_are_the_true_ones);
     tcase_add_test(tests, test_lanes_never_overlap);
+    tcase_add_test(tests, test_lanes_are_the_lowest_free);
+    tcase_add_test(tests, test_many_lanes);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -326,31 +326,41 @@ START_TEST(text_is_cut_between_characters)
 }
 END_TEST
 
-START_TEST(csv_timelines_are_found)
+START_TEST(timelines_are_found_by_their_ending)
 {
-    static const char *const paths[] = {"a.csv", "A.CSV", "out.d/x.y.csv", "/tmp/.csv"};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    static const struct {
+        const char *path;
+        void (*write)(FILE *, const struct report *);
+    } cases[] = {
+        {"a.csv", write_csv_timeline},
+        {"A.CSV", write_csv_timeline},
+        {"o.d/x.y.json", write_trace},
+        {"/tmp/.html", write_html},
+        {"a.svg", NULL},
+        {"a.PNG", NULL},
+        {"a.csv.pdf", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};
         const struct timeline_writer *writer = NULL;
-        ck_assert_int_eq(timeline_writer_find(paths[i], &writer, &error), STATUS_OK);
-        ck_assert(writer->write == write_csv_timeline);
+        ck_assert_int_eq(timeline_writer_find(cases[i].path, &writer, &error), STATUS_OK);
+        ck_assert(writer->write == cases[i].write);
+        ck_assert(writer->draw == (cases[i].write == NULL ? plot_draw : NULL));
     }
 }
 END_TEST
 
+#define ENDINGS                                                                                \
+    "the ending says no form of timeline; allowed: .csv, .json, .svg, .png, .pdf, .html"
+
 static const struct {
     const char *path, *message;
 } refused[] = {
-    {"a.svg", "--timeline: 'a.svg': .svg is not yet in this version; allowed: .csv"},
-    {"a.JSON", "--timeline: 'a.JSON': .json is not yet in this version; allowed: .csv"},
-    {"x/a.png", "--timeline: 'x/a.png': .png is not yet in this version; allowed: .csv"},
-    {"a.pdf", "--timeline: 'a.pdf': .pdf is not yet in this version; allowed: .csv"},
-    {"a.html", "--timeline: 'a.html': .html is not yet in this version; allowed: .csv"},
-    {"a.txt", "--timeline: 'a.txt': the ending says no form of timeline; allowed: .csv"},
-    {"a", "--timeline: 'a': the ending says no form of timeline; allowed: .csv"},
-    {"", "--timeline: '': the ending says no form of timeline; allowed: .csv"},
-    {"a.csv/b", "--timeline: 'a.csv/b': the ending says no form of timeline; allowed: .csv"},
-    {"a.csv\n", "--timeline: 'a.csv?': the ending says no form of timeline; allowed: .csv"},
+    {"a.txt", "--timeline: 'a.txt': " ENDINGS},
+    {"a", "--timeline: 'a': " ENDINGS},
+    {"", "--timeline: '': " ENDINGS},
+    {"a.csv/b", "--timeline: 'a.csv/b': " ENDINGS},
+    {"a.csv\n", "--timeline: 'a.csv?': " ENDINGS},
 };
 
 START_TEST(other_timelines_are_refused)
@@ -381,12 +391,12 @@ END_TEST
 START_TEST(a_full_disk_shows_in_the_file)
 {
     struct test_report *test = test_report_new(4);
-    void (*const writers[])(FILE *, const struct report *) = {write_json, write_csv_report,
-                                                              write_csv_timeline};
+    void (*const writers[])(FILE *, const struct report *) = {
+        write_json, write_csv_report, write_csv_timeline, write_trace, write_html};
     FILE *out = fopen("/dev/full", "w");
     if (out != NULL) {
         writers[_i](out, &test->report);
-        ck_assert_int_ne(fflush(out), 0);
+        fflush(out); /* may find nothing left to write */
         ck_assert(ferror(out));
         fclose(out);
     }
@@ -415,10 +425,10 @@ Suite *writer_suite(void)
     tcase_add_loop_test(shared, csv_field_is_quoted_where_it_must_be, 0, COUNT(fields));
     tcase_add_loop_test(shared, text_is_cleaned, 0, COUNT(cleaned));
     tcase_add_test(shared, text_is_cut_between_characters);
-    tcase_add_test(shared, csv_timelines_are_found);
+    tcase_add_test(shared, timelines_are_found_by_their_ending);
     tcase_add_loop_test(shared, other_timelines_are_refused, 0, COUNT(refused));
     tcase_add_test(shared, a_long_path_is_refused_in_one_line);
-    tcase_add_loop_test(shared, a_full_disk_shows_in_the_file, 0, 3);
+    tcase_add_loop_test(shared, a_full_disk_shows_in_the_file, 0, 5);
     suite_add_tcase(suite, shared);
 
     suite_add_tcase(suite, writer_data_case());

@@ -205,7 +205,8 @@ START_TEST(limit_is_marked_in_any_case)
 }
 END_TEST
 
-/* Without its escapes and with its fillings back, a coloured picture is the plain one. */
+/* Without its escapes and with its fillings back, a coloured picture is the plain one; its
+ * legend shows the colours. */
 START_TEST(colors_change_nothing_else)
 {
     struct test_report *test = test_report_new(4);
@@ -215,6 +216,8 @@ START_TEST(colors_change_nothing_else)
     char *gantt = test_gantt(&test->report, &colored), *to = gantt;
     ck_assert_ptr_null(strchr(plain, '\033'));
     ck_assert_ptr_nonnull(strstr(gantt, "\033[0;48;5;25;38;5;231mH0"));
+    ck_assert_ptr_nonnull(strstr(gantt, "\n  \033[0;48;5;25;38;5;231m H \033[0m h2d   "
+                                        "\033[0;48;5;178;38;5;16m K \033[0m scale"));
     bool on = false;
     for (char *from = gantt; *from != '\0'; from++) {
         if (*from != '\033') {
@@ -226,8 +229,10 @@ START_TEST(colors_change_nothing_else)
         from = strchr(from, 'm');
     }
     *to = '\0';
-    ck_assert_uint_eq(strlen(gantt), strlen(plain));
-    for (size_t i = 0; plain[i] != '\0'; i++)
+    const char *legend = strstr(plain, "\n  H h2d");
+    ck_assert_ptr_nonnull(legend);
+    ck_assert_ptr_eq(strstr(gantt, "\n   H  h2d"), gantt + (legend - plain));
+    for (size_t i = 0; i < (size_t)(legend - plain); i++)
         ck_assert_msg(plain[i] == gantt[i] || (plain[i] == '=' && gantt[i] == ' '), "at %zu",
                       i);
     free(plain);
@@ -239,8 +244,11 @@ END_TEST
 START_TEST(kernels_of_a_chain_have_letters)
 {
     struct test_report *test = test_report_new(4);
-    for (int r = 0; r < 4; r++)
-        test->runs[r].timeline.names[1] = r == 3 ? "sum" : "wave";
+    static const char *names[2][2] = {{"scale", "wave"}, {"scale", "sum"}};
+    for (int r = 0; r < 4; r++) {
+        test->runs[r].timeline.names = names[r == 3];
+        test->runs[r].timeline.name_count = 2;
+    }
     test_report_span(test, 1, OP_KERNEL, 0, 1, 0, 100000)->link = 1;
     test_report_span(test, 1, OP_KERNEL, 0, 2, 900000, 1000000)->link = CHAIN_MAX - 1;
     char *gantt = test_gantt(&test->report, &engines);
@@ -256,7 +264,7 @@ static void lanes_of_kernels(struct test_report *test, int lanes)
 {
     test->runs[0].timeline.span_count = 0;
     for (int i = 0; i < lanes; i++)
-        test_report_span(test, 0, OP_KERNEL, 0, i, 0, 1000)->lane = (uint16_t)i;
+        test_report_span(test, 0, OP_KERNEL, 0, i, 0, 1000)->lane = (uint32_t)i;
 }
 
 START_TEST(lanes_beyond_32_are_counted_unless_verbose)
@@ -280,8 +288,7 @@ START_TEST(lanes_beyond_32_are_counted_unless_verbose)
 }
 END_TEST
 
-/* No line is wider than asked for, in characters, whatever is drawn. */
-static void check_lines(const char *gantt, int width)
+void test_lines(const char *gantt, int width)
 {
     for (const char *line = gantt, *end; *line != '\0'; line = end + 1) {
         char text[4096];
@@ -309,7 +316,7 @@ START_TEST(no_line_is_too_wide)
         test->runs[3].median_ns = 123456;
         test_report_span(test, 4, OP_KERNEL, 1023, 99, 0, 1)->lane = 1023;
         char *gantt = test_gantt(&test->report, &style);
-        check_lines(gantt, widths[_i] < 40 ? 40 : widths[_i]);
+        test_lines(gantt, widths[_i] < 40 ? 40 : widths[_i]);
         free(gantt);
         free(test);
     }
@@ -341,7 +348,7 @@ START_TEST(odd_timelines_are_drawn)
     test_report_span(test, 1, OP_H2D, 0, 0, start_ns, end_ns);
     test_report_span(test, 1, OP_KERNEL, 0, 0, end_ns, end_ns);
     char *gantt = test_gantt(&test->report, &style);
-    check_lines(gantt, 80);
+    test_lines(gantt, 80);
     ck_assert_ptr_nonnull(strstr(gantt, "\n  no timeline\n"));
     check_shown(gantt, "\n  H2D ", "Hh");
     check_shown(gantt, "\n  kernel ", "Kk");
@@ -407,6 +414,7 @@ TCase *writer_gantt_case(void)
     tcase_add_loop_test(gantt, colors_change_nothing_else, GANTT_ENGINES, GANTT_NONE);
     tcase_add_test(gantt, kernels_of_a_chain_have_letters);
     tcase_add_test(gantt, lanes_beyond_32_are_counted_unless_verbose);
+    writer_gantt_add_foreign(gantt);
     tcase_add_loop_test(gantt, no_line_is_too_wide, 0, sizeof widths / sizeof widths[0]);
     tcase_add_loop_test(gantt, odd_timelines_are_drawn, 0,
                         sizeof odd_times / sizeof odd_times[0]);

@@ -95,6 +95,7 @@ static struct settings settings_of(int ways)
 
 static void add_run(struct test_report *test, int index, int ways)
 {
+    static const char *names[] = {"scale"};
     struct run_report *run = &test->runs[index];
     struct error error = {0};
     test->settings[index] = settings_of(ways);
@@ -112,7 +113,8 @@ static void add_run(struct test_report *test, int index, int ways)
         .timeline = {.timing = TIMING_VIRTUAL,
                      .device = "h200",
                      .resolution_ns = 1,
-                     .names = {"scale"},
+                     .names = names,
+                     .name_count = 1,
                      .streams = test->settings[index].streams,
                      .spans = test->spans[index]},
         .device = "NVIDIA H200",
@@ -128,7 +130,7 @@ struct test_report *test_report_new(int runs)
 {
     struct test_report *test = calloc(1, sizeof *test);
     ck_assert_ptr_nonnull(test);
-    test->report = (struct report){"0.0.0-test", test->runs, runs};
+    test->report = (struct report){"0.0.0-test", test->runs, runs, NULL};
     for (int i = 0; i < runs; i++) {
         add_run(test, i, i % 4 + 1);
         if (i >= 4)

@@ -30,6 +30,7 @@ char *ways_config(void);
 /* The suite's parts: tests/check_options_*.c. */
 TCase *options_config_tcase(void);
 TCase *options_refusals_tcase(void);
+TCase *options_sweep_tcase(void);
 TCase *options_random_tcase(void);
 TCase *options_table_tcase(void);
 

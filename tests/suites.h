@@ -22,11 +22,24 @@ Suite *sim_queues_suite(void);
 Suite *history_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
+Suite *critical_suite(void);
+Suite *trace_suite(void);
+Suite *view_suite(void);
 Suite *limit_suite(void);
 Suite *tile_fold_suite(void);
 Suite *backend_suite(void);
 Suite *writer_suite(void);
+Suite *writer_put_suite(void);
+Suite *writer_trace_suite(void);
+Suite *writer_hostile_suite(void);
+Suite *html_suite(void);
 Suite *cli_suite(void);
+Suite *sweep_suite(void);
+Suite *terminal_suite(void);
+Suite *plot_suite(void);
+Suite *pages_suite(void);
+Suite *marks_suite(void);
+Suite *profiled_suite(void);
 
 /* The contract suite: the same tests for any backend; `device` is a --device value. */
 Suite *contract_suite(const char *device);

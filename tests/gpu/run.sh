@@ -13,7 +13,7 @@ note() {
     summary="$summary$(printf '\n  %-14s %s' "$1" "$2")"
 }
 
-"$build/check-gpu"
+PIPELINE_BUILD=$build "$build/check-gpu"
 code=$?
 [ $code -eq 77 ] && exit 77
 if [ $code -eq 0 ]; then

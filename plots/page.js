@@ -1,0 +1,727 @@
+/* page.js - draws the timelines in the page's data, and lets a reader step through them.
+ *
+ * In order: the data, words, rows, drawing, marks, stepping, pointing, zoom, what stands beside,
+ * keys. Times are ns from a run's first issue. Where something stands on the time axis is a share
+ * of it in percent: zooming, resizing and printing are the browser's work, not ours. Whatever came
+ * from outside goes onto the page as text, never as markup. */
+'use strict';
+
+const ROW = 22, BAR = 16, THIN = 5; // px: a row, a bar in it, a wait
+const ROWS_MAX = 64; // lanes of an engine, or streams; those beyond share the last row
+const DIGIT = 7; // px
+const NAMED = 8; // spans that the status line names before it counts
+const ZOOM_STEP = 1.5, WIDTH_MAX = 8e6; // px: beyond, browsers place things by guess
+const PAPER_WIDTH = 880; // px, of the plot on a landscape page
+const PLAY_MS = 400;
+
+const element = (id) => document.getElementById(id);
+
+/* Makes `content`, which may be of any length, all that is in `parent`. */
+function fill(parent, content) {
+    parent.replaceChildren();
+    for (const one of content) parent.append(one);
+    return parent;
+}
+
+function html(tag, className, ...content) {
+    const made = document.createElement(tag);
+    if (className) made.className = className;
+    return fill(made, content);
+}
+
+function svg(tag, attributes, ...content) {
+    const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const name in attributes) made.setAttribute(name, attributes[name]);
+    return fill(made, content);
+}
+
+/* --- the data ----------------------------------------------------------------------------------- */
+
+const data = JSON.parse(element('data').textContent);
+const axis = Number(data.axis_ns); // its length
+const runs = data.runs;
+
+/* Spans come as arrays, in the order in which writer_html.c puts them. */
+function readSpan(values, index) {
+    const [op, kind, link, engine, lane, stream, tile, bytes, issue, start, end, holder, critical,
+        text] = values;
+    return {
+        index, op, kind: data.kinds[kind], link, engine: data.engines[engine], lane, stream, tile,
+        bytes: Number(bytes), issue: Number(issue), start: Number(start),
+        end: Math.max(Number(start), Number(end)), holder, critical: critical === 1, text,
+    };
+}
+
+/* An instant is a time at which spans start or end, with those spans. */
+function findInstants(spans) {
+    const byTime = new Map();
+    const at = (time) => {
+        if (!byTime.has(time)) byTime.set(time, { time, starts: [], ends: [] });
+        return byTime.get(time);
+    };
+    for (const span of spans) {
+        at(span.start).starts.push(span);
+        at(span.end).ends.push(span);
+    }
+    return [...byTime.values()].sort((a, b) => a.time - b.time);
+}
+
+function readRun(run) {
+    run.spans = (run.spans ?? []).map(readSpan);
+    run.byStart = [...run.spans].sort((a, b) => a.start - b.start || a.index - b.index);
+    run.instants = findInstants(run.spans);
+    run.at = -1; // the instant that the cursor is at or behind
+    run.works = new Set(); // spans, from that instant on
+    run.lit = new Map(); // spans that are shown as running, with the bars that show it
+}
+
+/* How many of `items`, in order, `before` holds for. */
+function countUntil(items, before) {
+    let low = 0, high = items.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (before(items[middle])) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* --- words -------------------------------------------------------------------------------------- */
+
+const ENGINE_WORDS = {
+    h2d: 'H2D', compute: 'kernel', d2h: 'D2H', cpu: 'CPU', host: 'host', none: 'waits',
+};
+
+function unitOf(ns) {
+    const units = [['s', 1e9, 9], ['ms', 1e6, 6], ['us', 1e3, 3], ['ns', 1, 0]];
+    return units.find(([, size]) => Math.abs(ns) >= size) ?? units[3];
+}
+
+/* To the nanosecond: "1.234567 ms". */
+function timeText(ns) {
+    const [unit, size, digits] = unitOf(ns);
+    return `${Number((ns / size).toFixed(digits))} ${unit}`;
+}
+
+function bytesText(bytes) {
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+    const unit = bytes > 0 ? Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1) : 0;
+    return `${Number((bytes / 1024 ** unit).toPrecision(4))} ${units[unit]}`;
+}
+
+function stageName(run, span) {
+    return span.kind === 'kernel' ? run.kernels[span.link] ?? 'kernel' : span.kind;
+}
+
+function spanName(run, span) {
+    if (span.kind === 'wait') return `wait for ${span.text}`;
+    return stageName(run, span) + (span.tile >= 0 ? ` ${span.tile}` : '');
+}
+
+/* "h2d 3, scale 2 start". */
+function spansText(run, spans, verb) {
+    const names = spans.slice(0, NAMED).map((span) => spanName(run, span)).join(', ');
+    const more = spans.length > NAMED ? ` and ${spans.length - NAMED} more` : '';
+    return names + more + (verb ? ` ${verb}${spans.length === 1 ? 's' : ''}` : '');
+}
+
+const streamId = (run, stream) => run.stream_ids?.[stream] ?? stream;
+
+/* --- rows --------------------------------------------------------------------------------------- */
+
+let view = 'engines'; // or 'streams'
+
+function placeOf(span) {
+    if (view === 'streams' && span.engine !== 'cpu') return ['stream', span.stream];
+    return [span.engine, span.engine === 'none' ? 0 : span.lane];
+}
+
+function rowLabel(run, group, lanes, index) {
+    const id = (lane) => (group === 'stream' ? streamId(run, lane) : lane);
+    let label = ENGINE_WORDS[group] ?? 'stream';
+    if (group === 'stream' || lanes.length > 1) label += ` ${id(lanes[index])}`;
+    if (index === ROWS_MAX - 1 && lanes.length > ROWS_MAX) label += `-${id(lanes.at(-1))}`;
+    return label;
+}
+
+/* Gives every span its row. A row knows the line of work that it is part of, an engine or a
+ * stream: its spans in order of start, and until when those up to each keep it busy. */
+function layRows(run) {
+    const groups = new Map(), rowOf = new Map();
+    for (const span of run.spans) {
+        const [group, lane] = placeOf(span);
+        if (!groups.has(group)) groups.set(group, new Set());
+        groups.get(group).add(lane);
+    }
+    run.rows = [];
+    for (const group of ['stream', ...data.engines].filter((name) => groups.has(name))) {
+        const lanes = [...groups.get(group)].sort((a, b) => a - b);
+        const engine = { name: ENGINE_WORDS[group], spans: [], until: [] };
+        lanes.forEach((lane, i) => {
+            if (i < ROWS_MAX) {
+                const label = rowLabel(run, group, lanes, i);
+                const line = group === 'stream' ? { name: label, spans: [], until: [] } : engine;
+                const row = { label, group, first: i === 0, line, index: run.rows.length, count: 0 };
+                row.bars = svg('g', { transform: rowPlace(row) });
+                run.rows.push(row);
+            }
+            rowOf.set(`${group} ${lane}`, run.rows.at(-1));
+        });
+    }
+    for (const span of run.byStart) {
+        span.row = rowOf.get(placeOf(span).join(' '));
+        span.row.count++;
+        const { spans, until } = span.row.line;
+        until.push(Math.max(until.at(-1) ?? 0, span.end));
+        spans.push(span);
+    }
+}
+
+/* The idle stretch of `row`'s line around `time`, and the span that ended it; null where the line
+ * is at work. */
+function gapAt(row, time) {
+    const { spans, until } = row.line;
+    const begun = countUntil(spans, (span) => span.start <= time);
+    const from = begun > 0 ? until[begun - 1] : 0, next = spans[begun];
+    return from > time ? null : { from, to: next ? next.start : axis, next };
+}
+
+/* --- drawing ------------------------------------------------------------------------------------ */
+
+const share = (ns) => Math.min(Math.max(ns / axis, 0), 1);
+const percent = (part) => `${(100 * part).toFixed(6)}%`;
+const at = (ns) => percent(share(ns));
+const stretch = (from, to) => percent(share(to) - share(from));
+const vertical = (kind, x, y1 = 0) => svg('line', { class: kind, x1: x, x2: x, y1, y2: '100%' });
+const rowPlace = (row) => `translate(0 ${row.index * ROW})`;
+const middle = (span) => span.row.index * ROW + ROW / 2;
+const stageClass = (span) => (span.kind === 'kernel' ? `kernel${span.link % 4}` : span.kind);
+
+function drawBar(span) {
+    const part = Math.max(share(span.end) - share(span.start), 1e-8); // a width of 0 is not drawn
+    const kinds = `bar ${stageClass(span)}${span.critical ? ' critical' : ''}${part < 0.001 ? ' tiny' : ''}`;
+    const height = span.kind === 'wait' ? THIN : BAR;
+    const bar = svg('rect', { class: kinds, x: at(span.start), width: percent(part), height });
+    bar.setAttribute('y', (ROW - height) / 2); // in its row
+    bar.span = span;
+    return bar;
+}
+
+/* What changes as one steps and points is drawn above the bars, which then need not be painted anew,
+ * however many they are. */
+function copyBar(run, span, mark) {
+    const bar = run.bars[span.index].cloneNode();
+    bar.setAttribute('class', stageClass(span));
+    bar.setAttribute('transform', rowPlace(span.row));
+    const copy = svg('g', { class: mark }, bar, ...(hasRoom(span) ? [drawNumber(span)] : []));
+    copy.span = span;
+    return copy;
+}
+
+/* Where spans are too many: how busy each engine was, by columns. Neighbours that are alike make
+ * one bar. */
+function drawColumns(run) {
+    const classes = { compute: 'kernel', host: 'callback' };
+    run.rows = data.engines.map((group, i) => ({ group, label: ENGINE_WORDS[group], first: true,
+        shares: run.columns[i] ?? [] })).filter((row) => row.shares.some((busy) => busy > 0));
+    fill(run.barsGroup, run.rows.flatMap(({ group, shares }, row) => {
+        const begins = [...shares.keys()].filter((i) => shares[i] !== shares[i - 1]);
+        return begins.map((from, i) => svg('rect', {
+            class: `column ${classes[group] ?? group}`, 'fill-opacity': shares[from] / 100,
+            x: percent(from / shares.length), y: row * ROW + (ROW - BAR) / 2, height: BAR,
+            width: percent(((begins[i + 1] ?? shares.length) - from) / shares.length),
+        }));
+    }));
+}
+
+/* Puts the bars of `run` where the rows of this view are. */
+function placeBars(run) {
+    if (run.columns) {
+        drawColumns(run);
+    } else {
+        layRows(run);
+        fill(run.barsGroup, run.rows.map((row) => row.bars));
+        run.rows.forEach(setDensity);
+        for (const span of run.byStart) span.row.bars.append(run.bars[span.index]);
+    }
+    run.svg.setAttribute('height', Math.max(run.rows.length, 1) * ROW);
+    fill(run.lines, run.rows.map((row, i) => svg('line', {
+        class: 'row', x1: 0, x2: '100%', y1: (i + 1) * ROW - 0.5, y2: (i + 1) * ROW - 0.5,
+    })));
+    fill(run.labels, run.rows.map((row) => {
+        const use = row.first && run.use[data.engines.indexOf(row.group)];
+        return html('div', '', html('b', '', row.label), use ? ` ${use}` : '');
+    }));
+}
+
+function figuresOf(run) {
+    return [
+        run.span, run.speedup, run.limit && `limit ${run.limit}`, run.ratio && `${run.ratio} of limit`,
+        run.repeats > 1 && `median of ${run.repeats}: ${run.min} to ${run.max}`,
+        run.drawn !== run.span && run.span_count > 0 && `drawn ${run.drawn}`,
+        run.verified === 'no' && 'WRONG RESULT',
+    ].filter(Boolean).join(', ');
+}
+
+function noteOf(run) {
+    const count = (number) => number.toLocaleString('en');
+    if (run.profiled) return 'Made with --profile: its timeline is with the profiler.';
+    if (run.span_count === 0) return 'An empty timeline: there is no span to draw.';
+    if (!run.columns) return '';
+    return `${count(run.span_count)} spans, too many to draw one by one: a page has ` +
+        `${count(data.spans_drawn)} at most. The deeper the colour, the busier the engine was. ` +
+        'Fewer tiles show every span; so does --timeline=FILE.json.';
+}
+
+function drawRun(run) {
+    const figures = html('span', '', figuresOf(run));
+    const heading = html('h2', '', run.name || '(no name)', figures);
+    run.section = html('section', 'run', heading);
+    if (noteOf(run)) run.section.append(html('p', 'note', noteOf(run)));
+    run.bars = run.spans.map(drawBar);
+    run.labels = html('div', 'labels');
+    run.lines = svg('g', {});
+    run.barsGroup = svg('g', {});
+    run.running = svg('g', {});
+    run.marks = svg('g', {});
+    run.numbers = svg('g', {});
+    run.svg = svg('svg', {
+        class: 'bars', role: 'img', tabindex: 0,
+        'aria-label': `${run.name}: ${run.span_count} spans, ${figures.textContent}`,
+    }, run.lines, run.barsGroup, run.numbers);
+    run.above = svg('svg', { class: 'marks', 'aria-hidden': true }, run.running, run.marks);
+    if (run.limit_ns <= axis) run.svg.append(vertical('limit', at(run.limit_ns)));
+    if (run.span_count > 0) {
+        run.section.append(html('div', 'rows', run.labels, html('div', 'time', run.svg, run.above)));
+    }
+    placeBars(run);
+    element('runs').append(run.section);
+}
+
+/* --- marks: a tile's path, a gap and what ended it ---------------------------------------------- */
+
+let shown = null; // { run, span }: what the tip is about; there is no span where it is a gap
+
+/* Marks `spans` of `run` and, by lines from end to start, the way from each to the next. */
+function mark(run, spans, span) {
+    unmark();
+    shown = { run, span };
+    const links = spans.slice(1).map((to, i) => svg('line', {
+        class: 'link', x1: at(spans[i].end), y1: middle(spans[i]), x2: at(to.start), y2: middle(to),
+    }));
+    fill(run.marks, [...spans.map((one) => copyBar(run, one, 'path')), ...links]);
+    if (spans.length > 1) run.marks.prepend(svg('rect', { class: 'veil', width: '100%', height: '100%' }));
+}
+
+function unmark() {
+    element('tip').hidden = true;
+    if (!shown) return;
+    fill(shown.run.marks, []);
+    shown = null;
+}
+
+/* Beside `x`, below the run or above it: what is marked in it stays in sight. */
+function showTip(run, x, title, entries) {
+    const tip = element('tip'), list = html('dl'), rows = run.svg.getBoundingClientRect();
+    for (const [term, value] of entries) {
+        if (value !== '') list.append(html('dt', '', term), html('dd', '', value));
+    }
+    fill(tip, [html('strong', '', title), list]);
+    tip.hidden = false;
+    const { width, height } = tip.getBoundingClientRect();
+    const y = rows.bottom + 6 + height <= innerHeight ? rows.bottom + 6 : rows.top - height - 6;
+    tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
+    tip.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 4))}px`;
+}
+
+function showSpan(run, span, x) {
+    const onTile = (one) => one.tile === span.tile && one.kind !== 'wait';
+    mark(run, span.tile < 0 || span.kind === 'wait' ? [span] : run.byStart.filter(onTile), span);
+    const length = span.end - span.start, wait = span.kind === 'wait';
+    showTip(run, x, spanName(run, span), [
+        ['run', run.name],
+        ['tile', span.tile >= 0 ? span.tile : ''],
+        ['stream', span.engine === 'cpu' ? '' : streamId(run, span.stream)],
+        ['engine', wait ? '' : ENGINE_WORDS[span.engine] + (span.lane ? `, lane ${span.lane}` : '')],
+        ['bytes', span.bytes ? bytesText(span.bytes) : ''],
+        ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],
+        ['issued', run.foreign && span.issue === span.start ? '' : timeText(span.issue)], // not known
+        ['starts', timeText(span.start)],
+        ['ends', timeText(span.end)],
+        ['lasts', timeText(length)],
+        ['why then', wait ? '' : span.text],
+        ['critical', span.critical ? 'the end waited for it' : ''],
+    ]);
+}
+
+function showGap(run, row, time, x) {
+    const gap = row?.line && row.group !== 'none' ? gapAt(row, time) : null;
+    if (!gap) return unmark();
+    const { from, to, next } = gap, holder = next && run.spans[next.holder];
+    mark(run, [holder, next].filter(Boolean));
+    run.marks.append(svg('rect', {
+        class: 'gap', x: at(from), width: stretch(from, to), y: row.index * ROW + 2, height: ROW - 4,
+    }));
+    return showTip(run, x, `${row.line.name} idle for ${timeText(to - from)}`, [
+        ['run', run.name],
+        ['from', timeText(from)],
+        ['to', timeText(to)],
+        ['then', next ? spanName(run, next) : 'nothing was left to do'],
+        ['why then', next && next.kind !== 'wait' ? next.text || 'not known' : ''],
+    ]);
+}
+
+/* --- stepping ----------------------------------------------------------------------------------- */
+
+let active = null; // the run that is stepped through
+let cursor = null; // ns; null: nobody has stepped yet
+const cursorLine = vertical('cursor', 0);
+const veil = svg('rect', { class: 'veil', y: 0, height: '100%' }); // over what is still to come
+
+/* Moves `run` to the last instant up to `time`, one after another. */
+function seek(run, time) {
+    const { works, instants } = run;
+    for (; run.at + 1 < instants.length && instants[run.at + 1].time <= time; run.at++) {
+        for (const span of instants[run.at + 1].starts) works.add(span);
+        for (const span of instants[run.at + 1].ends) works.delete(span);
+    }
+    for (; run.at >= 0 && instants[run.at].time > time; run.at--) {
+        for (const span of instants[run.at].ends) works.add(span);
+        for (const span of instants[run.at].starts) works.delete(span);
+    }
+    const now = instants[run.at]; // spans of no length are lit at their instant alone
+    const lit = new Set([...works, ...(now?.time === time ? now.starts : [])]);
+    for (const [span, bar] of run.lit) {
+        if (lit.has(span)) continue;
+        bar.remove();
+        run.lit.delete(span);
+    }
+    for (const span of lit) {
+        if (!run.lit.has(span)) run.lit.set(span, run.running.appendChild(copyBar(run, span, 'on')));
+    }
+}
+
+/* Shows anew what runs, in its place and with its numbers. */
+function relight(run) {
+    fill(run.running, []);
+    run.lit.clear();
+    seek(run, cursor ?? -Infinity);
+}
+
+/* Moves all runs to `time`; null: back to before the first step. */
+function moveTo(time) {
+    unmark();
+    cursor = time;
+    for (const run of runs) seek(run, time ?? -Infinity);
+    fill(element('future'), time === null ? [] : [veil]);
+    fill(element('over'), time === null ? [] : [cursorLine]);
+    cursorLine.setAttribute('x1', at(time));
+    cursorLine.setAttribute('x2', at(time));
+    veil.setAttribute('x', at(time));
+    veil.setAttribute('width', stretch(time, axis));
+    scrollToTime(time);
+    sayStatus();
+}
+
+function say(text) {
+    element('status').textContent = text;
+}
+
+function sayStatus() {
+    if (!active) return say('There is no span to step through.');
+    if (cursor === null) return say(`The right arrow key steps through ${active.name}; ? has all keys.`);
+    const { instants, works } = active, now = instants[active.at], happens = [];
+    if (now?.time === cursor && now.ends.length) happens.push(spansText(active, now.ends, 'end'));
+    if (now?.time === cursor && now.starts.length) happens.push(spansText(active, now.starts, 'start'));
+    const then = spansText(active, [...works].sort((a, b) => a.index - b.index)) || 'nothing';
+    return say(`${active.name}, event ${active.at + 1} of ${instants.length}, ${timeText(cursor)}: ` +
+        `${[...happens, 'then running'].join('; ')}: ${then}.`);
+}
+
+/* To the instant `by` further on, or back. Says whether there is one. */
+function step(by) {
+    const { instants, at: last } = active ?? { instants: [], at: -1 };
+    const between = cursor !== null && last >= 0 && instants[last].time < cursor;
+    const next = instants[last + by + (between && by < 0 ? 1 : 0)];
+    if (next) moveTo(next.time);
+    return next !== undefined;
+}
+
+function activate(run) {
+    if (!run || run === active || run.spans.length === 0) return;
+    active?.section.classList.remove('active');
+    active = run;
+    active.section.classList.add('active');
+    sayStatus();
+}
+
+let player = 0;
+function play(on) {
+    clearInterval(player);
+    player = on ? setInterval(() => step(1) || play(false), PLAY_MS) : 0;
+    element('play').setAttribute('aria-pressed', String(on));
+    element('status').setAttribute('aria-live', on ? 'off' : 'polite'); // nobody listens that fast
+}
+
+/* --- pointing ----------------------------------------------------------------------------------- */
+
+function listen(run) {
+    const place = (event) => {
+        const box = run.svg.getBoundingClientRect();
+        const row = run.rows[Math.floor((event.clientY - box.top) / ROW)];
+        return { row, time: share((event.clientX - box.left) / box.width * axis) * axis };
+    };
+    const point = (event) => {
+        const { row, time } = place(event);
+        if (event.target.span) showSpan(run, event.target.span, event.clientX);
+        else showGap(run, row, time, event.clientX);
+    };
+    run.svg.addEventListener('pointermove', point);
+    run.svg.addEventListener('pointerleave', unmark);
+    run.svg.addEventListener('click', (event) => {
+        const { time } = place(event);
+        const begun = countUntil(run.instants, (instant) => instant.time <= time);
+        activate(run);
+        if (begun > 0) moveTo(run.instants[begun - 1].time);
+        point(event);
+    });
+    run.svg.addEventListener('focus', () => activate(run));
+    run.section.addEventListener('click', () => activate(run));
+}
+
+/* Shows the span `by` further on in order of start, as pointing at it would. */
+function choose(by) {
+    if (!active) return;
+    const { byStart } = active, chosen = shown?.run === active ? byStart.indexOf(shown.span) : -1;
+    const begun = countUntil(byStart, (span) => span.start < (cursor ?? 0)) - (by > 0 ? 1 : 0);
+    const span = byStart[Math.min(Math.max((chosen >= 0 ? chosen : begun) + by, 0), byStart.length - 1)];
+    scrollToTime(span.start);
+    active.section.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    showSpan(active, span, active.bars[span.index].getBoundingClientRect().left);
+    say(`${spanName(active, span)}, ${timeText(span.start)} to ${timeText(span.end)}. ${span.text}`);
+}
+
+/* --- zoom, and what depends on it --------------------------------------------------------------- */
+
+const plot = element('plot');
+let zoom = 1;
+let whole = innerWidth; // px: the time axis, seen or not; until it is laid out, a guess
+
+/* The width of what is seen of the time axis, in px. */
+const seenWidth = () => Math.max(element('over').getBoundingClientRect().width / zoom, 1);
+
+/* Zooms around `x`, px from the left of what is seen. */
+function zoomTo(wanted, x) {
+    const width = seenWidth(), time = (plot.scrollLeft + x) / (width * zoom);
+    zoom = Math.max(1, Math.min(wanted, WIDTH_MAX / width, axis / 20));
+    element('wide').style.setProperty('--zoom', zoom);
+    plot.scrollLeft = time * width * zoom - x;
+    unmark();
+    redraw();
+    runs.forEach(relight);
+}
+
+function zoomBy(factor) {
+    const width = seenWidth(), x = share(cursor) * width * zoom - plot.scrollLeft;
+    zoomTo(zoom * factor, cursor !== null && x >= 0 && x <= width ? x : width / 2);
+}
+
+function scrollToTime(time) {
+    if (zoom === 1 || time === null) return;
+    const width = seenWidth(), x = share(time) * width * zoom;
+    if (x < plot.scrollLeft || x > plot.scrollLeft + width) plot.scrollLeft = x - width / 3;
+}
+
+/* Ticks 1, 2 or 5 times a power of ten apart, and lines through all runs under them. */
+function drawTicks(from, to, width) {
+    const [unit, size] = unitOf(axis), least = Math.max((to - from) / width * 110, 1);
+    const decade = 10 ** Math.floor(Math.log10(least));
+    const apart = [1, 2, 5, 10].map((times) => times * decade).find((ns) => ns >= least);
+    const decimals = Math.max(0, Math.ceil(Math.log10(size / apart) - 1e-9));
+    const first = Math.floor(from / apart), count = Math.floor(Math.min(to, axis) / apart) - first + 1;
+    const ticks = Array.from({ length: count }, (_, i) => (first + i) * apart);
+    const label = (ns) => { // none where it would be cut off
+        const text = (ns / size).toFixed(decimals);
+        return (axis - ns) / axis * whole > (DIGIT + 1) * text.length ? text : '';
+    };
+    element('unit').textContent = `time, ${unit}`;
+    fill(element('under'), ticks.map((ns) => vertical('grid', at(ns))));
+    fill(element('ticks'), ticks.flatMap((ns) => [vertical('tick', at(ns), 4),
+        svg('text', { x: at(ns), y: 15, dx: 4 }, label(ns))]));
+}
+
+/* Whether a bar has room for its tile's number. */
+function hasRoom(span) {
+    const width = (span.end - span.start) / axis * whole;
+    return span.tile >= 0 && span.kind !== 'wait' && width >= DIGIT * `${span.tile}`.length + 4;
+}
+
+/* Few bars have room for edges; many must not look fuller than they are. */
+function setDensity(row) {
+    row.bars?.classList.toggle('apart', whole / row.count > 8);
+    row.bars?.classList.toggle('dense', whole / row.count < 2);
+}
+
+function drawNumber(span) {
+    const x = percent((share(span.start) + share(span.end)) / 2);
+    return svg('text', { class: `on-${span.kind}`, x, y: middle(span) + 4 }, span.tile);
+}
+
+/* Draws what depends on the zoom, for what is seen and a screen on each side. */
+function redraw(paper) {
+    const width = paper ?? seenWidth();
+    whole = width * zoom;
+    const left = Math.max(plot.scrollLeft - width, 0), right = Math.min(plot.scrollLeft + 2 * width, whole);
+    const from = left / whole * axis, to = right / whole * axis;
+    const isSeen = (span) => span.end >= from && span.start <= to;
+    drawTicks(from, to, right - left);
+    for (const run of runs) {
+        fill(run.numbers, run.spans.filter((span) => isSeen(span) && hasRoom(span)).map(drawNumber));
+        run.rows.forEach(setDensity);
+    }
+}
+
+let waiting = 0;
+function redrawSoon() {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(() => redraw());
+}
+
+/* --- what stands beside ------------------------------------------------------------------------- */
+
+function drawLegend() {
+    const shapes = new Map(); // by name
+    for (const run of runs) {
+        for (const span of run.spans) {
+            const wait = span.kind === 'wait', name = stageName(run, span);
+            if (!shapes.has(name)) shapes.set(name, svg('rect', {
+                class: stageClass(span), width: '100%', y: wait ? 4 : 0, height: wait ? THIN : '100%',
+            }));
+        }
+    }
+    const limit = 'limit: no order of this work ends before it';
+    if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
+    element('legend').append(...[...shapes].map(([name, shape]) =>
+        html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), name)));
+}
+
+/* A row per run, with its results and the settings in which runs differ; the others once. */
+function drawAbout() {
+    const own = runs.filter((run) => run.settings), first = own[0]?.settings ?? [];
+    const differs = (i) => own.some((run) => run.settings[i][1] !== first[i][1]);
+    const columns = Object.entries({
+        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', span: 'span',
+        'speed-up': 'speedup', limit: 'limit', 'of limit': 'ratio', 'bound by': 'bound', verified: 'verified',
+    }).filter(([, key]) => runs.some((run) => run[key])).map(([name, key]) => [name, (run) => run[key]]);
+    const same = html('dl');
+    first.forEach(([name, value], i) => {
+        if (differs(i)) columns.push([name, (run) => run.settings?.[i][1]]);
+        else same.append(html('div', '', html('dt', '', name), html('dd', '', value)));
+    });
+    const cells = (tag, row) => html('tr', '', ...columns.map((column) => html(tag, '', row(column))));
+    const table = html('table', '', cells('th', ([name]) => name),
+        ...runs.map((run) => cells('td', ([, value]) => value(run) ?? '-')));
+    element('about').append(html('h2', '', 'Where this comes from'),
+        html('p', '', `Made by pipeline ${data.version}.`), html('div', 'scroll', table));
+    if (own.length) element('about').append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
+}
+
+function drawTitle() {
+    const some = (texts) => (texts.length > 6 ? [...texts.slice(0, 6), `${texts.length - 6} more`] : texts).join(', ');
+    const all = (key) => some([...new Set(runs.map((run) => run[key]))]);
+    element('title').textContent = some(runs.map((run) => run.name)) || 'No runs';
+    element('summary').textContent = `${all('source')}, ${all('device')}, pipeline ${data.version}`;
+    document.title = `pipeline: ${element('title').textContent}`;
+}
+
+/* --- keys and buttons --------------------------------------------------------------------------- */
+
+function setView(name) {
+    unmark();
+    view = name;
+    for (const id of ['engines', 'streams']) element(id).setAttribute('aria-pressed', String(id === view));
+    for (const run of runs) {
+        placeBars(run);
+        relight(run);
+    }
+    redraw();
+}
+
+function toggleCritical() {
+    if (element('critical').disabled) return;
+    const on = document.body.classList.toggle('show-critical');
+    const path = active.spans.filter((span) => span.critical);
+    const busy = path.reduce((sum, span) => sum + span.end - span.start, 0);
+    element('critical').setAttribute('aria-pressed', String(on));
+    sayStatus();
+    if (on) say(`The critical path of ${active.name}: ${path.length} spans, at work for ${timeText(busy)} of ${active.drawn}.`);
+}
+
+function clear() {
+    play(false);
+    moveTo(null);
+}
+
+const actions = {
+    ArrowRight: () => step(1),
+    ArrowLeft: () => step(-1),
+    Home: () => active && moveTo(active.instants[0].time),
+    End: () => active && moveTo(active.instants.at(-1).time),
+    ' ': () => play(!player),
+    n: () => choose(1),
+    p: () => choose(-1),
+    e: () => setView(view === 'engines' ? 'streams' : 'engines'),
+    c: toggleCritical,
+    '+': () => zoomBy(ZOOM_STEP),
+    '=': () => zoomBy(ZOOM_STEP),
+    '-': () => zoomBy(1 / ZOOM_STEP),
+    0: () => zoomTo(1, 0),
+    Escape: clear,
+    '?': () => element('keys').showModal(),
+    h: () => element('keys').showModal(),
+};
+
+function onKey(event) {
+    const presses = event.target.closest('button') && [' ', 'Enter'].includes(event.key);
+    if (event.ctrlKey || event.metaKey || event.altKey || presses || element('keys').open) return;
+    const run = runs[Number(event.key) - 1];
+    if (!actions[event.key] && !run) return;
+    event.preventDefault();
+    if (actions[event.key]) return actions[event.key]();
+    activate(run);
+    run.section.scrollIntoView({ block: 'nearest' });
+}
+
+function onWheel(event) {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const x = event.clientX - element('over').getBoundingClientRect().left - plot.scrollLeft;
+    zoomTo(zoom * 2 ** (-event.deltaY / 300), x);
+}
+
+function start() {
+    runs.forEach(readRun);
+    runs.forEach(drawRun);
+    runs.forEach(listen);
+    activate(runs.find((run) => run.spans.length > 0));
+    element('critical').disabled = !runs.some((run) => run.spans.some((span) => span.critical));
+    drawTitle();
+    drawLegend();
+    drawAbout();
+    sayStatus();
+    redraw();
+    for (const button of document.querySelectorAll('[data-key]')) button.onclick = actions[button.dataset.key];
+    for (const id of ['engines', 'streams']) element(id).onclick = () => setView(id);
+    document.addEventListener('keydown', onKey);
+    plot.addEventListener('wheel', onWheel, { passive: false });
+    plot.addEventListener('scroll', redrawSoon);
+    addEventListener('resize', redrawSoon);
+    addEventListener('beforeprint', () => {
+        clear();
+        zoomTo(1, 0);
+        redraw(PAPER_WIDTH);
+    });
+    addEventListener('afterprint', () => redraw());
+}
+
+start();

@@ -1,0 +1,83 @@
+# style.gp - what all pictures share: sizes, fonts, colours. The other scripts load it.
+#
+# They have set `picture` (the file to write; only an ending, such as ".svg": standard output) and
+# `size` (slide or paper). Lengths are in units of the page: on a slide of 1920 x 1080 a pixel, on
+# paper, 170 mm wide, 1/96 inch. `em` is the size of the text.
+
+if (size eq "") { size = "slide" }
+if (size ne "slide" && size ne "paper") { exit error "the size is slide or paper, not ".size }
+page_width = size eq "paper" ? 642.5 : 1920.0
+page_height = size eq "paper" ? 380.0 : 1080.0
+em = size eq "paper" ? 12.0 : 29.0       # 9 pt on paper
+small = 0.89 * em                        # 8 pt on paper
+large = (size eq "paper" ? 1.2 : 1.5) * em
+
+# --- colours: after Okabe and Ito, told apart also by those who see few -----------------------
+h2d = 0x0072B2; kernel = 0xE69F00; d2h = 0x009E73; cpu = 0xCC79A7; host = 0x56B4E9; wait = 0xC4C4C4
+ink = 0x202020; pale = 0x606060; grid = 0xD8D8D8; paper = 0xF4F4F4
+class_color(c) = c == 1 ? h2d : c == 2 ? kernel : c == 3 ? d2h : c == 4 ? cpu : c == 5 ? host : wait
+class_name(c) = c == 1 ? "H2D" : c == 2 ? "kernel" : c == 3 ? "D2H" : c == 4 ? "CPU" : \
+                c == 5 ? "callback" : "wait"
+class_ink(c) = c == 1 ? 0xFFFFFF : 0x000000   # text on it
+# Curves: a colour and a mark each; neighbours differ in how dark they are.
+curve_color(i) = word("0x0072B2 0xE69F00 0x202020 0x56B4E9 0xD55E00 0xCC79A7 0x009E73 0x8A6D00", \
+                      (i - 1) % 8 + 1) + 0
+curve_ink(i) = (i - 1) % 8 == 1 || (i - 1) % 8 == 3 || (i - 1) % 8 == 5 ? 0x000000 : 0xFFFFFF
+curve_mark(i) = int(word("7 5 9 13 6 4 8 12", (i - 1) % 8 + 1))
+# `color` over the paper, `share` of it.
+part(color, shift, share) = int(((color >> shift) & 255) * share + 244 * (1 - share)) << shift
+shade(color, share) = share >= 1 ? color : part(color, 16, share) + part(color, 8, share) + \
+                                           part(color, 0, share)
+
+# --- lengths ----------------------------------------------------------------------------------
+sx(units) = units / page_width               # from the left
+sy(units) = 1 - units / page_height          # from the top
+# The size in which `text` takes no more than `room`, from `wanted` down to `least`.
+fitting(text, wanted, least, room) = strlen(text) * 0.6 * wanted <= room ? wanted : \
+                                     strlen(text) * 0.6 * least >= room ? least : \
+                                     room / (strlen(text) * 0.6)
+shortened(text, letters) = strlen(text) <= letters ? text : text[1:letters - 2].".."
+fitted(text, least, room) = shortened(text, int(room / (0.6 * least)))
+
+# --- where it goes ----------------------------------------------------------------------------
+ending = picture
+while (strstrt(ending, "/") > 0) { ending = ending[strstrt(ending, "/") + 1:] }
+while (strstrt(ending, ".") > 0) { ending = ending[strstrt(ending, ".") + 1:] }
+on_output = picture eq ".".ending
+ending = ending eq "SVG" ? "svg" : ending eq "PNG" ? "png" : ending eq "PDF" ? "pdf" : ending
+if (ending ne "svg" && ending ne "png" && ending ne "pdf") {
+    exit error "the picture's name must end in .svg, .png or .pdf: ".picture
+}
+device = ending eq "svg" ? "svg" : ending."cairo"
+if (strstrt(" ".GPVAL_TERMINALS." ", " ".device." ") == 0) {
+    exit error "this gnuplot draws no .".ending.": it has no terminal ".device." (gnuplot-nox has)"
+}
+face(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif" : "Sans", units)
+# The cairo terminals take a font's size in points of 1/96 inch for a pixel of theirs.
+png_scale = size eq "paper" ? 300.0 / 96 : 1
+terminal(height) = ending eq "svg" ? \
+    sprintf('set terminal svg size %.0f,%.0f font "%s" noenhanced background "#ffffff" \
+             linewidth %.2f', page_width, height, face(em), line) : ending eq "png" ? \
+    sprintf('set terminal pngcairo size %.0f,%.0f font "%s" noenhanced fontscale %.5f \
+             linewidth %.2f background "#ffffff"', page_width * png_scale, height * png_scale, \
+            face(em), 0.75 * png_scale, line * png_scale) : \
+    sprintf('set terminal pdfcairo size %.5fin,%.5fin font "%s" noenhanced fontscale %.5f \
+             linewidth %.2f background "#ffffff"', page_width * inch, height * inch, \
+            face(em), 0.75 * 72 * inch, line * 144 * inch)
+inch = size eq "paper" ? 1.0 / 96 : 1.0 / 144   # of a unit; a slide is 13.33 inches wide
+line = size eq "paper" ? 0.6 : 1.5
+# Terminals differ in how large a mark is, and how far below the axis its labels are.
+mark_size = ending eq "svg" ? 0.6 : size eq "paper" ? (ending eq "png" ? 2.0 : 0.55) : \
+            (ending eq "pdf" ? 1.2 : 1.6)
+tick_shift = ending eq "svg" ? 0.45 : 0.15
+
+# --- calling awk ------------------------------------------------------------------------------
+# A path as a word for the shell.
+if (data[1:1] ne "/") { data = "./".data }
+path = ""
+do for [i = 1:strlen(data)] { path = path.(data[i:i] eq "'" ? "'\\''" : data[i:i]) }
+path = "'".path."'"
+awk = "LC_ALL=C awk -f '".csv_awk."' -f "
+set encoding utf8
+set datafile separator "\t"
+problem = "awk could not read the data"   # it says otherwise

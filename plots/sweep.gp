@@ -1,0 +1,140 @@
+# sweep.gp - how fast against what: the speed-ups of a sweep as curves, bars, or a field of cells.
+#
+#     gnuplot -c plots/sweep.gp DATA.csv PICTURE [slide|paper]
+#
+# DATA.csv is what `pipeline --sweep=OPTION=RANGE --format=csv` printed; PICTURE ends in .svg,
+# .png or .pdf. `pipeline --sweep=... --timeline=PICTURE` draws with this script as well;
+# PIPELINE_PLOTS=DIR makes it take a changed one from DIR.
+#
+# Numbers make an x axis (of powers of 2 where they grow by factors), words make bars, and many
+# values of two options a field of cells. What that is is worked out by sweep.awk; how it looks is
+# said here and in style.gp.
+
+data = ARG1; picture = ARG2; size = ARG3
+if (data eq "" || picture eq "") {
+    exit error "usage: gnuplot -c sweep.gp DATA.csv PICTURE [slide|paper]"
+}
+folder = ARG0[:strlen(ARG0) - strlen("sweep.gp")]
+if (!exists("style_gp")) {
+    style_gp = folder."style.gp"; csv_awk = folder."csv.awk"; sweep_awk = folder."sweep.awk"
+}
+load style_gp
+load sprintf("< %s '%s' %s", awk, sweep_awk, path)
+if (problem ne "") { exit error problem }
+
+# --- the page ---------------------------------------------------------------------------------
+eval terminal(page_height)
+if (!on_output) { set output picture }
+edge = 0.6 * em
+top = 1.3 * large + (heat && fields_named ? 6.2 : 5.1) * em
+bottom = 4.1 * em
+left = 5.5 * em
+if (!heat) {
+    key_width = ((key_length > 5 ? key_length : 5) * 0.6 + 3.2) * em
+    right = key_length > 0 || limits > 0 ? key_width : 2 * em
+}
+if (heat) { right = 7.5 * em }
+set margins 0, 0, 0, 0
+set lmargin at screen sx(left)
+set rmargin at screen sx(page_width - right)
+set tmargin at screen sy(top)
+set bmargin at screen sy(page_height - bottom)
+aside = 0.62 * em * strlen(best_small) + edge
+room = page_width - 2 * edge - aside
+y1 = 1.3 * large + 0.95 * em
+set label fitted(title, 0.89 * em, room) at screen sx(edge), sy(1.0 * large) tc rgb ink \
+    font face(fitting(title, large, 0.89 * em, room))
+set label fitted(settings, 0.7 * em, room) at screen sx(edge), sy(y1) tc rgb ink \
+    font face(fitting(settings, em, 0.7 * em, room))
+set label fitted(provenance, 0.7 * em, page_width - 2 * edge) \
+    at screen sx(edge), sy(y1 + 1.25 * em) tc rgb pale \
+    font face(fitting(provenance, small, 0.7 * em, page_width - 2 * edge))
+set label best_note at screen sx(page_width - edge), sy(1.0 * large) right tc rgb ink \
+    font face(large)
+set label best_small at screen sx(page_width - edge), sy(y1) right tc rgb ink font face(em)
+set label y_title at screen sx(edge), sy(y1 + 2.75 * em) tc rgb ink font face(em)
+set label x_name at screen sx((left + page_width - right) / 2), sy(page_height - 0.85 * em) center \
+    tc rgb ink font face(em)
+set label remark at screen sx(page_width - edge), sy(page_height - 0.85 * em) right \
+    font face(small) tc rgb pale
+
+set xtics nomirror out scale 0.5 () font "".face(small) textcolor rgb ink offset 0, tick_shift
+do for [i = 1:x_ticks] { set xtics add ("".x_text[i] x_at[i]) }
+set border 0
+
+# --- curves, or bars where the axis has words -------------------------------------------------
+if (!heat) {
+    set ytics nomirror out scale 0.5 font "".face(small) textcolor rgb ink
+    set format y "%gx"
+    set grid ytics lt 1 lw 0.5 lc rgb grid
+    set border 3 lw 0.7 lc rgb pale
+    reach = bars ? 0.6 : x_max > x_min ? 0.04 * (x_max - x_min) : 1
+    set xrange [x_min - reach:x_max + reach]
+    set yrange [0:1.06 * y_max]
+    set key at screen sx(page_width - edge), sy(top) right top Left reverse font "".face(small) \
+        samplen 1.6 spacing 1.15 textcolor rgb ink noenhanced
+    wide = 0.8 / curves
+    bar(c) = (c - 1) * wide - 0.4
+    bar_text = wide / (x_max - x_min + 2 * reach) * (page_width - left - right) / 2.6
+    bar_text = bar_text > small ? small : bar_text < 1 ? 1 : bar_text
+    # Curves that coincide show all the same: each is wider than those drawn over it.
+    step = curves > 3 ? 7.0 / curves : 2.5
+    line_width(c) = 2.5 + step * (curves - c)
+    mark_scale(c) = mark_size * (1 + 0.2 * step * (curves - c))
+    set style fill solid border lc rgb "white"
+    if (bars) {
+        plot for [c = 1:curves] $points index c - 1 \
+                using ($1 + bar(c) + wide / 2):($2 / 2):($1 + bar(c)):($1 + bar(c) + wide):(0):2 \
+                with boxxyerror lc rgb curve_color(c) title curve_name[c], \
+            for [c = 1:curves] $points index c - 1 \
+                using ($1 + bar(c) + wide / 2):(0.03 * y_max):(sprintf("%.2f", $2)) \
+                with labels center font face(bar_text) tc rgb curve_ink(c) notitle, \
+            $limit using ($1 - 0.45):2:(0.9):(0) with vectors nohead lw 2.5 dt (6, 3) lc rgb ink \
+                title limits > 0 ? "limit" : ""
+    } else {
+        plot $limit using 1:2 with lines lw 2 dt (6, 3) lc rgb ink \
+                title limits > 0 ? "limit" : "", \
+            for [c = 1:curves] $points index c - 1 using 1:2:3:4 with yerrorbars pt -1 lw 1 \
+                lc rgb curve_color(c) notitle, \
+            for [c = 1:curves] $points index c - 1 using 1:2 with linespoints lw line_width(c) \
+                pt curve_mark(c) ps mark_scale(c) lc rgb curve_color(c) title curve_name[c]
+    }
+}
+
+# --- a field of cells for each run, the lighter the faster ------------------------------------
+if (heat) {
+    gap = 0.8
+    set xrange [0.5:fields * (columns + gap) - gap + 0.5]
+    set yrange [rows + 0.5:0.5]
+    at(f, x) = (f - 1) * (columns + gap) + x
+    set xtics ()
+    do for [f = 1:fields] {
+        do for [i = 1:x_ticks] { set xtics add ("".x_text[i] at(f, x_at[i])) }
+        set label field_name[f] at first at(f, 0.5), screen sy(top - 0.7 * em) tc rgb ink \
+            font face(small)
+    }
+    set ytics nomirror out scale 0.5 () font "".face(small) textcolor rgb ink
+    do for [i = 1:y_ticks] { set ytics add ("".y_text[i] y_at[i]) }
+    set label y_name at screen sx(1.0 * em), graph 0.5 center rotate by 90 tc rgb ink font face(em)
+    set palette defined (0 "#00204d", 0.25 "#414d6b", 0.5 "#7c7b78", 0.75 "#bcae6c", 1 "#ffea46")
+    set cbrange [y_min:y_max]
+    set colorbox user \
+        origin screen sx(page_width - right + 1.2 * em), screen sy(page_height - bottom) \
+        size screen sx(1.2 * em), screen sy(top) - sy(page_height - bottom)
+    set cbtics font "".face(small) textcolor rgb ink
+    set format cb "%.2fx"
+    unset key
+    cell_width = (page_width - left - right) / (fields * (columns + gap))
+    cell_height = (page_height - top - bottom) / rows
+    number_size = cell_width / 2.9 < 0.6 * cell_height ? cell_width / 2.9 : 0.6 * cell_height
+    number_size = number_size > small ? small : number_size
+    shown = number_size >= 0.45 * em
+    light(v) = (v - y_min) / (y_max - y_min) > 0.55 ? 0x000000 : 0xFFFFFF
+    plot $cells using (at($1, $2)):3:(at($1, $2) - 0.5):(at($1, $2) + 0.5):($3 - 0.5):($3 + 0.5):4 \
+            with boxxyerror fs solid border rgb "white" lc palette, \
+        $cells using (at($1, $2)):($5 == 1 ? $3 : NaN):(at($1, $2) - 0.5):(at($1, $2) + 0.5): \
+            ($3 - 0.5):($3 + 0.5) with boxxyerror lc rgb "#D55E00" lw 4 fs empty, \
+        $cells using (at($1, $2)):(shown ? $3 : NaN):(sprintf("%.2f", $4)):(light($4)) \
+            with labels center font face(number_size > 1 ? number_size : 1) tc rgb variable
+}
+set output

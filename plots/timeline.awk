@@ -1,0 +1,421 @@
+# timeline.awk - lays a timeline out: reads its CSV twice, prints what timeline.gp draws.
+#
+#     awk -f csv.awk -f boxes.awk -f timeline.awk -v page=1920 -v em=28 -v density=1 \
+#         -v rows=engines -v only=0 pass=1 DATA.csv pass=2 DATA.csv
+#
+# A section is a part of the picture with a name: a run or, of one run by engine and by stream
+# (rows=both), one of the two. A band is an engine or a stream of a section; its lanes lie in it. A
+# class is what a box is coloured by. Lengths are in units of the page, of which `em` make the size
+# of the text and each has `density` pixels; heights are in rows, downwards.
+
+BEGIN {
+    SECTIONS_MAX = 24
+    split("h2d compute d2h cpu host none", ENGINES, " ")
+    for (i = 1; i <= 6; i++)
+        CLASS[ENGINES[i]] = i
+    split("H2D kernel D2H CPU host", ENGINE_LABEL, " ")
+    split("H K D C B", LETTER, " ")
+}
+
+# --- first pass: what there is ----------------------------------------------------------------
+
+pass == 1 && /^#/ {
+    comment($0)
+    next
+}
+
+pass == 1 && !headed {
+    csv_heading($0)
+    headed = 1
+    if (!("start_ns" in COLUMN && "engine" in COLUMN))
+        fail("this is no timeline: its first line has no column start_ns or engine")
+    next
+}
+
+pass == 2 && !laid_out {
+    lay_out()
+    laid_out = 1
+    told = 0
+    run = 0
+    last_op = ""
+}
+
+pass == 2 && (/^#/ || !told) {
+    told = told || !/^#/ # the heading
+    next
+}
+
+{
+    csv_split($0)
+    run = run_of(field("run"), field("op") + 0)
+    if (run == 0)
+        next
+    start = field("start_ns") + 0
+    end = field("end_ns") + 0
+    engine = field("engine")
+    if (!(engine in CLASS) || start < 0 || end < start)
+        next
+    if (pass == 1)
+        measure()
+    else
+        draw()
+}
+
+END {
+    if (failed)
+        exit 1
+    if (!laid_out)
+        lay_out()
+    put_boxes()
+    print "problem = ''"
+}
+
+function fail(why) {
+    failed = 1
+    print "problem = " quoted(why)
+    exit 1
+}
+
+function comment(line,    key) {
+    if (match(line, /^# pipeline [^ ]*/)) {
+        VERSION = substr(line, 12, RLENGTH - 11)
+    } else if (line ~ /^# run: /) {
+        add_run(substr(line, 8))
+    } else if (runs > 0 && match(line, /^#   [a-z_]*:/)) {
+        key = substr(line, 5, RLENGTH - 5)
+        INFO[runs, key] = substr(line, RLENGTH + 2)
+        if (key == "settings")
+            settings(runs, INFO[runs, key])
+        if (key == "busy_ns")
+            settings(runs, INFO[runs, key])
+    }
+}
+
+function add_run(name) {
+    NAME[++runs] = name
+    if (!(name in FIRST))
+        FIRST[name] = runs
+    return runs
+}
+
+# key=value or key="value with blanks"
+function settings(of, text,    key, value) {
+    while (match(text, /[a-z0-9-]+=/)) {
+        key = substr(text, RSTART, RLENGTH - 1)
+        text = substr(text, RSTART + RLENGTH)
+        match(text, text ~ /^"/ ? "^\"[^\"]*\"?" : "^[^ ]*")
+        value = substr(text, 1, RLENGTH)
+        text = substr(text, RLENGTH + 1)
+        gsub(/"/, "", value)
+        SET[of, key] = value
+    }
+}
+
+# The run that a row belongs to. Runs may be called alike: their rows stand together, and the ops
+# of a run count upwards.
+function run_of(name, op,    next_run) {
+    if (run > 0 && name == last_name && !(op < last_op && NAME[run + 1] == NAME[run])) {
+        last_op = op
+        return run
+    }
+    last_name = name
+    name = one_line(name)
+    next_run = run > 0 && NAME[run] == name && NAME[run + 1] == name ? run + 1 : FIRST[name]
+    last_op = op
+    return next_run > 0 ? next_run : add_run(name)
+}
+
+function measure(    band) {
+    if (length(field("tile")) > tile_length)
+        tile_length = length(field("tile"))
+    if (end > LENGTH[run])
+        LENGTH[run] = end
+    spans[run]++
+    if (engine != "none" && field("lane") + 1 > LANES[run, engine])
+        LANES[run, engine] = field("lane") + 1
+    if (engine == "cpu") {
+        HAS_CPU[run] = 1
+        return
+    }
+    band = field("stream") + 0
+    if (!((run, band) in STREAM)) {
+        STREAM[run, band] = 1
+        if (band > STREAM_LAST[run])
+            STREAM_LAST[run] = band
+        FOUND[run, ++STREAMS[run]] = band
+    }
+}
+
+# --- between the passes: where everything goes ------------------------------------------------
+
+function lay_out(    i, first, last) {
+    if (!headed)
+        fail("this is no timeline: it is empty")
+    if (rows == "" || rows == "auto")
+        rows = runs == 1 || only > 0 ? "both" : "engines"
+    if (only > runs)
+        fail("there is no run " only ": there are " runs)
+    first = only > 0 ? only : 1
+    last = only > 0 ? only : runs
+    if (rows == "both" && last > first)
+        last = first
+    left_out = only == 0 ? runs - last : 0
+    if (last - first >= SECTIONS_MAX) {
+        left_out = runs - SECTIONS_MAX
+        last = first + SECTIONS_MAX - 1
+    }
+    FROM = first
+    TO = last
+    choose_axis()
+    for (i = first; i <= last; i++) {
+        if (rows != "streams")
+            add_section(i, 0)
+        if (rows != "engines")
+            add_section(i, 1)
+    }
+    print "sections = " sections + 0
+    print "rows_both = " (rows == "both")
+    print "y_max = " (y > 0 ? y : 2)
+    set_margins()
+    put_sections()
+    put_titles()
+}
+
+# The longest run, and its limit unless that is far away.
+function choose_axis(    i, limit, longest) {
+    for (i = FROM; i <= TO; i++) {
+        if (LENGTH[i] > longest)
+            longest = LENGTH[i]
+    }
+    x_max = longest
+    for (i = FROM; i <= TO; i++) {
+        limit = INFO[i, "limit_ns"] + 0
+        if (limit > x_max && limit <= 4 * longest)
+            x_max = limit
+    }
+    if (x_max <= 0)
+        x_max = 1
+    unit_ns = x_max >= 1e9 ? 1e9 : x_max >= 1e6 ? 1e6 : x_max >= 1e3 ? 1e3 : 1
+    printf "x_max = %.9g\n", x_max / unit_ns
+    print "time_unit = " quoted(unit_ns == 1e9 ? "s" : unit_ns == 1e6 ? "ms" : \
+                              unit_ns == 1e3 ? "us" : "ns")
+    printf "spans = %d\n", total_spans()
+}
+
+function total_spans(    i, total) {
+    for (i = FROM; i <= TO; i++)
+        total += spans[i]
+    return total
+}
+
+function add_section(of, by_stream,    from) {
+    if (sections > 0)
+        y += rows == "both" ? 0.6 : TO - FROM >= 8 ? 0.5 : 0.8
+    SECTION_RUN[++sections] = of
+    SECTION_KIND[sections] = by_stream
+    from = y + 0
+    if (by_stream)
+        add_streams(of)
+    else
+        add_engines(of)
+    if (y == from)
+        y += 2
+    SECTION_TOP[sections] = from
+    SECTION_BOTTOM[sections] = y
+}
+
+function add_streams(of,    i, n, most, height) {
+    for (i = 0; i <= STREAM_LAST[of] && i < 100000; i++) {
+        if ((of, i) in STREAM)
+            STREAM_ORDER[of, n++] = i
+    }
+    # Ids that go beyond counting stay as they were found.
+    for (i = 1; i <= STREAMS[of]; i++) {
+        if (FOUND[of, i] >= 100000)
+            STREAM_ORDER[of, n++] = FOUND[of, i]
+    }
+    most = rows == "both" ? 16 : 8
+    height = n > most ? most / n : n + HAS_CPU[of] < 2 ? 2 : 1
+    for (i = 0; i < n; i++)
+        add_band(of, "s" STREAM_ORDER[of, i], (rows == "both" ? "" : "stream ") STREAM_ORDER[of, i],
+                 1, height)
+    if (HAS_CPU[of])
+        add_band(of, "scpu", "CPU", 1, n > 0 ? height : 2)
+}
+
+# An engine with several lanes is higher, but not as often.
+function add_engines(of,    i, n, engines) {
+    for (i = 1; i <= 5; i++)
+        engines += LANES[of, ENGINES[i]] > 0
+    for (i = 1; i <= 5; i++) {
+        n = LANES[of, ENGINES[i]]
+        if (n > 0)
+            add_band(of, ENGINES[i], ENGINE_LABEL[i], n,
+                     engines == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
+    }
+}
+
+function add_band(of, key, label, lanes, height) {
+    BAND_TOP[of, key] = y
+    BAND_LANE[of, key] = height / lanes
+    BAND_NAME[++bands] = label
+    BAND_Y[bands] = y + height / 2
+    BAND_HEIGHT[bands] = height
+    if (characters(label) > label_length)
+        label_length = characters(label)
+    if (rows == "both" && SET[of, key] != "" && INFO[of, "span_ns"] > 0 && LENGTH[of] > 0)
+        BAND_NOTE[bands] = sprintf("%.0f%%", 100 * SET[of, key] / LENGTH[of])
+    y += height
+}
+
+function set_margins(    i) {
+    for (i = 1; i <= sections; i++) {
+        SECTION_NAME[i] = rows == "both" ? quoted("") : wrapped(NAME[SECTION_RUN[i]], 14)
+        if (WRAPPED > name_length)
+            name_length = WRAPPED
+    }
+    labels_width = (label_length * 0.6 + 0.5) * em * 0.9
+    if (rows == "both") {
+        names_width = em * 1.9
+        right = em * 3
+    } else {
+        names_width = (name_length * 0.62 + 1) * em
+        right = em * 7
+    }
+    left = names_width + labels_width
+    printf "left = %.1f\nlabels_left = %.1f\nright = %.1f\n", left, names_width, right
+    columns = (page - left - right) * density
+    scale = columns / x_max # pixels per ns
+}
+
+function put_sections(    i, of, note) {
+    print "array section_name[" sections + 1 "]"
+    print "array section_short[" sections + 1 "]"
+    print "array section_note[" sections + 1 "]"
+    print "array section_small[" sections + 1 "]"
+    print "array section_limit[" sections + 1 "]"
+    print "array section_axis[" sections + 1 "]"
+    print "array section_top[" sections + 1 "]"
+    print "array section_bottom[" sections + 1 "]"
+    for (i = 1; i <= sections; i++) {
+        of = SECTION_RUN[i]
+        print "section_name[" i "] = " SECTION_NAME[i]
+        print "section_short[" i "] = " quoted(cut(one_line(NAME[of]), int(name_length / 0.6)))
+        print "section_axis[" i "] = " quoted(rows != "both" ? "" : \
+                                              SECTION_KIND[i] ? "streams" : "engines")
+        print "section_top[" i "] = " SECTION_TOP[i]
+        print "section_bottom[" i "] = " SECTION_BOTTOM[i]
+        print "section_note[" i "] = " quoted(time_text(span_of(of)))
+        print "section_small[" i "] = " quoted(speedup_of(of))
+        print "section_limit[" i "] = " quoted(limit_of(of))
+    }
+    print "bands = " bands + 0
+    print "busy_known = " (BAND_NOTE[1] != "")
+    print "array band_name[" bands + 1 "]"
+    print "array band_note[" bands + 1 "]"
+    print "array band_y[" bands + 1 "]"
+    print "array band_height[" bands + 1 "]"
+    for (i = 1; i <= bands; i++) {
+        print "band_name[" i "] = " quoted(BAND_NAME[i])
+        print "band_note[" i "] = " quoted(BAND_NOTE[i])
+        print "band_y[" i "] = " BAND_Y[i]
+        print "band_height[" i "] = " BAND_HEIGHT[i]
+    }
+    print "$limits << END\n-9\t-9\t-8"
+    for (i = 1; i <= sections; i++) {
+        note = INFO[SECTION_RUN[i], "limit_ns"] + 0
+        if (note > 0 && note <= x_max) {
+            limits++
+            printf "%.9g\t%.9g\t%.9g\n", note / unit_ns, SECTION_TOP[i], SECTION_BOTTOM[i]
+        }
+    }
+    print "END"
+    print "limits = " limits + 0
+}
+
+# What the run took (the median), and what it took while it was drawn.
+function span_of(of) {
+    return (of, "span_ns") in INFO ? INFO[of, "span_ns"] + 0 : LENGTH[of] + 0
+}
+
+function speedup_of(of) {
+    return INFO[of, "speedup"] + 0 > 0 ? sprintf("%.2fx", INFO[of, "speedup"]) : ""
+}
+
+function limit_of(of) {
+    return INFO[of, "limit_ns"] + 0 > 0 ? "limit " time_text(INFO[of, "limit_ns"] + 0) : ""
+}
+
+# --- what it is a picture of ------------------------------------------------------------------
+
+# The values of a setting that the runs have, joined by `sign` if there are no more than three.
+function common(key, sign,    i, value, seen, count, text) {
+    for (i = FROM; i <= TO; i++) {
+        value = (i, key) in SET ? SET[i, key] : INFO[i, key]
+        if (value == "" || (value in seen))
+            continue
+        seen[value] = 1
+        text = text (count++ > 0 ? sign : "") value
+    }
+    return count > 3 ? "" : text
+}
+
+# The numbers of a setting: "4 streams", "1 to 4 streams".
+function range(key, word,    i, least, most, value) {
+    for (i = FROM; i <= TO; i++) {
+        if (!((i, key) in SET) || SET[i, key] !~ /^[0-9]+$/)
+            continue
+        value = SET[i, key] + 0
+        if (least == "" || value < least)
+            least = value
+        if (most == "" || value > most)
+            most = value
+    }
+    if (least == "")
+        return ""
+    return (least < most ? sprintf("%.0f to ", least) : "") counted(sprintf("%.0f", most), word)
+}
+
+function how(    text, keys, n, i) {
+    text = listed(range("tiles", "tile"), range("streams", "stream"))
+    n = split("ways order layout memory callbacks connections issue mistake", keys, " ")
+    for (i = 1; i <= n; i++)
+        if (keys[i] != "ways" || common("ways", "/") !~ /\//)
+            text = listed(text, setting_text(keys[i], common(keys[i], "/")))
+    return text
+}
+
+# "measured, NVIDIA H200; timeline: CUPTI; pipeline 0.1.0"
+function provenance(    i, item, seen, text, timing) {
+    for (i = FROM; i <= TO; i++) {
+        item = listed(INFO[i, "source"], INFO[i, "device"])
+        if (item == "" || (item in seen))
+            continue
+        seen[item] = 1
+        text = text (text == "" ? "" : "; ") item
+    }
+    timing = timing_text(common("timing", " and "))
+    if (timing != "")
+        text = text "; timeline: " timing
+    if (VERSION != "")
+        text = text "; pipeline " VERSION
+    return text
+}
+
+function put_titles(    title, second, top, small) {
+    title = work_text(common("kernel", " or "), common("intensity", "/"), common("elements", "/"))
+    if (rows == "both" && NAME[FROM] != "" && NAME[FROM] != "run")
+        title = NAME[FROM] (title == "" ? "" : ": " title)
+    if (title == "")
+        title = TO > FROM ? (TO - FROM + 1) " runs" : "timeline"
+    if (rows == "both" && runs > 0) {
+        top = time_text(span_of(FROM))
+        small = listed(speedup_of(FROM), limit_of(FROM))
+    }
+    print "title = " quoted(title)
+    print "settings = " quoted(how())
+    print "provenance = " quoted(provenance())
+    print "top_note = " quoted(top)
+    print "top_small = " quoted(small)
+    print "remark = " quoted(left_out > 0 ? "and " left_out " more runs" : "")
+}

@@ -1,0 +1,57 @@
+/* critical.h - why each op started when it did, and the chain of ops that the end waited for.
+ *
+ * From the timeline alone: what a span waited for last is, of all that could have held it back
+ * (the host's issue, the op before it in its stream, the op that its stream waited for by an
+ * event, the op before it on its engine), what came latest. Followed backwards from the span
+ * that ended last this gives the critical path, as in Yang and Miller, "Critical Path Analysis
+ * for the Execution of Parallel and Distributed Programs" (ICDCS 1988). */
+#ifndef PIPELINE_CRITICAL_H
+#define PIPELINE_CRITICAL_H
+
+#include "timeline.h"
+
+enum held_by {
+    HELD_BY_NOTHING, /* it could have started at time 0 */
+    HELD_BY_ISSUE,   /* the host had not issued it yet */
+    HELD_BY_STREAM,  /* the op before it in its stream was not done */
+    HELD_BY_EVENT,   /* what its stream waited for was not done */
+    HELD_BY_ENGINE,  /* its engine was at work on another op */
+    HELD_BY_COUNT
+};
+
+enum { SPAN_NONE = UINT32_MAX };
+
+/* What one span waited for last. Spans are named by their place in timeline.spans. What held it
+ * ended at free_ns (within the clocks' noise, where measured), but for a kernel held by its
+ * engine: that may have begun beside another that was still at work, as its last blocks left
+ * room; free_ns is then the start. Of a wait this tells what held its beginning. */
+struct hold {
+    enum held_by by;
+    uint32_t span;   /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
+    int64_t free_ns; /* when that let it go; to its start passed start - free_ns more */
+};
+
+struct critical {
+    struct hold *holds; /* one per span, also of waits */
+    uint32_t *path;     /* the critical path, first span first; no waits */
+    uint32_t path_count;
+    bool *on_path; /* by span */
+};
+
+/* Finds all that for `timeline`. O(n log n). STATUS_FAILED only when memory runs out; free with
+ * critical_free(), which is safe on a zeroed one. */
+enum status critical_find(const struct timeline *timeline, struct critical *critical,
+                          struct error *error);
+void critical_free(struct critical *critical);
+
+/* "nothing", "issue", "stream", "event", "engine". */
+const char *held_by_name(enum held_by by);
+
+/* Says in words what span `index` waited for, for a reader who sees the engine idle before it:
+ * "scale 3 in stream 1 had to end first", "the host issued it only then". Writes into `text`,
+ * which has room for CRITICAL_TEXT, and returns it. */
+enum { CRITICAL_TEXT = 224 };
+const char *critical_explain(const struct timeline *timeline, const struct critical *critical,
+                             uint32_t index, char text[CRITICAL_TEXT]);
+
+#endif

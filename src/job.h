@@ -1,0 +1,42 @@
+/* job.h - one run: all that it holds while it lasts, and its way from settings to results. */
+#ifndef PIPELINE_JOB_H
+#define PIPELINE_JOB_H
+
+#include "arrays.h"
+#include "backend.h"
+#include "options.h"
+#include "output_file.h"
+#include "progress.h"
+#include "report.h"
+#include "tile_fold.h"
+
+/* Begin with zeroes but for `options` and `settings`. */
+struct job {
+    const struct options *options;
+    struct settings settings; /* as used */
+    const struct backend_ops *ops;
+    struct backend *backend;
+    struct machine machine;
+    struct plan plan;
+    struct arrays arrays;
+    struct workload workload;
+    struct tile_fold fold;
+    char device[TIMELINE_TEXT];
+};
+
+/* Sets the number of elements where an input file says it, and checks the settings again.
+ * job_run() does it too; done for all runs first, nothing has run when one of them can't. */
+enum status job_count_elements(struct job *job, struct error *error);
+
+/* Runs job->settings: opens the device, builds the plan, runs it as often as asked for,
+ * verifies every element each time, analyses the traced run into `report`, and writes `output`
+ * where it is open. With --dry-run prints the plan instead. With --profile a real device, after
+ * its warm-up, makes the one run for the profiler: `report` then has no timeline. Every stage
+ * is a range (marks.h). After it, also where it failed, job_end(). */
+enum status job_run(struct job *job, struct output_file *output, struct run_report *report,
+                    struct error *error);
+
+/* Gives everything back but job->settings, which the report refers to. */
+void job_end(struct job *job);
+
+#endif

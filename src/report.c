@@ -1,0 +1,10 @@
+/* report.c - gives back what the runs of a report own. */
+#include "report.h"
+
+void report_free(struct report *report)
+{
+    for (int i = 0; i < report->run_count; i++) {
+        timeline_free(&report->runs[i].timeline);
+        critical_free(&report->runs[i].critical);
+    }
+}

@@ -1,0 +1,311 @@
+// page.mjs - the page in a headless Chromium: what is drawn, stepped through and pointed at must
+// be what the CSV of the same run says. Run by `make check-browser`.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { folder, handMade, handMadePage, hasHandMade, launch, make, nameOf, ownCases, spansOf, timeOf } from './cases.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser?.close());
+
+/* Opens a page of which nothing may be complained and that may ask for nothing. */
+async function open(file, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    context.setDefaultTimeout(120000); // for a slow and busy machine
+    const page = await context.newPage();
+    page.complaints = [];
+    page.on('console', (message) => page.complaints.push(`console: ${message.text()}`));
+    page.on('pageerror', (error) => page.complaints.push(`error: ${error.message}`));
+    page.on('request', (request) => request.url().startsWith('file:') || page.complaints.push(`asks for ${request.url()}`));
+    page.on('dialog', (dialog) => { page.complaints.push('a dialog'); dialog.dismiss(); });
+    await page.goto(pathToFileURL(file).href);
+    return page;
+}
+
+async function close(page) {
+    assert.deepEqual(page.complaints, []);
+    await page.context().close();
+}
+
+const status = (page) => page.locator('#status').textContent();
+const rowOfTip = (page, term) => page.locator(`#tip dt:text-is("${term}") + dd`).textContent();
+
+/* The spans whose bars have a class, as "run op", sorted. */
+const barsWith = (page, selector) => page.evaluate((wanted) => runs.flatMap((run, r) =>
+    [...run.section.querySelectorAll(wanted)].map((bar) => `${r} ${bar.span.op}`)).sort(), selector);
+const keysOf = (spans) => spans.map((span) => `${span.run} ${span.op}`).sort();
+
+/* The middle of a span's bar, in the window. */
+async function middleOf(page, span) {
+    const bar = await page.evaluateHandle(([r, op]) => runs[r].bars.find((one) => one.span.op === op), [span.run, Number(span.op)]);
+    await bar.scrollIntoViewIfNeeded();
+    const box = await bar.boundingBox();
+    return { x: box.x + box.width / 2, y: box.y + box.height / 2, width: box.width };
+}
+
+describe('every page', () => {
+    for (const name of ownCases) {
+        test(`${name}: no complaint, a bar per span of the CSV`, async () => {
+            const file = make(name), spans = spansOf(file), page = await open(file);
+            assert.ok(spans.length > 0);
+            assert.equal(await page.locator('.bar').count(), spans.length);
+            assert.deepEqual(await barsWith(page, '.bar'), keysOf(spans));
+            assert.deepEqual([...new Set(await page.locator('.run h2').evaluateAll((all) => all.map((one) => one.firstChild.data)))],
+                [...new Set(spans.map((span) => span.name_of_run))]);
+            assert.equal(await page.locator('.limit').count(), 1 + new Set(spans.map((span) => span.run)).size);
+            await page.screenshot({ path: join(folder, `${name}.png`) });
+            await close(page);
+        });
+    }
+
+    for (const name of handMade) {
+        test(`${name}: opens`, { skip: !hasHandMade && 'written by the C suite' }, async () => {
+            const file = handMadePage(name), spans = spansOf(file), page = await open(file);
+            const drawn = name === 'many' ? 0 : spans.length;
+            assert.equal(await page.locator('.bar').count(), drawn);
+            if (name === 'many') assert.ok(await page.locator('.column').count() > 0);
+            if (['many', 'empty', 'profiled'].includes(name)) assert.ok(await page.locator('.note').count() > 0);
+            if (name === 'foreign') assert.equal(await page.locator('.limit').count(), 0);
+            for (const key of ['ArrowRight', 'End', 'ArrowLeft', 'Home', 'n', 'e', 'c', '+', '-', '0', 'p', 'Escape']) await page.keyboard.press(key);
+            assert.equal(await page.locator('.bar').count(), drawn);
+            await page.screenshot({ path: join(folder, `${name}.png`) });
+            await close(page);
+        });
+    }
+});
+
+/* The events of run `r`, from the CSV: [time, names that end, names that start]. */
+function eventsOf(spans, r) {
+    const own = spans.filter((span) => span.run === r);
+    const times = [...new Set(own.flatMap((span) => [span.start_ns, span.end_ns]))].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    const text = (list, verb = '') => {
+        const names = list.slice(0, 8).map(nameOf).join(', ') + (list.length > 8 ? ` and ${list.length - 8} more` : '');
+        return list.length ? names + (verb ? ` ${verb}${list.length > 1 ? '' : 's'}` : '') : '';
+    };
+    return times.map((time, i) => {
+        const happens = [text(own.filter((span) => span.end_ns === time), 'end'), text(own.filter((span) => span.start_ns === time), 'start')];
+        const running = own.filter((span) => span.start_ns <= time && span.end_ns > time);
+        return { time, status: `${own[0].name_of_run}, event ${i + 1} of ${times.length}, ${timeOf(time)}: ` +
+            `${[...happens.filter(Boolean), 'then running'].join('; ')}: ${text(running) || 'nothing'}.` };
+    });
+}
+
+describe('steps', () => {
+    for (const [name, r] of [['ways', 2], ['ways', 3], ['stage', 0], ['callbacks', 0]]) {
+        test(`${name}, run ${r}: forwards and back, event by event`, async () => {
+            const file = make(name), spans = spansOf(file), page = await open(file);
+            const events = eventsOf(spans, r), axis = spans.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
+            const check = async (event) => {
+                assert.equal(await status(page), event.status);
+                const x = parseFloat(await page.locator('.cursor').getAttribute('x1'));
+                assert.ok(Math.abs(x - Number(event.time) / Number(axis) * 100) < 1e-6, `${x}%`);
+                assert.deepEqual(await barsWith(page, '.on'), keysOf(spans.filter((span) => span.start_ns <= event.time &&
+                    (span.end_ns > event.time || span.start_ns === event.time))));
+            };
+            await page.keyboard.press(String(r + 1));
+            await page.keyboard.press('ArrowLeft');
+            assert.equal(await page.locator('.cursor').count(), 0);
+            for (const event of events) {
+                await page.keyboard.press('ArrowRight');
+                await check(event);
+            }
+            await page.keyboard.press('ArrowRight'); // stays at the last
+            await check(events.at(-1));
+            for (const event of events.slice(0, -1).reverse()) {
+                await page.keyboard.press('ArrowLeft');
+                await check(event);
+            }
+            await page.keyboard.press('End');
+            await check(events.at(-1));
+            await page.keyboard.press('Home');
+            await check(events[0]);
+            await page.keyboard.press('Escape');
+            assert.deepEqual(await barsWith(page, '.on'), []);
+            await close(page);
+        });
+    }
+
+    test('a click goes to the event before it; back goes there again', async () => {
+        const file = make('ways'), spans = spansOf(file), page = await open(file);
+        const wanted = spans.find((span) => span.run === 2 && span.kind === 'h2d' && span.tile === '8');
+        const { x, y } = await middleOf(page, wanted);
+        await page.mouse.click(x, y);
+        assert.match(await status(page), /^3-way, event/);
+        const box = await page.locator('#over').boundingBox();
+        const cursor = parseFloat(await page.locator('.cursor').getAttribute('x1'));
+        assert.ok(box.x + box.width * cursor / 100 <= x);
+        await page.keyboard.press('1'); // another run, at the same time: between two of its events
+        const before = parseInt((await status(page)).match(/event (\d+)/)[1], 10);
+        await page.keyboard.press('ArrowLeft');
+        assert.match(await status(page), new RegExp(`event ${before} `));
+        await close(page);
+    });
+
+    test('plays by itself, and stops', async () => {
+        const page = await open(make('one'));
+        await page.keyboard.press(' ');
+        await page.waitForFunction(() => document.getElementById('status').textContent.includes('event 3 of'));
+        await page.keyboard.press(' ');
+        assert.equal(await page.locator('#play').getAttribute('aria-pressed'), 'false');
+        await close(page);
+    });
+});
+
+describe('pointing', () => {
+    test('a span shows what the CSV says of it, and its tile\'s path', async () => {
+        for (const name of ['ways', 'callbacks']) {
+            const file = make(name), spans = spansOf(file), page = await open(file);
+            let seen = 0;
+            for (const span of spans.filter((one, i) => one.kind !== 'wait' && i % 7 === 0)) {
+                const { x, y, width } = await middleOf(page, span);
+                if (width < 3) continue;
+                await page.mouse.move(x, y);
+                seen++;
+                assert.equal(await page.locator('#tip strong').textContent(), nameOf(span));
+                assert.equal(await rowOfTip(page, 'run'), span.name_of_run);
+                assert.equal(await rowOfTip(page, 'issued'), timeOf(span.issue_ns));
+                assert.equal(await rowOfTip(page, 'starts'), timeOf(span.start_ns));
+                assert.equal(await rowOfTip(page, 'ends'), timeOf(span.end_ns));
+                assert.equal(await rowOfTip(page, 'lasts'), timeOf(span.end_ns - span.start_ns));
+                if (span.kind !== 'cpu') assert.equal(await rowOfTip(page, 'stream'), span.stream);
+                assert.deepEqual(await barsWith(page, '.path'),
+                    keysOf(spans.filter((one) => one.run === span.run && one.tile === span.tile && one.kind !== 'wait')));
+            }
+            assert.ok(seen > 3, `${seen} spans of ${name}`);
+            await page.mouse.move(1, 1);
+            assert.equal(await page.locator('#tip').isVisible(), false);
+            assert.deepEqual(await barsWith(page, '.path'), []);
+            await close(page);
+        }
+    });
+
+    test('a gap shows how long the engine was idle, and why', async () => {
+        const file = make('ways'), spans = spansOf(file), page = await open(file);
+        const words = { h2d: 'H2D', compute: 'kernel', d2h: 'D2H' };
+        let seen = 0;
+        for (let r = 0; r < 4; r++) for (const engine of Object.keys(words)) {
+            const own = spans.filter((span) => span.run === r && span.engine === engine).sort((a, b) => Number(a.start_ns - b.start_ns));
+            for (let i = 0; i < own.length; i++) {
+                const from = i ? own[i - 1].end_ns : 0n, to = own[i].start_ns;
+                const box = await page.locator('.run').nth(r).locator('.bars').boundingBox();
+                const { y } = await middleOf(page, own[i]), axis = 10n ** 0n * spans.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
+                const width = Number(to - from) / Number(axis) * box.width;
+                if (width < 6 || i % 5 !== 0) continue;
+                await page.mouse.move(box.x + Number(from) / Number(axis) * box.width + width / 2, y);
+                seen++;
+                assert.equal(await page.locator('#tip strong').textContent(), `${words[engine]} idle for ${timeOf(to - from)}`);
+                assert.equal(await rowOfTip(page, 'then'), nameOf(own[i]));
+                assert.match(await rowOfTip(page, 'why then'), /\w+ .*\w+/);
+                assert.notEqual(await rowOfTip(page, 'why then'), 'not known');
+                assert.equal(await page.locator('.gap').count(), 1);
+                assert.ok((await barsWith(page, '.path')).includes(`${r} ${own[i].op}`));
+            }
+        }
+        assert.ok(seen > 5, `${seen} gaps`);
+        await close(page);
+    });
+
+    test('n and p show the spans in order of start', async () => {
+        const file = make('stage'), page = await open(file);
+        const spans = spansOf(file).sort((a, b) => Number(a.start_ns - b.start_ns) || Number(a.op) - Number(b.op));
+        for (const key of ['n', 'n', 'n', 'p']) await page.keyboard.press(key);
+        assert.equal(await page.locator('#tip strong').textContent(), nameOf(spans[1]));
+        assert.ok((await status(page)).startsWith(`${nameOf(spans[1])}, ${timeOf(spans[1].start_ns)} to `));
+        await close(page);
+    });
+});
+
+describe('views', () => {
+    test('streams: the same bars, each on the row of its stream', async () => {
+        for (const name of ['ways', 'breadth', 'callbacks', 'stage']) {
+            const file = make(name), spans = spansOf(file), page = await open(file);
+            await page.keyboard.press('e');
+            assert.equal(await page.locator('#streams').getAttribute('aria-pressed'), 'true');
+            const places = await page.evaluate(() => runs.flatMap((run, r) => run.bars.map((bar) => {
+                const label = [...run.labels.children].find((one) => one.getBoundingClientRect().bottom > bar.getBoundingClientRect().top);
+                return [`${r} ${bar.span.op}`, label.textContent.replace(/ \d+%$/, '')];
+            })));
+            const expected = spans.map((span) => [`${span.run} ${span.op}`, span.engine === 'cpu' ? 'CPU' : `stream ${span.stream}`]);
+            assert.deepEqual(places.sort(), expected.sort());
+            await page.locator('#engines').click();
+            assert.equal(await page.locator('.bar').count(), spans.length);
+            await close(page);
+        }
+    });
+
+    test('critical path: a chain to the last end, and nothing else is marked', async () => {
+        const file = make('ways'), spans = spansOf(file), page = await open(file);
+        await page.keyboard.press('c');
+        const marked = await page.evaluate(() => runs.map((run) => run.bars
+            .filter((bar) => Number(getComputedStyle(bar).opacity) === 1).map((bar) => bar.span.op)));
+        marked.forEach((ops, r) => {
+            const own = spans.filter((span) => span.run === r);
+            const path = own.filter((span) => ops.includes(Number(span.op))).sort((a, b) => Number(a.start_ns - b.start_ns));
+            const last = own.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
+            assert.ok(path.length > 0 && path.every((span) => span.kind !== 'wait'));
+            assert.equal(path.at(-1).end_ns, last);
+            path.slice(1).forEach((span, i) => assert.ok(path[i].end_ns <= span.start_ns, `${nameOf(path[i])} and ${nameOf(span)}`));
+        });
+        assert.match(await status(page), new RegExp(`^The critical path of serial: ${marked[0].length} spans`));
+        await page.keyboard.press('c');
+        assert.equal(await page.evaluate(() => runs.every((run) => run.bars.every((bar) => getComputedStyle(bar).opacity === '1'))), true);
+        await close(page);
+    });
+
+    test('zoom keeps the cursor in sight, and back', async () => {
+        const page = await open(make('stage'));
+        for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowRight');
+        const place = () => page.locator('.cursor').evaluate((line) => line.getBoundingClientRect().left);
+        const width = () => page.locator('#over').evaluate((over) => over.getBoundingClientRect().width);
+        const before = await place(), narrow = await width();
+        for (let i = 0; i < 6; i++) await page.keyboard.press('+');
+        assert.ok(Math.abs(await place() - before) < 2);
+        assert.ok(await width() > 11 * narrow);
+        await page.locator('#plot').evaluate((plot) => { plot.scrollLeft = 0; });
+        await page.keyboard.press('ArrowRight');
+        assert.ok(await place() > 0 && await place() < 1280);
+        await page.keyboard.press('0');
+        assert.ok(Math.abs(await width() - narrow) < 1);
+        await close(page);
+    });
+
+    test('the keys are listed, and every key that is listed does something', async () => {
+        const page = await open(make('one'));
+        await page.keyboard.press('?');
+        assert.equal(await page.locator('#keys').isVisible(), true);
+        await page.keyboard.press('Escape');
+        assert.equal(await page.locator('#keys').isVisible(), false);
+        await page.locator('button[data-key="ArrowRight"]').click();
+        assert.match(await status(page), /event 1 of/);
+        await close(page);
+    });
+
+    test('printed: all runs, the legend, no tools, light', async () => {
+        const page = await open(make('ways'), { colorScheme: 'dark' });
+        await page.keyboard.press('ArrowRight');
+        await page.emulateMedia({ media: 'print' });
+        assert.equal(await page.locator('#tools').isVisible(), false);
+        assert.equal(await page.locator('#status').isVisible(), false);
+        assert.equal(await page.locator('#legend').isVisible(), true);
+        assert.equal(await page.locator('.bars').count(), 4);
+        assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+        const pdf = await page.pdf({ path: join(folder, 'ways.pdf'), preferCSSPageSize: true, printBackground: true });
+        assert.ok(pdf.length > 10000);
+        await close(page);
+    });
+
+    test('dark and light, narrow and wide: nothing is wider than the window', async () => {
+        const file = make('ways'), grounds = [];
+        for (const [width, height] of [[1280, 720], [1920, 1080], [600, 900]]) for (const colorScheme of ['light', 'dark']) {
+            const page = await open(file, { viewport: { width, height }, colorScheme });
+            grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+            for (let i = 0; i < 9; i++) await page.keyboard.press('ArrowRight');
+            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && plot.scrollWidth <= plot.clientWidth));
+            await page.screenshot({ path: join(folder, `ways-${colorScheme}-${width}.png`) });
+            await close(page);
+        }
+        assert.equal(new Set(grounds).size, 2);
+    });
+});

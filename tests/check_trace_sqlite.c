@@ -1,0 +1,123 @@
+/* check_trace_sqlite.c - what nsys exports as a database. Without SQLite there is nothing to
+ * read: then a reader that says so is all that is left to test. */
+#include "trace_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The documented database, then `more`. False where there is no SQLite. */
+static bool make_database(const char *more)
+{
+    char *sql = test_file_text(DATA "trace.sql"), *all;
+    ck_assert_int_gt(asprintf(&all, "%s%s", sql, more), 0);
+    bool made = test_sqlite_file(test_trace_path, all);
+    free(sql);
+    free(all);
+    return made;
+}
+
+START_TEST(test_database)
+{
+    if (!make_database(""))
+        return;
+    struct traces traces = test_traces(test_trace_path);
+    ck_assert_int_eq(traces.count, 1);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_str_eq(timeline->device, "NVIDIA H200 (0)");
+    ck_assert(traces.items[0].issue_known && !timeline->issue_unknown);
+    ck_assert_uint_eq(timeline->span_count, 5);
+    /* From the first issue, at 500 us. */
+    test_trace_span(timeline, 0, "h2d", 13, 6000, 106000);
+    test_trace_span(timeline, 1, "scale<float>", 13, 112000, 162000);
+    test_trace_span(timeline, 2, "h2d", 14, 125000, 225000);
+    test_trace_span(timeline, 3, "d2h", 13, 164000, 264000);
+    test_trace_span(timeline, 4, "[CUDA memset]", 13, 264500, 265000);
+    ck_assert_int_eq(timeline->spans[0].issue_ns, 0);
+    ck_assert_int_eq(timeline->spans[1].issue_ns, 3000);
+    ck_assert_int_eq(timeline->spans[2].issue_ns, 120000);
+    ck_assert_uint_eq(timeline->spans[0].bytes, 4194304);
+    ck_assert_uint_eq(traces.items[0].in.pageable, 1);
+    ck_assert_uint_eq(traces.items[0].out.pageable, 0);
+    traces_free(&traces);
+}
+END_TEST
+
+/* What other versions lack: columns, tables, calls. */
+START_TEST(test_lesser_databases)
+{
+    static const struct {
+        const char *sql;
+        uint32_t spans;
+        bool issue_known;
+    } cases[] = {
+        {"DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId = 99", 5, false},
+        {"DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME", 5, false},
+        {"DROP TABLE StringIds", 5, true},
+        {"DROP TABLE TARGET_INFO_GPU", 5, true},
+        {"DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL", 4, true},
+        {"DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY", 1,
+         true},
+        {"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN demangledName", 5, true},
+        {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN globalPid", 5, false},
+        {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN deviceId", 5, true},
+        {"DELETE FROM StringIds", 5, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0] && make_database(cases[i].sql); i++) {
+        struct traces traces = test_traces(test_trace_path);
+        uint32_t spans = 0;
+        bool known = true;
+        for (int t = 0; t < traces.count; t++) {
+            spans += traces.items[t].timeline.span_count;
+            known = known && traces.items[t].issue_known;
+        }
+        ck_assert_msg(spans == cases[i].spans && known == cases[i].issue_known,
+                      "case %zu: %u spans, issue %sknown", i, spans, known ? "" : "not ");
+        traces_free(&traces);
+    }
+}
+END_TEST
+
+START_TEST(test_refused_databases)
+{
+    static const struct {
+        const char *sql, *words;
+    } cases[] = {
+        {"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 5", "KIND_KERNEL, row 1: |ends before"},
+        {"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET start = -1", "KIND_MEMCPY, row 1: |negative"},
+        {"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET start = 'x'", "no whole numbers"},
+        {"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET bytes = -4", "bytes are negative"},
+        {"UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET streamId = -4", "streamId"},
+        {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMSET RENAME COLUMN start TO begin", "no columns"},
+        {"DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
+         "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL",
+         "not a trace of a GPU"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0] && make_database(cases[i].sql); i++)
+        test_trace_refused(cases[i].words);
+}
+END_TEST
+
+/* A database that is cut, or that only begins like one. */
+START_TEST(test_broken_databases)
+{
+    static const char begins[] = "SQLite format 3\0 and no more than that";
+    test_file_write(test_trace_path, begins, sizeof begins);
+    test_trace_refused(" database");
+    if (!make_database(""))
+        return;
+    ck_assert_int_eq(truncate(test_trace_path, 9000), 0);
+    test_trace_refused("malformed");
+}
+END_TEST
+
+TCase *trace_sqlite_case(void)
+{
+    TCase *tests = tcase_create("sqlite");
+    tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
+    tcase_add_test(tests, test_database);
+    tcase_add_test(tests, test_lesser_databases);
+    tcase_add_test(tests, test_refused_databases);
+    tcase_add_test(tests, test_broken_databases);
+    return tests;
+}

@@ -1,0 +1,464 @@
+/* check_writer_html.c - the page that --timeline=FILE.html writes: its data is read back, field
+ * by field.
+ *
+ * With PIPELINE_PAGES=FOLDER in the environment the pages stay there, each with its CSV: the
+ * tests in tests/browser open those that no run gives. */
+#include "fixtures.h"
+#include "suites.h"
+#include "writer_cases.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char data_begin[] = "<script type=\"application/json\" id=\"data\">";
+static const char data_end[] = "</script>";
+
+static void keep(const char *path, const char *ending, const struct report *report,
+                 void (*write)(FILE *, const struct report *))
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s.%s", path, ending);
+    FILE *file = fopen(name, "w");
+    ck_assert_msg(file != NULL, "%s can't be written", name);
+    write(file, report);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+/* The data of the page of `report`, which is kept as `name` (NULL: it isn't). */
+static json_t *data_of(const struct report *report, const char *name)
+{
+    char *page = test_written(report, write_html), path[400];
+    const char *folder = getenv("PIPELINE_PAGES");
+    if (folder != NULL && name != NULL) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        keep(path, "html", report, write_html);
+        keep(path, "csv", report, write_csv_timeline);
+    }
+    ck_assert_uint_eq(strncmp(page, "<!DOCTYPE html>\n", 16), 0);
+    ck_assert_str_eq(page + strlen(page) - 8, "</html>\n");
+    ck_assert_uint_eq(count_of(page, "<script"), 2);
+    ck_assert_uint_eq(count_of(page, "</script"), 2);
+    char *data = strstr(page, data_begin);
+    ck_assert_ptr_nonnull(data);
+    data += strlen(data_begin);
+    *strstr(data, data_end) = '\0';
+    ck_assert_msg(strpbrk(data, "<>&") == NULL, "not escaped: %.200s", strpbrk(data, "<>&"));
+    json_error_t error;
+    json_t *root = json_loads(data, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(root != NULL, "%s at %d in %.2000s", error.text, error.position, data);
+    free(page);
+    return root;
+}
+
+static json_t *run_of(json_t *root, size_t index)
+{
+    return json_array_get(json_object_get(root, "runs"), index);
+}
+
+static const char *text_at(json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    ck_assert_msg(text != NULL, "%s is no text", key);
+    return text;
+}
+
+/* A whole number, also where it is too large for JavaScript and so written as text. */
+static int64_t whole(json_t *value)
+{
+    static const int64_t exact = INT64_C(1) << 53;
+    if (json_is_string(value)) {
+        int64_t number = strtoll(json_string_value(value), NULL, 10);
+        ck_assert(number > exact || number < -exact);
+        return number;
+    }
+    ck_assert(json_is_integer(value));
+    ck_assert(json_integer_value(value) <= exact && json_integer_value(value) >= -exact);
+    return json_integer_value(value);
+}
+
+static void check_span(json_t *values, const struct span *span)
+{
+    const int64_t expected[] = {
+        span->op,       span->kind,     span->link,   span->engine,
+        span->lane,     span->stream,   span->tile,   (int64_t)span->bytes,
+        span->issue_ns, span->start_ns, span->end_ns,
+    };
+    ck_assert_uint_eq(json_array_size(values), 14);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        ck_assert_int_eq(whole(json_array_get(values, i)), expected[i]);
+}
+
+static void check_spans(json_t *root, const struct report *report)
+{
+    ck_assert_uint_eq(json_array_size(json_object_get(root, "runs")),
+                      (size_t)report->run_count);
+    for (int r = 0; r < report->run_count; r++) {
+        const struct timeline *timeline = &report->runs[r].timeline;
+        json_t *run = run_of(root, (size_t)r), *spans = json_object_get(run, "spans");
+        ck_assert_uint_eq(json_array_size(spans), timeline->span_count);
+        ck_assert_int_eq(whole(json_object_get(run, "span_count")), timeline->span_count);
+        for (uint32_t i = 0; i < timeline->span_count; i++)
+            check_span(json_array_get(spans, i), &timeline->spans[i]);
+    }
+}
+
+START_TEST(page_has_every_span)
+{
+    struct test_report *test = test_report_new(4);
+    test_report_span(test, 3, OP_CALLBACK, 2, 1, 1, 2);
+    test_report_span(test, 3, OP_WAIT, 1, -1, 5, 9)->target = 2;
+    json_t *root = data_of(&test->report, NULL);
+    check_spans(root, &test->report);
+    json_t *spans = json_object_get(run_of(root, 3), "spans");
+    json_t *wait = json_array_get(spans, json_array_size(spans) - 1);
+    ck_assert_str_eq(json_string_value(json_array_get(wait, 13)), "scale 0");
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+START_TEST(page_has_the_figures)
+{
+    struct test_report *test = test_report_new(4);
+    test->runs[3].repeats = 5;
+    strcpy(test->runs[3].timeline.driver, "driver 13.0, runtime 13.0");
+    json_t *root = data_of(&test->report, NULL), *run = run_of(root, 3);
+    static const char *const texts[][2] = {
+        {"name", "4-way"},
+        {"source", "simulated"},
+        {"timing", "virtual"},
+        {"span", "450 us"},
+        {"device", "NVIDIA H200"},
+        {"limit", "400 us"},
+        {"ratio", "88.9%"},
+        {"speedup", "2.22x"},
+        {"verified", "yes"},
+        {"bound", "copies"},
+        {"drawn", "450 us"},
+        {"min", "450 us"},
+        {"driver", "driver 13.0, runtime 13.0"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        ck_assert_str_eq(text_at(run, texts[i][0]), texts[i][1]);
+    ck_assert_str_eq(text_at(root, "version"), "0.0.0-test");
+    ck_assert_int_eq(whole(json_object_get(root, "axis_ns")), 1000000);
+    ck_assert_int_eq(whole(json_object_get(run, "limit_ns")), 400000);
+    ck_assert_int_eq(whole(json_object_get(run, "repeats")), 5);
+    ck_assert(json_is_false(json_object_get(run, "foreign")));
+    json_t *use = json_object_get(run, "use");
+    ck_assert_str_eq(json_string_value(json_array_get(use, ENGINE_H2D)), "67%");
+    ck_assert_str_eq(json_string_value(json_array_get(use, ENGINE_CPU)), "93%");
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+static void find_setting(void *context, const char *name, const char *value,
+                         enum value_kind kind)
+{
+    json_t *settings = context, *pair = json_array_get(settings, 0);
+    ck_assert_str_eq(json_string_value(json_array_get(pair, 0)), name);
+    ck_assert_str_eq(json_string_value(json_array_get(pair, 1)),
+                     kind == VALUE_NULL ? "-" : value);
+    json_array_remove(settings, 0);
+}
+
+START_TEST(page_has_every_setting)
+{
+    struct test_report *test = test_report_new(1);
+    json_t *root = data_of(&test->report, NULL);
+    json_t *settings = json_object_get(run_of(root, 0), "settings");
+    ck_assert_uint_gt(json_array_size(settings), 10);
+    settings_each(&test->settings[0], find_setting, settings);
+    ck_assert_uint_eq(json_array_size(settings), 0);
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+/* What held a span, why, and whether the end waited for it, as critical.h says. */
+START_TEST(page_has_the_critical_path)
+{
+    struct test_report *test = test_report_new(1);
+    struct run_report *run = &test->runs[0];
+    struct error error = {0};
+    ck_assert_int_eq(critical_find(&run->timeline, &run->critical, &error), STATUS_OK);
+    ck_assert_ptr_nonnull(run->critical.holds);
+    json_t *root = data_of(&test->report, NULL);
+    json_t *spans = json_object_get(run_of(root, 0), "spans");
+    int on_path = 0;
+    for (uint32_t i = 0; i < run->timeline.span_count; i++) {
+        json_t *values = json_array_get(spans, i);
+        uint32_t holder = run->critical.holds[i].span;
+        char text[CRITICAL_TEXT];
+        ck_assert_int_eq(whole(json_array_get(values, 11)),
+                         holder == SPAN_NONE ? -1 : (int64_t)holder);
+        ck_assert_int_eq(whole(json_array_get(values, 12)), run->critical.on_path[i]);
+        ck_assert_str_eq(json_string_value(json_array_get(values, 13)),
+                         critical_explain(&run->timeline, &run->critical, i, text));
+        on_path += run->critical.on_path[i];
+    }
+    ck_assert_int_gt(on_path, 0);
+    json_decref(root);
+    critical_free(&run->critical);
+    free(test);
+}
+END_TEST
+
+/* Names that would end the script, begin another, or are no UTF-8, from wherever one can come.
+ */
+START_TEST(page_escapes_every_name)
+{
+    static const char *const hostile[] = {"</script><script>alert(1)</script>", "<!--<script>",
+                                          "\xff\xfe<b>&amp;\"'\\u003c\xc3",
+                                          "line\nbreak\x7f\x01\t", "@data@@page.js@"};
+    struct test_report *test = test_report_new(5);
+    const char *names[5][1];
+    char clean[256];
+    for (int i = 0; i < 5; i++) {
+        struct run_report *run = &test->runs[i];
+        names[i][0] = hostile[i];
+        strcpy(test->settings[i].name, hostile[i]);
+        strcpy(run->device, hostile[i]);
+        strcpy(run->timeline.driver, hostile[i]);
+        test->settings[i].input = hostile[i];
+        run->timeline.names = names[i];
+    }
+    json_t *root = data_of(&test->report, "hostile");
+    for (size_t i = 0; i < 5; i++) {
+        json_t *run = run_of(root, i);
+        writer_clean(clean, sizeof clean, hostile[i], false);
+        ck_assert_str_eq(text_at(run, "name"), clean);
+        ck_assert_str_eq(text_at(run, "device"), clean);
+        ck_assert_str_eq(text_at(run, "driver"), clean);
+        ck_assert_str_eq(json_string_value(json_array_get(json_object_get(run, "kernels"), 0)),
+                         clean);
+    }
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+START_TEST(every_run_name_comes_back)
+{
+    struct test_report *test = test_report_new(1);
+    char clean[3 * RUN_NAME_MAX + 1];
+    strcpy(test->settings[0].name, test_names[_i]);
+    json_t *root = data_of(&test->report, NULL);
+    writer_clean(clean, sizeof clean, test_names[_i], false);
+    ck_assert_str_eq(text_at(run_of(root, 0), "name"), clean);
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+START_TEST(page_of_no_runs_and_of_no_spans)
+{
+    struct test_report *test = test_report_new(1);
+    test->report.run_count = 0;
+    json_t *root = data_of(&test->report, "nothing");
+    ck_assert_uint_eq(json_array_size(json_object_get(root, "runs")), 0);
+    json_decref(root);
+    test->report.run_count = 1;
+    test->runs[0].timeline.span_count = 0;
+    test->runs[0].timeline.name_count = 0;
+    test->runs[0].median_ns = 0;
+    root = data_of(&test->report, "empty");
+    check_spans(root, &test->report);
+    ck_assert_ptr_null(json_object_get(run_of(root, 0), "ratio"));
+    ck_assert_int_eq(whole(json_object_get(root, "axis_ns")), 1);
+    json_decref(root);
+    test->runs[0].profiled = true;
+    root = data_of(&test->report, "profiled");
+    ck_assert(json_is_true(json_object_get(run_of(root, 0), "profiled")));
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+START_TEST(page_of_spans_of_no_length)
+{
+    struct test_report *test = test_report_new(2);
+    test->runs[0].timeline.span_count = 0;
+    test_report_span(test, 0, OP_H2D, 0, 0, 0, 0);
+    test_report_span(test, 1, OP_KERNEL, 0, 1, 1000, 1000);
+    test_report_span(test, 1, OP_WAIT, 0, -1, 1000, 1000)->target = 999;
+    json_t *root = data_of(&test->report, "zero");
+    check_spans(root, &test->report);
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+START_TEST(page_of_huge_numbers)
+{
+    struct test_report *test = test_report_new(1);
+    test->runs[0].speedup = INFINITY;
+    test->runs[0].limit.ns = INT64_MAX;
+    test_report_span(test, 0, OP_H2D, 0, 4, INT64_MAX - 5000, INT64_MAX)->bytes = INT64_MAX;
+    test_report_span(test, 0, OP_KERNEL, 0, INT32_MAX, -INT64_MAX, (INT64_C(1) << 53) + 1);
+    test_report_span(test, 0, OP_D2H, UINT32_MAX - 1, INT32_MAX, INT64_C(1) << 53, INT64_MAX);
+    json_t *root = data_of(&test->report, "huge");
+    check_spans(root, &test->report);
+    ck_assert_int_eq(whole(json_object_get(root, "axis_ns")), INT64_MAX);
+    ck_assert_ptr_null(json_object_get(run_of(root, 0), "speedup"));
+    json_decref(root);
+    test->runs[0].timeline.spans[0].bytes = UINT64_MAX;
+    root = data_of(&test->report, NULL);
+    json_t *spans = json_object_get(run_of(root, 0), "spans");
+    ck_assert_str_eq(json_string_value(json_array_get(json_array_get(spans, 0), 7)),
+                     "18446744073709551615");
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+/* A run that another program made has a timeline and a name, and no more. */
+START_TEST(page_of_a_foreign_run)
+{
+    static uint32_t ids[] = {7, 14, 21, 28};
+    struct test_report *test = test_report_new(3);
+    struct run_report *run = &test->runs[2];
+    test->settings[2] = (struct settings){.name = "trace"};
+    run->foreign = true;
+    run->limit = (struct limit){0};
+    run->speedup = 0;
+    run->timeline.timing = TIMING_CUPTI;
+    run->timeline.stream_ids = ids;
+    for (uint32_t i = 0; i < run->timeline.span_count; i++)
+        run->timeline.spans[i].tile = -1;
+    test->report.runs = run;
+    test->report.run_count = 1;
+    json_t *root = data_of(&test->report, "foreign"), *object = run_of(root, 0);
+    static const char *const absent[] = {"settings", "limit", "limit_ns", "speedup",
+                                         "verified"};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        ck_assert_msg(json_object_get(object, absent[i]) == NULL, "%s", absent[i]);
+    ck_assert_str_eq(text_at(object, "source"), "measured");
+    json_t *list = json_object_get(object, "stream_ids");
+    ck_assert_uint_eq(json_array_size(list), 4);
+    ck_assert_int_eq(whole(json_array_get(list, 3)), 28);
+    check_spans(root, &test->report);
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
+/* `count` copies of 100 ns, one every 200 ns; each on a lane of its own or all on one. */
+static struct test_report *long_report(uint32_t count, bool lanes, struct span **spans)
+{
+    struct test_report *test = test_report_new(1);
+    struct timeline *timeline = &test->runs[0].timeline;
+    *spans = calloc(count, sizeof **spans);
+    ck_assert_ptr_nonnull(*spans);
+    for (uint32_t i = 0; i < count; i++)
+        (*spans)[i] = (struct span){
+            .op = i,
+            .kind = OP_KERNEL,
+            .engine = ENGINE_COMPUTE,
+            .lane = lanes ? i : 0,
+            .stream = i % 4,
+            .tile = (int32_t)i,
+            .start_ns = 200 * (int64_t)i,
+            .end_ns = 200 * (int64_t)i + 100,
+        };
+    timeline->spans = *spans;
+    timeline->span_count = count;
+    return test;
+}
+
+START_TEST(page_of_many_lanes)
+{
+    struct span *spans;
+    struct test_report *test = long_report((uint32_t)test_cases(100000), true, &spans);
+    json_t *root = data_of(&test->report, "lanes");
+    check_spans(root, &test->report);
+    json_decref(root);
+    free(spans);
+    free(test);
+}
+END_TEST
+
+/* More spans than a page draws: how busy each engine was, column by column. */
+START_TEST(page_of_too_many_spans)
+{
+    struct span *spans;
+    uint32_t count = 200000;
+    struct test_report *test = long_report(count, false, &spans);
+    int64_t end_ns = 200 * (int64_t)count;
+    spans[count - 1] = (struct span){.op = count - 1,
+                                     .engine = ENGINE_H2D,
+                                     .start_ns = end_ns / 4,
+                                     .end_ns = end_ns / 2 + end_ns / 4000};
+    spans[count - 2].end_ns = end_ns;
+    json_t *root = data_of(&test->report, "many"), *run = run_of(root, 0);
+    ck_assert_ptr_null(json_object_get(run, "spans"));
+    ck_assert_int_eq(whole(json_object_get(run, "span_count")), count);
+    json_t *columns = json_object_get(run, "columns");
+    ck_assert_uint_eq(json_array_size(columns), ENGINE_NONE);
+    json_t *kernels = json_array_get(columns, ENGINE_COMPUTE);
+    json_t *copies = json_array_get(columns, ENGINE_H2D);
+    ck_assert_uint_eq(json_array_size(kernels), 2000);
+    for (size_t i = 0; i < 2000; i++) {
+        int64_t copying = whole(json_array_get(copies, i));
+        ck_assert_int_eq(copying, i < 500 || i > 1000 ? 0 : i == 1000 ? 50 : 100);
+        ck_assert_int_ge(whole(json_array_get(kernels, i)), 50);
+        ck_assert_int_le(whole(json_array_get(kernels, i)), 51);
+    }
+    json_decref(root);
+    free(spans);
+    free(test);
+}
+END_TEST
+
+/* The page asks for nothing and says so to the browser, which then holds it to that. */
+START_TEST(page_holds_all_it_needs)
+{
+    struct test_report *test = test_report_new(4);
+    char *page = test_written(&test->report, write_html);
+    ck_assert_ptr_nonnull(strstr(page, "content=\"default-src 'none'; style-src "
+                                       "'unsafe-inline'; script-src 'unsafe-inline'\""));
+    ck_assert_ptr_nonnull(strstr(page, "<html lang=\"en\">"));
+    static const char *const absent[] = {" src=",  "href=",     "url(",   "import",
+                                         "fetch(", "innerHTML", "@page.", "@data@"};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        ck_assert_msg(strstr(page, absent[i]) == NULL, "the page has %s", absent[i]);
+    free(page);
+    free(test);
+}
+END_TEST
+
+Suite *html_suite(void)
+{
+    int names = 0;
+    while (test_names[names] != NULL)
+        names++;
+    Suite *suite = suite_create("html");
+    TCase *page = tcase_create("page");
+    tcase_add_test(page, page_has_every_span);
+    tcase_add_test(page, page_has_the_figures);
+    tcase_add_test(page, page_has_every_setting);
+    tcase_add_test(page, page_has_the_critical_path);
+    tcase_add_test(page, page_escapes_every_name);
+    tcase_add_loop_test(page, every_run_name_comes_back, 0, names);
+    tcase_add_test(page, page_of_no_runs_and_of_no_spans);
+    tcase_add_test(page, page_of_spans_of_no_length);
+    tcase_add_test(page, page_of_huge_numbers);
+    tcase_add_test(page, page_of_a_foreign_run);
+    tcase_add_test(page, page_of_many_lanes);
+    tcase_add_test(page, page_of_too_many_spans);
+    tcase_add_test(page, page_holds_all_it_needs);
+    suite_add_tcase(suite, page);
+    return suite;
+}

@@ -1,0 +1,38 @@
+/* trace_cases.h - shared by the suites of traces. */
+#ifndef PIPELINE_TESTS_TRACE_CASES_H
+#define PIPELINE_TESTS_TRACE_CASES_H
+
+#include "trace.h"
+
+#include <check.h>
+
+#define DATA TESTS_FOLDER "/data/traces/"
+
+/* A file in a folder of the test's own, which test_trace_begin() makes. */
+extern char test_trace_path[128];
+void test_trace_begin(void);
+void test_trace_end(void);
+
+/* The whole file as a string to be freed. */
+char *test_file_text(const char *path);
+
+/* Writes `size` bytes to `path`, anew. */
+void test_file_write(const char *path, const char *bytes, size_t size);
+
+/* Makes an SQLite database at `path` (anew) of the statements `sql`. False where the tests were
+ * built without SQLite; asserts that all else worked. */
+bool test_sqlite_file(const char *path, const char *sql);
+
+/* traces_read() that may not fail. */
+struct traces test_traces(const char *path);
+
+/* Asserts that reading test_trace_path is a usage error whose one line names it and has all of
+ * `words` (separated by '|'). */
+void test_trace_refused(const char *words);
+
+void test_trace_span(const struct timeline *timeline, uint32_t index, const char *name,
+                     uint32_t stream_id, int64_t start_ns, int64_t end_ns);
+
+TCase *trace_sqlite_case(void);
+
+#endif
