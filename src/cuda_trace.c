@@ -16,8 +16,9 @@ struct trace {
     struct interval *cpu_times; /* by op id; NULL: no CPU ops */
     cudaEvent_t *ends;          /* one per op, 0 where it has none; NULL: CUPTI sees to it */
     cudaEvent_t base;
-    int64_t base_ns;  /* the host's clock when `base` was recorded */
-    int64_t begin_ns; /* the host's clock at the first issue: the timeline's zero */
+    int64_t base_ns;     /* the host's clock when `base` was recorded */
+    int64_t begin_ns;    /* the host's clock at the first issue: the timeline's zero */
+    size_t warm_records; /* CUPTI's of what came before that */
 };
 
 static bool runs_on_device(enum op_kind kind)
@@ -128,8 +129,14 @@ static bool find_streams(struct trace *trace, const struct cupti_record *records
         uint32_t number;
         if (!cupti_trace_stream(trace->backend->cupti, trace->run->streams[s], &number))
             return false;
-        cursors[s].next = first_record(records, count, number);
-        cursors[s].end = first_record(records, count, (uint64_t)number + 1);
+        struct cursor *cursor = &cursors[s];
+        cursor->next = first_record(records, count, number);
+        cursor->end = first_record(records, count, (uint64_t)number + 1);
+        /* What warmed CUPTI up was over before the run began. */
+        while (cursor->next < cursor->end && records[cursor->next].end_ns < trace->begin_ns) {
+            cursor->next++;
+            trace->warm_records++;
+        }
     }
     return true;
 }
@@ -153,7 +160,7 @@ static bool match_records(struct trace *trace, const struct cupti_record *record
         set_times(span, record->start_ns - trace->begin_ns, record->end_ns - trace->begin_ns);
         used++;
     }
-    return used == count;
+    return used + trace->warm_records == count;
 }
 
 /* One run with CUPTI already recording. *complete: its records account for every op. */
@@ -179,34 +186,33 @@ static enum status run_with_cupti(struct trace *trace, struct run_times *times, 
     return STATUS_OK;
 }
 
-/* Whether this is the first copy in, or the first kernel, of its stream. */
-static bool is_first_of_stream(const struct op *op, uint8_t *seen)
+/* Runs the plan's first copy in and first kernel, which only touch device memory that the run
+ * writes before it reads. Returns how many that were, or -1. */
+static int run_first_ops(const struct trace *trace)
 {
-    uint8_t bit = op->kind == OP_H2D ? 1 : op->kind == OP_KERNEL ? 2 : 0;
-    bool first = bit != 0 && (seen[op->stream] & bit) == 0;
-    seen[op->stream] |= bit;
-    return first;
+    const struct cuda_issued *issued = trace->run->issued;
+    bool copied = false, launched = false;
+    for (uint32_t i = 0; i < trace->plan->op_count && !(copied && launched); i++) {
+        bool *done = issued[i].kind == OP_H2D ? &copied : &launched;
+        if ((issued[i].kind != OP_H2D && issued[i].kind != OP_KERNEL) || *done)
+            continue;
+        if (cuda_issue(&issued[i]) != cudaSuccess)
+            return -1;
+        *done = true;
+    }
+    return cudaDeviceSynchronize() == cudaSuccess ? copied + launched : -1;
 }
 
-/* The first copy and the first kernel under CUPTI take a millisecond more, and the first of
- * each further stream some tenths: every stream's first of each are run once, and their records
- * forgotten. They only touch device memory, which the run writes before it reads. */
+/* The first copy and the first kernel under CUPTI take a millisecond more: they are run once,
+ * which also shows whether there are records at all, and those are forgotten. What comes first
+ * after that is held up once more, by some tenths: so they run again, and find_streams() leaves
+ * their records out. */
 static bool warm_cupti_up(struct trace *trace)
 {
-    uint8_t *seen = calloc(trace->plan->streams + (size_t)1, sizeof *seen);
-    size_t expected = 0, count = 0;
-    cudaError_t result = seen != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
-    for (uint32_t i = 0; i < trace->plan->op_count && result == cudaSuccess; i++) {
-        if (!is_first_of_stream(&trace->plan->ops[i], seen))
-            continue;
-        result = cuda_issue(&trace->run->issued[i]);
-        expected++;
-    }
-    free(seen);
-    if (result == cudaSuccess)
-        result = cudaDeviceSynchronize();
-    return cupti_trace_clear(trace->backend->cupti, &count) && result == cudaSuccess &&
-           count >= expected;
+    size_t count = 0;
+    int expected = run_first_ops(trace);
+    return cupti_trace_clear(trace->backend->cupti, &count) && expected >= 0 &&
+           count >= (size_t)expected && run_first_ops(trace) >= 0;
 }
 
 /* Opens CUPTI, at the first traced run. */
