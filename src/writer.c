@@ -2,6 +2,8 @@
  */
 #include "writer.h"
 
+#include "writer_put.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -120,21 +122,10 @@ const char *writer_device(const struct run_report *run)
 
 void write_csv_field(FILE *out, const char *text)
 {
-    bool quoted = strpbrk(text, ",\"#\r\n") != NULL;
-    flockfile(out);
-    if (quoted)
-        putc_unlocked('"', out);
-    while (*text != '\0') {
-        size_t length;
-        const char *character = next_character(&text, false, &length);
-        if (*character == '"')
-            putc_unlocked('"', out);
-        for (size_t i = 0; i < length; i++)
-            putc_unlocked(character[i], out);
-    }
-    if (quoted)
-        putc_unlocked('"', out);
-    funlockfile(out);
+    struct put put;
+    put_begin(&put, out);
+    put_csv_field(&put, text);
+    put_end(&put);
 }
 
 /* All endings: ".csv, .json". */

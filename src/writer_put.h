@@ -162,7 +162,7 @@ void put_json_text(struct put *put, const char *text);
 /* Whether `text` is a CSV field as it stands: ASCII, with nothing to be quoted. */
 bool put_csv_is_plain(const char *text);
 
-/* Puts a CSV field per RFC 4180, exactly as write_csv_field() does. */
+/* Puts a CSV field: what write_csv_field() (writer.h) says of one. */
 void put_csv_field(struct put *put, const char *text);
 
 #endif
