@@ -3,7 +3,9 @@
  *
  * A matrix that is wider than the terminal is written as rows, one for each pair of values. */
 #include "writer_sweep.h"
+
 #include "units.h"
+#include "writer_cells.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_TEXT = 64, VALUE_COLUMNS = 24, GAP = 2, WIDTH_MIN = 40 };
+enum { VALUE_COLUMNS = 24, GAP = 2, WIDTH_MIN = 40 };
 
 /* --- cells --- */
 
@@ -37,60 +39,6 @@ static int best_of(const struct run_report *runs, int count)
     return best;
 }
 
-typedef void show_cell(const struct run_report *run, char text[CELL_TEXT]);
-
-static void show_span(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->median_ns, text);
-}
-
-static void show_fastest(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->min_ns, text);
-}
-
-static void show_slowest(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->max_ns, text);
-}
-
-static void show_speedup(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (isfinite(run->speedup))
-        snprintf(text, CELL_TEXT, "%.2fx", fmin(run->speedup, 1e9));
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_rate(const struct run_report *run, char text[CELL_TEXT])
-{
-    const struct engine_use *engines = run->analysis.engines;
-    double bytes = (double)engines[ENGINE_H2D].bytes + (double)engines[ENGINE_D2H].bytes;
-    if (run->median_ns > 0 && !run->profiled)
-        units_rate(bytes * 1e9 / (double)run->median_ns, text);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_limit(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->limit.ns, text);
-}
-
-static void show_limit_share(const struct run_report *run, char text[CELL_TEXT])
-{
-    double share = (double)run->limit.ns / (double)run->median_ns;
-    if (isfinite(share))
-        snprintf(text, CELL_TEXT, "%.1f%%", 100 * share);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_limit_cause(const struct run_report *run, char text[CELL_TEXT])
-{
-    snprintf(text, CELL_TEXT, "%s", limit_cause_name(run->limit.cause));
-}
-
 /* A value of an axis, as short as people write it. */
 static void value_text(const struct sweep_axis *axis, int at, char text[CELL_TEXT * 4])
 {
@@ -105,18 +53,18 @@ static void value_text(const struct sweep_axis *axis, int at, char text[CELL_TEX
 
 static const struct column {
     const char *title;
-    show_cell *show;
+    cell_show *show;
     bool repeated; /* only of repeats */
     int sized;     /* 1: only where runs differ in elements; -1: only where not */
 } columns[] = {
-    {"span", show_span, false, 0},
-    {"fastest", show_fastest, true, 0},
-    {"slowest", show_slowest, true, 0},
-    {"speed-up", show_speedup, false, -1},
-    {"copied", show_rate, false, 1},
-    {"limit", show_limit, false, 0},
-    {"of limit", show_limit_share, false, 0},
-    {"bound by", show_limit_cause, false, 0},
+    {"span", cell_span, false, 0},
+    {"fastest", cell_fastest, true, 0},
+    {"slowest", cell_slowest, true, 0},
+    {"speed-up", cell_speedup, false, -1},
+    {"copied", cell_copied, false, 1},
+    {"limit", cell_limit, false, 0},
+    {"of limit", cell_limit_share, false, 0},
+    {"bound by", cell_limit_cause, false, 0},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
@@ -142,7 +90,7 @@ static int axis_width(const struct sweep_axis *axis)
     return width;
 }
 
-static int cells_width(const struct sweep_table *table, show_cell *show)
+static int cells_width(const struct sweep_table *table, cell_show *show)
 {
     char text[CELL_TEXT];
     int width = 0;
@@ -244,7 +192,7 @@ static int corner_width(const struct sweep_table *table)
 }
 
 /* Of a matrix' columns; behind each there is room for the mark of the best. */
-static int matrix_width(const struct sweep_table *table, show_cell *show)
+static int matrix_width(const struct sweep_table *table, cell_show *show)
 {
     char text[CELL_TEXT * 4];
     const struct sweep_axis *axis = &table->sweep->axes[1];
@@ -258,13 +206,13 @@ static int matrix_width(const struct sweep_table *table, show_cell *show)
 
 static bool matrix_fits(const struct sweep_table *table)
 {
-    int64_t width = larger(matrix_width(table, show_span),
-                           matrix_width(table, table->sized ? show_rate : show_speedup));
+    int64_t width = larger(matrix_width(table, cell_span),
+                           matrix_width(table, table->sized ? cell_copied : cell_speedup));
     return table->sweep->axis_count == 2 &&
            corner_width(table) + table->inner * (GAP + width) + 1 <= table->style->width;
 }
 
-static void put_matrix_row(const struct sweep_table *table, show_cell *show, int section,
+static void put_matrix_row(const struct sweep_table *table, cell_show *show, int section,
                            int row)
 {
     char text[CELL_TEXT * 4];
@@ -288,7 +236,7 @@ static void put_matrix_row(const struct sweep_table *table, show_cell *show, int
     putc('\n', table->out);
 }
 
-static void put_matrix(const struct sweep_table *table, const char *title, show_cell *show,
+static void put_matrix(const struct sweep_table *table, const char *title, cell_show *show,
                        int section)
 {
     char text[CELL_TEXT * 4];
@@ -346,12 +294,12 @@ static void put_section(const struct sweep_table *table, int section)
     put_section_name(table, section);
     bool matrix = matrix_fits(table);
     if (matrix) {
-        put_matrix(table, "span", show_span, section);
+        put_matrix(table, "span", cell_span, section);
         putc('\n', table->out);
         if (table->sized)
-            put_matrix(table, "copied", show_rate, section);
+            put_matrix(table, "copied", cell_copied, section);
         else
-            put_matrix(table, "speed-up", show_speedup, section);
+            put_matrix(table, "speed-up", cell_speedup, section);
     }
     if (matrix && table->style->verbose > 0)
         putc('\n', table->out);
@@ -382,12 +330,12 @@ static void put_best(const struct sweep_table *table)
     section_name(table, at / table->points, name);
     bool named = table->sections > 1 || strcmp(name, "run") != 0;
     writer_fit(name, sizeof name, best->settings->name, RUN_NAME_MAX);
-    show_span(best, span);
+    cell_span(best, span);
     if (table->sized)
-        show_rate(best, gain);
+        cell_copied(best, gain);
     else
-        show_speedup(best, gain);
-    show_limit_share(best, share);
+        cell_speedup(best, gain);
+    cell_limit_share(best, share);
     int used = fprintf(table->out, "\nbest:") - 1;
     snprintf(words, sizeof words, "%s", named ? name : strchr(name, ' ') + 1);
     sweep_put_words(table, &used, GAP, words);

@@ -4,6 +4,7 @@
  * groups of columns where it is wider than the terminal, repeating the runs' names. */
 #include "units.h"
 #include "writer.h"
+#include "writer_cells.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 enum {
-    CELL_TEXT = 64,
     NAME_COLUMNS = 20, /* of a run's name in the table */
     GAP = 2,           /* between columns */
     FACT_TEXT = 1024,
@@ -25,197 +25,37 @@ enum when { ALWAYS, REPEATED, REDUCED, SHARED, VERBOSE };
 struct column {
     int group;
     const char *title;
-    void (*show)(const struct run_report *run, char text[CELL_TEXT]);
+    cell_show *show;
     enum when when;
     bool left; /* words stand left, figures right */
 };
 
-static void show_count(uint64_t count, char text[CELL_TEXT])
-{
-    snprintf(text, CELL_TEXT, "%" PRIu64, count);
-}
-
-static void show_percent(double share, int decimals, char text[CELL_TEXT])
-{
-    if (isfinite(share))
-        snprintf(text, CELL_TEXT, "%.*f%%", decimals, 100 * share);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_ways(const struct run_report *run, char text[CELL_TEXT])
-{
-    snprintf(text, CELL_TEXT, "%d", run->settings->ways);
-}
-
-static void show_order(const struct run_report *run, char text[CELL_TEXT])
-{
-    snprintf(text, CELL_TEXT, "%s", order_name(run->settings->order));
-}
-
-static void show_layout(const struct run_report *run, char text[CELL_TEXT])
-{
-    snprintf(text, CELL_TEXT, "%s", layout_name(run->settings->layout));
-}
-
-static void show_streams(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_count(run->streams, text);
-}
-
-static void show_tiles(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_count(run->settings->tiles, text);
-}
-
-static void show_cpu_tiles(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_count(run->cpu_tiles, text);
-}
-
-static void show_slots(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_count(run->slots, text);
-}
-
-static void show_span(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->median_ns, text);
-}
-
-static void show_fastest(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->min_ns, text);
-}
-
-static void show_slowest(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->max_ns, text);
-}
-
-static void show_speedup(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (isfinite(run->speedup))
-        snprintf(text, CELL_TEXT, "%.2fx", run->speedup);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_limit(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->limit.ns, text);
-}
-
-static void show_limit_share(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_percent((double)run->limit.ns / (double)run->median_ns, 1, text);
-}
-
-static void show_limit_cause(const struct run_report *run, char text[CELL_TEXT])
-{
-    snprintf(text, CELL_TEXT, "%s", limit_cause_name(run->limit.cause));
-}
-
-static void show_result(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (run->has_result)
-        snprintf(text, CELL_TEXT, "%.9g", run->result);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_verified(const struct run_report *run, char text[CELL_TEXT])
-{
-    static const char *const names[] = {
-        [VERIFIED_NO] = "NO", [VERIFIED_YES] = "yes", [VERIFIED_NOT_ASKED] = "not asked"};
-    snprintf(text, CELL_TEXT, "%s", names[run->verified]);
-}
-
-static void show_busy(const struct run_report *run, enum engine engine, char text[CELL_TEXT])
-{
-    show_percent(run->profiled ? NAN : run->analysis.engines[engine].utilisation, 0, text);
-}
-
-static void show_h2d(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_busy(run, ENGINE_H2D, text);
-}
-
-static void show_compute(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_busy(run, ENGINE_COMPUTE, text);
-}
-
-static void show_d2h(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_busy(run, ENGINE_D2H, text);
-}
-
-static void show_cpu(const struct run_report *run, char text[CELL_TEXT])
-{
-    show_busy(run, ENGINE_CPU, text);
-}
-
-static void show_concurrency(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (run->profiled)
-        snprintf(text, CELL_TEXT, "-");
-    else
-        snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
-}
-
-static void show_issue(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(run->issue_ns, text);
-}
-
-/* Both directions' bytes over the time they took together with everything else. */
-static void show_copied(const struct run_report *run, char text[CELL_TEXT])
-{
-    const struct engine_use *engines = run->analysis.engines;
-    double bytes = (double)engines[ENGINE_H2D].bytes + (double)engines[ENGINE_D2H].bytes;
-    if (run->median_ns > 0 && !run->profiled)
-        units_rate(bytes * 1e9 / (double)run->median_ns, text);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-static void show_host_bytes(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_bytes(run->host_bytes, text);
-}
-
-static void show_device_bytes(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_bytes(run->device_bytes, text);
-}
-
 static const struct column columns[] = {
-    {0, "ways", show_ways, ALWAYS, false},
-    {0, "order", show_order, ALWAYS, true},
-    {0, "layout", show_layout, ALWAYS, true},
-    {0, "streams", show_streams, ALWAYS, false},
-    {0, "tiles", show_tiles, ALWAYS, false},
-    {0, "CPU tiles", show_cpu_tiles, SHARED, false},
-    {0, "slots", show_slots, VERBOSE, false},
-    {1, "span", show_span, ALWAYS, false},
-    {1, "fastest", show_fastest, REPEATED, false},
-    {1, "slowest", show_slowest, REPEATED, false},
-    {1, "speed-up", show_speedup, ALWAYS, false},
-    {1, "limit", show_limit, ALWAYS, false},
-    {1, "of limit", show_limit_share, ALWAYS, false},
-    {1, "result", show_result, REDUCED, false},
-    {1, "verified", show_verified, ALWAYS, true},
-    {2, "bound by", show_limit_cause, ALWAYS, true},
-    {2, "H2D busy", show_h2d, ALWAYS, false},
-    {2, "compute busy", show_compute, ALWAYS, false},
-    {2, "D2H busy", show_d2h, ALWAYS, false},
-    {2, "CPU busy", show_cpu, SHARED, false},
-    {2, "concurrency", show_concurrency, ALWAYS, false},
-    {3, "copied", show_copied, VERBOSE, false},
-    {3, "issue", show_issue, VERBOSE, false},
-    {3, "host memory", show_host_bytes, VERBOSE, false},
-    {3, "device memory", show_device_bytes, VERBOSE, false},
+    {0, "ways", cell_ways, ALWAYS, false},
+    {0, "order", cell_order, ALWAYS, true},
+    {0, "layout", cell_layout, ALWAYS, true},
+    {0, "streams", cell_streams, ALWAYS, false},
+    {0, "tiles", cell_tiles, ALWAYS, false},
+    {0, "CPU tiles", cell_cpu_tiles, SHARED, false},
+    {0, "slots", cell_slots, VERBOSE, false},
+    {1, "span", cell_span, ALWAYS, false},
+    {1, "fastest", cell_fastest, REPEATED, false},
+    {1, "slowest", cell_slowest, REPEATED, false},
+    {1, "speed-up", cell_speedup, ALWAYS, false},
+    {1, "limit", cell_limit, ALWAYS, false},
+    {1, "of limit", cell_limit_share, ALWAYS, false},
+    {1, "result", cell_result, REDUCED, false},
+    {1, "verified", cell_verified, ALWAYS, true},
+    {2, "bound by", cell_limit_cause, ALWAYS, true},
+    {2, "H2D busy", cell_h2d, ALWAYS, false},
+    {2, "compute busy", cell_compute, ALWAYS, false},
+    {2, "D2H busy", cell_d2h, ALWAYS, false},
+    {2, "CPU busy", cell_cpu, SHARED, false},
+    {2, "concurrency", cell_concurrency, ALWAYS, false},
+    {3, "copied", cell_copied, VERBOSE, false},
+    {3, "issue", cell_issue, VERBOSE, false},
+    {3, "host memory", cell_host_bytes, VERBOSE, false},
+    {3, "device memory", cell_device_bytes, VERBOSE, false},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
