@@ -103,8 +103,9 @@ demo:
 run-demo: DRAW = $(if $(shell command -v gnuplot 2>/dev/null),out/ways.svg)
 run-demo: $(O)/pipeline
 	$(Q)mkdir -p out
-	$(Q)$(O)/pipeline --timeline=out/ways.csv $(DRAW:%=--timeline=%) configs/ways.ini
-	$(Q)echo "timelines: out/ways.csv $(DRAW)"
+	$(Q)$(O)/pipeline --timeline=out/ways.csv --timeline=out/ways.html $(DRAW:%=--timeline=%) \
+		configs/ways.ini
+	$(Q)echo "timelines: out/ways.csv out/ways.html $(DRAW)"
 
 # The plain suite comes last: its summary closes the output.
 .PHONY: test run-tests
