@@ -56,9 +56,13 @@ function draw_label(room, middle, height, class, by_stream,    text, size, lette
         text = LETTER[class]
         size = 2
     }
-    if (size <= 2)
-        TEXT[++texts] = sprintf("%.9g\t%.6g\t%s\t%d\t%.6g\t%d", (start + end) / 2 / unit_ns, middle,
-                                text, class, height, size)
+    if (size > 2)
+        return
+    TEXT[++texts] = sprintf("%.9g\t%.6g\t%s\t%d\t%.6g", (start + end) / 2 / unit_ns, middle, text,
+                            class, height)
+    TEXT_ROW[texts] = middle
+    if (size > ROW_SIZE[middle])
+        ROW_SIZE[middle] = size # one size for a row: the smaller, which is number 2
 }
 
 # A kernel's own name, without its namespaces, template arguments and parameters.
@@ -85,7 +89,7 @@ function put_boxes(    i, k, list) {
     }
     print "$labels << END\n0\t0\t\302\240\t1\t9\t1\n0\t0\t\302\240\t1\t9\t2"
     for (i = 1; i <= texts; i++)
-        print TEXT[i]
+        print TEXT[i] "\t" ROW_SIZE[TEXT_ROW[i]]
     print "END"
     print "array used[6]"
     for (i = 1; i <= 6; i++)
