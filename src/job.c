@@ -281,9 +281,7 @@ void job_end(struct job *job)
 static enum status make_ready(struct job *job, struct error *error)
 {
     marks_begin("open and describe the device");
-    enum status status = job_count_elements(job, error);
-    if (status == STATUS_OK)
-        status = open_device(job, error);
+    enum status status = open_device(job, error);
     marks_end();
     if (status != STATUS_OK)
         return status;

@@ -25,7 +25,7 @@ struct job {
 };
 
 /* Sets the number of elements where an input file says it, and checks the settings again.
- * job_run() does it too; done for all runs first, nothing has run when one of them can't. */
+ * Comes before job_run(): done for all runs first, nothing has run when one of them can't. */
 enum status job_count_elements(struct job *job, struct error *error);
 
 /* Runs job->settings: opens the device, builds the plan, runs it as often as asked for,

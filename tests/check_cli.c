@@ -2,6 +2,7 @@
 #include "fixtures.h"
 #include "npy.h"
 #include "suites.h"
+#include "test_folder.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -13,24 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char folder[64]; /* the test's own, its working directory */
-
-static void enter_folder(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/pipeline-cli-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_int_eq(chdir(folder), 0);
-    setenv("OMP_NUM_THREADS", "2", 1);
-}
-
-static void leave_folder(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(chdir("/"), 0);
-    ck_assert_int_eq(system(command), 0);
-}
 
 static void read_file(const char *path, char *text, size_t size)
 {
@@ -346,7 +329,7 @@ Suite *cli_suite(void)
     Suite *suite = suite_create("cli");
     TCase *good = tcase_create("good input");
     tcase_set_timeout(good, 120);
-    tcase_add_checked_fixture(good, enter_folder, leave_folder);
+    tcase_add_checked_fixture(good, test_folder_enter, test_folder_leave);
     tcase_add_test(good, test_headline_command);
     tcase_add_test(good, test_json_report_of_the_ways);
     tcase_add_test(good, test_same_seed_same_bytes_other_seed_other_bytes);
@@ -357,7 +340,7 @@ Suite *cli_suite(void)
     suite_add_tcase(suite, good);
     TCase *bad = tcase_create("bad input");
     tcase_set_timeout(bad, 120);
-    tcase_add_checked_fixture(bad, enter_folder, leave_folder);
+    tcase_add_checked_fixture(bad, test_folder_enter, test_folder_leave);
     tcase_add_test(bad, test_bad_options);
     tcase_add_test(bad, test_bad_sweeps_views_and_profiles);
     tcase_add_test(bad, test_bad_configs);

@@ -4,6 +4,7 @@
 #include "marks.h"
 #include "marks_log.h"
 #include "suites.h"
+#include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +15,6 @@
 #define INJECTION BUILD_FOLDER "/tests/nvtx/injection.so"
 #define TOOL      "NVTX_INJECTION64_PATH=" INJECTION " PIPELINE_NVTX_LOG=log "
 #define WALK      BUILD_FOLDER "/nvtx-walk"
-
-static char folder[64]; /* the test's own, its working directory */
-
-static void enter_folder(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/pipeline-marks-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_int_eq(chdir(folder), 0);
-    setenv("OMP_NUM_THREADS", "2", 1);
-}
-
-static void leave_folder(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(chdir("/"), 0);
-    ck_assert_int_eq(system(command), 0);
-}
 
 /* Runs a shell's line and returns its exit code. */
 static int shell(const char *environment, const char *program, const char *arguments,
@@ -204,7 +187,7 @@ Suite *marks_suite(void)
 {
     Suite *suite = suite_create("marks");
     TCase *tcase = tcase_create("marks");
-    tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
+    tcase_add_checked_fixture(tcase, test_folder_enter, test_folder_leave);
     if (TESTS_NVTX) {
         tcase_add_test(tcase, test_ranges_of_a_run);
         tcase_add_test(tcase, test_ranges_of_a_comparison);

@@ -1,6 +1,6 @@
-/* check_npy.c - array files: what numpy wrote is read, what is written here numpy reads, and
- * everything else is refused in words. tests/data/README.md says how the fixtures were made. */
-#include "npy.h"
+/* check_npy.c - array files: what numpy wrote is read, and everything else is refused in words.
+ * tests/data/README.md says how the fixtures were made. */
+#include "npy_cases.h"
 
 #include "suites.h"
 
@@ -12,64 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef TESTS_FOLDER
-#define TESTS_FOLDER "tests" /* from the repository's root */
-#endif
-
-enum { PATH_TEXT = 256, FILE_MAX = 8192 };
-
-static char folder[PATH_TEXT / 2];
-
-static void make_folder(void)
-{
-    strcpy(folder, "/tmp/check_npy.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void)
-{
-    char command[PATH_TEXT];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    ck_assert_int_eq(system(command), 0);
-}
-
-/* `name` in the test's folder. */
-static const char *place(const char *name)
-{
-    static char path[PATH_TEXT];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static const char *fixture(const char *name)
-{
-    static char path[PATH_TEXT];
-    snprintf(path, sizeof path, "%s/data/%s", TESTS_FOLDER, name);
-    return path;
-}
-
-static size_t read_all(const char *path, unsigned char bytes[FILE_MAX])
-{
-    FILE *file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s can't be opened", path);
-    size_t count = fread(bytes, 1, FILE_MAX, file);
-    fclose(file);
-    return count;
-}
-
-static void write_all(const char *path, const void *bytes, size_t count)
-{
-    FILE *file = fopen(path, "wb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 /* Writes a .npy file of the given version with this header and `data_bytes` zero bytes. */
 static const char *write_npy(unsigned major, unsigned minor, const char *header,
                              size_t header_bytes, size_t data_bytes)
 {
-    const char *path = place("made.npy");
+    const char *path = npy_place("made.npy");
     FILE *file = fopen(path, "wb");
     ck_assert_ptr_nonnull(file);
     fputs("\x93NUMPY", file);
@@ -102,15 +49,6 @@ static void assert_refused(const char *path, enum dtype dtype, const char *text)
     ck_assert_uint_eq(file.count, 77);
 }
 
-static struct array_file probe(const char *path, enum dtype dtype)
-{
-    struct array_file file;
-    struct error error = {0};
-    ck_assert_msg(array_file_probe(path, dtype, &file, &error) == STATUS_OK, "%s", error.text);
-    ck_assert_int_eq(file.dtype, dtype);
-    return file;
-}
-
 static const struct {
     const char *name;
     enum dtype dtype;
@@ -124,8 +62,8 @@ static const struct {
 
 START_TEST(fixtures_that_numpy_wrote_are_read)
 {
-    const char *path = fixture(accepted[_i].name);
-    struct array_file file = probe(path, accepted[_i].dtype);
+    const char *path = npy_fixture(accepted[_i].name);
+    struct array_file file = npy_probe(path, accepted[_i].dtype);
     ck_assert_uint_eq(file.count, accepted[_i].count);
     ck_assert_uint_eq(file.data_offset, accepted[_i].data_offset);
     union {
@@ -161,7 +99,7 @@ static const struct {
 
 START_TEST(fixtures_of_the_wrong_kind_are_refused)
 {
-    assert_refused(fixture(refused[_i].name), refused[_i].dtype, refused[_i].text);
+    assert_refused(npy_fixture(refused[_i].name), refused[_i].dtype, refused[_i].text);
 }
 END_TEST
 
@@ -193,7 +131,7 @@ START_TEST(headers_are_read_however_they_are_written)
     const uint64_t count = good_headers[_i].count;
     for (unsigned version = 1; version <= 3; version++) {
         struct array_file file =
-            probe(write_npy(version, 0, header, strlen(header), count * 4), DTYPE_F32);
+            npy_probe(write_npy(version, 0, header, strlen(header), count * 4), DTYPE_F32);
         ck_assert_uint_eq(file.count, count);
         ck_assert_uint_eq(file.data_offset, (version == 1 ? 10 : 12) + strlen(header));
     }
@@ -322,22 +260,22 @@ END_TEST
 START_TEST(a_file_cut_anywhere_is_refused)
 {
     static const char *const names[] = {"f32_v2.npy", "f32_matrix.npy"};
-    unsigned char bytes[FILE_MAX + 1];
-    const size_t size = read_all(fixture(names[_i]), bytes);
+    unsigned char bytes[NPY_FILE_MAX + 1];
+    const size_t size = npy_read_all(npy_fixture(names[_i]), bytes);
     for (size_t cut = 0; cut < size; cut++) {
-        write_all(place("cut.npy"), bytes, cut);
+        npy_write_all(npy_place("cut.npy"), bytes, cut);
         const char *text = cut < 6     ? "is not a .npy file"
                            : cut < 128 ? "ends within its .npy header"
                                        : "its header says";
-        assert_refused(place("cut.npy"), DTYPE_F32, text);
+        assert_refused(npy_place("cut.npy"), DTYPE_F32, text);
     }
     bytes[size] = 0;
-    write_all(place("cut.npy"), bytes, size + 1);
-    assert_refused(place("cut.npy"), DTYPE_F32, "its header says");
+    npy_write_all(npy_place("cut.npy"), bytes, size + 1);
+    assert_refused(npy_place("cut.npy"), DTYPE_F32, "its header says");
     for (int i = 0; i < 6; i++) {
         bytes[i]++;
-        write_all(place("cut.npy"), bytes, size);
-        assert_refused(place("cut.npy"), DTYPE_F32, "is not a .npy file");
+        npy_write_all(npy_place("cut.npy"), bytes, size);
+        assert_refused(npy_place("cut.npy"), DTYPE_F32, "is not a .npy file");
         bytes[i]--;
     }
 }
@@ -349,36 +287,36 @@ START_TEST(a_header_of_any_length_is_safe)
     ck_assert_ptr_nonnull(header);
     memset(header, ' ', 70000);
     memcpy(header, BEFORE "(3,)}", strlen(BEFORE "(3,)}"));
-    ck_assert_uint_eq(probe(write_npy(1, 0, header, 65535, 12), DTYPE_F32).count, 3);
-    ck_assert_uint_eq(probe(write_npy(2, 0, header, 65536, 12), DTYPE_F32).count, 3);
+    ck_assert_uint_eq(npy_probe(write_npy(1, 0, header, 65535, 12), DTYPE_F32).count, 3);
+    ck_assert_uint_eq(npy_probe(write_npy(2, 0, header, 65536, 12), DTYPE_F32).count, 3);
     assert_refused(write_npy(2, 0, header, 65537, 12), DTYPE_F32, "65537 bytes; at most 65536");
     free(header);
     unsigned char longest[] = "\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr'";
-    write_all(place("long.npy"), longest, sizeof longest - 1);
-    assert_refused(place("long.npy"), DTYPE_F32, "ends within its .npy header");
+    npy_write_all(npy_place("long.npy"), longest, sizeof longest - 1);
+    assert_refused(npy_place("long.npy"), DTYPE_F32, "ends within its .npy header");
 }
 END_TEST
 
 START_TEST(raw_files_hold_whole_elements)
 {
     const float data[] = {1, 2, 3};
-    write_all(place("raw.bin"), data, sizeof data);
-    struct array_file file = probe(place("raw.bin"), DTYPE_F32);
+    npy_write_all(npy_place("raw.bin"), data, sizeof data);
+    struct array_file file = npy_probe(npy_place("raw.bin"), DTYPE_F32);
     ck_assert_uint_eq(file.count, 3);
     ck_assert_uint_eq(file.data_offset, 0);
-    ck_assert_uint_eq(probe(place("raw.bin"), DTYPE_I32).count, 3);
-    write_all(place("raw.bin"), data, 11);
-    assert_refused(place("raw.bin"), DTYPE_F32,
+    ck_assert_uint_eq(npy_probe(npy_place("raw.bin"), DTYPE_I32).count, 3);
+    npy_write_all(npy_place("raw.bin"), data, 11);
+    assert_refused(npy_place("raw.bin"), DTYPE_F32,
                    "holds 11 bytes; a raw file must hold one or more whole float32 elements");
-    write_all(place("raw.bin"), data, 0);
-    assert_refused(place("raw.bin"), DTYPE_F32, "holds 0 bytes; a raw file must hold one");
+    npy_write_all(npy_place("raw.bin"), data, 0);
+    assert_refused(npy_place("raw.bin"), DTYPE_F32, "holds 0 bytes; a raw file must hold one");
 }
 END_TEST
 
 START_TEST(only_regular_files_are_read)
 {
     static const char *const names[] = {"x.npy", "x.bin"};
-    const char *path = place(names[_i]);
+    const char *path = npy_place(names[_i]);
     assert_refused(path, DTYPE_F32, "No such file or directory");
     ck_assert_int_eq(mkdir(path, 0700), 0);
     assert_refused(path, DTYPE_F32, "is a directory; an array file must be a regular file");
@@ -392,13 +330,13 @@ END_TEST
 
 START_TEST(a_file_that_may_not_be_read_is_refused)
 {
-    write_all(place("secret.bin"), "1234", 4);
-    ck_assert_int_eq(chmod(place("secret.bin"), 0), 0);
-    ck_assert_int_eq(chmod(folder, 0755), 0);
+    npy_write_all(npy_place("secret.bin"), "1234", 4);
+    ck_assert_int_eq(chmod(npy_place("secret.bin"), 0), 0);
+    ck_assert_int_eq(chmod(npy_place(""), 0755), 0);
     const uid_t before = geteuid();
     if (before == 0)
         ck_assert_int_eq(seteuid(65534), 0);
-    assert_refused(place("secret.bin"), DTYPE_F32, "Permission denied");
+    assert_refused(npy_place("secret.bin"), DTYPE_F32, "Permission denied");
     if (before == 0)
         ck_assert_int_eq(seteuid(before), 0);
 }
@@ -406,8 +344,8 @@ END_TEST
 
 START_TEST(parts_are_read_from_their_place)
 {
-    const char *path = fixture("i32.npy");
-    struct array_file file = probe(path, DTYPE_I32);
+    const char *path = npy_fixture("i32.npy");
+    struct array_file file = npy_probe(path, DTYPE_I32);
     struct error error = {0};
     for (uint64_t first = 0; first < 1000; first += 97) {
         int32_t data[4] = {0, 0, 0, 42};
@@ -422,12 +360,12 @@ END_TEST
 START_TEST(offsets_have_64_bits)
 {
     const uint64_t bytes = (uint64_t)5 << 30; /* mostly a hole */
-    const char *path = place("large.bin");
+    const char *path = npy_place("large.bin");
     int fd = open(path, O_CREAT | O_WRONLY, 0600);
     const int32_t last[2] = {123, 456};
     ck_assert_int_eq(pwrite(fd, last, sizeof last, (off_t)(bytes - 8)), 8);
     close(fd);
-    struct array_file file = probe(path, DTYPE_I32);
+    struct array_file file = npy_probe(path, DTYPE_I32);
     ck_assert_uint_eq(file.count, bytes / 4);
     int32_t data[3];
     struct error error = {0};
@@ -440,126 +378,24 @@ END_TEST
 
 START_TEST(a_file_that_shrinks_is_an_error)
 {
-    unsigned char bytes[FILE_MAX];
-    size_t size = read_all(fixture("f32.npy"), bytes);
-    write_all(place("shrinks.npy"), bytes, size);
-    struct array_file file = probe(place("shrinks.npy"), DTYPE_F32);
-    ck_assert_int_eq(truncate(place("shrinks.npy"), (off_t)size - 401), 0);
+    unsigned char bytes[NPY_FILE_MAX];
+    size_t size = npy_read_all(npy_fixture("f32.npy"), bytes);
+    npy_write_all(npy_place("shrinks.npy"), bytes, size);
+    struct array_file file = npy_probe(npy_place("shrinks.npy"), DTYPE_F32);
+    ck_assert_int_eq(truncate(npy_place("shrinks.npy"), (off_t)size - 401), 0);
     float data[1000];
     struct error error = {0};
-    ck_assert_int_eq(array_file_read(place("shrinks.npy"), &file, 0, 899, data, &error),
+    ck_assert_int_eq(array_file_read(npy_place("shrinks.npy"), &file, 0, 899, data, &error),
                      STATUS_OK);
-    ck_assert_int_eq(array_file_read(place("shrinks.npy"), &file, 500, 500, data, &error),
+    ck_assert_int_eq(array_file_read(npy_place("shrinks.npy"), &file, 500, 500, data, &error),
                      STATUS_FAILED);
     ck_assert_ptr_nonnull(strstr(error.text, "shrinks.npy"));
     ck_assert_ptr_nonnull(strstr(error.text, "element 899 of 1000"));
     error_clear(&error);
-    unlink(place("shrinks.npy"));
-    ck_assert_int_ne(array_file_read(place("shrinks.npy"), &file, 0, 1, data, &error),
+    unlink(npy_place("shrinks.npy"));
+    ck_assert_int_ne(array_file_read(npy_place("shrinks.npy"), &file, 0, 1, data, &error),
                      STATUS_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "shrinks.npy"));
-}
-END_TEST
-
-/* Writes what the fixtures f32.npy and i32.npy hold: `count` elements of them. */
-static void write_values(const char *path, int npy, enum dtype dtype, uint64_t count)
-{
-    float *f32 = malloc(count * sizeof *f32);
-    int32_t *i32 = malloc(count * sizeof *i32);
-    FILE *stream = fopen(path, "wb");
-    ck_assert(f32 != NULL && i32 != NULL && stream != NULL);
-    for (uint64_t i = 0; i < count; i++) {
-        f32[i] = 0.5f * (float)i - 1;
-        i32[i] = 7 * (int32_t)i - 3;
-    }
-    struct error error = {0};
-    const void *data = dtype == DTYPE_F32 ? (void *)f32 : (void *)i32;
-    ck_assert_msg(array_file_write(stream, path, npy, dtype, count, data, &error) == STATUS_OK,
-                  "%s", error.text);
-    ck_assert_int_eq(fclose(stream), 0);
-    free(i32);
-    free(f32);
-}
-
-START_TEST(what_is_written_is_what_numpy_writes)
-{
-    static const char *const names[] = {[DTYPE_F32] = "f32.npy", [DTYPE_I32] = "i32.npy"};
-    unsigned char expected[FILE_MAX], written[FILE_MAX];
-    const size_t size = read_all(fixture(names[_i]), expected);
-    write_values(place("out.npy"), 1, (enum dtype)_i, 1000);
-    ck_assert_uint_eq(read_all(place("out.npy"), written), size);
-    ck_assert_mem_eq(written, expected, size);
-    write_values(place("out.bin"), 0, (enum dtype)_i, 1000);
-    ck_assert_uint_eq(read_all(place("out.bin"), written), size - 128);
-    ck_assert_mem_eq(written, expected + 128, size - 128);
-}
-END_TEST
-
-START_TEST(written_data_is_aligned_and_reads_back)
-{
-    for (uint64_t count = 1; count <= 1000000; count *= 10) {
-        write_values(place("out.npy"), 1, DTYPE_F32, count);
-        struct array_file file = probe(place("out.npy"), DTYPE_F32);
-        ck_assert_uint_eq(file.count, count);
-        ck_assert_uint_eq(file.data_offset % 64, 0);
-        float last = 0;
-        struct error error = {0};
-        ck_assert_int_eq(array_file_read(place("out.npy"), &file, count - 1, 1, &last, &error),
-                         STATUS_OK);
-        ck_assert_float_eq(last, 0.5f * (float)(count - 1) - 1);
-    }
-}
-END_TEST
-
-START_TEST(numpy_loads_what_is_written)
-{
-    if (system("/usr/bin/python3 -c 'import numpy' >/dev/null 2>&1") != 0) {
-        printf("skipped: numpy_loads_what_is_written (no numpy in /usr/bin/python3)\n");
-        return;
-    }
-    for (uint64_t count = 1; count <= 100000; count = count * 10 + 3) {
-        write_values(place("out.npy"), 1, (enum dtype)_i, count);
-        char command[1024];
-        snprintf(command, sizeof command,
-                 "/usr/bin/python3 -c \"import numpy as n; a = n.load('%s'); "
-                 "i = n.arange(%" PRIu64 "); e = (%s).astype('%s'); "
-                 "assert a.dtype == e.dtype and a.shape == e.shape and (a == e).all()\"",
-                 place("out.npy"), count, _i == DTYPE_F32 ? "0.5 * i - 1" : "7 * i - 3",
-                 _i == DTYPE_F32 ? "<f4" : "<i4");
-        ck_assert_int_eq(system(command), 0);
-    }
-}
-END_TEST
-
-START_TEST(a_full_disk_is_an_error)
-{
-    static const float data[100000];
-    const uint64_t counts[] = {1, 100, 100000};
-    for (int i = 0; i < 3; i++) {
-        for (int npy = 0; npy < 2; npy++) {
-            FILE *stream = fopen("/dev/full", "wb");
-            ck_assert_ptr_nonnull(stream);
-            struct error error = {0};
-            ck_assert_int_eq(
-                array_file_write(stream, "/out/x.npy", npy, DTYPE_F32, counts[i], data, &error),
-                STATUS_FAILED);
-            ck_assert_str_eq(error.text, "cannot write '/out/x.npy': No space left on device");
-            fclose(stream);
-        }
-    }
-}
-END_TEST
-
-START_TEST(the_ending_says_what_a_path_holds)
-{
-    ck_assert(array_path_is_npy("x.npy"));
-    ck_assert(array_path_is_npy("a/b.bin/x.npy"));
-    ck_assert(array_path_is_npy(".npy"));
-    ck_assert(!array_path_is_npy(""));
-    ck_assert(!array_path_is_npy("npy"));
-    ck_assert(!array_path_is_npy("x.npy.bin"));
-    ck_assert(!array_path_is_npy("x.npz"));
-    ck_assert(!array_path_is_npy("x.NPY"));
 }
 END_TEST
 
@@ -569,7 +405,7 @@ Suite *npy_suite(void)
 {
     Suite *suite = suite_create("npy");
     TCase *reading = tcase_create("reading");
-    tcase_add_checked_fixture(reading, make_folder, remove_folder);
+    tcase_add_checked_fixture(reading, npy_make_folder, npy_remove_folder);
     tcase_add_loop_test(reading, fixtures_that_numpy_wrote_are_read, 0, ROWS(accepted));
     tcase_add_loop_test(reading, fixtures_of_the_wrong_kind_are_refused, 0, ROWS(refused));
     tcase_add_loop_test(reading, headers_are_read_however_they_are_written, 0,
@@ -589,14 +425,6 @@ Suite *npy_suite(void)
     tcase_set_timeout(reading, 60); /* under valgrind */
     suite_add_tcase(suite, reading);
 
-    TCase *writing = tcase_create("writing");
-    tcase_add_checked_fixture(writing, make_folder, remove_folder);
-    tcase_set_timeout(writing, 60); /* numpy is slow to load */
-    tcase_add_loop_test(writing, what_is_written_is_what_numpy_writes, 0, DTYPE_COUNT);
-    tcase_add_test(writing, written_data_is_aligned_and_reads_back);
-    tcase_add_loop_test(writing, numpy_loads_what_is_written, 0, DTYPE_COUNT);
-    tcase_add_test(writing, a_full_disk_is_an_error);
-    tcase_add_test(writing, the_ending_says_what_a_path_holds);
-    suite_add_tcase(suite, writing);
+    suite_add_tcase(suite, npy_write_case());
     return suite;
 }

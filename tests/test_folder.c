@@ -1,0 +1,25 @@
+/* test_folder.c - made under /tmp, removed with all that is in it. */
+#include "test_folder.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char folder[64];
+
+void test_folder_enter(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/pipeline-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    setenv("OMP_NUM_THREADS", "2", 1);
+}
+
+void test_folder_leave(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(system(command), 0);
+}
