@@ -50,7 +50,8 @@ $(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
 endif
 $(O)/src/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
 HEADERS := $(wildcard src/*.h kernels/*.h)
-SUITES := $(filter-out $(if $(SQLITE),tests/sqlite_file_none.c,tests/sqlite_file.c),$(wildcard tests/*.c))
+SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
+            $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 
@@ -188,7 +189,7 @@ bench-browser: $(O)/pipeline
 	$(Q)tests/browser/run.sh $(O) measure
 
 SOURCES := $(sort $(wildcard src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
-             tests/gpu/*.[ch] tests/nvtx/*.[ch] bench/*.[ch] pages/*.[ch]))
+             tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] bench/*.[ch] pages/*.[ch]))
 CLANG_FORMAT ?= clang-format-14
 check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"
@@ -205,6 +206,27 @@ check-static:
 	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
 		-D_GNU_SOURCE -Isrc -Ikernels $(filter-out $(CUDA_ROOMS),$(wildcard src/*.c kernels/*.c pages/*.c))
+
+# --- fuzzing -------------------------------------------------------------------------------------
+# libFuzzer on each reader of files, for FUZZ_SECONDS each, from the seeds that `test` replays.
+FUZZ_SECONDS ?= 600
+FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
+FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
+               -fno-sanitize-recover=all
+FUZZ_OBJECTS := $(patsubst %.c,$(O)/%.o,$(filter tests/fuzz/%,$(SUITES))) $(OBJECTS)
+$(FUZZERS:%=$(O)/fuzz-%): $(O)/fuzz-%: $(O)/tests/fuzz/target_%.o $(FUZZ_OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer -fopenmp -o $@ $^ $(LIBS)
+
+.PHONY: fuzz run-fuzz
+fuzz:
+	$(Q)echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+		clang -fsanitize=fuzzer -x c -o /dev/null - || { echo "fuzz: needs clang, its run-time" \
+		"library and OpenMP: apt-get install clang libclang-rt-14-dev libomp-dev" >&2; exit 1; }
+	$(Q)$(MAKE) --no-print-directory O=$(O)/fuzz CC=clang NVCC= CFLAGS='$(FUZZ_CFLAGS)' run-fuzz
+
+run-fuzz: $(FUZZERS:%=$(O)/fuzz-%)
+	$(Q)tests/fuzz/run.sh $(O) $(FUZZ_SECONDS) $(FUZZERS)
 
 # --- on a real GPU -------------------------------------------------------------------------------
 GPU_TESTS := $(wildcard tests/gpu/*.c)
@@ -238,9 +260,13 @@ $(O)/bench-pipeline: $(BENCH:%.c=$(O)/%.o) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
 
-.PHONY: bench
+.PHONY: bench accuracy
 bench: $(O)/bench-pipeline $(O)/pipeline
 	$(Q)$(O)/bench-pipeline
+
+# MACHINE= names the machine file; DEVICE= another device than the GPU.
+accuracy: $(O)/pipeline
+	$(Q)DEVICE='$(DEVICE)' bench/accuracy/run.sh $(O) out/accuracy $(MACHINE)
 
 # --- the rest ------------------------------------------------------------------------------------
 .PHONY: install uninstall clean format help
@@ -270,7 +296,9 @@ help:
 	@echo 'make check          build and run the test suites alone'
 	@echo 'make gpu-test       the tests that need a CUDA device (exit 77 without one)'
 	@echo 'make check-browser  the tests of the HTML page, in a headless Chromium'
+	@echo 'make fuzz           fuzz each reader of files for FUZZ_SECONDS ($(FUZZ_SECONDS)), with clang'
 	@echo 'make bench          measure, and print the ratios that matter'
+	@echo 'make accuracy       how far the simulated machine is from this GPU, into out/accuracy/'
 	@echo 'make bench-browser  how long the HTML page takes to open and to step'
 	@echo 'make install        into PREFIX ($(PREFIX)), under DESTDIR; make uninstall takes it back'
 	@echo 'make pages          build the man page and the completions alone'

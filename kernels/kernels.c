@@ -15,7 +15,9 @@ const struct kernel kernel_table[] = {
         .in = DTYPE_F32,
         .out = DTYPE_F32,
         .flops = 2,
+        .repeats = true,
         .per_thread = 4,
+        .sweep = 4, /* a float4 */
         .launch = scale_launch,
         .preload = scale_preload,
         .host = scale_host,
@@ -29,7 +31,9 @@ const struct kernel kernel_table[] = {
         .in = DTYPE_F32,
         .out = DTYPE_F32,
         .flops = 100, /* an estimate of what the functions cost; calibration replaces it */
+        .repeats = true,
         .per_thread = 4,
+        .sweep = 1,
         .launch = wave_launch,
         .preload = wave_preload,
         .host = wave_host,
@@ -44,6 +48,7 @@ const struct kernel kernel_table[] = {
         .out = DTYPE_F32,
         .flops = 1,
         .per_thread = 16, /* four float4, all in flight at once */
+        .sweep = 16,
         .launch = sum_launch,
         .preload = sum_preload,
         .host = sum_host,
@@ -59,6 +64,7 @@ const struct kernel kernel_table[] = {
         .out = DTYPE_I32,
         .flops = 1,
         .per_thread = 8,
+        .sweep = 1,
         .launch = reduce_shuffle_launch,
         .preload = reduce_shuffle_preload,
         .host = reduce_shuffle_host,
@@ -123,6 +129,11 @@ double kernel_bytes_per_element(const struct kernel *kernel)
     const size_t read = (size_t)kernel->inputs * dtype_bytes(kernel->in);
     const size_t written = kernel->shape == KERNEL_MAP ? dtype_bytes(kernel->out) : 0;
     return (double)(read + written);
+}
+
+double kernel_flops_per_element(const struct kernel *kernel, const struct kernel_params *params)
+{
+    return kernel->flops * (kernel->repeats ? params->intensity : 1);
 }
 
 int kernel_chain_misfit(const struct kernel *const chain[], int length)

@@ -73,8 +73,10 @@ struct kernel {
     int inputs;         /* arrays read: the chain's own, and for 2 the second input array */
     enum dtype in, out; /* element types */
     double flops;       /* floating-point operations per element and repeat: its cost */
+    bool repeats; /* `intensity` repeats its arithmetic; if not it has no meaning for it */
     uint32_t
         per_thread; /* elements each thread takes at least, where the grid is large enough */
+    uint32_t sweep; /* and how many of them at once, before it goes on by the whole grid */
 
     /* Launches on `stream`. Returns the launch's cudaError_t. NULL when built without nvcc. */
     int (*launch)(const struct kernel_args *args, void *stream);
@@ -119,6 +121,10 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
 
 /* Bytes of device memory read and written per element. */
 double kernel_bytes_per_element(const struct kernel *kernel);
+
+/* Floating-point operations per element, all repeats together. */
+double kernel_flops_per_element(const struct kernel *kernel,
+                                const struct kernel_params *params);
 
 /* Checks that the kernels can follow one another. Returns -1 if so, else the index of the first
  * one that does not fit the one before it (a type that differs, or a reduction before it). */

@@ -77,6 +77,10 @@ _pipeline_complete_value()
         ;;
     file) _pipeline_offer_files ;;
     timeline) _pipeline_offer_timelines $words ;;
+    machine)
+        _pipeline_offer $words
+        _pipeline_offer_files .ini
+        ;;
     device) _pipeline_offer_devices $words ;;
     esac
 }

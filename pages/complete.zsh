@@ -35,6 +35,11 @@ _pipeline_devices() {
   fi
 }
 
+_pipeline_machines() {
+  _alternative 'machines:machine:(@machines@)' \
+    'files:machine file:_files -g "*.ini(-.)"'
+}
+
 # What is typed with each ending, and the files there are.
 _pipeline_timelines() {
   local stem=${PREFIX%.*}

@@ -15,6 +15,7 @@ enum takes {
     TAKES_LIST,     /* page_words(), separated by commas */
     TAKES_FILE,     /* any */
     TAKES_TIMELINE, /* a file with one of the endings that page_words() gives */
+    TAKES_MACHINE,  /* one of page_words(), or FILE.ini */
     TAKES_DEVICE,   /* one of page_words(), or sim:FILE.ini */
     TAKES_SWEEP,    /* one of page_words(), with values behind those that end in '=' */
 };

@@ -12,7 +12,7 @@
 
 bool page_row_available(const struct option_row *row)
 {
-    return row->type != TYPE_LATER && !(row->type == TYPE_FLAG && row->later != NULL);
+    return row->type != TYPE_FLAG || row->later == NULL;
 }
 
 enum takes page_takes(const struct option_row *row)
@@ -23,6 +23,8 @@ enum takes page_takes(const struct option_row *row)
         return TAKES_SWEEP;
     if (row->type == TYPE_CHAIN)
         return TAKES_LIST;
+    if (row == &option_rows[OPTION_MACHINE])
+        return TAKES_MACHINE;
     if (row->type == TYPE_FILE)
         return TAKES_FILE;
     if (row->type == TYPE_FILES)
@@ -92,12 +94,13 @@ static void add_choices(const struct option_row *row, struct page_words *words)
     }
 }
 
-static void add_machines(struct page_words *words)
+/* Their names, behind `prefix`. */
+static void add_machines(struct page_words *words, const char *prefix)
 {
     for (const struct embedded *row = machine_texts; row->name != NULL; row++) {
         struct machine machine;
         char name[64];
-        snprintf(name, sizeof name, "sim:%s", row->name);
+        snprintf(name, sizeof name, "%s%s", prefix, row->name);
         if (machine_parse(&machine, row->text, row->name, NULL) == STATUS_OK)
             add(words, name, machine.summary);
     }
@@ -107,6 +110,12 @@ static void add_kernels(struct page_words *words)
 {
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
         add(words, kernel->name, kernel->summary);
+}
+
+static void add_mistakes(struct page_words *words)
+{
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++)
+        add(words, row->name, row->summary);
 }
 
 static void add_endings(struct page_words *words)
@@ -163,6 +172,8 @@ void page_words(const struct option_row *row, struct page_words *words)
     words->count = 0;
     if (row->type == TYPE_CHAIN)
         add_kernels(words);
+    else if (row->type == TYPE_MISTAKE)
+        add_mistakes(words);
     else if (row->type == TYPE_FILES)
         add_endings(words);
     else if (row == &option_rows[OPTION_SWEEP])
@@ -172,7 +183,9 @@ void page_words(const struct option_row *row, struct page_words *words)
     else if (row->placeholder != NULL)
         add_literals(row, words);
     if (row->type == TYPE_DEVICE)
-        add_machines(words);
+        add_machines(words, "sim:");
+    if (row == &option_rows[OPTION_MACHINE])
+        add_machines(words, "");
 }
 
 const char *page_limits(const struct option_row *row, char text[PAGE_TEXT])

@@ -96,6 +96,7 @@ static const char *bash_kind(enum takes takes)
     static const char *const kinds[] = {
         [TAKES_TEXT] = "text",         [TAKES_LIST] = "list",     [TAKES_FILE] = "file",
         [TAKES_TIMELINE] = "timeline", [TAKES_DEVICE] = "device", [TAKES_SWEEP] = "text",
+        [TAKES_MACHINE] = "machine",
     };
     return kinds[takes];
 }
@@ -204,6 +205,9 @@ static void zsh_action(const struct option_row *row, char text[PAGE_TEXT])
     case TAKES_DEVICE:
         snprintf(text, PAGE_TEXT, "_pipeline_devices");
         break;
+    case TAKES_MACHINE:
+        snprintf(text, PAGE_TEXT, "_pipeline_machines");
+        break;
     case TAKES_SWEEP:
         snprintf(text, PAGE_TEXT, "_pipeline_sweeps");
         break;
@@ -262,6 +266,12 @@ static void print_zsh_row(FILE *out, const struct option_row *row)
     fputs(" \\\n", out);
 }
 
+static void print_machines(FILE *out)
+{
+    page_words(&option_rows[OPTION_MACHINE], &words);
+    print_words(out);
+}
+
 static void print_zsh_options(FILE *out)
 {
     for (const struct option_row *row = NULL; (row = next_row(row)) != NULL;)
@@ -276,13 +286,10 @@ static void print_zsh_endings(FILE *out)
 }
 
 const struct page_place zsh_places[] = {
-    {"zsh-commands", true, print_zsh_commands},
-    {"zsh-options", true, print_zsh_options},
-    {"zsh-kernels", true, print_zsh_kernels},
-    {"zsh-devices", true, print_zsh_devices},
-    {"zsh-sweeps", true, print_zsh_sweeps},
-    {"zsh-endings", false, print_zsh_endings},
-    {NULL, false, NULL},
+    {"zsh-commands", true, print_zsh_commands}, {"zsh-options", true, print_zsh_options},
+    {"zsh-kernels", true, print_zsh_kernels},   {"zsh-devices", true, print_zsh_devices},
+    {"zsh-sweeps", true, print_zsh_sweeps},     {"machines", false, print_machines},
+    {"zsh-endings", false, print_zsh_endings},  {NULL, false, NULL},
 };
 
 /* --- fish
@@ -355,6 +362,11 @@ static void print_fish_values(FILE *out, const struct option_row *row)
         return;
     case TAKES_DEVICE:
         fputs(" -x -a '(__pipeline_devices)'", out);
+        return;
+    case TAKES_MACHINE:
+        fputs(" -r -F -a '", out);
+        print_machines(out);
+        fputs("'", out);
         return;
     case TAKES_SWEEP:
         fputs(" -x -a '(__pipeline_sweeps)'", out);

@@ -1,18 +1,20 @@
 # boxes.awk - timeline.awk's second pass: a box for every span, and a text for every box that has
 # room.
 
-function draw() {
+function draw(    class) {
     if (run < FROM || run > TO)
         return
+    class = kind in CLASS_OF_KIND ? CLASS_OF_KIND[kind] : CLASS[engine]
     if (rows != "streams" && engine != "none")
-        draw_box(engine, field("lane"), CLASS[engine], 0)
+        draw_box(engine, field("lane"), class, 0)
     if (rows != "engines")
-        draw_box(engine == "cpu" ? "scpu" : "s" (field("stream") + 0), 0, CLASS[engine], 1)
+        draw_box(in_stream ? "s" (field("stream") + 0) : engine == "cpu" ? "scpu" : "scalls", 0,
+                 class, 1)
 }
 
 # Boxes of two pixels or more are drawn as they are. Those that are less share a pixel's column,
 # which is the darker the longer they fill it.
-function draw_box(band, lane, class, by_stream,    top, bottom, key, pixel, from, to, kind) {
+function draw_box(band, lane, class, by_stream,    top, bottom, key, pixel, from, to, table) {
     if (!((run, band) in BAND_TOP))
         return
     top = BAND_TOP[run, band] + lane * BAND_LANE[run, band]
@@ -21,8 +23,8 @@ function draw_box(band, lane, class, by_stream,    top, bottom, key, pixel, from
     from = start * scale
     to = end * scale
     if (to - from >= 2) {
-        kind = class == 6 ? "waits" : to - from >= 0.24 * em * density ? "wide" : "narrow"
-        BOX[kind, ++boxes] = \
+        table = class == 6 ? "waits" : to - from >= 0.24 * em * density ? "wide" : "narrow"
+        BOX[table, ++boxes] = \
             sprintf("%.9g\t%.9g\t%.6g\t%.6g\t%d\t1", start / unit_ns, end / unit_ns, top, bottom,
                     class)
         if (class != 6)
@@ -91,8 +93,8 @@ function put_boxes(    i, k, list) {
     for (i = 1; i <= texts; i++)
         print TEXT[i] "\t" ROW_SIZE[TEXT_ROW[i]]
     print "END"
-    print "array used[6]"
-    for (i = 1; i <= 6; i++)
+    print "array used[" CLASSES "]"
+    for (i = 1; i <= CLASSES; i++)
         print "used[" i "] = " USED[i] + 0
 }
 
@@ -107,7 +109,7 @@ function put_shares(    key, parts, class, share, most, winner) {
     for (key in BOTTOM) {
         most = -1
         share = 0
-        for (class = 1; class <= 6; class++) {
+        for (class = 1; class <= CLASSES; class++) {
             if (!((key, class) in SHARE))
                 continue
             share += SHARE[key, class]

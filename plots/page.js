@@ -115,6 +115,7 @@ function stageName(run, span) {
 
 function spanName(run, span) {
     if (span.kind === 'wait') return `wait for ${span.text}`;
+    if (span.kind === 'sync') return `sync: it ${span.text}`;
     return stageName(run, span) + (span.tile >= 0 ? ` ${span.tile}` : '');
 }
 
@@ -131,8 +132,10 @@ const streamId = (run, stream) => run.stream_ids?.[stream] ?? stream;
 
 let view = 'engines'; // or 'streams'
 
+const inStream = (span) => !['cpu', 'sync', 'alloc'].includes(span.kind);
+
 function placeOf(span) {
-    if (view === 'streams' && span.engine !== 'cpu') return ['stream', span.stream];
+    if (view === 'streams' && inStream(span)) return ['stream', span.stream];
     return [span.engine, span.engine === 'none' ? 0 : span.lane];
 }
 
@@ -341,7 +344,7 @@ function showSpan(run, span, x) {
     showTip(run, x, spanName(run, span), [
         ['run', run.name],
         ['tile', span.tile >= 0 ? span.tile : ''],
-        ['stream', span.engine === 'cpu' ? '' : streamId(run, span.stream)],
+        ['stream', inStream(span) ? streamId(run, span.stream) : ''],
         ['engine', wait ? '' : ENGINE_WORDS[span.engine] + (span.lane ? `, lane ${span.lane}` : '')],
         ['bytes', span.bytes ? bytesText(span.bytes) : ''],
         ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],

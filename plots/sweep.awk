@@ -108,6 +108,8 @@ function add_row(    name, i, point) {
     LEAST[count] = field("span_min_ms") + 0
     MOST[count] = field("span_max_ms") + 0
     LIMIT[count] = field("limit_ms") + 0
+    WRONG[count] = field("verified") == "false"
+    wrong += WRONG[count]
     ELEMENTS[count] = field("settings.elements") + 0
     if (ELEMENTS[count] != ELEMENTS[1])
         per_element = 1
@@ -270,7 +272,7 @@ function put_curves(    i, id, c, key, x, y, longest, text) {
     }
     print "key_length = " (curves > 1 || longest > 0 ? longest : 0)
     text = curves > KEY_MAX ? "and " (curves - KEY_MAX + left_out) " more curves" : ""
-    print "remark = " quoted(text)
+    put_remark(text)
     put_ticks("x", x_axis, 14)
 }
 
@@ -298,21 +300,31 @@ function put_heat(    i, shown, y) {
     }
     print "END"
     printf "y_min = %.9g\ny_max = %.9g\n", y_min + 0, (y_max > y_min ? y_max : y_min + 1)
-    print "remark = " quoted(sections > shown ? "and " (sections - shown) " more runs" : "")
+    put_remark(sections > shown ? "and " (sections - shown) " more runs" : "")
 }
 
-# Of equals the first.
-function put_best(    i, name) {
-    best = 1
-    for (i = 2; i <= count; i++) {
-        if (speedup(i, SPAN[i]) > speedup(best, SPAN[best]))
+function put_remark(text) {
+    if (wrong)
+        text = (text == "" ? "" : text "; ") wrong " of " count " runs with a WRONG RESULT"
+    print "remark = " quoted(text)
+}
+
+# Of equals the first; none where every result is wrong.
+function put_best(    i, name, gain) {
+    best = 0
+    for (i = 1; i <= count; i++) {
+        if (!WRONG[i] && (!best || speedup(i, SPAN[i]) > speedup(best, SPAN[best])))
             best = i
     }
-    name = sections > 1 ? SECTION_NAME[SECTION[best]] : ""
-    for (i = 1; i <= axes; i++)
-        name = name (name == "" ? "" : ", ") AXIS[i] "=" VALUE[best, i]
-    print "best_note = " quoted(sprintf("%.2fx", speedup(best, SPAN[best])))
-    print "best_small = " quoted("best: " cut(one_line(name), 36))
+    if (best) {
+        name = sections > 1 ? SECTION_NAME[SECTION[best]] : ""
+        for (i = 1; i <= axes; i++)
+            name = name (name == "" ? "" : ", ") AXIS[i] "=" VALUE[best, i]
+        gain = sprintf("%.2fx", speedup(best, SPAN[best]))
+        name = "best: " cut(one_line(name), 36)
+    }
+    print "best_note = " quoted(gain)
+    print "best_small = " quoted(name)
     name = sections > 1 || SECTION_NAME[1] != "run" ? SECTION_NAME[1] : ""
     for (i = 1; i <= axes; i++)
         name = name (name == "" ? "" : " ") AXIS[i] "=" VALUE[1, i]

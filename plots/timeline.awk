@@ -14,6 +14,10 @@ BEGIN {
     for (i = 1; i <= 6; i++)
         CLASS[ENGINES[i]] = i
     split("H2D kernel D2H CPU host", ENGINE_LABEL, " ")
+    # Ops that are not what their engine is for have classes of their own, and no letter.
+    CLASSES = split("h2d compute d2h cpu host none d2d memset sync alloc", KINDS, " ")
+    for (i = 7; i <= CLASSES; i++)
+        CLASS_OF_KIND[KINDS[i]] = i
     split("H K D C B", LETTER, " ")
 }
 
@@ -53,6 +57,8 @@ pass == 2 && (/^#/ || !told) {
     start = field("start_ns") + 0
     end = field("end_ns") + 0
     engine = field("engine")
+    kind = field("kind")
+    in_stream = engine != "cpu" && kind != "sync" && kind != "alloc"
     if (!(engine in CLASS) || start < 0 || end < start)
         next
     if (pass == 1)
@@ -133,8 +139,11 @@ function measure(    band) {
     spans[run]++
     if (engine != "none" && field("lane") + 1 > LANES[run, engine])
         LANES[run, engine] = field("lane") + 1
-    if (engine == "cpu") {
-        HAS_CPU[run] = 1
+    if (!in_stream) {
+        if (engine == "cpu")
+            HAS_CPU[run] = 1
+        else
+            HAS_CALLS[run] = 1
         return
     }
     band = field("stream") + 0
@@ -235,12 +244,14 @@ function add_streams(of,    i, n, most, height) {
             STREAM_ORDER[of, n++] = FOUND[of, i]
     }
     most = rows == "both" ? 16 : 8
-    height = n > most ? most / n : n + HAS_CPU[of] < 2 ? 2 : 1
+    height = n > most ? most / n : n + HAS_CPU[of] + HAS_CALLS[of] < 2 ? 2 : 1
     for (i = 0; i < n; i++)
         add_band(of, "s" STREAM_ORDER[of, i], (rows == "both" ? "" : "stream ") STREAM_ORDER[of, i],
                  1, height)
     if (HAS_CPU[of])
         add_band(of, "scpu", "CPU", 1, n > 0 ? height : 2)
+    if (HAS_CALLS[of])
+        add_band(of, "scalls", "host", 1, n > 0 ? height : 2)
 }
 
 # An engine with several lanes is higher, but not as often.

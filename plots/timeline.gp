@@ -137,7 +137,7 @@ if (busy_known) {
 x = left
 y = page_height - 0.95 * em
 box = 0.7 * em
-do for [c = 1:6] {
+do for [c = 1:|used|] {
     if (used[c]) {
         set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
             sy(y - box / 2) fc rgb class_color(c) fs solid noborder front

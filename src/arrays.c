@@ -68,6 +68,9 @@ static void *map_untouched(uint64_t bytes, bool huge, uint64_t *mapped)
     return taken + head;
 }
 
+/* Whether arrays were touched since arrays_settle(). */
+static bool all_cores_worked;
+
 void *host_map(uint64_t bytes, bool huge, uint64_t *mapped)
 {
     uint64_t size;
@@ -133,6 +136,7 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
 
 void arrays_poison(const struct arrays *arrays, enum dtype dtype)
 {
+    all_cores_worked = true;
     uint32_t *out = arrays->host[BUFFER_HOST_OUT];
     _Static_assert(sizeof *out == sizeof(float), "one pattern serves all element types");
     const uint64_t count = arrays->bytes[BUFFER_HOST_OUT] / dtype_bytes(dtype);
@@ -231,6 +235,7 @@ static enum status arrays_fill(const struct arrays *arrays, const struct plan *p
 enum status arrays_create(struct arrays *arrays, const struct plan *plan,
                           const struct settings *settings, struct error *error)
 {
+    all_cores_worked = true;
     const bool huge = settings->memory == MEMORY_PINNED || settings->memory == MEMORY_MAPPED;
     struct arrays taken = {0};
     struct array_file file = {0};
@@ -258,6 +263,12 @@ void arrays_free(struct arrays *arrays)
 
 void arrays_settle(void)
 {
-    struct timespec rest = {.tv_nsec = 20000000};
-    nanosleep(&rest, NULL);
+    enum { REST_NS = 20000000 };
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (all_cores_worked &&
+           1000000000L * (now.tv_sec - begin.tv_sec) + now.tv_nsec - begin.tv_nsec < REST_NS);
+    all_cores_worked = false;
 }

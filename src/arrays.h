@@ -36,10 +36,12 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 
 void arrays_free(struct arrays *arrays);
 
-/* Waits 20 ms for the host to settle. Right after all cores have filled or checked arrays a
- * short run on a device takes about a fifth longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB
- * on 16 cores, also where OpenMP's threads do not spin; why is not known. Whatever is timed and
- * compared, be it a backend's run or a bare loop of calls, comes after this. */
+/* Waits 20 ms for the host to settle, awake: a core that slept would begin slowly. Right after
+ * all cores have filled or checked arrays a short run on a device takes about a fifth
+ * longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB on 16 cores, also where OpenMP's threads
+ * do not spin; why is not known. Whatever is timed and compared, be it a backend's run or a
+ * bare loop of calls, comes after this. Returns at once where no array was taken or poisoned
+ * since the last time. */
 void arrays_settle(void);
 
 /* Fills the output with a pattern that no right result has (NaN for floats), so that an element

@@ -21,6 +21,8 @@ struct workload {
     const struct plan *plan;
     const struct settings *settings;
     struct arrays *arrays; /* NULL with --no-data */
+    bool races; /* the plan has hazards: a simulated machine's bytes tell which of them were
+                   lost */
     /* Called by a callback op, in stream order, one at a time, on any thread; may be NULL. No
      * CUDA call is allowed in it. */
     void (*on_tile)(void *context, int32_t tile);

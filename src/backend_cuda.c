@@ -139,12 +139,14 @@ static void describe_properties(struct machine *machine,
     snprintf(machine->name, sizeof machine->name, "%.*s", MACHINE_TEXT - 1, properties->name);
     snprintf(machine->architecture, sizeof machine->architecture, "sm_%d%d", properties->major,
              properties->minor);
+    machine->compute_capability = properties->major + 0.1 * properties->minor;
     machine->copy_engines = properties->asyncEngineCount >= 2 ? 2 : 1;
     machine->sms = (uint32_t)properties->multiProcessorCount;
     machine->threads_per_sm = (uint32_t)properties->maxThreadsPerMultiProcessor;
     machine->blocks_per_sm = (uint32_t)properties->maxBlocksPerMultiProcessor;
     machine->memory_bytes = properties->totalGlobalMem;
     machine->arithmetic_fill = machine->memory_fill = 1; /* not measured: the safe side */
+    machine->leftover_excess = 1;
     machine->concurrent_kernels = properties->concurrentKernels ? RESIDENT_GRIDS : 1;
     machine->queues = hardware_queues();
     machine->queues_max = QUEUES_MAX;
@@ -272,10 +274,13 @@ static enum status cuda_describe(struct backend *backend, const struct settings 
 static enum status cuda_run_hook(struct backend *backend, struct timeline *timeline,
                                  struct run_times *times, struct error *error)
 {
+    const struct settings *settings = backend->run.workload.settings;
     arrays_settle();
+    if (timeline == NULL || settings->profile)
+        cuda_run_first_ops(&backend->run); /* if it fails, so will the run, and report it */
     if (timeline == NULL)
         return cuda_run_plain(backend, times, error);
-    if (backend->run.workload.settings->profile)
+    if (settings->profile)
         return cuda_run_profiled(backend, timeline, times, error);
     return cuda_run_traced(backend, timeline, times, error);
 }

@@ -52,6 +52,16 @@ struct cuda_issued {
         } kernel;
         cudaEvent_t event;
         struct cuda_callback *callback;
+        struct {
+            void *at;
+            int value;
+            size_t bytes;
+        } set;
+        struct {
+            size_t bytes;
+            bool pinned;
+        } alloc;
+        bool device; /* a sync: of all streams */
     };
 };
 
@@ -86,6 +96,7 @@ struct backend {
     struct cuda_run run;
     struct cupti_trace *cupti; /* opened by the first traced run */
     const char *no_cupti;      /* why there is none; NULL: not tried, or there is one */
+    char mismatch[96];         /* what that may point to */
 };
 
 /* Runs a callback's op; the driver calls it. */
@@ -95,6 +106,17 @@ void CUDART_CB cuda_callback_main(void *callback);
  * gave, the last that was issued; the first failure is reported with that op. */
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
                             struct error *error);
+
+/* The plan's first kernel, if it has one, and the copies of its tile that come before it; else
+ * the first copies. They only touch device memory that the run writes before it reads. Fills
+ * `ops` with their ids and returns how many they are. */
+enum { CUDA_FIRST_OPS = KERNEL_INPUTS_MAX + 1 };
+int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
+
+/* Runs those, one after another. Returns how many that were, or -1. It comes right before a
+ * timed run: after the pause that arrays_settle() makes, the host's first calls would take some
+ * 90 us more than the next ones. */
+int cuda_run_first_ops(const struct cuda_run *run);
 
 /* The hooks, as in backend.h. cuda_run_traced() is run() with a timeline, cuda_run_profiled()
  * that under --profile. */
@@ -122,7 +144,10 @@ enum status cuda_probe_kernel(const struct machine *machine, const struct kernel
                               uint32_t intensity, uint64_t cpu_elements,
                               struct cuda_measured *measured, struct error *error);
 
-/* Issues one op, in one call. CPU ops are the worker's. */
+/* Takes memory, which nothing uses, and gives it back. */
+cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
+
+/* Issues one op, in one call (an allocation's in two). CPU ops are the worker's. */
 static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
     switch (op->kind) {
@@ -140,6 +165,15 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
         return cudaStreamWaitEvent(op->stream, op->event, 0);
     case OP_CALLBACK:
         return cudaLaunchHostFunc(op->stream, cuda_callback_main, op->callback);
+    case OP_D2D:
+        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
+                               cudaMemcpyDeviceToDevice, op->stream);
+    case OP_MEMSET:
+        return cudaMemsetAsync(op->set.at, op->set.value, op->set.bytes, op->stream);
+    case OP_SYNC:
+        return op->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(op->stream);
+    case OP_ALLOC:
+        return cuda_issue_alloc(op);
     case OP_CPU:
     case OP_KIND_COUNT:
         break;

@@ -2,18 +2,22 @@
  *
  * The simulator says when each op ends; the bytes follow in that order: copies copy, kernels
  * run their CPU twins on memory that stands for the device's. So a result is right only where
- * the timeline allows it to be. */
+ * the timeline allows it to be: ops in the wrong order work on stale bytes, and of ops that
+ * race and overlap, running.h says whose output is spoiled. */
 #include "backend_sim.h"
 
 #include "arrays.h"
 #include "chain_host.h"
 #include "marks.h"
+#include "running.h"
 #include "simulator.h"
 #include "units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { POISON_BYTE = 0xFF };
 
 struct backend {
     struct machine machine;
@@ -23,6 +27,8 @@ struct backend {
     uint64_t mapped[BUFFER_COUNT];   /* of device buffers: as taken */
     void *cpu_scratch;               /* for the CPU's tiles: maps before a reduction */
     uint64_t cpu_scratch_mapped;
+    struct running running;    /* of a plan with hazards */
+    struct timeline *timeline; /* of the present run */
 };
 
 /* A simulated device can be touched at any time. */
@@ -95,7 +101,15 @@ static void sim_release(struct backend *backend)
     backend->workload = NULL;
 }
 
-/* Device memory starts as poison, but for scratch, which a backend has to zero. */
+/* Poison: a NaN, or an integer that is hardly ever right. But scratch starts as zero. */
+static void poison_device_memory(struct backend *backend, const struct plan *plan)
+{
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        if (backend->buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
+            memset(backend->buffers[b], POISON_BYTE, plan->buffer_bytes[b]);
+    }
+}
+
 static enum status take_device_memory(struct backend *backend, const struct plan *plan,
                                       struct error *error)
 {
@@ -109,9 +123,8 @@ static enum status take_device_memory(struct backend *backend, const struct plan
             return error_set(error, STATUS_FAILED,
                              "no host memory for %s of simulated device memory",
                              units_bytes(plan_device_bytes(plan), text));
-        if (b != BUFFER_DEVICE_SCRATCH)
-            memset(backend->buffers[b], 0xFF, bytes);
     }
+    poison_device_memory(backend, plan);
     if (plan->cpu_tiles == 0 || !chain_host_needs_scratch(plan->chain, plan->chain_length))
         return STATUS_OK;
     uint64_t elements = (plan->elements + plan->tiles - 1) / plan->tiles;
@@ -167,19 +180,54 @@ static void do_cpu(const struct backend *backend, const struct op *op)
                    backend->cpu_scratch);
 }
 
+/* What an op leaves that raced and lost. A kernel's scratch is not what it leaves. */
+static void poison_output(const struct backend *backend, const struct op *op)
+{
+    struct access access[OP_ACCESS_MAX];
+    int count = op_accesses(op, access);
+    for (int i = 0; i < count; i++) {
+        const struct range *range = &access[i].range;
+        if (access[i].writes && range->buffer != BUFFER_DEVICE_SCRATCH)
+            memset(at(backend, range), POISON_BYTE, range->bytes);
+    }
+}
+
+static enum status start_op(void *context, const struct op *op, struct error *error)
+{
+    struct backend *backend = context;
+    int64_t start_ns = timeline_span(backend->timeline, op->id)->start_ns;
+    if (running_start(&backend->running, op, start_ns))
+        return STATUS_OK;
+    return error_set(error, STATUS_FAILED, "no memory to watch ops that race");
+}
+
+static bool is_spoiled(struct backend *backend, const struct op *op)
+{
+    if (!backend->workload->races)
+        return false;
+    int64_t end_ns = timeline_span(backend->timeline, op->id)->end_ns;
+    return running_end(&backend->running, op, end_ns);
+}
+
 static enum status do_op(void *context, const struct op *op, struct error *error)
 {
-    const struct backend *backend = context;
+    struct backend *backend = context;
     const struct workload *workload = backend->workload;
     (void)error;
     if (op->kind == OP_CALLBACK && workload->on_tile != NULL)
         workload->on_tile(workload->context, op->tile);
     if (workload->arrays == NULL)
         return STATUS_OK;
-    if (op->kind == OP_H2D)
+    if (is_spoiled(backend, op))
+        poison_output(backend, op);
+    else if (op->kind == OP_H2D)
         memcpy(at(backend, &op->copy.device), at(backend, &op->copy.host), op->copy.host.bytes);
     else if (op->kind == OP_D2H)
         memcpy(at(backend, &op->copy.host), at(backend, &op->copy.device), op->copy.host.bytes);
+    else if (op->kind == OP_D2D)
+        memcpy(at(backend, &op->d2d.to), at(backend, &op->d2d.from), op->d2d.to.bytes);
+    else if (op->kind == OP_MEMSET)
+        memset(at(backend, &op->set.range), op->set.value, op->set.range.bytes);
     else if (op->kind == OP_KERNEL)
         do_kernel(backend, op);
     else if (op->kind == OP_CPU)
@@ -193,12 +241,18 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     struct timeline own;
     timeline_init(&own);
     struct timeline *filled = timeline != NULL ? timeline : &own;
+    bool races = backend->workload->races && backend->workload->arrays != NULL;
     struct simulator_hooks hooks = {
+        .on_start = races ? start_op : NULL,
         .on_end = do_op,
         .context = backend,
         .pageable = backend->workload->settings->memory == MEMORY_PAGEABLE,
     };
     struct run_times result = {0};
+    backend->timeline = filled;
+    running_clear(&backend->running);
+    if (races) /* what an earlier run left must not look right */
+        poison_device_memory(backend, backend->workload->plan);
     marks_begin("simulate");
     enum status status =
         simulator_run(&backend->machine, backend->machine.queues, backend->workload->plan,
@@ -217,8 +271,10 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
 
 static void sim_close(struct backend *backend)
 {
-    if (backend != NULL)
+    if (backend != NULL) {
         sim_release(backend);
+        running_free(&backend->running);
+    }
     free(backend);
 }
 

@@ -6,10 +6,7 @@
  * its last blocks, left room. */
 #include "critical.h"
 
-#include "units.h"
-
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -88,18 +85,67 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
     return (uint32_t)(target - finder->timeline->spans);
 }
 
-static void hold_by_order(struct finder *finder, uint32_t index, struct stream_state *stream)
+/* A sync waits for ops while it lasts. All of those began before its end, and all that it held
+ * up after it: so the way along holds leads through it only once. */
+static void hold_sync(struct finder *finder, uint32_t index)
+{
+    const struct span *spans = finder->timeline->spans, *sync = &spans[index];
+    uint32_t target = target_of(finder, sync);
+    if (target != SPAN_NONE && spans[target].start_ns < sync->end_ns &&
+        spans[target].end_ns > sync->start_ns)
+        finder->holds[index] = (struct hold){HELD_BY_STREAM, target, sync->start_ns};
+}
+
+/* What all streams have done up to here; each SPAN_NONE where there is none yet. */
+struct order {
+    uint32_t call;     /* the host's latest call of its own */
+    uint32_t legacy;   /* the latest op of the legacy default stream */
+    uint32_t blocking; /* of blocking streams, the op that ended last */
+};
+
+/* The legacy default stream comes after all blocking streams, and they after it. */
+static void hold_by_legacy(struct finder *finder, uint32_t index, struct order *order)
+{
+    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    enum stream_kind kind = timeline_stream_kind(finder->timeline, span->stream);
+    uint32_t other = kind == STREAM_LEGACY ? order->blocking : order->legacy;
+    enum held_by by = finder->holds[index].by;
+    if (kind == STREAM_NONBLOCKING)
+        return;
+    if (other != SPAN_NONE)
+        consider(finder, index, HELD_BY_LEGACY, other,
+                 by == HELD_BY_ISSUE || by == HELD_BY_CALL);
+    if (span->kind == OP_WAIT)
+        return;
+    if (kind == STREAM_LEGACY)
+        order->legacy = index;
+    else if (order->blocking == SPAN_NONE || spans[order->blocking].end_ns < span->end_ns)
+        order->blocking = index;
+}
+
+static void hold_by_order(struct finder *finder, uint32_t index, struct stream_state *stream,
+                          struct order *order)
 {
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     struct hold *hold = &finder->holds[index];
     *hold = (struct hold){HELD_BY_NOTHING, SPAN_NONE, 0};
     int64_t issued = issued_ns(finder->timeline, span);
+    bool called = order->call != SPAN_NONE && span->kind != OP_CPU;
     if (!finder->timeline->issue_unknown && issued > 0)
-        *hold = (struct hold){HELD_BY_ISSUE, SPAN_NONE, issued};
+        *hold = (struct hold){called ? HELD_BY_CALL : HELD_BY_ISSUE,
+                              called ? order->call : SPAN_NONE, issued};
+    if (op_is_call(span->kind)) {
+        order->call = index;
+        if (span->kind == OP_SYNC)
+            hold_sync(finder, index);
+        return;
+    }
     if (stream->work != SPAN_NONE)
         consider(finder, index, HELD_BY_STREAM, stream->work, true);
     if (stream->target != SPAN_NONE)
-        consider(finder, index, HELD_BY_EVENT, stream->target, hold->by == HELD_BY_ISSUE);
+        consider(finder, index, HELD_BY_EVENT, stream->target,
+                 hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
+    hold_by_legacy(finder, index, order);
     if (span->kind != OP_WAIT) {
         *stream = (struct stream_state){index, SPAN_NONE};
         return;
@@ -124,8 +170,9 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
                          streams);
     for (size_t i = 0; i < streams; i++)
         states[i] = (struct stream_state){SPAN_NONE, SPAN_NONE};
+    struct order order = {SPAN_NONE, SPAN_NONE, SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++)
-        hold_by_order(finder, i, &states[timeline->spans[i].stream]);
+        hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
     free(states);
     return STATUS_OK;
 }
@@ -154,7 +201,8 @@ static uint32_t engine_sort(struct finder *finder, unsigned engines)
     const struct timeline *timeline = finder->timeline;
     uint32_t count = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (engines >> timeline->spans[i].engine & 1)
+        const struct span *span = &timeline->spans[i];
+        if (engines >> span->engine & 1 && !op_is_call(span->kind)) /* no engine's work */
             finder->by_start[count++] = i;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -375,91 +423,4 @@ void critical_free(struct critical *critical)
     free(critical->path);
     free(critical->on_path);
     *critical = (struct critical){0};
-}
-
-/* --- in words --- */
-
-const char *held_by_name(enum held_by by)
-{
-    static const char *const names[HELD_BY_COUNT] = {
-        [HELD_BY_NOTHING] = "nothing", [HELD_BY_ISSUE] = "issue",   [HELD_BY_STREAM] = "stream",
-        [HELD_BY_EVENT] = "event",     [HELD_BY_ENGINE] = "engine",
-    };
-    return names[by];
-}
-
-enum { LABEL_TEXT = 96, NAME_BYTES = 48 };
-
-/* "scale 3 (stream 1)", "cpu 7". Long names, as templates have in traces, are cut. */
-static void label_span(const struct timeline *timeline, const struct span *span,
-                       char text[LABEL_TEXT])
-{
-    char own[SPAN_NAME], tile[16] = "", stream[24] = "";
-    const char *name = timeline_span_name(timeline, span, own);
-    int bytes = 0;
-    while (bytes < NAME_BYTES && name[bytes] != '\0')
-        bytes++;
-    bool cut = name[bytes] != '\0';
-    while (cut && bytes > 0 && ((unsigned char)name[bytes] & 0xc0) == 0x80)
-        bytes--; /* between characters */
-    if (span->tile >= 0)
-        snprintf(tile, sizeof tile, " %" PRId32, span->tile);
-    if (span->kind != OP_CPU)
-        snprintf(stream, sizeof stream, " (stream %" PRIu32 ")",
-                 timeline_stream_id(timeline, span->stream));
-    snprintf(text, LABEL_TEXT, "%.*s%s%s%s", bytes, name, cut ? ".." : "", tile, stream);
-}
-
-static const char *explain_wait(const struct timeline *timeline, const struct span *span,
-                                char text[CRITICAL_TEXT])
-{
-    char label[LABEL_TEXT];
-    const struct span *target = timeline_span((struct timeline *)timeline, span->target);
-    if (target == NULL)
-        return "waits for an event";
-    label_span(timeline, target, label);
-    snprintf(text, CRITICAL_TEXT, "waits for %s", label);
-    return text;
-}
-
-const char *critical_explain(const struct timeline *timeline, const struct critical *critical,
-                             uint32_t index, char text[CRITICAL_TEXT])
-{
-    const struct span *span = &timeline->spans[index];
-    const struct hold *hold = &critical->holds[index];
-    char label[LABEL_TEXT] = "", delay[UNITS_TEXT], then[UNITS_TEXT + 40] = "";
-    if (span->kind == OP_WAIT)
-        return explain_wait(timeline, span, text);
-    int64_t delay_ns = span->start_ns - hold->free_ns;
-    bool unexplained = timeline->issue_unknown && delay_ns > 2 * LAUNCH_NS;
-    if (delay_ns > 0)
-        snprintf(then, sizeof then,
-                 unexplained ? "; why %s more, the trace doesn't say" : ", then %s to start",
-                 units_time(delay_ns, delay));
-    if (hold->span != SPAN_NONE)
-        label_span(timeline, &timeline->spans[hold->span], label);
-    bool beside = span->kind == OP_KERNEL && hold->span != SPAN_NONE &&
-                  timeline->spans[hold->span].end_ns > span->start_ns;
-    switch (hold->by) {
-    case HELD_BY_ISSUE:
-        snprintf(text, CRITICAL_TEXT, "waited for the host to issue it%s", then);
-        break;
-    case HELD_BY_STREAM:
-        snprintf(text, CRITICAL_TEXT, "waited for %s, before it in its stream%s", label, then);
-        break;
-    case HELD_BY_EVENT:
-        snprintf(text, CRITICAL_TEXT, "waited by an event for %s%s", label, then);
-        break;
-    case HELD_BY_ENGINE:
-        snprintf(text, CRITICAL_TEXT, "waited for %s: %s%s",
-                 beside ? "room beside" : "its engine", label, then);
-        break;
-    case HELD_BY_NOTHING:
-    case HELD_BY_COUNT:
-        if (timeline->issue_unknown)
-            snprintf(text, CRITICAL_TEXT, "what it waited for, a trace doesn't say");
-        else
-            snprintf(text, CRITICAL_TEXT, "had nothing to wait for%s", then);
-    }
-    return text;
 }

@@ -13,8 +13,10 @@
 enum held_by {
     HELD_BY_NOTHING, /* it could have started at time 0 */
     HELD_BY_ISSUE,   /* the host had not issued it yet */
+    HELD_BY_CALL,    /* nor could it before a call of its own returned: a sync, an allocation */
     HELD_BY_STREAM,  /* the op before it in its stream was not done */
     HELD_BY_EVENT,   /* what its stream waited for was not done */
+    HELD_BY_LEGACY,  /* the legacy default stream, or what that had to wait for, was not done */
     HELD_BY_ENGINE,  /* its engine was at work on another op */
     HELD_BY_COUNT
 };
@@ -24,7 +26,9 @@ enum { SPAN_NONE = UINT32_MAX };
 /* What one span waited for last. Spans are named by their place in timeline.spans. What held it
  * ended at free_ns (within the clocks' noise, where measured), but for a kernel held by its
  * engine: that may have begun beside another that was still at work, as its last blocks left
- * room; free_ns is then the start. Of a wait this tells what held its beginning. */
+ * room; free_ns is then the start. Behind a call of the host's free_ns is the op's issue. Of a
+ * wait this tells what held its beginning; of a sync, which begins when it is called, what it
+ * waited for, with its start as free_ns. */
 struct hold {
     enum held_by by;
     uint32_t span;   /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
@@ -44,12 +48,12 @@ enum status critical_find(const struct timeline *timeline, struct critical *crit
                           struct error *error);
 void critical_free(struct critical *critical);
 
-/* "nothing", "issue", "stream", "event", "engine". */
+/* "nothing", "issue", "call", "stream", "event", "default stream", "engine". */
 const char *held_by_name(enum held_by by);
 
 /* Says in words what span `index` waited for, for a reader who sees the engine idle before it:
- * "scale 3 in stream 1 had to end first", "the host issued it only then". Writes into `text`,
- * which has room for CRITICAL_TEXT, and returns it. */
+ * "scale 3 in stream 1 had to end first", "the host issued it only then". `text` has room
+ * for CRITICAL_TEXT; the result may be `text` or a constant. */
 enum { CRITICAL_TEXT = 224 };
 const char *critical_explain(const struct timeline *timeline, const struct critical *critical,
                              uint32_t index, char text[CRITICAL_TEXT]);

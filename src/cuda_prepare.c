@@ -93,6 +93,21 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
+/* The legacy default stream is there already. */
+static enum status create_stream(const struct plan *plan, uint32_t number, cudaStream_t *stream,
+                                 struct error *error)
+{
+    int priority = plan->priorities != NULL ? plan->priorities[number] : 0;
+    unsigned flags = cudaStreamNonBlocking;
+    if (plan_stream_kind(plan, number) == STREAM_LEGACY) {
+        *stream = cudaStreamLegacy;
+        return STATUS_OK;
+    }
+    if (plan_stream_kind(plan, number) == STREAM_BLOCKING)
+        flags = cudaStreamDefault; /* as by cudaStreamCreate() */
+    return CUDA_CHECK(cudaStreamCreateWithPriority(stream, flags, priority), error);
+}
+
 static enum status create_streams(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
@@ -103,10 +118,8 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
                          plan->streams);
     enum status status = STATUS_OK;
     while (run->stream_count < plan->streams && status == STATUS_OK) {
-        int priority = plan->priorities != NULL ? plan->priorities[run->stream_count] : 0;
-        status = CUDA_CHECK(cudaStreamCreateWithPriority(&run->streams[run->stream_count],
-                                                         cudaStreamNonBlocking, priority),
-                            error);
+        status =
+            create_stream(plan, run->stream_count, &run->streams[run->stream_count], error);
         run->stream_count += status == STATUS_OK;
     }
     while (run->event_count < plan->events && status == STATUS_OK) {
@@ -133,6 +146,26 @@ static void issue_copy(const struct cuda_run *run, const struct op *op,
     issued->copy.to = op->kind == OP_H2D ? device : host;
     issued->copy.from = op->kind == OP_H2D ? host : device;
     issued->copy.bytes = op->copy.host.bytes;
+}
+
+/* What works on the device's memory alone, and the host's own calls. */
+static void issue_other(const struct cuda_run *run, const struct op *op,
+                        struct cuda_issued *issued)
+{
+    if (op->kind == OP_D2D) {
+        issued->copy.to = range_pointer(run, &op->d2d.to);
+        issued->copy.from = range_pointer(run, &op->d2d.from);
+        issued->copy.bytes = op->d2d.to.bytes;
+    } else if (op->kind == OP_MEMSET) {
+        issued->set.at = range_pointer(run, &op->set.range);
+        issued->set.value = op->set.value;
+        issued->set.bytes = op->set.range.bytes;
+    } else if (op->kind == OP_SYNC) {
+        issued->device = op->stream == run->workload.plan->streams;
+    } else if (op->kind == OP_ALLOC) {
+        issued->alloc.bytes = op->alloc.bytes;
+        issued->alloc.pinned = op->alloc.pinned;
+    }
 }
 
 static void issue_kernel(const struct cuda_run *run, const struct op *op,
@@ -176,7 +209,8 @@ static enum status look_up(struct cuda_run *run, struct error *error)
         issued->kind = op->kind;
         if (op->kind == OP_CPU)
             continue;
-        issued->stream = run->streams[op->stream];
+        if (op->stream < plan->streams)
+            issued->stream = run->streams[op->stream];
         if (op->kind == OP_H2D || op->kind == OP_D2H) {
             issue_copy(run, op, issued);
         } else if (op->kind == OP_KERNEL) {
@@ -184,8 +218,10 @@ static enum status look_up(struct cuda_run *run, struct error *error)
         } else if (op->kind == OP_CALLBACK) {
             *callback = (struct cuda_callback){.run = run, .tile = op->tile};
             issued->callback = callback++;
-        } else {
+        } else if (op->kind == OP_RECORD || op->kind == OP_WAIT) {
             issued->event = run->events[op->event.event];
+        } else {
+            issue_other(run, op, issued);
         }
     }
     return STATUS_OK;
@@ -253,8 +289,11 @@ void cuda_release(struct backend *backend)
     free(run->issued);
     while (run->event_count > 0)
         warn(run, cudaEventDestroy(run->events[--run->event_count]), "cudaEventDestroy");
-    while (run->stream_count > 0)
-        warn(run, cudaStreamDestroy(run->streams[--run->stream_count]), "cudaStreamDestroy");
+    while (run->stream_count > 0) {
+        cudaStream_t stream = run->streams[--run->stream_count];
+        if (stream != cudaStreamLegacy)
+            warn(run, cudaStreamDestroy(stream), "cudaStreamDestroy");
+    }
     free(run->events);
     free(run->streams);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {

@@ -30,16 +30,32 @@ void CUDART_CB cuda_callback_main(void *argument)
     marks_end();
 }
 
-/* The CUDA function that issues an op of this kind, as errors name it. */
-static const char *call_name(enum op_kind kind)
+cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
+{
+    void *memory = NULL;
+    cudaError_t result = op->alloc.pinned ? cudaMallocHost(&memory, op->alloc.bytes)
+                                          : cudaMalloc(&memory, op->alloc.bytes);
+    if (result != cudaSuccess)
+        return result;
+    return op->alloc.pinned ? cudaFreeHost(memory) : cudaFree(memory);
+}
+
+/* The CUDA function that issues an op, as errors name it. */
+static const char *call_name(const struct cuda_issued *op)
 {
     static const char *const names[OP_KIND_COUNT] = {
-        [OP_H2D] = "cudaMemcpyAsync",        [OP_D2H] = "cudaMemcpyAsync",
-        [OP_KERNEL] = "the kernel's launch", [OP_RECORD] = "cudaEventRecord",
-        [OP_WAIT] = "cudaStreamWaitEvent",   [OP_CALLBACK] = "cudaLaunchHostFunc",
-        [OP_CPU] = "the CPU's work",
+        [OP_H2D] = "cudaMemcpyAsync",          [OP_D2H] = "cudaMemcpyAsync",
+        [OP_KERNEL] = "the kernel's launch",   [OP_RECORD] = "cudaEventRecord",
+        [OP_WAIT] = "cudaStreamWaitEvent",     [OP_CALLBACK] = "cudaLaunchHostFunc",
+        [OP_CPU] = "the CPU's work",           [OP_D2D] = "cudaMemcpyAsync",
+        [OP_MEMSET] = "cudaMemsetAsync",       [OP_SYNC] = "cudaStreamSynchronize",
+        [OP_ALLOC] = "cudaMalloc or cudaFree",
     };
-    return names[kind];
+    if (op->kind == OP_SYNC && op->device)
+        return "cudaDeviceSynchronize";
+    if (op->kind == OP_ALLOC && op->alloc.pinned)
+        return "cudaMallocHost or cudaFreeHost";
+    return names[op->kind];
 }
 
 /* An error of work that was issued earlier may surface at any later call. */
@@ -68,7 +84,7 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
     run->lost = end != cudaSuccess;
     cudaGetLastError();
     if (result != cudaSuccess)
-        return report(run, call_name(run->issued[at].kind), result, at, error);
+        return report(run, call_name(&run->issued[at]), result, at, error);
     return report(run, "cudaDeviceSynchronize", end, at, error);
 }
 
@@ -95,6 +111,36 @@ static cudaError_t issue_marked(const struct cuda_run *run, uint32_t *last)
     cudaError_t result = issue_all(run, last, true);
     marks_end();
     return result;
+}
+
+int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
+{
+    const struct plan *plan = run->workload.plan;
+    uint32_t kernel = 0;
+    int count = 0;
+    while (kernel < plan->op_count && plan->ops[kernel].kind != OP_KERNEL)
+        kernel++;
+    bool launches = kernel < plan->op_count;
+    for (uint32_t i = 0; i < kernel && count + 1 < CUDA_FIRST_OPS; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_H2D && (!launches || op->tile == plan->ops[kernel].tile))
+            ops[count++] = i;
+    }
+    if (launches)
+        ops[count++] = kernel;
+    return count;
+}
+
+int cuda_run_first_ops(const struct cuda_run *run)
+{
+    uint32_t ops[CUDA_FIRST_OPS];
+    int count = cuda_first_ops(run, ops);
+    for (int i = 0; i < count; i++) { /* they may be of several streams: one after another */
+        if (cuda_issue(&run->issued[ops[i]]) != cudaSuccess ||
+            cudaDeviceSynchronize() != cudaSuccess)
+            return -1;
+    }
+    return count;
 }
 
 enum status cuda_run_plain(struct backend *backend, struct run_times *times,

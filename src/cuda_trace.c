@@ -18,16 +18,12 @@ struct trace {
     cudaEvent_t base;
     int64_t base_ns;     /* the host's clock when `base` was recorded */
     int64_t begin_ns;    /* the host's clock at the first issue: the timeline's zero */
+    int64_t issued_ns;   /* from there to when the last call returned */
     size_t warm_records; /* CUPTI's of what came before that */
 };
 
-static bool runs_on_device(enum op_kind kind)
-{
-    return kind == OP_H2D || kind == OP_KERNEL || kind == OP_D2H;
-}
-
 /* The timed issue: as the plain one, but the clock is read between the calls and, without
- * CUPTI, an event is recorded behind each copy and kernel. */
+ * CUPTI, an event is recorded behind each op that is work for the device. */
 static cudaError_t issue_timed(struct trace *trace, uint32_t *at, int64_t *end_ns)
 {
     const struct cuda_issued *issued = trace->run->issued;
@@ -57,10 +53,11 @@ static enum status run_timed(struct trace *trace, struct run_times *times, struc
     marks_begin("issue");
     cudaError_t result = issue_timed(trace, &at, &issued_ns);
     marks_end();
+    trace->issued_ns = issued_ns - trace->begin_ns;
     enum status status = cuda_run_settle(trace->run, result, at, error);
     if (status == STATUS_OK)
         *times = (struct run_times){.span_ns = clock_now_ns() - trace->begin_ns,
-                                    .issue_ns = issued_ns - trace->begin_ns};
+                                    .issue_ns = trace->issued_ns};
     return status;
 }
 
@@ -71,7 +68,16 @@ static void set_times(struct span *span, int64_t start_ns, int64_t end_ns)
     span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
 }
 
-/* Issue times, and what the host itself timed: the CPU's tiles and callbacks. */
+/* When the call for op `op` returned: the clock is read once between two calls. */
+static int64_t call_end_ns(const struct trace *trace, uint32_t op)
+{
+    do
+        op++;
+    while (op < trace->plan->op_count && trace->plan->ops[op].kind == OP_CPU);
+    return op < trace->plan->op_count ? trace->timeline->issue_ns[op] : trace->issued_ns;
+}
+
+/* Issue times, and what the host itself timed: the CPU's tiles, callbacks and its own calls. */
 static void fill_host_times(struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->timeline->span_count; i++) {
@@ -82,6 +88,8 @@ static void fill_host_times(struct trace *trace)
             time = &trace->cpu_times[span->op];
         else if (span->kind == OP_CALLBACK)
             time = &trace->run->issued[span->op].callback->time;
+        else if (op_is_call(span->kind))
+            set_times(span, span->issue_ns, call_end_ns(trace, span->op));
         if (time != NULL)
             set_times(span, time->start_ns - trace->begin_ns, time->end_ns - trace->begin_ns);
     }
@@ -122,44 +130,93 @@ static size_t first_record(const struct cupti_record *records, size_t count, uin
     return low;
 }
 
-static bool find_streams(struct trace *trace, const struct cupti_record *records, size_t count,
-                         struct cursor *cursors)
+/* CUPTI's numbers of the plan's streams. It gives none for the legacy default stream: that is
+ * the one that its records name and no other stream has; 0 where there are none. */
+static bool number_streams(const struct trace *trace, const struct cupti_record *records,
+                           size_t count, uint32_t *numbers)
 {
-    for (uint32_t s = 0; s < trace->plan->streams; s++) {
-        uint32_t number;
-        if (!cupti_trace_stream(trace->backend->cupti, trace->run->streams[s], &number))
+    uint32_t streams = trace->plan->streams, legacy = streams;
+    for (uint32_t s = 0; s < streams; s++) {
+        numbers[s] = 0;
+        if (trace->run->streams[s] == cudaStreamLegacy)
+            legacy = s;
+        else if (!cupti_trace_stream(trace->backend->cupti, trace->run->streams[s],
+                                     &numbers[s]))
             return false;
-        struct cursor *cursor = &cursors[s];
-        cursor->next = first_record(records, count, number);
-        cursor->end = first_record(records, count, (uint64_t)number + 1);
-        /* What warmed CUPTI up was over before the run began. */
-        while (cursor->next < cursor->end && records[cursor->next].end_ns < trace->begin_ns) {
-            cursor->next++;
-            trace->warm_records++;
-        }
+    }
+    for (size_t i = 0; i < count && legacy < streams; i++) {
+        uint32_t s = 0;
+        while (s < streams && numbers[s] != records[i].stream)
+            s++;
+        if (s == streams)
+            numbers[legacy] = records[i].stream;
     }
     return true;
 }
 
-/* Streams run in order, so a stream's j-th record is its j-th copy or kernel. Kinds and bytes
- * must agree, and no record be left over. */
+/* Finds where each stream's records are. */
+static bool find_streams(struct trace *trace, const struct cupti_record *records, size_t count,
+                         struct cursor *cursors)
+{
+    uint32_t *numbers = calloc(trace->plan->streams, sizeof *numbers);
+    bool numbered = numbers != NULL && number_streams(trace, records, count, numbers);
+    for (uint32_t s = 0; s < trace->plan->streams && numbered; s++) {
+        cursors[s].next = first_record(records, count, numbers[s]);
+        cursors[s].end = first_record(records, count, (uint64_t)numbers[s] + 1);
+    }
+    free(numbers);
+    if (!numbered) {
+        snprintf(trace->backend->mismatch, sizeof trace->backend->mismatch,
+                 "it does not know a stream");
+        return false;
+    }
+    /* What warmed CUPTI up came before all else. */
+    uint32_t warm[CUDA_FIRST_OPS];
+    int warm_count = cuda_first_ops(trace->run, warm);
+    for (int i = 0; i < warm_count; i++)
+        cursors[trace->plan->ops[warm[i]].stream].next++;
+    trace->warm_records = (size_t)warm_count;
+    return true;
+}
+
+static bool tell_mismatch(struct trace *trace, const struct span *span,
+                          const struct cupti_record *record)
+{
+    char *text = trace->backend->mismatch;
+    size_t size = sizeof trace->backend->mismatch;
+    const char *name = op_kind_name(span->kind);
+    if (record == NULL)
+        snprintf(text, size, "its records did not match: none of op %" PRIu32 ", %s", span->op,
+                 name);
+    else
+        snprintf(text, size,
+                 "its records did not match: kind %d of %" PRIu64 " bytes for op %" PRIu32
+                 ", %s of %" PRIu64,
+                 record->kind, record->bytes, span->op, name, span->bytes);
+    return false;
+}
+
+/* Streams run in order, so a stream's j-th record is its j-th copy, memset or kernel. Kinds and
+ * bytes must agree, and no record be left over. */
 static bool match_records(struct trace *trace, const struct cupti_record *records, size_t count,
                           struct cursor *cursors)
 {
     size_t used = 0;
     for (uint32_t i = 0; i < trace->timeline->span_count; i++) {
         struct span *span = &trace->timeline->spans[i];
-        if (!runs_on_device(span->kind))
+        if (!op_on_device(span->kind))
             continue;
         struct cursor *cursor = &cursors[span->stream];
-        if (cursor->next == cursor->end)
-            return false;
-        const struct cupti_record *record = &records[cursor->next++];
-        if (record->kind != span->kind || record->bytes != span->bytes)
-            return false;
+        const struct cupti_record *record =
+            cursor->next < cursor->end ? &records[cursor->next++] : NULL;
+        if (record == NULL || record->kind != span->kind || record->bytes != span->bytes)
+            return tell_mismatch(trace, span, record);
         set_times(span, record->start_ns - trace->begin_ns, record->end_ns - trace->begin_ns);
         used++;
     }
+    snprintf(trace->backend->mismatch, sizeof trace->backend->mismatch,
+             "its records did not match: %zu, of which %zu are known", count,
+             used + trace->warm_records);
     return used + trace->warm_records == count;
 }
 
@@ -181,26 +238,9 @@ static enum status run_with_cupti(struct trace *trace, struct run_times *times, 
     *complete = whole && find_streams(trace, records, count, cursors) &&
                 match_records(trace, records, count, cursors);
     if (!*complete)
-        backend->no_cupti = whole ? "its records did not match" : "it lost records";
+        backend->no_cupti = whole ? backend->mismatch : "it lost records";
     free(cursors);
     return STATUS_OK;
-}
-
-/* Runs the plan's first copy in and first kernel, which only touch device memory that the run
- * writes before it reads. Returns how many that were, or -1. */
-static int run_first_ops(const struct trace *trace)
-{
-    const struct cuda_issued *issued = trace->run->issued;
-    bool copied = false, launched = false;
-    for (uint32_t i = 0; i < trace->plan->op_count && !(copied && launched); i++) {
-        bool *done = issued[i].kind == OP_H2D ? &copied : &launched;
-        if ((issued[i].kind != OP_H2D && issued[i].kind != OP_KERNEL) || *done)
-            continue;
-        if (cuda_issue(&issued[i]) != cudaSuccess)
-            return -1;
-        *done = true;
-    }
-    return cudaDeviceSynchronize() == cudaSuccess ? copied + launched : -1;
 }
 
 /* The first copy and the first kernel under CUPTI take a millisecond more: they are run once,
@@ -210,9 +250,9 @@ static int run_first_ops(const struct trace *trace)
 static bool warm_cupti_up(struct trace *trace)
 {
     size_t count = 0;
-    int expected = run_first_ops(trace);
+    int expected = cuda_run_first_ops(trace->run);
     return cupti_trace_clear(trace->backend->cupti, &count) && expected >= 0 &&
-           count >= (size_t)expected && run_first_ops(trace) >= 0;
+           count >= (size_t)expected && cuda_run_first_ops(trace->run) >= 0;
 }
 
 /* Opens CUPTI, at the first traced run. */
@@ -258,7 +298,7 @@ static enum status create_ends(struct trace *trace, struct error *error)
         return error_set(error, STATUS_FAILED, "no memory for a timeline");
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < trace->plan->op_count && status == STATUS_OK; i++) {
-        if (runs_on_device(trace->plan->ops[i].kind))
+        if (op_on_device(trace->plan->ops[i].kind))
             status = CUDA_CHECK(cudaEventCreate(&trace->ends[i]), error);
     }
     return status;
@@ -317,7 +357,7 @@ static enum status fill_ends(struct trace *trace, struct error *error)
 {
     for (uint32_t i = 0; i < trace->timeline->span_count; i++) {
         struct span *span = &trace->timeline->spans[i];
-        if (!runs_on_device(span->kind))
+        if (!op_on_device(span->kind))
             continue;
         float ms;
         if (CUDA_CHECK(cudaEventElapsedTime(&ms, trace->base, trace->ends[span->op]), error) !=

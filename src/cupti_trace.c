@@ -10,8 +10,9 @@
 #include <time.h>
 
 /* Every record begins with the fields that are read here, in every version of CUPTI since that
- * of CUDA 11: these two struct types stand for their predecessors and successors. */
+ * of CUDA 11: these struct types stand for their predecessors and successors. */
 typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityMemset4 memset_record;
 typedef CUpti_ActivityKernel8 kernel_record;
 
 enum { BUFFER_BYTES = 2 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 8 };
@@ -72,7 +73,15 @@ static void keep_copy(struct cupti_trace *trace, const memcpy_record *copy)
         record.kind = OP_H2D;
     else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH)
         record.kind = OP_D2H;
+    else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
+        record.kind = OP_D2D;
     keep(trace, record);
+}
+
+static void keep_memset(struct cupti_trace *trace, const memset_record *set)
+{
+    keep(trace, (struct cupti_record){set->streamId, OP_MEMSET, set->bytes, (int64_t)set->start,
+                                      (int64_t)set->end});
 }
 
 static void keep_kernel(struct cupti_trace *trace, const kernel_record *kernel)
@@ -125,6 +134,8 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     while (valid > 0 && trace->next_record(buffer, valid, &record) == CUPTI_SUCCESS) {
         if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
             keep_copy(trace, (const memcpy_record *)record);
+        else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+            keep_memset(trace, (const memset_record *)record);
         else if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
             keep_kernel(trace, (const kernel_record *)record);
     }
@@ -214,19 +225,28 @@ struct cupti_trace *cupti_trace_open(const char **why)
     return NULL;
 }
 
+/* CONCURRENT_KERNEL, never KERNEL: that would make kernels run one at a time. */
+static const CUpti_ActivityKind recorded[] = {
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+};
+enum { RECORDED = sizeof recorded / sizeof recorded[0] };
+
 bool cupti_trace_start(struct cupti_trace *trace)
 {
     pthread_mutex_lock(&trace->lock);
     trace->count = 0;
     trace->lost = false;
     pthread_mutex_unlock(&trace->lock);
-    /* CONCURRENT_KERNEL, never KERNEL: that would make kernels run one at a time. */
-    if (trace->enable(CUPTI_ACTIVITY_KIND_MEMCPY) != CUPTI_SUCCESS)
+    for (int i = 0; i < RECORDED; i++) {
+        if (trace->enable(recorded[i]) == CUPTI_SUCCESS)
+            continue;
+        while (i > 0)
+            trace->disable(recorded[--i]);
         return false;
-    if (trace->enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS)
-        return true;
-    trace->disable(CUPTI_ACTIVITY_KIND_MEMCPY);
-    return false;
+    }
+    return true;
 }
 
 bool cupti_trace_clear(struct cupti_trace *trace, size_t *forgotten)
@@ -253,8 +273,8 @@ bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **rec
                       size_t *count)
 {
     bool flushed = trace->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS;
-    trace->disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    trace->disable(CUPTI_ACTIVITY_KIND_MEMCPY);
+    for (int i = RECORDED; i > 0; i--)
+        trace->disable(recorded[i - 1]);
     pthread_mutex_lock(&trace->lock);
     bool complete = flushed && !trace->lost;
     if (trace->count > 0)

@@ -1,4 +1,4 @@
-/* cupti_trace.h - when copies and kernels really ran, as the driver's activity records say.
+/* cupti_trace.h - when the device's work really ran, as the driver's activity records say.
  *
  * CUPTI is opened at run time, so the program needs it neither to be built nor to run. Only one
  * tool may trace a process: under a profiler cupti_trace_open() or cupti_trace_start() fails.
@@ -16,11 +16,11 @@
 
 struct cupti_trace;
 
-/* One copy or kernel. Times by CLOCK_MONOTONIC, in ns. */
+/* One copy, memset or kernel. Times by CLOCK_MONOTONIC, in ns. */
 struct cupti_record {
     uint32_t stream;   /* CUPTI's number of it: cupti_trace_stream() */
-    enum op_kind kind; /* OP_H2D, OP_KERNEL, OP_D2H; OP_KIND_COUNT: a copy of another kind */
-    uint64_t bytes;    /* of a copy */
+    enum op_kind kind; /* what op_on_device(); OP_KIND_COUNT: a copy of another kind */
+    uint64_t bytes;    /* of a copy or a memset */
     int64_t start_ns, end_ns;
 };
 

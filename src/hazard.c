@@ -5,7 +5,8 @@
  * memory remembers who wrote it last and who has read it since, as (stream, place in stream);
  * an access is ordered after those if its stream's clock covers them (FastTrack; Flanagan &
  * Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue order sees
- * every path. */
+ * every path. What the host has waited for, and what the legacy default stream and the blocking
+ * streams have of one another, are clocks, too; a stream takes them up at its next op. */
 #include "plan.h"
 
 #include <inttypes.h>
@@ -30,11 +31,21 @@ struct cut_buffer {
     struct piece *pieces; /* piece i is [cuts[i], cuts[i + 1]) */
 };
 
+/* Which of the clocks that all streams share a stream has taken up: as many changes of them. */
+struct seen {
+    uint32_t syncs, legacy_ops;
+};
+
 struct finder {
     const struct plan *plan;
-    uint32_t lanes;   /* streams and the CPU's lane */
-    uint32_t *clocks; /* lanes x lanes */
-    uint32_t *events; /* per event: the recording stream's clock, `lanes` wide */
+    uint32_t lanes;     /* streams and the CPU's lane */
+    uint32_t *clocks;   /* lanes x lanes */
+    uint32_t *events;   /* per event: the recording stream's clock, `lanes` wide */
+    uint32_t *host;     /* what is over for everything that the host issues from here on */
+    uint32_t *blocking; /* all that blocking streams have done, or waited for */
+    uint32_t *legacy;   /* the legacy default stream's among `clocks`; NULL: there is none */
+    struct seen *seen;  /* per stream */
+    struct seen latest; /* how often `host` and `legacy` have changed */
     struct cut_buffer buffers[BUFFER_COUNT];
     struct epoch *pool; /* readers; entry 0 is not used */
     size_t pool_count, pool_capacity;
@@ -116,11 +127,20 @@ static bool finder_init(struct finder *finder)
     size_t lanes = finder->lanes;
     finder->clocks = calloc(lanes * lanes, sizeof *finder->clocks);
     finder->events = calloc((finder->plan->events + (size_t)1) * lanes, sizeof *finder->events);
+    finder->host = calloc(lanes, sizeof *finder->host);
+    finder->blocking = calloc(lanes, sizeof *finder->blocking);
+    finder->seen = calloc(lanes, sizeof *finder->seen);
     finder->pool_capacity = 64;
     finder->pool_count = 1;
     finder->pool = calloc(finder->pool_capacity, sizeof *finder->pool);
-    return finder->clocks != NULL && finder->events != NULL && finder->pool != NULL &&
-           finder_cut_buffers(finder);
+    if (!finder->clocks || !finder->events || !finder->host || !finder->blocking ||
+        !finder->seen || !finder->pool)
+        return false;
+    for (uint32_t i = 0; i < finder->plan->streams; i++) {
+        if (plan_stream_kind(finder->plan, i) == STREAM_LEGACY)
+            finder->legacy = &finder->clocks[i * lanes];
+    }
+    return finder_cut_buffers(finder);
 }
 
 static void finder_free(struct finder *finder)
@@ -131,6 +151,9 @@ static void finder_free(struct finder *finder)
     }
     free(finder->clocks);
     free(finder->events);
+    free(finder->host);
+    free(finder->blocking);
+    free(finder->seen);
     free(finder->pool);
 }
 
@@ -226,7 +249,56 @@ static bool finder_touch(struct finder *finder, const struct op *op,
     return true;
 }
 
-static bool finder_step(struct finder *finder, const struct op *op)
+/* What `from` covers is covered by `clock`, too, from here on. */
+static void clock_join(const struct finder *finder, uint32_t *clock, const uint32_t *from)
+{
+    for (uint32_t lane = 0; lane < finder->lanes; lane++)
+        clock[lane] = from[lane] > clock[lane] ? from[lane] : clock[lane];
+}
+
+/* A sync ends when its stream's ops have, or, for the device, those of all streams; that of the
+ * legacy default stream is one of all blocking streams, too. */
+static void finder_sync(struct finder *finder, const struct op *op)
+{
+    size_t lanes = finder->lanes;
+    finder->latest.syncs++;
+    if (op->stream < finder->plan->streams) {
+        clock_join(finder, finder->host, &finder->clocks[op->stream * lanes]);
+        if (plan_stream_kind(finder->plan, op->stream) == STREAM_LEGACY)
+            clock_join(finder, finder->host, finder->blocking);
+        return;
+    }
+    for (uint32_t i = 0; i < finder->plan->streams; i++)
+        finder->host[i] = finder->clocks[i * lanes + i];
+}
+
+/* Before an op of a stream: what it comes after beyond the stream's own order. */
+static void finder_catch_up(struct finder *finder, uint32_t stream)
+{
+    uint32_t *clock = &finder->clocks[(size_t)stream * finder->lanes];
+    struct seen *seen = &finder->seen[stream];
+    enum stream_kind kind = plan_stream_kind(finder->plan, stream);
+    if (seen->syncs != finder->latest.syncs)
+        clock_join(finder, clock, finder->host);
+    if (kind == STREAM_LEGACY)
+        clock_join(finder, clock, finder->blocking);
+    else if (kind == STREAM_BLOCKING && seen->legacy_ops != finder->latest.legacy_ops)
+        clock_join(finder, clock, finder->legacy);
+    *seen = finder->latest;
+}
+
+/* Behind an op of a stream: what others come after. */
+static void finder_pass_on(struct finder *finder, uint32_t stream)
+{
+    enum stream_kind kind = plan_stream_kind(finder->plan, stream);
+    if (kind == STREAM_LEGACY)
+        finder->latest.legacy_ops++;
+    else if (kind == STREAM_BLOCKING && finder->legacy != NULL)
+        clock_join(finder, finder->blocking, &finder->clocks[(size_t)stream * finder->lanes]);
+}
+
+/* An op in its stream, or, the CPU's, in its lane. */
+static bool finder_do(struct finder *finder, const struct op *op)
 {
     uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
     uint32_t *event = NULL;
@@ -237,8 +309,7 @@ static bool finder_step(struct finder *finder, const struct op *op)
         return true;
     }
     if (op->kind == OP_WAIT) {
-        for (uint32_t lane = 0; lane < finder->lanes; lane++)
-            clock[lane] = event[lane] > clock[lane] ? event[lane] : clock[lane];
+        clock_join(finder, clock, event);
         return true;
     }
     struct access access[OP_ACCESS_MAX];
@@ -250,6 +321,20 @@ static bool finder_step(struct finder *finder, const struct op *op)
     }
     clock[op->stream] = place;
     return true;
+}
+
+static bool finder_step(struct finder *finder, const struct op *op)
+{
+    if (op->kind == OP_SYNC)
+        finder_sync(finder, op);
+    if (op_is_call(op->kind))
+        return true;
+    if (op->kind == OP_CPU) /* its own thread takes it up by itself */
+        return finder_do(finder, op);
+    finder_catch_up(finder, op->stream);
+    bool room = finder_do(finder, op);
+    finder_pass_on(finder, op->stream);
+    return room;
 }
 
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,

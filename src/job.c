@@ -2,14 +2,21 @@
 #include "job.h"
 
 #include "analysis.h"
+#include "compare_run.h"
+#include "hazard_report.h"
 #include "limit.h"
 #include "marks.h"
+#include "model.h"
 #include "npy.h"
 #include "plan_build.h"
+#include "reference.h"
+#include "tune.h"
+#include "units.h"
 #include "verify.h"
 #include "writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +70,54 @@ static enum status open_device(struct job *job, struct error *error)
     return job->ops->describe(job->backend, &job->settings, &job->machine, error);
 }
 
+/* Whether anything is simulated beside the device. */
+static bool needs_reference(const struct job *job)
+{
+    return job->options->command == COMMAND_COMPARE || job->options->model != MODEL_NONE ||
+           job->settings.tiles == 0 || job->settings.streams == 0;
+}
+
+/* The machine that stands for the device. Not to be found, nothing has run. */
+static enum status find_reference(struct job *job, struct error *error)
+{
+    if (!needs_reference(job))
+        return STATUS_OK;
+    bool real = job->ops->measures, opened_with = real || job->settings.connections > 0;
+    return reference_machine(job->options->machine, &job->machine, !real,
+                             opened_with ? job->machine.queues : 0, &job->reference, error);
+}
+
+/* "tiles=24 streams=3, chosen of 32 in 5.1 ms by simulating h200" */
+static void note_tuned(const struct job *job, const struct settings *asked,
+                       const struct tuned *tuned)
+{
+    char tiles[32] = "", streams[32] = "", took[UNITS_TEXT], text[256];
+    if (asked->tiles == 0)
+        snprintf(tiles, sizeof tiles, "tiles=%" PRIu32, tuned->tiles);
+    if (asked->streams == 0)
+        snprintf(streams, sizeof streams, "%sstreams=%" PRIu32, asked->tiles == 0 ? " " : "",
+                 tuned->streams);
+    snprintf(text, sizeof text, "%s%s, chosen of %" PRIu32 " in %s by simulating %s", tiles,
+             streams, tuned->candidates, units_time(tuned->took_ns, took), job->reference.name);
+    options_note(job->options, text);
+}
+
+/* From here on tiles and streams are numbers. */
+static enum status resolve_auto(struct job *job, struct error *error)
+{
+    if (job->settings.tiles > 0 && job->settings.streams > 0)
+        return STATUS_OK;
+    struct settings asked = job->settings;
+    struct machine machine = job->reference;
+    struct tuned tuned;
+    if (job->machine.memory_bytes < machine.memory_bytes) /* what is there has to do */
+        machine.memory_bytes = job->machine.memory_bytes;
+    enum status status = tune_settings(&job->settings, &machine, &tuned, error);
+    if (status == STATUS_OK)
+        note_tuned(job, &asked, &tuned);
+    return status;
+}
+
 static void note_clamped_priorities(const struct job *job)
 {
     for (int i = 0; i < job->settings.priority_count; i++) {
@@ -79,22 +134,31 @@ static void note_clamped_priorities(const struct job *job)
     }
 }
 
+/* A dry run has no report to show them in. */
+static void note_hazards(const struct job *job, const struct run_report *report)
+{
+    char text[HAZARD_TEXT], note[HAZARD_TEXT + 64];
+    if (!job->options->dry_run || report->hazard_count == 0)
+        return;
+    snprintf(note, sizeof note, "the plan has %zu hazard%s: %s%s", report->hazard_count,
+             report->hazard_count > 1 ? "s" : "",
+             hazard_text(&job->plan, &report->hazards[0], text),
+             report->hazard_count > 1 ? ", and so on" : "");
+    options_note(job->options, note);
+}
+
 /* A plan in which ops race is a defect of ours, or a mistake the user has to ask for by name.
  */
-static enum status refuse_hazards(const struct plan *plan, struct error *error)
+static enum status judge_hazards(const struct job *job, struct run_report *report,
+                                 struct error *error)
 {
-    struct hazard hazard;
-    size_t count;
-    enum status status = plan_hazards(plan, &hazard, 1, &count, error);
-    if (status != STATUS_OK || count == 0)
-        return status;
-    char first[OP_LABEL], second[OP_LABEL];
-    return error_set(error, STATUS_FAILED,
-                     "the plan has a hazard: op %" PRIu32 " (%s) and op %" PRIu32
-                     " (%s) both touch %s and nothing orders them",
-                     hazard.first, plan_op_label(plan, &plan->ops[hazard.first], first),
-                     hazard.second, plan_op_label(plan, &plan->ops[hazard.second], second),
-                     buffer_name(hazard.where.buffer));
+    if (!mistake_rows[job->settings.mistake].races)
+        return hazards_refuse(&job->plan, error);
+    enum status status =
+        hazards_find(&job->plan, &report->hazards, &report->hazard_count, error);
+    if (status == STATUS_OK)
+        note_hazards(job, report);
+    return status;
 }
 
 /* From here on the share is what the plan made of it. */
@@ -109,21 +173,22 @@ static void resolve_cpu_share(struct job *job)
     job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
 }
 
-static enum status make_plan(struct job *job, struct error *error)
+static enum status make_plan(struct job *job, struct run_report *report, struct error *error)
 {
     enum status status = plan_build(&job->settings, &job->machine, &job->plan, error);
     if (status != STATUS_OK)
         return status;
     resolve_cpu_share(job);
     note_clamped_priorities(job);
-    return refuse_hazards(&job->plan, error);
+    return judge_hazards(job, report, error);
 }
 
-static enum status take_memory(struct job *job, struct error *error)
+static enum status take_memory(struct job *job, bool races, struct error *error)
 {
     job->workload = (struct workload){
         .plan = &job->plan,
         .settings = &job->settings,
+        .races = races,
         .on_tile = on_tile,
         .context = job,
     };
@@ -140,7 +205,10 @@ static enum status take_memory(struct job *job, struct error *error)
 static enum status verify(struct job *job, struct error *error)
 {
     marks_begin("verify");
-    enum status status = verify_output(&job->plan, job->arrays.host, error);
+    bool on_purpose = job->settings.mistake != MISTAKE_NONE;
+    enum status status = on_purpose
+                             ? verify_compare(&job->plan, job->arrays.host, &job->wrong, error)
+                             : verify_output(&job->plan, job->arrays.host, error);
     marks_end();
     return status;
 }
@@ -221,8 +289,11 @@ static enum status run_all(struct job *job, struct run_report *report, struct er
         report->median_ns = median_ns(spans, repeats);
         report->min_ns = spans[0];
         report->max_ns = spans[repeats - 1];
+        report->noise = compare_noise(spans, repeats);
         report->issue_ns = median_ns(issues, repeats);
-        report->verified = settings->no_data ? VERIFIED_NOT_ASKED : VERIFIED_YES;
+        report->verified = settings->no_data                ? VERIFIED_NOT_ASKED
+                           : job->wrong.status != STATUS_OK ? VERIFIED_NO
+                                                            : VERIFIED_YES;
         report->profiled = real && settings->profile;
     }
     free(spans);
@@ -238,11 +309,13 @@ static void fold_result(struct job *job, struct run_report *report)
     for (uint32_t tile = folded; report->has_result && tile < job->plan.tiles; tile++)
         tile_fold_add(&job->fold, (int32_t)tile);
     report->result = report->has_result ? tile_fold_value(&job->fold) : 0;
+    if (isnan(report->result)) /* a NaN's sign says nothing */
+        report->result = (double)NAN;
 }
 
 static enum status write_output(struct job *job, struct output_file *file, struct error *error)
 {
-    if (file->stream == NULL)
+    if (file->stream == NULL || job->wrong.status != STATUS_OK)
         return STATUS_OK;
     const struct kernel *last = plan_last_kernel(&job->plan);
     uint64_t count = last->shape == KERNEL_REDUCE ? job->plan.tiles : job->plan.elements;
@@ -278,20 +351,24 @@ void job_end(struct job *job)
 }
 
 /* The stages before the run, each a range of its own. */
-static enum status make_ready(struct job *job, struct error *error)
+static enum status make_ready(struct job *job, struct run_report *report, struct error *error)
 {
     marks_begin("open and describe the device");
     enum status status = open_device(job, error);
     marks_end();
+    if (status == STATUS_OK)
+        status = find_reference(job, error);
     if (status != STATUS_OK)
         return status;
     marks_begin("plan");
-    status = make_plan(job, error);
+    status = resolve_auto(job, error);
+    if (status == STATUS_OK)
+        status = make_plan(job, report, error);
     marks_end();
     if (status != STATUS_OK || job->options->dry_run)
         return status;
     marks_begin("prepare");
-    status = take_memory(job, error);
+    status = take_memory(job, report->hazard_count > 0, error);
     marks_end();
     return status;
 }
@@ -301,6 +378,8 @@ static enum status explain(struct job *job, struct run_report *report, struct er
 {
     fold_result(job, report);
     describe_plan(job, report);
+    if (hazards_tell(&job->plan, report, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (report->profiled)
         return STATUS_OK;
     marks_begin("analyse");
@@ -311,10 +390,38 @@ static enum status explain(struct job *job, struct run_report *report, struct er
     return status;
 }
 
+/* The simulator's prediction, and the formula's that was asked for beside it. */
+static enum status predict(const struct job *job, struct run_report *report,
+                           struct error *error)
+{
+    const enum model models[] = {MODEL_SIM, job->options->model};
+    const int count = job->options->model == MODEL_SIM ? 1 : 2;
+    enum status status = STATUS_OK;
+    if (job->options->model == MODEL_NONE)
+        return status;
+    marks_begin("predict");
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        status = model_span_ns(models[i], &job->reference, &job->plan, &job->settings,
+                               &report->predicted_ns[models[i]], error);
+    marks_end();
+    return status;
+}
+
+static enum status compare(const struct job *job, struct run_report *report,
+                           struct error *error)
+{
+    if (job->options->command != COMMAND_COMPARE)
+        return STATUS_OK;
+    marks_begin("compare");
+    enum status status = compare_run(&job->plan, &job->reference, report, error);
+    marks_end();
+    return status;
+}
+
 static enum status run_stages(struct job *job, struct output_file *output,
                               struct run_report *report, struct error *error)
 {
-    enum status status = make_ready(job, error);
+    enum status status = make_ready(job, report, error);
     if (status == STATUS_OK && job->options->dry_run) {
         write_plan(stdout, &job->plan, &job->settings);
         return STATUS_OK;
@@ -323,6 +430,10 @@ static enum status run_stages(struct job *job, struct output_file *output,
         status = run_all(job, report, error);
     if (status == STATUS_OK)
         status = explain(job, report, error);
+    if (status == STATUS_OK)
+        status = predict(job, report, error);
+    if (status == STATUS_OK)
+        status = compare(job, report, error);
     if (status != STATUS_OK)
         return status;
     return write_output(job, output, error);

@@ -101,10 +101,11 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
                            : lead + link_ns(machine, in_left, out_left) + tail;
     double compute = first_in + work.kernels_ns + last_out;
 
-    struct limit limit = {.first_in_ns = llround(first_in), .last_out_ns = llround(last_out)};
-    limit.copies_ns = work.gpu ? llround(copies) : 0;
-    limit.compute_ns = work.gpu ? llround(compute) : 0;
-    limit.cpu_ns = llround(work.cpu_ns);
+    struct limit limit = {.first_in_ns = machine_round_ns(first_in),
+                          .last_out_ns = machine_round_ns(last_out)};
+    limit.copies_ns = work.gpu ? machine_round_ns(copies) : 0;
+    limit.compute_ns = work.gpu ? machine_round_ns(compute) : 0;
+    limit.cpu_ns = machine_round_ns(work.cpu_ns);
     limit.ns = limit.copies_ns;
     limit.cause = LIMIT_COPIES;
     if (limit.compute_ns > limit.ns) {

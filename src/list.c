@@ -4,6 +4,7 @@
 #include "backend.h"
 #include "kernels.h"
 #include "machine.h"
+#include "mistake.h"
 
 #include <string.h>
 
@@ -36,12 +37,18 @@ static void list_devices(FILE *out)
         backends[i]->list(print_device, out);
 }
 
+static void list_mistakes(FILE *out)
+{
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++)
+        fprintf(out, "%-16s %s\n%-16s %s\n", row->name, row->summary, "", row->effect);
+}
+
 static const struct {
     const char *name;
     void (*print)(FILE *out); /* NULL: a later version brings it */
 } lists[] = {
-    {"kernels", list_kernels}, {"machines", list_machines}, {"devices", list_devices},
-    {"mistakes", NULL},        {"lessons", NULL},
+    {"kernels", list_kernels},   {"machines", list_machines}, {"devices", list_devices},
+    {"mistakes", list_mistakes}, {"lessons", NULL},
 };
 enum { LIST_COUNT = sizeof lists / sizeof lists[0] };
 
@@ -52,8 +59,8 @@ enum status list_print(FILE *out, const char *what, struct error *error)
             continue;
         if (lists[i].print == NULL && what != NULL)
             return error_set(error, STATUS_USAGE,
-                             "list %s is not yet in this version: there are kernels, machines "
-                             "and devices",
+                             "list %s is not yet in this version: there are kernels, machines, "
+                             "devices and mistakes",
                              what);
         if (lists[i].print == NULL)
             continue;

@@ -35,10 +35,13 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
     if (row == NULL)
         row = &unknown;
     double bytes = kernel_bytes_per_element(kernel) * (double)count;
-    double flops = kernel->flops * params->intensity * (double)count;
+    double flops = kernel_flops_per_element(kernel, params) * (double)count;
     return (struct kernel_cost){
         .memory_ns = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s),
         .arithmetic_ns = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s),
+        .memory_fill = rate_or(row->memory_fill, machine->memory_fill),
+        .arithmetic_fill = rate_or(row->arithmetic_fill, machine->arithmetic_fill),
+        .fixed_ns = row->fixed_ns > 0 ? row->fixed_ns : machine->kernel_fixed_ns,
     };
 }
 
@@ -58,8 +61,13 @@ double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel
     double flops_rate =
         rate_or(row != NULL ? row->cpu_flops_per_s : 0, machine->cpu_flops_per_s);
     double bytes = kernel_bytes_per_element(kernel) * (double)count;
-    double flops = kernel->flops * params->intensity * (double)count;
+    double flops = kernel_flops_per_element(kernel, params) * (double)count;
     return 1e9 * fmax(bytes / bytes_rate, flops / flops_rate);
+}
+
+int64_t machine_round_ns(double ns)
+{
+    return ns < (double)MACHINE_NEVER_NS ? llround(ns) : MACHINE_NEVER_NS;
 }
 
 double machine_copy_ns(const struct machine *machine, int to_device, uint64_t bytes)

@@ -1,6 +1,6 @@
 /* machine.c - reads machine files, and the cost functions that the simulator and the limit
  * share. */
-#include "machine.h"
+#include "machine_fields.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -10,23 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum field_type { FIELD_TEXT, FIELD_INT, FIELD_U32, FIELD_U64, FIELD_NS, FIELD_REAL };
-
-/* A key of a machine file: where it goes and what is allowed. */
-struct field {
-    const char *section, *key;
-    enum field_type type;
-    size_t offset;
-    double least, most;
-    bool required;
-};
-
 #define FIELD(section, member, type, least, most, required)                                    \
     {                                                                                          \
         section, #member, type, offsetof(struct machine, member), least, most, required        \
     }
 
-static const struct field machine_fields[] = {
+const struct field machine_fields[] = {
     FIELD("machine", summary, FIELD_TEXT, 0, 0, true),
     FIELD("machine", architecture, FIELD_TEXT, 0, 0, true),
     FIELD("machine", compute_capability, FIELD_REAL, 1, 99, true),
@@ -38,6 +27,7 @@ static const struct field machine_fields[] = {
     FIELD("copies", d2h_latency_ns, FIELD_NS, 0, 1e9, true),
     FIELD("copies", h2d_gap_ns, FIELD_NS, 0, 1e9, true),
     FIELD("copies", d2h_gap_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("copies", signal_gap_ns, FIELD_NS, 0, 1e9, true),
     FIELD("copies", pageable_h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
     FIELD("copies", pageable_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
     FIELD("copies", staging_bytes, FIELD_U64, 1, 1e12, true),
@@ -48,13 +38,19 @@ static const struct field machine_fields[] = {
     FIELD("kernels", flops_per_s, FIELD_REAL, 1e6, 1e18, true),
     FIELD("kernels", arithmetic_fill, FIELD_REAL, 0.001, 1, true),
     FIELD("kernels", memory_fill, FIELD_REAL, 0.001, 1, true),
+    FIELD("kernels", leftover_excess, FIELD_REAL, 1, 32, true),
     FIELD("kernels", memory_bytes, FIELD_U64, 1, 1e15, true),
     FIELD("kernels", kernel_latency_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("kernels", kernel_gap_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("kernels", kernel_fixed_ns, FIELD_NS, 0, 1e9, true),
     FIELD("kernels", concurrent_kernels, FIELD_U32, 1, 65536, true),
     FIELD("streams", queues, FIELD_U32, 1, 1024, true),
     FIELD("streams", queues_max, FIELD_U32, 1, 1024, true),
     FIELD("streams", queue_depth, FIELD_U32, 1, 1e9, true),
-    FIELD("streams", dependency_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("streams", h2d_dependency_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("streams", kernel_dependency_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("streams", d2h_dependency_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("streams", poll_ns, FIELD_NS, 0, 1e9, true),
     FIELD("streams", priority_least, FIELD_INT, -1000, 1000, true),
     FIELD("streams", priority_greatest, FIELD_INT, -1000, 1000, true),
     FIELD("host", issue_copy_ns, FIELD_NS, 0, 1e9, true),
@@ -63,31 +59,43 @@ static const struct field machine_fields[] = {
     FIELD("host", issue_wait_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", issue_callback_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", callback_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("host", sync_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("host", alloc_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("host", pinned_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
     FIELD("host", cpu_cores, FIELD_U32, 1, 65536, true),
     FIELD("host", cpu_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),
     FIELD("host", cpu_flops_per_s, FIELD_REAL, 1e6, 1e18, true),
+    {.key = NULL},
 };
-enum { FIELD_COUNT = sizeof machine_fields / sizeof machine_fields[0] };
 
-#define KERNEL_FIELD(member)                                                                   \
+/* 0 is allowed as well: not known. */
+#define KERNEL_FIELD(member, type, least, most)                                                \
     {                                                                                          \
-        "kernel", #member, FIELD_REAL, offsetof(struct machine_kernel, member), 0, 1e18, false \
+        "kernel", #member, type, offsetof(struct machine_kernel, member), least, most, false   \
     }
 
-static const struct field kernel_fields[] = {
-    KERNEL_FIELD(bytes_per_s),
-    KERNEL_FIELD(flops_per_s),
-    KERNEL_FIELD(cpu_bytes_per_s),
-    KERNEL_FIELD(cpu_flops_per_s),
+const struct field machine_kernel_fields[] = {
+    KERNEL_FIELD(fixed_ns, FIELD_NS, 0, 1e9),
+    KERNEL_FIELD(bytes_per_s, FIELD_REAL, 1e6, 1e18),
+    KERNEL_FIELD(flops_per_s, FIELD_REAL, 1e6, 1e18),
+    KERNEL_FIELD(memory_fill, FIELD_REAL, 0.001, 1),
+    KERNEL_FIELD(arithmetic_fill, FIELD_REAL, 0.001, 1),
+    KERNEL_FIELD(cpu_bytes_per_s, FIELD_REAL, 1e6, 1e18),
+    KERNEL_FIELD(cpu_flops_per_s, FIELD_REAL, 1e6, 1e18),
+    {.key = NULL},
 };
-enum { KERNEL_FIELD_COUNT = sizeof kernel_fields / sizeof kernel_fields[0] };
+
+enum { FIELDS_MAX = 64 };
+
+_Static_assert(sizeof machine_fields / sizeof machine_fields[0] <= FIELDS_MAX,
+               "every key has a place in struct reader");
 
 /* The text being read, handed to inih line by line so that the line number is known. */
 struct reader {
     const char *next, *where;
     int line;
     struct machine *machine;
-    int seen_at[FIELD_COUNT]; /* the line; 0: not given */
+    int seen_at[FIELDS_MAX]; /* of each key, the line; 0: not given */
     struct error *error;
 };
 
@@ -118,21 +126,30 @@ static int complain(struct reader *reader, const char *format, const char *a, co
     return 0;
 }
 
-static void store_number(const struct field *field, void *record, double number)
+const struct field *machine_field_find(const struct field *fields, const char *key)
+{
+    for (; fields->key != NULL; fields++) {
+        if (strcmp(fields->key, key) == 0)
+            return fields;
+    }
+    return NULL;
+}
+
+void machine_field_put(const struct field *field, void *record, double number)
 {
     void *place = (char *)record + field->offset;
     switch (field->type) {
     case FIELD_INT:
-        *(int *)place = (int)number;
+        *(int *)place = (int)lround(number);
         break;
     case FIELD_U32:
-        *(uint32_t *)place = (uint32_t)number;
+        *(uint32_t *)place = (uint32_t)llround(number);
         break;
     case FIELD_U64:
-        *(uint64_t *)place = (uint64_t)number;
+        *(uint64_t *)place = (uint64_t)llround(number);
         break;
     case FIELD_NS:
-        *(int64_t *)place = (int64_t)number;
+        *(int64_t *)place = llround(number);
         break;
     case FIELD_REAL:
         *(double *)place = number;
@@ -142,21 +159,57 @@ static void store_number(const struct field *field, void *record, double number)
     }
 }
 
+double machine_field_get(const struct field *field, const void *record)
+{
+    const void *place = (const char *)record + field->offset;
+    switch (field->type) {
+    case FIELD_INT:
+        return *(const int *)place;
+    case FIELD_U32:
+        return *(const uint32_t *)place;
+    case FIELD_U64:
+        return (double)*(const uint64_t *)place;
+    case FIELD_NS:
+        return (double)*(const int64_t *)place;
+    case FIELD_REAL:
+        return *(const double *)place;
+    case FIELD_TEXT:
+        break;
+    }
+    return NAN;
+}
+
+static bool is_control(char byte)
+{
+    return (unsigned char)byte < ' ' || byte == 0x7f;
+}
+
+/* Reports show texts as they are. */
+static int text_set(struct reader *reader, const struct field *field, void *record,
+                    const char *value)
+{
+    if (strlen(value) >= MACHINE_TEXT)
+        return complain(reader, "%s is longer than 95 characters%s", field->key, "");
+    for (const char *byte = value; *byte != '\0'; byte++) {
+        if (is_control(*byte))
+            return complain(reader, "%s=%.60s holds a control character", field->key, value);
+    }
+    strcpy((char *)record + field->offset, value);
+    return 1;
+}
+
 static int field_set(struct reader *reader, const struct field *field, void *record,
                      const char *value)
 {
-    if (field->type == FIELD_TEXT) {
-        if (strlen(value) >= MACHINE_TEXT)
-            return complain(reader, "%s is longer than 95 characters%s", field->key, "");
-        strcpy((char *)record + field->offset, value);
-        return 1;
-    }
+    if (field->type == FIELD_TEXT)
+        return text_set(reader, field, record, value);
     char *end;
     errno = 0;
     double number = strtod(value, &end);
     bool whole = field->type == FIELD_REAL || number == floor(number);
-    if (end == value || *end != '\0' || errno != 0 || !whole || !(number >= field->least) ||
-        !(number <= field->most)) {
+    bool unknown = number == 0 && !field->required;
+    if (end == value || *end != '\0' || errno != 0 || !whole ||
+        !(number >= field->least || unknown) || !(number <= field->most)) {
         char allowed[96];
         snprintf(allowed, sizeof allowed, "%s%.15g to %.15g",
                  field->type == FIELD_REAL ? "" : "whole numbers from ", field->least,
@@ -165,7 +218,7 @@ static int field_set(struct reader *reader, const struct field *field, void *rec
         snprintf(given, sizeof given, "%s=%.60s", field->key, value);
         return complain(reader, "%s: allowed are %s", given, allowed);
     }
-    store_number(field, record, number);
+    machine_field_put(field, record, number);
     return 1;
 }
 
@@ -196,10 +249,9 @@ static int kernel_key(struct reader *reader, const char *name, const char *key,
     struct machine_kernel *row = kernel_row(reader, name);
     if (row == NULL)
         return 0;
-    for (int i = 0; i < KERNEL_FIELD_COUNT; i++) {
-        if (strcmp(kernel_fields[i].key, key) == 0)
-            return field_set(reader, &kernel_fields[i], row, value);
-    }
+    const struct field *field = machine_field_find(machine_kernel_fields, key);
+    if (field != NULL)
+        return field_set(reader, field, row, value);
     return complain(reader, "%s is no key of [kernel %s]", key, name);
 }
 
@@ -210,7 +262,7 @@ static int machine_key(void *user, const char *section, const char *key, const c
         return 0;
     if (strncmp(section, "kernel ", 7) == 0)
         return kernel_key(reader, section + 7, key, value);
-    for (int i = 0; i < FIELD_COUNT; i++) {
+    for (int i = 0; machine_fields[i].key != NULL; i++) {
         const struct field *field = &machine_fields[i];
         if (strcmp(field->section, section) != 0 || strcmp(field->key, key) != 0)
             continue;
@@ -225,7 +277,7 @@ static int machine_key(void *user, const char *section, const char *key, const c
 /* The line of a key whose value does not go with another's. */
 static int line_of(const struct reader *reader, const char *key)
 {
-    for (int i = 0; i < FIELD_COUNT; i++) {
+    for (int i = 0; machine_fields[i].key != NULL; i++) {
         if (strcmp(machine_fields[i].key, key) == 0)
             return reader->seen_at[i];
     }
@@ -267,11 +319,11 @@ static enum status machine_check_rates(const struct reader *reader, struct error
 static enum status machine_check(const struct reader *reader, struct error *error)
 {
     const struct machine *machine = reader->machine;
-    for (int i = 0; i < FIELD_COUNT; i++) {
+    for (int i = 0; machine_fields[i].key != NULL; i++) {
         if (machine_fields[i].required && reader->seen_at[i] == 0)
             return error_set(error, STATUS_USAGE, "%s:%d: %s is missing from [%s]",
-                             reader->where, reader->line, machine_fields[i].key,
-                             machine_fields[i].section);
+                             reader->where, reader->line > 0 ? reader->line : 1,
+                             machine_fields[i].key, machine_fields[i].section);
     }
     if (!architecture_fits(machine))
         return error_set(error, STATUS_USAGE,
@@ -291,6 +343,16 @@ static enum status machine_check(const struct reader *reader, struct error *erro
     return machine_check_rates(reader, error);
 }
 
+/* Keys and values of a file may hold what a terminal obeys; a message may not. */
+static enum status refuse_clean(struct error *error, const struct error *why)
+{
+    char text[sizeof why->text];
+    strcpy(text, why->text);
+    for (char *byte = text; *byte != '\0'; byte++)
+        *byte = is_control(*byte) ? '?' : *byte;
+    return error_set(error, why->status, "%s", text);
+}
+
 enum status machine_parse(struct machine *machine, const char *text, const char *where,
                           struct error *error)
 {
@@ -304,7 +366,7 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
     if (local.status == STATUS_OK)
         machine_check(&reader, &local);
     if (local.status != STATUS_OK)
-        return error_set(error, local.status, "%s", local.text);
+        return refuse_clean(error, &local);
     *machine = read;
     return STATUS_OK;
 }
@@ -327,8 +389,7 @@ static enum status no_such_machine(const char *name, struct error *error)
     }
     return error_set(
         error, STATUS_USAGE,
-        "--device=sim:%s: there is no such machine: allowed are %s, or a path to a "
-        "machine file (./mine.ini)",
+        "there is no machine '%s': allowed are %s, or a path to a machine file (./mine.ini)",
         name, names);
 }
 

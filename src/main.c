@@ -3,6 +3,8 @@
  *     options -> plan -> backend -> timeline -> analysis -> writers
  */
 #include "backend.h"
+#include "calibrate.h"
+#include "compare_run.h"
 #include "job.h"
 #include "list.h"
 #include "options.h"
@@ -62,6 +64,8 @@ static void write_report(const struct options *options, const struct report *rep
         write_json(stdout, report);
     } else if (options->format == FORMAT_CSV) {
         write_csv_report(stdout, report);
+    } else if (options->command == COMMAND_COMPARE) {
+        write_compare(stdout, report, &style);
     } else if (report->sweep != NULL) {
         write_sweep(stdout, report, &style);
     } else {
@@ -125,10 +129,12 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
     return STATUS_OK;
 }
 
-/* How long a run may take against another: by its bytes or, without them, by its ops. */
+/* How long a run may take against another: by its bytes or, without them, by its ops. How many
+ * of those there are is not known yet of tiles=auto. */
 static double work_of(const struct settings *settings)
 {
-    return settings->no_data ? (double)settings->tiles : (double)settings->elements;
+    uint32_t tiles = settings->tiles > 0 ? settings->tiles : 1;
+    return settings->no_data ? (double)tiles : (double)settings->elements;
 }
 
 /* Of a sweep without config files "streams=4" says as much as "run streams=4". */
@@ -146,11 +152,12 @@ static void begin_progress(const struct options *options, const struct job *jobs
     progress_begin(options->run_count, work, options->quiet || options->dry_run);
 }
 
-/* Of a sweep, whose runs may be thousands, what was analysed is enough: unless a file has to
- * show every span. */
+/* Of a sweep or a comparison, whose runs may be thousands, what was analysed is enough: unless
+ * a file has to show every span. */
 static bool keeps_spans(const struct options *options, const struct outputs *outputs)
 {
-    bool keeps = options->sweep.axis_count == 0;
+    bool swept = options->sweep.axis_count > 0;
+    bool keeps = !swept && (options->command == COMMAND_RUN || options->timeline_count > 0);
     for (int i = 0; i < options->timeline_count; i++)
         keeps |= outputs->writers[i]->write != NULL;
     return keeps;
@@ -184,8 +191,62 @@ static enum status run_each(const struct options *options, struct outputs *outpu
             return fail_run(options, i, &why, error);
         if (!keep)
             drop_spans(run);
+        if (!keep && run->compared != NULL)
+            drop_spans(&run->compared->run);
         if (!options->dry_run)
             run->speedup = (double)report->runs[0].median_ns / (double)run->median_ns;
+    }
+    return STATUS_OK;
+}
+
+/* Files of a comparison show each run and, beside it, the simulated one; of a sweep, whose
+ * pictures are curves, the runs alone. */
+static enum status write_pairs(const struct options *options, struct outputs *outputs,
+                               const struct report *report, struct error *error)
+{
+    if (options->command != COMMAND_COMPARE || report->sweep != NULL)
+        return write_timelines(options, outputs, report, error);
+    struct report pairs;
+    enum status status = compare_pairs(report, &pairs, error);
+    if (status != STATUS_OK)
+        return status;
+    status = write_timelines(options, outputs, &pairs, error);
+    free(pairs.runs);
+    return status;
+}
+
+/* Shows what all runs gave. */
+static enum status write_results(const struct options *options, struct outputs *outputs,
+                                 struct report *report, struct error *error)
+{
+    struct compare_summary summary;
+    enum status status = STATUS_OK;
+    if (options->command == COMMAND_COMPARE) {
+        status = compare_report(report, options->runs, &summary, error);
+        report->comparison = &summary;
+    }
+    if (status == STATUS_OK)
+        status = write_pairs(options, outputs, report, error);
+    if (status == STATUS_OK)
+        write_report(options, report);
+    report->comparison = NULL;
+    return status;
+}
+
+/* A result that is wrong on purpose is wrong all the same. */
+static enum status check_results(const struct options *options, const struct job *jobs,
+                                 struct error *error)
+{
+    for (int i = 0; i < options->run_count; i++) {
+        const struct settings *settings = &jobs[i].settings;
+        struct error why = {0};
+        if (jobs[i].wrong.status == STATUS_OK)
+            continue;
+        error_set(&why, STATUS_FAILED, "%s: --mistake=%s did that%s%s%s", jobs[i].wrong.text,
+                  mistake_name(settings->mistake), settings->output != NULL ? "; " : "",
+                  settings->output != NULL ? settings->output : "",
+                  settings->output != NULL ? " is not written" : "");
+        return fail_run(options, i, &why, error);
     }
     return STATUS_OK;
 }
@@ -219,8 +280,10 @@ static enum status run_comparison(const struct options *options, struct error *e
     size_t count = (size_t)options->run_count;
     struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
     struct job *jobs = calloc(count, sizeof *jobs);
-    struct report report = {PIPELINE_VERSION, calloc(count, sizeof *report.runs), (int)count,
-                            options->sweep.axis_count > 0 ? &options->sweep : NULL};
+    struct report report = {.version = PIPELINE_VERSION,
+                            .runs = calloc(count, sizeof *report.runs),
+                            .run_count = (int)count,
+                            .sweep = options->sweep.axis_count > 0 ? &options->sweep : NULL};
     enum status status = STATUS_OK;
     if (outputs.arrays == NULL || jobs == NULL || report.runs == NULL) {
         status = error_set(error, STATUS_FAILED, "no memory for %zu runs", count);
@@ -236,11 +299,10 @@ static enum status run_comparison(const struct options *options, struct error *e
         status = run_each(options, &outputs, jobs, &report, error);
         progress_end();
     }
-    if (status == STATUS_OK && !options->dry_run) {
-        status = write_timelines(options, &outputs, &report, error);
-        if (status == STATUS_OK)
-            write_report(options, &report);
-    }
+    if (status == STATUS_OK && !options->dry_run)
+        status = write_results(options, &outputs, &report, error);
+    if (status == STATUS_OK)
+        status = check_results(options, jobs, error);
     discard_outputs(options, &outputs);
     report_free(&report);
 free_all:
@@ -301,12 +363,13 @@ static enum status execute(const struct options *options, struct error *error)
     case COMMAND_LIST:
         return list_print(stdout, options->list_what, error);
     case COMMAND_RUN:
+    case COMMAND_COMPARE:
         return run_comparison(options, error);
     case COMMAND_VIEW:
         return view_traces(options, error);
     case COMMAND_CALIBRATE:
+        return calibrate_command(options, stdout, error);
     case COMMAND_BENCH:
-    case COMMAND_COMPARE:
         return error_set(error, STATUS_USAGE, "this command is not yet in this version");
     }
     return STATUS_OK;

@@ -28,7 +28,8 @@ static struct {
 static const uint32_t colors[OP_KIND_COUNT] = {
     [OP_H2D] = 0xFF0072B2,    [OP_KERNEL] = 0xFFE69F00, [OP_D2H] = 0xFF009E73,
     [OP_RECORD] = 0xFF999999, [OP_WAIT] = 0xFF999999,   [OP_CALLBACK] = 0xFF56B4E9,
-    [OP_CPU] = 0xFFCC79A7,
+    [OP_CPU] = 0xFFCC79A7,    [OP_D2D] = 0xFFD55E00,    [OP_MEMSET] = 0xFFF0E442,
+    [OP_SYNC] = 0xFF999999,   [OP_ALLOC] = 0xFF999999,
 };
 
 /* Categories are numbered from 1: 0 is NVTX's "none". */

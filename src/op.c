@@ -36,8 +36,17 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_CALLBACK:
         n = access_add(access, n, op->callback.result, 0);
         break;
+    case OP_D2D:
+        n = access_add(access, n, op->d2d.from, 0);
+        n = access_add(access, n, op->d2d.to, 1);
+        break;
+    case OP_MEMSET:
+        n = access_add(access, n, op->set.range, 1);
+        break;
     case OP_RECORD:
     case OP_WAIT:
+    case OP_SYNC:
+    case OP_ALLOC:
     case OP_KIND_COUNT:
         break;
     }
@@ -49,7 +58,8 @@ const char *op_kind_name(enum op_kind kind)
     static const char *const names[OP_KIND_COUNT] = {
         [OP_H2D] = "h2d",       [OP_KERNEL] = "kernel", [OP_D2H] = "d2h",
         [OP_RECORD] = "record", [OP_WAIT] = "wait",     [OP_CALLBACK] = "callback",
-        [OP_CPU] = "cpu",
+        [OP_CPU] = "cpu",       [OP_D2D] = "d2d",       [OP_MEMSET] = "memset",
+        [OP_SYNC] = "sync",     [OP_ALLOC] = "alloc",
     };
     return names[kind];
 }

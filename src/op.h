@@ -4,6 +4,7 @@
 
 #include "kernels.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The buffers a plan works on. Host arrays are whole; device buffers hold one part per slot. */
@@ -33,6 +34,10 @@ enum op_kind {
     OP_WAIT,     /* a stream waits for an event, which an earlier op recorded */
     OP_CALLBACK, /* a host function, in stream order */
     OP_CPU,      /* the CPU runs the whole chain on a tile, on the host arrays */
+    OP_D2D,      /* copy within the device */
+    OP_MEMSET,   /* sets bytes of the device */
+    OP_SYNC,     /* the host waits until a stream, or the device, has done what was issued */
+    OP_ALLOC,    /* the host takes memory and gives it back */
     OP_KIND_COUNT
 };
 
@@ -40,8 +45,10 @@ enum op_kind {
 struct op {
     uint32_t id; /* its index in the plan */
     enum op_kind kind;
-    uint32_t stream; /* below plan.streams; the CPU's own lane, plan.streams, for OP_CPU */
-    int32_t tile;    /* -1 where an op belongs to no tile */
+    /* Below plan.streams. plan.streams stands for none of them: the CPU's own lane for OP_CPU,
+     * the whole device for OP_SYNC, and always that for OP_ALLOC. */
+    uint32_t stream;
+    int32_t tile; /* -1 where an op belongs to no tile */
     union {
         struct {
             struct range host, device;
@@ -62,8 +69,56 @@ struct op {
             uint64_t count;
             struct range in[KERNEL_INPUTS_MAX], out;
         } cpu;
+        struct {
+            struct range from, to; /* of one size; they don't overlap */
+        } d2d;
+        struct {
+            struct range range;
+            uint8_t value; /* of every byte */
+        } set;
+        struct {
+            uint64_t bytes;
+            bool pinned; /* page-locked memory of the host; else the device's */
+        } alloc;
     };
 };
+
+/* Whether an op runs as blocks of threads, as kernels do. NVIDIA's programming guide, "Overlap
+ * of Data Transfer and Kernel Execution": copies within the device run beside kernels where
+ * kernels run side by side, not where there is a copy engine for it. That of a memset is
+ * assumed to be alike. */
+static inline bool op_is_launch(enum op_kind kind)
+{
+    return kind == OP_KERNEL || kind == OP_D2D || kind == OP_MEMSET;
+}
+
+/* Whether an op is a call that the host alone makes: nothing of it is issued to the device. */
+static inline bool op_is_call(enum op_kind kind)
+{
+    return kind == OP_SYNC || kind == OP_ALLOC;
+}
+
+/* Whether an op takes its turn in a stream. */
+static inline bool op_in_stream(enum op_kind kind)
+{
+    return kind != OP_CPU && !op_is_call(kind);
+}
+
+/* Whether an op is work for one of the device's engines. */
+static inline bool op_on_device(enum op_kind kind)
+{
+    return kind == OP_H2D || kind == OP_D2H || op_is_launch(kind);
+}
+
+/* Bytes that a copy moves or a memset sets; 0 for other kinds. */
+static inline uint64_t op_bytes(const struct op *op)
+{
+    if (op->kind == OP_H2D || op->kind == OP_D2H)
+        return op->copy.host.bytes;
+    if (op->kind == OP_D2D)
+        return op->d2d.to.bytes;
+    return op->kind == OP_MEMSET ? op->set.range.bytes : 0;
+}
 
 /* What an op touches: at most OP_ACCESS_MAX ranges. */
 enum { OP_ACCESS_MAX = 4 };
@@ -72,11 +127,12 @@ struct access {
     int writes; /* 1: writes it; 0: only reads it */
 };
 
-/* Fills `access` with what `op` reads and writes and returns how many ranges that is. Events
- * and waits touch nothing. */
+/* Fills `access` with what `op` reads and writes and returns how many ranges that is. Events,
+ * waits and the host's calls touch nothing. */
 int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX]);
 
-/* "h2d", "kernel", "d2h", "record", "wait", "callback", "cpu". */
+/* "h2d", "kernel", "d2h", "record", "wait", "callback", "cpu", "d2d", "memset", "sync",
+ * "alloc". */
 const char *op_kind_name(enum op_kind kind);
 
 /* "host.in0", "device.out", ... */

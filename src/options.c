@@ -12,6 +12,7 @@ static const char *const issue_names[] = {"streams", "graph", NULL};
 static const char *const format_names[] = {"text", "json", "csv", NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
+static const char *const model_names[] = {"none", "sim", "werkhoven", "gomez-luna", NULL};
 
 const char *const list_words[] = {"kernels",  "machines", "devices",
                                   "mistakes", "lessons",  NULL};
@@ -21,11 +22,11 @@ const struct command_row command_rows[] = {
      "the main job; `run` may be left out"},
     {"list", COMMAND_LIST, true, "list [kernels|machines|devices|mistakes|lessons]",
      "what there is to choose from"},
-    {"calibrate", COMMAND_CALIBRATE, false, "calibrate [--device=cuda:0]",
+    {"calibrate", COMMAND_CALIBRATE, true, "calibrate [--device=cuda:0]",
      "measure this GPU; print a machine file"},
     {"bench", COMMAND_BENCH, false, "bench [NAME ...]",
      "kernels and pipelines against their peers and limits"},
-    {"compare", COMMAND_COMPARE, false, "compare [options] [CONFIG.ini ...]",
+    {"compare", COMMAND_COMPARE, true, "compare [options] [CONFIG.ini ...]",
      "the same plans on the device and on its machine file"},
     {"view", COMMAND_VIEW, true, "view TRACE ...",
      "draw and explain a timeline that a profiler exported"},
@@ -55,13 +56,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
                           .fallback = "1", .least = 1, .most = 65536,
                           .help = "arithmetic per element, to make a kernel heavier"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles), .fallback = "32",
-                      .least = 1, .most = 1u << 24, .suffixes = true, .later = "auto",
-                      .instead = "give a number", .help = "tiles the array is cut into"},
+                      .least = 1, .most = 1u << 24, .suffixes = true, .automatic = true,
+                      .help = "tiles the array is cut into; auto: the simulator chooses"},
     [OPTION_STREAMS] = {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams),
-                        .fallback = "4", .least = 1, .most = STREAMS_MAX, .later = "auto",
-                        .instead = "give a number",
+                        .fallback = "4", .least = 1, .most = STREAMS_MAX, .automatic = true,
                         .help = "tiles in flight: that many streams, or slots where --layout "
-                                "is stage"},
+                                "is stage; auto: the simulator chooses"},
     [OPTION_ORDER] = {"order", 0, "depth|breadth", TYPE_CHOICE, RUN_FIELD(order),
                       .fallback = "depth", .choices = order_names,
                       .help = "issue all stages of a tile, then the next tile; or one stage of "
@@ -92,8 +92,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                             .absent = "the driver's", .least = 1, .most = 32,
                             .help = "hardware queues: CUDA_DEVICE_MAX_CONNECTIONS, or the "
                                     "machine's queues when simulated"},
-    [OPTION_MISTAKE] = {"mistake", 0, "NAME", TYPE_LATER, RUN_FIELD(mistake),
-                        .fallback = "none", .later = "all", .instead = "leave it out",
+    [OPTION_MISTAKE] = {"mistake", 0, "NAME", TYPE_MISTAKE, RUN_FIELD(mistake),
+                        .fallback = "none",
                         .help = "break it on purpose: `pipeline list mistakes`"},
     [OPTION_DEVICE] = {"device", 'd', "auto|cuda[:I]|sim:NAME", TYPE_DEVICE, RUN_FIELD(device),
                        .fallback = "auto",
@@ -134,6 +134,14 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .help = "every run for each value: streams=1..8, tiles=1,2,4,...,256, "
                               "elements=1M..1G*4, order=depth,breadth; may be given twice, for "
                               "every pair"},
+    [OPTION_MACHINE] = {"machine", 0, "NAME|FILE.ini", TYPE_FILE, PROGRAM_FIELD(machine),
+                        .absent = "the one of the device's name",
+                        .help = "the machine file that stands for the device: compare, auto "
+                                "and --model simulate it"},
+    [OPTION_MODEL] = {"model", 0, "none|sim|werkhoven|gomez-luna", TYPE_CHOICE,
+                      PROGRAM_FIELD(model), .fallback = "none", .choices = model_names,
+                      .help = "predict each run's span, too: by simulating the machine file, "
+                              "and by a closed formula as a second opinion"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run),
                         .help = "print the plan, run nothing"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet),
@@ -166,6 +174,11 @@ const char *memory_name(enum memory memory)
 const char *issue_name(enum issue issue)
 {
     return issue_names[issue];
+}
+
+const char *model_name(enum model model)
+{
+    return model_names[model];
 }
 
 const struct option_row *option_find(const char *name)

@@ -7,6 +7,7 @@
 #define PIPELINE_OPTIONS_H
 
 #include "kernels.h"
+#include "mistake.h"
 #include "status.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum issue { ISSUE_STREAMS, ISSUE_GRAPH };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
 enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
+enum model { MODEL_NONE, MODEL_SIM, MODEL_WERKHOVEN, MODEL_GOMEZ_LUNA, MODEL_COUNT };
 
 enum {
     RUN_NAME_MAX = 64,
@@ -61,8 +63,8 @@ struct settings {
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     uint32_t intensity;
-    uint32_t tiles;
-    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage) */
+    uint32_t tiles;   /* 0: auto, until the device is known */
+    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;
     enum layout layout;
     int ways;
@@ -72,8 +74,8 @@ struct settings {
     int priority_count; /* 0: none */
     bool callbacks;
     uint32_t connections; /* 0: the driver's, or the machine's */
-    const char *mistake;  /* NULL: none */
-    const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
+    enum mistake mistake;
+    const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */
     uint32_t runs, warmup;
     enum issue issue;
     bool profile;
@@ -112,6 +114,8 @@ struct options {
     enum gantt gantt;
     enum picture_size size;
     struct sweep sweep;
+    const char *machine; /* stands for the device; NULL: the file of the device's name */
+    enum model model;    /* predictions asked for */
     const char **traces; /* COMMAND_VIEW: the files to show, at least one */
     int trace_count;
     bool dry_run, quiet, no_color;
@@ -132,8 +136,9 @@ void options_free(struct options *options);
 enum status settings_check(const struct settings *settings, struct error *error);
 
 /* A run with --profile has no instrumentation of ours inside, and so, on a real device, no
- * timeline: refuses one (STATUS_USAGE) that a file was asked for. options_parse() has done it
- * where --device says cuda; do it again where "auto" turns out to be one. */
+ * timeline: refuses one (STATUS_USAGE) that a file was asked for, or that is to be compared.
+ * options_parse() has done it where --device says cuda; do it again where "auto" turns out to
+ * be one. */
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error);
 
@@ -148,6 +153,7 @@ const char *order_name(enum order order);
 const char *layout_name(enum layout layout);
 const char *memory_name(enum memory memory);
 const char *issue_name(enum issue issue);
+const char *model_name(enum model model);
 
 /* Every per-run option's name and its value as used, as text, in table order: calls `each` once
  * per option. `kind` says how JSON should print it. */

@@ -179,7 +179,13 @@ static enum status settle_profile(struct draft *draft, struct error *error)
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error)
 {
-    if (!settings->profile || options->timeline_count == 0)
+    if (!settings->profile)
+        return STATUS_OK;
+    if (options->command == COMMAND_COMPARE)
+        return error_set(error, STATUS_USAGE,
+                         "--profile makes a run without instrumentation of our own, so there "
+                         "is no timeline to compare: leave it out");
+    if (options->timeline_count == 0)
         return STATUS_OK;
     return error_set(
         error, STATUS_USAGE,
@@ -195,6 +201,49 @@ enum status draft_finish(struct draft *draft, struct error *error)
     if (status == STATUS_OK)
         status = settle_profile(draft, error);
     return status == STATUS_OK ? check_at(&draft->settings, draft->origins, error) : status;
+}
+
+/* An option of the whole, of those about reports, files and many runs, that is not at its
+ * default; NULL: none. */
+static const char *whole_given(const struct options *options)
+{
+    const struct {
+        bool given;
+        const char *label;
+    } rows[] = {
+        {options->format != FORMAT_TEXT, "--format"},
+        {options->timeline_count > 0, "--timeline"},
+        {options->gantt != GANTT_ENGINES, "--gantt"},
+        {options->size != PICTURE_SLIDE, "--size"},
+        {options->sweep.axis_count > 0, "--sweep"},
+        {options->machine != NULL, "--machine"},
+        {options->model != MODEL_NONE, "--model"},
+        {options->dry_run, "--dry-run"},
+        {options->verbose > 0, "--verbose"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].given)
+            return rows[i].label;
+    }
+    return NULL;
+}
+
+enum status calibrate_check(const struct assignment *given, int given_count, const char *word,
+                            const struct options *options, struct error *error)
+{
+    char label[LABEL_MAX], shown[SHOWN_MAX];
+    const char *refused = word != NULL ? text_shown(word, shown) : whole_given(options);
+    for (int i = 0; i < given_count && refused == NULL; i++) {
+        if (given[i].row != &option_rows[OPTION_DEVICE] &&
+            given[i].row != &option_rows[OPTION_CONNECTIONS])
+            refused = assignment_label(&given[i], label);
+    }
+    if (refused == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s: calibrate runs plans of its own and prints a machine file: allowed "
+                     "with it are --device, --connections, --quiet and --no-color",
+                     refused);
 }
 
 /* A file to be written, by its true name. */

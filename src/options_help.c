@@ -68,7 +68,7 @@ static void row_text(const struct option_row *row, char text[HELP_TEXT])
                            limits, fallback);
     if (row->later == NULL)
         return;
-    bool whole = row->type == TYPE_LATER || row->type == TYPE_FLAG;
+    bool whole = row->type == TYPE_FLAG;
     snprintf(text + length, (size_t)(HELP_TEXT - length), " [%s%snot yet in this version]",
              whole ? "" : row->later, whole ? "" : ": ");
 }

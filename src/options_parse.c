@@ -185,7 +185,8 @@ static enum status take_command(struct command_line *line, struct options *optio
         return STATUS_OK;
     if (!row->available)
         return error_set(error, STATUS_USAGE,
-                         "%s is not yet in this version (allowed are run, list and view)",
+                         "%s is not yet in this version (allowed are run, list, calibrate, "
+                         "compare and view)",
                          row->name);
     options->command = row->command;
     line->words++;
@@ -307,6 +308,25 @@ static enum status finish_drafts(struct drafts *drafts, const struct options *op
     return status;
 }
 
+/* --machine alone would do nothing, and is easily taken for --device. */
+static enum status check_machine(const struct drafts *drafts, const struct options *options,
+                                 struct error *error)
+{
+    char shown[SHOWN_MAX];
+    bool used = options->command != COMMAND_RUN || options->model != MODEL_NONE;
+    for (int i = 0; i < drafts->count; i++) {
+        const struct settings *settings = &drafts->items[i].settings;
+        used |= settings->tiles == 0 || settings->streams == 0;
+    }
+    if (used || options->machine == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "--machine=%s stands for the device in compare, and where --tiles, "
+                     "--streams or --model ask for the simulator: to run on a simulated "
+                     "machine, give --device=sim:NAME",
+                     text_shown(options->machine, shown));
+}
+
 static enum status take_runs(const struct drafts *drafts, struct options *options,
                              struct error *error)
 {
@@ -333,6 +353,8 @@ static enum status build_runs(struct command_line *line, struct options *options
     if (status == STATUS_OK)
         status = finish_drafts(&drafts, options, error);
     if (status == STATUS_OK)
+        status = check_machine(&drafts, options, error);
+    if (status == STATUS_OK)
         status = outputs_check(&drafts, options, error);
     if (status == STATUS_OK)
         status = take_runs(&drafts, options, error);
@@ -352,6 +374,10 @@ static enum status check_view(const struct command_line *line, const struct opti
         given = "--sweep";
     else if (options->dry_run)
         given = "--dry-run";
+    else if (options->machine != NULL)
+        given = "--machine";
+    else if (options->model != MODEL_NONE)
+        given = "--model";
     if (given != NULL)
         return error_set(
             error, STATUS_USAGE,
@@ -401,7 +427,10 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
         return take_list_word(line, options, error);
     if (options->command == COMMAND_VIEW)
         return take_traces(line, options, error);
-    return build_runs(line, options, error);
+    if (options->command == COMMAND_CALIBRATE)
+        status = calibrate_check(line->given, line->given_count,
+                                 line->word_count > 0 ? line->words[0] : NULL, options, error);
+    return status == STATUS_OK ? build_runs(line, options, error) : status;
 }
 
 enum status options_parse(int argc, char *const argv[], struct options *options,

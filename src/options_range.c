@@ -86,11 +86,14 @@ static enum status take_word(struct range *range, const char *item)
 
 static enum status number_read(const struct range *range, const char *item, uint64_t *number)
 {
-    char text[OPTION_TEXT];
+    char text[OPTION_TEXT], *end;
     enum status status = value_read(range, item, text);
-    if (status == STATUS_OK)
-        *number = strtoull(text, NULL, 10);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    *number = strtoull(text, &end, 10);
+    if (*end != '\0')
+        return range_refuse(range, "%s is no number to sweep over: allowed are numbers", text);
+    return STATUS_OK;
 }
 
 /* Appends a number that may not have been read, but computed. */

@@ -19,7 +19,7 @@ static bool is_sweepable(const struct option_row *row)
     case TYPE_CHOICE:
     case TYPE_FLAG:
     case TYPE_DEVICE:
-    case TYPE_LATER:
+    case TYPE_MISTAKE:
         return row->scope == SCOPE_RUN && row != &option_rows[OPTION_PROFILE];
     default:
         return false;

@@ -42,6 +42,8 @@ enum option_id {
     OPTION_GANTT,
     OPTION_SIZE,
     OPTION_SWEEP,
+    OPTION_MACHINE,
+    OPTION_MODEL,
     OPTION_DRY_RUN,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -64,7 +66,7 @@ enum option_type {
     TYPE_FILES,      /* options.timelines: may be repeated */
     TYPE_COMMAND,    /* options.command: --help, --version */
     TYPE_SWEEP,      /* options.sweep: may be given twice */
-    TYPE_LATER,      /* nothing yet: every value but "none" belongs to a later version */
+    TYPE_MISTAKE,    /* enum mistake */
 };
 
 enum option_scope {
@@ -83,6 +85,7 @@ struct option_row {
     const char *absent;   /* and what the help then calls that */
     uint64_t least, most; /* limits of a number */
     bool suffixes;        /* a number may have k, M, G or T */
+    bool automatic;       /* a number may be "auto", which is 0 */
     const char *const *choices; /* ended by NULL */
     const char *later;          /* a value that a later version brings; flags: "yes" */
     const char *instead;        /* what to do until then */
@@ -201,6 +204,12 @@ enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struc
 
 /* Settles what follows from other settings (one stream in 1-way) and checks them together. */
 enum status draft_finish(struct draft *draft, struct error *error);
+
+/* Refuses what `pipeline calibrate` would ignore: all of `given` but --device and
+ * --connections, `word` (a config file; NULL: none), and what options say of reports, files and
+ * many runs. */
+enum status calibrate_check(const struct assignment *given, int given_count, const char *word,
+                            const struct options *options, struct error *error);
 
 /* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
 enum status outputs_check(const struct drafts *drafts, const struct options *options,

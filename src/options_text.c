@@ -97,12 +97,21 @@ static const char *allowed_choices(const struct option_row *row, char text[LABEL
     return text;
 }
 
+static const char *allowed_mistakes(char text[LABEL_MAX])
+{
+    size_t length = (size_t)snprintf(text, LABEL_MAX, "allowed are");
+    for (int i = 0; mistake_rows[i].name != NULL && length < LABEL_MAX; i++)
+        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
+                                   i == 0 ? "" : ",", mistake_rows[i].name);
+    return text;
+}
+
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
 {
     switch (row->type) {
     case TYPE_NUMBER:
-        snprintf(text, LABEL_MAX, "allowed are %llu to %llu", (unsigned long long)row->least,
-                 (unsigned long long)row->most);
+        snprintf(text, LABEL_MAX, "allowed are %llu to %llu%s", (unsigned long long)row->least,
+                 (unsigned long long)row->most, row->automatic ? ", or auto" : "");
         return text;
     case TYPE_CHOICE:
         return allowed_choices(row, text);
@@ -118,6 +127,8 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
         return text;
     case TYPE_DEVICE:
         return strcpy(text, "allowed are auto, cuda, cuda:I, sim:NAME, sim:FILE.ini");
+    case TYPE_MISTAKE:
+        return allowed_mistakes(text);
     case TYPE_FILE:
     case TYPE_FILES:
         return strcpy(text, "allowed is the name of a file");
@@ -129,7 +140,6 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
                       "order=depth,breadth");
     case TYPE_TALLY:
     case TYPE_COMMAND:
-    case TYPE_LATER:
         break;
     }
     return strcpy(text, "allowed is nothing else");

@@ -39,11 +39,13 @@ enum units_result option_read_number(const struct option_row *row, const char *t
 static enum status set_number(const struct assignment *given, void *field, struct error *error)
 {
     const struct option_row *row = given->row;
-    uint64_t number;
-    enum units_result result = option_read_number(row, given->text, &number);
+    uint64_t number = 0;
+    bool automatic = row->automatic && strcmp(given->text, "auto") == 0;
+    enum units_result result =
+        automatic ? UNITS_OK : option_read_number(row, given->text, &number);
     if (result != UNITS_OK)
         return refuse(given, units_complaint(result), error);
-    if (number < row->least)
+    if (number < row->least && !automatic)
         return refuse(given, "is too small", error);
     if (number > row->most)
         return refuse(given, "is too large", error);
@@ -211,6 +213,20 @@ static enum status set_list(const struct assignment *given, struct settings *set
     return status;
 }
 
+static enum status set_mistake(const struct assignment *given, enum mistake *field,
+                               struct error *error)
+{
+    if (mistake_find(given->text, field))
+        return STATUS_OK;
+    char label[LABEL_MAX];
+    const char *nearest = mistake_nearest(given->text);
+    if (nearest == NULL)
+        return refuse(given, "is unknown", error);
+    return error_set(error, STATUS_USAGE,
+                     "%s is unknown: did you mean %s? (see `pipeline list mistakes`)",
+                     assignment_label(given, label), nearest);
+}
+
 /* Only the form; whether there is such a device is for its backend to say. */
 static bool is_device(const char *text)
 {
@@ -279,6 +295,8 @@ enum status options_set(const struct assignment *given, void *target, struct err
     case TYPE_CHAIN:
     case TYPE_PRIORITIES:
         return set_list(given, target, error);
+    case TYPE_MISTAKE:
+        return set_mistake(given, field, error);
     case TYPE_DEVICE:
         return set_device(given, field, error);
     case TYPE_FILE:
@@ -289,8 +307,6 @@ enum status options_set(const struct assignment *given, void *target, struct err
         return STATUS_OK; /* options_parse() acts on it */
     case TYPE_SWEEP:
         return sweep_add(given, target, error);
-    case TYPE_LATER:
-        return strcmp(given->text, row->fallback) == 0 ? STATUS_OK : refuse_later(given, error);
     }
     return STATUS_FAILED;
 }
@@ -326,7 +342,7 @@ static const char *show_number(const struct option_row *row, const void *field,
         number = small;
     }
     if (number < row->least) /* never given, and has no default of ours */
-        return NULL;
+        return row->automatic ? "auto" : NULL;
     snprintf(text, OPTION_TEXT, "%llu", (unsigned long long)number);
     return text;
 }
@@ -338,15 +354,22 @@ static const char *show_choice(const struct option_row *row, const void *field)
     return row->choices[choice];
 }
 
+static const char *show_mistake(enum mistake mistake)
+{
+    return mistake != MISTAKE_NONE ? mistake_name(mistake) : NULL;
+}
+
 /* The value and its kind; VALUE_TEXT unless said otherwise. */
 static const char *show_value(const struct option_row *row, const void *target,
                               char text[OPTION_TEXT], enum value_kind *kind)
 {
     const void *field = (const char *)target + row->offset;
     switch (row->type) {
-    case TYPE_NUMBER:
-        *kind = VALUE_INTEGER;
-        return show_number(row, field, text);
+    case TYPE_NUMBER: {
+        const char *number = show_number(row, field, text);
+        *kind = number == text ? VALUE_INTEGER : VALUE_TEXT;
+        return number;
+    }
     case TYPE_SHARE:
         if (*(const double *)field < 0)
             return "auto";
@@ -362,6 +385,8 @@ static const char *show_value(const struct option_row *row, const void *target,
         return show_chain(target, text);
     case TYPE_PRIORITIES:
         return show_priorities(target, text);
+    case TYPE_MISTAKE:
+        return show_mistake(*(const enum mistake *)field);
     case TYPE_DEVICE:
     case TYPE_FILE:
         return *(const char *const *)field;
@@ -369,7 +394,6 @@ static const char *show_value(const struct option_row *row, const void *target,
     case TYPE_FILES:
     case TYPE_COMMAND:
     case TYPE_SWEEP:
-    case TYPE_LATER:
         break;
     }
     return NULL;

@@ -26,6 +26,7 @@ struct builder {
     int first_output_link;         /* the first kernel that writes what is copied out */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
     bool marking;
+    uint32_t dropped;  /* waits left out, by mistake */
     uint32_t *events;  /* per step: NO_EVENT, MARKED, or its event's number plus 1 */
     uint32_t *places;  /* per step: its place in its stream, from 1 */
     uint32_t *known;   /* streams x streams: up to which place of the other each has waited */
@@ -171,6 +172,13 @@ static enum status write_event(struct builder *builder, enum op_kind kind, uint3
     return plan_append(builder->plan, &op, builder->error);
 }
 
+/* Whether a wait for a step of `stage` is the one that the mistake leaves out. Only kernels
+ * follow copies in. */
+static bool drops_wait(const struct builder *builder, uint32_t stage)
+{
+    return builder->settings->mistake == MISTAKE_MISSING_WAIT && stage == 0;
+}
+
 /* Makes `stream` wait for the step, unless its own order or an earlier wait sees to it. */
 static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
                         struct step step)
@@ -183,6 +191,10 @@ static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
     *known = builder->places[index];
     if (builder->marking) {
         builder->events[index] = MARKED;
+        return STATUS_OK;
+    }
+    if (drops_wait(builder, step.stage)) {
+        builder->dropped++;
         return STATUS_OK;
     }
     return write_event(builder, OP_WAIT, stream, tile, builder->events[index] - 1);
@@ -431,6 +443,19 @@ static enum status write_ops(struct builder *builder)
     return status;
 }
 
+/* A mistake that could not be made would teach the wrong thing. */
+static enum status check_mistake(const struct builder *builder)
+{
+    if (builder->settings->mistake != MISTAKE_MISSING_WAIT || builder->dropped > 0)
+        return STATUS_OK;
+    return error_set(
+        builder->error, STATUS_USAGE,
+        "--mistake=%s: with these settings no kernel waits for a copy in another "
+        "stream, so there is no wait to leave out: use --layout=stage with ways 2, "
+        "3 or 4, or --ways=2 with several streams",
+        mistake_name(builder->settings->mistake));
+}
+
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error)
 {
@@ -452,6 +477,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     enum status status = set_priorities(&builder, machine);
     if (status == STATUS_OK)
         status = write_ops(&builder);
+    if (status == STATUS_OK)
+        status = check_mistake(&builder);
     if (status == STATUS_OK)
         status = plan_validate(plan, error);
     if (status != STATUS_OK)

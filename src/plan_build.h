@@ -9,8 +9,9 @@
 
 /* Builds the plan of `settings` for `machine` (its residency gives the kernels' grids, its
  * priorities clamp those asked for, its rates the CPU's share when that is auto). `plan` is
- * overwritten; free it with plan_free(). STATUS_USAGE or STATUS_FAILED say why there is none.
- */
+ * overwritten; free it with plan_free(). With settings->mistake the plan has that mistake in
+ * it; STATUS_USAGE where these settings leave no place for it. STATUS_FAILED says why else
+ * there is none. */
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error);
 

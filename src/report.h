@@ -9,6 +9,8 @@
 #include "plan.h"
 #include "timeline.h"
 
+enum { HAZARD_TEXT = 256 };
+
 enum verified { VERIFIED_NO, VERIFIED_YES, VERIFIED_NOT_ASKED /* --no-data */ };
 
 struct run_report {
@@ -19,8 +21,10 @@ struct run_report {
     enum verified verified;
     uint32_t repeats;
     int64_t median_ns, min_ns, max_ns; /* spans of the measured repeats */
+    double noise;                      /* compare_noise() of them */
     int64_t issue_ns;                  /* median host time spent issuing */
     double speedup;                    /* against the first run's median */
+    int64_t predicted_ns[MODEL_COUNT]; /* --model: the span; 0: not asked for, or no answer */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */
@@ -30,11 +34,14 @@ struct run_report {
                      and critical path, a name in `settings`, and nothing else: no other
                      setting, no limit, no repeats (median_ns is the timeline's span) */
     const struct trace *trace; /* what else the trace of a foreign run said; else NULL */
-    struct hazard *hazards;
-    size_t hazard_count;
-    char (*hazard_texts)[160]; /* "h2d 4 and scale 0 both touch device.in0 [0, 4096)" */
-    bool has_result;           /* the chain ends in a reduction */
-    double result;             /* over all tiles */
+    struct hazard *hazards;    /* of the plan. Owned, as are the texts */
+    size_t hazard_count;       /* 0 unless settings->mistake allows for them */
+    size_t hazards_lost;       /* those whose ops overlapped or came in the wrong order */
+    char (*hazard_texts)[HAZARD_TEXT]; /* "h2d 4 and scale 4 both touch device.in0 [0, 4096); in
+                                          this run scale 4 began 12 us before h2d 4 ended" */
+    bool has_result;                   /* the chain ends in a reduction */
+    double result;                     /* over all tiles */
+    struct compared *compared; /* COMMAND_COMPARE: the same plan, simulated; else NULL. Owned */
     char device[TIMELINE_TEXT + 16];
 };
 
@@ -44,10 +51,11 @@ struct report {
     const char *version;
     struct run_report *runs;
     int run_count;
-    const struct sweep *sweep; /* NULL: none */
+    const struct sweep *sweep;                /* NULL: none */
+    const struct compare_summary *comparison; /* COMMAND_COMPARE; else NULL */
 };
 
-/* Frees what the runs own: timelines, critical paths. */
+/* Frees what the runs own: timelines, critical paths, hazards, what they were compared with. */
 void report_free(struct report *report);
 
 #endif

@@ -6,11 +6,12 @@
  * runs. Its end makes the next op of its stream the head. */
 #include "simulator_state.h"
 
-#include <inttypes.h>
-
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
                             uint32_t subject, uint32_t stamp)
 {
+    if (delay_ns >= MACHINE_NEVER_NS - sim->now)
+        return error_set(sim->error, STATUS_FAILED,
+                         "on this machine the plan would take more than a century");
     if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
         return STATUS_OK;
     return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
@@ -22,6 +23,13 @@ void simulation_step_stream(struct simulation *sim, uint32_t op)
     uint32_t stream = op_at(sim, op)->stream;
     sim->ops[op].ended = true;
     sim->streams[stream].head = sim->ops[op].next_in_stream;
+    if (sim->sync != NULL)
+        sync_op_ended(sim, op);
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* --- streams and hardware queues --- */
@@ -35,6 +43,8 @@ static enum status host_call(struct simulation *sim)
     if (next == sim->plan->op_count)
         return STATUS_OK;
     const struct op *op = op_at(sim, next);
+    if (op_is_call(op->kind))
+        return sync_call_begins(sim, next);
     int queue = sim->ops[next].queue;
     if (queue >= 0 && sim->hardware_queues[queue].length >= sim->machine->queue_depth) {
         sim->host_blocked = true;
@@ -52,7 +62,8 @@ static enum status queue_drain(struct simulation *sim, int number)
     while (status == STATUS_OK && queue->front != NONE && sim->ops[queue->front].ready) {
         uint32_t op = queue->front;
         queue->front = sim->ops[op].next_in_line;
-        queue->length--;
+        if (--queue->length == 0)
+            sim->waiting[(uint32_t)number / sim->queues]--;
         status = engine_accept(sim, op);
     }
     if (status == STATUS_OK && sim->host_blocked) /* there may be room now */
@@ -67,11 +78,30 @@ static enum status op_ready(struct simulation *sim, uint32_t op)
     return queue < 0 ? engine_accept(sim, op) : queue_drain(sim, queue);
 }
 
+/* When the head of a stream is ready: launched, and told of the end of what came before it and
+ * of the events that its stream waited for. */
+static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool woken)
+{
+    const struct machine *machine = sim->machine;
+    const struct stream_state *stream = &sim->streams[op_at(sim, op)->stream];
+    enum op_kind kind = op_at(sim, op)->kind;
+    int queue = sim->ops[op].queue; /* this one holds `op` */
+    uint32_t others = queue >= 0 ? sim->waiting[(uint32_t)queue / sim->queues] - 1 : 0;
+    int64_t signal = rule_signal_ns(machine, kind, others);
+    int64_t ready = sim->now + (woken ? 0 : rule_launch_ns(machine, kind));
+    if (stream->last_end_ns != NEVER) {
+        bool same_engine = stream->last_kind == engine_kind(kind);
+        int64_t told = same_engine ? rule_same_engine_ns(machine, kind) : signal;
+        ready = later(ready, stream->last_end_ns + told);
+    }
+    if (stream->signal_ns != NEVER)
+        ready = later(ready, stream->signal_ns + signal);
+    return ready;
+}
+
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
 {
-    enum op_kind kind = op_at(sim, op)->kind;
-    bool same_engine = sim->streams[op_at(sim, op)->stream].last_kind == kind;
-    int64_t delay = rule_ready_delay_ns(sim->machine, kind, woken, same_engine);
+    int64_t delay = head_ready_ns(sim, op, woken) - sim->now;
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
 }
 
@@ -83,8 +113,10 @@ void waiters_add(struct simulation *sim, uint32_t *first, uint32_t stream)
 
 void waiters_wake(struct simulation *sim, uint32_t *first)
 {
-    for (uint32_t stream = *first; stream != NONE; stream = sim->streams[stream].next_waiter)
+    for (uint32_t stream = *first; stream != NONE; stream = sim->streams[stream].next_waiter) {
+        sim->streams[stream].signal_ns = sim->now;
         sim->to_advance[sim->to_advance_count++] = stream;
+    }
     *first = NONE;
 }
 
@@ -107,13 +139,16 @@ static enum status stream_advance(struct simulation *sim, uint32_t stream, bool 
         enum op_kind kind = op_at(sim, op)->kind;
         if (state->unchecked != NONE && !checks_pass(sim, op))
             return STATUS_OK;
+        if (sim->sync != NULL && !sync_passes(sim, op))
+            return STATUS_OK;
         if (kind == OP_RECORD) {
             simulation_step_stream(sim, op);
             waiters_wake(sim, &sim->ops[op].first_waiter);
+            sim->ops[op].passed_ns = sim->now;
         } else if (kind == OP_WAIT) {
             if (!wait_is_over(sim, stream, op))
                 return STATUS_OK;
-            state->last_kind = OP_WAIT;
+            state->signal_ns = later(state->signal_ns, sim->ops[sim->ops[op].record].passed_ns);
             simulation_step_stream(sim, op);
         } else {
             return head_is_due(sim, op, woken);
@@ -151,9 +186,13 @@ static enum status host_issued(struct simulation *sim, uint32_t op)
         span_at(sim, op)->issue_ns = sim->call_ended_ns;
     sim->call_ended_ns = sim->now;
     sim->issued++;
+    if (op_is_call(issued->kind)) {
+        sync_call_ends(sim, op);
+        return host_call(sim);
+    }
     int queue = sim->ops[op].queue;
-    if (queue >= 0)
-        sim->hardware_queues[queue].length++;
+    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
+        sim->waiting[(uint32_t)queue / sim->queues]++;
     enum status status = STATUS_OK;
     if (sim->streams[issued->stream].head == op)
         status = stream_advance(sim, issued->stream, false);
@@ -197,6 +236,8 @@ static enum status run_to_end(struct simulation *sim)
         status = dispatch(sim, &event);
         if (status == STATUS_OK)
             status = advance_all(sim);
+        if (status == STATUS_OK && sim->sync != NULL)
+            status = sync_call_goes_on(sim);
     }
     return status;
 }
@@ -205,11 +246,8 @@ static enum status run_to_end(struct simulation *sim)
 static enum status check_all_ended(const struct simulation *sim)
 {
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
-        char label[OP_LABEL];
         if (!sim->ops[i].ended)
-            return error_set(sim->error, STATUS_FAILED,
-                             "the plan never ends: op %" PRIu32 " (%s) can't run", i,
-                             plan_op_label(sim->plan, op_at(sim, i), label));
+            return simulation_refuse_stuck(sim, i);
     }
     return STATUS_OK;
 }

@@ -13,9 +13,12 @@
 
 /* What the simulator is told beside machine and plan, and what it tells as time goes by. */
 struct simulator_hooks {
-    /* An op has ended (in virtual time; events and waits are not told). May be NULL. A status
-     * other than STATUS_OK ends the simulation. */
+    /* An op has ended (in virtual time; events, waits and the host's own calls are not told).
+     * May be NULL. A status other than STATUS_OK ends the simulation. */
     enum status (*on_end)(void *context, const struct op *op, struct error *error);
+    /* An op begins to run: its span's start_ns is set. May be NULL; the rest is as with on_end.
+     */
+    enum status (*on_start)(void *context, const struct op *op, struct error *error);
     void *context;
     bool pageable; /* the host arrays are: copies go through a staging buffer */
 };

@@ -15,7 +15,7 @@ void checks_link(struct simulation *sim)
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
         enum op_kind kind = op_at(sim, i)->kind;
         sim->checks[i].first_waiter = NONE;
-        if (kind == OP_KERNEL) {
+        if (op_is_launch(kind)) {
             run = run == NONE ? i : run;
             sim->checks[i].run = run;
             sim->checks[run].run_left++;
@@ -30,7 +30,7 @@ bool checks_pass(struct simulation *sim, uint32_t op)
 {
     const struct op *head = op_at(sim, op);
     struct stream_state *stream = &sim->streams[head->stream];
-    if (head->kind == OP_KERNEL) { /* it waits for that kernel in the same queue */
+    if (op_is_launch(head->kind)) { /* it waits for that kernel in the same queue */
         stream->unchecked = NONE;
         return true;
     }

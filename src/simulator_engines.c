@@ -14,6 +14,14 @@ void line_push(struct simulation *sim, struct line *line, uint32_t op)
     line->last = op;
 }
 
+static void line_push_front(struct simulation *sim, struct line *line, uint32_t op)
+{
+    sim->ops[op].next_in_line = line->first;
+    if (line->first == NONE)
+        line->last = op;
+    line->first = op;
+}
+
 uint32_t line_pop(struct simulation *sim, struct line *line)
 {
     uint32_t op = line->first;
@@ -21,7 +29,15 @@ uint32_t line_pop(struct simulation *sim, struct line *line)
     return op;
 }
 
-/* --- the end of an op --- */
+/* --- the start and the end of an op --- */
+
+enum status engine_start_op(struct simulation *sim, uint32_t op)
+{
+    span_at(sim, op)->start_ns = sim->now;
+    if (sim->hooks.on_start == NULL)
+        return STATUS_OK;
+    return sim->hooks.on_start(sim->hooks.context, op_at(sim, op), sim->error);
+}
 
 enum status engine_end_op(struct simulation *sim, uint32_t op)
 {
@@ -29,9 +45,11 @@ enum status engine_end_op(struct simulation *sim, uint32_t op)
     struct stream_state *stream = &sim->streams[ended->stream];
     span_at(sim, op)->end_ns = sim->now;
     simulation_step_stream(sim, op);
-    stream->last_kind = (uint8_t)ended->kind;
+    stream->last_kind = engine_kind(ended->kind);
+    stream->last_end_ns = sim->now;
+    stream->signal_ns = NEVER;
     sim->to_advance[sim->to_advance_count++] = ended->stream;
-    if (ended->kind == OP_KERNEL)
+    if (op_is_launch(ended->kind))
         checks_kernel_ended(sim, op);
     if (sim->hooks.on_end == NULL)
         return STATUS_OK;
@@ -43,7 +61,7 @@ enum status engine_end_op(struct simulation *sim, uint32_t op)
 static int64_t ns_for(double bytes, double bytes_per_s)
 {
     double ns = ceil(1e9 * bytes / bytes_per_s);
-    return ns > 0 ? (int64_t)ns : 0;
+    return ns > 0 ? machine_round_ns(ns) : 0;
 }
 
 /* Brings a flowing copy up to now and lets it go on at the rate that holds from here. */
@@ -70,9 +88,16 @@ static enum status copy_begin_next(struct simulation *sim, int index)
     struct copy_engine *engine = &sim->copies[index];
     if (engine->op != NONE || engine->turning || engine->line.first == NONE)
         return STATUS_OK;
+    int64_t wait = engine->free_ns - sim->now;
+    if (wait > 0) {
+        engine->turning = true;
+        return simulation_post(sim, wait, EVENT_TURNED, (uint32_t)index, 0);
+    }
     engine->op = line_pop(sim, &engine->line);
-    span_at(sim, engine->op)->start_ns = sim->now;
     int64_t latency = rule_copy_latency_ns(sim->machine, op_at(sim, engine->op)->kind);
+    enum status status = engine_start_op(sim, engine->op);
+    if (status != STATUS_OK)
+        return status;
     return simulation_post(sim, latency, EVENT_FLOW, (uint32_t)index, 0);
 }
 
@@ -80,16 +105,6 @@ enum status engine_copy_turned(struct simulation *sim, int index)
 {
     sim->copies[index].turning = false;
     return copy_begin_next(sim, index);
-}
-
-/* The engine turns round before it takes its next copy. */
-static enum status copy_turn(struct simulation *sim, int index, enum op_kind kind)
-{
-    int64_t gap = rule_copy_gap_ns(sim->machine, kind);
-    if (gap == 0)
-        return copy_begin_next(sim, index);
-    sim->copies[index].turning = true;
-    return simulation_post(sim, gap, EVENT_TURNED, (uint32_t)index, 0);
 }
 
 enum status engine_copy_flows(struct simulation *sim, int index)
@@ -115,6 +130,32 @@ static enum status copy_drain(struct simulation *sim, int index, uint64_t last_b
     return status == STATUS_OK ? simulation_call_returns(sim, engine->op) : status;
 }
 
+/* Whether anything but a copy of the same kind comes next in its stream, or a record: the
+ * engine then has to signal its end. What the stream waits for in between is another matter. */
+static bool copy_is_waited_for(const struct simulation *sim, uint32_t op)
+{
+    uint32_t next = sim->ops[op].next_in_stream;
+    while (next != NONE && op_at(sim, next)->kind == OP_WAIT)
+        next = sim->ops[next].next_in_stream;
+    return next != NONE && op_at(sim, next)->kind != op_at(sim, op)->kind;
+}
+
+static int64_t copy_gap_ns(const struct simulation *sim, uint32_t op)
+{
+    uint32_t kernels = sim->waiting[0], others = kernels > 0 ? kernels - 1 : 0;
+    enum op_kind kind = op_at(sim, op)->kind;
+    bool other_busy = sim->copies[1 - rule_copy_engine(sim->machine, kind)].op != NONE;
+    return rule_copy_gap_ns(sim->machine, kind, copy_is_waited_for(sim, op), other_busy,
+                            others);
+}
+
+/* The copy right behind it, if it is issued: the engine goes on with that. */
+static uint32_t copy_follower(const struct simulation *sim, uint32_t op)
+{
+    uint32_t next = sim->ops[op].next_in_stream; /* NONE is above what is issued */
+    return next < sim->issued && op_at(sim, next)->kind == op_at(sim, op)->kind ? next : NONE;
+}
+
 enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp)
 {
     struct copy_engine *engine = &sim->copies[index];
@@ -131,12 +172,17 @@ enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp)
     }
     engine->draining = false;
     engine->op = NONE;
+    engine->free_ns = sim->now + copy_gap_ns(sim, op);
+    engine->follower = copy_follower(sim, op);
     enum status status = engine_end_op(sim, op);
     if (status == STATUS_OK)
         status = simulation_call_returns(sim, op);
     if (status == STATUS_OK)
         status = copy_set_rate(sim, 1 - index);
-    return status == STATUS_OK ? copy_turn(sim, index, kind) : status;
+    if (status != STATUS_OK || engine->follower == NONE)
+        return status == STATUS_OK ? copy_begin_next(sim, index) : status;
+    engine->turning = true; /* until the follower is in line */
+    return simulation_post(sim, engine->free_ns - sim->now, EVENT_TURNED, (uint32_t)index, 0);
 }
 
 /* --- callbacks and the CPU --- */
@@ -147,7 +193,7 @@ static int64_t cpu_ns(const struct simulation *sim, const struct op *op)
     for (int i = 0; i < sim->plan->chain_length; i++)
         ns += machine_cpu_ns(sim->machine, sim->plan->chain[i], &sim->plan->params,
                              op->cpu.count);
-    return llround(ns);
+    return machine_round_ns(ns);
 }
 
 static enum status turn_begin_next(struct simulation *sim, struct turn_engine *engine)
@@ -155,8 +201,10 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
     if (engine->op != NONE || engine->line.first == NONE)
         return STATUS_OK;
     engine->op = line_pop(sim, &engine->line);
-    span_at(sim, engine->op)->start_ns = sim->now;
     const struct op *op = op_at(sim, engine->op);
+    enum status status = engine_start_op(sim, engine->op);
+    if (status != STATUS_OK)
+        return status;
     if (op->kind == OP_CPU)
         return simulation_post(sim, cpu_ns(sim, op), EVENT_CPU, op->id, 0);
     return simulation_post(sim, sim->machine->callback_ns, EVENT_CALLED, op->id, 0);
@@ -176,7 +224,7 @@ enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine)
 enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = op_at(sim, op)->kind;
-    if (kind == OP_KERNEL)
+    if (op_is_launch(kind))
         return engine_kernel_arrives(sim, op);
     if (kind == OP_CALLBACK || kind == OP_CPU) {
         struct turn_engine *engine = kind == OP_CPU ? &sim->cpu : &sim->callbacks;
@@ -184,6 +232,10 @@ enum status engine_accept(struct simulation *sim, uint32_t op)
         return turn_begin_next(sim, engine);
     }
     int index = rule_copy_engine(sim->machine, kind);
-    line_push(sim, &sim->copies[index].line, op);
+    struct copy_engine *engine = &sim->copies[index];
+    if (op == engine->follower)
+        line_push_front(sim, &engine->line, op);
+    else
+        line_push(sim, &engine->line, op);
     return copy_begin_next(sim, index);
 }

@@ -32,48 +32,108 @@ static void leave_group(struct simulation *sim, struct block_group *group)
         sim->group_end--;
 }
 
-/* The cost of a launch. Tiles differ by an element at most, so that of the kernel's latest
+/* What a launch's work is. Tiles differ by an element at most, so that of the kernel's latest
  * launch is mostly the one that is asked for. */
-static struct kernel_cost launch_cost(struct simulation *sim, const struct op *op)
+static struct launch_work launch_work(struct simulation *sim, const struct op *op)
 {
-    struct link_cost *known = &sim->costs[op->kernel.link];
-    if (known->count != op->kernel.count) {
-        known->cost = machine_kernel_cost(sim->machine, sim->plan->chain[op->kernel.link],
-                                          &sim->plan->params, op->kernel.count);
+    if (op->kind != OP_KERNEL)
+        return (struct launch_work){
+            .cost = rule_memory_cost(sim->machine, op),
+            .sweeps = {.least = 1, .share = 1.0 / launch_blocks(sim, op)},
+        };
+    struct launch_work *known = &sim->works[op->kernel.link];
+    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
+    if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
+        known->cost =
+            machine_kernel_cost(sim->machine, kernel, &sim->plan->params, op->kernel.count);
+        known->sweeps = rule_sweeps(op->kernel.count, kernel->sweep, op->kernel.blocks);
         known->count = op->kernel.count;
+        known->blocks = op->kernel.blocks;
     }
-    return known->cost;
+    return *known;
 }
 
-static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks)
+/* Lets blocks go along with a group of their launch that has only just begun: all are then as
+ * far on as they are in the mean. Without that a launch would be in more pieces than the one
+ * before, whose ends make room for it, and the next in more again. */
+static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uint32_t sweeps,
+                       int64_t since_ns)
 {
+    enum { JUST_BEGUN = 64 }; /* the part of its work that it may have done */
+    for (uint32_t i = 0; i < sim->group_end; i++) {
+        struct block_group *group = &sim->groups[i];
+        if (group->blocks == 0 || group->op != op || group->sweeps != sweeps)
+            continue;
+        double ahead =
+            sweeps - group->left + (double)(since_ns - group->since_ns) / group->sweep_ns;
+        if (ahead * JUST_BEGUN > sweeps)
+            continue;
+        group->left = sweeps - ahead * group->blocks / (group->blocks + blocks);
+        group->blocks += blocks;
+        group->since_ns = since_ns;
+        group->sweep_ns = INFINITY;
+        return true;
+    }
+    return false;
+}
+
+static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks,
+                             const struct launch_work *work, uint32_t sweeps)
+{
+    int64_t since_ns = sim->now + work->cost.fixed_ns;
+    if (blocks == 0 || join_group(sim, op, blocks, sweeps, since_ns))
+        return STATUS_OK;
     struct block_group *group = free_group(sim);
     if (group == NULL)
         return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
     *group = (struct block_group){
         .op = op,
         .blocks = blocks,
-        .cost = launch_cost(sim, op_at(sim, op)),
-        .left = 1,
-        .duration_ns = INFINITY,
-        .since_ns = sim->now,
+        .cost = work->cost,
+        .share = work->sweeps.share,
+        .sweeps = sweeps,
+        .left = sweeps,
+        .leftover = sweeps > work->sweeps.least && work->sweeps.least > 0,
+        .sweep_ns = INFINITY,
+        .since_ns = since_ns,
     };
     return STATUS_OK;
+}
+
+/* Blocks that are placed together end together, but for those that make a sweep more: they are
+ * the launch's first. `placed` blocks had been placed before. */
+static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t placed,
+                              uint32_t blocks)
+{
+    struct launch_work work = launch_work(sim, op_at(sim, op));
+    uint32_t more =
+        work.sweeps.blocks_with_more > placed ? work.sweeps.blocks_with_more - placed : 0;
+    more = more < blocks ? more : blocks;
+    enum status status = add_group(sim, op, more, &work, work.sweeps.least + 1);
+    if (status == STATUS_OK)
+        status = add_group(sim, op, blocks - more, &work, work.sweeps.least);
+    return status;
 }
 
 /* Brings a group up to now and lets it go on at the rate that holds from here. */
 static enum status set_rate(struct simulation *sim, uint32_t index)
 {
     struct block_group *group = &sim->groups[index];
-    double duration = rule_block_ns(sim->machine, group->cost,
-                                    op_at(sim, group->op)->kernel.blocks, sim->blocks_in_use);
-    if (duration == group->duration_ns)
+    bool only_first = group->leftover && group->blocks == sim->blocks_in_use;
+    enum dealt dealt = sim->kernels_running > 1 ? DEALT_BESIDE
+                       : only_first             ? DEALT_FIRST
+                                                : DEALT_EVENLY;
+    double sweep =
+        rule_sweep_ns(sim->machine, group->cost, group->share, sim->blocks_in_use, dealt);
+    if (sweep == group->sweep_ns)
         return STATUS_OK;
-    group->left -= (double)(sim->now - group->since_ns) / group->duration_ns;
-    group->since_ns = sim->now;
-    group->duration_ns = duration;
+    if (sim->now > group->since_ns) {
+        group->left -= (double)(sim->now - group->since_ns) / group->sweep_ns;
+        group->since_ns = sim->now;
+    }
+    group->sweep_ns = sweep;
     group->stamp = ++sim->stamps;
-    int64_t rest = llround(group->left * duration);
+    int64_t rest = group->since_ns - sim->now + machine_round_ns(group->left * sweep);
     return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
 }
 
@@ -105,15 +165,18 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
     struct op_state *state = &sim->ops[op];
     uint32_t placed =
         rule_blocks_placed(state->kernel.to_place, sim->resident_blocks, sim->blocks_in_use);
-    bool starts =
-        state->kernel.running == 0 && state->kernel.to_place == op_at(sim, op)->kernel.blocks;
+    bool starts = state->kernel.running == 0 &&
+                  state->kernel.to_place == launch_blocks(sim, op_at(sim, op));
     *goes_on = false;
     if (placed == 0 || (starts && !may_start(sim, op)))
         return STATUS_OK;
     if (starts) {
-        span_at(sim, op)->start_ns = sim->now;
         sim->kernels_running++;
+        enum status status = engine_start_op(sim, op);
+        if (status != STATUS_OK)
+            return status;
     }
+    uint32_t before = launch_blocks(sim, op_at(sim, op)) - state->kernel.to_place;
     state->kernel.to_place -= placed;
     state->kernel.running += placed;
     sim->blocks_in_use += placed;
@@ -123,7 +186,7 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
         line_pop(sim, line);
         checks_kernel_placed(sim, op);
     }
-    return add_group(sim, op, placed);
+    return add_groups(sim, op, before, placed);
 }
 
 /* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
@@ -145,7 +208,7 @@ enum status engine_kernel_arrives(struct simulation *sim, uint32_t op)
 {
     const struct op *kernel = op_at(sim, op);
     int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
-    sim->ops[op].kernel.to_place = kernel->kernel.blocks;
+    sim->ops[op].kernel.to_place = launch_blocks(sim, kernel);
     sim->ops[op].kernel.running = 0;
     struct line *line = &sim->levels[priority - sim->most_urgent];
     bool waits = line->first != NONE; /* behind one that could not be placed */

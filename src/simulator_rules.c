@@ -1,16 +1,36 @@
 /* simulator_rules.c - the rules; simulator_rules.h says where each comes from. */
 #include "simulator_rules.h"
 
+#include <math.h>
+
+/* Of the lesser side of a sweep: all blocks begin to load, and then to compute, at the same
+ * time. From timelines of `scale` on an H200, 70,000 to 3.8 million elements at intensities of
+ * 22 to 4500: 0.3 to 0.6. */
+static const double NOT_HIDDEN = 0.5;
+
 static double larger(double a, double b)
 {
     return a > b ? a : b;
 }
 
-int64_t rule_ready_delay_ns(const struct machine *machine, enum op_kind kind, bool woken,
-                            bool same_engine)
+int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind)
 {
-    int64_t launch = kind == OP_KERNEL ? machine->kernel_latency_ns : 0;
-    return woken && !same_engine ? launch + machine->dependency_ns : launch;
+    return op_is_launch(kind) ? machine->kernel_latency_ns : 0;
+}
+
+int64_t rule_same_engine_ns(const struct machine *machine, enum op_kind kind)
+{
+    return op_is_launch(kind) ? machine->kernel_gap_ns : 0;
+}
+
+int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_t waiting)
+{
+    int64_t polls = waiting * machine->poll_ns;
+    if (op_is_launch(kind))
+        return machine->kernel_dependency_ns + polls;
+    if (kind == OP_H2D)
+        return machine->h2d_dependency_ns + polls;
+    return kind == OP_D2H ? machine->d2h_dependency_ns + polls : 0;
 }
 
 int rule_copy_engine(const struct machine *machine, enum op_kind kind)
@@ -38,9 +58,35 @@ int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind)
     return kind == OP_H2D ? machine->h2d_latency_ns : machine->d2h_latency_ns;
 }
 
-int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind)
+int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool waited_for,
+                         bool other_busy, uint32_t waiting)
 {
-    return kind == OP_H2D ? machine->h2d_gap_ns : machine->d2h_gap_ns;
+    enum { POLLS_MOST = 4 };
+    int64_t gap = kind == OP_H2D ? machine->h2d_gap_ns : machine->d2h_gap_ns;
+    if (!waited_for)
+        return gap;
+    int64_t signal = machine->signal_gap_ns +
+                     (waiting < POLLS_MOST ? waiting : POLLS_MOST) * machine->poll_ns;
+    return other_busy || signal < gap ? signal : (gap + signal) / 2;
+}
+
+uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op)
+{
+    const uint64_t block_bytes = 16 * KERNEL_THREADS;
+    uint64_t wanted = (op_bytes(op) + block_bytes - 1) / block_bytes;
+    uint32_t most = machine_resident_blocks(machine);
+    return wanted < most ? (uint32_t)wanted : most;
+}
+
+struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op)
+{
+    double touched = (op->kind == OP_D2D ? 2 : 1) * (double)op_bytes(op);
+    return (struct kernel_cost){
+        .memory_ns = 1e9 * touched / machine->memory_bytes_per_s,
+        .memory_fill = machine->memory_fill,
+        .arithmetic_fill = machine->arithmetic_fill,
+        .fixed_ns = machine->kernel_fixed_ns,
+    };
 }
 
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use)
@@ -49,13 +95,51 @@ uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t 
     return wanted < room ? wanted : room;
 }
 
-double rule_block_ns(const struct machine *machine, struct kernel_cost cost, uint32_t blocks,
-                     uint32_t in_use)
+/* How many blocks there would be if every SM held as many as the one that a launch ends with.
+ */
+static double blocks_as_fullest(const struct machine *machine, uint32_t in_use,
+                                enum dealt dealt)
+{
+    double resident = machine_resident_blocks(machine), sms = machine->sms;
+    double excess = dealt == DEALT_FIRST ? machine->leftover_excess : 1;
+    double fullest = fmin(sms * ceil(excess * in_use / sms), larger(resident, in_use));
+    return dealt == DEALT_BESIDE ? larger(sms, (fullest + in_use) / 2) : fullest;
+}
+
+double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
+                     uint32_t in_use, enum dealt dealt)
 {
     double resident = machine_resident_blocks(machine);
-    double arithmetic = larger(resident * machine->arithmetic_fill, in_use) / blocks;
-    double memory = larger(resident * machine->memory_fill, in_use) / blocks;
-    return larger(cost.arithmetic_ns * arithmetic, cost.memory_ns * memory);
+    double on_fullest_sm = blocks_as_fullest(machine, in_use, dealt);
+    double arithmetic = larger(resident * cost.arithmetic_fill, on_fullest_sm);
+    double memory = larger(resident * cost.memory_fill, in_use);
+    double a = cost.arithmetic_ns * arithmetic, m = cost.memory_ns * memory;
+    return share * (larger(a, m) + NOT_HIDDEN * (a < m ? a : m));
+}
+
+double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
+                            const struct kernel_params *params, uint64_t count, uint32_t blocks)
+{
+    struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    struct sweeps sweeps = rule_sweeps(count, kernel->sweep, blocks);
+    double ns = (double)cost.fixed_ns;
+    ns += sweeps.least * rule_sweep_ns(machine, cost, sweeps.share, blocks, DEALT_EVENLY);
+    if (sweeps.blocks_with_more > 0)
+        ns += rule_sweep_ns(machine, cost, sweeps.share, sweeps.blocks_with_more, DEALT_FIRST);
+    return ns;
+}
+
+struct sweeps rule_sweeps(uint64_t count, uint32_t per_thread, uint32_t blocks)
+{
+    uint64_t pieces = count / per_thread + (count % per_thread != 0);
+    uint64_t threads = (uint64_t)blocks * KERNEL_THREADS, left = pieces % threads;
+    if (pieces < threads)
+        return (struct sweeps){.least = 1, .share = 1.0 / blocks};
+    return (struct sweeps){
+        .least = (uint32_t)(pieces / threads),
+        .blocks_with_more = (uint32_t)((left + KERNEL_THREADS - 1) / KERNEL_THREADS),
+        .share = KERNEL_THREADS / (double)pieces,
+    };
 }
 
 bool rule_kernel_may_start(const struct machine *machine, uint32_t running)
@@ -69,6 +153,8 @@ int rule_queue(const struct machine *machine, uint32_t queues, enum op_kind kind
     int queue = (int)(stream % queues);
     switch (kind) {
     case OP_KERNEL:
+    case OP_D2D:
+    case OP_MEMSET:
         return queue;
     case OP_H2D:
     case OP_D2H:
@@ -104,8 +190,10 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     switch (kind) {
     case OP_H2D:
     case OP_D2H:
+    case OP_D2D:
         return machine->issue_copy_ns;
     case OP_KERNEL:
+    case OP_MEMSET:
         return machine->issue_kernel_ns;
     case OP_RECORD:
         return machine->issue_record_ns;
@@ -114,10 +202,50 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     case OP_CALLBACK:
         return machine->issue_callback_ns;
     case OP_CPU: /* the CPU's own thread takes it up by itself */
+    case OP_SYNC:
+    case OP_ALLOC:
     case OP_KIND_COUNT:
         break;
     }
     return 0;
+}
+
+int64_t rule_call_ns(const struct machine *machine, const struct op *op)
+{
+    if (op->kind == OP_SYNC)
+        return machine->sync_ns;
+    double bytes = op->alloc.pinned ? (double)op->alloc.bytes : 0;
+    return machine->alloc_ns + machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
+}
+
+bool rule_call_synchronises(const struct machine *machine, const struct op *op)
+{
+    return op->kind == OP_SYNC || rule_alloc_synchronises(machine, op->alloc.pinned);
+}
+
+bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other)
+{
+    return synced == STREAM_LEGACY && rule_minds_legacy(other);
+}
+
+bool rule_minds_legacy(enum stream_kind kind)
+{
+    return kind != STREAM_NONBLOCKING;
+}
+
+static bool synchronises_implicitly(const struct machine *machine)
+{
+    return machine->compute_capability < 5.0;
+}
+
+bool rule_op_synchronises(const struct machine *machine, enum op_kind kind)
+{
+    return (kind == OP_D2D || kind == OP_MEMSET) && synchronises_implicitly(machine);
+}
+
+bool rule_alloc_synchronises(const struct machine *machine, bool pinned)
+{
+    return !pinned || synchronises_implicitly(machine);
 }
 
 bool rule_call_waits(enum op_kind kind, bool pageable)

@@ -10,22 +10,28 @@
  *   [Harris] Harris: "How to Overlap Data Transfers in CUDA C/C++", NVIDIA developer blog,
  * 2012. [Guide] NVIDIA: CUDA C++ Programming Guide, on asynchronous execution; on old GPUs the
  *   edition of CUDA 8.0, section 3.2.5.5.4, "Implicit Synchronization".
- *   [API] NVIDIA: CUDA Runtime API, "API synchronization behavior". */
+ *   [Guide 12.3] and [Guide 13] those of CUDA 12.3 and 13, now "CUDA Programming Guide".
+ *   [API] NVIDIA: CUDA Runtime API, "API synchronization behavior".
+ *   [Streams] the same, "Stream synchronization behavior". */
 #ifndef PIPELINE_SIMULATOR_RULES_H
 #define PIPELINE_SIMULATOR_RULES_H
 
 #include "machine.h"
-#include "op.h"
+#include "plan.h"
 
 #include <stdbool.h>
 
 /* Rule 1. When may the op at the head of its stream start? [RTSS17 G1-G4] Every earlier op of
  * its stream has ended: it is the head. A wait is over once its event has been reached; that is
- * for events as for any op. What remains is a kernel's
- * launch latency, and the time one engine takes to signal another. `woken`: the op was issued
- * already and waited for its turn; `same_engine`: what it waited for ran on its own engine. */
-int64_t rule_ready_delay_ns(const struct machine *machine, enum op_kind kind, bool woken,
-                            bool same_engine);
+ * for events as for any op. What remains is what it takes from its issue in an idle stream;
+ * from the end of the op before it on the same engine (a copy engine has its gap instead); and
+ * from the end of what it followed on another engine. An engine finds that out by looking in
+ * turn at its queues in which something waits, so it takes longer the more of those there are:
+ * `waiting` others. The time is from the event's end: one that ended long before delays
+ * nothing. */
+int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind);
+int64_t rule_same_engine_ns(const struct machine *machine, enum op_kind kind);
+int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_t waiting);
 
 /* Rule 2. One copy at a time per engine, in the order they became ready: the engine (0 or 1) of
  * a copy. With one engine both directions take turns. [Guide; Rennich] */
@@ -36,20 +42,58 @@ int rule_copy_engine(const struct machine *machine, enum op_kind kind);
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
 /* Rule 2. From a copy's start to its first byte, and from its end to the next one's start on
- * the same engine, which takes that long to turn round. */
+ * the same engine, which takes that long to turn round: longer where something other than a
+ * copy of its kind comes next in the stream (`waited_for`), for then it has to signal the
+ * copy's end. That takes longer where kernels wait in more than one queue, `waiting` others, up
+ * to 4; while the other direction is idle it adds about half as much. On an H200: 1.3, 3 and 5
+ * us. */
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind);
-int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind);
+int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool waited_for,
+                         bool other_busy, uint32_t waiting);
+
+/* Rule 3. What a copy within the device or a memset is as a launch: one of blocks that do no
+ * arithmetic, at the memory's rate, each byte read and written, or only written. Where it runs
+ * is in op.h; that a thread moves 16 bytes, and that it takes no more blocks than the GPU
+ * holds, is assumed. */
+uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op);
+struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op);
 
 /* Rule 3. How many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of the SMs]
  */
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use);
 
-/* Rule 3. How long a block runs, in ns, for a kernel of `cost` launched as `blocks` blocks,
- * while `in_use` blocks are resident in all. They share memory and arithmetic evenly; where
- * they are fewer than it takes to saturate those, a block gets what one can use. The slower
- * side counts (roofline; Williams, Waterman & Patterson, CACM 2009). */
-double rule_block_ns(const struct machine *machine, struct kernel_cost cost, uint32_t blocks,
-                     uint32_t in_use);
+/* Rule 3. How a launch's work is dealt: the grid strides over it, each thread taking
+ * `per_thread` elements at once, so all blocks make `least` sweeps and the first few one more.
+ * A grid that is larger than the work is taken to share it evenly. */
+struct sweeps {
+    uint32_t least, blocks_with_more;
+    double share; /* of the launch's work that a block does in a sweep */
+};
+struct sweeps rule_sweeps(uint64_t count, uint32_t per_thread, uint32_t blocks);
+
+/* Rule 3. How a launch's blocks lie on the SMs. */
+enum dealt {
+    DEALT_EVENLY, /* the launch is alone: each SM has as many, or one more */
+    DEALT_BESIDE, /* beside other launches' blocks, which end at other times: now on a fuller
+                     SM, now on one that is less so */
+    DEALT_FIRST, /* what is left of a launch that is alone: its first blocks, which make a sweep
+                    more; the fullest SM has more of them than its even share */
+};
+
+/* Rule 3. How long a block takes for one sweep, in ns, of a launch of `cost` of which that is
+ * `share`, while `in_use` blocks are resident in all. They share the device's memory evenly,
+ * and an SM's arithmetic; the launch ends with the blocks on the fullest SM. Where they are
+ * fewer than it takes to saturate memory or arithmetic, each gets what one can use. The slower
+ * side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and a part of the other.
+ */
+double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
+                     uint32_t in_use, enum dealt dealt);
+
+/* Rule 3. How long a launch of `count` elements takes with the GPU to itself, from its first
+ * block's start to its last one's end, in ns. */
+double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
+                            const struct kernel_params *params, uint64_t count,
+                            uint32_t blocks);
 
 /* Rule 3. Whether one more kernel may start beside `running` others. [Guide: the number of
  * resident grids per device] One that may not leaves its place to kernels that have started. */
@@ -81,8 +125,46 @@ bool rule_dependent_may_go(uint32_t op, uint32_t first_unplaced, uint32_t run_le
  * before it. `check` is the op behind the running kernel in its stream. [Guide] */
 bool rule_check_holds_kernel(uint32_t check, uint32_t kernel);
 
-/* Rule 6. What the host pays for the call that issues an op. */
+/* Rule 6. What the host pays for the call that issues an op. A memset's is assumed to be a
+ * launch's. The host's own calls are issued to nobody: they cost what rule_call_ns() says. */
 int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind);
+
+/* Rule 6. What the host's own call takes once what it waits for is done: the way back from a
+ * sync; taking memory and giving it back. */
+int64_t rule_call_ns(const struct machine *machine, const struct op *op);
+
+/* Rule 6. Whether the host's own call waits until the device has done all that was issued
+ * before it (one stream's, for the sync of a stream). cudaStreamSynchronize() and
+ * cudaDeviceSynchronize() do [Guide 13, 2.3.7]; what allocations do is rule 10's. */
+bool rule_call_synchronises(const struct machine *machine, const struct op *op);
+
+/* Rule 6. Whether the sync of a stream of kind `synced` waits for ops of another, of kind
+ * `other`, too. [Guide 12.3, 3.2.8.7.3.2, of stream capture: the legacy stream's handle always
+ * encompasses the blocking streams, and synchronising it would synchronise them] */
+bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other);
+
+/* Rule 7. Whether ops of a stream of this kind wait for those that came before them to the
+ * legacy default stream, and those of that stream for them. [Streams: "the legacy stream first
+ * waits on all blocking streams, the action is queued in the legacy stream, and then all
+ * blocking streams wait on the legacy stream"; "non-blocking streams ... do not synchronize
+ * with the legacy stream"; events and waits are such actions, too] */
+bool rule_minds_legacy(enum stream_kind kind);
+
+/* Rule 10. Whether a copy within the device or a memset starts only when all that was issued
+ * before it is done, in any stream, and keeps all that is issued later until it is done itself.
+ * [Guide: "Two commands from different streams cannot run concurrently if any one of the
+ * following operations is issued in-between them by the host thread: a page-locked host memory
+ * allocation, a device memory allocation, a device memory set, a memory copy between two
+ * addresses to the same device memory, any CUDA command to the NULL stream", and a change of
+ * the L1 cache's size, which no plan has.] [Guide 12.3] still says so; of [Guide 13, 2.3.8]
+ * nothing is left but the NULL stream. So it is held to be true of GPUs whose last CUDA had no
+ * other edition: Kepler and all before it, below compute capability 5.0. */
+bool rule_op_synchronises(const struct machine *machine, enum op_kind kind);
+
+/* Rule 10. The same of an allocation. [Guide 13, 4.3.1] keeps that of device memory for all:
+ * "Managing memory allocations using cudaMalloc and cudaFree causes the GPU to synchronize
+ * across all executing CUDA streams." Of page-locked memory it is silent. */
+bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
 /* Rule 8. Whether the call that issues an op of `kind` waits for the host's part in it: with
  * pageable memory the host copies piece by piece through a page-locked staging buffer. The call

@@ -17,7 +17,12 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
     for (uint32_t i = 0, spans = 0; i < sim->plan->op_count; i++) {
         const struct op *op = op_at(sim, i);
         struct op_state *state = &sim->ops[i];
-        *state = (struct op_state){.next_in_stream = NONE, .next_in_line = NONE};
+        *state = (struct op_state){.next_in_stream = NONE, .next_in_line = NONE, .queue = -1};
+        sim->needs_sync |= sync_is_needed(sim, op);
+        if (op_is_call(op->kind)) { /* in no stream, and nobody's work */
+            state->span = spans++;
+            continue;
+        }
         uint32_t *last = &last_in_stream[op->stream];
         *(*last == NONE ? &sim->streams[op->stream].head : &sim->ops[*last].next_in_stream) = i;
         *last = i;
@@ -104,6 +109,7 @@ void simulation_free(struct simulation *sim)
     free(sim->ops);
     free(sim->streams);
     free(sim->checks);
+    sync_free(sim);
     free(sim->to_advance);
     free(sim->hardware_queues);
     free(sim->levels);
@@ -117,15 +123,18 @@ enum status simulation_set_up(struct simulation *sim)
     if (status != STATUS_OK)
         return status;
     for (uint32_t i = 0; i <= sim->plan->streams; i++)
-        sim->streams[i] =
-            (struct stream_state){.head = NONE, .next_waiter = NONE, .unchecked = NONE};
+        sim->streams[i] = (struct stream_state){.head = NONE,
+                                                .next_waiter = NONE,
+                                                .unchecked = NONE,
+                                                .last_end_ns = NEVER,
+                                                .signal_ns = NEVER};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
         sim->hardware_queues[i].front = NONE;
     for (int i = 0; i < sim->level_count; i++)
         line_init(&sim->levels[i]);
     for (int i = 0; i < 2; i++) {
         line_init(&sim->copies[i].line);
-        sim->copies[i].op = NONE;
+        sim->copies[i].op = sim->copies[i].follower = NONE;
     }
     line_init(&sim->callbacks.line);
     line_init(&sim->cpu.line);
@@ -135,5 +144,7 @@ enum status simulation_set_up(struct simulation *sim)
     status = link_all(sim);
     if (status == STATUS_OK)
         checks_link(sim);
+    if (status == STATUS_OK && sim->needs_sync)
+        status = sync_link(sim);
     return status;
 }

@@ -4,6 +4,8 @@
  *   simulator_engines.c copies, callbacks, the CPU
  *   simulator_kernels.c kernels
  *   simulator_checks.c  what old GPUs check before an op that follows a kernel
+ *   simulator_sync.c    ops that others wait for in all streams, and the host's own calls
+ *   simulator_stuck.c   what holds ops that never end
  *   simulator_setup.c   taking memory and linking ops
  *   simulator_rules.c   the rules themselves */
 #ifndef PIPELINE_SIMULATOR_STATE_H
@@ -16,7 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NONE UINT32_MAX /* no op, no stream */
+#define NONE  UINT32_MAX /* no op, no stream */
+#define NEVER INT64_MIN
 
 enum event_kind {
     EVENT_ISSUED, /* the host's call for op `subject` returns */
@@ -37,7 +40,9 @@ struct line {
 
 struct copy_engine {
     struct line line;
-    uint32_t op; /* at work, or NONE */
+    uint32_t op;       /* at work, or NONE */
+    uint32_t follower; /* goes before all others in line, or NONE */
+    int64_t free_ns;   /* when it can take its next copy */
     bool flowing, turning;
     bool draining; /* of a staged copy all but the last piece is over */
     double bytes_left, bytes_per_s;
@@ -60,14 +65,16 @@ struct hardware_queue {
 struct op_state {
     uint32_t next_in_stream;
     uint32_t next_in_line; /* of its hardware queue; once out of that, of its engine's line */
-    uint32_t span;         /* the index of its span */
     union {
         struct {
             uint32_t to_place, running; /* blocks */
         } kernel;
         uint32_t record;       /* waits: the record they wait for */
-        uint32_t first_waiter; /* records: a stream that waits for it, or NONE */
+        uint32_t first_waiter; /* records: a stream that waits for it, or NONE; then */
+        int64_t passed_ns;     /* when its stream came to it */
+        uint32_t before; /* calls: how many ops of the streams they wait for came before */
     };
+    uint32_t span; /* the index of its span */
     int16_t queue; /* rule_queue(): machines have 1024 queues at most */
     bool ready, ended;
 };
@@ -76,7 +83,9 @@ struct stream_state {
     uint32_t head;        /* its first op that has not ended, issued or not; or NONE */
     uint32_t next_waiter; /* another stream that waits for the same as this one */
     uint32_t unchecked;   /* the kernel that its next op has to be checked against, or NONE */
-    uint8_t last_kind;    /* of its latest op that ran on an engine */
+    uint8_t last_kind;    /* engine_kind() of its latest op on an engine */
+    int64_t last_end_ns;  /* when that ended, or NEVER */
+    int64_t signal_ns;    /* since then: when the latest of what it waited for did, or NEVER */
 };
 
 /* Rule 5, per op; only machines with that rule have them. */
@@ -87,20 +96,48 @@ struct check_state {
     bool placed;           /* all its blocks have started */
 };
 
-/* Blocks of one kernel that were placed together, and so end together. */
-struct block_group {
-    uint32_t op, blocks; /* no blocks: the place is free */
-    struct kernel_cost cost;
-    double left;        /* of their work: 1 when placed */
-    double duration_ns; /* of all of it, at the present rate */
-    int64_t since_ns;   /* when `left` was right */
-    uint32_t stamp;     /* of the EVENT_BLOCKS that counts */
+/* Rules 7 and 10: an op that waits for all that came before it in some streams, and that all
+ * that comes later to them waits for. */
+struct barrier {
+    uint32_t op;
+    uint32_t before;       /* how many ops of those streams came before it */
+    uint32_t first_waiter; /* a stream that waits for its end, or NONE */
 };
 
-/* What `count` elements cost a kernel of the chain. */
-struct link_cost {
+/* Those streams: all, or those that mind the legacy default stream. */
+enum { DOMAIN_ALL, DOMAIN_LEGACY, DOMAIN_COUNT };
+struct domain {
+    struct barrier *barriers; /* in the order of issue, in which they end */
+    uint32_t count, ended;    /* of them */
+    uint32_t ops_ended;       /* of all ops of those streams */
+    uint32_t first_waiter;    /* the stream of the next barrier, waiting for ops, or NONE */
+};
+
+/* Rules 6, 7 and 10; only plans with something of the kind have one. */
+struct sync_state {
+    struct domain domains[DOMAIN_COUNT];
+    uint32_t call; /* the host's own call that waits for the device, or NONE */
+};
+
+/* Blocks of one kernel that were placed together, and so end together. */
+struct block_group {
+    uint32_t op, blocks;     /* no blocks: the place is free */
+    struct kernel_cost cost; /* of the whole launch */
+    double share;            /* of it that a block does in a sweep */
+    uint32_t sweeps;         /* of a block, in all */
+    double left;             /* of them */
+    bool leftover;           /* they make one more than others of their launch */
+    double sweep_ns;         /* at the present rate */
+    int64_t since_ns;        /* when `left` was right; until then they do not work yet */
+    uint32_t stamp;          /* of the EVENT_BLOCKS that counts */
+};
+
+/* What the work of a launch is: of a kernel of the chain, the latest one's. */
+struct launch_work {
     uint64_t count; /* 0: not known yet */
+    uint32_t blocks;
     struct kernel_cost cost;
+    struct sweeps sweeps;
 };
 
 struct simulation {
@@ -115,17 +152,20 @@ struct simulation {
     struct op_state *ops;
     struct stream_state *streams; /* the CPU's lane too */
     struct check_state *checks;   /* NULL: the machine has no such rule */
+    struct sync_state *sync;      /* NULL: the plan has nothing that such a rule is for */
+    bool needs_sync;
     uint32_t first_unplaced; /* with checks: no kernel before this op has blocks to place */
     uint32_t *to_advance;    /* a stack of streams whose head must be looked at */
     uint32_t to_advance_count;
 
     uint32_t queues;
     struct hardware_queue *hardware_queues;
+    uint32_t waiting[3]; /* of each engine's queues those that hold something */
     struct copy_engine copies[2];
     struct turn_engine callbacks, cpu;
     struct line *levels; /* kernels ready to place blocks, per priority: most urgent first */
     int level_count, most_urgent;
-    struct link_cost costs[CHAIN_MAX]; /* of each kernel's latest launch: tiles are alike */
+    struct launch_work works[CHAIN_MAX]; /* of each kernel: tiles are alike */
     struct block_group *groups;
     uint32_t group_end; /* those in use are before it, with free places between them */
     uint32_t group_capacity;
@@ -149,6 +189,18 @@ static inline struct span *span_at(const struct simulation *sim, uint32_t op)
     return &sim->timeline->spans[sim->ops[op].span];
 }
 
+/* Launches all run on one engine. */
+static inline uint8_t engine_kind(enum op_kind kind)
+{
+    return op_is_launch(kind) ? OP_KERNEL : (uint8_t)kind;
+}
+
+/* How many blocks a launch has. */
+static inline uint32_t launch_blocks(const struct simulation *sim, const struct op *op)
+{
+    return op->kind == OP_KERNEL ? op->kernel.blocks : rule_memory_blocks(sim->machine, op);
+}
+
 /* Posts an event `delay_ns` from now. */
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
                             uint32_t subject, uint32_t stamp);
@@ -156,6 +208,9 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
 /* Takes memory and links the ops; simulation_free() in any case. */
 enum status simulation_set_up(struct simulation *sim);
 void simulation_free(struct simulation *sim);
+
+/* Nothing is left to happen, but `stuck` has not ended: names what holds it, and what that. */
+enum status simulation_refuse_stuck(const struct simulation *sim, uint32_t stuck);
 
 /* Marks `op` as ended, as far as its stream goes: the next op is the stream's head. */
 void simulation_step_stream(struct simulation *sim, uint32_t op);
@@ -168,6 +223,9 @@ enum status engine_copy_flows(struct simulation *sim, int index);
 enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp);
 enum status engine_copy_turned(struct simulation *sim, int index);
 enum status engine_blocks_end(struct simulation *sim, uint32_t group, uint32_t stamp);
+
+/* An op begins to run: its span starts now. */
+enum status engine_start_op(struct simulation *sim, uint32_t op);
 
 /* An op's work is over: its span ends now and its stream goes on. */
 enum status engine_end_op(struct simulation *sim, uint32_t op);
@@ -191,6 +249,30 @@ bool checks_hold_kernel(const struct simulation *sim, uint32_t op);
 /* All blocks of a kernel have started; a kernel has ended. */
 void checks_kernel_placed(struct simulation *sim, uint32_t op);
 void checks_kernel_ended(struct simulation *sim, uint32_t op);
+
+/* Rules 6, 7 and 10 (simulator_sync.c). What comes after sync_free() is for a simulation with a
+ * `sync` only.
+ *
+ * Whether `op` wants more than its stream's order and the engines give: asked of every op, so
+ * what is known of most kinds is asked first. */
+static inline bool sync_is_needed(const struct simulation *sim, const struct op *op)
+{
+    bool memory = op->kind == OP_MEMSET || op->kind == OP_D2D;
+    return sim->plan->stream_kinds != NULL || op_is_call(op->kind) ||
+           (memory && rule_op_synchronises(sim->machine, op->kind));
+}
+/* Takes `sync` and finds the barriers; gives it back. */
+enum status sync_link(struct simulation *sim);
+void sync_free(struct simulation *sim);
+/* Whether `op`, the head of its stream, may go; if not, its stream is woken when it may. */
+bool sync_passes(struct simulation *sim, uint32_t op);
+/* An op of a stream has ended. */
+void sync_op_ended(struct simulation *sim, uint32_t op);
+/* The host begins a call of its own; goes on with it if what it waits for is done; has done it.
+ */
+enum status sync_call_begins(struct simulation *sim, uint32_t op);
+enum status sync_call_goes_on(struct simulation *sim);
+void sync_call_ends(struct simulation *sim, uint32_t op);
 
 /* A line of ops. */
 void line_push(struct simulation *sim, struct line *line, uint32_t op);

@@ -17,6 +17,7 @@ void timeline_free(struct timeline *timeline)
     free(timeline->issue_ns);
     free(timeline->names);
     free(timeline->stream_ids);
+    free(timeline->stream_kinds);
     free(timeline->texts);
     timeline_init(timeline);
 }
@@ -26,7 +27,8 @@ static enum engine engine_of(enum op_kind kind)
     static const enum engine engines[OP_KIND_COUNT] = {
         [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
         [OP_CPU] = ENGINE_CPU,     [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
-        [OP_RECORD] = ENGINE_NONE,
+        [OP_RECORD] = ENGINE_NONE, [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
+        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
     };
     return engines[kind];
 }
@@ -39,11 +41,12 @@ static struct span span_of(const struct op *op)
         .engine = (uint8_t)engine_of(op->kind),
         .stream = op->stream,
         .tile = op->tile,
+        .bytes = op_bytes(op),
     };
     if (op->kind == OP_KERNEL)
         span.link = (uint16_t)op->kernel.link;
-    if (op->kind == OP_H2D || op->kind == OP_D2H)
-        span.bytes = op->copy.host.bytes;
+    if (op_is_call(op->kind))
+        span.target = UINT32_MAX;
     return span;
 }
 
@@ -57,7 +60,7 @@ static void set_targets(struct timeline *timeline, const struct plan *plan, uint
             event_op[op->event.event] = last_op[op->stream];
         else if (op->kind == OP_WAIT)
             timeline_span(timeline, i)->target = event_op[op->event.event];
-        else
+        else if (op_in_stream(op->kind))
             last_op[op->stream] = i;
     }
 }
@@ -72,13 +75,19 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
     timeline->names = calloc(CHAIN_MAX, sizeof *timeline->names);
+    if (plan->stream_kinds != NULL)
+        timeline->stream_kinds = malloc(plan->streams + (size_t)1);
+    bool kinds = plan->stream_kinds == NULL || timeline->stream_kinds != NULL;
     enum status status = STATUS_OK;
-    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names) {
+    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names ||
+        !kinds) {
         timeline_free(timeline);
         status = error_set(error, STATUS_FAILED, "no memory for a timeline of %zu ops", ops);
     } else {
         timeline->issue_count = plan->op_count;
         timeline->streams = plan->streams;
+        if (plan->stream_kinds != NULL)
+            memcpy(timeline->stream_kinds, plan->stream_kinds, plan->streams);
         timeline->name_count = (uint32_t)plan->chain_length;
         for (int i = 0; i < plan->chain_length; i++)
             timeline->names[i] = plan->chain[i]->name;
@@ -113,50 +122,120 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* What bounds an op's start from below, as far as the walk in issue order has come. */
-struct walk {
-    int64_t *stream_end; /* per stream: end of its latest op */
-    int64_t *event_end;  /* per event: end of what it stands for */
+/* The op that ends last of some. */
+struct last {
+    uint32_t op; /* UINT32_MAX: none yet */
+    int64_t end_ns;
 };
 
+/* A wait stands for what it waited for. */
+static void last_take(struct last *last, const struct span *span)
+{
+    if (last->op != UINT32_MAX && span->end_ns <= last->end_ns)
+        return;
+    last->end_ns = span->end_ns;
+    if (span->kind != OP_WAIT)
+        last->op = span->op;
+    else if (span->end_ns > span->start_ns)
+        last->op = span->target;
+}
+
+/* What bounds an op's start from below, as far as the walk in issue order has come. */
+struct walk {
+    const struct plan *plan;
+    struct last *streams;        /* of each stream */
+    struct last device, minding; /* of all, and of those that mind the legacy default stream */
+    int64_t legacy_end;          /* of the latest op of that one */
+    int64_t *event_end;          /* per event: end of what it stands for */
+};
+
+static bool walk_begin(struct walk *walk, const struct plan *plan)
+{
+    *walk = (struct walk){.plan = plan, .device = {UINT32_MAX, 0}, .minding = {UINT32_MAX, 0}};
+    walk->streams = calloc(plan->streams + (size_t)1, sizeof *walk->streams);
+    walk->event_end = calloc(plan->events + (size_t)1, sizeof *walk->event_end);
+    for (uint32_t i = 0; walk->streams != NULL && i <= plan->streams; i++)
+        walk->streams[i].op = UINT32_MAX;
+    return walk->streams != NULL && walk->event_end != NULL;
+}
+
+static void walk_end(struct walk *walk)
+{
+    free(walk->streams);
+    free(walk->event_end);
+}
+
+/* When a stream reaches its next op, as far as streams have a say in it. */
+static int64_t walk_reached(const struct walk *walk, uint32_t stream)
+{
+    enum stream_kind kind = plan_stream_kind(walk->plan, stream);
+    int64_t end_ns = walk->streams[stream].end_ns;
+    if (kind == STREAM_LEGACY)
+        return later(end_ns, walk->minding.end_ns);
+    return kind == STREAM_BLOCKING ? later(end_ns, walk->legacy_end) : end_ns;
+}
+
+static void walk_pass(struct walk *walk, const struct span *span)
+{
+    enum stream_kind kind = plan_stream_kind(walk->plan, span->stream);
+    last_take(&walk->streams[span->stream], span);
+    if (span->kind == OP_CPU)
+        return;
+    last_take(&walk->device, span);
+    if (kind != STREAM_NONBLOCKING)
+        last_take(&walk->minding, span);
+    if (kind == STREAM_LEGACY)
+        walk->legacy_end = later(walk->legacy_end, span->end_ns);
+}
+
+/* What a call of the host waited for: whatever it is that ended last. */
+static uint32_t walk_target(const struct walk *walk, const struct op *op)
+{
+    if (op->kind != OP_SYNC)
+        return UINT32_MAX;
+    if (op->stream == walk->plan->streams)
+        return walk->device.op;
+    bool legacy = plan_stream_kind(walk->plan, op->stream) == STREAM_LEGACY;
+    return legacy ? walk->minding.op : walk->streams[op->stream].op;
+}
+
 /* Walks one op. A wait lasts from when its stream reaches it until what it waits for is over.
- * With `rebuild`, copies and kernels start as soon as their stream lets them; the host's clock
- * timed the CPU's ops and callbacks itself. */
+ * With `rebuild`, copies, memsets and kernels start as soon as their stream lets them; the
+ * host's clock timed the CPU's ops, callbacks and its own calls itself. */
 static void walk_op(struct walk *walk, const struct op *op, struct span *span, bool rebuild)
 {
-    int64_t *stream_end = &walk->stream_end[op->stream];
-    bool on_device = op->kind == OP_H2D || op->kind == OP_KERNEL || op->kind == OP_D2H;
+    if (op_is_call(op->kind)) {
+        span->target = walk_target(walk, op);
+        return;
+    }
+    int64_t reached = walk_reached(walk, op->stream);
     if (op->kind == OP_WAIT) {
-        span->start_ns = later(span->issue_ns, *stream_end);
+        span->start_ns = later(span->issue_ns, reached);
         span->end_ns = later(span->start_ns, walk->event_end[op->event.event]);
-    } else if (rebuild && on_device) {
+    } else if (rebuild && op_on_device(op->kind)) {
         /* An event's time has a resolution: an end is never before its op's start. */
-        span->start_ns = later(span->issue_ns, *stream_end);
+        span->start_ns = later(span->issue_ns, reached);
         span->end_ns = later(span->end_ns, span->start_ns);
     }
-    *stream_end = later(*stream_end, span->end_ns);
+    walk_pass(walk, span);
 }
 
 static enum status walk_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
                             struct error *error)
 {
-    struct walk walk = {
-        .stream_end = calloc(plan->streams + (size_t)1, sizeof *walk.stream_end),
-        .event_end = calloc(plan->events + (size_t)1, sizeof *walk.event_end),
-    };
+    struct walk walk;
     enum status status = STATUS_OK;
-    if (walk.stream_end == NULL || walk.event_end == NULL)
+    if (!walk_begin(&walk, plan))
         status = error_set(error, STATUS_FAILED, "no memory to complete a timeline");
     struct span *span = timeline->spans;
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         const struct op *op = &plan->ops[i];
         if (op->kind == OP_RECORD)
-            walk.event_end[op->event.event] = walk.stream_end[op->stream];
+            walk.event_end[op->event.event] = walk_reached(&walk, op->stream);
         else
             walk_op(&walk, op, span++, rebuild);
     }
-    free(walk.stream_end);
-    free(walk.event_end);
+    walk_end(&walk);
     return status;
 }
 
@@ -371,11 +450,11 @@ static const char *own_name(const struct timeline *timeline, const struct span *
 const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
                                char text[SPAN_NAME])
 {
-    if (span->kind != OP_WAIT)
+    if (span->kind != OP_WAIT && span->kind != OP_SYNC)
         return own_name(timeline, span);
     const struct span *target = timeline_span((struct timeline *)timeline, span->target);
     if (target == NULL)
-        return "wait";
+        return op_kind_name(span->kind);
     if (target->tile >= 0)
         snprintf(text, SPAN_NAME, "%s %" PRId32, own_name(timeline, target), target->tile);
     else

@@ -142,7 +142,7 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
 static const char *short_name(const char *name, size_t *length)
 {
     static const char returns[] = "void ";
-    if (strncmp(name, returns, sizeof returns - 1) == 0)
+    if (strncmp(name, returns, sizeof returns - 1) == 0 && name[sizeof returns - 1] != '\0')
         name += sizeof returns - 1;
     size_t end = strlen(name), depth = 0;
     *length = end;
@@ -302,6 +302,12 @@ static enum status set_names(const struct trace_part *part, struct timeline *tim
     return STATUS_OK;
 }
 
+/* Rows of a file that names devices may leave it out. */
+static const char *device_name(const struct trace_part *part)
+{
+    return part->device[0] != '\0' ? part->device : "a GPU";
+}
+
 static enum status finish_part(struct trace_part *part, const struct trace_facts *facts,
                                struct trace *trace, struct error *error)
 {
@@ -310,8 +316,7 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     timeline_init(timeline);
     set_order(part);
     timeline->timing = TIMING_CUPTI;
-    snprintf(timeline->device, sizeof timeline->device, "%s",
-             part->device[0] != '\0' ? part->device : "a GPU");
+    snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));
     snprintf(timeline->driver, sizeof timeline->driver, "traced by Nsight Systems");
     timeline->resolution_ns = facts->resolution_ns;
     timeline->issue_unknown = part->issue_unknown;
@@ -347,7 +352,7 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         struct trace *trace = &result.items[i];
         snprintf(trace->name, sizeof trace->name, "%s",
-                 count > 1 ? builder->parts[i].device : "trace");
+                 count > 1 ? device_name(&builder->parts[i]) : "trace");
         status = finish_part(&builder->parts[i], facts, trace, error);
     }
     trace_build_free(builder);

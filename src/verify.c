@@ -229,8 +229,8 @@ static enum status batch_judge(const struct comparison *comparison, const struct
     return status;
 }
 
-enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
-                          struct error *error)
+enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+                           struct error *wrong, struct error *error)
 {
     const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1]};
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
@@ -243,15 +243,26 @@ enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST
     struct cutter cutter = {0};
     struct oracle_sum sum = {0};
     int count;
-    while (status == STATUS_OK && (count = cutter_take(&cutter, plan, pieces)) > 0) {
+    bool right = true;
+    while (right && (count = cutter_take(&cutter, plan, pieces)) > 0) {
 #pragma omp parallel for schedule(static) if (count > 1)
         for (int i = 0; i < count; i++)
             piece_work(&comparison, &pieces[i], &works[omp_get_thread_num()]);
-        status = batch_judge(&comparison, pieces, count, &sum, &works[0], error);
+        right = batch_judge(&comparison, pieces, count, &sum, &works[0], wrong) == STATUS_OK;
     }
 
 free_all:
     free(pieces);
     free(works);
+    return status;
+}
+
+enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+                          struct error *error)
+{
+    struct error wrong = {0};
+    enum status status = verify_compare(plan, host, &wrong, error);
+    if (status == STATUS_OK && wrong.status != STATUS_OK)
+        status = error_set(error, wrong.status, "%s", wrong.text);
     return status;
 }

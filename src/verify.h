@@ -14,4 +14,9 @@
 enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
                           struct error *error);
 
+/* The same where a wrong result is no reason to stop: it is put into `wrong` (unless that holds
+ * one already), and only what keeps the output from being compared is a failure. */
+enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+                           struct error *wrong, struct error *error);
+
 #endif

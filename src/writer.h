@@ -29,6 +29,15 @@ void write_csv_timeline(FILE *out, const struct report *report);
 /* The same for a sweep: a table with a row per value (or pair of values). */
 void write_sweep(FILE *out, const struct report *report, const struct writer_style *style);
 
+/* `pipeline compare`: a row for each run, measured and simulated, and how they do together. Of
+ * many runs only the worst, unless verbose. */
+void write_compare(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* --model: a row for each run, with its span, what each model predicted and how far that is
+ * off. Nothing where nothing was predicted. */
+void write_predictions(FILE *out, const struct report *report,
+                       const struct writer_style *style);
+
 /* `pipeline view`: what a trace of another program shows: its ops by name and engine, what
  * overlapped, where engines were idle and what ended that, as far as a trace can tell. */
 void write_view(FILE *out, const struct report *report, const struct writer_style *style);

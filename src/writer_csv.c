@@ -1,6 +1,7 @@
 /* writer_csv.c - the report as CSV, a row per run, and the timeline as CSV, a row per span.
  *
  * Quoting is RFC 4180's; lines end in LF, as text tools expect. */
+#include "compare_run.h"
 #include "writer.h"
 #include "writer_put.h"
 
@@ -67,7 +68,50 @@ static void put_own_ms(FILE *out, const struct run_report *run, int64_t ns)
         put_comma_ms(out, ns);
 }
 
-static void put_report_header(FILE *out, const struct settings *settings)
+/* Times by model, from `first` on; empty where there is none. */
+static void put_predicted(FILE *out, const int64_t predicted_ns[MODEL_COUNT], int first)
+{
+    for (int model = first; model < MODEL_COUNT; model++) {
+        if (predicted_ns[model] > 0)
+            put_comma_ms(out, predicted_ns[model]);
+        else
+            putc(',', out);
+    }
+}
+
+/* The columns of a comparison, behind the report's own and before the settings. */
+static void put_compared_header(FILE *out)
+{
+    fputs(",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,start_p95_ms,"
+          "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
+          out);
+    for (int model = MODEL_WERKHOVEN; model < MODEL_COUNT; model++)
+        fprintf(out, ",%s_ms", model_name(model));
+}
+
+static void put_deviation(FILE *out, const struct deviation *deviation)
+{
+    put_comma_ms(out, deviation->median_ns);
+    put_comma_ms(out, deviation->p95_ns);
+    put_comma_ms(out, deviation->largest_ns);
+}
+
+static void put_compared(FILE *out, const struct compared *compared)
+{
+    const struct comparison *comparison = &compared->comparison;
+    put_text(out, compared->device);
+    put_comma_ms(out, comparison->simulated_ns);
+    put_real(out, comparison->error, 9);
+    put_real(out, comparison->noise, 9);
+    put_real(out, comparison->traced_error, 9);
+    fprintf(out, ",%" PRIu32, comparison->spans);
+    put_deviation(out, &comparison->start);
+    put_deviation(out, &comparison->end);
+    put_real(out, comparison->same_order, 9);
+    put_predicted(out, comparison->models_ns, MODEL_WERKHOVEN);
+}
+
+static void put_report_header(FILE *out, const struct settings *settings, bool compared)
 {
     fputs("run,source,timing,device,driver,verified,span_ms,span_min_ms,span_max_ms,limit_ms,"
           "limit_ratio,speedup",
@@ -77,6 +121,10 @@ static void put_report_header(FILE *out, const struct settings *settings)
     fputs(",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
           "cpu_tiles,host_bytes,device_bytes",
           out);
+    for (int model = MODEL_SIM; model < MODEL_COUNT; model++)
+        fprintf(out, ",predicted_%s_ms", model_name((enum model)model));
+    if (compared)
+        put_compared_header(out);
     if (settings != NULL)
         settings_each(settings, put_setting_name, out);
     putc('\n', out);
@@ -135,13 +183,18 @@ static void put_report_row(FILE *out, const struct run_report *run)
     put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
+    put_predicted(out, run->predicted_ns, MODEL_SIM);
+    if (run->compared != NULL)
+        put_compared(out, run->compared);
     settings_each(run->settings, run->foreign ? put_setting_nothing : put_setting_value, out);
     putc('\n', out);
 }
 
 void write_csv_report(FILE *out, const struct report *report)
 {
-    put_report_header(out, report->run_count > 0 ? report->runs[0].settings : NULL);
+    const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
+    put_report_header(out, first != NULL ? first->settings : NULL,
+                      first != NULL && first->compared != NULL);
     for (int i = 0; i < report->run_count; i++)
         put_report_row(out, &report->runs[i]);
 }
@@ -235,7 +288,7 @@ static const struct piece *stage_piece(struct pieces *pieces, const struct span 
     bool kernel = span->kind == OP_KERNEL;
     struct piece *piece =
         &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
-    if (span->kind == OP_WAIT)
+    if (span->kind == OP_WAIT || span->kind == OP_SYNC)
         return NULL; /* named for another each time */
     if (piece->name != name) {
         char prefix[PIECE_ROOM];

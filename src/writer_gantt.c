@@ -35,9 +35,9 @@ struct cell {
     uint8_t mark;            /* of the bar */
 };
 
-/* What a row stands for: a lane of an engine or, by streams, a stream or the CPU. */
+/* What a row stands for: a lane of an engine or, by streams, a stream, the CPU or the host. */
 struct place {
-    int group; /* an engine; by streams 0, and the CPU */
+    int group; /* an engine; by streams 0, and for what is in no stream its engine */
     uint32_t index;
 };
 
@@ -54,7 +54,7 @@ struct grid {
 static struct place place_of(const struct picture *picture, const struct span *span)
 {
     bool streams = picture->style->gantt == GANTT_STREAMS;
-    if (streams && span->engine != ENGINE_CPU)
+    if (streams && op_in_stream(span->kind))
         return (struct place){0, span->stream};
     return (struct place){span->engine, span->lane};
 }
@@ -71,7 +71,8 @@ static int mark_of(const struct picture *picture, const struct span *span)
     static const uint8_t marks[OP_KIND_COUNT] = {
         [OP_H2D] = MARK_H2D,     [OP_KERNEL] = MARK_KERNEL, [OP_D2H] = MARK_D2H,
         [OP_RECORD] = MARK_WAIT, [OP_WAIT] = MARK_WAIT,     [OP_CALLBACK] = MARK_CALLBACK,
-        [OP_CPU] = MARK_CPU,
+        [OP_CPU] = MARK_CPU,     [OP_D2D] = MARK_D2D,       [OP_MEMSET] = MARK_MEMSET,
+        [OP_SYNC] = MARK_SYNC,   [OP_ALLOC] = MARK_ALLOC,
     };
     bool lettered = span->kind == OP_KERNEL && !picture->one_kernel;
     return marks[span->kind] + (lettered ? span->link % CHAIN_MAX : 0);

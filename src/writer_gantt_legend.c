@@ -11,7 +11,7 @@ enum {
     NAME_TEXT = 4 * NAME_COLUMNS + 4,
 };
 
-const char gantt_letters[] = "HKLMNOPQRDCB-.|";
+const char gantt_letters[] = "HKLMNOPQRDCBEZSA-.|";
 
 /* Okabe and Ito's colours by the nearest of a terminal's 256, and grey. */
 static int color_of(int mark)
@@ -23,7 +23,13 @@ static int color_of(int mark)
         return 36;
     case MARK_CPU:
         return 175;
+    case MARK_D2D:
+        return 166;
+    case MARK_MEMSET:
+        return 227;
     case MARK_CALLBACK:
+    case MARK_SYNC:
+    case MARK_ALLOC:
     case MARK_WAIT:
     case MARK_IDLE:
         return 245;
@@ -131,9 +137,10 @@ static void print_bar_entry(struct picture *picture, int *used)
 void gantt_put_legend(struct picture *picture)
 {
     static const char *const words[] = {
-        [MARK_H2D] = "h2d",           [MARK_D2H] = "d2h",   [MARK_CPU] = "cpu",
-        [MARK_CALLBACK] = "callback", [MARK_WAIT] = "wait", [MARK_IDLE] = "idle",
-        [MARK_LIMIT] = "limit",
+        [MARK_H2D] = "h2d",           [MARK_D2H] = "d2h",     [MARK_CPU] = "cpu",
+        [MARK_CALLBACK] = "callback", [MARK_D2D] = "d2d",     [MARK_MEMSET] = "memset",
+        [MARK_SYNC] = "sync",         [MARK_ALLOC] = "alloc", [MARK_WAIT] = "wait",
+        [MARK_IDLE] = "idle",         [MARK_LIMIT] = "limit",
     };
     int used = 0;
     for (int mark = 0; mark <= MARK_LIMIT; mark++) {

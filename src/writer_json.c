@@ -2,6 +2,7 @@
  *
  * A function that makes a value gives NULL when memory runs out, and takes every value that it
  * is given, so that a failure anywhere ends in no document, never in a part of one. */
+#include "compare_run.h"
 #include "writer.h"
 
 #include <jansson.h>
@@ -165,6 +166,127 @@ static json_t *json_own(const struct run_report *run, json_t *value)
     return json_null();
 }
 
+/* --- a comparison --- */
+
+static json_t *json_deviation(const struct deviation *deviation)
+{
+    struct member members[] = {
+        {"median_ms", json_ms(deviation->median_ns)},
+        {"p95_ms", json_ms(deviation->p95_ns)},
+        {"largest_ms", json_ms(deviation->largest_ns)},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+static json_t *json_predicted(int64_t predicted_ns, int64_t measured_ns)
+{
+    struct member members[] = {
+        {"span_ms", json_ms(predicted_ns)},
+        {"error", json_number(compare_error(predicted_ns, measured_ns))},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+/* What each closed formula says, by its name. */
+static json_t *json_models(const struct comparison *comparison)
+{
+    struct member members[MODEL_COUNT];
+    size_t count = 0;
+    for (int model = 0; model < MODEL_COUNT; model++) {
+        int64_t predicted = comparison->models_ns[model];
+        if (predicted > 0)
+            members[count++] = (struct member){
+                model_name(model), json_predicted(predicted, comparison->measured_ns)};
+    }
+    return json_members(members, count);
+}
+
+static json_t *json_compared(const struct compared *compared)
+{
+    const struct comparison *comparison = &compared->comparison;
+    struct member members[] = {
+        {"machine", json_text(compared->device)},
+        {"simulated_ms", json_ms(comparison->simulated_ns)},
+        {"error", json_number(comparison->error)},
+        {"noise", json_number(comparison->noise)},
+        {"traced_error", json_number(comparison->traced_error)},
+        {"spans", json_count(comparison->spans)},
+        {"start", json_deviation(&comparison->start)},
+        {"end", json_deviation(&comparison->end)},
+        {"same_order", json_number(comparison->same_order)},
+        {"models", json_models(comparison)},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+static json_t *json_quantiles(const struct compare_quantiles *quantiles)
+{
+    struct member members[] = {
+        {"median", json_number(quantiles->median)},
+        {"p95", json_number(quantiles->p95)},
+        {"largest", json_number(quantiles->largest)},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+static json_t *json_models_together(const struct compare_summary *summary)
+{
+    struct member members[MODEL_COUNT];
+    size_t count = 0;
+    for (int model = 0; model < MODEL_COUNT; model++) {
+        if (summary->modelled[model] > 0)
+            members[count++] =
+                (struct member){model_name(model), json_quantiles(&summary->models[model])};
+    }
+    return json_members(members, count);
+}
+
+static json_t *json_summary(const struct compare_summary *summary)
+{
+    struct member members[] = {
+        {"settings", json_count(summary->settings)},
+        {"error", json_quantiles(&summary->simulator)},
+        {"noise", json_quantiles(&summary->noise)},
+        {"models", json_models_together(summary)},
+        {"order_pairs", json_count(summary->pairs)},
+        {"order_apart", json_count(summary->apart)},
+        {"order_right", json_count(summary->right)},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+/* Adds a member to `object`; gives up the whole object where that fails. */
+static json_t *json_with(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* --- the report --- */
+
+static json_t *json_prediction(const struct run_report *run, enum model model)
+{
+    struct member members[] = {
+        {"model", json_text(model_name(model))},
+        {"ms", json_ms(run->predicted_ns[model])},
+        {"error", json_number(compare_error(run->predicted_ns[model], run->median_ns))},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+/* What --model predicted of the span, and how far it is off. */
+static json_t *json_predictions(const struct run_report *run)
+{
+    json_t *predictions = json_array();
+    for (int model = MODEL_SIM; model < MODEL_COUNT; model++) {
+        if (run->predicted_ns[model] > 0)
+            predictions = json_append(predictions, json_prediction(run, (enum model)model));
+    }
+    return predictions;
+}
+
 static json_t *json_run(const struct run_report *run)
 {
     struct member members[] = {
@@ -192,8 +314,12 @@ static json_t *json_run(const struct run_report *run)
         {"resolution_ns", json_traced(run, json_count((uint64_t)run->timeline.resolution_ns))},
         {"hazards", json_hazards(run)},
         {"verdicts", json_array()},
+        {"predictions", json_predictions(run)},
     };
-    return json_members(members, sizeof members / sizeof members[0]);
+    json_t *object = json_members(members, sizeof members / sizeof members[0]);
+    if (run->compared != NULL)
+        object = json_with(object, "compare", json_compared(run->compared));
+    return object;
 }
 
 void write_json(FILE *out, const struct report *report)
@@ -207,6 +333,8 @@ void write_json(FILE *out, const struct report *report)
         {"runs", runs},
     };
     json_t *root = json_members(members, sizeof members / sizeof members[0]);
+    if (report->comparison != NULL)
+        root = json_with(root, "summary", json_summary(report->comparison));
     if (root == NULL)
         return;
     json_dumpf(root, out, JSON_INDENT(INDENT) | JSON_REAL_PRECISION(REAL_DIGITS));

@@ -38,6 +38,8 @@ static void print_streams(FILE *out, const struct plan *plan)
         fputs("none", out);
     for (uint32_t i = 0; plan->priorities != NULL && i < plan->streams; i++)
         fprintf(out, "%s%d", i > 0 ? "," : "", plan->priorities[i]);
+    for (uint32_t i = 0; plan->stream_kinds != NULL && i < plan->streams; i++)
+        fprintf(out, "%s%s", i > 0 ? "," : "; ", stream_kind_name(plan_stream_kind(plan, i)));
     putc('\n', out);
 }
 
@@ -104,7 +106,14 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
     switch (op->kind) {
     case OP_H2D:
     case OP_D2H:
-        snprintf(text, WORK_TEXT, "%s", units_bytes(op->copy.host.bytes, amount));
+    case OP_D2D:
+        snprintf(text, WORK_TEXT, "%s", units_bytes(op_bytes(op), amount));
+        break;
+    case OP_MEMSET:
+        snprintf(text, WORK_TEXT, "%s of %u", units_bytes(op_bytes(op), amount), op->set.value);
+        break;
+    case OP_ALLOC:
+        snprintf(text, WORK_TEXT, "%s", units_bytes(op->alloc.bytes, amount));
         break;
     case OP_KERNEL:
         snprintf(text, WORK_TEXT, "%s in %" PRIu32 " block%s",
@@ -144,17 +153,18 @@ static void print_op(FILE *out, const struct plan *plan, const struct op *op, in
                      const uint32_t *recorders)
 {
     char stream[16], label[OP_LABEL], work[WORK_TEXT];
-    if (op->kind == OP_CPU)
-        snprintf(stream, sizeof stream, "cpu");
+    if (!op_in_stream(op->kind))
+        snprintf(stream, sizeof stream, op->kind == OP_CPU ? "cpu" : "host");
     else
         snprintf(stream, sizeof stream, "%" PRIu32, op->stream);
     work_text(plan, op, recorders, work);
     plan_op_label(plan, op, label);
-    bool event = op->kind == OP_RECORD || op->kind == OP_WAIT; /* touches no bytes: ends here */
-    fprintf(out, "%6" PRIu32 "  %6s  %-*s", op->id, stream, work[0] || !event ? width : 0,
+    /* What touches no bytes ends here. */
+    bool ends = op->kind == OP_RECORD || op->kind == OP_WAIT || op_is_call(op->kind);
+    fprintf(out, "%6" PRIu32 "  %6s  %-*s", op->id, stream, work[0] || !ends ? width : 0,
             label);
-    if (work[0] || !event)
-        fprintf(out, "  %-*s", event ? 0 : WORK_COLUMNS, work);
+    if (work[0] || !ends)
+        fprintf(out, "  %-*s", ends ? 0 : WORK_COLUMNS, work);
     print_ranges(out, op);
     putc('\n', out);
 }

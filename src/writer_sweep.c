@@ -22,18 +22,34 @@ static const struct run_report *run_at(const struct sweep_table *table, int sect
     return &table->report->runs[section * table->points + point];
 }
 
+/* A result that is wrong on purpose. */
+static bool is_wrong(const struct run_report *run)
+{
+    return run->verified == VERIFIED_NO;
+}
+
+static int count_wrong(const struct report *report)
+{
+    int wrong = 0;
+    for (int i = 0; i < report->run_count; i++)
+        wrong += is_wrong(&report->runs[i]);
+    return wrong;
+}
+
 /* The time of one element decides, so that the smallest array is not the best. */
 static double cost_of(const struct run_report *run)
 {
     return (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1);
 }
 
-/* Of equals the first. */
+/* Of equals the first; -1 where every result is wrong. */
 static int best_of(const struct run_report *runs, int count)
 {
-    int best = 0;
-    for (int i = 1; i < count; i++) {
-        if (cost_of(&runs[i]) < cost_of(&runs[best]))
+    int best = -1;
+    for (int i = 0; i < count; i++) {
+        if (is_wrong(&runs[i]))
+            continue;
+        if (best < 0 || cost_of(&runs[i]) < cost_of(&runs[best]))
             best = i;
     }
     return best;
@@ -138,8 +154,8 @@ static void put_row(const struct sweep_table *table, const int widths[], int sec
 /* Leaves out the last columns of which there is no room. */
 static void choose_columns(const struct sweep_table *table, int widths[COLUMN_COUNT])
 {
-    static const int best = sizeof "  best" - 1;
-    int used = best - GAP;
+    static const int mark = sizeof "  best" - 1;
+    int used = mark - GAP;
     for (int i = 0; i < table->sweep->axis_count; i++)
         used += axis_width(&table->sweep->axes[i]) + GAP;
     for (int c = 0; c < COLUMN_COUNT; c++) {
@@ -170,6 +186,8 @@ static void put_rows(const struct sweep_table *table, int section)
         if (point == best) {
             fputs("  best", table->out);
             put_bold(table, false);
+        } else if (is_wrong(run_at(table, section, point))) {
+            fputs("  WRONG", table->out);
         }
         putc('\n', table->out);
     }
@@ -227,11 +245,12 @@ static void put_matrix_row(const struct sweep_table *table, cell_show *show, int
         if (point == best)
             put_bold(table, true);
         put_cell(table, width, text);
-        if (point == best) {
-            putc('*', table->out);
+        bool wrong = is_wrong(run_at(table, section, point));
+        if (point == best || wrong)
+            putc(wrong ? '!' : '*', table->out);
+        if (point == best)
             put_bold(table, false);
-        }
-        owed = point != best;
+        owed = point != best && !wrong;
     }
     putc('\n', table->out);
 }
@@ -324,6 +343,10 @@ static void put_best(const struct sweep_table *table)
 {
     const struct report *report = table->report;
     int at = best_of(report->runs, report->run_count);
+    if (at < 0) { /* the blank line stays */
+        putc('\n', table->out);
+        return;
+    }
     const struct run_report *best = &report->runs[at];
     char name[4 * RUN_NAME_MAX], span[CELL_TEXT], gain[CELL_TEXT], share[CELL_TEXT];
     char words[4 * RUN_NAME_MAX + 4 * CELL_TEXT];
@@ -348,12 +371,14 @@ static void put_foot(const struct sweep_table *table)
 {
     const struct report *report = table->report;
     bool asked = report->runs[0].verified != VERIFIED_NOT_ASKED;
-    char words[2 * CELL_TEXT];
-    int used = 0;
+    char words[2 * CELL_TEXT], verified[CELL_TEXT];
+    int used = 0, wrong = count_wrong(report);
     put_best(table);
+    snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");
+    if (wrong > 0)
+        snprintf(verified, sizeof verified, "%d of them WRONG", wrong);
     snprintf(words, sizeof words, "%d run%s, %s%s", report->run_count,
-             report->run_count == 1 ? "" : "s", asked ? "verified" : "not verified (--no-data)",
-             table->sized ? "" : ";");
+             report->run_count == 1 ? "" : "s", verified, table->sized ? "" : ";");
     sweep_put_words(table, &used, 0, words);
     if (!table->sized)
         sweep_put_words(table, &used, 0, "speed-ups are against the first");
@@ -384,5 +409,6 @@ void write_sweep(FILE *out, const struct report *report, const struct writer_sty
     sweep_put_head(&table);
     for (int section = 0; section < table.sections; section++)
         put_section(&table, section);
+    write_predictions(out, report, &wide);
     put_foot(&table);
 }

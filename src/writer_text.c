@@ -1,10 +1,10 @@
 /* writer_text.c - the report for people: what was done, a table with a row per run, hazards.
  *
- * Everything hangs on the columns: a row of `columns` per figure. The table is folded between
- * groups of columns where it is wider than the terminal, repeating the runs' names. */
+ * Everything hangs on the columns: a row of `columns` per figure. */
 #include "units.h"
 #include "writer.h"
 #include "writer_cells.h"
+#include "writer_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,8 +12,6 @@
 #include <string.h>
 
 enum {
-    NAME_COLUMNS = 20, /* of a run's name in the table */
-    GAP = 2,           /* between columns */
     FACT_TEXT = 1024,
     PATH_COLUMNS = 60,
     HAZARDS_SHOWN = 8, /* per run, unless verbose */
@@ -59,17 +57,6 @@ static const struct column columns[] = {
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
-/* A table being printed: the columns that are in it and how wide each is. */
-struct table {
-    FILE *out;
-    const struct report *report;
-    const struct writer_style *style;
-    const struct column *columns[COLUMN_COUNT];
-    int widths[COLUMN_COUNT];
-    int count;
-    int name_width;
-};
-
 static bool column_wanted(const struct column *column, const struct report *report,
                           const struct writer_style *style)
 {
@@ -85,108 +72,19 @@ static bool column_wanted(const struct column *column, const struct report *repo
     return false;
 }
 
-static void show_name(const struct run_report *run, char text[CELL_TEXT * 4])
-{
-    writer_fit(text, CELL_TEXT * 4, run->settings->name, NAME_COLUMNS);
-}
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-static void table_begin(struct table *table, FILE *out, const struct report *report,
+/* The columns that are worth their place, for these runs. */
+static void print_table(FILE *out, const struct report *report,
                         const struct writer_style *style)
 {
-    char text[CELL_TEXT * 4];
-    *table = (struct table){.out = out, .report = report, .style = style, .name_width = 3};
-    for (int i = 0; i < report->run_count; i++) {
-        show_name(&report->runs[i], text);
-        table->name_width = larger(table->name_width, writer_columns(text));
-    }
+    struct table_column shown[COLUMN_COUNT];
+    int count = 0;
     for (int c = 0; c < COLUMN_COUNT; c++) {
         const struct column *column = &columns[c];
-        if (!column_wanted(column, report, style))
-            continue;
-        int width = (int)strlen(column->title);
-        for (int i = 0; i < report->run_count; i++) {
-            column->show(&report->runs[i], text);
-            width = larger(width, (int)strlen(text));
-        }
-        table->columns[table->count] = column;
-        table->widths[table->count++] = width;
+        if (column_wanted(column, report, style))
+            shown[count++] =
+                (struct table_column){column->group, column->title, column->show, column->left};
     }
-}
-
-/* Where the group that begins at column `first` ends. */
-static int group_end(const struct table *table, int first)
-{
-    int end = first + 1;
-    while (end < table->count && table->columns[end]->group == table->columns[first]->group)
-        end++;
-    return end;
-}
-
-static int columns_width(const struct table *table, int first, int end)
-{
-    int width = 0;
-    for (int c = first; c < end; c++)
-        width += GAP + table->widths[c];
-    return width;
-}
-
-/* Where a fold that begins at column `first` ends: as many whole groups as there is room for,
- * or, where not even one fits, as many columns, at least one. */
-static int fold_end(const struct table *table, int first)
-{
-    int room = table->style->width - table->name_width, end = first;
-    while (end < table->count && columns_width(table, first, group_end(table, end)) <= room)
-        end = group_end(table, end);
-    if (end > first)
-        return end;
-    end = first + 1;
-    while (end < group_end(table, first) && columns_width(table, first, end + 1) <= room)
-        end++;
-    return end;
-}
-
-/* One line; trailing blanks are kept back until something follows them. */
-static void print_line(const struct table *table, const char *name, int first, int end,
-                       const struct run_report *run)
-{
-    int blanks = table->name_width - writer_columns(name);
-    fputs(name, table->out);
-    for (int c = first; c < end; c++) {
-        const struct column *column = table->columns[c];
-        char text[CELL_TEXT];
-        if (run != NULL)
-            column->show(run, text);
-        else
-            snprintf(text, sizeof text, "%s", column->title);
-        int padding = table->widths[c] - (int)strlen(text);
-        blanks += GAP + (column->left ? 0 : padding);
-        fprintf(table->out, "%*s%s", blanks, "", text);
-        blanks = column->left ? padding : 0;
-    }
-}
-
-static void print_table(const struct table *table)
-{
-    const char *bold = table->style->color ? "\033[1m" : "";
-    const char *plain = table->style->color ? "\033[0m" : "";
-    for (int first = 0; first < table->count;) {
-        int end = fold_end(table, first);
-        fprintf(table->out, "\n%s", bold);
-        print_line(table, "run", first, end, NULL);
-        fprintf(table->out, "%s\n", plain);
-        for (int i = 0; i < table->report->run_count; i++) {
-            char name[CELL_TEXT * 4];
-            show_name(&table->report->runs[i], name);
-            print_line(table, name, first, end, &table->report->runs[i]);
-            putc('\n', table->out);
-        }
-        first = end;
-    }
+    table_write(out, report, style, shown, count);
 }
 
 /* A fact of a run in words. */
@@ -267,7 +165,7 @@ static void fact_work(const struct run_report *run, char text[FACT_TEXT])
 /* Prints a fact once where it holds for all runs (there is one at least), else run by run. */
 static void print_fact(FILE *out, const struct report *report, fact *state)
 {
-    char first[FACT_TEXT] = "", text[FACT_TEXT] = "", name[CELL_TEXT * 4];
+    char first[FACT_TEXT] = "", text[FACT_TEXT] = "", name[TABLE_NAME];
     bool same = true;
     state(&report->runs[0], first);
     for (int i = 1; i < report->run_count && same; i++) {
@@ -280,19 +178,24 @@ static void print_fact(FILE *out, const struct report *report, fact *state)
     }
     for (int i = 0; i < report->run_count; i++) {
         state(&report->runs[i], text);
-        show_name(&report->runs[i], name);
+        table_name(&report->runs[i], name);
         fprintf(out, "  %s: %s\n", name, text);
     }
 }
 
 static void print_hazards(FILE *out, const struct run_report *run, int verbose)
 {
-    char name[CELL_TEXT * 4], text[3 * sizeof run->hazard_texts[0]];
+    char name[TABLE_NAME], text[3 * sizeof run->hazard_texts[0]];
     if (run->hazard_count == 0)
         return;
-    show_name(run, name);
-    fprintf(out, "\n%s: %zu hazard%s: another run may give another result\n", name,
-            run->hazard_count, run->hazard_count > 1 ? "s" : "");
+    table_name(run, name);
+    fprintf(out, "\n%s: %zu hazard%s", name, run->hazard_count,
+            run->hazard_count > 1 ? "s" : "");
+    if (!run->profiled && run->hazards_lost > 0)
+        fprintf(out, ", %zu of them lost in this run", run->hazards_lost);
+    else if (!run->profiled)
+        fputs(", none of them lost in this run", out);
+    fputs(": another run may give another result\n", out);
     size_t shown = run->hazard_count;
     if (verbose == 0 && shown > HAZARDS_SHOWN)
         shown = HAZARDS_SHOWN;
@@ -305,15 +208,14 @@ static void print_hazards(FILE *out, const struct run_report *run, int verbose)
 void write_text(FILE *out, const struct report *report, const struct writer_style *style)
 {
     char version[CELL_TEXT * 4];
-    struct table table;
     fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
     if (report->run_count == 0)
         return;
     print_fact(out, report, fact_device);
     print_fact(out, report, fact_work);
     print_fact(out, report, fact_conditions);
-    table_begin(&table, out, report, style);
-    print_table(&table);
+    print_table(out, report, style);
+    write_predictions(out, report, style);
     for (int i = 0; i < report->run_count; i++)
         print_hazards(out, &report->runs[i], style->verbose);
 }

@@ -32,7 +32,7 @@ struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t fir
         const struct span *span = &timeline->spans[i];
         if (span->engine < ENGINE_NONE)
             tracks.lanes[span->engine] = more(tracks.lanes[span->engine], span->lane + 1);
-        if (span->engine != ENGINE_CPU) /* the CPU's work is in no stream */
+        if (op_in_stream(span->kind))
             tracks.streams = more(tracks.streams, span->stream + 1);
     }
     for (int engine = 0; engine < ENGINE_NONE; engine++) {
@@ -76,8 +76,7 @@ static void put_track_name(struct put *put, const struct tracks *tracks, uint32_
 
 void tracks_put_names(struct put *put, const struct tracks *tracks)
 {
-    static const char *const names[ENGINE_NONE] = {"H2D", "kernel", "D2H", "CPU",
-                                                   "host callback"};
+    static const char *const names[ENGINE_NONE] = {"H2D", "kernel", "D2H", "CPU", "host"};
     for (int engine = 0; engine < ENGINE_NONE; engine++) {
         bool several = tracks->lanes[engine] > 1;
         for (uint32_t lane = 0; lane < tracks->lanes[engine]; lane++)
@@ -99,7 +98,8 @@ static const char *stage_name(const struct timeline *timeline, const struct span
     static const char *const names[OP_KIND_COUNT] = {
         [OP_H2D] = "H2D",       [OP_KERNEL] = "kernel", [OP_D2H] = "D2H",
         [OP_RECORD] = "record", [OP_WAIT] = "wait",     [OP_CALLBACK] = "callback",
-        [OP_CPU] = "CPU",
+        [OP_CPU] = "CPU",       [OP_D2D] = "D2D",       [OP_MEMSET] = "memset",
+        [OP_SYNC] = "sync",     [OP_ALLOC] = "alloc",
     };
     if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
@@ -116,11 +116,16 @@ static void put_label(struct put *put, const struct timeline *timeline, const st
     put_integer(put, span->tile);
 }
 
+static bool has_target(const struct span *span)
+{
+    return span->kind == OP_WAIT || span->kind == OP_SYNC;
+}
+
 /* Waits are for what they wait for: "wait for scale 3". */
 static void put_name(struct put *put, const struct timeline *timeline, const struct span *span)
 {
     const struct span *target = NULL;
-    if (span->kind == OP_WAIT)
+    if (has_target(span))
         target = timeline_span((struct timeline *)timeline, span->target);
     put_label(put, timeline, span);
     if (target == NULL)
@@ -168,7 +173,7 @@ static void numbers_write(struct numbers *numbers, const struct tracks *tracks, 
     at = write_count(at, span->op);
     if (span->tile >= 0)
         at = write_count(WRITE_LITERAL(at, ",\"tile\":"), (uint32_t)span->tile);
-    if (span->engine != ENGINE_CPU)
+    if (op_in_stream(span->kind))
         at = write_count(WRITE_LITERAL(at, ",\"stream\":"),
                          timeline_stream_id(timeline, span->stream));
     if (span->engine < ENGINE_NONE)
@@ -222,13 +227,13 @@ static void put_reason(struct put *put, const struct run_report *run, uint32_t i
     const struct timeline *timeline = &run->timeline;
     const struct span *span = &timeline->spans[index], *target = NULL;
     char text[CRITICAL_TEXT];
-    if (span->kind == OP_WAIT)
+    if (has_target(span))
         target = timeline_span((struct timeline *)timeline, span->target);
     if (target != NULL)
         put_waited_for(put, timeline, target);
     if (run->critical.holds == NULL)
         return;
-    if (span->kind != OP_WAIT)
+    if (!has_target(span))
         put_hold(put, run, index);
     if (timeline->span_count > EXPLAINED_SPANS_MAX)
         return;
@@ -246,7 +251,7 @@ static void put_flow(struct put *put, const struct tracks *tracks, uint32_t inde
 {
     static const char digits[] = "0123456789abcdef";
     const struct span *span = &tracks->run->timeline.spans[index];
-    if (span->tile < 0 || span->engine > ENGINE_D2H)
+    if (span->tile < 0 || span->engine > ENGINE_D2H || span->kind == OP_MEMSET)
         return;
     bool first = span->kind == OP_H2D &&
                  (index == 0 || span[-1].kind != OP_H2D || span[-1].tile != span->tile);
@@ -305,7 +310,7 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks)
         numbers_write(&numbers, tracks, i);
         if (span->engine < ENGINE_NONE)
             put_on_engine(put, tracks, i, &numbers);
-        if (span->engine != ENGINE_CPU)
+        if (op_in_stream(span->kind))
             put_on_stream(put, tracks, i, &numbers,
                           reached != NULL ? &reached[span->stream] : NULL);
     }

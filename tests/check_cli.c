@@ -172,7 +172,8 @@ END_TEST
 START_TEST(test_help_version_and_lists)
 {
     static const char *const commands[] = {"--help",       "--version",     "list",
-                                           "list kernels", "list machines", "list devices"};
+                                           "list kernels", "list machines", "list devices",
+                                           "list mistakes"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char text[16384];
         assert_ok(commands[i]);
@@ -202,9 +203,11 @@ START_TEST(test_bad_options)
     assert_refused("--kernel scale,reduce-shuffle", 2, "scale|reduce-shuffle");
     assert_refused("--device sim:h201", 2, "h201|h200");
     assert_refused("--device gpu", 2, "gpu");
-    assert_refused("--tiles auto", 2, "not yet");
-    assert_refused("calibrate", 2, "not yet");
-    assert_refused("list mistakes", 2, "not yet");
+    assert_refused("--tiles automatic", 2, "--tiles|automatic|auto");
+    assert_refused("--machine c2050", 2, "--machine=c2050|--device=sim:NAME");
+    assert_refused("--model psychic", 2, "--model|psychic|werkhoven");
+    assert_refused("bench", 2, "not yet");
+    assert_refused("list lessons", 2, "not yet|mistakes");
     assert_refused("--timeline x.doc", 2, "x.doc|.csv");
 }
 END_TEST

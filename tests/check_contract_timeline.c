@@ -10,13 +10,13 @@
 static struct {
     const struct plan *plan;
     struct timeline *timeline;
-    bool measured;
+    bool measured, synced; /* synced: ops wait for others by way of the host */
     const char *shown;
 } at;
 
 static bool by_host(const struct span *span)
 {
-    return span->kind == OP_CALLBACK || span->kind == OP_CPU;
+    return span->kind == OP_CALLBACK || span->kind == OP_CPU || op_is_call(span->kind);
 }
 
 /* How much two measured times may be off from one another: little on one clock, more where the
@@ -25,7 +25,7 @@ static int64_t tolerance_ns(const struct span *a, const struct span *b)
 {
     if (!at.measured)
         return 0;
-    return by_host(a) != by_host(b) ? 20000 : 1000;
+    return by_host(a) != by_host(b) || at.synced ? 20000 : 1000;
 }
 
 static void fail_pair(const struct span *first, const struct span *second, const char *rule)
@@ -51,7 +51,8 @@ static enum engine engine_of(enum op_kind kind)
     static const enum engine engines[OP_KIND_COUNT] = {
         [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
         [OP_RECORD] = ENGINE_NONE, [OP_WAIT] = ENGINE_NONE,      [OP_CALLBACK] = ENGINE_HOST,
-        [OP_CPU] = ENGINE_CPU,
+        [OP_CPU] = ENGINE_CPU,     [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
+        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
     };
     return engines[kind];
 }
@@ -72,12 +73,9 @@ static void check_spans(void)
         if (op->kind == OP_RECORD)
             continue;
         const struct span *span = &at.timeline->spans[next++];
-        uint64_t bytes = engine_of(op->kind) == ENGINE_H2D || engine_of(op->kind) == ENGINE_D2H
-                             ? op->copy.host.bytes
-                             : 0;
         if (next > at.timeline->span_count || span->op != i || span->kind != op->kind ||
             span->engine != engine_of(op->kind) || span->stream != op->stream ||
-            span->tile != op->tile || span->bytes != bytes || span->issue_ns != issue_ns)
+            span->tile != op->tile || span->bytes != op_bytes(op) || span->issue_ns != issue_ns)
             ck_abort_msg("%s: the span of op %" PRIu32 " does not say what the op is", at.shown,
                          i);
         if (span->issue_ns > span->start_ns || span->start_ns > span->end_ns)
@@ -103,6 +101,8 @@ static void check_streams(void)
             continue;
         }
         const struct span *span = timeline_span(at.timeline, i);
+        if (op_is_call(op->kind))
+            continue;
         if (op->kind == OP_WAIT) {
             const struct span *target = event[op->event.event];
             const struct span *before = waited[op->stream];
@@ -220,6 +220,9 @@ void contract_check_timeline(const struct plan *plan, struct timeline *timeline,
     at.plan = plan;
     at.timeline = timeline;
     at.measured = measured;
+    at.synced = false;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        at.synced |= plan->ops[i].kind == OP_SYNC;
     at.shown = shown;
     ck_assert_int_eq(strcmp(timeline_source(timeline), "measured") == 0, measured);
     ck_assert(timeline->device[0] != '\0');

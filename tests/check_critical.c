@@ -13,7 +13,8 @@ static struct timeline by_hand(struct span *spans, uint32_t count, enum timing t
     static const enum engine engines[OP_KIND_COUNT] = {
         [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
         [OP_CPU] = ENGINE_CPU,     [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
-        [OP_RECORD] = ENGINE_NONE,
+        [OP_RECORD] = ENGINE_NONE, [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
+        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
     };
     struct timeline timeline;
     timeline_init(&timeline);

@@ -6,15 +6,19 @@
 int main(void)
 {
     Suite *(*const suites[])(void) = {
-        status_suite,   options_suite,      kernels_suite,     npy_suite,
-        arrays_suite,   output_file_suite,  verify_suite,      machine_suite,
-        plan_suite,     plan_build_suite,   event_queue_suite, sim_suite,
-        timeline_suite, analysis_suite,     limit_suite,       tile_fold_suite,
-        backend_suite,  writer_suite,       cli_suite,         critical_suite,
-        trace_suite,    view_suite,         plot_suite,        marks_suite,
-        profiled_suite, pages_suite,        sim_rules_suite,   sim_queues_suite,
-        history_suite,  writer_trace_suite, writer_put_suite,  writer_hostile_suite,
-        sweep_suite,    terminal_suite,     html_suite,
+        status_suite,         options_suite,        kernels_suite,      npy_suite,
+        arrays_suite,         output_file_suite,    verify_suite,       machine_suite,
+        plan_suite,           plan_build_suite,     event_queue_suite,  sim_suite,
+        timeline_suite,       analysis_suite,       limit_suite,        tile_fold_suite,
+        backend_suite,        writer_suite,         cli_suite,          critical_suite,
+        trace_suite,          view_suite,           plot_suite,         marks_suite,
+        profiled_suite,       pages_suite,          sim_rules_suite,    sim_queues_suite,
+        sim_sync_suite,       calls_suite,          history_suite,      writer_trace_suite,
+        writer_put_suite,     writer_hostile_suite, sweep_suite,        terminal_suite,
+        html_suite,           fuzz_seeds_suite,     compare_suite,      compare_cli_suite,
+        deadlock_suite,       hazard_suite,         hazard_bytes_suite, mistake_suite,
+        reference_suite,      model_suite,          tune_suite,         calibrate_suite,
+        calibrate_file_suite, calibrate_cli_suite,
     };
     SRunner *runner = srunner_create(units_suite());
     for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)

@@ -106,7 +106,7 @@ START_TEST(defaults_are_those_of_the_design)
     ck_assert_int_eq(run->memory, MEMORY_PINNED);
     ck_assert_int_eq(run->priority_count, 0);
     ck_assert_uint_eq(run->connections, 0);
-    ck_assert_ptr_null(run->mistake);
+    ck_assert_int_eq(run->mistake, MISTAKE_NONE);
     ck_assert_str_eq(run->device, "auto");
     ck_assert_uint_eq(run->runs, 5);
     ck_assert_uint_eq(run->warmup, 1);
@@ -200,6 +200,7 @@ static const struct {
     {{"-t", "1"}, {"tiles", "1", VALUE_INTEGER}},
     {{"--tiles=16M"}, {"tiles", "16777216", VALUE_INTEGER}},
     {{"-s", "1024"}, {"streams", "1024", VALUE_INTEGER}},
+    {{"--streams=auto"}, {"streams", "auto", VALUE_TEXT}},
     {{"--order=breadth"}, {"order", "breadth", VALUE_TEXT}},
     {{"--layout=stage"}, {"layout", "stage", VALUE_TEXT}},
     {{"-w4"}, {"ways", "4", VALUE_INTEGER}},
@@ -215,6 +216,7 @@ static const struct {
     {{"--callbacks"}, {"callbacks", "true", VALUE_BOOL}},
     {{"--connections=32"}, {"connections", "32", VALUE_INTEGER}},
     {{"--mistake=none"}, {"mistake", NULL, VALUE_NULL}},
+    {{"--mistake=missing-wait"}, {"mistake", "missing-wait", VALUE_TEXT}},
     {{"-d", "cuda"}, {"device", "cuda", VALUE_TEXT}},
     {{"-dcuda:12"}, {"device", "cuda:12", VALUE_TEXT}},
     {{"--device=sim"}, {"device", "sim:h200", VALUE_TEXT}},
@@ -478,6 +480,7 @@ Suite *options_suite(void)
     suite_add_tcase(suite, together);
     suite_add_tcase(suite, options_refusals_tcase());
     suite_add_tcase(suite, options_sweep_tcase());
+    suite_add_tcase(suite, options_auto_tcase());
     suite_add_tcase(suite, options_config_tcase());
     suite_add_tcase(suite, options_table_tcase());
     suite_add_tcase(suite, options_random_tcase());

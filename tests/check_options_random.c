@@ -196,6 +196,7 @@ static size_t random_pieces(uint64_t *state, char file[FILE_BYTES_MAX])
         "callbacks=on\n",
         "output=x\n",
         "mistake=none\n",
+        "mistake=missing-wait\n",
         "priorities=0,-1\n",
         "a-very-long-piece-of-a-line-that-makes-it-longer-than-allowed",
     };

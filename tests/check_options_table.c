@@ -89,14 +89,15 @@ START_TEST(help_says_defaults_and_what_is_to_come)
         length += (size_t)snprintf(words + length, sizeof words - length, "%s ", word);
     static const char *const wanted[] = {
         "(1 to 1T; default 64M)",
-        "(1 to 16M; default 32) [auto: not yet in this version] -s,",
-        "(1 to 1024; default 4) [auto: not yet in this version] --order",
+        "auto: the simulator chooses (1 to 16M; default 32) -s,",
+        "auto: the simulator chooses (1 to 1024; default 4) --order",
+        "(default the one of the device's name)",
+        "as a second opinion (default none) --dry-run",
         "(default pinned) [mapped: not yet in this version]",
         "(default streams) [graph: not yet in this version]",
         "instrumentation of our own --no-data",
-        "for every pair (default none) --dry-run",
-        "(default none) [not yet in this version] -d,",
-        "print a machine file (not yet in this version)",
+        "for every pair (default none) --machine",
+        "against their peers and limits (not yet in this version)",
         "sim alone means",
         "(default depth)",
         "(1 to 32; default the driver's)",
@@ -118,6 +119,10 @@ START_TEST(enums_have_names)
     ck_assert_str_eq(memory_name(MEMORY_MAPPED), "mapped");
     ck_assert_str_eq(issue_name(ISSUE_STREAMS), "streams");
     ck_assert_str_eq(issue_name(ISSUE_GRAPH), "graph");
+    ck_assert_str_eq(model_name(MODEL_NONE), "none");
+    ck_assert_str_eq(model_name(MODEL_SIM), "sim");
+    ck_assert_str_eq(model_name(MODEL_WERKHOVEN), "werkhoven");
+    ck_assert_str_eq(model_name(MODEL_GOMEZ_LUNA), "gomez-luna");
 }
 END_TEST
 

@@ -26,10 +26,10 @@ enum { SHELL_COUNT = sizeof shells / sizeof shells[0] };
 static const struct {
     const char *line, *wanted, *unwanted;
 } questions[] = {
-    {"pipeline ", "run|list|view|ways.ini|two words.ini|sub",
-     "calibrate|bench|compare|notes.txt|trace.csv|--order"},
+    {"pipeline ", "run|list|calibrate|compare|view|ways.ini|two words.ini|sub",
+     "bench|notes.txt|trace.csv|--order"},
     {"pipeline l", "list", "run|view|ways.ini"},
-    {"pipeline list ", "kernels|machines|devices", "mistakes|lessons|ways.ini|run"},
+    {"pipeline list ", "kernels|machines|devices|mistakes", "lessons|ways.ini|run"},
     {"pipeline view ", "trace.csv|old.sqlite|sub", "ways.ini|notes.txt|run|list"},
     {"pipeline view trace.csv ", "old.sqlite", "ways.ini|list"},
     {"pipeline run ", "ways.ini|sub", "list|view|notes.txt"},
@@ -44,7 +44,12 @@ static const struct {
     {"pipeline --order b", "breadth", "depth"},
     {"pipeline --order=b", "--order=breadth", "--order=depth"},
     {"pipeline -w ", "1|2|3|4", "5|ways.ini"},
-    {"pipeline --tiles=", "", "--tiles=auto|--tiles=ways.ini"},
+    {"pipeline --tiles=", "--tiles=auto", "--tiles=ways.ini"},
+    {"pipeline -s ", "auto", "ways.ini"},
+    {"pipeline --model=", "--model=sim|--model=werkhoven|--model=gomez-luna", ""},
+    {"pipeline --machine=", "--machine=h200|--machine=c1060|--machine=ways.ini", ""},
+    {"pipeline --machine=w", "--machine=ways.ini", "--machine=h200"},
+    {"pipeline --machine h", "h200", "c1060|ways.ini"},
     {"pipeline --cpu-share=", "--cpu-share=auto", ""},
     {"pipeline -k s", "scale|sum", "wave"},
     {"pipeline -k scale,s", "scale,scale|scale,sum", "scale,wave|scale"},
@@ -59,7 +64,7 @@ static const struct {
     {"pipeline --timeline=tr", "--timeline=trace.csv|--timeline=tr.json", ""},
     {"pipeline --sweep=st", "--sweep=streams", "--sweep=tiles"},
     {"pipeline --sweep=", "--sweep=order=depth,breadth|--sweep=callbacks=no,yes",
-     "--sweep=kernel|--sweep=input|--sweep=mistake|--sweep=format"},
+     "--sweep=kernel|--sweep=input|--sweep=format"},
     {"pipeline --sweep=mem", "--sweep=memory=pinned,pageable,registered", ""},
     {"pipeline --sweep=streams=1..8 --sw", "--sweep", ""},
     {"pipeline --timeline=a.csv --time", "--timeline", ""},
@@ -176,6 +181,10 @@ static void assert_tables(const char *answers)
         assert_row(answers, &option_rows[i]);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
         assert_says(answers, "pipeline -k ", kernel->name, true);
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
+        snprintf(word, sizeof word, "--mistake=%s", row->name);
+        assert_says(answers, "pipeline --mistake=", word, true);
+    }
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         snprintf(word, sizeof word, "sim:%s", text->name);
         assert_says(answers, "pipeline -d sim:", word, true);

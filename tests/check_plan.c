@@ -62,7 +62,9 @@ START_TEST(test_bad_streams_events_tiles)
     plan = test_plan(2, 1, 1, 64);
     test_wait(&plan, 0, 0);
     test_record(&plan, 0, 0);
-    assert_refused(&plan, "waits for an event that no earlier op records");
+    assert_refused(&plan,
+                   "a deadlock: op 0 (wait event 0) waits for op 1 (record event 0), which is "
+                   "behind op 0 in stream 0");
     plan = test_plan(2, 1, 1, 64);
     test_h2d(&plan, 0, 1, 0, 256);
     assert_refused(&plan, "a tile that the plan does not have");

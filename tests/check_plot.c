@@ -211,6 +211,29 @@ START_TEST(streams_show_waits)
 END_TEST
 
 /* A slide is 1920 x 1080, or 16:9; paper is 170 mm wide. */
+/* What the host does itself has a row of its own, by streams as well, and no stream's. */
+START_TEST(calls_and_memsets_are_drawn)
+{
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = test_report_new(1);
+    const struct picture_style styles[] = {{PICTURE_PAPER, GANTT_ENGINES},
+                                           {PICTURE_PAPER, GANTT_STREAMS}};
+    test_report_span(test, 0, OP_SYNC, 40, -1, 0, 100000);
+    test_report_span(test, 0, OP_ALLOC, 40, -1, 100000, 200000);
+    test_report_span(test, 0, OP_MEMSET, 0, -1, 200000, 300000);
+    test_report_span(test, 0, OP_D2D, 0, -1, 300000, 400000);
+    for (int i = 0; i < 2; i++) {
+        plot_assert_drawn(&test->report, "calls.svg", &styles[i]);
+        plot_assert_texts("calls.svg", "host|D2D|memset|sync|alloc");
+        char *texts = plot_read_texts("calls.svg");
+        ck_assert(!has_line(texts, "stream 40") && !has_line(texts, "callback"));
+        free(texts);
+    }
+    free(test);
+}
+END_TEST
+
 START_TEST(pictures_have_their_sizes)
 {
     static const unsigned char slide_size[] = {0, 0, 7, 0x80, 0, 0, 4, 0x38};
@@ -421,6 +444,7 @@ Suite *plot_suite(void)
     tcase_add_test(drawn, a_comparison_has_a_box_for_every_span);
     tcase_add_test(drawn, one_run_is_drawn_by_engine_and_by_stream);
     tcase_add_test(drawn, streams_show_waits);
+    tcase_add_test(drawn, calls_and_memsets_are_drawn);
     tcase_add_test(drawn, pictures_have_their_sizes);
     tcase_add_test(drawn, no_name_means_anything);
     tcase_add_test(drawn, little_is_drawn_too);

@@ -116,12 +116,17 @@ START_TEST(test_copy_latency_and_gap)
     struct machine machine = test_machine();
     machine.h2d_latency_ns = 30;
     machine.h2d_gap_ns = 7;
-    struct plan plan = test_plan(2, 0, 2, 50);
+    machine.signal_gap_ns = 11; /* where a kernel waits for the copy; in part, so far as the
+                                   other direction is idle */
+    struct plan plan = test_plan(2, 0, 2, 75);
     test_h2d(&plan, 0, 0, 0, 100);
+    test_kernel(&plan, 0, 0, 0, 25, 8);
     test_h2d(&plan, 1, 1, 100, 100);
+    test_h2d(&plan, 1, 1, 200, 100);
     struct timeline timeline = sim_run(&machine, &plan);
     sim_assert_span(&timeline, 0, 0, 130);
-    sim_assert_span(&timeline, 1, 137, 267);
+    sim_assert_span(&timeline, 2, 139, 269);
+    sim_assert_span(&timeline, 3, 276, 406);
     timeline_free(&timeline);
     plan_free(&plan);
 }

@@ -60,25 +60,69 @@ START_TEST(test_rule_blocks)
 }
 END_TEST
 
-START_TEST(test_rule_block_times)
+/* What a launch of `blocks` blocks takes in one sweep while `in_use` are resident. */
+static double sweep_ns(const struct machine *machine, struct kernel_cost cost, double blocks,
+                       uint32_t in_use)
 {
-    struct machine machine = test_machine(); /* 8 block slots */
-    struct kernel_cost heavy = {.memory_ns = 1, .arithmetic_ns = 200};
-    struct kernel_cost light = {.memory_ns = 800, .arithmetic_ns = 1};
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 8, 8), 200, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 2), 800, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 16, 8), 100, 1e-9); /* two waves */
+    return rule_sweep_ns(machine, cost, 1 / blocks, in_use, DEALT_EVENLY);
+}
+
+START_TEST(test_rule_sweep_times)
+{
+    struct machine machine = test_machine(); /* 8 block slots, on one SM */
+    struct kernel_cost heavy = {0, 200, 1, 1, 0}, light = {800, 0, 1, 1, 0},
+                       both = {100, 200, 1, 1, 0};
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 8, 8), 200, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 2, 2), 800, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 16, 8), 100, 1e-9); /* two waves */
     /* A quarter of the slots does all the arithmetic, alone; beside others it gets its share.
      */
-    machine.arithmetic_fill = 0.25;
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 2), 200, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 1, 1), 400, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 2, 4), 400, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, heavy, 8, 8), 200, 1e-9);
-    machine.memory_fill = 0.5;
-    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 4, 4), 800, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 2, 2), 1600, 1e-9);
-    ck_assert_double_eq_tol(rule_block_ns(&machine, light, 4, 8), 1600, 1e-9);
+    heavy.arithmetic_fill = 0.25;
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 2, 2), 200, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 1, 1), 400, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 2, 4), 400, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 8, 8), 200, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, both, 8, 8), 250, 1e-9); /* half is hidden */
+    light.memory_fill = 0.5;
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 4), 800, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 2, 2), 1600, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 8), 1600, 1e-9);
+}
+END_TEST
+
+/* The arithmetic is an SM's own: of 5 blocks on 4 SMs two share one, and the launch ends with
+ * them. Memory is the device's. */
+START_TEST(test_rule_fullest_sm)
+{
+    struct machine machine = test_machine();
+    machine.sms = 4;
+    machine.threads_per_sm = 2 * KERNEL_THREADS;
+    struct kernel_cost heavy = {0, 400, 0.5, 0.5, 0}, light = {400, 0, 0.5, 0.5, 0};
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 4, 4), 400, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 5, 5), 640, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 8, 8), 400, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 5, 5), 400, 1e-9);
+    /* Beside others it is half as bad. */
+    ck_assert_double_eq_tol(rule_sweep_ns(&machine, heavy, 0.2, 5, DEALT_BESIDE), 520, 1e-9);
+    machine.leftover_excess = 1.5;
+    ck_assert_double_eq_tol(rule_sweep_ns(&machine, heavy, 0.25, 4, DEALT_FIRST), 800, 1e-9);
+}
+END_TEST
+
+START_TEST(test_rule_sweeps)
+{
+    struct sweeps sweeps = rule_sweeps(10 * KERNEL_THREADS, 4, 1); /* 2.5 sweeps of one block */
+    ck_assert_uint_eq(sweeps.least, 2);
+    ck_assert_uint_eq(sweeps.blocks_with_more, 1);
+    ck_assert_double_eq_tol(sweeps.share, 1 / 2.5, 1e-12);
+    sweeps = rule_sweeps(25 * KERNEL_THREADS, 1, 10); /* half of the blocks make a third */
+    ck_assert_uint_eq(sweeps.least, 2);
+    ck_assert_uint_eq(sweeps.blocks_with_more, 5);
+    ck_assert_double_eq_tol(sweeps.share, 1 / 25.0, 1e-12);
+    sweeps = rule_sweeps(100, 1, 8); /* less than one sweep */
+    ck_assert_uint_eq(sweeps.least, 1);
+    ck_assert_uint_eq(sweeps.blocks_with_more, 0);
+    ck_assert_double_eq_tol(sweeps.share, 1 / 8.0, 1e-12);
 }
 END_TEST
 
@@ -147,11 +191,38 @@ START_TEST(test_signals_take_time)
     test_h2d(&plan, 0, 0, 100, 100);
     test_kernel(&plan, 0, 0, 0, 25, 8);
     sim_assert_start(&machine, &plan, 2, 200);
-    machine.dependency_ns = 30;
+    machine.kernel_dependency_ns = 30;
+    machine.h2d_dependency_ns = machine.d2h_dependency_ns = 999;
     sim_assert_start(&machine, &plan, 1, 100); /* the same engine: no signal */
     sim_assert_start(&machine, &plan, 2, 230);
-    machine.kernel_latency_ns = 4;
-    sim_assert_start(&machine, &plan, 2, 234);
+    machine.kernel_latency_ns = 4; /* of what waits for nothing but its issue */
+    sim_assert_start(&machine, &plan, 2, 230);
+    plan_free(&plan);
+    plan = test_plan(1, 0, 1, 100);
+    test_kernel(&plan, 0, 0, 0, 25, 8);
+    test_kernel(&plan, 0, 0, 0, 25, 8);
+    machine.kernel_gap_ns = 9;
+    sim_assert_start(&machine, &plan, 0, 4);
+    sim_assert_start(&machine, &plan, 1, 4 + 50 + 9);
+    plan_free(&plan);
+}
+END_TEST
+
+/* An engine looks at the queues in which something waits one after another. */
+START_TEST(test_signals_wait_for_polls)
+{
+    struct machine machine = test_machine();
+    struct plan plan = test_plan(3, 0, 3, 300);
+    for (uint32_t stream = 0; stream < 3; stream++)
+        test_h2d(&plan, stream, stream, 100 * stream, 100);
+    for (uint32_t stream = 0; stream < 3; stream++)
+        test_kernel(&plan, stream, stream, 25 * stream, 25, 1);
+    machine.kernel_dependency_ns = 30;
+    machine.poll_ns = 5;
+    sim_assert_start(&machine, &plan, 3, 100 + 30 + 2 * 5);
+    /* The engine that signals takes longer, too, by half as much with nothing to copy out. */
+    sim_assert_start(&machine, &plan, 4, 200 + 5 + 30 + 5);
+    sim_assert_start(&machine, &plan, 5, 300 + 5 + 2 + 30);
     plan_free(&plan);
 }
 END_TEST
@@ -218,11 +289,14 @@ Suite *sim_rules_suite(void)
     tcase_add_test(tests, test_rule_copy_rates);
     tcase_add_test(tests, test_rule_queues);
     tcase_add_test(tests, test_rule_blocks);
-    tcase_add_test(tests, test_rule_block_times);
+    tcase_add_test(tests, test_rule_sweep_times);
+    tcase_add_test(tests, test_rule_fullest_sm);
+    tcase_add_test(tests, test_rule_sweeps);
     tcase_add_test(tests, test_rule_checks);
     tcase_add_test(tests, test_rule_staging);
     tcase_add_test(tests, test_stream_order);
     tcase_add_test(tests, test_signals_take_time);
+    tcase_add_test(tests, test_signals_wait_for_polls);
     tcase_add_test(tests, test_leftover_needs_concurrent_kernels);
     tcase_add_test(tests, test_priority_decides_who_is_next);
     tcase_add_test(tests, test_urgent_kernel_lets_a_running_one_finish);

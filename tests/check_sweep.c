@@ -52,7 +52,8 @@ static struct swept *swept_new(char *const line[])
         run->analysis.engines[ENGINE_D2H].bytes = 4 * settings->elements;
         run->speedup = (double)swept->runs[0].median_ns / (double)run->median_ns;
     }
-    swept->report = (struct report){"0.0.0-test", swept->runs, count, &swept->options.sweep};
+    swept->report =
+        (struct report){"0.0.0-test", swept->runs, count, &swept->options.sweep, NULL};
     return swept;
 }
 

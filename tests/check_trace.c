@@ -200,7 +200,7 @@ START_TEST(test_names_of_kernels)
         {"f()::operator()(int) const", "f()::operator()(int) const"},
         {"f::operator()(int (*)(long))", "f::operator()"},
         {"()", "()"},
-        {"void ", ""},
+        {"void ", "void "},
         {"k)", "k)"},
         {"(k))", "(k))"},
     };

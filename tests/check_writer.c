@@ -62,7 +62,7 @@ END_TEST
 
 /* Two devices, repeats, a reduction, a wrong result and hazards: everything the text can say.
  */
-static struct test_report *eventful_report(char (*hazard_texts)[160])
+static struct test_report *eventful_report(char (*hazard_texts)[HAZARD_TEXT])
 {
     struct test_report *test = test_report_new(2);
     struct run_report *run = &test->runs[1];
@@ -83,6 +83,7 @@ static struct test_report *eventful_report(char (*hazard_texts)[160])
     run->limit.cause = LIMIT_COMPUTE;
     run->hazard_texts = hazard_texts;
     run->hazard_count = 10;
+    run->hazards_lost = 3;
     for (int i = 0; i < 10; i++)
         snprintf(hazard_texts[i], sizeof hazard_texts[i],
                  "h2d %d and scale 0 both touch device.in0 [0, 4096)", i);
@@ -91,7 +92,7 @@ static struct test_report *eventful_report(char (*hazard_texts)[160])
 
 START_TEST(eventful_text_is_as_expected)
 {
-    char hazard_texts[10][160];
+    char hazard_texts[10][HAZARD_TEXT];
     struct test_report *test = eventful_report(hazard_texts);
     struct writer_style verbose = {.width = 200, .verbose = 1};
     check_expected("eventful.txt", test_text(&test->report, &plain));
@@ -432,6 +433,7 @@ Suite *writer_suite(void)
     suite_add_tcase(suite, shared);
 
     suite_add_tcase(suite, writer_data_case());
+    suite_add_tcase(suite, writer_predictions_case());
     suite_add_tcase(suite, writer_gantt_case());
     return suite;
 }

@@ -29,8 +29,10 @@ struct span *test_report_span(struct test_report *test, int run, enum op_kind ki
                               uint32_t stream, int32_t tile, int64_t start_ns, int64_t end_ns)
 {
     static const enum engine engines[OP_KIND_COUNT] = {
-        [OP_H2D] = ENGINE_H2D, [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
-        [OP_CPU] = ENGINE_CPU, [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
+        [OP_H2D] = ENGINE_H2D,        [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
+        [OP_CPU] = ENGINE_CPU,        [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
+        [OP_SYNC] = ENGINE_HOST,      [OP_ALLOC] = ENGINE_HOST,     [OP_D2D] = ENGINE_COMPUTE,
+        [OP_MEMSET] = ENGINE_COMPUTE,
     };
     struct timeline *timeline = &test->runs[run].timeline;
     ck_assert_uint_lt(timeline->span_count, TEST_SPANS_MAX);
@@ -130,7 +132,7 @@ struct test_report *test_report_new(int runs)
 {
     struct test_report *test = calloc(1, sizeof *test);
     ck_assert_ptr_nonnull(test);
-    test->report = (struct report){"0.0.0-test", test->runs, runs, NULL};
+    test->report = (struct report){"0.0.0-test", test->runs, runs, NULL, NULL};
     for (int i = 0; i < runs; i++) {
         add_run(test, i, i % 4 + 1);
         if (i >= 4)

@@ -66,12 +66,14 @@ struct machine test_machine(void)
         .flops_per_s = 1e9,
         .arithmetic_fill = 1,
         .memory_fill = 1,
+        .leftover_excess = 1,
         .memory_bytes = 1 << 30,
         .concurrent_kernels = 128,
         .queues = 32,
         .queues_max = 32,
         .queue_depth = 1024,
         .priority_greatest = -5,
+        .pinned_bytes_per_s = 1e9,
         .cpu_cores = 1,
         .cpu_bytes_per_s = 1e15,
         .cpu_flops_per_s = 1e9,
@@ -142,4 +144,43 @@ uint32_t test_wait(struct plan *plan, uint32_t stream, uint32_t event)
     struct op op = {.kind = OP_WAIT, .stream = stream, .tile = -1};
     op.event.event = event;
     return append(plan, &op);
+}
+
+uint32_t test_d2d(struct plan *plan, uint32_t stream, uint64_t offset, uint64_t bytes)
+{
+    struct op op = {.kind = OP_D2D, .stream = stream, .tile = -1};
+    op.d2d.from = (struct range){BUFFER_DEVICE_IN0, offset, bytes};
+    op.d2d.to = (struct range){BUFFER_DEVICE_OUT, offset, bytes};
+    return append(plan, &op);
+}
+
+uint32_t test_memset(struct plan *plan, uint32_t stream, uint64_t offset, uint64_t bytes,
+                     uint8_t value)
+{
+    struct op op = {.kind = OP_MEMSET, .stream = stream, .tile = -1};
+    op.set.range = (struct range){BUFFER_DEVICE_OUT, offset, bytes};
+    op.set.value = value;
+    return append(plan, &op);
+}
+
+uint32_t test_sync(struct plan *plan, uint32_t stream)
+{
+    struct op op = {.kind = OP_SYNC, .stream = stream, .tile = -1};
+    return append(plan, &op);
+}
+
+uint32_t test_alloc(struct plan *plan, uint64_t bytes, bool pinned)
+{
+    struct op op = {.kind = OP_ALLOC, .stream = plan->streams, .tile = -1};
+    op.alloc.bytes = bytes;
+    op.alloc.pinned = pinned;
+    return append(plan, &op);
+}
+
+void test_stream_kinds(struct plan *plan, const enum stream_kind *kinds)
+{
+    plan->stream_kinds = calloc(plan->streams, sizeof *plan->stream_kinds);
+    ck_assert_ptr_nonnull(plan->stream_kinds);
+    for (uint32_t i = 0; i < plan->streams; i++)
+        plan->stream_kinds[i] = (uint8_t)kinds[i];
 }

@@ -35,4 +35,15 @@ uint32_t test_kernel(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t
 uint32_t test_record(struct plan *plan, uint32_t stream, uint32_t event);
 uint32_t test_wait(struct plan *plan, uint32_t stream, uint32_t event);
 
+/* From in0 to out on the device; bytes of out; the host's wait for a stream or, plan.streams,
+ * the device; memory taken and given back. */
+uint32_t test_d2d(struct plan *plan, uint32_t stream, uint64_t offset, uint64_t bytes);
+uint32_t test_memset(struct plan *plan, uint32_t stream, uint64_t offset, uint64_t bytes,
+                     uint8_t value);
+uint32_t test_sync(struct plan *plan, uint32_t stream);
+uint32_t test_alloc(struct plan *plan, uint64_t bytes, bool pinned);
+
+/* Gives the plan's streams these kinds, one each. */
+void test_stream_kinds(struct plan *plan, const enum stream_kind *kinds);
+
 #endif

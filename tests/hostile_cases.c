@@ -98,8 +98,10 @@ static struct span *add_span(struct run_report *run, enum op_kind kind, uint32_t
                              int32_t tile, int64_t start_ns, int64_t end_ns)
 {
     static const enum engine engines[OP_KIND_COUNT] = {
-        [OP_H2D] = ENGINE_H2D, [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
-        [OP_CPU] = ENGINE_CPU, [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
+        [OP_H2D] = ENGINE_H2D,        [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
+        [OP_CPU] = ENGINE_CPU,        [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
+        [OP_SYNC] = ENGINE_HOST,      [OP_ALLOC] = ENGINE_HOST,     [OP_D2D] = ENGINE_COMPUTE,
+        [OP_MEMSET] = ENGINE_COMPUTE,
     };
     struct timeline *timeline = &run->timeline;
     uint32_t count = timeline->span_count;
@@ -284,15 +286,16 @@ static void build_not_numbers(struct hostile *hostile)
 /* Each text wherever a report has one, as many runs as there is room for. */
 static void put_text(struct hostile *hostile, int index, const char *text)
 {
-    static char hazards[HOSTILE_RUNS_MAX][1][160];
     struct run_report *run = &hostile->runs[index];
+    char(*hazards)[HAZARD_TEXT] = calloc(1, sizeof *hazards);
     struct settings *settings = &hostile->settings[index];
     settings->input = settings->output = settings->device = text;
     snprintf(run->device, sizeof run->device, "%s", text);
     snprintf(run->timeline.device, sizeof run->timeline.device, "%s", text);
     snprintf(run->timeline.driver, sizeof run->timeline.driver, "%s", text);
-    snprintf(hazards[index][0], sizeof hazards[index][0], "%s", text);
-    run->hazard_texts = hazards[index];
+    ck_assert_ptr_nonnull(hazards);
+    snprintf(hazards[0], sizeof hazards[0], "%s", text);
+    run->hazard_texts = hazards; /* report_free() gives it back */
     run->hazard_count = 1;
     run->timeline.names[0] = text;
 }

@@ -212,6 +212,10 @@ static const char *color_of(enum op_kind kind)
         return "FFCC79A7";
     case OP_CALLBACK:
         return "FF56B4E9";
+    case OP_D2D:
+        return "FFD55E00";
+    case OP_MEMSET:
+        return "FFF0E442";
     default:
         return "FF999999";
     }

@@ -28,6 +28,7 @@ void write_bytes(const char *path, const void *bytes, size_t count);
 char *ways_config(void);
 
 /* The suite's parts: tests/check_options_*.c. */
+TCase *options_auto_tcase(void);
 TCase *options_config_tcase(void);
 TCase *options_refusals_tcase(void);
 TCase *options_sweep_tcase(void);

@@ -24,4 +24,7 @@ void sim_assert_start(const struct machine *machine, const struct plan *plan, ui
 /* Appends a host callback. */
 uint32_t sim_callback(struct plan *plan, uint32_t stream, uint32_t tile);
 
+/* Part of the suite sim_sync. */
+TCase *sim_sync_random_case(void);
+
 #endif

@@ -34,6 +34,7 @@ char *test_written(const struct report *report, void (*write)(FILE *, const stru
 extern const char *const test_names[];
 
 TCase *writer_data_case(void);
+TCase *writer_predictions_case(void);
 TCase *writer_gantt_case(void);
 void writer_gantt_add_foreign(TCase *gantt);
 

@@ -2,6 +2,7 @@
  * events', every kernel on the device at odd sizes, and what only a real device can get wrong.
  * Exits 77 when there is none. One process, since a CUDA context does not survive a fork. */
 #include "backend.h"
+#include "check_gpu_calls.h"
 #include "check_gpu_marks.h"
 #include "fixtures.h"
 #include "plan_build.h"
@@ -435,9 +436,9 @@ int main(int argc, char *argv[])
         return run_suites(lost_suite(), NULL) > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 
     int failed = run_suites(gpu_suite(), contract_suite("cuda"));
-    failed += run_suites(gpu_marks_suite(), NULL);
+    failed += run_suites(gpu_marks_suite(), gpu_calls_suite());
     setenv("PIPELINE_NO_CUPTI", "1", 1);
     puts("check-gpu: again, with times from events:");
-    failed += run_suites(contract_suite("cuda:0"), NULL);
+    failed += run_suites(contract_suite("cuda:0"), gpu_calls_suite());
     return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

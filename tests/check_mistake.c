@@ -1,0 +1,337 @@
+/* check_mistake.c - the table of mistakes, the plans that have one, and the program with it. */
+#include "fixtures.h"
+#include "mistake.h"
+#include "plan_build.h"
+#include "suites.h"
+#include "test_folder.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- the table
+ * -------------------------------------------------------------------------------------- */
+
+START_TEST(test_table_is_whole)
+{
+    int count = 0;
+    for (; mistake_rows[count].name != NULL; count++) {
+        const struct mistake_row *row = &mistake_rows[count];
+        enum mistake found = MISTAKE_COUNT;
+        ck_assert_ptr_nonnull(row->summary);
+        ck_assert_ptr_nonnull(row->effect);
+        ck_assert(mistake_find(row->name, &found));
+        ck_assert_int_eq((int)found, count); /* no name twice */
+        ck_assert_str_eq(mistake_name(found), row->name);
+    }
+    ck_assert_int_eq(count, MISTAKE_COUNT);
+    ck_assert_str_eq(mistake_name(MISTAKE_NONE), "none");
+    ck_assert(!mistake_rows[MISTAKE_NONE].races);
+    ck_assert(mistake_rows[MISTAKE_MISSING_WAIT].races);
+}
+END_TEST
+
+START_TEST(test_names_that_are_none)
+{
+    enum mistake untouched = MISTAKE_MISSING_WAIT;
+    ck_assert(!mistake_find("missing", &untouched));
+    ck_assert(!mistake_find("", &untouched));
+    ck_assert_int_eq(untouched, MISTAKE_MISSING_WAIT);
+    ck_assert_str_eq(mistake_nearest("missing-wiat"), "missing-wait");
+    ck_assert_ptr_null(mistake_nearest("quite-another"));
+}
+END_TEST
+
+/* --- plans
+ * ------------------------------------------------------------------------------------------ */
+
+static struct settings random_settings(uint64_t *random)
+{
+    static const char *const chains[] = {"scale", "wave", "sum", "scale,wave,scale"};
+    struct settings settings = test_settings(chains[test_random_below(random, 4)]);
+    settings.tiles = 1 + test_random_below(random, 20);
+    settings.ways = 1 + (int)test_random_below(random, 4);
+    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 6);
+    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.cpu_share = settings.ways == 4 ? 0.25 : -1;
+    settings.callbacks = test_random_below(random, 2);
+    return settings;
+}
+
+/* Whether a wait is a kernel's stream's for a copy in: the op before its record is one. */
+static bool waits_for_copy_in(const struct plan *plan, const struct op *wait)
+{
+    const struct op *before = NULL;
+    for (uint32_t i = 0; i < wait->id; i++) {
+        const struct op *record = &plan->ops[i];
+        if (record->kind != OP_RECORD || record->event.event != wait->event.event)
+            continue;
+        for (uint32_t j = 0; j < i; j++) {
+            if (plan->ops[j].stream == record->stream && plan->ops[j].kind != OP_WAIT &&
+                plan->ops[j].kind != OP_RECORD)
+                before = &plan->ops[j];
+        }
+    }
+    ck_assert_ptr_nonnull(before);
+    return before->kind == OP_H2D;
+}
+
+/* The plan with the mistake is the right one less those waits, op by op. */
+static uint32_t assert_less_waits(const struct plan *right, const struct plan *broken)
+{
+    uint32_t at = 0, dropped = 0;
+    for (uint32_t i = 0; i < right->op_count; i++) {
+        const struct op *op = &right->ops[i];
+        if (op->kind == OP_WAIT && waits_for_copy_in(right, op)) {
+            dropped++;
+            continue;
+        }
+        ck_assert_uint_lt(at, broken->op_count);
+        const struct op *same = &broken->ops[at++];
+        ck_assert_int_eq(same->kind, op->kind);
+        ck_assert_uint_eq(same->stream, op->stream);
+        ck_assert_int_eq(same->tile, op->tile);
+        if (op->kind == OP_WAIT || op->kind == OP_RECORD)
+            ck_assert_uint_eq(same->event.event, op->event.event);
+    }
+    ck_assert_uint_eq(at, broken->op_count);
+    return dropped;
+}
+
+START_TEST(test_missing_wait_drops_those_waits_alone)
+{
+    uint64_t random = 60221;
+    int refused = 0, built = 0;
+    for (int i = 0; i < test_cases(1000); i++) {
+        struct settings settings = random_settings(&random);
+        struct machine machine = test_machine();
+        struct plan right, broken;
+        struct error error = {0};
+        ck_assert_int_eq(plan_build(&settings, &machine, &right, &error), STATUS_OK);
+        settings.mistake = MISTAKE_MISSING_WAIT;
+        enum status status = plan_build(&settings, &machine, &broken, &error);
+        if (status == STATUS_OK) {
+            struct hazard hazard;
+            size_t hazards;
+            ck_assert_uint_gt(assert_less_waits(&right, &broken), 0);
+            ck_assert_int_eq(plan_hazards(&broken, &hazard, 1, &hazards, &error), STATUS_OK);
+            ck_assert_uint_eq(hazards, 1);
+            built++;
+            plan_free(&broken);
+        } else {
+            ck_assert_int_eq(status, STATUS_USAGE);
+            ck_assert_ptr_nonnull(strstr(error.text, "--mistake=missing-wait"));
+            ck_assert_ptr_nonnull(strstr(error.text, "--layout=stage"));
+            for (uint32_t op = 0; op < right.op_count; op++)
+                ck_assert(right.ops[op].kind != OP_WAIT ||
+                          !waits_for_copy_in(&right, &right.ops[op]));
+            refused++;
+        }
+        plan_free(&right);
+    }
+    ck_assert_int_gt(refused, 0);
+    ck_assert_int_gt(built, 0);
+}
+END_TEST
+
+/* --- the program
+ * ------------------------------------------------------------------------------------ */
+
+static char out[65536], err[4096];
+
+static void read_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "no %s", path);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* Runs the program, sets `out` and `err`, and gives its exit code. */
+static int run(const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
+             arguments);
+    int status = system(command);
+    ck_assert(WIFEXITED(status));
+    read_file("out", out, sizeof out);
+    read_file("err", err, sizeof err);
+    return WEXITSTATUS(status);
+}
+
+static void assert_has(const char *text, const char *words)
+{
+    ck_assert_msg(strstr(text, words) != NULL, "\"%s\" is not in: %s", words, text);
+}
+
+/* A race that is lost on this machine, and one that is won: the copies are soon over. */
+#define LOST "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 1M -t 8 "
+#define WON  "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 8 -t 8 -s 1 "
+
+START_TEST(test_lost_race)
+{
+    ck_assert_int_eq(run(LOST), 1);
+    assert_has(out, "hazards, ");
+    assert_has(out, " of them lost in this run: another run may give another result");
+    assert_has(out,
+               "h2d 0 and scale 0 both touch device.in0 [0, 524288); in this run scale 0 ");
+    assert_has(out, "  NO");
+    assert_has(err, "wrong result: tile ");
+    assert_has(err, "--mistake=missing-wait did that");
+    ck_assert_ptr_eq(strchr(err, '\n'), err + strlen(err) - 1); /* one line */
+    ck_assert_int_eq(run(LOST "--kernel=sum"), 1);
+    assert_has(out, "  nan  NO");
+}
+END_TEST
+
+START_TEST(test_won_race)
+{
+    ck_assert_int_eq(run(WON), 0);
+    assert_has(out, "8 hazards, none of them lost in this run: another run may give another");
+    assert_has(out, "in this run h2d 3 ended ");
+    assert_has(out, "  yes");
+    ck_assert_str_eq(err, "");
+}
+END_TEST
+
+static json_t *json_run(int index)
+{
+    json_error_t why;
+    json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
+    ck_assert_msg(report != NULL, "%s", why.text);
+    json_t *one = json_array_get(json_object_get(report, "runs"), (size_t)index);
+    ck_assert_ptr_nonnull(one);
+    json_incref(one);
+    json_decref(report);
+    return one;
+}
+
+START_TEST(test_json_and_csv)
+{
+    ck_assert_int_eq(run(LOST "--format=json"), 1);
+    json_t *one = json_run(0);
+    ck_assert(json_is_false(json_object_get(one, "verified")));
+    json_t *hazards = json_object_get(one, "hazards");
+    ck_assert_uint_eq(json_array_size(hazards), 8);
+    assert_has(json_string_value(json_array_get(hazards, 0)), "h2d 0 and scale 0 both touch");
+    json_t *settings = json_object_get(one, "settings");
+    ck_assert_str_eq(json_string_value(json_object_get(settings, "mistake")), "missing-wait");
+    json_decref(one);
+    ck_assert_int_eq(run(WON "--format=json"), 0);
+    one = json_run(0);
+    ck_assert(json_is_true(json_object_get(one, "verified")));
+    ck_assert_uint_eq(json_array_size(json_object_get(one, "hazards")), 8);
+    json_decref(one);
+    ck_assert_int_eq(run(LOST "--format=csv"), 1);
+    assert_has(out, "\nrun,simulated,virtual,NVIDIA H200,,false,");
+}
+END_TEST
+
+/* What is wrong is not kept; what was asked for beside it is. */
+START_TEST(test_files_of_a_wrong_run)
+{
+    ck_assert_int_eq(run(LOST "-o x.npy --timeline=x.csv"), 1);
+    ck_assert_int_ne(access("x.npy", F_OK), 0);
+    ck_assert_int_eq(access("x.csv", F_OK), 0);
+    assert_has(err, "; x.npy is not written");
+    ck_assert_int_eq(run(WON "-o x.npy"), 0);
+    ck_assert_int_eq(access("x.npy", F_OK), 0);
+}
+END_TEST
+
+/* Runs before and behind a wrong one are reported as ever. */
+START_TEST(test_one_of_several_runs)
+{
+    FILE *file = fopen("m.ini", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("[global]\nlayout=stage\nelements=1M\ntiles=8\ndevice=sim:h200\n[right]\n"
+          "[broken]\nmistake=missing-wait\n[again]\n",
+          file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(run("-q --format=json m.ini"), 1);
+    assert_has(err, "pipeline: run broken: wrong result: ");
+    for (int i = 0; i < 3; i++) {
+        json_t *one = json_run(i);
+        ck_assert_int_eq(json_is_true(json_object_get(one, "verified")), i != 1);
+        ck_assert_uint_eq(json_array_size(json_object_get(one, "hazards")), i == 1 ? 8 : 0);
+        json_decref(one);
+    }
+    ck_assert_int_eq(run("-q --gantt=none m.ini"), 1);
+    assert_has(out, "\nbroken: 8 hazards, ");
+    ck_assert_ptr_null(strstr(out, "\nright: "));
+}
+END_TEST
+
+START_TEST(test_sweeps_without_data_and_dry)
+{
+    ck_assert_int_eq(run("-q -d sim -n 1M -t 8 -w 2 --sweep=mistake=none,missing-wait"), 1);
+    assert_has(out, "  best\n");
+    assert_has(out, "  WRONG\n");
+    assert_has(out, "best: mistake=none (");
+    assert_has(out, "2 runs, 1 of them WRONG; ");
+    ck_assert_int_eq(run(LOST "--sweep=seed=1,2"), 1);
+    ck_assert_ptr_null(strstr(out, "best"));
+    assert_has(out, "2 runs, 2 of them WRONG; ");
+    ck_assert_int_eq(run(LOST "--sweep=seed=1,2 --sweep=order=depth,breadth"), 1);
+    assert_has(out, " us!  ");
+    ck_assert_int_eq(run(LOST "--no-data"), 0);
+    assert_has(out, "not asked");
+    assert_has(out, " of them lost in this run");
+    ck_assert_int_eq(run("--device=sim:h200 --layout=stage --mistake=missing-wait --dry-run"),
+                     0);
+    assert_has(err, "note: the plan has 32 hazards: h2d 0 and scale 0 both touch device.in0");
+}
+END_TEST
+
+START_TEST(test_settings_without_such_a_wait)
+{
+    static const char *const lines[] = {"", "-w 1", "-w 2 -s 1", "-w 4 --cpu-share=0.5",
+                                        "-w 4 --cpu-share=1 --layout=stage"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "-d sim -n 64k -t 8 --mistake=missing-wait %s", lines[i]);
+        ck_assert_msg(run(line) == 2, "%s: %s", line, err);
+        assert_has(err, "pipeline: --mistake=missing-wait: ");
+        assert_has(err, "use --layout=stage with ways 2, 3 or 4, or --ways=2 ");
+        ck_assert_str_eq(out, "");
+    }
+}
+END_TEST
+
+START_TEST(test_list)
+{
+    ck_assert_int_eq(run("list mistakes"), 0);
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
+        assert_has(out, row->name);
+        assert_has(out, row->summary);
+        assert_has(out, row->effect);
+    }
+}
+END_TEST
+
+Suite *mistake_suite(void)
+{
+    Suite *suite = suite_create("mistake");
+    TCase *plans = tcase_create("table and plans");
+    tcase_add_test(plans, test_table_is_whole);
+    tcase_add_test(plans, test_names_that_are_none);
+    tcase_add_test(plans, test_missing_wait_drops_those_waits_alone);
+    suite_add_tcase(suite, plans);
+    TCase *program = tcase_create("program");
+    tcase_set_timeout(program, 120);
+    tcase_add_checked_fixture(program, test_folder_enter, test_folder_leave);
+    tcase_add_test(program, test_lost_race);
+    tcase_add_test(program, test_won_race);
+    tcase_add_test(program, test_json_and_csv);
+    tcase_add_test(program, test_files_of_a_wrong_run);
+    tcase_add_test(program, test_one_of_several_runs);
+    tcase_add_test(program, test_sweeps_without_data_and_dry);
+    tcase_add_test(program, test_settings_without_such_a_wait);
+    tcase_add_test(program, test_list);
+    suite_add_tcase(suite, program);
+    return suite;
+}

@@ -1,0 +1,122 @@
+/* check_reference.c - which machine file stands for a device. */
+#include "fixtures.h"
+#include "reference.h"
+#include "suites.h"
+#include "test_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A device as the CUDA backend describes one. */
+static struct machine device_called(const char *name)
+{
+    struct machine device = test_machine();
+    snprintf(device.name, sizeof device.name, "%s", name);
+    snprintf(device.summary, sizeof device.summary, "132 SMs, sm_90");
+    return device;
+}
+
+static struct machine found(const char *asked, const struct machine *device, bool simulated,
+                            uint32_t queues)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_msg(reference_machine(asked, device, simulated, queues, &machine, &error) ==
+                      STATUS_OK,
+                  "%s", error.text);
+    return machine;
+}
+
+START_TEST(test_simulated_device_stands_for_itself)
+{
+    struct machine device = device_called("NVIDIA H200");
+    struct machine machine = found(NULL, &device, true, 0);
+    ck_assert_mem_eq(&machine, &device, sizeof machine);
+}
+END_TEST
+
+START_TEST(test_real_device_is_found_by_its_name)
+{
+    struct machine device = device_called("NVIDIA H200");
+    struct machine machine = found(NULL, &device, false, 0);
+    ck_assert_str_eq(machine.name, "h200");
+    ck_assert_uint_eq(machine.sms, 132);
+    device = device_called("NVIDIA Tesla C2050");
+    machine = found(NULL, &device, false, 0);
+    ck_assert_str_eq(machine.name, "c2050");
+}
+END_TEST
+
+START_TEST(test_what_is_asked_for_wins)
+{
+    struct machine device = device_called("NVIDIA H200");
+    ck_assert_str_eq(found("c2050", &device, false, 0).name, "c2050");
+    ck_assert_str_eq(found("c2050", &device, true, 0).name, "c2050");
+}
+END_TEST
+
+START_TEST(test_file_is_read)
+{
+    struct machine device = device_called("Unheard of");
+    FILE *file = fopen("mine.ini", "w");
+    ck_assert_ptr_nonnull(file);
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
+        if (strcmp(text->name, "h200") == 0)
+            fputs(text->text, file);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    struct machine machine = found("./mine.ini", &device, false, 0);
+    ck_assert_str_eq(machine.name, "mine");
+    ck_assert_str_eq(machine.summary, "NVIDIA H200");
+}
+END_TEST
+
+/* As many as it was opened with, but no more than it has. */
+START_TEST(test_queues_are_the_devices)
+{
+    struct machine device = device_called("NVIDIA H200");
+    ck_assert_uint_eq(found("h200", &device, false, 0).queues, 8);
+    ck_assert_uint_eq(found("h200", &device, false, 1).queues, 1);
+    ck_assert_uint_eq(found("h200", &device, false, 32).queues, 32);
+    ck_assert_uint_eq(found("c2050", &device, false, 8).queues, 1);
+    ck_assert_uint_eq(found(NULL, &device, true, 2).queues, 2);
+}
+END_TEST
+
+START_TEST(test_none_is_refused)
+{
+    struct machine device = device_called("Tesla K80"), machine = device_called("untouched");
+    struct error error = {0};
+    ck_assert_int_eq(reference_machine(NULL, &device, false, 0, &machine, &error),
+                     STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "Tesla K80"));
+    ck_assert_ptr_nonnull(strstr(error.text, "--machine="));
+    ck_assert_ptr_nonnull(strstr(error.text, "pipeline calibrate"));
+    error_clear(&error);
+    ck_assert_int_eq(reference_machine("h201", &device, true, 0, &machine, &error),
+                     STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "'h201'"));
+    ck_assert_ptr_nonnull(strstr(error.text, "h200"));
+    error_clear(&error);
+    ck_assert_int_eq(reference_machine("./no.ini", &device, true, 0, &machine, &error),
+                     STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "./no.ini"));
+    ck_assert_str_eq(machine.name, "untouched");
+}
+END_TEST
+
+Suite *reference_suite(void)
+{
+    Suite *suite = suite_create("reference");
+    TCase *tests = tcase_create("reference"), *files = tcase_create("files");
+    tcase_add_test(tests, test_simulated_device_stands_for_itself);
+    tcase_add_test(tests, test_real_device_is_found_by_its_name);
+    tcase_add_test(tests, test_what_is_asked_for_wins);
+    tcase_add_checked_fixture(files, test_folder_enter, test_folder_leave);
+    tcase_add_test(files, test_file_is_read);
+    tcase_add_test(tests, test_queues_are_the_devices);
+    tcase_add_test(tests, test_none_is_refused);
+    suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, files);
+    return suite;
+}

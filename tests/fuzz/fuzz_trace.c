@@ -1,0 +1,153 @@
+/* fuzz_trace.c - what profilers exported: CSV, SQLite databases, and SQL that makes such. */
+#include "analysis.h"
+#include "critical.h"
+#include "fuzz.h"
+#include "op.h"
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME "fuzz.csv"
+
+enum { FILL = 0x5a };
+
+static bool begins(const uint8_t *data, size_t size, const char *word)
+{
+    return size >= strlen(word) && memcmp(data, word, strlen(word)) == 0;
+}
+
+static bool is_sql(const uint8_t *data, size_t size)
+{
+    return begins(data, size, "CREATE") || begins(data, size, "--");
+}
+
+static bool is_database(const uint8_t *data, size_t size)
+{
+    return begins(data, size, "SQLite format 3");
+}
+
+/* A span of a trace: in the order and with the times that trace.h promises. */
+static void require_span(const struct timeline *timeline, uint32_t index)
+{
+    const struct span *span = &timeline->spans[index];
+    bool copy = span->kind == OP_H2D || span->kind == OP_D2H;
+    FUZZ_REQUIRE(span->op == index && span->tile == -1);
+    FUZZ_REQUIRE(span->issue_ns >= 0 && span->issue_ns <= span->start_ns);
+    FUZZ_REQUIRE(span->start_ns <= span->end_ns);
+    FUZZ_REQUIRE(index == 0 || span->start_ns >= timeline->spans[index - 1].start_ns);
+    FUZZ_REQUIRE(!timeline->issue_unknown || span->issue_ns == span->start_ns);
+    FUZZ_REQUIRE(span->stream < timeline->streams);
+    FUZZ_REQUIRE(copy || span->kind == OP_KERNEL);
+    FUZZ_REQUIRE(copy || span->link < timeline->name_count);
+    FUZZ_REQUIRE(copy || timeline->names[span->link][0] != '\0');
+    FUZZ_REQUIRE(copy || span->bytes == 0);
+    FUZZ_REQUIRE(span->engine == (span->kind == OP_H2D   ? ENGINE_H2D
+                                  : span->kind == OP_D2H ? ENGINE_D2H
+                                                         : ENGINE_COMPUTE));
+}
+
+/* Spans of one lane never overlap, and each span is counted once. */
+static void require_lanes(const struct timeline *timeline, const struct trace *trace)
+{
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    int64_t *free_at = calloc(timeline->span_count + (size_t)1, sizeof *free_at);
+    size_t counts[ENGINE_COUNT] = {0};
+    FUZZ_REQUIRE(spans != NULL && free_at != NULL);
+    for (int engine = 0; engine < ENGINE_WORKING; engine++) {
+        counts[engine] = timeline_engine_spans(timeline, (enum engine)engine, spans);
+        memset(free_at, 0, timeline->span_count * sizeof *free_at);
+        for (size_t i = 0; i < counts[engine]; i++) {
+            FUZZ_REQUIRE(spans[i]->lane < counts[engine]);
+            FUZZ_REQUIRE(spans[i]->start_ns >= free_at[spans[i]->lane]);
+            free_at[spans[i]->lane] = spans[i]->end_ns;
+        }
+    }
+    FUZZ_REQUIRE(counts[ENGINE_H2D] == trace->in.count);
+    FUZZ_REQUIRE(counts[ENGINE_D2H] == trace->out.count);
+    FUZZ_REQUIRE(counts[ENGINE_H2D] + counts[ENGINE_D2H] + counts[ENGINE_COMPUTE] ==
+                 timeline->span_count);
+    free(spans);
+    free(free_at);
+}
+
+/* What `pipeline view` goes on to do with it. */
+static void require_analysis(const struct timeline *timeline)
+{
+    struct analysis analysis;
+    struct critical critical;
+    struct error error = {0};
+    FUZZ_REQUIRE_TEXT(analyse(timeline, &analysis, &error) == STATUS_OK, error.text);
+    FUZZ_REQUIRE(analysis.span_ns == timeline_span_ns(timeline));
+    for (int engine = 0; engine < ENGINE_WORKING; engine++) {
+        const struct engine_use *use = &analysis.engines[engine];
+        FUZZ_REQUIRE(use->busy_ns >= 0 && use->busy_ns <= analysis.span_ns);
+        FUZZ_REQUIRE(use->utilisation >= 0 && use->utilisation <= 1);
+    }
+    FUZZ_REQUIRE_TEXT(critical_find(timeline, &critical, &error) == STATUS_OK, error.text);
+    FUZZ_REQUIRE(critical.path_count <= timeline->span_count);
+    for (uint32_t i = 0; i < critical.path_count; i++)
+        FUZZ_REQUIRE(critical.path[i] < timeline->span_count);
+    critical_free(&critical);
+}
+
+static void require_trace(const struct trace *trace)
+{
+    const struct timeline *timeline = &trace->timeline;
+    int64_t first = INT64_MAX;
+    FUZZ_REQUIRE(timeline->span_count >= 1 && timeline->streams >= 1);
+    FUZZ_REQUIRE(timeline->streams <= timeline->span_count);
+    FUZZ_REQUIRE(timeline->stream_ids != NULL && timeline->resolution_ns >= 1);
+    FUZZ_REQUIRE(timeline->device[0] != '\0' && trace->name[0] != '\0');
+    FUZZ_REQUIRE(memchr(timeline->device, '\0', TIMELINE_TEXT) != NULL);
+    FUZZ_REQUIRE(memchr(trace->name, '\0', sizeof trace->name) != NULL);
+    FUZZ_REQUIRE(trace->bytes_unit >= 1 && trace->issue_known == !timeline->issue_unknown);
+    FUZZ_REQUIRE(trace->in.pageable <= trace->in.count);
+    FUZZ_REQUIRE(trace->out.pageable <= trace->out.count);
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        require_span(timeline, i);
+        first = timeline->spans[i].issue_ns < first ? timeline->spans[i].issue_ns : first;
+    }
+    FUZZ_REQUIRE(first == 0);
+    require_lanes(timeline, trace);
+    require_analysis(timeline);
+}
+
+static bool try_file(const uint8_t *data, size_t size)
+{
+    struct traces traces;
+    struct error error = {0};
+    memset(&traces, FILL, sizeof traces);
+    enum status status = traces_read(fuzz_file(NAME, data, size), &traces, &error);
+    fuzz_require_closed();
+    if (status != STATUS_OK) {
+        fuzz_require_refusal(status, &error, NAME);
+        if (!is_database(data, size))
+            fuzz_require_line(&error, NAME, data, size);
+        FUZZ_REQUIRE(fuzz_is_filled(&traces, sizeof traces, FILL));
+        return false;
+    }
+    FUZZ_REQUIRE(error.status == STATUS_OK && error.text[0] == '\0');
+    FUZZ_REQUIRE(traces.count >= 0);
+    for (int i = 0; i < traces.count; i++)
+        require_trace(&traces.items[i]);
+    traces_free(&traces);
+    return true;
+}
+
+bool fuzz_trace(const uint8_t *data, size_t size)
+{
+    bool accepted = false;
+    if (!is_sql(data, size)) {
+        accepted = try_file(data, size);
+    } else {
+        size_t image_size = 0;
+        uint8_t *image = fuzz_sqlite_image(data, size, &image_size);
+        accepted = image != NULL && try_file(image, image_size);
+        free(image);
+    }
+    fuzz_file_remove(NAME "-journal"); /* what a database of these bytes may have left */
+    fuzz_file_remove(NAME "-wal");
+    fuzz_file_remove(NAME "-shm");
+    return accepted;
+}
