@@ -26,6 +26,8 @@ static const struct group {
     {"simulator", "the simulator's speed", bench_simulator, false},
     {"writers", "the timeline writers' speed and memory", bench_writers, false},
     {"marks", "what NVTX's marks cost while no tool listens", bench_marks, false},
+    {"tune", "choosing tiles and streams in the simulator", bench_tune, false},
+    {"tune-device", "what was chosen, on the device", bench_tune_device, true},
     {"copies", "whole pipelines against bare copies", bench_cuda_copies, true},
     {"issue", "the cost of issuing against bare CUDA calls", bench_cuda_issue, true},
     {"pinned", "page-locked memory against cudaMallocHost", bench_cuda_pinned, true},

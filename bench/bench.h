@@ -59,6 +59,11 @@ struct bench_run {
  * device, builds the plan, and prepares it with its arrays. */
 enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error);
 
+/* The two halves of it: up to the device's description, and from the plan on. */
+enum status bench_run_describe(struct bench_run *run, const char *arguments,
+                               struct error *error);
+enum status bench_run_prepare(struct bench_run *run, struct error *error);
+
 /* Runs once, on a poisoned output, and verifies every element of what came out. `timeline` may
  * be NULL. */
 enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
@@ -72,6 +77,10 @@ enum status bench_memory(struct bench *bench, struct error *error);
 enum status bench_simulator(struct bench *bench, struct error *error);
 enum status bench_writers(struct bench *bench, struct error *error);
 enum status bench_marks(struct bench *bench, struct error *error);
+enum status bench_tune(struct bench *bench, struct error *error);
+
+/* On the first CUDA device, but without a CUDA call of its own. */
+enum status bench_tune_device(struct bench *bench, struct error *error);
 
 /* Those that need a CUDA device are linked only where nvcc was found. bench_cuda_context()
  * creates a context, as small as can be, and returns 0; EXIT_FAILURE where there is no device.

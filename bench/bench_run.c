@@ -39,7 +39,8 @@ static enum status take_arrays(struct bench_run *run, struct error *error)
     return arrays_create(&run->arrays, &run->plan, &run->settings, error);
 }
 
-enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error)
+enum status bench_run_describe(struct bench_run *run, const char *arguments,
+                               struct error *error)
 {
     enum { WORDS = 64 };
     char text[512], *argv[WORDS];
@@ -51,14 +52,23 @@ enum status bench_run_open(struct bench_run *run, const char *arguments, struct 
     if (status != STATUS_OK)
         return status;
     run->settings = run->options.runs[0];
-    status = open_device(run, error);
-    if (status == STATUS_OK)
-        status = plan_build(&run->settings, &run->machine, &run->plan, error);
+    return open_device(run, error);
+}
+
+enum status bench_run_prepare(struct bench_run *run, struct error *error)
+{
+    enum status status = plan_build(&run->settings, &run->machine, &run->plan, error);
     if (status == STATUS_OK)
         status = take_arrays(run, error);
     if (status == STATUS_OK)
         status = run->ops->prepare(run->backend, &run->workload, error);
     return status;
+}
+
+enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error)
+{
+    enum status status = bench_run_describe(run, arguments, error);
+    return status == STATUS_OK ? bench_run_prepare(run, error) : status;
 }
 
 enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
