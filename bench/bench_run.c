@@ -76,7 +76,7 @@ enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
 {
     bool data = run->workload.arrays != NULL;
     if (data)
-        arrays_poison(&run->arrays, plan_last_kernel(&run->plan)->out);
+        arrays_poison(&run->arrays);
     enum status status = run->ops->run(run->backend, timeline, times, error);
     if (status == STATUS_OK && data)
         status = verify_output(&run->plan, run->arrays.host, error);

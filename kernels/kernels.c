@@ -18,6 +18,7 @@ const struct kernel kernel_table[] = {
         .repeats = true,
         .per_thread = 4,
         .sweep = 4, /* a float4 */
+        .calibrated = true,
         .launch = scale_launch,
         .preload = scale_preload,
         .host = scale_host,
@@ -34,6 +35,7 @@ const struct kernel kernel_table[] = {
         .repeats = true,
         .per_thread = 4,
         .sweep = 1,
+        .calibrated = true,
         .launch = wave_launch,
         .preload = wave_preload,
         .host = wave_host,
@@ -49,6 +51,7 @@ const struct kernel kernel_table[] = {
         .flops = 1,
         .per_thread = 16, /* four float4, all in flight at once */
         .sweep = 16,
+        .calibrated = true,
         .launch = sum_launch,
         .preload = sum_preload,
         .host = sum_host,
@@ -65,6 +68,7 @@ const struct kernel kernel_table[] = {
         .flops = 1,
         .per_thread = 8,
         .sweep = 1,
+        .calibrated = true,
         .launch = reduce_shuffle_launch,
         .preload = reduce_shuffle_preload,
         .host = reduce_shuffle_host,
@@ -79,6 +83,7 @@ size_t dtype_bytes(enum dtype dtype)
     static const size_t bytes[DTYPE_COUNT] = {
         [DTYPE_F32] = sizeof(float),
         [DTYPE_I32] = sizeof(int32_t),
+        [DTYPE_F64] = sizeof(double),
     };
     return bytes[dtype];
 }
@@ -88,6 +93,7 @@ const char *dtype_name(enum dtype dtype)
     static const char *const names[DTYPE_COUNT] = {
         [DTYPE_F32] = "float32",
         [DTYPE_I32] = "int32",
+        [DTYPE_F64] = "float64",
     };
     return names[dtype];
 }

@@ -19,9 +19,9 @@
 extern "C" {
 #endif
 
-enum dtype { DTYPE_F32, DTYPE_I32, DTYPE_COUNT };
+enum dtype { DTYPE_F32, DTYPE_I32, DTYPE_F64, DTYPE_COUNT };
 
-/* Bytes of one element, and its name as numpy spells it ("float32", "int32"). */
+/* Bytes of one element, and its name as numpy spells it ("float32", "int32", "float64"). */
 size_t dtype_bytes(enum dtype dtype);
 const char *dtype_name(enum dtype dtype);
 
@@ -75,8 +75,10 @@ struct kernel {
     double flops;       /* floating-point operations per element and repeat: its cost */
     bool repeats; /* `intensity` repeats its arithmetic; if not it has no meaning for it */
     uint32_t
-        per_thread; /* elements each thread takes at least, where the grid is large enough */
-    uint32_t sweep; /* and how many of them at once, before it goes on by the whole grid */
+        per_thread;  /* elements each thread takes at least, where the grid is large enough */
+    uint32_t sweep;  /* and how many of them at once, before it goes on by the whole grid */
+    bool calibrated; /* `pipeline calibrate` measures its rates; of the others a machine file
+                        says what is true of kernels in general */
 
     /* Launches on `stream`. Returns the launch's cudaError_t. NULL when built without nvcc. */
     int (*launch)(const struct kernel_args *args, void *stream);

@@ -20,8 +20,9 @@
 /* Fewer elements than these are not worth waking the other cores for. */
 #define PARALLEL_ELEMENTS 16384
 
-/* A quiet NaN with an odd payload as float32, a number nobody counts to as int32. */
-#define POISON_BITS UINT32_C(0x7FD0DEAD)
+/* A quiet NaN with an odd payload as float32 and, twice, as float64; a number nobody counts to
+ * as int32. */
+#define POISON_BITS UINT32_C(0x7FFADEAD)
 
 uint64_t host_memory_available(void)
 {
@@ -106,11 +107,14 @@ static inline uint64_t random_pair(uint64_t key, uint64_t pair)
     return mix(key + (pair + 1) * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-/* Makes an element of 32 random bits. A float takes 24 of them and is a multiple of 2^-23. */
+/* Makes an element of 32 random bits. A float takes 24 of them and is a multiple of 2^-23; a
+ * double takes all. */
 static inline void element_set(enum dtype dtype, void *data, uint64_t index, uint32_t bits)
 {
     if (dtype == DTYPE_F32)
         ((float *)data)[index] = (float)(int32_t)(bits >> 8) * 0x1p-23f - 1.0f;
+    else if (dtype == DTYPE_F64)
+        ((double *)data)[index] = bits * 0x1p-31 - 1;
     else
         ((int32_t *)data)[index] = (int32_t)bits;
 }
@@ -134,12 +138,12 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
         element_set(dtype, data, count - 1, (uint32_t)random_pair(key, (first + count) / 2));
 }
 
-void arrays_poison(const struct arrays *arrays, enum dtype dtype)
+void arrays_poison(const struct arrays *arrays)
 {
     all_cores_worked = true;
     uint32_t *out = arrays->host[BUFFER_HOST_OUT];
     _Static_assert(sizeof *out == sizeof(float), "one pattern serves all element types");
-    const uint64_t count = arrays->bytes[BUFFER_HOST_OUT] / dtype_bytes(dtype);
+    const uint64_t count = arrays->bytes[BUFFER_HOST_OUT] / sizeof *out;
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < count; i++)
         out[i] = POISON_BITS;
@@ -221,7 +225,7 @@ static enum status arrays_fill(const struct arrays *arrays, const struct plan *p
                                const struct settings *settings, const struct array_file *file,
                                struct error *error)
 {
-    arrays_poison(arrays, plan->chain[plan->chain_length - 1]->out);
+    arrays_poison(arrays);
     if (arrays->host[BUFFER_HOST_IN1] != NULL)
         arrays_generate(second_dtype(plan), settings->seed, 1, 0, plan->elements,
                         arrays->host[BUFFER_HOST_IN1]);

@@ -185,7 +185,7 @@ enum status calibrate_host(struct rig *rig)
     if (status == STATUS_OK)
         status = measure_depth(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && kernel->calibrated)
             status = measure_cpu(rig, kernel);
     }
     if (status != STATUS_OK)

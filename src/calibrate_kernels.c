@@ -306,7 +306,7 @@ enum status calibrate_kernels(struct rig *rig)
         take_from_scale(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool there = kernel->launch != NULL || !rig->ops->measures;
-        if (status == STATUS_OK && kernel != scale && there)
+        if (status == STATUS_OK && kernel != scale && kernel->calibrated && there)
             status = measure_kernel(rig, kernel);
     }
     return status == STATUS_OK ? measure_leftover(rig) : status;

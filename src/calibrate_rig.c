@@ -234,7 +234,7 @@ static enum status run_repeats(struct rig *rig, const struct workload *workload,
     for (int i = -warmup; i < repeats; i++) {
         struct run_times times;
         if (workload->arrays == &rig->arrays)
-            arrays_poison(workload->arrays, plan_last_kernel(workload->plan)->out);
+            arrays_poison(workload->arrays);
         enum status status = run_once(rig, NULL, &times);
         if (status != STATUS_OK)
             return status;

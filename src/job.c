@@ -219,7 +219,7 @@ static enum status run_once(struct job *job, struct timeline *timeline, struct r
 {
     bool data = !job->settings.no_data;
     if (data)
-        arrays_poison(&job->arrays, plan_last_kernel(&job->plan)->out);
+        arrays_poison(&job->arrays);
     job->fold = tile_fold_begin(&job->plan, job->arrays.host[BUFFER_HOST_OUT]);
     progress_timed(job->ops->measures);
     enum status status = job->ops->run(job->backend, timeline, times, error);

@@ -27,7 +27,8 @@ enum {
 static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
 
 /* numpy's type codes, by enum dtype. */
-static const char *const dtype_codes[DTYPE_COUNT] = {[DTYPE_F32] = "f4", [DTYPE_I32] = "i4"};
+static const char *const dtype_codes[DTYPE_COUNT] = {
+    [DTYPE_F32] = "f4", [DTYPE_I32] = "i4", [DTYPE_F64] = "f8"};
 
 /* A place in a header, which is not NUL-terminated. */
 struct cursor {

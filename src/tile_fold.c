@@ -14,6 +14,8 @@ void tile_fold_add(struct tile_fold *fold, int32_t tile)
         return;
     if (last->out == DTYPE_I32)
         fold->integer += (uint32_t)((const int32_t *)fold->out)[tile];
+    else if (last->out == DTYPE_F64)
+        fold->real += ((const double *)fold->out)[tile];
     else
         fold->real += (double)((const float *)fold->out)[tile];
 }

@@ -12,7 +12,7 @@ struct tile_fold {
     const struct plan *plan;
     const void *out;  /* the host output: one value per tile for a reduction */
     uint32_t tiles;   /* added so far */
-    double real;      /* float32 results: summed in double precision */
+    double real;      /* floating-point results: summed in double precision */
     uint32_t integer; /* int32 results: summed modulo 2^32 */
 };
 

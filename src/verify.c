@@ -60,22 +60,26 @@ static void elements_load(enum dtype dtype, const void *data, uint64_t first, si
         for (size_t i = 0; i < count; i++)
             to[i] = ((const int32_t *)data)[first + i];
         return;
+    case DTYPE_F64:
+        memcpy(to, (const double *)data + first, count * sizeof *to);
+        return;
     case DTYPE_COUNT:
         return;
     }
 }
 
-/* Whether `actual` can be the result where the exact one is `value`, give or take `bound`: 0
- * for integers, infinite where nothing is claimed. What is beyond the largest float may have
- * become an infinity. */
-static bool is_right(double value, double bound, double actual)
+/* Whether `actual`, of type `dtype`, can be the result where the exact one is `value`, give or
+ * take `bound`: 0 for integers, infinite where nothing is claimed. What is beyond the largest
+ * float may have become an infinity. */
+static bool is_right(enum dtype dtype, double value, double bound, double actual)
 {
+    const double largest = dtype == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
     if (isinf(bound))
         return true;
     if (isnan(value) || isnan(actual))
         return isnan(value) && isnan(actual);
     if (isinf(actual))
-        return actual > 0 ? value + bound > FLT_MAX : value - bound < -(double)FLT_MAX;
+        return actual > 0 ? value + bound > largest : value - bound < -largest;
     return fabs(actual - value) <= bound;
 }
 
@@ -107,8 +111,8 @@ static size_t chunk_compare(const struct comparison *comparison, const struct or
     elements_load(comparison->last->out, comparison->host[BUFFER_HOST_OUT], first,
                   oracle->count, work->actual);
     size_t right = 0;
-    while (right < oracle->count &&
-           is_right(oracle->value[right], oracle->bound[right], work->actual[right]))
+    while (right < oracle->count && is_right(comparison->last->out, oracle->value[right],
+                                             oracle->bound[right], work->actual[right]))
         right++;
     return right;
 }
@@ -192,7 +196,7 @@ static enum status tile_judge(const struct comparison *comparison, uint32_t tile
     double bound = 0, actual = NAN;
     const double value = last->oracle_result(sum, &bound);
     elements_load(last->out, comparison->host[BUFFER_HOST_OUT], tile, 1, &actual);
-    if (is_right(value, bound, actual))
+    if (is_right(last->out, value, bound, actual))
         return STATUS_OK;
     char text[EXPECTATION_TEXT];
     return error_set(error, STATUS_FAILED, "wrong result: tile %" PRIu32 ": %s", tile,

@@ -118,10 +118,13 @@ START_TEST(generated_elements_are_the_known_ones)
 {
     int32_t i32;
     float f32;
+    double f64;
+    arrays_generate(DTYPE_F64, known[_i].seed, known[_i].which, known[_i].index, 1, &f64);
     arrays_generate(DTYPE_I32, known[_i].seed, known[_i].which, known[_i].index, 1, &i32);
     arrays_generate(DTYPE_F32, known[_i].seed, known[_i].which, known[_i].index, 1, &f32);
     ck_assert_int_eq(i32, known[_i].i32);
     ck_assert_float_eq(f32, known[_i].f32);
+    ck_assert_double_eq(f64, (uint32_t)known[_i].i32 * 0x1p-31 - 1);
 }
 END_TEST
 
@@ -154,14 +157,15 @@ START_TEST(any_part_is_the_same_as_in_the_whole)
     enum { WHOLE = 70 };
     const uint64_t start = 1001;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
-        uint32_t whole[WHOLE], part[WHOLE + 1];
+        unsigned char whole[WHOLE * sizeof(double)], part[sizeof whole + 1];
+        const size_t size = dtype_bytes(dtype);
         arrays_generate(dtype, 5, 1, start, WHOLE, whole);
         for (uint64_t first = 0; first < WHOLE; first++) {
             for (uint64_t count = 0; first + count <= WHOLE; count++) {
-                part[count] = 0xABCDEF01;
+                part[count * size] = 0xAB;
                 arrays_generate(dtype, 5, 1, start + first, count, part);
-                ck_assert_mem_eq(part, whole + first, count * sizeof part[0]);
-                ck_assert_uint_eq(part[count], 0xABCDEF01);
+                ck_assert_mem_eq(part, whole + first * size, count * size);
+                ck_assert_uint_eq(part[count * size], 0xAB);
             }
         }
     }
@@ -275,12 +279,12 @@ START_TEST(a_map_has_an_input_and_a_poisoned_output)
     ck_assert_mem_eq(arrays.host[BUFFER_HOST_IN0], expected, ELEMENTS * 4);
     ck_assert_int_eq(nans(arrays.host[BUFFER_HOST_OUT], ELEMENTS), ELEMENTS);
     memset(arrays.host[BUFFER_HOST_OUT], 0, ELEMENTS * 4); /* a former result */
-    arrays_poison(&arrays, DTYPE_F32);
+    arrays_poison(&arrays);
     ck_assert_int_eq(nans(arrays.host[BUFFER_HOST_OUT], ELEMENTS), ELEMENTS);
     ck_assert_mem_eq(arrays.host[BUFFER_HOST_IN0], expected, ELEMENTS * 4);
     free(expected);
     assert_free(&arrays);
-    arrays_poison(&arrays, DTYPE_F32); /* no output: nothing to do */
+    arrays_poison(&arrays); /* no output: nothing to do */
 }
 END_TEST
 

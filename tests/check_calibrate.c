@@ -174,7 +174,8 @@ static void assert_kernel(const struct machine *machine, const struct machine *f
 static void assert_kernels(const struct machine *machine, const struct machine *found)
 {
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
-        assert_kernel(machine, found, kernel);
+        if (kernel->calibrated)
+            assert_kernel(machine, found, kernel);
 }
 
 /* --- what can be done with it --- */

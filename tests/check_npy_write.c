@@ -5,35 +5,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Writes what the fixtures f32.npy and i32.npy hold: `count` elements of them. */
+/* Writes what the fixtures f32.npy, i32.npy and f64.npy hold: `count` elements of them. */
 static void write_values(const char *path, int npy, enum dtype dtype, uint64_t count)
 {
     float *f32 = malloc(count * sizeof *f32);
     int32_t *i32 = malloc(count * sizeof *i32);
+    double *f64 = malloc(count * sizeof *f64);
     FILE *stream = fopen(path, "wb");
-    ck_assert(f32 != NULL && i32 != NULL && stream != NULL);
+    ck_assert(f32 != NULL && i32 != NULL && f64 != NULL && stream != NULL);
     for (uint64_t i = 0; i < count; i++) {
+        f64[i] = 0.5 * (double)i - 1;
         f32[i] = 0.5f * (float)i - 1;
         i32[i] = 7 * (int32_t)i - 3;
     }
     struct error error = {0};
-    const void *data = dtype == DTYPE_F32 ? (void *)f32 : (void *)i32;
+    const void *const values[DTYPE_COUNT] = {
+        [DTYPE_F32] = f32, [DTYPE_I32] = i32, [DTYPE_F64] = f64};
+    const void *data = values[dtype];
     ck_assert_msg(array_file_write(stream, path, npy, dtype, count, data, &error) == STATUS_OK,
                   "%s", error.text);
     ck_assert_int_eq(fclose(stream), 0);
+    free(f64);
     free(i32);
     free(f32);
 }
 
 START_TEST(what_is_written_is_what_numpy_writes)
 {
-    static const char *const names[] = {[DTYPE_F32] = "f32.npy", [DTYPE_I32] = "i32.npy"};
+    static const char *const names[] = {
+        [DTYPE_F32] = "f32.npy", [DTYPE_I32] = "i32.npy", [DTYPE_F64] = "f64.npy"};
     unsigned char expected[NPY_FILE_MAX], written[NPY_FILE_MAX];
     const size_t size = npy_read_all(npy_fixture(names[_i]), expected);
-    write_values(npy_place("out.npy"), 1, (enum dtype)_i, 1000);
+    const uint64_t count = (size - 128) / dtype_bytes((enum dtype)_i);
+    write_values(npy_place("out.npy"), 1, (enum dtype)_i, count);
     ck_assert_uint_eq(npy_read_all(npy_place("out.npy"), written), size);
     ck_assert_mem_eq(written, expected, size);
-    write_values(npy_place("out.bin"), 0, (enum dtype)_i, 1000);
+    write_values(npy_place("out.bin"), 0, (enum dtype)_i, count);
     ck_assert_uint_eq(npy_read_all(npy_place("out.bin"), written), size - 128);
     ck_assert_mem_eq(written, expected + 128, size - 128);
 }
@@ -62,6 +69,10 @@ START_TEST(numpy_loads_what_is_written)
         printf("skipped: numpy_loads_what_is_written (no numpy in /usr/bin/python3)\n");
         return;
     }
+    static const char *const values[] = {
+        [DTYPE_F32] = "0.5 * i - 1", [DTYPE_I32] = "7 * i - 3", [DTYPE_F64] = "0.5 * i - 1"};
+    static const char *const codes[] = {
+        [DTYPE_F32] = "<f4", [DTYPE_I32] = "<i4", [DTYPE_F64] = "<f8"};
     for (uint64_t count = 1; count <= 100000; count = count * 10 + 3) {
         write_values(npy_place("out.npy"), 1, (enum dtype)_i, count);
         char command[1024];
@@ -69,8 +80,7 @@ START_TEST(numpy_loads_what_is_written)
                  "/usr/bin/python3 -c \"import numpy as n; a = n.load('%s'); "
                  "i = n.arange(%" PRIu64 "); e = (%s).astype('%s'); "
                  "assert a.dtype == e.dtype and a.shape == e.shape and (a == e).all()\"",
-                 npy_place("out.npy"), count, _i == DTYPE_F32 ? "0.5 * i - 1" : "7 * i - 3",
-                 _i == DTYPE_F32 ? "<f4" : "<i4");
+                 npy_place("out.npy"), count, values[_i], codes[_i]);
         ck_assert_int_eq(system(command), 0);
     }
 }

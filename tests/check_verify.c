@@ -335,9 +335,8 @@ START_TEST(a_damaged_tile_is_named)
         memcpy(damaged, out_bits(&other) + tile * count, bytes);
         break;
     case MISSING:
-        arrays_poison(
-            &(struct arrays){.host[BUFFER_HOST_OUT] = damaged, .bytes[BUFFER_HOST_OUT] = bytes},
-            run.plan.chain[run.plan.chain_length - 1]->out);
+        arrays_poison(&(struct arrays){.host[BUFFER_HOST_OUT] = damaged,
+                                       .bytes[BUFFER_HOST_OUT] = bytes});
         break;
     case ZEROED:
         memset(damaged, 0, bytes);

@@ -79,7 +79,7 @@ static void begin_case(const struct settings *settings)
     must(cuda->describe(at.backend, &at.settings, &at.machine, &error), &error);
     must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);
     must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
-    arrays_poison(&at.arrays, plan_last_kernel(&at.plan)->out);
+    arrays_poison(&at.arrays);
     at.workload =
         (struct workload){.plan = &at.plan, .settings = &at.settings, .arrays = &at.arrays};
 }
@@ -129,7 +129,7 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
         args.in[input] = in[input].data;
     must_cuda((cudaError_t)kernel->launch(&args, NULL));
     must_cuda(cudaDeviceSynchronize());
-    arrays_poison(&at.arrays, kernel->out);
+    arrays_poison(&at.arrays);
     must_cuda(cudaMemcpy(at.arrays.host[BUFFER_HOST_OUT], out->data, out->bytes,
                          cudaMemcpyDeviceToHost));
     if (verify_output(&at.plan, at.arrays.host, &error) != STATUS_OK)
