@@ -6,18 +6,26 @@
 
 #include <cuda_runtime.h>
 
-/* Launches `kernel` on args->blocks blocks. Unlike kernel<<<...>>>(...), which leaves its error
- * to cudaGetLastError(), this returns the launch's own, never one left behind by an earlier
- * call. */
+/* Launches `kernel` on `blocks` blocks of `threads` threads. Unlike kernel<<<...>>>(...), which
+ * leaves its error to cudaGetLastError(), this returns the launch's own, never one left behind
+ * by an earlier call. */
+template <typename... Parameters, typename... Arguments>
+int kernel_launch_grid(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                       void *stream, Arguments... arguments)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.stream = static_cast<cudaStream_t>(stream);
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/* The same on args->blocks blocks of KERNEL_THREADS threads. */
 template <typename... Parameters, typename... Arguments>
 int kernel_launch(void (*kernel)(Parameters...), const struct kernel_args *args, void *stream,
                   Arguments... arguments)
 {
-    cudaLaunchConfig_t config = {};
-    config.gridDim = args->blocks;
-    config.blockDim = KERNEL_THREADS;
-    config.stream = static_cast<cudaStream_t>(stream);
-    return cudaLaunchKernelEx(&config, kernel, arguments...);
+    return kernel_launch_grid(kernel, args->blocks, KERNEL_THREADS, stream, arguments...);
 }
 
 /* Makes the runtime load `kernel` now: asking for its attributes needs its code. */

@@ -3,8 +3,20 @@
 
 #include "kernel_rows.h"
 #include "nearest.h"
+#include "reduction_rows.h"
 
 #include <string.h>
+
+/* What all sums of ints have in common; how they come by theirs is the device's affair. */
+#define SUM_OF_INTS                                                                            \
+    .shape = KERNEL_REDUCE, .inputs = 1, .in = DTYPE_I32, .out = DTYPE_I32, .flops = 1,        \
+    .host = reduce_shuffle_host, .oracle_fold = reduce_shuffle_oracle_fold,                    \
+    .oracle_result = reduce_shuffle_oracle_result
+
+/* The ladder's first steps: what a thread takes, it takes at once, and there is a thread for
+ * everything. */
+#define LADDER_STEP(each)                                                                      \
+    SUM_OF_INTS, .per_thread = each, .sweep = each, .whole_grid = true, .any_threads = true
 
 const struct kernel kernel_table[] = {
     {
@@ -75,6 +87,58 @@ const struct kernel kernel_table[] = {
         .oracle_fold = reduce_shuffle_oracle_fold,
         .oracle_result = reduce_shuffle_oracle_result,
     },
+    {
+        .name = "reduce-divergent",
+        .summary = "int sum, step 1: interleaved pairs; warps diverge, by a slow remainder",
+        LADDER_STEP(1),
+        .launch = reduce_divergent_launch,
+        .preload = reduce_divergent_preload,
+    },
+    {
+        .name = "reduce-conflicts",
+        .summary = "int sum, step 2: the same pairs by threads side by side: bank conflicts",
+        LADDER_STEP(1),
+        .launch = reduce_conflicts_launch,
+        .preload = reduce_conflicts_preload,
+    },
+    {
+        .name = "reduce-sequential",
+        .summary = "int sum, step 3: the far half onto the near one: no bank conflicts",
+        LADDER_STEP(1),
+        .launch = reduce_sequential_launch,
+        .preload = reduce_sequential_preload,
+    },
+    {
+        .name = "reduce-first-add",
+        .summary = "int sum, step 4: two elements per thread, added as they are loaded",
+        LADDER_STEP(2),
+        .launch = reduce_first_add_launch,
+        .preload = reduce_first_add_preload,
+    },
+    {
+        .name = "reduce-last-warp",
+        .summary = "int sum, step 5: the last warp unrolled, without block barriers",
+        LADDER_STEP(2),
+        .launch = reduce_last_warp_launch,
+        .preload = reduce_last_warp_preload,
+    },
+    {
+        .name = "reduce-unrolled",
+        .summary = "int sum, step 6: all unrolled, by a template on the block size",
+        LADDER_STEP(2),
+        .launch = reduce_unrolled_launch,
+        .preload = reduce_unrolled_preload,
+    },
+    {
+        .name = "reduce-many",
+        .summary = "int sum, step 7: many elements per thread before the block adds up",
+        SUM_OF_INTS,
+        .per_thread = 8,
+        .sweep = 2,
+        .any_threads = true,
+        .launch = reduce_many_launch,
+        .preload = reduce_many_preload,
+    },
     {.name = NULL},
 };
 
@@ -123,6 +187,8 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
 {
     const uint64_t per_block = (uint64_t)kernel->per_thread * KERNEL_THREADS;
     uint64_t blocks = count / per_block + (count % per_block != 0);
+    if (kernel->whole_grid)
+        return blocks < KERNEL_GRID_MAX ? (uint32_t)blocks : KERNEL_GRID_MAX;
     if (blocks > resident_blocks)
         blocks = resident_blocks;
     if (blocks > KERNEL_BLOCKS_MAX)

@@ -30,7 +30,12 @@ enum kernel_shape {
     KERNEL_REDUCE, /* one value per tile; only the last of a chain can be one */
 };
 
-enum { KERNEL_INPUTS_MAX = 2, CHAIN_MAX = 8, KERNEL_THREADS = 256 };
+enum {
+    KERNEL_INPUTS_MAX = 2,
+    CHAIN_MAX = 8,
+    KERNEL_THREADS = 256,      /* of a block, where nobody says otherwise */
+    KERNEL_THREADS_MAX = 1024, /* that any GPU's blocks can have */
+};
 
 /* What every kernel of a run is told. */
 struct kernel_params {
@@ -45,7 +50,10 @@ struct kernel_args {
     void *out;                         /* `count` elements, or one value for a reduction */
     void *scratch;                     /* kernel_scratch_bytes(), zero before its first use */
     uint64_t count;                    /* elements, at least 1 */
-    uint32_t blocks; /* grid: blocks of KERNEL_THREADS threads (launcher only) */
+    uint32_t blocks; /* grid: blocks of KERNEL_THREADS threads (launcher only; not read by those
+                        of rows with .whole_grid, whose grid follows from `count`) */
+    uint32_t threads; /* of a block, for launchers of rows with .any_threads: a power of two
+                         from 32 to KERNEL_THREADS_MAX; 0: KERNEL_THREADS */
     struct kernel_params params;
 };
 
@@ -77,8 +85,11 @@ struct kernel {
     uint32_t
         per_thread;  /* elements each thread takes at least, where the grid is large enough */
     uint32_t sweep;  /* and how many of them at once, before it goes on by the whole grid */
-    bool calibrated; /* `pipeline calibrate` measures its rates; of the others a machine file
-                        says what is true of kernels in general */
+    bool whole_grid; /* takes exactly per_thread elements per thread, so its grid grows with the
+                        work beyond what the GPU holds at once, as lectures' kernels do */
+    bool any_threads; /* its launcher heeds kernel_args.threads */
+    bool calibrated;  /* `pipeline calibrate` measures its rates; of the others a machine file
+                         says what is true of kernels in general */
 
     /* Launches on `stream`. Returns the launch's cudaError_t. NULL when built without nvcc. */
     int (*launch)(const struct kernel_args *args, void *stream);
@@ -115,10 +126,15 @@ size_t kernel_scratch_bytes(const struct kernel *kernel);
 /* The most blocks a launch may have: what the scratch has room for. */
 enum { KERNEL_BLOCKS_MAX = 4096, KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 8 + 256 };
 
+/* The most blocks a launch can have at all (the CUDA programming guide's limit of gridDim.x).
+ */
+#define KERNEL_GRID_MAX INT32_MAX
+
 /* The grid for `count` elements on a device that holds `resident_blocks` blocks of
  * KERNEL_THREADS threads at once: enough blocks for per_thread elements each, at most one full
- * GPU, at most KERNEL_BLOCKS_MAX, at least 1. Kernels stride by the grid, so any grid is right
- * for any count. */
+ * GPU, at most KERNEL_BLOCKS_MAX, at least 1. Such kernels stride by the grid, so any grid is
+ * right for any count. That of a row with .whole_grid has as many blocks as the work takes, at
+ * most KERNEL_GRID_MAX, and what is resident has no say: blocks wait for others to end. */
 uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks);
 
 /* Bytes of device memory read and written per element. */

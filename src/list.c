@@ -12,7 +12,7 @@ static void list_kernels(FILE *out)
 {
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool reduces = kernel->shape == KERNEL_REDUCE;
-        fprintf(out, "%-16s %-8s -> %-8s%-14s %s\n", kernel->name, dtype_name(kernel->in),
+        fprintf(out, "%-18s %-8s -> %-8s%-14s %s\n", kernel->name, dtype_name(kernel->in),
                 dtype_name(kernel->out), reduces ? " per tile" : "", kernel->summary);
     }
 }

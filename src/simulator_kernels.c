@@ -101,11 +101,15 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
 }
 
 /* Blocks that are placed together end together, but for those that make a sweep more: they are
- * the launch's first. `placed` blocks had been placed before. */
+ * the launch's first. `placed` blocks had been placed before. Of a launch with more blocks than
+ * the GPU holds, those that take others' places begin at once: what a launch costs by itself is
+ * paid by its first, and a block's own beginning is hidden by its neighbours' work. */
 static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t placed,
                               uint32_t blocks)
 {
     struct launch_work work = launch_work(sim, op_at(sim, op));
+    if (placed > 0 && launch_blocks(sim, op_at(sim, op)) > sim->resident_blocks)
+        work.cost.fixed_ns = 0;
     uint32_t more =
         work.sweeps.blocks_with_more > placed ? work.sweeps.blocks_with_more - placed : 0;
     more = more < blocks ? more : blocks;

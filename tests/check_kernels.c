@@ -12,8 +12,7 @@
 
 START_TEST(test_rows_are_whole)
 {
-    int rows = 0;
-    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++, rows++) {
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         ck_assert_ptr_eq(kernel_find(kernel->name), kernel); /* so no name comes twice */
         ck_assert_uint_le(strlen(kernel->name), 32);
         ck_assert_ptr_nonnull(kernel->summary);
@@ -28,7 +27,27 @@ START_TEST(test_rows_are_whole)
         ck_assert((kernel->oracle_result != NULL) == !map);
         ck_assert_uint_eq(kernel_scratch_bytes(kernel), map ? 0 : KERNEL_SCRATCH_BYTES);
     }
-    ck_assert_int_eq(rows, 4);
+}
+END_TEST
+
+/* The kernels that others name: machine files, configs, lessons. */
+START_TEST(test_no_row_is_missing)
+{
+    static const char *const names[] = {
+        "scale",
+        "wave",
+        "sum",
+        "reduce-shuffle",
+        "reduce-divergent",
+        "reduce-conflicts",
+        "reduce-sequential",
+        "reduce-first-add",
+        "reduce-last-warp",
+        "reduce-unrolled",
+        "reduce-many",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_str_eq(table_row(names[i])->name, names[i]);
 }
 END_TEST
 
@@ -84,6 +103,11 @@ START_TEST(test_blocks)
             for (size_t r = 0; r < sizeof resident / sizeof *resident; r++) {
                 const uint64_t blocks = kernel_blocks(kernel, sizes[i], resident[r]);
                 ck_assert_uint_ge(blocks, 1);
+                if (kernel->whole_grid) { /* a thread for everything, and no more blocks */
+                    ck_assert(blocks == KERNEL_GRID_MAX || blocks * per_block >= sizes[i]);
+                    ck_assert((blocks - 1) * per_block < sizes[i]);
+                    continue;
+                }
                 ck_assert(blocks <= resident[r] || blocks == 1);
                 ck_assert_uint_le(blocks, KERNEL_BLOCKS_MAX);
                 /* No block without work, and as many as the work is good for. */
@@ -93,6 +117,8 @@ START_TEST(test_blocks)
             }
     }
     ck_assert_uint_eq(kernel_blocks(table_row("scale"), 1025, 1056), 2);
+    ck_assert_uint_eq(kernel_blocks(table_row("reduce-divergent"), 1025, 2), 5);
+    ck_assert_uint_eq(kernel_blocks(table_row("reduce-first-add"), 1 << 26, 2), 1 << 17);
 }
 END_TEST
 
@@ -298,6 +324,7 @@ Suite *kernels_suite(void)
     Suite *suite = suite_create("kernels");
     TCase *table = tcase_create("table");
     tcase_add_test(table, test_rows_are_whole);
+    tcase_add_test(table, test_no_row_is_missing);
     tcase_add_test(table, test_costs);
     tcase_add_test(table, test_find_and_nearest);
     tcase_add_test(table, test_blocks);

@@ -260,6 +260,21 @@ START_TEST(test_serial_two_and_three_way)
 }
 END_TEST
 
+/* 16 blocks where 8 fit: two waves of 16384 ns each, and what a launch costs by itself once. */
+START_TEST(test_more_blocks_than_fit_come_in_waves)
+{
+    enum { BLOCKS = 16, COUNT = BLOCKS * 4 * KERNEL_THREADS };
+    struct machine machine = test_machine();
+    machine.kernel_fixed_ns = 1000;
+    struct plan plan = test_plan(1, 0, 1, COUNT);
+    test_kernel(&plan, 0, 0, 0, COUNT, BLOCKS);
+    struct timeline timeline = sim_run(&machine, &plan);
+    ck_assert_int_eq(timeline_span_ns(&timeline), 1000 + 2 * 16384);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
 static struct settings generated_settings(uint64_t *random)
 {
     static const char *const chains[] = {"scale", "wave", "scale,sum", "scale,scale,scale"};
@@ -382,6 +397,7 @@ Suite *sim_suite(void)
     tcase_add_test(tests, test_kernels_slow_each_other_down);
     tcase_add_test(tests, test_concurrent_kernels_are_limited);
     tcase_add_test(tests, test_serial_two_and_three_way);
+    tcase_add_test(tests, test_more_blocks_than_fit_come_in_waves);
     tcase_add_test(tests, test_generated_timelines_obey_the_rules);
     tcase_add_test(tests, test_hook_hears_ends_in_order_and_can_stop);
     suite_add_tcase(suite, tests);

@@ -116,7 +116,8 @@ static void guarded_check(const struct guarded *array, const char *shown)
 
 /* Launches on the tile's data `offset` elements off alignment and verifies what it left. */
 static void launch_once(const struct kernel *kernel, struct guarded *in, struct guarded *out,
-                        struct guarded *scratch, uint32_t blocks, const char *shown)
+                        struct guarded *scratch, uint32_t blocks, uint32_t threads,
+                        const char *shown)
 {
     struct error error = {0};
     uint64_t count = at.plan.elements;
@@ -124,6 +125,7 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
                                .scratch = scratch->data,
                                .count = count,
                                .blocks = blocks,
+                               .threads = threads,
                                .params = at.plan.params};
     for (int input = 0; input < kernel->inputs; input++)
         args.in[input] = in[input].data;
@@ -138,6 +140,24 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
     guarded_check(scratch, shown);
 }
 
+/* Launches with all the blocks that the kernel can be told to have. The scratch is used again
+ * as it is left. */
+static void launch_on_grid(const struct kernel *kernel, struct guarded *in, struct guarded *out,
+                           struct guarded *scratch, uint32_t blocks, uint64_t offset)
+{
+    for (uint32_t threads = 0; threads <= KERNEL_THREADS_MAX;
+         threads = threads ? 2 * threads : 32) {
+        char shown[128];
+        snprintf(shown, sizeof shown,
+                 "%s of %" PRIu64 " elements, offset %" PRIu64 ", %" PRIu32
+                 " blocks of %" PRIu32 " threads",
+                 kernel->name, at.plan.elements, offset, blocks, threads);
+        launch_once(kernel, in, out, scratch, blocks, threads, shown);
+        if (!kernel->any_threads)
+            return;
+    }
+}
+
 static void check_launches(const struct kernel *kernel, uint64_t count, uint32_t intensity,
                            uint64_t offset)
 {
@@ -148,27 +168,22 @@ static void check_launches(const struct kernel *kernel, uint64_t count, uint32_t
     settings.seed = count + offset;
     begin_case(&settings);
     struct guarded in[KERNEL_INPUTS_MAX] = {0};
+    const uint64_t size = dtype_bytes(kernel->in), out_size = dtype_bytes(kernel->out);
     for (int input = 0; input < kernel->inputs; input++) {
-        in[input] = guarded_take(4 * count, 4 * offset);
-        must_cuda(cudaMemcpy(in[input].data, at.arrays.host[BUFFER_HOST_IN0 + input], 4 * count,
-                             cudaMemcpyHostToDevice));
+        in[input] = guarded_take(size * count, size * offset);
+        must_cuda(cudaMemcpy(in[input].data, at.arrays.host[BUFFER_HOST_IN0 + input],
+                             size * count, cudaMemcpyHostToDevice));
     }
     bool reduces = kernel->shape == KERNEL_REDUCE;
-    struct guarded out = guarded_take(reduces ? 4 : 4 * count, 4 * offset);
+    struct guarded out = guarded_take(out_size * (reduces ? 1 : count), out_size * offset);
     struct guarded scratch = guarded_take(KERNEL_SCRATCH_BYTES, 0);
     must_cuda(cudaMemset(scratch.data, 0, KERNEL_SCRATCH_BYTES));
-    /* The planned grid, and grids no plan would have; the scratch is used again as it is left.
-     */
+    /* The planned grid, and grids no plan would have, where the kernel lets itself be told. */
     const uint32_t grids[] = {
         kernel_blocks(kernel, count, machine_resident_blocks(&at.machine)), 1, 3,
         KERNEL_BLOCKS_MAX};
-    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
-        char shown[128];
-        snprintf(shown, sizeof shown,
-                 "%s of %" PRIu64 " elements, offset %" PRIu64 ", %" PRIu32 " blocks",
-                 kernel->name, count, offset, grids[i]);
-        launch_once(kernel, in, &out, &scratch, grids[i], shown);
-    }
+    for (size_t i = 0; i < (kernel->whole_grid ? 1 : sizeof grids / sizeof *grids); i++)
+        launch_on_grid(kernel, in, &out, &scratch, grids[i], offset);
     for (int input = 0; input < kernel->inputs; input++)
         must_cuda(cudaFree(in[input].memory));
     must_cuda(cudaFree(out.memory));
@@ -178,9 +193,9 @@ static void check_launches(const struct kernel *kernel, uint64_t count, uint32_t
 
 START_TEST(test_kernel_sizes)
 {
-    static const uint64_t counts[] = {1,    2,     3,     5,       31,      32,   33,
-                                      127,  255,   256,   257,     1023,    1025, 4095,
-                                      4097, 65537, 99991, 1000003, 16777259};
+    static const uint64_t counts[] = {
+        1,    2,    3,    5,    31,   32,    33,    127,     255,     256,           257,
+        1023, 1024, 1025, 4095, 4097, 65537, 99991, 1000003, 1 << 22, (1 << 22) + 1, 16777259};
     const struct kernel *kernel = &kernel_table[_i];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         uint64_t offsets = counts[i] < 1000000 ? 4 : 1; /* the largest take a while to verify */
