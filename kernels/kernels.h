@@ -30,6 +30,12 @@ enum kernel_shape {
     KERNEL_REDUCE, /* one value per tile; only the last of a chain can be one */
 };
 
+/* What a reduction's tiles' values are folded by, to one value of the whole array. */
+enum kernel_fold {
+    KERNEL_FOLD_SUM,
+    KERNEL_FOLD_AND, /* ints: 1 if none is 0 */
+};
+
 enum {
     KERNEL_INPUTS_MAX = 2,
     CHAIN_MAX = 8,
@@ -70,7 +76,7 @@ struct oracle_sum {
     double value;     /* floats: the exact sum, to double precision */
     double magnitude; /* floats: the sum of |values| */
     double bound;     /* floats: the sum of the values' own bounds */
-    uint64_t integer; /* ints: the sum modulo 2^64 */
+    uint64_t integer; /* ints: the sum modulo 2^64; of an AND: how many failed */
     uint64_t count;
 };
 
@@ -78,9 +84,10 @@ struct kernel {
     const char *name;
     const char *summary; /* one line for `pipeline list kernels` */
     enum kernel_shape shape;
-    int inputs;         /* arrays read: the chain's own, and for 2 the second input array */
-    enum dtype in, out; /* element types */
-    double flops;       /* floating-point operations per element and repeat: its cost */
+    enum kernel_fold fold; /* reductions: across tiles */
+    int inputs;            /* arrays read: the chain's own, and for 2 the second input array */
+    enum dtype in, out;    /* element types */
+    double flops;          /* floating-point operations per element and repeat: its cost */
     bool repeats; /* `intensity` repeats its arithmetic; if not it has no meaning for it */
     uint32_t
         per_thread;  /* elements each thread takes at least, where the grid is large enough */

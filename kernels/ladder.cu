@@ -21,17 +21,52 @@ struct ladder_scratch {
 };
 static_assert(sizeof(struct ladder_scratch) <= KERNEL_SCRATCH_BYTES, "scratch too small");
 
-/* Adds a block's sum to the total, which the last block to come moves to *out. For one thread
- * of each block. */
-static __device__ void ladder_finish(unsigned sum, unsigned *out,
-                                     struct ladder_scratch *scratch)
+/* Counts a block whose part is in the total; the last one to come moves that to *out. For one
+ * thread of each block. */
+static __device__ void ladder_arrive(unsigned *out, struct ladder_scratch *scratch)
 {
-    atomicAdd(&scratch->total, sum);
-    __threadfence(); /* our sum is in it before we are counted */
+    __threadfence(); /* our part is in it before we are counted */
     if (atomicInc(&scratch->finished, gridDim.x - 1) != gridDim.x - 1)
         return;
     __threadfence(); /* and all others' are, too; the counter is 0 again */
     *out = atomicExch(&scratch->total, 0);
+}
+
+/* Adds a block's sum to the total, and ends the block. For one thread of each. */
+static __device__ void ladder_finish(unsigned sum, unsigned *out,
+                                     struct ladder_scratch *scratch)
+{
+    atomicAdd(&scratch->total, sum);
+    ladder_arrive(out, scratch);
+}
+
+/* ---- reduce-atomic: before the ladder ---- */
+
+/* No reduction at all: every element is added to the one total, and all wait for one another
+ * there. The ladder is what to do instead. */
+static __global__ void __launch_bounds__(KERNEL_THREADS)
+    reduce_atomic_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
+                         uint64_t count)
+{
+    for (uint64_t i = grid_thread(); i < count; i += grid_threads())
+        atomicAdd(&scratch->total, in[i]);
+    __threadfence(); /* each thread's own, before its block is counted */
+    __syncthreads();
+    if (threadIdx.x == 0)
+        ladder_arrive(out, scratch);
+}
+
+int reduce_atomic_launch(const struct kernel_args *args, void *stream)
+{
+    return kernel_launch(reduce_atomic_kernel, args, stream,
+                         static_cast<const unsigned *>(args->in[0]),
+                         static_cast<unsigned *>(args->out),
+                         static_cast<struct ladder_scratch *>(args->scratch), args->count);
+}
+
+int reduce_atomic_preload(void)
+{
+    return kernel_preload(reduce_atomic_kernel);
 }
 
 static __device__ inline unsigned element_or_0(const unsigned *in, uint64_t i, uint64_t count)

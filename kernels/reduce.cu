@@ -1,9 +1,10 @@
-/* reduce.cu - reductions in one pass: `sum` of floats and `reduce-shuffle` of ints.
+/* reduce.cu - reductions in one pass: `sum` and its like, and `reduce-shuffle`.
  *
  * Each thread sums elements of its own, a warp folds its threads' sums by shuffles, a block its
  * warps' through shared memory, and the block that finishes last folds the blocks'. */
 #include "device_util.cuh"
 #include "kernel_rows.h"
+#include "reduction_rows.h"
 
 /* What a launch keeps between its blocks, in kernel_args.scratch. */
 template <typename T> struct grid_scratch {
@@ -29,97 +30,263 @@ static __device__ bool grid_is_last_block(unsigned *finished)
     return last;
 }
 
-/* Sums `value` over the grid into *out. Which block is last is left to chance, but not the
- * order in which it adds: the same input on the same grid gives the same bits. */
-template <typename T, typename Out>
-__device__ void grid_sum(T value, Out *out, struct grid_scratch<T> *scratch)
+/* Sums `value` over the grid. True for one thread of it, whose `value` then is the sum. Which
+ * block is last is left to chance, but not the order in which it adds: the same input on the
+ * same grid gives the same bits. */
+template <typename T> __device__ bool grid_sum(T &value, struct grid_scratch<T> *scratch)
 {
     value = block_sum(value);
     if (threadIdx.x == 0)
         scratch->sums[blockIdx.x] = value;
     if (!grid_is_last_block(&scratch->finished))
-        return;
+        return false;
     T sum = 0;
     for (unsigned i = threadIdx.x; i < gridDim.x; i += KERNEL_THREADS)
         sum += __ldcg(&scratch->sums[i]); /* from L2, where all blocks' writes meet */
-    sum = block_sum(sum);
-    if (threadIdx.x == 0)
-        *out = static_cast<Out>(sum);
+    value = block_sum(sum);
+    return threadIdx.x == 0;
 }
 
-/* ---- sum ---- */
+/* ---- sum, sum-double, sum-int, all, finite: as fast as memory can be read ---- */
 
 /* The loads a thread has in flight before its first addition waits for one. */
-enum { SUM_LOADS = 4 };
+enum { FOLD_LOADS = 4 };
 
-static __device__ float vector_sum(float4 x)
-{
-    return (x.x + x.y) + (x.z + x.w);
-}
+/* A rule says what becomes of the elements: how they are loaded, a Vector at a time; what of()
+ * makes of one and of a vector of them; in which type that is summed; and what result() makes
+ * of the sum. A neutral() vector adds nothing to it. */
 
 /* Four elements are added in float, and from there on everything in double: at one conversion
  * and one addition per four elements that is free even where double precision is slow, and it
  * makes the error independent of the number of elements (sum_oracle_result() says how small it
- * is).
- *
- * Only the middle of the array can be read as float4: `head` elements come before it, fewer
- * than four, and as few may follow. The first threads of the grid take them. */
-static __device__ double sum_of_thread(const float *in, uint64_t count, uint64_t head)
+ * is). */
+struct sum_rule {
+    using Element = float;
+    using Vector = float4;
+    using Total = double;
+    using Result = float;
+    static __device__ Vector neutral()
+    {
+        return {};
+    }
+    static __device__ Total of(Element x)
+    {
+        return x;
+    }
+    static __device__ Total of(Vector x)
+    {
+        return (x.x + x.y) + (x.z + x.w);
+    }
+    static __device__ Result result(Total total)
+    {
+        return static_cast<Result>(total);
+    }
+};
+
+struct sum_double_rule {
+    using Element = double;
+    using Vector = double2;
+    using Total = double;
+    using Result = double;
+    static __device__ Vector neutral()
+    {
+        return {};
+    }
+    static __device__ Total of(Element x)
+    {
+        return x;
+    }
+    static __device__ Total of(Vector x)
+    {
+        return x.x + x.y;
+    }
+    static __device__ Result result(Total total)
+    {
+        return total;
+    }
+};
+
+/* The ints are read as unsigned: overflow then wraps around, as the result's definition asks.
+ */
+struct sum_int_rule {
+    using Element = unsigned;
+    using Vector = uint4;
+    using Total = unsigned;
+    using Result = unsigned;
+    static __device__ Vector neutral()
+    {
+        return {};
+    }
+    static __device__ Total of(Element x)
+    {
+        return x;
+    }
+    static __device__ Total of(Vector x)
+    {
+        return (x.x + x.y) + (x.z + x.w);
+    }
+    static __device__ Result result(Total total)
+    {
+        return total;
+    }
+};
+
+/* An AND is a sum that is 0: that of the elements that fail the Test, which is asked of bits.
+ */
+template <typename Test> struct and_rule {
+    using Element = unsigned;
+    using Vector = uint4;
+    using Total = unsigned long long;
+    using Result = int;
+    static __device__ Vector neutral()
+    {
+        return {Test::GOOD, Test::GOOD, Test::GOOD, Test::GOOD};
+    }
+    static __device__ Total of(Element x)
+    {
+        return Test::fails(x);
+    }
+    static __device__ Total of(Vector x)
+    {
+        return (Test::fails(x.x) + Test::fails(x.y)) + (Test::fails(x.z) + Test::fails(x.w));
+    }
+    static __device__ Result result(Total total)
+    {
+        return total == 0;
+    }
+};
+
+struct test_nonzero {
+    static constexpr unsigned GOOD = 1;
+    static __device__ unsigned fails(unsigned bits)
+    {
+        return bits == 0;
+    }
+};
+
+/* NaN and the infinities have all bits of the exponent set. Arithmetic would find them, too,
+ * but not where a compiler may assume that there are none. */
+struct test_finite {
+    static constexpr unsigned GOOD = 0;
+    static __device__ unsigned fails(unsigned bits)
+    {
+        return (bits & FLOAT_EXPONENT_BITS) == FLOAT_EXPONENT_BITS;
+    }
+};
+
+/* Only the middle of the array can be read as vectors: `head` elements come before it, fewer
+ * than a vector has, and as few may follow. The first threads of the grid take them. */
+template <typename Rule>
+static __device__ typename Rule::Total fold_of_thread(const typename Rule::Element *in,
+                                                      uint64_t count, uint64_t head)
 {
-    const uint64_t vectors = (count - head) / 4;
-    const float4 *middle = reinterpret_cast<const float4 *>(in + head);
-    double sum = 0;
+    constexpr uint64_t width = sizeof(typename Rule::Vector) / sizeof *in;
+    const uint64_t vectors = (count - head) / width;
+    const auto *middle = reinterpret_cast<const typename Rule::Vector *>(in + head);
+    typename Rule::Total total = 0;
 #pragma unroll 1
-    for (uint64_t i = grid_thread(); i < vectors; i += SUM_LOADS * grid_threads()) {
-        float4 loaded[SUM_LOADS] = {};
+    for (uint64_t i = grid_thread(); i < vectors; i += FOLD_LOADS * grid_threads()) {
+        typename Rule::Vector loaded[FOLD_LOADS];
 #pragma unroll
-        for (int load = 0; load < SUM_LOADS; load++)
+        for (int load = 0; load < FOLD_LOADS; load++) {
+            loaded[load] = Rule::neutral();
             if (i + load * grid_threads() < vectors)
                 loaded[load] = middle[i + load * grid_threads()];
+        }
 #pragma unroll
-        for (int load = 0; load < SUM_LOADS; load++)
-            sum += vector_sum(loaded[load]);
+        for (int load = 0; load < FOLD_LOADS; load++)
+            total += Rule::of(loaded[load]);
     }
-    const uint64_t tail = head + 4 * vectors + grid_thread();
+    const uint64_t tail = head + width * vectors + grid_thread();
     if (grid_thread() < head)
-        sum += in[grid_thread()];
+        total += Rule::of(in[grid_thread()]);
     if (tail < count)
-        sum += in[tail];
-    return sum;
+        total += Rule::of(in[tail]);
+    return total;
 }
 
+template <typename Rule>
 static __global__ void __launch_bounds__(KERNEL_THREADS)
-    sum_kernel(const float *in, float *out, struct grid_scratch<double> *scratch,
-               uint64_t count, uint64_t head)
+    fold_kernel(const typename Rule::Element *in, typename Rule::Result *out,
+                struct grid_scratch<typename Rule::Total> *scratch, uint64_t count,
+                uint64_t head)
 {
-    grid_sum(sum_of_thread(in, count, head), out, scratch);
+    typename Rule::Total total = fold_of_thread<Rule>(in, count, head);
+    if (grid_sum(total, scratch))
+        *out = Rule::result(total);
 }
 
-/* Elements of `in` before the first that is aligned like a float4. */
-static uint64_t sum_head(const float *in, uint64_t count)
+/* Elements of `in` before the first that is aligned like a vector. */
+template <typename Rule>
+static uint64_t fold_head(const typename Rule::Element *in, uint64_t count)
 {
-    const uintptr_t past = reinterpret_cast<uintptr_t>(in) % alignof(float4);
-    const uint64_t head = past == 0 ? 0 : (alignof(float4) - past) / sizeof *in;
+    constexpr uintptr_t alignment = alignof(typename Rule::Vector);
+    const uintptr_t past = reinterpret_cast<uintptr_t>(in) % alignment;
+    const uint64_t head = past == 0 ? 0 : (alignment - past) / sizeof *in;
     return head < count ? head : count;
+}
+
+template <typename Rule> static int fold_launch(const struct kernel_args *args, void *stream)
+{
+    const auto *in = static_cast<const typename Rule::Element *>(args->in[0]);
+    return kernel_launch(
+        fold_kernel<Rule>, args, stream, in, static_cast<typename Rule::Result *>(args->out),
+        static_cast<struct grid_scratch<typename Rule::Total> *>(args->scratch), args->count,
+        fold_head<Rule>(in, args->count));
 }
 
 int sum_launch(const struct kernel_args *args, void *stream)
 {
-    const float *in = static_cast<const float *>(args->in[0]);
-    return kernel_launch(sum_kernel, args, stream, in, static_cast<float *>(args->out),
-                         static_cast<struct grid_scratch<double> *>(args->scratch), args->count,
-                         sum_head(in, args->count));
+    return fold_launch<sum_rule>(args, stream);
 }
 
 int sum_preload(void)
 {
-    return kernel_preload(sum_kernel);
+    return kernel_preload(fold_kernel<sum_rule>);
+}
+
+int sum_double_launch(const struct kernel_args *args, void *stream)
+{
+    return fold_launch<sum_double_rule>(args, stream);
+}
+
+int sum_double_preload(void)
+{
+    return kernel_preload(fold_kernel<sum_double_rule>);
+}
+
+int sum_int_launch(const struct kernel_args *args, void *stream)
+{
+    return fold_launch<sum_int_rule>(args, stream);
+}
+
+int sum_int_preload(void)
+{
+    return kernel_preload(fold_kernel<sum_int_rule>);
+}
+
+int all_launch(const struct kernel_args *args, void *stream)
+{
+    return fold_launch<and_rule<test_nonzero>>(args, stream);
+}
+
+int all_preload(void)
+{
+    return kernel_preload(fold_kernel<and_rule<test_nonzero>>);
+}
+
+int finite_launch(const struct kernel_args *args, void *stream)
+{
+    return fold_launch<and_rule<test_finite>>(args, stream);
+}
+
+int finite_preload(void)
+{
+    return kernel_preload(fold_kernel<and_rule<test_finite>>);
 }
 
 /* ---- reduce-shuffle ---- */
 
-/* The ints are read as unsigned: overflow then wraps around, as the result's definition asks.
- */
 static __global__ void __launch_bounds__(KERNEL_THREADS)
     reduce_shuffle_kernel(const unsigned *in, unsigned *out,
                           struct grid_scratch<unsigned> *scratch, uint64_t count)
@@ -128,7 +295,8 @@ static __global__ void __launch_bounds__(KERNEL_THREADS)
 #pragma unroll 4
     for (uint64_t i = grid_thread(); i < count; i += grid_threads())
         sum += in[i];
-    grid_sum(sum, out, scratch);
+    if (grid_sum(sum, scratch))
+        *out = sum;
 }
 
 int reduce_shuffle_launch(const struct kernel_args *args, void *stream)

@@ -1,14 +1,23 @@
 /* check_reductions.c - the twins and oracles of the reductions beyond `sum` and
  * `reduce-shuffle`, at the edges of warps and blocks and in the millions. */
+#include "arrays.h"
+#include "chain_host.h"
 #include "check_kernels_util.h"
+#include "fixtures.h"
+#include "plan_build.h"
 #include "suites.h"
+#include "tile_fold.h"
+#include "verify.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const int_sums[] = {
     "reduce-shuffle",   "reduce-divergent", "reduce-conflicts", "reduce-sequential",
     "reduce-first-add", "reduce-last-warp", "reduce-unrolled",  "reduce-many",
+    "reduce-atomic",    "sum-int",
 };
 enum { INT_SUMS = sizeof int_sums / sizeof *int_sums };
 
@@ -78,11 +87,259 @@ START_TEST(test_int_sums_at_all_counts)
 }
 END_TEST
 
+/* ---- sum-double ---- */
+
+static double *random_doubles(uint64_t count, double scale)
+{
+    double *x = take_zeroed(count, sizeof *x);
+    for (uint64_t i = 0; i < count; i++)
+        x[i] = scale * ((double)(random_bits() >> 11) * 0x1p-52 - 1);
+    return x;
+}
+
+/* What the twin makes of doubles, which must be within *bound of the oracle's. */
+static double sum_of_doubles(const double *x, uint64_t count, double *bound)
+{
+    double out[2] = {0, TEST_GUARD};
+    run_host("sum-double", x, NULL, out, count, 1);
+    ck_assert(out[1] == TEST_GUARD);
+    double *values = take_zeroed(count, sizeof *values),
+           *bounds = take_zeroed(count, sizeof *bounds);
+    memcpy(values, x, count * sizeof *x);
+    const struct oracle oracle = {.value = values, .bound = bounds, .count = count};
+    const double value = oracle_of_reduction("sum-double", &oracle, bound);
+    ck_assert_msg(is_right(out[0], value, *bound), "%g is not %g", out[0], value);
+    free(values);
+    free(bounds);
+    return out[0];
+}
+
+/* Sums as a device of one thread would: two at once, from the end. */
+static double sum_like_device(const double *x, uint64_t count)
+{
+    double sum = count % 2 ? x[count - 1] : 0;
+    for (uint64_t i = count - count % 2; i > 0; i -= 2)
+        sum += x[i - 2] + x[i - 1];
+    return sum;
+}
+
+START_TEST(test_sum_double_at_all_counts)
+{
+    static const double scales[] = {1, 1e300, 1e-300, 0x1p-1070};
+    const uint64_t count = count_at(_i);
+    for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
+        double *x = random_doubles(count, scales[s]);
+        long double reference = 0, magnitude = 0;
+        for (uint64_t i = 0; i < count; i++) {
+            reference += x[i];
+            magnitude += fabsl(x[i]);
+        }
+        double bound;
+        const double sum = sum_of_doubles(x, count, &bound);
+        ck_assert(fabsl(sum - reference) <= bound);
+        ck_assert(fabsl(sum_like_device(x, count) - reference) <= bound);
+        ck_assert(bound < 4e-16L * (count + 1) * magnitude + 0x1p-1074L);
+        x[count / 2] += scales[s]; /* another's, however large the sum */
+        ck_assert(fabs(sum_like_device(x, count) - sum) > bound);
+        free(x);
+    }
+}
+END_TEST
+
+/* What cancels leaves a sum far smaller than its parts: the bound follows the parts. */
+START_TEST(test_cancelling_values)
+{
+    enum { COUNT = 1025 };
+    double x[COUNT], bound;
+    float y[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = i % 2 ? -1e15 : 1e15;
+        y[i] = i % 2 ? -1e7f : 1e7f;
+    }
+    x[COUNT - 1] = 0.125;
+    y[COUNT - 1] = 0.125f;
+    ck_assert(fabs(sum_of_doubles(x, COUNT, &bound) - 0.125) <= bound);
+    ck_assert(bound > 1 && bound < 1e6); /* 3 * 1025 * 2^-53 of 1024e15: 3.5e5 */
+    float sum;
+    struct oracle oracle = oracle_create(y, COUNT);
+    run_host("sum", y, NULL, &sum, COUNT, 1);
+    const double value = oracle_of_reduction("sum", &oracle, &bound);
+    ck_assert(value == 0.125 && is_right((double)sum, value, bound) && bound < 2000);
+    oracle_free(&oracle);
+}
+END_TEST
+
+START_TEST(test_nonfinite_doubles)
+{
+    double bound;
+    ck_assert(isnan(sum_of_doubles((double[]){1, NAN, 2}, 3, &bound)) && bound == 0);
+    ck_assert(isnan(sum_of_doubles((double[]){INFINITY, -INFINITY}, 2, &bound)));
+    ck_assert(sum_of_doubles((double[]){1, INFINITY, 2}, 3, &bound) == INFINITY && bound == 0);
+    ck_assert(sum_of_doubles((double[]){-INFINITY, 2}, 2, &bound) == -INFINITY && bound == 0);
+    /* Beyond DBL_MAX the order of additions decides. */
+    sum_of_doubles((double[]){DBL_MAX, DBL_MAX, -DBL_MAX}, 3, &bound);
+    ck_assert(isinf(bound));
+    sum_of_doubles((double[]){DBL_MAX, DBL_MAX, -INFINITY}, 3, &bound);
+    ck_assert(isinf(bound));
+    sum_of_doubles((double[]){DBL_MAX / 4, DBL_MAX / 2}, 2, &bound);
+    ck_assert(isfinite(bound));
+    ck_assert(sum_of_doubles((double[]){0x1p-1074, 0x1p-1074, -0x1p-1070}, 3, &bound) ==
+              -14 * 0x1p-1074);
+}
+END_TEST
+
+/* ---- all and finite ---- */
+
+static float float_of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Twin and oracle of `finite`. */
+static int32_t is_finite(const float *x, uint64_t count)
+{
+    int32_t out[2] = {-1, 77};
+    double bound = 1;
+    run_host("finite", x, NULL, out, count, 1);
+    ck_assert_int_eq(out[1], 77);
+    struct oracle oracle = oracle_create(x, count);
+    ck_assert(oracle_of_reduction("finite", &oracle, &bound) == out[0] && bound == 0);
+    oracle_free(&oracle);
+    return out[0];
+}
+
+static int32_t is_all(const int32_t *x, uint64_t count)
+{
+    double bound = 1;
+    const int32_t all = twin_of_ints("all", x, count);
+    ck_assert(oracle_of_ints("all", x, count, &bound) == all && bound == 0);
+    return all;
+}
+
+/* The places that a kernel may forget: the ends, and both sides of every 32nd. */
+static uint64_t next_place(uint64_t at, uint64_t count)
+{
+    if (at + 1 >= count)
+        return count;
+    const uint64_t next = at % 32 == 31 ? at + 1 : at | 31;
+    return next < count ? next : count - 1;
+}
+
+START_TEST(test_one_bad_element_is_found_anywhere)
+{
+    static const uint64_t sizes[] = {1, 3, 31, 32, 33, 255, 257, 1023, 1025, 40001};
+    static const uint32_t bad[] = {0x7F800000, 0xFF800000, 0x7FC00000,
+                                   0x7F800001, 0xFFFFFFFF, 0x7FFADEAD};
+    const uint64_t count = sizes[_i], step = count > 2000 ? 97 : 1;
+    float *x = random_floats(count, 1);
+    int32_t *n = take_zeroed(count, sizeof *n);
+    for (uint64_t i = 0; i < count; i++)
+        n[i] = i % 3 == 0 ? INT32_MIN : (int32_t)(1u << i % 31);
+    ck_assert_int_eq(is_finite(x, count), 1);
+    ck_assert_int_eq(is_all(n, count), 1);
+    for (uint64_t at = 0, turn = 0; at < count; at = next_place(at, count), turn++) {
+        if (turn % step != 0)
+            continue;
+        const float good = x[at];
+        const int32_t one = n[at];
+        x[at] = float_of_bits(bad[turn % (sizeof bad / sizeof *bad)]);
+        n[at] = 0;
+        ck_assert_int_eq(is_finite(x, count), 0);
+        ck_assert_int_eq(is_all(n, count), 0);
+        x[at] = good;
+        n[at] = one;
+    }
+    free(x);
+    free(n);
+}
+END_TEST
+
+START_TEST(test_what_is_finite)
+{
+    static const uint32_t good[] = {0,          0x80000000, 1,          0x80000001,
+                                    0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF};
+    float x[sizeof good / sizeof *good];
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        x[i] = float_of_bits(good[i]);
+    ck_assert_int_eq(is_finite(x, sizeof good / sizeof *good), 1);
+    /* Behind maps, rounding may decide; but not where something is surely not finite. */
+    double values[] = {(double)FLT_MAX, 1, 2e39}, bounds[] = {1e33, 0, 1e38}, bound;
+    struct oracle oracle = {.value = values, .bound = bounds, .count = 2};
+    oracle_of_reduction("finite", &oracle, &bound);
+    ck_assert(isinf(bound));
+    oracle.count = 3;
+    ck_assert(oracle_of_reduction("finite", &oracle, &bound) == 0 && bound == 0);
+}
+END_TEST
+
+/* ---- through plan, verification and fold ---- */
+
+/* Runs the chain on every tile as the CPU would. */
+static void run_tiles(const struct plan *plan, const struct arrays *arrays)
+{
+    for (uint32_t tile = 0; tile < plan->tiles; tile++) {
+        uint64_t first, count;
+        plan_tile(plan, tile, &first, &count);
+        const char *in = arrays->host[BUFFER_HOST_IN0];
+        chain_host_run(plan->chain, plan->chain_length, &plan->params, in + 4 * first, NULL,
+                       (int32_t *)arrays->host[BUFFER_HOST_OUT] + tile, count, NULL);
+    }
+}
+
+static double fold_tiles(const struct plan *plan, const struct arrays *arrays)
+{
+    struct tile_fold fold = tile_fold_begin(plan, arrays->host[BUFFER_HOST_OUT]);
+    for (uint32_t tile = 0; tile < plan->tiles; tile++)
+        tile_fold_add(&fold, (int32_t)tile);
+    return tile_fold_value(&fold);
+}
+
+/* Generated data has hardly a zero and no NaN: one is put into the third of seven tiles. */
+START_TEST(test_a_failing_tile_is_told)
+{
+    static const char *const names[] = {"all", "finite"};
+    const struct machine machine = test_machine();
+    struct settings settings = test_settings(names[_i]);
+    settings.elements = 70001;
+    settings.tiles = 7;
+    struct error error = {0}, wrong = {0};
+    struct plan plan;
+    struct arrays arrays;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
+    int32_t *out = arrays.host[BUFFER_HOST_OUT];
+    run_tiles(&plan, &arrays);
+    ck_assert_int_eq(verify_output(&plan, arrays.host, &error), STATUS_OK);
+    ck_assert(fold_tiles(&plan, &arrays) == 1);
+    const uint32_t bad = _i == 0 ? 0 : 0x7FC00000;
+    memcpy((uint32_t *)arrays.host[BUFFER_HOST_IN0] + 29999, &bad, sizeof bad);
+    ck_assert_int_eq(verify_output(&plan, arrays.host, &wrong), STATUS_FAILED);
+    ck_assert_msg(strstr(wrong.text, "tile 2: should be 0, is 1") != NULL, "%s", wrong.text);
+    run_tiles(&plan, &arrays);
+    ck_assert_int_eq(verify_output(&plan, arrays.host, &error), STATUS_OK);
+    ck_assert(out[2] == 0 && out[3] == 1 && fold_tiles(&plan, &arrays) == 0);
+    arrays_free(&arrays);
+    plan_free(&plan);
+}
+END_TEST
+
 Suite *reductions_suite(void)
 {
     Suite *suite = suite_create("reductions");
     TCase *ints = tcase_create("ints");
     tcase_add_loop_test(ints, test_int_sums_at_all_counts, 0, COUNTS);
     suite_add_tcase(suite, ints);
+    TCase *doubles = tcase_create("doubles");
+    tcase_add_loop_test(doubles, test_sum_double_at_all_counts, 0, COUNTS);
+    tcase_add_test(doubles, test_cancelling_values);
+    tcase_add_test(doubles, test_nonfinite_doubles);
+    suite_add_tcase(suite, doubles);
+    TCase *ands = tcase_create("ands");
+    tcase_add_loop_test(ands, test_one_bad_element_is_found_anywhere, 0, 10);
+    tcase_add_test(ands, test_what_is_finite);
+    tcase_add_loop_test(ands, test_a_failing_tile_is_told, 0, 2);
+    suite_add_tcase(suite, ands);
     return suite;
 }

@@ -31,6 +31,26 @@ START_TEST(test_ints_wrap)
 }
 END_TEST
 
+START_TEST(test_ands_stay_0_once_a_tile_is)
+{
+    static const char *const names[] = {"all", "finite"};
+    const int32_t out[] = {1, 1, 0, 1};
+    for (size_t i = 0; i < 2; i++) {
+        struct plan plan = test_plan(1, 0, 4, 40);
+        plan.chain[0] = kernel_find(names[i]);
+        struct tile_fold fold = tile_fold_begin(&plan, out);
+        ck_assert_double_eq(tile_fold_value(&fold), 1);
+        tile_fold_add(&fold, 3);
+        tile_fold_add(&fold, 0);
+        ck_assert_double_eq(tile_fold_value(&fold), 1); /* a sum would be 2 */
+        tile_fold_add(&fold, 2);
+        tile_fold_add(&fold, 1);
+        ck_assert_double_eq(tile_fold_value(&fold), 0);
+        ck_assert_uint_eq(fold.tiles, 4);
+    }
+}
+END_TEST
+
 START_TEST(test_maps_and_missing_data_only_count)
 {
     const float out[] = {1, 2};
@@ -52,6 +72,7 @@ Suite *tile_fold_suite(void)
     TCase *tests = tcase_create("tile_fold");
     tcase_add_test(tests, test_floats_are_summed);
     tcase_add_test(tests, test_ints_wrap);
+    tcase_add_test(tests, test_ands_stay_0_once_a_tile_is);
     tcase_add_test(tests, test_maps_and_missing_data_only_count);
     suite_add_tcase(suite, tests);
     return suite;

@@ -211,8 +211,11 @@ END_TEST
 START_TEST(test_chains)
 {
     static const char *const chains[] = {
-        "scale,scale",           "scale,sum", "wave,scale",    "wave,sum", "scale,wave,sum",
-        "scale,scale,scale,sum", "wave",      "reduce-shuffle"};
+        "scale,scale", "scale,sum",      "wave,scale",
+        "wave,sum",    "scale,wave,sum", "scale,scale,scale,sum",
+        "wave",        "reduce-shuffle", "reduce-divergent",
+        "reduce-many", "sum-double",     "all",
+        "scale,finite"};
     static const uint64_t counts[] = {5, 1000003, 5000011};
     for (size_t i = 0; i < 3 * sizeof chains / sizeof *chains; i++) {
         struct settings settings = test_settings(chains[i / 3]);
@@ -232,18 +235,32 @@ START_TEST(test_chains)
 }
 END_TEST
 
-/* Infinity and NaN among the elements: the same on the device as in the oracle. */
+static void put_element(uint64_t at_element, double value)
+{
+    void *in = at.arrays.host[BUFFER_HOST_IN0];
+    if (at.plan.chain[0]->in == DTYPE_F64)
+        ((double *)in)[at_element] = value;
+    else if (at.plan.chain[0]->in == DTYPE_F32)
+        ((float *)in)[at_element] = (float)value;
+    else
+        ((int32_t *)in)[at_element] = isfinite(value) ? (int32_t)value : 0;
+}
+
+/* Infinity and NaN among the elements, a zero among ints: the same on the device as in the
+ * oracle, wherever they are. */
 START_TEST(test_special_values)
 {
-    static const char *const chains[] = {"scale", "sum", "scale,sum"};
-    const float specials[] = {INFINITY, NAN, -INFINITY};
-    for (size_t i = 0; i < 9; i++) {
+    static const char *const chains[] = {"scale",        "sum", "scale,sum", "finite",
+                                         "scale,finite", "all", "sum-double"};
+    const double specials[] = {INFINITY, (double)NAN, -INFINITY};
+    const uint64_t places[] = {54321, 0, 100002};
+    for (size_t i = 0; i < 3 * sizeof chains / sizeof *chains; i++) {
         struct settings settings = test_settings(chains[i / 3]);
         settings.elements = 100003;
         struct error error = {0};
         struct run_times times;
         begin_case(&settings);
-        ((float *)at.arrays.host[BUFFER_HOST_IN0])[54321] = specials[i % 3];
+        put_element(places[i % 3], specials[i % 3]);
         must(cuda->prepare(at.backend, &at.workload, &error), &error);
         must(cuda->run(at.backend, NULL, &times, &error), &error);
         must(verify_output(&at.plan, at.arrays.host, &error), &error);
