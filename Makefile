@@ -5,6 +5,8 @@
 O ?= build
 PREFIX ?= /usr/local
 CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+# Of the same make as CC: it compiles the tests that emulate a GPU.
+CXX := $(if $(filter default undefined,$(origin CXX)),$(if $(findstring clang,$(CC)),clang++,g++),$(CXX))
 PKG_CONFIG ?= pkg-config
 # The CUDA rooms are built where nvcc is found; `make NVCC=` leaves them out.
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -84,7 +86,7 @@ $(O)/%_texts.o: $(O)/%_texts.c
 
 # Everything is built anew when the compiler or its flags change. Seen to while the Makefile is read:
 # once rules run, make has already looked at what there is.
-FLAGS_NOW := $(strip $(CC) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE) $(NVTX) $(SQLITE))
+FLAGS_NOW := $(strip $(CC) $(CXX) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE) $(NVTX) $(SQLITE))
 ifneq ($(FLAGS_NOW),$(strip $(file <$(O)/flags)))
 $(shell rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench $(O)/pages)
 endif
@@ -166,10 +168,35 @@ $(O)/nvtx-walk: $(O)/tests/nvtx/walk.o $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
 
+# Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
+# checks find there traps, so that the emulator can say which thread it was.
+EMULATED := $(patsubst kernels/%.cu,$(O)/tests/emulator/%.cu.o,$(wildcard kernels/*.cu)) \
+            $(patsubst %.cpp,$(O)/%.o,$(wildcard tests/emulator/*.cpp))
+EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -Ikernels -Itests/emulator -Wall -Wextra \
+                  -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
+                  -U_FORTIFY_SOURCE -ffp-contract=off -pthread -MMD -MP
+EMULATOR_TRAPS := -fsanitize=alignment,bounds,null,shift,integer-divide-by-zero,signed-integer-overflow \
+                  -fsanitize-undefined-trap-on-error
+$(O)/tests/emulator/%.cu.o: kernels/%.cu | $(O)/flags
+	$(say) CXX $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(EMULATOR_CFLAGS) $(EMULATOR_TRAPS) -x c++ -c -o $@ $<
+
+$(O)/tests/emulator/%.o: tests/emulator/%.cpp | $(O)/flags
+	$(say) CXX $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(EMULATOR_CFLAGS) $(if $(findstring check,$*),$(EMULATOR_TRAPS)) -c -o $@ $<
+
+$(O)/check-emulator: $(EMULATED) $(O)/tests/emulator/check_launchers.o $(O)/tests/fixtures.o \
+		$(filter-out $(CUDA_ROOMS:%.c=$(O)/%.o) %.cu.o,$(OBJECTS))
+	$(say) LINK $@
+	$(Q)$(CXX) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(CHECK_LIBS) $(LIBS)
+
 # Seconds for one test, for a slow and busy machine: no test is about time.
 TIMEOUT ?= 300
 .PHONY: check check-valgrind check-format check-headers check-static
-check: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)
+check: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
+	$(Q)CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 $(O)/check-emulator
 	$(Q)CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
 
 # Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.
@@ -189,7 +216,7 @@ bench-browser: $(O)/pipeline
 	$(Q)tests/browser/run.sh $(O) measure
 
 SOURCES := $(sort $(wildcard src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
-             tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] bench/*.[ch] pages/*.[ch]))
+             tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] tests/emulator/*.cpp bench/*.[ch] pages/*.[ch]))
 CLANG_FORMAT ?= clang-format-14
 check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"

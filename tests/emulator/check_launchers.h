@@ -1,0 +1,28 @@
+/* check_launchers.h - is a kernel's launcher right, in every order the emulator knows? */
+#ifndef PIPELINE_TESTS_CHECK_LAUNCHERS_H
+#define PIPELINE_TESTS_CHECK_LAUNCHERS_H
+
+#include "kernels.h"
+
+#include <check.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LAUNCHER_TEXT = 1024 };
+
+/* Launches `kernel` on `count` elements: on several grids, in several orders, off alignment, on
+ * random and on special data, twice on the same scratch. Judges each result by the row's
+ * oracle, compares those of one grid with one another, and looks at the guard bytes around all
+ * memory. Returns whether all is right; if not, `text` says what is not. */
+bool launcher_is_right(const struct kernel *kernel, uint64_t count, char text[LAUNCHER_TEXT]);
+
+/* Every row of the table that has a launcher. */
+Suite *launchers_suite(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

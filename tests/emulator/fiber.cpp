@@ -1,0 +1,82 @@
+/* fiber.cpp - see fiber.h. */
+#include "fiber.h"
+
+#include <cstdlib>
+#include <sys/mman.h>
+
+/* The address sanitizer must be told which stack is in use. */
+#if defined(__SANITIZE_ADDRESS__)
+#define FIBER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FIBER_ASAN 1
+#endif
+#endif
+#ifdef FIBER_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+enum { STACK_BYTES = 256 << 10 }; /* enough for a sanitizer's report */
+
+static thread_local struct fiber *beginning;
+
+void fiber_create(struct fiber *fiber, struct fiber *creator, void (*body)())
+{
+    *fiber = {};
+    fiber->body = body;
+    fiber->creator = creator;
+    fiber->stack_bytes = STACK_BYTES;
+    void *stack =
+        mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        abort();
+    fiber->stack = static_cast<char *>(stack);
+}
+
+void fiber_free(struct fiber *fiber)
+{
+    munmap(fiber->stack, fiber->stack_bytes);
+}
+
+void fiber_reset(struct fiber *fiber)
+{
+    fiber->begun = false;
+}
+
+static void begin()
+{
+    struct fiber *fiber = beginning;
+#ifdef FIBER_ASAN
+    const void *bottom; /* of the stack that was left */
+    __sanitizer_finish_switch_fiber(nullptr, &bottom, &fiber->creator->stack_bytes);
+    fiber->creator->stack = static_cast<char *>(const_cast<void *>(bottom));
+#endif
+    fiber->body();
+}
+
+static void jump(struct fiber *to)
+{
+    if (to->begun || to->body == nullptr)
+        _longjmp(to->point, 1);
+    to->begun = true;
+    beginning = to;
+    getcontext(&to->context);
+    to->context.uc_stack.ss_sp = to->stack;
+    to->context.uc_stack.ss_size = to->stack_bytes;
+    to->context.uc_link = nullptr;
+    makecontext(&to->context, begin, 0);
+    setcontext(&to->context);
+}
+
+/* A jump, since swapcontext() asks the operating system for the signal mask each time. */
+void fiber_switch(struct fiber *from, struct fiber *to)
+{
+#ifdef FIBER_ASAN
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
+#endif
+    if (_setjmp(from->point) == 0)
+        jump(to);
+#ifdef FIBER_ASAN
+    __sanitizer_finish_switch_fiber(from->fake_stack, nullptr, nullptr);
+#endif
+}
