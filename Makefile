@@ -29,10 +29,10 @@ COMMA := ,
 SANITIZE := $(if $(ASAN),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all)
 CFLAGS ?= -O2 -g
 # No contraction: the simulator's arithmetic is the same on every machine.
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Ikernels $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Ikernels -Ibench $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
              -fopenmp -ffp-contract=off -pthread -MMD -MP \
              $(shell $(PKG_CONFIG) --cflags inih jansson $(SQLITE))
-NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -Ikernels $(GENCODE) -Xcompiler -Wall,-Wextra
+NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -Ikernels -Ibench $(GENCODE) -Xcompiler -Wall,-Wextra
 
 # PORTABLE=1 links the libraries that another machine may lack statically.
 static = $(if $(PORTABLE),-Wl$(COMMA)-Bstatic $(1) -Wl$(COMMA)-Bdynamic,$(1))
@@ -51,7 +51,7 @@ $(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
 	ROOM_CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
 $(O)/src/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
-HEADERS := $(wildcard src/*.h kernels/*.h)
+HEADERS := $(wildcard src/*.h kernels/*.h bench/*.h)
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
             $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
@@ -60,7 +60,10 @@ PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 .PHONY: all
 all: $(O)/pipeline
 
-$(O)/pipeline: $(O)/src/main.o $(OBJECTS)
+# `pipeline bench` is in the program, and in nothing that tests link.
+BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
+BENCH_OBJECTS := $(BENCH:%.c=$(O)/%.o) $(if $(NVCC),$(patsubst %.cu,$(O)/%.cu.o,$(wildcard bench/*.cu)))
+$(O)/pipeline: $(O)/src/main.o $(BENCH_OBJECTS) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
 
@@ -224,15 +227,17 @@ check-format:
 
 check-headers:
 	$(say) HEADERS "$(words $(HEADERS)) files"
-	$(Q)for header in $(filter-out src/cuda_check.h src/backend_cuda.h src/cupti_trace.h,$(HEADERS)); do \
+	$(Q)for header in $(filter-out src/cuda_check.h src/backend_cuda.h src/cupti_trace.h \
+		bench/bench_cuda.h,$(HEADERS)); do \
 		echo "#include \"$$header\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
-			-I. -Isrc -Ikernels -fsyntax-only -x c - || exit 1; done
+			-I. -Isrc -Ikernels -Ibench -fsyntax-only -x c - || exit 1; done
 
 check-static:
-	$(say) CPPCHECK "src kernels pages"
+	$(say) CPPCHECK "src kernels pages bench"
 	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
-		-D_GNU_SOURCE -Isrc -Ikernels $(filter-out $(CUDA_ROOMS),$(wildcard src/*.c kernels/*.c pages/*.c))
+		-D_GNU_SOURCE -Isrc -Ikernels -Ibench \
+		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*.c kernels/*.c pages/*.c bench/*.c))
 
 # --- fuzzing -------------------------------------------------------------------------------------
 # libFuzzer on each reader of files, for FUZZ_SECONDS each, from the seeds that `test` replays.
@@ -282,14 +287,9 @@ check-install:
 	$(Q)[ -z "$$(find $(O)/stage -type f)" ]
 
 # --- measurements --------------------------------------------------------------------------------
-BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
-$(O)/bench-pipeline: $(BENCH:%.c=$(O)/%.o) $(OBJECTS)
-	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
-
 .PHONY: bench accuracy
-bench: $(O)/bench-pipeline $(O)/pipeline
-	$(Q)$(O)/bench-pipeline
+bench: $(O)/pipeline
+	$(Q)$(O)/pipeline bench
 
 # MACHINE= names the machine file; DEVICE= another device than the GPU.
 accuracy: $(O)/pipeline

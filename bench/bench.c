@@ -1,12 +1,11 @@
-/* bench.c - measures what the program promises, and prints it against its goals.
- *
- *     bench-pipeline [--quick] [--json=FILE] [GROUP...]
- */
+/* bench.c - `pipeline bench`: measures kernels against their peers and limits, and what the
+ * program promises against its goals. */
 #include "bench.h"
 
+#include "nearest.h"
 #include "version.h"
+#include "writer.h"
 
-#include <getopt.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +13,31 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+enum { QUICK_REPEATS = 3 };
+
+/* A group that can use a GPU does without one what the CPU can do. */
+enum needs { NEEDS_NOTHING, USES_GPU, NEEDS_GPU };
+
 /* Memory comes first: what a child process used is known exactly only while this one is small.
  */
 static const struct group {
     const char *name;
     const char *summary;
     enum status (*measure)(struct bench *bench, struct error *error);
-    bool cuda;
+    enum needs needs;
 } groups[] = {
-    {"memory", "peak host memory", bench_memory, false},
-    {"simulator", "the simulator's speed", bench_simulator, false},
-    {"writers", "the timeline writers' speed and memory", bench_writers, false},
-    {"marks", "what NVTX's marks cost while no tool listens", bench_marks, false},
-    {"tune", "choosing tiles and streams in the simulator", bench_tune, false},
-    {"tune-device", "what was chosen, on the device", bench_tune_device, true},
-    {"copies", "whole pipelines against bare copies", bench_cuda_copies, true},
-    {"issue", "the cost of issuing against bare CUDA calls", bench_cuda_issue, true},
-    {"pinned", "page-locked memory against cudaMallocHost", bench_cuda_pinned, true},
-    {"tracing", "what tracing adds", bench_cuda_tracing, true},
+    {"memory", "peak host memory", bench_memory, NEEDS_NOTHING},
+    {"reductions", "the lectures' ladder; sums against CUB, the memory and the CPU",
+     bench_reductions, USES_GPU},
+    {"simulator", "the simulator's speed", bench_simulator, NEEDS_NOTHING},
+    {"writers", "the timeline writers' speed and memory", bench_writers, NEEDS_NOTHING},
+    {"marks", "what NVTX's marks cost while no tool listens", bench_marks, NEEDS_NOTHING},
+    {"tune", "choosing tiles and streams in the simulator", bench_tune, NEEDS_NOTHING},
+    {"tune-device", "what was chosen, on the device", bench_tune_device, NEEDS_GPU},
+    {"copies", "whole pipelines against bare copies", bench_cuda_copies, NEEDS_GPU},
+    {"issue", "the cost of issuing against bare CUDA calls", bench_cuda_issue, NEEDS_GPU},
+    {"pinned", "page-locked memory against cudaMallocHost", bench_cuda_pinned, NEEDS_GPU},
+    {"tracing", "what tracing adds", bench_cuda_tracing, NEEDS_GPU},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
@@ -99,109 +105,147 @@ static json_t *describe_host(const struct bench *bench)
     char *kernel = system.release; /* its version: what follows is the distribution's */
     kernel[strcspn(kernel, "-")] = '\0';
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    printf("pipeline %s, %s%s; compiled by %s\n%s, %d cores; %s %s; NVIDIA driver %s\n",
-           PIPELINE_VERSION, date, bench->quick ? ", quick" : "", COMPILER, cpu,
-           omp_get_num_procs(), system.sysname, kernel, driver);
+    if (bench->out != NULL)
+        fprintf(bench->out,
+                "pipeline %s, %s%s; compiled by %s\n%s, %d cores; %s %s; NVIDIA driver %s\n",
+                PIPELINE_VERSION, date, bench->quick ? ", quick" : "", COMPILER, cpu,
+                omp_get_num_procs(), system.sysname, kernel, driver);
     return json_pack("{s:i, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s}", "schema", 1, "version",
                      PIPELINE_VERSION, "date", date, "quick", bench->quick, "cpu", cpu, "cores",
                      omp_get_num_procs(), "kernel", kernel, "driver", driver, "compiler",
                      COMPILER);
 }
 
-static bool wanted(const struct group *group, char *const names[], int count)
+/* Of the names given, the group's; all are wanted where none is. */
+static bool is_wanted(const struct group *group, const struct options *options)
 {
-    for (int i = 0; i < count; i++) {
-        if (strcmp(names[i], group->name) == 0)
+    for (int i = 0; i < options->word_count; i++) {
+        if (strcmp(options->words[i], group->name) == 0)
             return true;
     }
-    return count == 0;
+    return options->word_count == 0;
 }
 
-static enum status measure_groups(struct bench *bench, char *const names[], int count,
+static enum status refuse_name(const char *name, struct error *error)
+{
+    char names[512] = "";
+    size_t length = 0;
+    struct nearest nearest = nearest_begin(name);
+    for (int i = 0; i < GROUPS; i++) {
+        nearest_offer(&nearest, groups[i].name);
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   i > 0 ? ", " : "", groups[i].name);
+    }
+    if (nearest.best != NULL)
+        return error_set(error, STATUS_USAGE, "bench %.40s is unknown: did you mean %s?", name,
+                         nearest.best);
+    return error_set(error, STATUS_USAGE, "bench %.40s is unknown: allowed are %s", name,
+                     names);
+}
+
+static enum status check_names(const struct options *options, struct error *error)
+{
+    for (int n = 0; n < options->word_count; n++) {
+        bool found = false;
+        for (int i = 0; i < GROUPS; i++)
+            found = found || strcmp(options->words[n], groups[i].name) == 0;
+        if (!found)
+            return refuse_name(options->words[n], error);
+    }
+    return STATUS_OK;
+}
+
+/* Asks for the GPU when the first group comes that can use it. */
+static void show_gpu(const struct bench *bench, char gpu[128], json_t *root)
+{
+    if (json_object_get(root, "gpu") != NULL)
+        return;
+    read_gpu(gpu);
+    json_object_set_new(root, "gpu", gpu[0] != '\0' ? json_string(gpu) : json_null());
+    if (bench->out != NULL)
+        fprintf(bench->out, "\nGPU: %s\n",
+                gpu[0] != '\0' ? gpu : "none: its measurements are left out");
+}
+
+static enum status measure_groups(struct bench *bench, const struct options *options,
                                   json_t *root, struct error *error)
 {
     enum status status = STATUS_OK;
     char gpu[128] = "";
-    bool asked = false;
+    int measured = 0;
     for (int i = 0; i < GROUPS && status == STATUS_OK; i++) {
         const struct group *group = &groups[i];
-        if (!wanted(group, names, count))
+        if (!is_wanted(group, options))
             continue;
-        if (group->cuda && !asked) {
-            read_gpu(gpu);
-            asked = true;
-            printf("\nGPU: %s\n", gpu[0] != '\0' ? gpu : "none: its measurements are left out");
-            json_object_set_new(root, "gpu", gpu[0] != '\0' ? json_string(gpu) : json_null());
-        }
-        if (!group->cuda || gpu[0] != '\0')
-            status = group->measure(bench, error);
+        if (group->needs != NEEDS_NOTHING)
+            show_gpu(bench, gpu, root);
+        bench->group = group->name;
+        bench->has_gpu = gpu[0] != '\0';
+        if (group->needs == NEEDS_GPU && !bench->has_gpu)
+            continue;
+        status = group->measure(bench, error);
+        measured++;
     }
+    if (status == STATUS_OK && measured == 0)
+        status = error_set(error, STATUS_NO_DEVICE, "bench %s: there is no CUDA device",
+                           options->words[0]);
     return status;
 }
 
-static int usage(FILE *out, int code)
+/* A row per result; the repeats are in JSON alone. */
+static void write_rows(FILE *out, const json_t *results)
 {
-    fputs("usage: bench-pipeline [--quick] [--json=FILE] [GROUP...]\n"
-          "  --quick      smaller and fewer: to see that it works\n"
-          "  --json=FILE  also write the results as JSON\n"
-          "groups (all):\n",
-          out);
-    for (int i = 0; i < GROUPS; i++)
-        fprintf(out, "  %-11s  %s\n", groups[i].name, groups[i].summary);
-    return code;
-}
-
-static bool are_groups(char *const names[], int count)
-{
-    for (int n = 0; n < count; n++) {
-        bool found = false;
-        for (int i = 0; i < GROUPS; i++)
-            found = found || strcmp(names[n], groups[i].name) == 0;
-        if (!found) {
-            fprintf(stderr, "bench-pipeline: there is no group '%s'\n", names[n]);
-            return false;
+    size_t i;
+    json_t *result;
+    fputs("group,name,unit,median,least,most,repeats,at_least,at_most\n", out);
+    json_array_foreach(results, i, result)
+    {
+        struct series series = {0};
+        const json_t *values = json_object_get(result, "repeats");
+        const char *const texts[] = {"group", "name", "unit"};
+        const char *const goals[] = {"at_least", "at_most"};
+        for (size_t n = 0; n < json_array_size(values); n++)
+            series_add(&series, json_real_value(json_array_get(values, n)));
+        for (int t = 0; t < 3; t++) {
+            write_csv_field(out, json_string_value(json_object_get(result, texts[t])));
+            fputc(',', out);
         }
+        fprintf(out, "%.9g,%.9g,%.9g,%d", series_median(&series), series_least(&series),
+                series_most(&series), series.count);
+        for (int g = 0; g < 2; g++) {
+            const json_t *goal = json_object_get(result, goals[g]);
+            fprintf(out, goal != NULL ? ",%.9g" : ",", json_real_value(goal));
+        }
+        fputc('\n', out);
     }
-    return true;
 }
 
-static int write_json(json_t *root, const char *path)
+enum status bench_command(const struct options *options, FILE *out, struct error *error)
 {
-    if (path == NULL ||
-        json_dump_file(root, path, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0)
-        return EXIT_SUCCESS;
-    fprintf(stderr, "bench-pipeline: %s can't be written\n", path);
-    return EXIT_FAILURE;
-}
-
-int main(int argc, char *argv[])
-{
-    static const struct option options[] = {{"quick", no_argument, NULL, 'q'},
-                                            {"json", required_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    struct bench bench = {.repeats = 5, .results = json_array()};
-    const char *path = NULL;
-    for (int letter; (letter = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (letter == 'q')
-            bench.quick = true;
-        else if (letter == 'j')
-            path = optarg;
-        else
-            return letter == 'h' ? usage(stdout, 0) : usage(stderr, 2);
-    }
-    if (!are_groups(argv + optind, argc - optind))
-        return usage(stderr, 2);
-    struct error error = {0};
-    bench.repeats = bench.quick ? 3 : 5;
+    enum status status = check_names(options, error);
+    if (status != STATUS_OK)
+        return status;
+    uint32_t runs = options->runs[0].runs;
+    struct bench bench = {
+        .out = options->format == FORMAT_TEXT ? out : NULL,
+        .quick = options->quick,
+        .repeats = options->quick && runs > QUICK_REPEATS ? QUICK_REPEATS : (int)runs,
+        .results = json_array(),
+    };
+    if (runs > REPEATS_MAX)
+        return error_set(error, STATUS_USAGE, "--runs=%u: bench makes at most %d", runs,
+                         REPEATS_MAX);
     json_t *root = describe_host(&bench);
     json_object_set_new(root, "results", bench.results);
-    enum status status = measure_groups(&bench, argv + optind, argc - optind, root, &error);
-    int code = status == STATUS_OK ? write_json(root, path) : status_exit_code(status);
-    if (status != STATUS_OK)
-        fprintf(stderr, "bench-pipeline: %s\n", error.text);
-    else
-        printf("\n%d goal%s missed\n", bench.missed, bench.missed == 1 ? "" : "s");
+    status = measure_groups(&bench, options, root, error);
+    if (status == STATUS_OK && options->format == FORMAT_TEXT)
+        fprintf(out, "\n%d goal%s missed\n", bench.missed, bench.missed == 1 ? "" : "s");
+    else if (status == STATUS_OK && options->format == FORMAT_CSV)
+        write_rows(out, bench.results);
+    else if (status == STATUS_OK) {
+        json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        fputc('\n', out);
+    }
     json_decref(root);
-    return code;
+    return status;
 }

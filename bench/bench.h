@@ -1,5 +1,5 @@
-/* bench.h - what the measurements share: repeats, results, and runs as the program makes them.
- */
+/* bench.h - `pipeline bench`, and what its measurements share: repeats, results, and runs as
+ * the program makes them. */
 #ifndef PIPELINE_BENCH_H
 #define PIPELINE_BENCH_H
 
@@ -9,8 +9,15 @@
 #include "plan.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 enum { REPEATS_MAX = 32 };
+
+/* The command: measures the groups that options->words name, or all; prints them on `out` as
+ * options->format says. STATUS_USAGE for a name that there is none of. STATUS_NO_DEVICE where
+ * only groups that need a CUDA device were named, and there is none. Goals that are missed are
+ * no failure. */
+enum status bench_command(const struct options *options, FILE *out, struct error *error);
 
 /* The repeats of one quantity. Zero-initialise. */
 struct series {
@@ -27,18 +34,25 @@ double series_most(const struct series *series);
 enum goal { GOAL_NONE, GOAL_AT_LEAST, GOAL_AT_MOST };
 
 struct bench {
+    FILE *out;  /* text goes there as it comes; NULL: none, another format follows at the end */
     bool quick; /* smaller and fewer: to see that it works */
     int repeats;
-    json_t *results; /* an array, of what bench_result() was given */
-    int missed;      /* goals */
+    const char *group; /* being measured */
+    bool has_gpu;      /* told to groups that can use one */
+    json_t *results;   /* an array, of what bench_keep() was given */
+    int missed;        /* goals */
 };
 
 /* Prints a heading above results. */
-void bench_heading(const char *text);
+void bench_heading(const struct bench *bench, const char *text);
 
-/* Prints one result, with its median and spread, and keeps it for --json. `unit` may be "". */
+/* Prints one result, with its median and spread, and keeps it. `unit` may be "". */
 void bench_result(struct bench *bench, const char *name, const struct series *series,
                   const char *unit, enum goal goal, double target);
+
+/* Keeps one that is printed otherwise. */
+void bench_keep(struct bench *bench, const char *name, const struct series *series,
+                const char *unit, enum goal goal, double target);
 
 /* Seconds by the monotonic clock. */
 double bench_now(void);
@@ -78,6 +92,7 @@ enum status bench_simulator(struct bench *bench, struct error *error);
 enum status bench_writers(struct bench *bench, struct error *error);
 enum status bench_marks(struct bench *bench, struct error *error);
 enum status bench_tune(struct bench *bench, struct error *error);
+enum status bench_reductions(struct bench *bench, struct error *error);
 
 /* On the first CUDA device, but without a CUDA call of its own. */
 enum status bench_tune_device(struct bench *bench, struct error *error);

@@ -115,7 +115,7 @@ enum status bench_cuda_copies(struct bench *bench, struct error *error)
         {"tile layout, 4 streams, breadth, over bare copies", small, "--order=breadth -s 4",
          0.94},
     };
-    bench_heading("pipelines, with the same bytes copied bare = 1");
+    bench_heading(bench, "pipelines, with the same bytes copied bare = 1");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char arguments[128];
         snprintf(arguments, sizeof arguments, "--device=cuda %s %s", cases[i].size,

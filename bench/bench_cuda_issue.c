@@ -113,7 +113,7 @@ enum status bench_cuda_issue(struct bench *bench, struct error *error)
     bench_run_close(&run);
     if (status != STATUS_OK)
         return status;
-    bench_heading("issuing 2048 tiles of 4 KiB, with a bare loop = 1");
+    bench_heading(bench, "issuing 2048 tiles of 4 KiB, with a bare loop = 1");
     bench_result(bench, "time of the calls over the bare loop's", &issue, "", GOAL_AT_MOST,
                  1.1);
     bench_result(bench, "time until all is done over the bare loop's", &span, "", GOAL_NONE, 0);

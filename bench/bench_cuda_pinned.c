@@ -46,7 +46,7 @@ enum status bench_cuda_pinned(struct bench *bench, struct error *error)
         series_add(&theirs, cuda_s / gib);
         series_add(&ratio, cuda_s / own_s);
     }
-    bench_heading("page-locked memory, fresh each time");
+    bench_heading(bench, "page-locked memory, fresh each time");
     bench_result(bench, "cudaMallocHost over map, touch and register", &ratio, "times",
                  GOAL_AT_LEAST, 4);
     bench_result(bench, "map, touch and register", &ours, "s/GiB", GOAL_NONE, 0);

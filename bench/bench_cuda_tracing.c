@@ -53,7 +53,7 @@ enum status bench_cuda_tracing(struct bench *bench, struct error *error)
 {
     static const char *const ways[] = {"events", "cupti"}; /* CUPTI last: it stays loaded */
     enum status status = STATUS_OK;
-    bench_heading("64 tiles, with bare runs before any traced one = 1");
+    bench_heading(bench, "64 tiles, with bare runs before any traced one = 1");
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
         struct bench_run run;
         if (i == 0)

@@ -113,7 +113,7 @@ enum status bench_marks(struct bench *bench, struct error *error)
     if (status != STATUS_OK)
         return status;
     bool on = marks_on();
-    bench_heading(on ? "marks, and a tool listens" : "marks, while no tool listens");
+    bench_heading(bench, on ? "marks, and a tool listens" : "marks, while no tool listens");
     bench_result(bench, "a loop over ops, with marks over without", &ratio, "",
                  on ? GOAL_NONE : GOAL_AT_MOST, 1.02);
     bench_result(bench, "one op's stand-in for a CUDA call", &bare_ns, "ns", GOAL_NONE, 0);

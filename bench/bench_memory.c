@@ -17,15 +17,13 @@
 
 enum { EXIT_NO_DEVICE = 77, EXIT_NO_PROGRAM = 127, MIB = 1 << 20 };
 
-/* The program, which lies beside this one. */
 static enum status find_program(char path[PATH_MAX], struct error *error)
 {
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 16);
-    char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
-    if (slash == NULL)
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length < 0)
         return error_set(error, STATUS_FAILED, "this program can't be found: %s",
                          strerror(errno));
-    strcpy(slash + 1, "pipeline");
+    path[length] = '\0';
     return STATUS_OK;
 }
 
@@ -33,7 +31,7 @@ static enum status find_program(char path[PATH_MAX], struct error *error)
 static enum status run_child(void (*body)(char *const argv[]), char *const argv[], int *code,
                              double *mib, struct error *error)
 {
-    fflush(stdout);
+    fflush(stdout); /* or the child would write it as well */
     pid_t child = fork();
     if (child == 0) {
         body(argv);
@@ -122,7 +120,7 @@ static enum status measure_cuda(struct bench *bench, double context_mib, struct 
 enum status bench_memory(struct bench *bench, struct error *error)
 {
     struct series simulated = {0};
-    bench_heading("peak host memory, beyond the arrays");
+    bench_heading(bench, "peak host memory, beyond the arrays");
     /* The simulated device's own: two slots, in and out, of tiles of a 32nd. */
     double device_mib = 2.0 * 2 * (double)elements(bench) / 32 * sizeof(float) / MIB;
     enum status status =

@@ -54,9 +54,10 @@ double bench_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void bench_heading(const char *text)
+void bench_heading(const struct bench *bench, const char *text)
 {
-    printf("\n%-52s %9s %-9s  least to most\n", text, "median", "");
+    if (bench->out != NULL)
+        fprintf(bench->out, "\n%-52s %9s %-9s  least to most\n", text, "median", "");
 }
 
 static const char *goal_text(enum goal goal, double target, char text[32])
@@ -67,28 +68,41 @@ static const char *goal_text(enum goal goal, double target, char text[32])
     return text;
 }
 
-void bench_result(struct bench *bench, const char *name, const struct series *series,
-                  const char *unit, enum goal goal, double target)
+static bool is_met(double median, enum goal goal, double target)
+{
+    return goal == GOAL_NONE || (goal == GOAL_AT_LEAST ? median >= target : median <= target);
+}
+
+void bench_keep(struct bench *bench, const char *name, const struct series *series,
+                const char *unit, enum goal goal, double target)
 {
     double median = series_median(series);
-    bool met =
-        goal == GOAL_NONE || (goal == GOAL_AT_LEAST ? median >= target : median <= target);
-    char spread[48], goal_shown[32];
-    snprintf(spread, sizeof spread, "%.4g to %.4g", series_least(series), series_most(series));
-    printf("  %-50s %9.4g %-9s  %-20s %s%s\n", name, median, unit, spread,
-           goal_text(goal, target, goal_shown), met ? "" : "  MISSED");
-    fflush(stdout);
+    bool met = is_met(median, goal, target);
     bench->missed += !met;
-
     json_t *values = json_array();
     for (int i = 0; i < series->count; i++)
         json_array_append_new(values, json_real(series->values[i]));
-    json_t *result = json_pack("{s:s, s:s, s:f, s:o}", "name", name, "unit", unit, "median",
-                               median, "repeats", values);
+    json_t *result = json_pack("{s:s, s:s, s:s, s:f, s:o}", "group", bench->group, "name", name,
+                               "unit", unit, "median", median, "repeats", values);
     if (goal != GOAL_NONE) {
         json_object_set_new(result, goal == GOAL_AT_LEAST ? "at_least" : "at_most",
                             json_real(target));
         json_object_set_new(result, "met", json_boolean(met));
     }
     json_array_append_new(bench->results, result);
+}
+
+void bench_result(struct bench *bench, const char *name, const struct series *series,
+                  const char *unit, enum goal goal, double target)
+{
+    char spread[48], goal_shown[32];
+    double median = series_median(series);
+    bench_keep(bench, name, series, unit, goal, target);
+    if (bench->out == NULL)
+        return;
+    snprintf(spread, sizeof spread, "%.4g to %.4g", series_least(series), series_most(series));
+    fprintf(bench->out, "  %-50s %9.4g %-9s  %-20s %s%s\n", name, median, unit, spread,
+            goal_text(goal, target, goal_shown),
+            is_met(median, goal, target) ? "" : "  MISSED");
+    fflush(bench->out);
 }

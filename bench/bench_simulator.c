@@ -138,7 +138,7 @@ static enum status measure_growth(struct bench *bench, struct error *error)
 
 enum status bench_simulator(struct bench *bench, struct error *error)
 {
-    bench_heading("simulator (one core)");
+    bench_heading(bench, "simulator (one core)");
     enum status status = measure_memory(bench, error);
     if (status == STATUS_OK)
         status = measure_speed(bench, error);

@@ -127,7 +127,7 @@ static enum status measure(struct bench *bench, const char *name, const char *ar
 enum status bench_tune(struct bench *bench, struct error *error)
 {
     enum status status = STATUS_OK;
-    bench_heading("tiles in streams, chosen by simulation on one core");
+    bench_heading(bench, "tiles in streams, chosen by simulation on one core");
     for (int i = 0; i < WORKLOADS && status == STATUS_OK; i++)
         status = measure(bench, workloads[i].name, workloads[i].arguments, error);
     return status;

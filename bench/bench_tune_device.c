@@ -142,7 +142,7 @@ static enum status measure(struct bench *bench, const char *name, const char *ar
 enum status bench_tune_device(struct bench *bench, struct error *error)
 {
     enum status status = STATUS_OK;
-    bench_heading("256 MiB each way with chosen tiles and streams");
+    bench_heading(bench, "256 MiB each way with chosen tiles and streams");
     for (int i = 0; i < WORKLOADS && status == STATUS_OK; i++)
         status = measure(bench, workloads[i].name, workloads[i].arguments, error);
     return status;

@@ -270,7 +270,7 @@ enum status bench_writers(struct bench *bench, struct error *error)
         status = subject_open(&subjects[1], many / SPANS_PER_TILE, error);
     char heading[64];
     snprintf(heading, sizeof heading, "timeline writers, %u spans", many);
-    bench_heading(heading);
+    bench_heading(bench, heading);
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
         status = measure_speed(bench, &subjects[1].report, writers[i].name, writers[i].write,
                                GOAL_AT_LEAST, error);

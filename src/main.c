@@ -3,6 +3,7 @@
  *     options -> plan -> backend -> timeline -> analysis -> writers
  */
 #include "backend.h"
+#include "bench.h"
 #include "calibrate.h"
 #include "compare_run.h"
 #include "job.h"
@@ -370,7 +371,7 @@ static enum status execute(const struct options *options, struct error *error)
     case COMMAND_CALIBRATE:
         return calibrate_command(options, stdout, error);
     case COMMAND_BENCH:
-        return error_set(error, STATUS_USAGE, "this command is not yet in this version");
+        return bench_command(options, stdout, error);
     }
     return STATUS_OK;
 }

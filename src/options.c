@@ -24,7 +24,7 @@ const struct command_row command_rows[] = {
      "what there is to choose from"},
     {"calibrate", COMMAND_CALIBRATE, true, "calibrate [--device=cuda:0]",
      "measure this GPU; print a machine file"},
-    {"bench", COMMAND_BENCH, false, "bench [NAME ...]",
+    {"bench", COMMAND_BENCH, true, "bench [--quick] [NAME ...]",
      "kernels and pipelines against their peers and limits"},
     {"compare", COMMAND_COMPARE, true, "compare [options] [CONFIG.ini ...]",
      "the same plans on the device and on its machine file"},
@@ -142,6 +142,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       PROGRAM_FIELD(model), .fallback = "none", .choices = model_names,
                       .help = "predict each run's span, too: by simulating the machine file, "
                               "and by a closed formula as a second opinion"},
+    [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick),
+                      .help = "bench: smaller and fewer, to see that it works"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run),
                         .help = "print the plan, run nothing"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet),
@@ -246,7 +248,7 @@ void options_free(struct options *options)
 {
     for (int i = 0; i < options->sweep.axis_count; i++)
         free(options->sweep.axes[i].values);
-    free(options->traces);
+    free(options->words);
     free(options->runs);
     strings_free(options->storage);
     *options = (struct options){0};

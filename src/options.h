@@ -116,8 +116,10 @@ struct options {
     struct sweep sweep;
     const char *machine; /* stands for the device; NULL: the file of the device's name */
     enum model model;    /* predictions asked for */
-    const char **traces; /* COMMAND_VIEW: the files to show, at least one */
-    int trace_count;
+    const char **words;  /* COMMAND_VIEW: the traces to show, at least one; COMMAND_BENCH: what
+                            to measure, none for all */
+    int word_count;
+    bool quick; /* COMMAND_BENCH: smaller and fewer */
     bool dry_run, quiet, no_color;
     int verbose;
     struct string *storage; /* owned; options_free() */

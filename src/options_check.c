@@ -204,14 +204,14 @@ enum status draft_finish(struct draft *draft, struct error *error)
 }
 
 /* An option of the whole, of those about reports, files and many runs, that is not at its
- * default; NULL: none. */
-static const char *whole_given(const struct options *options)
+ * default; NULL: none. What bench knows of them is let pass where `bench` is true. */
+static const char *whole_given(const struct options *options, bool bench)
 {
     const struct {
         bool given;
         const char *label;
     } rows[] = {
-        {options->format != FORMAT_TEXT, "--format"},
+        {options->format != FORMAT_TEXT && !bench, "--format"},
         {options->timeline_count > 0, "--timeline"},
         {options->gantt != GANTT_ENGINES, "--gantt"},
         {options->size != PICTURE_SLIDE, "--size"},
@@ -232,7 +232,7 @@ enum status calibrate_check(const struct assignment *given, int given_count, con
                             const struct options *options, struct error *error)
 {
     char label[LABEL_MAX], shown[SHOWN_MAX];
-    const char *refused = word != NULL ? text_shown(word, shown) : whole_given(options);
+    const char *refused = word != NULL ? text_shown(word, shown) : whole_given(options, false);
     for (int i = 0; i < given_count && refused == NULL; i++) {
         if (given[i].row != &option_rows[OPTION_DEVICE] &&
             given[i].row != &option_rows[OPTION_CONNECTIONS])
@@ -243,6 +243,24 @@ enum status calibrate_check(const struct assignment *given, int given_count, con
     return error_set(error, STATUS_USAGE,
                      "%s: calibrate runs plans of its own and prints a machine file: allowed "
                      "with it are --device, --connections, --quiet and --no-color",
+                     refused);
+}
+
+enum status bench_check(const struct assignment *given, int given_count,
+                        const struct options *options, struct error *error)
+{
+    char label[LABEL_MAX];
+    const char *refused = whole_given(options, true);
+    for (int i = 0; i < given_count && refused == NULL; i++) {
+        if (given[i].row != &option_rows[OPTION_RUNS])
+            refused = assignment_label(&given[i], label);
+    }
+    if (refused == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s: bench measures settings of its own, on this host and the first "
+                     "CUDA device (CUDA_VISIBLE_DEVICES names another): allowed with it are "
+                     "--quick, --runs, --format, --quiet and --no-color",
                      refused);
 }
 
@@ -318,7 +336,7 @@ static enum status compare_targets(const struct target *targets, size_t count,
 enum status outputs_check(const struct drafts *drafts, const struct options *options,
                           struct error *error)
 {
-    size_t count = 0, inputs = (size_t)drafts->count + (size_t)options->trace_count;
+    size_t count = 0, inputs = (size_t)drafts->count + (size_t)options->word_count;
     struct target *targets = calloc(inputs + TIMELINE_FILES_MAX, sizeof targets[0]);
     if (targets == NULL)
         return error_set(error, STATUS_FAILED, "out of memory");
@@ -327,8 +345,8 @@ enum status outputs_check(const struct drafts *drafts, const struct options *opt
         if (draft->settings.output != NULL)
             targets[count++] = (struct target){.draft = draft, .given = draft->settings.output};
     }
-    for (int i = 0; i < options->trace_count; i++)
-        targets[count++] = (struct target){.is_trace = true, .given = options->traces[i]};
+    for (int i = 0; i < options->word_count; i++)
+        targets[count++] = (struct target){.is_trace = true, .given = options->words[i]};
     for (int i = 0; i < options->timeline_count; i++)
         targets[count++] = (struct target){.given = options->timelines[i]};
     for (size_t i = 0; i < count; i++)

@@ -186,7 +186,7 @@ static enum status take_command(struct command_line *line, struct options *optio
     if (!row->available)
         return error_set(error, STATUS_USAGE,
                          "%s is not yet in this version (allowed are run, list, calibrate, "
-                         "compare and view)",
+                         "bench, compare and view)",
                          row->name);
     options->command = row->command;
     line->words++;
@@ -374,6 +374,8 @@ static enum status check_view(const struct command_line *line, const struct opti
         given = "--sweep";
     else if (options->dry_run)
         given = "--dry-run";
+    else if (options->quick)
+        given = "--quick";
     else if (options->machine != NULL)
         given = "--machine";
     else if (options->model != MODEL_NONE)
@@ -392,24 +394,41 @@ static enum status check_view(const struct command_line *line, const struct opti
     return STATUS_OK;
 }
 
+static enum status take_words(const struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    options->words = calloc((size_t)line->word_count + 1, sizeof options->words[0]);
+    if (options->words == NULL)
+        return fail_memory(error);
+    for (int i = 0; i < line->word_count; i++) {
+        options->words[i] = strings_copy(line->strings, line->words[i]);
+        if (options->words[i] == NULL)
+            return fail_memory(error);
+    }
+    options->word_count = line->word_count;
+    return STATUS_OK;
+}
+
 /* pipeline view TRACE ... */
 static enum status take_traces(const struct command_line *line, struct options *options,
                                struct error *error)
 {
     static const struct drafts none;
     enum status status = check_view(line, options, error);
-    if (status != STATUS_OK)
-        return status;
-    options->traces = calloc((size_t)line->word_count, sizeof options->traces[0]);
-    if (options->traces == NULL)
-        return fail_memory(error);
-    for (int i = 0; i < line->word_count; i++) {
-        options->traces[i] = strings_copy(line->strings, line->words[i]);
-        if (options->traces[i] == NULL)
-            return fail_memory(error);
-    }
-    options->trace_count = line->word_count;
-    return outputs_check(&none, options, error);
+    if (status == STATUS_OK)
+        status = take_words(line, options, error);
+    return status == STATUS_OK ? outputs_check(&none, options, error) : status;
+}
+
+/* pipeline bench [NAME ...]: its words are no config files. */
+static enum status take_bench(struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    enum status status = bench_check(line->given, line->given_count, options, error);
+    if (status == STATUS_OK)
+        status = take_words(line, options, error);
+    line->word_count = 0;
+    return status == STATUS_OK ? build_runs(line, options, error) : status;
 }
 
 static enum status parse(int argc, char *const argv[], struct command_line *line,
@@ -427,6 +446,10 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
         return take_list_word(line, options, error);
     if (options->command == COMMAND_VIEW)
         return take_traces(line, options, error);
+    if (options->command == COMMAND_BENCH)
+        return take_bench(line, options, error);
+    if (options->quick)
+        return error_set(error, STATUS_USAGE, "--quick is about `pipeline bench` alone");
     if (options->command == COMMAND_CALIBRATE)
         status = calibrate_check(line->given, line->given_count,
                                  line->word_count > 0 ? line->words[0] : NULL, options, error);

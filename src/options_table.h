@@ -44,6 +44,7 @@ enum option_id {
     OPTION_SWEEP,
     OPTION_MACHINE,
     OPTION_MODEL,
+    OPTION_QUICK,
     OPTION_DRY_RUN,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -210,6 +211,10 @@ enum status draft_finish(struct draft *draft, struct error *error);
  * many runs. */
 enum status calibrate_check(const struct assignment *given, int given_count, const char *word,
                             const struct options *options, struct error *error);
+
+/* The same of `pipeline bench`. */
+enum status bench_check(const struct assignment *given, int given_count,
+                        const struct options *options, struct error *error);
 
 /* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
 enum status outputs_check(const struct drafts *drafts, const struct options *options,

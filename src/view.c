@@ -85,8 +85,8 @@ enum status view_read(const struct options *options, struct view *view, struct e
 {
     enum status status = STATUS_OK;
     *view = (struct view){.report.version = PIPELINE_VERSION};
-    for (int i = 0; i < options->trace_count && status == STATUS_OK; i++)
-        status = add_file(view, options->traces[i], error);
+    for (int i = 0; i < options->word_count && status == STATUS_OK; i++)
+        status = add_file(view, options->words[i], error);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */
         view->report.runs[i].settings = &view->settings[i];
         view->report.runs[i].trace = &view->traces[i];

@@ -10,21 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a file holds; to be freed. */
-static char *contents(const char *path)
-{
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "no %s", path);
-    if (getdelim(&text, &room, '\0', file) < 0) {
-        free(text);
-        text = strdup("");
-    }
-    fclose(file);
-    return text;
-}
-
 /* Runs `pipeline ARGUMENTS`, which must end with `code`; what it wrote is in "out" and "err".
  */
 static void run(const char *arguments, int code)
@@ -33,7 +18,7 @@ static void run(const char *arguments, int code)
     snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
              arguments);
     int status = system(command);
-    char *said = contents("err");
+    char *said = test_file_text("err");
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == code,
                   "pipeline %s: not exit %d: %s", arguments, code, said);
     free(said);
@@ -41,7 +26,7 @@ static void run(const char *arguments, int code)
 
 static void assert_holds(const char *path, const char *words)
 {
-    char list[256], *text = contents(path);
+    char list[256], *text = test_file_text(path);
     snprintf(list, sizeof list, "%s", words);
     for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
         ck_assert_msg(strstr(text, word) != NULL, "\"%s\" is not in: %.500s", word, text);
@@ -50,7 +35,7 @@ static void assert_holds(const char *path, const char *words)
 
 static void assert_empty(const char *path)
 {
-    char *text = contents(path);
+    char *text = test_file_text(path);
     ck_assert_str_eq(text, "");
     free(text);
 }
@@ -145,7 +130,7 @@ START_TEST(test_refusals)
     snprintf(arguments, sizeof arguments, "calibrate %s", refusals[_i].arguments);
     run(arguments, 2);
     assert_holds("err", refusals[_i].words);
-    char *text = contents("err");
+    char *text = test_file_text("err");
     ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "not one line: %s", text);
     free(text);
     assert_empty("out");

@@ -206,7 +206,13 @@ START_TEST(test_bad_options)
     assert_refused("--tiles automatic", 2, "--tiles|automatic|auto");
     assert_refused("--machine c2050", 2, "--machine=c2050|--device=sim:NAME");
     assert_refused("--model psychic", 2, "--model|psychic|werkhoven");
-    assert_refused("bench", 2, "not yet");
+    assert_refused("bench pined", 2, "pined|pinned");
+    assert_refused("bench xyzzy", 2, "xyzzy|allowed are|reductions");
+    assert_refused("bench --tiles 4", 2, "--tiles=4|--runs");
+    assert_refused("bench --timeline x.csv", 2, "--timeline|--quick");
+    assert_refused("bench --runs 33 marks", 2, "--runs=33|32");
+    assert_refused("--quick", 2, "--quick|bench");
+    assert_refused("view --quick x.csv", 2, "--quick|--format");
     assert_refused("list lessons", 2, "not yet|mistakes");
     assert_refused("--timeline x.doc", 2, "x.doc|.csv");
 }

@@ -26,21 +26,6 @@ static void write_sections(void)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* What a file holds; to be freed. */
-static char *contents(const char *path)
-{
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "no %s", path);
-    if (getdelim(&text, &room, '\0', file) < 0) {
-        free(text);
-        text = strdup("");
-    }
-    fclose(file);
-    return text;
-}
-
 /* Runs `pipeline compare ARGUMENTS`, which must end with `code`; what it wrote is in "out" and
  * "err". */
 static void compare(const char *arguments, int code)
@@ -49,7 +34,7 @@ static void compare(const char *arguments, int code)
     snprintf(command, sizeof command, "%s compare %s >out 2>err </dev/null", PIPELINE_PROGRAM,
              arguments);
     int status = system(command);
-    char *said = contents("err");
+    char *said = test_file_text("err");
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == code,
                   "pipeline compare %s: not exit %d: %s", arguments, code, said);
     free(said);
@@ -197,7 +182,7 @@ START_TEST(test_shown_as_text)
 {
     write_sections();
     compare("--device=sim:h200 --machine=h100 s.ini", 0);
-    char *text = contents("out");
+    char *text = test_file_text("out");
     assert_shown(text, "simulated, NVIDIA H200|against simulated, NVIDIA H100 (sim:h100)|"
                        "nothing was measured|tiles|streams|order|measured|noise|simulated|"
                        "error|start p50|start p95|end p95|order kept|Werkhoven|Gomez-Luna|"
@@ -207,7 +192,7 @@ START_TEST(test_shown_as_text)
         ck_assert_uint_le(strcspn(line, "\n"), 80);
     free(text);
     compare("--device=sim:h200 -n 1M", 0);
-    text = contents("out");
+    text = test_file_text("out");
     ck_assert_ptr_null(strstr(text, "|error|")); /* one run is no crowd */
     free(text);
 }
@@ -219,7 +204,7 @@ START_TEST(test_many_runs_show_the_worst)
         "--device=sim:h200 --machine=h100 --no-data -n 1M -t 64 --sweep=streams=1..48";
     char verbose[256];
     compare(arguments, 0);
-    char *text = contents("out");
+    char *text = test_file_text("out");
     assert_shown(text, "the 10 worst of 48 runs|median");
     ck_assert_int_eq(count(text, "\nrun streams="), 2 * 10);
     /* The first shown is the largest of all. */
@@ -234,7 +219,7 @@ START_TEST(test_many_runs_show_the_worst)
     json_decref(report);
     snprintf(verbose, sizeof verbose, "-v %s", arguments);
     compare(verbose, 0);
-    text = contents("out");
+    text = test_file_text("out");
     ck_assert_int_eq(count(text, "\nrun streams="), 2 * 48);
     ck_assert_ptr_null(strstr(text, "worst"));
     free(text);
@@ -246,7 +231,7 @@ START_TEST(test_csv)
 {
     write_sections();
     compare("--device=sim:h200 --machine=h100 --format=csv s.ini", 0);
-    char *text = contents("out");
+    char *text = test_file_text("out");
     int fields = -1, rows = 0;
     assert_shown(text, "simulated_ms,error,noise|same_order,werkhoven_ms,gomez-luna_ms,"
                        "settings.elements|sim:h100");
@@ -264,7 +249,7 @@ START_TEST(test_files_show_both)
 {
     write_sections();
     compare("--device=sim:h200 --machine=h100 --timeline=t.csv --timeline=t.json s.ini", 0);
-    char *text = contents("t.csv");
+    char *text = test_file_text("t.csv");
     assert_shown(text,
                  "\n# run: depth\n|\n# run: depth simulated\n|\n# run: serial simulated\n");
     ck_assert_int_eq(count(text, "\n# run: "), 2 * 3);
@@ -277,7 +262,7 @@ START_TEST(test_files_show_both)
     json_decref(trace);
     /* Of a sweep, whose pictures are curves, there are the runs alone. */
     compare("--device=sim:h200 --no-data --sweep=streams=1,2 --timeline=s.csv", 0);
-    text = contents("s.csv");
+    text = test_file_text("s.csv");
     ck_assert_int_eq(count(text, "\n# run: "), 2);
     free(text);
 }
@@ -286,7 +271,7 @@ END_TEST
 START_TEST(test_dry_run_compares_nothing)
 {
     compare("--device=sim:h200 --dry-run -t 4", 0);
-    char *text = contents("out");
+    char *text = test_file_text("out");
     ck_assert_ptr_nonnull(strstr(text, "h2d 0"));
     ck_assert_ptr_null(strstr(text, "against"));
     free(text);
@@ -312,7 +297,7 @@ START_TEST(test_accuracy_of_a_machine_against_itself)
     ck_assert_int_eq(system("DEVICE=sim:h200 " TESTS_FOLDER
                             "/../bench/accuracy/run.sh " BUILD_FOLDER " out.d >out 2>err"),
                      0);
-    char *text = contents("out");
+    char *text = test_file_text("out");
     assert_shown(text, "The simulator (sim:h200) against: simulated, NVIDIA H200\n|ways 4 |"
                        "layout stage |connections 32 |kernels 3 |tiles 257 to 1024 ");
     assert_line(text, "|error| of the span, median", "  0.00 %| met");
@@ -326,7 +311,7 @@ START_TEST(test_accuracy_of_a_machine_against_itself)
     ck_assert_int_eq(system(TESTS_FOLDER "/../bench/accuracy/judge.sh " BUILD_FOLDER
                                          " again.d h200 out.d/accuracy.csv >out 2>err"),
                      0);
-    text = contents("out");
+    text = test_file_text("out");
     assert_line(text, "  largest", "  0.00 %| met");
     assert_line(text, "the device itself at another time, median", "  0.00 %");
     free(text);
@@ -356,7 +341,7 @@ START_TEST(test_what_is_held_back_is_judged)
     ck_assert_int_eq(system("LC_ALL=C awk -f " TESTS_FOLDER "/../plots/csv.awk -f " TESTS_FOLDER
                             "/../bench/accuracy/summary.awk a.csv >out"),
                      0);
-    char *text = contents("out");
+    char *text = test_file_text("out");
     assert_shown(text, "5 settings; of those 1 may be used to fit, and 4 are held back");
     assert_line(text, "|error| of the span, median", " 1.00 %| 2 % | met");
     assert_line(text, "  largest", " 4.00 %| 10 % | met");
@@ -408,11 +393,11 @@ START_TEST(test_judged_again)
                             "/../plots/csv.awk -f " TESTS_FOLDER
                             "/../bench/accuracy/summary.awk out.csv >out"),
                      0);
-    char *text = contents("out.csv");
+    char *text = test_file_text("out.csv");
     assert_shown(text, "1-depth,measured,G,sim:new,100,101,0.01,0.001,,,,150,120,8,depth|"
                        "\"scale,sum\",16,4,\"0,-1\",0.2\n|sim:new,200,204,0.02,|,0.05\n");
     free(text);
-    text = contents("out");
+    text = test_file_text("out");
     assert_line(text, "|error| of the span, median", "  1.00 %| met");
     assert_line(text, "the device itself at another time, median", "  5.00 %");
     ck_assert_ptr_null(strstr(text, "out of order"));
@@ -428,11 +413,11 @@ END_TEST
 static void assert_refused(const char *arguments, const char *words)
 {
     compare(arguments, 2);
-    char *text = contents("err");
+    char *text = test_file_text("err");
     assert_shown(text, words);
     ck_assert_int_eq(count(text, "\n"), 1);
     free(text);
-    text = contents("out");
+    text = test_file_text("out");
     ck_assert_str_eq(text, "");
     free(text);
 }

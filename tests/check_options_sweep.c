@@ -268,14 +268,14 @@ START_TEST(view_takes_its_traces)
     struct options options = parse_right(LINE("view", "a.csv", "--timeline=x.html", "-v",
                                               "b.sqlite", "--gantt=streams", "a.csv"));
     ck_assert_int_eq(options.command, COMMAND_VIEW);
-    ck_assert_int_eq(options.trace_count, 3);
-    ck_assert_str_eq(options.traces[0], "a.csv");
-    ck_assert_str_eq(options.traces[1], "b.sqlite");
+    ck_assert_int_eq(options.word_count, 3);
+    ck_assert_str_eq(options.words[0], "a.csv");
+    ck_assert_str_eq(options.words[1], "b.sqlite");
     ck_assert_int_eq(options.run_count, 0);
     ck_assert_ptr_null(options.runs);
     ck_assert_int_eq(options.timeline_count, 1);
     options_free(&options);
-    ck_assert_ptr_null(options.traces);
+    ck_assert_ptr_null(options.words);
 }
 END_TEST
 

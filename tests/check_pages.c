@@ -308,9 +308,13 @@ START_TEST(test_examples_work)
         }
         bool simulated = strstr(line, "--device") != NULL;
         bool calibrates = strncmp(line + 9, "calibrate ", 10) == 0; /* has nothing to show */
-        snprintf(command, sizeof command, "%s %s %s %s %s", PIPELINE_PROGRAM,
-                 simulated ? "" : "--device=sim:h200", calibrates ? "" : "--dry-run", line + 9,
-                 strchr(line, '>') != NULL ? "" : ">/dev/null");
+        bool measures = strncmp(line + 9, "bench ", 6) == 0;
+        snprintf(command, sizeof command, "%s %s %s %s", PIPELINE_PROGRAM,
+                 measures     ? "--quick --runs=1"
+                 : simulated  ? "--dry-run"
+                 : calibrates ? "--device=sim:h200"
+                              : "--device=sim:h200 --dry-run",
+                 line + 9, strchr(line, '>') != NULL ? "" : ">/dev/null");
         free(pages_output(command, 0));
         count++;
     }

@@ -26,8 +26,8 @@ enum { SHELL_COUNT = sizeof shells / sizeof shells[0] };
 static const struct {
     const char *line, *wanted, *unwanted;
 } questions[] = {
-    {"pipeline ", "run|list|calibrate|compare|view|ways.ini|two words.ini|sub",
-     "bench|notes.txt|trace.csv|--order"},
+    {"pipeline ", "run|list|calibrate|bench|compare|view|ways.ini|two words.ini|sub",
+     "notes.txt|trace.csv|--order"},
     {"pipeline l", "list", "run|view|ways.ini"},
     {"pipeline list ", "kernels|machines|devices|mistakes", "lessons|ways.ini|run"},
     {"pipeline view ", "trace.csv|old.sqlite|sub", "ways.ini|notes.txt|run|list"},

@@ -2,6 +2,7 @@
  */
 #include "fixtures.h"
 #include "suites.h"
+#include "test_folder.h"
 #include "trace.h"
 #include "trace_cases.h"
 
@@ -27,18 +28,6 @@ void test_trace_end(void)
 {
     unlink(test_trace_path);
     ck_assert_int_eq(rmdir(folder), 0);
-}
-
-char *test_file_text(const char *file_path)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = fopen(file_path, "r");
-    ck_assert_msg(file != NULL, "%s: %s", file_path, strerror(errno));
-    if (getdelim(&text, &size, '\0', file) < 0)
-        ck_abort_msg("%s can't be read", file_path);
-    fclose(file);
-    return text;
 }
 
 void test_file_write(const char *file_path, const char *bytes, size_t size)

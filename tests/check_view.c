@@ -16,8 +16,7 @@
 static struct view view_of(const char *path)
 {
     const char *traces[] = {path};
-    const struct options options = {
-        .command = COMMAND_VIEW, .traces = traces, .trace_count = 1};
+    const struct options options = {.command = COMMAND_VIEW, .words = traces, .word_count = 1};
     struct view view;
     struct error error = {0};
     ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
@@ -249,8 +248,7 @@ END_TEST
 START_TEST(test_runs)
 {
     const char *traces[] = {DATA "streams.csv", DATA "devices.csv"};
-    const struct options options = {
-        .command = COMMAND_VIEW, .traces = traces, .trace_count = 2};
+    const struct options options = {.command = COMMAND_VIEW, .words = traces, .word_count = 2};
     struct view view;
     struct error error = {0};
     ck_assert_int_eq(view_read(&options, &view, &error), STATUS_OK);

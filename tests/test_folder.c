@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -22,4 +23,18 @@ void test_folder_leave(void)
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ck_assert_int_eq(chdir("/"), 0);
     ck_assert_int_eq(system(command), 0);
+}
+
+char *test_file_text(const char *path)
+{
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "no %s", path);
+    if (getdelim(&text, &room, '\0', file) < 0) {
+        free(text);
+        text = strdup("");
+    }
+    fclose(file);
+    return text;
 }

@@ -2,6 +2,7 @@
 #ifndef PIPELINE_TESTS_TRACE_CASES_H
 #define PIPELINE_TESTS_TRACE_CASES_H
 
+#include "test_folder.h"
 #include "trace.h"
 
 #include <check.h>
@@ -12,9 +13,6 @@
 extern char test_trace_path[128];
 void test_trace_begin(void);
 void test_trace_end(void);
-
-/* The whole file as a string to be freed. */
-char *test_file_text(const char *path);
 
 /* Writes `size` bytes to `path`, anew. */
 void test_file_write(const char *path, const char *bytes, size_t size);

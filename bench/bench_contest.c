@@ -1,0 +1,125 @@
+/* bench_contest.c - contests: who takes part, the CPU's turn, and the table. */
+#include "bench_contest.h"
+
+#include "units.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct contender *contest_add(struct contest *contest, const char *kernel, const char *name,
+                              int (*launch)(const struct kernel_args *args, void *stream))
+{
+    static struct contender nowhere; /* for more than there is room for: a mistake of ours */
+    if (contest->contender_count == CONTENDERS_MAX)
+        return &nowhere;
+    struct contender *contender = &contest->contenders[contest->contender_count++];
+    const struct kernel *row = kernel != NULL ? kernel_find(kernel) : NULL;
+    *contender = (struct contender){
+        .name = name != NULL ? name : kernel, .kernel = row, .launch = launch};
+    if (launch == NULL && row != NULL)
+        contender->launch = row->launch;
+    return contender;
+}
+
+enum status contest_run(struct bench *bench, struct contest *contest, struct error *error)
+{
+    if (!bench->has_gpu || contest_run_cuda == NULL)
+        return STATUS_OK;
+    return contest_run_cuda(bench, contest, error);
+}
+
+enum status contest_host(struct bench *bench, const struct contest *contest, const char *kernel,
+                         int threads, struct series *seconds, struct error *error)
+{
+    const uint64_t size = dtype_bytes(contest->dtype);
+    const int before = omp_get_max_threads();
+    uint64_t in_mapped, out_mapped, out_bytes = contest->maps ? contest->count * size : size;
+    void *in = host_map(contest->count * size, true, &in_mapped);
+    void *out = host_map(out_bytes, true, &out_mapped);
+    enum status status = STATUS_OK;
+    if (in == NULL || out == NULL) {
+        status = error_set(error, STATUS_FAILED, "no memory for %s on the CPU", kernel);
+        goto unmap;
+    }
+    arrays_generate(contest->dtype, 1, 0, 0, contest->count, in);
+    omp_set_num_threads(threads);
+    for (int round = -1; round < bench->repeats; round++) {
+        struct kernel_args args = {
+            .in = {in}, .out = out, .count = contest->count, .params = contest->params};
+        double begin = bench_now();
+        kernel_find(kernel)->host(&args);
+        if (round >= 0)
+            series_add(seconds, bench_now() - begin);
+    }
+    omp_set_num_threads(before);
+unmap:
+    host_unmap(in, in_mapped);
+    host_unmap(out, out_mapped);
+    return status;
+}
+
+/* --- the table --- */
+
+void table_heading(const struct bench *bench, const char *title)
+{
+    if (bench->out != NULL)
+        fprintf(bench->out, "\n%-38s %10s %9s %7s %8s  least to most\n", title, "time", "GB/s",
+                "step", "in all");
+}
+
+/* "12.3 us to 12.6 us" */
+enum { SPREAD_TEXT = 2 * UNITS_TEXT + 8 };
+static const char *spread_text(const struct series *seconds, char text[SPREAD_TEXT])
+{
+    char least[UNITS_TEXT], most[UNITS_TEXT];
+    units_time((int64_t)(1e9 * series_least(seconds)), least);
+    units_time((int64_t)(1e9 * series_most(seconds)), most);
+    snprintf(text, SPREAD_TEXT, "%s to %s", least, most);
+    return text;
+}
+
+static void keep_row(struct bench *bench, const char *title, const char *name,
+                     const struct series *seconds, double bytes)
+{
+    char whole[160];
+    struct series rates = {0};
+    for (int i = 0; i < seconds->count; i++)
+        series_add(&rates, 1e-9 * bytes / seconds->values[i]);
+    snprintf(whole, sizeof whole, "%s: %s", title, name);
+    bench_keep(bench, whole, seconds, "s", GOAL_NONE, 0);
+    bench_keep(bench, whole, &rates, "GB/s", GOAL_NONE, 0);
+}
+
+void table_row(struct bench *bench, const char *title, const char *name,
+               const struct series *seconds, double bytes, struct ladder *ladder)
+{
+    char took[UNITS_TEXT], step[16] = "", all[16] = "", spread[SPREAD_TEXT];
+    double median = series_median(seconds);
+    if (seconds->count == 0)
+        return;
+    keep_row(bench, title, name, seconds, bytes);
+    if (ladder != NULL && ladder->first > 0) {
+        snprintf(step, sizeof step, "%.2fx", ladder->last / median);
+        snprintf(all, sizeof all, "%.2fx", ladder->first / median);
+    }
+    if (ladder != NULL)
+        *ladder = (struct ladder){ladder->first > 0 ? ladder->first : median, median};
+    if (bench->out == NULL)
+        return;
+    fprintf(bench->out, "  %-36s %10s %9.4g %7s %8s  %s\n", name,
+            units_time((int64_t)(1e9 * median), took), 1e-9 * bytes / median, step, all,
+            spread_text(seconds, spread));
+    fflush(bench->out);
+}
+
+void contest_ratio(struct bench *bench, const char *name, const struct series *time,
+                   const struct series *over, double at_least)
+{
+    struct series ratios = {0};
+    for (int i = 0; i < time->count && i < over->count; i++)
+        series_add(&ratios, over->values[i] / time->values[i]);
+    if (ratios.count > 0)
+        bench_result(bench, name, &ratios, "", at_least > 0 ? GOAL_AT_LEAST : GOAL_NONE,
+                     at_least);
+}

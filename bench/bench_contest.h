@@ -1,0 +1,83 @@
+/* bench_contest.h - kernels that do the same work on the same data, timed in turn. */
+#ifndef PIPELINE_BENCH_CONTEST_H
+#define PIPELINE_BENCH_CONTEST_H
+
+#include "bench.h"
+
+enum { CONTENDERS_MAX = 24 };
+
+/* One who takes part: a row of the table, or a peer that does what a row does. */
+struct contender {
+    const char *name;
+    const struct kernel
+        *kernel; /* whose work it is: its oracle judges the result. NULL: a limit,
+                    which is told bytes instead of elements, and not judged */
+    /* As struct kernel has it. NULL: the row's own; and where that is NULL too, not timed. */
+    int (*launch)(const struct kernel_args *args, void *stream);
+    uint64_t scratch_bytes; /* device memory that a peer wants in args->scratch; rows' own is
+                               known */
+    uint32_t blocks;        /* of a row's grid; 0: as a pipeline would have it */
+    struct series seconds;  /* found: of one launch */
+};
+
+/* Zero-initialise. */
+struct contest {
+    enum dtype dtype;
+    uint64_t count; /* elements */
+    bool maps; /* the result has as many elements as the input, of the same type; else one */
+    struct kernel_params params;
+    struct contender contenders[CONTENDERS_MAX];
+    int contender_count;
+    double copy_in_seconds, copy_out_seconds; /* found: input and result over the link, each
+                                                 alone, page-locked */
+};
+
+/* Adds a contender and returns it. `launch` NULL: the row itself, called by its own name. */
+struct contender *contest_add(struct contest *contest, const char *kernel, const char *name,
+                              int (*launch)(const struct kernel_args *args, void *stream));
+
+/* Times every contender `bench->repeats` times, in turn, on the first CUDA device: the mean of
+ * a row of launches, by events. They go through inputs and outputs that together are four times
+ * the L2 cache, so that none finds its data there. Outputs are poisoned before, and all are
+ * verified after each repeat. STATUS_FAILED names the contender whose result is wrong. */
+enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error)
+    __attribute__((weak));
+
+/* The same where there is a device; without one nothing is timed, and all is well. */
+enum status contest_run(struct bench *bench, struct contest *contest, struct error *error);
+
+/* Times the CPU twin of `kernel` on as much data, with `threads` threads. */
+enum status contest_host(struct bench *bench, const struct contest *contest, const char *kernel,
+                         int threads, struct series *seconds, struct error *error);
+
+/* A table of times. Rows of a ladder say how much faster each is than the one above it, and
+ * than the first; rows of none (NULL) don't. `bytes` is what must be moved. Rows that were not
+ * timed are left out. Everything is kept (bench_keep()), in seconds and GB/s. */
+struct ladder {
+    double first, last; /* medians; zero-initialise */
+};
+void table_heading(const struct bench *bench, const char *title);
+void table_row(struct bench *bench, const char *title, const char *name,
+               const struct series *seconds, double bytes, struct ladder *ladder);
+
+/* How much faster `time` is than `over`, repeat by repeat, against the goal if there is one (0:
+ * none). Nothing where one was not timed. */
+void contest_ratio(struct bench *bench, const char *name, const struct series *time,
+                   const struct series *over, double at_least);
+
+/* The clocks now, as the driver has them: "SM 1980 MHz, memory 3201 MHz"; "" where it won't
+ * say. */
+void bench_cuda_clocks(char text[64]) __attribute__((weak));
+
+/* Peers, linked where nvcc was found: CUB's, cudaMemcpy's, and a kernel that only reads. All
+ * take what a row's launcher takes; `scratch` is peer_scratch_bytes(count) bytes. */
+int peer_reduce_f32(const struct kernel_args *args, void *stream) __attribute__((weak));
+int peer_reduce_f64(const struct kernel_args *args, void *stream) __attribute__((weak));
+int peer_reduce_i32(const struct kernel_args *args, void *stream) __attribute__((weak));
+int peer_scan_i32(const struct kernel_args *args, void *stream) __attribute__((weak));
+int peer_exclusive_scan_i32(const struct kernel_args *args, void *stream) __attribute__((weak));
+int peer_read(const struct kernel_args *args, void *stream) __attribute__((weak));
+int peer_copy(const struct kernel_args *args, void *stream) __attribute__((weak));
+uint64_t peer_scratch_bytes(uint64_t count) __attribute__((weak));
+
+#endif

@@ -1,0 +1,110 @@
+/* check_bench.c - `pipeline bench`: what it prints, in each form. Nothing is said of times. */
+#include "fixtures.h"
+#include "kernels.h"
+#include "suites.h"
+#include "test_folder.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *bench(const char *arguments)
+{
+    char command[512];
+    snprintf(command, sizeof command, "%s bench --quick --runs=2 %s >out 2>err",
+             PIPELINE_PROGRAM, arguments);
+    int code = system(command);
+    ck_assert_msg(code == 0, "%s: %d: %s", arguments, code, test_file_text("err"));
+    return test_file_text("out");
+}
+
+START_TEST(test_text)
+{
+    char *text = bench("marks tune");
+    ck_assert_ptr_nonnull(strstr(text, "pipeline " /* its version */));
+    ck_assert_ptr_nonnull(strstr(text, ", quick;"));
+    ck_assert_ptr_nonnull(strstr(text, "marks, while no tool listens"));
+    ck_assert_ptr_nonnull(strstr(text, "regret"));
+    ck_assert_ptr_nonnull(strstr(text, "missed\n"));
+    ck_assert_ptr_null(strstr(text, "GPU:")); /* neither has to do with one */
+    free(text);
+}
+END_TEST
+
+START_TEST(test_json)
+{
+    char *text = bench("--format=json marks");
+    json_t *root = json_loads(text, 0, NULL), *result;
+    size_t i;
+    ck_assert_ptr_nonnull(root);
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "schema")), 1);
+    ck_assert(json_is_string(json_object_get(root, "cpu")));
+    ck_assert(json_is_true(json_object_get(root, "quick")));
+    const json_t *results = json_object_get(root, "results");
+    ck_assert_uint_ge(json_array_size(results), 3);
+    json_array_foreach(results, i, result)
+    {
+        ck_assert_str_eq(json_string_value(json_object_get(result, "group")), "marks");
+        ck_assert_uint_eq(json_array_size(json_object_get(result, "repeats")), 2);
+    }
+    json_decref(root);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_csv)
+{
+    char *text = bench("--format=csv marks");
+    ck_assert(strncmp(text, "group,name,unit,median,least,most,repeats,at_least,at_most\n",
+                      strlen("group,name,unit,median,least,most,repeats,at_least,at_most\n")) ==
+              0);
+    ck_assert_ptr_nonnull(strstr(text, "\nmarks,"));
+    ck_assert_ptr_nonnull(strstr(text, ",1.02\n"));
+    free(text);
+}
+END_TEST
+
+/* Without a GPU the CPU's rows are there, with one, the kernels' too. */
+START_TEST(test_tables_of_kernels)
+{
+    static const char *const groups[][2] = {
+        {"reductions", "sums of ints, 16 MiB"},
+    };
+    char *text = bench(groups[_i][0]);
+    ck_assert_ptr_nonnull(strstr(text, "GPU: "));
+    ck_assert_msg(strstr(text, groups[_i][1]) != NULL, "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "the CPU, "));
+    ck_assert_ptr_nonnull(strstr(text, "to "));
+    free(text);
+}
+END_TEST
+
+START_TEST(test_without_a_gpu)
+{
+    if (system(PIPELINE_PROGRAM " list devices | grep -q ^cuda") == 0)
+        return;
+    char *text = bench("pinned marks");
+    ck_assert_ptr_nonnull(strstr(text, "GPU: none: its measurements are left out"));
+    free(text);
+    int code = system(PIPELINE_PROGRAM " bench --quick pinned >out 2>err");
+    ck_assert_int_eq(WEXITSTATUS(code), 77);
+    text = test_file_text("err");
+    ck_assert_str_eq(text, "pipeline: bench pinned: there is no CUDA device\n");
+    free(text);
+}
+END_TEST
+
+Suite *bench_suite(void)
+{
+    Suite *suite = suite_create("bench");
+    TCase *tcase = tcase_create("bench");
+    tcase_add_checked_fixture(tcase, test_folder_enter, test_folder_leave);
+    tcase_add_test(tcase, test_text);
+    tcase_add_test(tcase, test_json);
+    tcase_add_test(tcase, test_csv);
+    tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 1);
+    tcase_add_test(tcase, test_without_a_gpu);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
