@@ -4,6 +4,7 @@
 #include "kernel_rows.h"
 #include "nearest.h"
 #include "reduction_rows.h"
+#include "scan_rows.h"
 
 #include <string.h>
 
@@ -207,6 +208,81 @@ const struct kernel kernel_table[] = {
         .oracle_fold = finite_oracle_fold,
         .oracle_result = finite_oracle_result,
     },
+    {
+        .name = "scan",
+        .summary = "prefix sums of ints modulo 2^32, of the whole array: one pass, the fastest",
+        .shape = KERNEL_SCAN,
+        .inputs = 1,
+        .in = DTYPE_I32,
+        .out = DTYPE_I32,
+        .flops = 2,
+        .per_thread = 16, /* four int4, all in flight at once */
+        .sweep = 16,
+        .launch = scan_launch,
+        .preload = scan_preload,
+        .host = scan_inclusive_host,
+    },
+    {
+        .name = "scan-exclusive",
+        .summary = "as scan, but each element gets the sum of those before it alone",
+        .shape = KERNEL_SCAN,
+        .inputs = 1,
+        .in = DTYPE_I32,
+        .out = DTYPE_I32,
+        .flops = 2,
+        .exclusive = true,
+        .per_thread = 16,
+        .sweep = 16,
+        .launch = scan_exclusive_launch,
+        .preload = scan_exclusive_preload,
+        .host = scan_exclusive_host,
+    },
+    {
+        .name = "scan-naive",
+        .summary =
+            "as scan; in a block after Hillis and Steele, double-buffered: n log n additions",
+        .shape = KERNEL_SCAN,
+        .inputs = 1,
+        .in = DTYPE_I32,
+        .out = DTYPE_I32,
+        .flops = 8,
+        .per_thread = 1,
+        .sweep = 1,
+        .launch = scan_naive_launch,
+        .preload = scan_naive_preload,
+        .host = scan_inclusive_host,
+    },
+    {
+        .name = "scan-efficient",
+        .summary =
+            "as scan-exclusive; in a block after Blelloch, up and down a tree: 2 n additions",
+        .shape = KERNEL_SCAN,
+        .inputs = 1,
+        .in = DTYPE_I32,
+        .out = DTYPE_I32,
+        .flops = 2,
+        .exclusive = true,
+        .per_thread = 2,
+        .sweep = 2,
+        .launch = scan_efficient_launch,
+        .preload = scan_efficient_preload,
+        .host = scan_exclusive_host,
+    },
+    {
+        .name = "scan-conflict-free",
+        .summary = "as scan-efficient, padded so that no two threads want one memory bank",
+        .shape = KERNEL_SCAN,
+        .inputs = 1,
+        .in = DTYPE_I32,
+        .out = DTYPE_I32,
+        .flops = 2,
+        .exclusive = true,
+        .per_thread = 2,
+        .sweep = 2,
+        .launch = scan_conflict_free_launch,
+        .preload = scan_conflict_free_preload,
+        .host = scan_exclusive_host,
+    },
     {.name = NULL},
 };
 
@@ -246,14 +322,25 @@ const char *kernel_nearest(const char *name)
     return nearest.best;
 }
 
-size_t kernel_scratch_bytes(const struct kernel *kernel)
+/* Elements that a full block takes at once. */
+static uint64_t elements_per_block(const struct kernel *kernel)
 {
-    return kernel->shape == KERNEL_REDUCE ? KERNEL_SCRATCH_BYTES : 0;
+    return (uint64_t)kernel->per_thread * KERNEL_THREADS;
+}
+
+size_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count)
+{
+    if (kernel->shape == KERNEL_REDUCE)
+        return KERNEL_SCRATCH_BYTES;
+    if (kernel->shape != KERNEL_SCAN)
+        return 0;
+    const uint64_t part = elements_per_block(kernel);
+    return KERNEL_SCRATCH_HEAD + (count / part + (count % part != 0)) * sizeof(uint64_t);
 }
 
 uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks)
 {
-    const uint64_t per_block = (uint64_t)kernel->per_thread * KERNEL_THREADS;
+    const uint64_t per_block = elements_per_block(kernel);
     uint64_t blocks = count / per_block + (count % per_block != 0);
     if (kernel->whole_grid)
         return blocks < KERNEL_GRID_MAX ? (uint32_t)blocks : KERNEL_GRID_MAX;
@@ -267,7 +354,7 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
 double kernel_bytes_per_element(const struct kernel *kernel)
 {
     const size_t read = (size_t)kernel->inputs * dtype_bytes(kernel->in);
-    const size_t written = kernel->shape == KERNEL_MAP ? dtype_bytes(kernel->out) : 0;
+    const size_t written = kernel->shape == KERNEL_REDUCE ? 0 : dtype_bytes(kernel->out);
     return (double)(read + written);
 }
 
@@ -282,4 +369,12 @@ int kernel_chain_misfit(const struct kernel *const chain[], int length)
         if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in)
             return i;
     return -1;
+}
+
+bool kernel_chain_scans(const struct kernel *const chain[], int length)
+{
+    for (int i = 0; i < length; i++)
+        if (chain[i]->shape == KERNEL_SCAN)
+            return true;
+    return false;
 }

@@ -28,6 +28,9 @@ const char *dtype_name(enum dtype dtype);
 enum kernel_shape {
     KERNEL_MAP,    /* as many elements out as in */
     KERNEL_REDUCE, /* one value per tile; only the last of a chain can be one */
+    KERNEL_SCAN,   /* as many elements out as in, each the sum of all before it in the whole
+                      array: a tile begins with what the tile before it carries over. Of
+                      int32, modulo 2^32 */
 };
 
 /* What a reduction's tiles' values are folded by, to one value of the whole array. */
@@ -49,13 +52,16 @@ struct kernel_params {
 };
 
 /* One piece of work: a tile, or part of one. All pointers are device pointers for a launcher
- * and host pointers for a CPU twin. For a map `out` may equal `in[0]`; nothing else may
- * overlap. */
+ * and host pointers for a CPU twin. For a map or a scan `out` may equal `in[0]`; nothing else
+ * may overlap. */
 struct kernel_args {
     const void *in[KERNEL_INPUTS_MAX]; /* in[1] is NULL for a kernel of one input */
     void *out;                         /* `count` elements, or one value for a reduction */
-    void *scratch;                     /* kernel_scratch_bytes(), zero before its first use */
-    uint64_t count;                    /* elements, at least 1 */
+    void *scratch;        /* kernel_scratch_bytes(), zero before its first use; then
+                             one kernel's alone, as it left it */
+    const void *carry_in; /* scans: the total of all earlier tiles; NULL: none */
+    void *carry_out;      /* scans: that total with this tile's; NULL: not asked */
+    uint64_t count;       /* elements, at least 1 */
     uint32_t blocks; /* grid: blocks of KERNEL_THREADS threads (launcher only; not read by those
                         of rows with .whole_grid, whose grid follows from `count`) */
     uint32_t threads; /* of a block, for launchers of rows with .any_threads: a power of two
@@ -88,6 +94,7 @@ struct kernel {
     int inputs;            /* arrays read: the chain's own, and for 2 the second input array */
     enum dtype in, out;    /* element types */
     double flops;          /* floating-point operations per element and repeat: its cost */
+    bool exclusive;        /* scans: an element's own value is not in its sum */
     bool repeats; /* `intensity` repeats its arithmetic; if not it has no meaning for it */
     uint32_t
         per_thread;  /* elements each thread takes at least, where the grid is large enough */
@@ -106,7 +113,8 @@ struct kernel {
      * the number of threads. */
     void (*host)(const struct kernel_args *args);
     /* Maps: takes the oracle of the elements before to that after, in place. `second` points at
-     * the second input's elements, or is NULL. Single-threaded; called from many threads. */
+     * the second input's elements, or is NULL. Single-threaded; called from many threads. Scans
+     * have none: what they must give follows from `exclusive` alone. */
     void (*oracle_map)(struct oracle *oracle, const void *second,
                        const struct kernel_params *params);
     /* Reductions: folds `oracle` into `sum` (single-threaded), and says what the result must be
@@ -126,12 +134,17 @@ const struct kernel *kernel_find(const char *name);
 /* The name in the table nearest to `name` by edit distance, or NULL if none is near. */
 const char *kernel_nearest(const char *name);
 
-/* Bytes of scratch one tile of `count` elements needs (0 for maps): KERNEL_SCRATCH_BYTES for a
- * reduction: a partial result per block and a counter. */
-size_t kernel_scratch_bytes(const struct kernel *kernel);
+/* Bytes of scratch that a launch on `count` elements, or fewer, needs. None for a map.
+ * KERNEL_SCRATCH_BYTES for a reduction: a partial result per block and a counter. For a scan
+ * counters and a word per part of per_thread * KERNEL_THREADS elements. */
+size_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
 
-/* The most blocks a launch may have: what the scratch has room for. */
-enum { KERNEL_BLOCKS_MAX = 4096, KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 8 + 256 };
+/* The most blocks a launch may have: what a reduction's scratch has room for. */
+enum {
+    KERNEL_BLOCKS_MAX = 4096,
+    KERNEL_SCRATCH_HEAD = 256, /* counters, in a line of their own */
+    KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 8 + KERNEL_SCRATCH_HEAD,
+};
 
 /* The most blocks a launch can have at all (the CUDA programming guide's limit of gridDim.x).
  */
@@ -154,6 +167,9 @@ double kernel_flops_per_element(const struct kernel *kernel,
 /* Checks that the kernels can follow one another. Returns -1 if so, else the index of the first
  * one that does not fit the one before it (a type that differs, or a reduction before it). */
 int kernel_chain_misfit(const struct kernel *const chain[], int length);
+
+/* Whether a scan is among the kernels: then tiles can't be worked on one without the other. */
+bool kernel_chain_scans(const struct kernel *const chain[], int length);
 
 #ifdef __cplusplus
 }

@@ -165,6 +165,8 @@ static void do_kernel(const struct backend *backend, const struct op *op)
         .in = {at(backend, &op->kernel.in[0]), at(backend, &op->kernel.in[1])},
         .out = at(backend, &op->kernel.out),
         .scratch = at(backend, &op->kernel.scratch),
+        .carry_in = at(backend, &op->kernel.carry_in),
+        .carry_out = at(backend, &op->kernel.carry_out),
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
         .params = plan->params,

@@ -61,7 +61,7 @@ static void plan_shape(struct rows *rows)
     plan->buffer_bytes[BUFFER_HOST_IN1] = kernel->inputs == 2 ? host : 0;
     plan->buffer_bytes[BUFFER_DEVICE_IN0] = plan->buffer_bytes[BUFFER_DEVICE_OUT] = ARRAY_BYTES;
     plan->buffer_bytes[BUFFER_DEVICE_IN1] = kernel->inputs == 2 ? ARRAY_BYTES : 0;
-    plan->buffer_bytes[BUFFER_DEVICE_SCRATCH] = kernel_scratch_bytes(kernel);
+    plan->buffer_bytes[BUFFER_DEVICE_SCRATCH] = kernel_scratch_bytes(kernel, plan->elements);
 }
 
 static void put(struct rows *rows, const struct op *op)
@@ -108,9 +108,9 @@ static void put_kernel(struct rows *rows, uint32_t stream, uint32_t link, uint64
     if (kernel->inputs == 2)
         op.kernel.in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
     op.kernel.out = (struct range){BUFFER_DEVICE_OUT, at, out};
-    if (kernel_scratch_bytes(kernel) > 0)
-        op.kernel.scratch =
-            (struct range){BUFFER_DEVICE_SCRATCH, 0, kernel_scratch_bytes(kernel)};
+    uint64_t scratch = kernel_scratch_bytes(kernel, count);
+    if (scratch > 0)
+        op.kernel.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, scratch};
     put(rows, &op);
 }
 

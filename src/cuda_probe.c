@@ -272,7 +272,8 @@ static enum status lay_out(struct probe *probe, struct work *work, uint64_t coun
     char *scratch = probe->device + SETS * set_bytes(kernel, count);
     if (status == STATUS_OK)
         status = CUDA_CHECK(
-            cudaMemsetAsync(scratch, 0, KERNEL_SCRATCH_BYTES, probe->streams[0]), error);
+            cudaMemsetAsync(scratch, 0, kernel_scratch_bytes(kernel, count), probe->streams[0]),
+            error);
     for (int i = 0; i < SETS; i++) {
         char *set = probe->device + (uint64_t)i * set_bytes(kernel, count);
         struct kernel_args *args = &work->args[i];
@@ -327,7 +328,8 @@ static enum status measure_kernel(struct probe *probe, const struct machine *mac
                                   struct machine_kernel *row, struct error *error)
 {
     struct work work = {.issue = issue_launches, .kernel = kernel};
-    uint64_t room = (probe->device_bytes - KERNEL_SCRATCH_BYTES) / SETS / set_bytes(kernel, 1);
+    uint64_t scratch = kernel_scratch_bytes(kernel, KERNEL_MOST);
+    uint64_t room = (probe->device_bytes - scratch) / SETS / set_bytes(kernel, 1);
     uint64_t count = (room < KERNEL_MOST ? room : KERNEL_MOST) & ~(uint64_t)1023;
     double light = 1, heavy = 1;
     enum status status =
@@ -392,7 +394,8 @@ enum status cuda_probe_kernel(const struct machine *machine, const struct kernel
     *measured = (struct cuda_measured){.intensity = intensity, .cpu = cpu_elements > 0};
     snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
     struct probe probe = {0};
-    uint64_t device_bytes = SETS * set_bytes(kernel, KERNEL_MOST) + KERNEL_SCRATCH_BYTES;
+    uint64_t device_bytes =
+        SETS * set_bytes(kernel, KERNEL_MOST) + kernel_scratch_bytes(kernel, KERNEL_MOST);
     enum status status = probe_open(&probe, device_bytes, error);
     if (status == STATUS_OK)
         status = measure_kernel(&probe, machine, kernel, intensity, &measured->row, error);

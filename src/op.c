@@ -25,8 +25,10 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_KERNEL:
         for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
             n = access_add(access, n, op->kernel.in[i], 0);
+        n = access_add(access, n, op->kernel.carry_in, 0);
         n = access_add(access, n, op->kernel.out, 1);
         n = access_add(access, n, op->kernel.scratch, 1);
+        n = access_add(access, n, op->kernel.carry_out, 1);
         break;
     case OP_CPU:
         for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
@@ -74,6 +76,7 @@ const char *buffer_name(enum buffer buffer)
         [BUFFER_DEVICE_IN1] = "device.in1",
         [BUFFER_DEVICE_OUT] = "device.out",
         [BUFFER_DEVICE_SCRATCH] = "device.scratch",
+        [BUFFER_DEVICE_CARRY] = "device.carry",
     };
     return names[buffer];
 }

@@ -16,6 +16,7 @@ enum buffer {
     BUFFER_DEVICE_IN1,
     BUFFER_DEVICE_OUT,
     BUFFER_DEVICE_SCRATCH,
+    BUFFER_DEVICE_CARRY, /* what scans carry from tile to tile: a place each, not slots */
     BUFFER_COUNT,
     BUFFER_FIRST_DEVICE = BUFFER_DEVICE_IN0, /* host buffers come before it */
 };
@@ -58,6 +59,7 @@ struct op {
             uint32_t blocks;
             uint64_t count; /* elements */
             struct range in[KERNEL_INPUTS_MAX], out, scratch;
+            struct range carry_in, carry_out; /* scans; the first tile's has no carry_in */
         } kernel;
         struct {
             uint32_t event; /* below plan.events */
@@ -121,7 +123,7 @@ static inline uint64_t op_bytes(const struct op *op)
 }
 
 /* What an op touches: at most OP_ACCESS_MAX ranges. */
-enum { OP_ACCESS_MAX = 4 };
+enum { OP_ACCESS_MAX = KERNEL_INPUTS_MAX + 4 };
 struct access {
     struct range range;
     int writes; /* 1: writes it; 0: only reads it */

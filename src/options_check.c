@@ -116,10 +116,27 @@ static enum status check_no_data(const struct settings *settings, const struct o
     return STATUS_OK;
 }
 
+/* The CPU's tiles are the last ones, and it works on them while the GPU has not yet come to
+ * what a scan would carry over to them. */
+static enum status check_scan(const struct settings *settings, const struct origin *origins,
+                              struct error *error)
+{
+    char ways[LABEL_MAX], kernel[LABEL_MAX];
+    if (settings->ways != 4 || !kernel_chain_scans(settings->chain, settings->chain_length))
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s gives the CPU tiles of its own, but %s has a scan, and each of its "
+                     "tiles needs the sum of all before it: allowed are ways 1, 2 and 3",
+                     setting_label(settings, origins, OPTION_WAYS, ways),
+                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+}
+
 static enum status check_at(const struct settings *settings, const struct origin *origins,
                             struct error *error)
 {
     enum status status = check_tiles(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_scan(settings, origins, error);
     return status == STATUS_OK ? check_no_data(settings, origins, error) : status;
 }
 

@@ -10,10 +10,10 @@
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan_build.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-enum { SLOT_ALIGNMENT = 256, NO_EVENT = 0, MARKED = UINT32_MAX, FOLLOWS_MAX = 3 };
+enum { SLOT_ALIGNMENT = 256, NO_EVENT = 0, MARKED = UINT32_MAX, FOLLOWS_MAX = 4 };
+enum { CARRY_BYTES = 8 }; /* a place: room for a value of any type */
 
 struct builder {
     const struct settings *settings;
@@ -24,6 +24,7 @@ struct builder {
     int last_input_link;           /* the last kernel that reads what was copied in */
     int first_output_link;         /* the first kernel that writes what is copied out */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
+    uint64_t scratch[CHAIN_MAX];   /* where each kernel's scratch is in the slot's part */
     bool marking;
     uint32_t dropped;  /* waits left out, by mistake */
     uint32_t *events;  /* per step: NO_EVENT, MARKED, or its event's number plus 1 */
@@ -60,16 +61,28 @@ struct step {
     uint32_t stage, tile;
 };
 
+/* Whether a stage begins with what its kernel left of the tile before. */
+static bool stage_carries(const struct builder *builder, uint32_t stage, uint32_t tile)
+{
+    return tile > 0 && stage > 0 && stage < stage_out(builder) &&
+           builder->plan->chain[stage - 1]->shape == KERNEL_SCAN;
+}
+
 /* The steps that (stage, tile) must follow, beyond the order of its own stream. */
 static int step_follows(const struct builder *builder, uint32_t stage, uint32_t tile,
                         struct step follows[FOLLOWS_MAX])
 {
     int count = 0;
     uint32_t slots = builder->plan->slots;
-    bool reused = tile >= slots;                    /* the slot held an earlier tile */
-    if (stage == 1 && builder->settings->ways == 2) /* 2-way: after H2D of everything */
+    bool reused = tile >= slots; /* the slot held an earlier tile */
+    /* 2-way: after H2D of everything, for which a scan's first tile has waited already. */
+    bool after_all = stage == 1 && builder->settings->ways == 2;
+    bool carries = stage_carries(builder, stage, tile);
+    if (carries)
+        follows[count++] = (struct step){stage, tile - 1};
+    if (after_all && !carries)
         follows[count++] = (struct step){0, builder->gpu_tiles - 1};
-    if (stage > 0)
+    if (stage > 0 && !(after_all && carries))
         follows[count++] = (struct step){stage - 1, tile};
     if (stage == 0 && reused) /* don't overwrite what a kernel still reads */
         follows[count++] = (struct step){(uint32_t)builder->last_input_link + 1, tile - slots};
@@ -108,6 +121,30 @@ static struct range host_output(const struct plan *plan, uint32_t tile)
     return (struct range){BUFFER_HOST_OUT, first * size, count * size};
 }
 
+/* The place of what link `link` carries out of tile `tile`. */
+static struct range carry_range(const struct plan *plan, uint32_t link, uint32_t tile)
+{
+    uint64_t offset = ((uint64_t)link * plan->tiles + tile) * CARRY_BYTES;
+    return (struct range){BUFFER_DEVICE_CARRY, offset, dtype_bytes(plan->chain[link]->out)};
+}
+
+/* Where a kernel keeps what it needs beside its elements. */
+static void place_scratch_and_carry(const struct builder *builder, uint32_t tile, struct op *op)
+{
+    const struct plan *plan = builder->plan;
+    const struct kernel *kernel = plan->chain[op->kernel.link];
+    uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
+    if (bytes > 0) {
+        op->kernel.scratch = slot_range(builder, BUFFER_DEVICE_SCRATCH, tile, bytes);
+        op->kernel.scratch.offset += builder->scratch[op->kernel.link];
+    }
+    if (kernel->shape != KERNEL_SCAN)
+        return;
+    if (tile > 0)
+        op->kernel.carry_in = carry_range(plan, op->kernel.link, tile - 1);
+    op->kernel.carry_out = carry_range(plan, op->kernel.link, tile);
+}
+
 static enum status write_copies_in(struct builder *builder, uint32_t stream, uint32_t tile)
 {
     enum status status = STATUS_OK;
@@ -121,9 +158,9 @@ static enum status write_copies_in(struct builder *builder, uint32_t stream, uin
     return status;
 }
 
-/* A chain of maps reads the input buffer once and then works in place on the output buffer. One
- * that ends in a reduction works in place on the input buffer; only the value goes to the
- * output. */
+/* A chain of maps and scans reads the input buffer once and then works in place on the output
+ * buffer. One that ends in a reduction works in place on the input buffer; only the value goes
+ * to the output. */
 static enum status write_kernel(struct builder *builder, uint32_t stream, uint32_t tile,
                                 uint32_t link)
 {
@@ -144,9 +181,7 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
             slot_range(builder, BUFFER_DEVICE_IN1, tile, count * dtype_bytes(kernel->in));
     op.kernel.out = slot_range(builder, reduces ? BUFFER_DEVICE_OUT : work, tile,
                                (reduces ? 1 : count) * dtype_bytes(kernel->out));
-    if (kernel_scratch_bytes(kernel) > 0)
-        op.kernel.scratch =
-            slot_range(builder, BUFFER_DEVICE_SCRATCH, tile, kernel_scratch_bytes(kernel));
+    place_scratch_and_carry(builder, tile, &op);
     return plan_append(plan, &op, builder->error);
 }
 
@@ -286,6 +321,22 @@ static enum status write_cpu_tiles(struct builder *builder)
     return status;
 }
 
+static uint64_t slot_aligned(uint64_t bytes)
+{
+    return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+}
+
+/* Each kernel has scratch of its own, where it finds what it left. Returns a slot's bytes. */
+static uint64_t lay_out_scratch(struct builder *builder, uint64_t count)
+{
+    uint64_t bytes = 0;
+    for (int link = 0; link < builder->plan->chain_length; link++) {
+        builder->scratch[link] = bytes;
+        bytes += slot_aligned(kernel_scratch_bytes(builder->plan->chain[link], count));
+    }
+    return bytes;
+}
+
 static void size_buffers(struct builder *builder)
 {
     struct plan *plan = builder->plan;
@@ -296,12 +347,14 @@ static void size_buffers(struct builder *builder)
     builder->stride[BUFFER_DEVICE_IN0] = tile * in;
     builder->stride[BUFFER_DEVICE_IN1] = builder->inputs == 2 ? tile * in : 0;
     builder->stride[BUFFER_DEVICE_OUT] = reduces ? out : tile * out;
-    builder->stride[BUFFER_DEVICE_SCRATCH] = kernel_scratch_bytes(plan_last_kernel(plan));
+    builder->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(builder, tile);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        uint64_t stride = builder->stride[b] + SLOT_ALIGNMENT - 1;
-        builder->stride[b] = stride - stride % SLOT_ALIGNMENT;
+        builder->stride[b] = slot_aligned(builder->stride[b]);
         plan->buffer_bytes[b] = plan->slots * builder->stride[b];
     }
+    if (kernel_chain_scans(plan->chain, plan->chain_length))
+        plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
+            (uint64_t)plan->chain_length * plan->tiles * CARRY_BYTES;
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;
     plan->buffer_bytes[BUFFER_HOST_IN1] = builder->inputs == 2 ? plan->elements * in : 0;
     plan->buffer_bytes[BUFFER_HOST_OUT] = reduces ? plan->tiles * out : plan->elements * out;
@@ -411,7 +464,7 @@ static enum status check_mistake(const struct builder *builder)
         builder->error, STATUS_USAGE,
         "--mistake=%s: with these settings no kernel waits for a copy in another "
         "stream, so there is no wait to leave out: use --layout=stage with ways 2, "
-        "3 or 4, or --ways=2 with several streams",
+        "3 or 4, or --ways=2 with several streams and no scan",
         mistake_name(builder->settings->mistake));
 }
 

@@ -11,7 +11,7 @@
  * priorities clamp those asked for, its rates the CPU's share when that is auto). `plan` is
  * overwritten; free it with plan_free(). With settings->mistake the plan has that mistake in
  * it; STATUS_USAGE where these settings leave no place for it. STATUS_FAILED says why else
- * there is none. */
+ * there is none. The settings must pass settings_check(). */
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error);
 

@@ -2,7 +2,9 @@
  *
  * A batch of pieces is worked on in parallel and then judged in order. So the first wrong
  * element is found whichever core was faster, and a sum is folded in the same order on any
- * machine. */
+ * machine. What a scan's element must be depends on all elements before it: where the chain has
+ * one, its pieces are worked on one after another, in order, and each scan's running total goes
+ * from piece to piece. */
 #include "verify.h"
 
 #include <float.h>
@@ -30,7 +32,10 @@ struct piece {
     uint32_t tile;
     bool ends_tile;
     uint64_t first, count;
-    uint64_t right;        /* maps: how many of its elements are right before one that is not */
+    uint64_t right; /* maps: how many of its elements are right before one that is not */
+    struct {
+        double value, bound, actual;
+    } wrong;               /* that one */
     struct oracle_sum sum; /* reductions */
 };
 
@@ -39,6 +44,7 @@ struct comparison {
     const struct plan *plan;
     void *const *host;
     const struct kernel *last;
+    uint32_t *totals; /* per link, of scans: of all that came before. NULL: no link is a scan */
 };
 
 /* Cuts a plan's tiles into pieces, in order. */
@@ -83,7 +89,24 @@ static bool is_right(enum dtype dtype, double value, double bound, double actual
     return fabs(actual - value) <= bound;
 }
 
-/* Sets what elements [first, first + count) must be after the chain's maps. */
+/* What a 32-bit integer is, of which only the bits are known. */
+static int32_t signed_of(uint32_t bits)
+{
+    return bits <= INT32_MAX ? (int32_t)bits : -(int32_t)~bits - 1;
+}
+
+/* Takes the oracle of the elements before a scan of ints to that after, in place, and `total`
+ * along. They are exact: the bounds stay 0. */
+static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *total)
+{
+    for (size_t i = 0; i < oracle->count; i++) {
+        const uint32_t with = *total + (uint32_t)(int64_t)oracle->value[i];
+        oracle->value[i] = signed_of(exclusive ? *total : with);
+        *total = with;
+    }
+}
+
+/* Sets what elements [first, first + count) must be after the chain's maps and scans. */
 static struct oracle chunk_predict(const struct comparison *comparison, uint64_t first,
                                    size_t count, struct workspace *work)
 {
@@ -94,8 +117,12 @@ static struct oracle chunk_predict(const struct comparison *comparison, uint64_t
     memset(work->bound, 0, count * sizeof work->bound[0]);
     for (int link = 0; link < plan->chain_length; link++) {
         const struct kernel *kernel = plan->chain[link];
-        if (kernel->shape != KERNEL_MAP)
+        if (kernel->shape == KERNEL_REDUCE)
             break;
+        if (kernel->shape == KERNEL_SCAN) {
+            chunk_scan(&oracle, kernel->exclusive, &comparison->totals[link]);
+            continue;
+        }
         const char *second = comparison->host[BUFFER_HOST_IN1];
         kernel->oracle_map(&oracle,
                            kernel->inputs > 1 ? second + first * dtype_bytes(kernel->in) : NULL,
@@ -131,8 +158,12 @@ static void piece_work(const struct comparison *comparison, struct piece *piece,
         }
         const size_t right = chunk_compare(comparison, &oracle, piece->first + done, work);
         piece->right += right;
-        if (right < count)
-            return;
+        if (right == count)
+            continue;
+        piece->wrong.value = work->value[right];
+        piece->wrong.bound = work->bound[right];
+        piece->wrong.actual = work->actual[right];
+        return;
     }
 }
 
@@ -169,23 +200,21 @@ static const char *expectation(double value, double bound, double actual,
     return text;
 }
 
-/* A map's piece: names its first wrong element. */
+/* A map's or a scan's piece: names its first wrong element. */
 static enum status piece_judge(const struct comparison *comparison, const struct piece *piece,
-                               struct workspace *work, struct error *error)
+                               struct error *error)
 {
     if (piece->right == piece->count)
         return STATUS_OK;
     const uint64_t element = piece->first + piece->right;
     uint64_t tile_first, tile_count;
     plan_tile(comparison->plan, piece->tile, &tile_first, &tile_count);
-    struct oracle oracle = chunk_predict(comparison, element, 1, work);
-    chunk_compare(comparison, &oracle, element, work);
     char text[EXPECTATION_TEXT];
-    return error_set(error, STATUS_FAILED,
-                     "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64
-                     " of the array): %s",
-                     piece->tile, element - tile_first, element,
-                     expectation(work->value[0], work->bound[0], work->actual[0], text));
+    return error_set(
+        error, STATUS_FAILED,
+        "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of the array): %s",
+        piece->tile, element - tile_first, element,
+        expectation(piece->wrong.value, piece->wrong.bound, piece->wrong.actual, text));
 }
 
 /* A reduction's tile, now that all its pieces are folded into `sum`. */
@@ -214,14 +243,13 @@ static void sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
 
 /* Judges a batch in order. `sum` carries what a reduction's unfinished tile has so far. */
 static enum status batch_judge(const struct comparison *comparison, const struct piece *pieces,
-                               int count, struct oracle_sum *sum, struct workspace *work,
-                               struct error *error)
+                               int count, struct oracle_sum *sum, struct error *error)
 {
     const bool reduces = comparison->last->shape == KERNEL_REDUCE;
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (!reduces) {
-            status = piece_judge(comparison, &pieces[i], work, error);
+            status = piece_judge(comparison, &pieces[i], error);
             continue;
         }
         sum_add(sum, &pieces[i].sum);
@@ -236,7 +264,10 @@ static enum status batch_judge(const struct comparison *comparison, const struct
 enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
                            struct error *wrong, struct error *error)
 {
-    const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1]};
+    const bool scans = kernel_chain_scans(plan->chain, plan->chain_length);
+    uint32_t totals[CHAIN_MAX] = {0};
+    const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1],
+                                          scans ? totals : NULL};
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
     struct piece *pieces = calloc(BATCH, sizeof *pieces);
     enum status status = STATUS_OK;
@@ -249,10 +280,10 @@ enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRS
     int count;
     bool right = true;
     while (right && (count = cutter_take(&cutter, plan, pieces)) > 0) {
-#pragma omp parallel for schedule(static) if (count > 1)
+#pragma omp parallel for schedule(static) if (count > 1 && !scans)
         for (int i = 0; i < count; i++)
             piece_work(&comparison, &pieces[i], &works[omp_get_thread_num()]);
-        right = batch_judge(&comparison, pieces, count, &sum, &works[0], wrong) == STATUS_OK;
+        right = batch_judge(&comparison, pieces, count, &sum, wrong) == STATUS_OK;
     }
 
 free_all:

@@ -1,7 +1,8 @@
 /* verify.h - is every element of the result right?
  *
- * The chain's oracles work in double precision, in chunks, with all cores, beside the real
- * output: a few hundred KiB of memory whatever the arrays' size. */
+ * The chain's oracles work in double precision, in chunks, with all cores (with one where the
+ * chain has a scan), beside the real output: a few hundred KiB of memory whatever the arrays'
+ * size. */
 #ifndef PIPELINE_VERIFY_H
 #define PIPELINE_VERIFY_H
 

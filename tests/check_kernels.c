@@ -21,12 +21,14 @@ START_TEST(test_rows_are_whole)
         ck_assert_msg((kernel->launch == NULL) == (kernel->preload == NULL), "%s",
                       kernel->name);
         ck_assert(kernel->host != NULL);
-        const bool map = kernel->shape == KERNEL_MAP;
+        const bool map = kernel->shape == KERNEL_MAP, reduces = kernel->shape == KERNEL_REDUCE;
         ck_assert((kernel->oracle_map != NULL) == map);
-        ck_assert((kernel->oracle_fold != NULL) == !map);
-        ck_assert((kernel->oracle_result != NULL) == !map);
-        ck_assert(kernel->fold == KERNEL_FOLD_SUM || (!map && kernel->out == DTYPE_I32));
-        ck_assert_uint_eq(kernel_scratch_bytes(kernel), map ? 0 : KERNEL_SCRATCH_BYTES);
+        ck_assert((kernel->oracle_fold != NULL) == reduces);
+        ck_assert((kernel->oracle_result != NULL) == reduces);
+        ck_assert(kernel->fold == KERNEL_FOLD_SUM || (reduces && kernel->out == DTYPE_I32));
+        ck_assert(!kernel->exclusive || kernel->shape == KERNEL_SCAN);
+        ck_assert((kernel_scratch_bytes(kernel, 1) == 0) == map);
+        ck_assert(!reduces || kernel_scratch_bytes(kernel, 1) == KERNEL_SCRATCH_BYTES);
     }
 }
 END_TEST
@@ -51,6 +53,11 @@ START_TEST(test_no_row_is_missing)
         "sum-double",
         "all",
         "finite",
+        "scan",
+        "scan-exclusive",
+        "scan-naive",
+        "scan-efficient",
+        "scan-conflict-free",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_str_eq(table_row(names[i])->name, names[i]);
@@ -78,6 +85,7 @@ START_TEST(test_find_and_nearest)
         {"scaling", "scale"}, {"wav", "wave"},
         {"waves", "wave"},    {"summ", "sum"},
         {"um", "sum"},        {"reduce_shufle", "reduce-shuffle"},
+        {"scann", "scan"},    {"scan_naive", "scan-naive"},
     };
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
         const char *nearest = kernel_nearest(near[i][0]);
