@@ -221,9 +221,10 @@ static const struct shape {
     {1 << 18, 16, 16}, /* as many streams as tiles */
 };
 static const char *const chains[] = {
-    "scale", "sum", "wave", "reduce-shuffle", "scale,sum", "scale,scale,scale",
+    "scale", "sum", "wave", "reduce-shuffle", "scale,sum", "scale,scale,scale", "scan,scan",
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, CHAINS = sizeof chains / sizeof *chains };
+enum { CPU_CHAINS = CHAINS - 1 }; /* the CPU has no part in a scan */
 
 static struct settings shaped_settings(const struct shape *shape, const char *chain)
 {
@@ -243,7 +244,8 @@ START_TEST(test_every_way)
     open_device(device, &first);
     int step = SHAPES * 4 / test_cases(SHAPES * 4);
     for (int i = 0; i < SHAPES * 4; i += step) {
-        struct settings settings = shaped_settings(&shapes[i / 4], chains[turn++ % CHAINS]);
+        const char *chain = chains[turn++ % (ways == 4 ? CPU_CHAINS : CHAINS)];
+        struct settings settings = shaped_settings(&shapes[i / 4], chain);
         settings.ways = ways;
         settings.streams = ways == 1 ? 1 : settings.streams;
         settings.order = i % 2 ? ORDER_BREADTH : ORDER_DEPTH;
@@ -260,7 +262,7 @@ START_TEST(test_every_chain)
     open_device(_i, &first);
     for (int i = 0; i < CHAINS; i++) {
         struct settings settings = shaped_settings(&shapes[4], chains[i]);
-        settings.ways = 4;
+        settings.ways = i < CPU_CHAINS ? 4 : 3;
         settings.streams = 3;
         settings.cpu_share = 0.5;
         settings.intensity = (uint32_t)i + 1;

@@ -49,10 +49,12 @@ END_TEST
 
 static struct settings random_settings(uint64_t *random)
 {
-    static const char *const chains[] = {"scale", "wave", "sum", "scale,wave,scale"};
-    struct settings settings = test_settings(chains[test_random_below(random, 4)]);
+    static const char *const chains[] = {"scale", "wave",     "sum", "scale,wave,scale",
+                                         "scan",  "scan,scan"};
+    uint32_t chain = test_random_below(random, 6);
+    struct settings settings = test_settings(chains[chain]);
     settings.tiles = 1 + test_random_below(random, 20);
-    settings.ways = 1 + (int)test_random_below(random, 4);
+    settings.ways = 1 + (int)test_random_below(random, chain < 4 ? 4 : 3);
     settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 6);
     settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
     settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;

@@ -36,6 +36,8 @@ static const struct {
     {{"--intensity=65537"}, {"--intensity=65537 ", "allowed are 1 to 65536"}},
     {{"--ways=0"}, {"--ways=0 ", "allowed are 1 to 4"}},
     {{"--ways=5"}, {"--ways=5 ", "allowed are 1 to 4"}},
+    {{"-w4", "-kscan,scan"},
+     {"--ways=4 ", "--kernel=scan,scan has a scan", "allowed are ways 1, 2 and 3"}},
     {{"--cpu-share=1.01"}, {"--cpu-share=1.01 ", "allowed are 0 to 1, or auto"}},
     {{"--cpu-share=-0.1"}, {"--cpu-share=-0.1 is negative", "allowed are 0 to 1"}},
     {{"--cpu-share=nan"}, {"--cpu-share=nan ", "allowed are 0 to 1"}},

@@ -7,15 +7,26 @@
 #include <string.h>
 
 static const char *const chains[] = {
-    "scale", "wave", "sum", "reduce-shuffle", "scale,sum", "scale,wave,scale", "wave,wave,sum",
+    "scale",
+    "wave",
+    "sum",
+    "reduce-shuffle",
+    "scale,sum",
+    "scale,wave,scale",
+    "wave,wave,sum",
+    "scan",
+    "scan,scan-exclusive",
+    "scan,scan-naive,reduce-shuffle",
 };
+enum { CHAINS = sizeof chains / sizeof chains[0] };
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings(chains[test_random_below(random, 7)]);
+    struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
+    bool scans = kernel_chain_scans(settings.chain, settings.chain_length);
     settings.tiles = 1 + test_random_below(random, 40);
     settings.elements = settings.tiles + test_random_below(random, 5000);
-    settings.ways = 1 + (int)test_random_below(random, 4);
+    settings.ways = 1 + (int)test_random_below(random, scans ? 3 : 4);
     settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
     settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
     settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;

@@ -1,0 +1,437 @@
+/* check_scan.c - scans: the plans with a carry, what is refused, whole runs on simulated
+ * machines, and results that are wrong. */
+#include "arrays.h"
+#include "backend.h"
+#include "check_kernels_util.h"
+#include "fixtures.h"
+#include "hazard_report.h"
+#include "plan_build.h"
+#include "scan_cases.h"
+#include "suites.h"
+#include "verify.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const chains[] = {
+    "scan",
+    "scan,scan",
+    "scan-exclusive,scan-naive",
+    "scan,scan,scan-conflict-free",
+    "scan-efficient",
+    "scan-naive,reduce-shuffle",
+    "scan,scan-exclusive,reduce-shuffle",
+};
+enum { CHAINS = sizeof chains / sizeof *chains };
+
+/* --- plans
+ * ------------------------------------------------------------------------------------------ */
+
+static struct settings random_settings(uint64_t *random)
+{
+    struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
+    settings.tiles = 1 + test_random_below(random, 40);
+    settings.elements = settings.tiles + test_random_below(random, 5000);
+    settings.ways = 1 + (int)test_random_below(random, 3);
+    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
+    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.callbacks = test_random_below(random, 2);
+    settings.seed = test_random(random);
+    return settings;
+}
+
+static struct plan build(const struct settings *settings)
+{
+    struct machine machine = test_machine();
+    struct error error = {0};
+    struct plan plan;
+    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+static uint32_t find_kernel(const struct plan *plan, uint32_t link, int32_t tile)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_KERNEL && op->kernel.link == link && op->tile == tile)
+            return i;
+    }
+    ck_abort_msg("no kernel %" PRIu32 " of tile %" PRId32, link, tile);
+}
+
+static bool same_range(const struct range *a, const struct range *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
+}
+
+/* What a kernel begins with is what the one of the tile before leaves, in a place of its own;
+ * and that one is issued earlier, so that no stream waits for what is behind it. */
+static void assert_carries(const struct plan *plan)
+{
+    for (uint32_t link = 0; link < (uint32_t)plan->chain_length; link++) {
+        const bool scans = plan->chain[link]->shape == KERNEL_SCAN;
+        const struct op *before = NULL;
+        for (int32_t tile = 0; tile < (int32_t)plan->tiles; tile++) {
+            const struct op *op = &plan->ops[find_kernel(plan, link, tile)];
+            ck_assert_uint_eq(op->kernel.carry_out.bytes, scans ? 4 : 0);
+            ck_assert_uint_eq(op->kernel.carry_in.bytes, scans && tile > 0 ? 4 : 0);
+            ck_assert(!scans || op->kernel.carry_out.buffer == BUFFER_DEVICE_CARRY);
+            if (scans && tile > 0) {
+                ck_assert(same_range(&op->kernel.carry_in, &before->kernel.carry_out));
+                ck_assert_uint_lt(before->id, op->id);
+            }
+            before = op;
+        }
+    }
+}
+
+/* A kernel's scratch is never another link's, whichever tile it is of. */
+static void assert_scratch_apart(const struct plan *plan)
+{
+    for (uint32_t a = 0; a < plan->op_count; a++) {
+        const struct op *one = &plan->ops[a];
+        for (uint32_t b = 0; b < a && one->kind == OP_KERNEL; b++) {
+            const struct op *other = &plan->ops[b];
+            const struct range *x = &one->kernel.scratch, *y = &other->kernel.scratch;
+            if (other->kind != OP_KERNEL || other->kernel.link == one->kernel.link)
+                continue;
+            ck_assert(x->offset + x->bytes <= y->offset || y->offset + y->bytes <= x->offset);
+        }
+    }
+}
+
+START_TEST(test_plans_carry_from_tile_to_tile)
+{
+    uint64_t random = 20161;
+    for (int i = 0; i < test_cases(1000); i++) {
+        struct settings settings = random_settings(&random);
+        struct plan plan = build(&settings);
+        struct error error = {0};
+        ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
+        ck_assert_uint_eq(plan.buffer_bytes[BUFFER_DEVICE_CARRY],
+                          UINT64_C(8) * (uint32_t)plan.chain_length * plan.tiles);
+        assert_carries(&plan);
+        assert_scratch_apart(&plan);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* By default each tile is in another stream than the one before: one event each. By stage the
+ * kernels are in one stream anyway. */
+START_TEST(test_waits_only_where_streams_differ)
+{
+    struct settings settings = test_settings("scan");
+    settings.tiles = 9;
+    struct plan plan = build(&settings);
+    ck_assert_uint_eq(plan.events, 8);
+    plan_free(&plan);
+    settings.ways = 2; /* and the first tile's wait for all copies in covers the others' */
+    plan = build(&settings);
+    ck_assert_uint_eq(plan.events, 8);
+    plan_free(&plan);
+    settings.ways = 3;
+    settings.streams = 1;
+    plan = build(&settings);
+    ck_assert_uint_eq(plan.events, 0);
+    plan_free(&plan);
+    settings = test_settings("scale");
+    settings.layout = LAYOUT_STAGE;
+    plan = build(&settings);
+    uint32_t events = plan.events;
+    ck_assert_uint_eq(plan.buffer_bytes[BUFFER_DEVICE_CARRY], 0);
+    plan_free(&plan);
+    settings.chain[0] = table_row("scan");
+    plan = build(&settings);
+    ck_assert_uint_eq(plan.events, events);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Puts in the place of a wait a record of an event that nobody waits for. */
+static void drop_wait(struct plan *plan, uint32_t op)
+{
+    ck_assert_int_eq(plan->ops[op].kind, OP_WAIT);
+    plan->ops[op].kind = OP_RECORD;
+    plan->ops[op].event.event = plan->events++;
+}
+
+/* Without the wait for the tile before the two kernels race for the carry, and are named. */
+START_TEST(test_a_dropped_wait_is_a_hazard)
+{
+    for (int32_t tile = 1; tile < 8; tile++) {
+        struct settings settings = test_settings("scan");
+        settings.tiles = 8;
+        settings.order = tile % 2 ? ORDER_BREADTH : ORDER_DEPTH;
+        struct plan plan = build(&settings);
+        struct error error = {0};
+        char text[128];
+        uint32_t kernel = find_kernel(&plan, 0, tile), before = find_kernel(&plan, 0, tile - 1);
+        drop_wait(&plan, kernel - 1);
+        ck_assert_int_eq(hazards_refuse(&plan, &error), STATUS_FAILED);
+        snprintf(text, sizeof text,
+                 "op %" PRIu32 " (scan %" PRId32 ") and op %" PRIu32 " (scan %" PRId32
+                 ") both touch device.carry and nothing",
+                 before, tile - 1, kernel, tile);
+        ck_assert_msg(strstr(error.text, text) != NULL, "\"%s\" lacks \"%s\"", error.text,
+                      text);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+START_TEST(test_four_ways_are_refused)
+{
+    for (int i = 0; i < CHAINS; i++) {
+        struct settings settings = test_settings(chains[i]);
+        struct error error = {0};
+        ck_assert_int_eq(settings_check(&settings, &error), STATUS_OK);
+        settings.ways = 4;
+        ck_assert_int_eq(settings_check(&settings, &error), STATUS_USAGE);
+        ck_assert_ptr_nonnull(strstr(error.text, "allowed are ways 1, 2 and 3"));
+        ck_assert_ptr_nonnull(strstr(error.text, chains[i]));
+    }
+    struct settings settings = test_settings("reduce-shuffle");
+    struct error error = {0};
+    settings.ways = 4;
+    ck_assert_int_eq(settings_check(&settings, &error), STATUS_OK);
+}
+END_TEST
+
+/* --- runs
+ * -------------------------------------------------------------------------------------------
+ */
+
+/* What a run holds; run_end() gives it back. */
+static struct {
+    const struct backend_ops *ops;
+    struct backend *backend;
+    struct machine machine;
+    struct settings settings;
+    struct plan plan;
+    struct arrays arrays;
+    struct workload workload;
+} at;
+
+static void must(enum status status, const struct error *error)
+{
+    if (status != STATUS_OK)
+        ck_abort_msg("-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32
+                     " on %s: %s",
+                     at.settings.ways, order_name(at.settings.order),
+                     layout_name(at.settings.layout), at.settings.elements, at.settings.tiles,
+                     at.settings.streams, at.settings.device, error->text);
+}
+
+/* The plan and the arrays of `settings` on its device, which is a simulated one. */
+static void run_plan(const struct settings *settings)
+{
+    const char *argument;
+    struct error error = {0};
+    at.settings = *settings;
+    must(backend_select(at.settings.device, &at.ops, &argument, &error), &error);
+    must(at.ops->open(argument, &at.settings, &at.backend, &error), &error);
+    must(at.ops->describe(at.backend, &at.settings, &at.machine, &error), &error);
+    must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);
+    must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
+    arrays_poison(&at.arrays);
+}
+
+/* Runs that plan once. */
+static void run_go(bool races)
+{
+    struct error error = {0};
+    struct run_times times;
+    at.workload = (struct workload){
+        .plan = &at.plan, .settings = &at.settings, .arrays = &at.arrays, .races = races};
+    must(at.ops->prepare(at.backend, &at.workload, &error), &error);
+    must(at.ops->run(at.backend, NULL, &times, &error), &error);
+}
+
+static void run_begin(const struct settings *settings)
+{
+    run_plan(settings);
+    run_go(false);
+}
+
+static void run_end(void)
+{
+    at.ops->release(at.backend);
+    at.ops->close(at.backend);
+    arrays_free(&at.arrays);
+    plan_free(&at.plan);
+    memset(&at, 0, sizeof at);
+}
+
+static void assert_right(void)
+{
+    struct error error = {0};
+    must(verify_output(&at.plan, at.arrays.host, &error), &error);
+}
+
+/* Element `index` of the array must be named as the first wrong one. */
+static void assert_wrong(uint64_t index)
+{
+    struct error error = {0};
+    char text[64];
+    uint64_t first = 0, count = 0;
+    uint32_t tile = 0;
+    while (plan_tile(&at.plan, tile, &first, &count), index >= first + count)
+        tile++;
+    snprintf(text, sizeof text,
+             "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of ", tile,
+             index - first, index);
+    ck_assert_int_eq(verify_output(&at.plan, at.arrays.host, &error), STATUS_FAILED);
+    ck_assert_msg(strncmp(error.text, text, strlen(text)) == 0, "'%s' is not '%s...'",
+                  error.text, text);
+}
+
+/* Also where streams share a queue, and where copies share an engine: no wait is ever for what
+ * comes behind it. */
+START_TEST(test_runs_of_random_settings)
+{
+    static const char *const devices[] = {"sim:h200", "sim:c1060", "sim:c2050", "sim:k20c"};
+    uint64_t random = 314159;
+    for (int i = 0; i < test_cases(300); i++) {
+        struct settings settings = random_settings(&random);
+        settings.device = devices[i % 4];
+        settings.connections = i % 4 == 0 ? 1 : 0;
+        run_begin(&settings);
+        assert_right();
+        run_end();
+    }
+}
+END_TEST
+
+/* Not only what verification makes of it: the plain loop. */
+START_TEST(test_a_run_scans_the_whole_array)
+{
+    struct settings settings = test_settings(_i ? "scan-efficient" : "scan-naive");
+    settings.elements = 100003;
+    settings.tiles = 17;
+    run_begin(&settings);
+    const uint32_t *in = at.arrays.host[BUFFER_HOST_IN0],
+                   *out = at.arrays.host[BUFFER_HOST_OUT];
+    uint32_t total = 0;
+    for (uint64_t i = 0; i < settings.elements; i++) {
+        const uint32_t before = total;
+        total += in[i];
+        ck_assert_uint_eq(out[i], _i ? before : total);
+    }
+    run_end();
+}
+END_TEST
+
+/* At the seams of what verification works on at once (1024, 16384), and of tiles (20000). */
+START_TEST(test_a_wrong_element_is_named)
+{
+    static const uint64_t spots[] = {0,     1,     1023,  1024,  16383, 16384,
+                                     19999, 20000, 36383, 36384, 99999};
+    struct settings settings = test_settings(_i ? "scan,scan-exclusive" : "scan");
+    settings.elements = 100000;
+    settings.tiles = 5;
+    run_begin(&settings);
+    assert_right();
+    uint32_t *out = at.arrays.host[BUFFER_HOST_OUT], *in = at.arrays.host[BUFFER_HOST_IN0];
+    for (size_t i = 0; i < sizeof spots / sizeof *spots; i++) {
+        out[spots[i]] ^= 1u << 31;
+        assert_wrong(spots[i]);
+        out[spots[i]] ^= 1u << 31;
+        in[spots[i]] += 1;
+        if (!_i)
+            assert_wrong(spots[i]);
+        else if (spots[i] + 1 < settings.elements) /* only those behind it have it */
+            assert_wrong(spots[i] + 1);
+        in[spots[i]] -= 1;
+    }
+    assert_right();
+    run_end();
+}
+END_TEST
+
+/* What a tile would be that began with the carry of an earlier tile, or with none: all of its
+ * elements are wrong, and the first is named. */
+START_TEST(test_a_stale_carry_is_found)
+{
+    struct settings settings = test_settings("scan");
+    settings.elements = 70001;
+    settings.tiles = 7;
+    run_begin(&settings);
+    uint32_t *out = at.arrays.host[BUFFER_HOST_OUT];
+    for (uint32_t tile = 1; tile < settings.tiles; tile++) {
+        uint64_t first, count;
+        plan_tile(&at.plan, tile, &first, &count);
+        const uint32_t carry = out[first - 1], stale = tile % 2 ? 0 : out[first / 2];
+        for (uint64_t i = 0; i < count; i++)
+            out[first + i] += stale - carry;
+        assert_wrong(first);
+        for (uint64_t i = 0; i < count; i++)
+            out[first + i] += carry - stale;
+    }
+    assert_right();
+    run_end();
+}
+END_TEST
+
+/* Tile 0's kernel gets one block, so that it takes longer than tile 1's copy in. With the wait
+ * that makes no difference; without it tile 1 begins with a carry that is not there yet. */
+START_TEST(test_a_lost_race_for_the_carry_shows)
+{
+    struct settings settings = test_settings("scan");
+    settings.elements = 1 << 22;
+    run_plan(&settings);
+    at.plan.ops[find_kernel(&at.plan, 0, 0)].kernel.blocks = 1;
+    if (_i)
+        drop_wait(&at.plan, find_kernel(&at.plan, 0, 1) - 1);
+    run_go(_i);
+    if (_i)
+        assert_wrong(1 << 20);
+    else
+        assert_right();
+    run_end();
+}
+END_TEST
+
+START_TEST(test_the_number_of_cores_changes_nothing)
+{
+    const int usual = omp_get_max_threads();
+    struct settings settings = test_settings("scan,scan,reduce-shuffle");
+    settings.elements = 300007;
+    settings.tiles = 3;
+    for (int threads = 1; threads <= 7; threads += 3) {
+        omp_set_num_threads(threads);
+        run_begin(&settings);
+        assert_right();
+        run_end();
+    }
+    omp_set_num_threads(usual);
+}
+END_TEST
+
+Suite *scan_suite(void)
+{
+    Suite *suite = suite_create("scan");
+    suite_add_tcase(suite, scan_twins_tcase());
+
+    TCase *plans = tcase_create("plans");
+    tcase_set_timeout(plans, 120);
+    tcase_add_test(plans, test_plans_carry_from_tile_to_tile);
+    tcase_add_test(plans, test_waits_only_where_streams_differ);
+    tcase_add_test(plans, test_a_dropped_wait_is_a_hazard);
+    tcase_add_test(plans, test_four_ways_are_refused);
+    suite_add_tcase(suite, plans);
+
+    TCase *runs = tcase_create("runs");
+    tcase_set_timeout(runs, 120);
+    tcase_add_test(runs, test_runs_of_random_settings);
+    tcase_add_loop_test(runs, test_a_run_scans_the_whole_array, 0, 2);
+    tcase_add_loop_test(runs, test_a_wrong_element_is_named, 0, 2);
+    tcase_add_test(runs, test_a_stale_carry_is_found);
+    tcase_add_loop_test(runs, test_a_lost_race_for_the_carry_shows, 0, 2);
+    tcase_add_test(runs, test_the_number_of_cores_changes_nothing);
+    suite_add_tcase(suite, runs);
+    return suite;
+}
