@@ -4,6 +4,7 @@
 #include "backend.h"
 #include "check_gpu_calls.h"
 #include "check_gpu_marks.h"
+#include "check_gpu_scan.h"
 #include "fixtures.h"
 #include "plan_build.h"
 #include "suites.h"
@@ -176,9 +177,10 @@ static void check_launches(const struct kernel *kernel, uint64_t count, uint32_t
     }
     bool reduces = kernel->shape == KERNEL_REDUCE;
     struct guarded out = guarded_take(out_size * (reduces ? 1 : count), out_size * offset);
-    struct guarded scratch = guarded_take(KERNEL_SCRATCH_BYTES, 0);
-    must_cuda(cudaMemset(scratch.data, 0, KERNEL_SCRATCH_BYTES));
-    /* The planned grid, and grids no plan would have, where the kernel lets itself be told. */
+    struct guarded scratch = guarded_take(kernel_scratch_bytes(kernel, count), 0);
+    must_cuda(cudaMemset(scratch.data, 0, scratch.bytes));
+    /* The planned grid, and grids no plan would have, where the kernel lets itself be told; the
+     * scratch is used again as it is left. */
     const uint32_t grids[] = {
         kernel_blocks(kernel, count, machine_resident_blocks(&at.machine)), 1, 3,
         KERNEL_BLOCKS_MAX};
@@ -210,12 +212,22 @@ END_TEST
 /* Through the whole line: chains, tiles of odd sizes, generated anew. */
 START_TEST(test_chains)
 {
-    static const char *const chains[] = {
-        "scale,scale", "scale,sum",      "wave,scale",
-        "wave,sum",    "scale,wave,sum", "scale,scale,scale,sum",
-        "wave",        "reduce-shuffle", "reduce-divergent",
-        "reduce-many", "sum-double",     "all",
-        "scale,finite"};
+    static const char *const chains[] = {"scale,scale",
+                                         "scale,sum",
+                                         "wave,scale",
+                                         "wave,sum",
+                                         "scale,wave,sum",
+                                         "scale,scale,scale,sum",
+                                         "wave",
+                                         "reduce-shuffle",
+                                         "reduce-divergent",
+                                         "reduce-many",
+                                         "sum-double",
+                                         "all",
+                                         "scale,finite",
+                                         "scan",
+                                         "scan,scan-exclusive,reduce-shuffle",
+                                         "scan-naive,scan-efficient,scan-conflict-free"};
     static const uint64_t counts[] = {5, 1000003, 5000011};
     for (size_t i = 0; i < 3 * sizeof chains / sizeof *chains; i++) {
         struct settings settings = test_settings(chains[i / 3]);
@@ -469,6 +481,7 @@ int main(int argc, char *argv[])
 
     int failed = run_suites(gpu_suite(), contract_suite("cuda"));
     failed += run_suites(gpu_marks_suite(), gpu_calls_suite());
+    failed += run_suites(gpu_scan_suite(), NULL);
     setenv("PIPELINE_NO_CUPTI", "1", 1);
     puts("check-gpu: again, with times from events:");
     failed += run_suites(contract_suite("cuda:0"), gpu_calls_suite());
