@@ -96,19 +96,21 @@ static __device__ unsigned look_back(struct scan_scratch *scratch, uint64_t numb
     return __shfl_sync(FULL_WARP, sum, 0);
 }
 
-/* What comes before part `number`, whose own sum is `total`, and tells the others. Every thread
- * of the block must call it. */
+/* What comes before part `number`, and tells the others. Every thread of the block must call
+ * it; the first one knows the part's sum, `total`. */
 static __device__ unsigned part_before(const struct scan_work &work, uint64_t number,
                                        bool is_last, unsigned total, unsigned launch)
 {
     __shared__ unsigned shared_before;
     if (threadIdx.x < WARP_THREADS) {
         unsigned long long *word = word_place(work.scratch, number);
-        unsigned before = work.carry_in != nullptr ? *work.carry_in : 0;
+        unsigned before = 0;
         if (number > 0) {
             if (threadIdx.x == 0)
                 atomicExch(word, word_of(TELLS_OWN_SUM, launch, total));
             before = look_back(work.scratch, number, launch);
+        } else if (work.carry_in != nullptr) {
+            before = *work.carry_in;
         }
         if (threadIdx.x == 0) {
             atomicExch(word, word_of(TELLS_ALL, launch, before + total));
@@ -146,9 +148,9 @@ static __device__ void blocks_finish(struct scan_scratch *scratch)
     }
 }
 
-/* A `Part` keeps its elements between load() and store(); scan() returns their sum, the same to
- * all threads of the first warp at least. There is a __syncthreads() before each load() and
- * each store(). */
+/* A `Part` keeps its elements between load() and store(); scan() returns their sum, to the
+ * block's first thread at least. Before load(), and between scan() and store(), there is a
+ * __syncthreads(). */
 template <typename Part>
 static __global__ void __launch_bounds__(KERNEL_THREADS) scan_kernel(struct scan_work work)
 {
@@ -426,11 +428,11 @@ template <bool padded> struct tree_part {
         tree[slot(thread)] = values[0];
         tree[slot(thread + KERNEL_THREADS)] = values[1];
         up(tree);
-        __syncthreads();
-        const unsigned total = tree[slot(ELEMENTS - 1)];
-        __syncthreads(); /* all have read it */
-        if (thread == 0)
+        unsigned total = 0;
+        if (thread == 0) { /* it has come to the root itself */
+            total = tree[slot(ELEMENTS - 1)];
             tree[slot(ELEMENTS - 1)] = 0; /* nothing comes before the whole */
+        }
         down(tree);
         __syncthreads();
         values[0] = tree[slot(thread)];
