@@ -29,6 +29,8 @@ static const struct group {
     {"memory", "peak host memory", bench_memory, NEEDS_NOTHING},
     {"reductions", "the lectures' ladder; sums against CUB, the memory and the CPU",
      bench_reductions, USES_GPU},
+    {"scans", "the lectures' scans; the fast one against CUB, a copy and the CPU", bench_scans,
+     USES_GPU},
     {"simulator", "the simulator's speed", bench_simulator, NEEDS_NOTHING},
     {"writers", "the timeline writers' speed and memory", bench_writers, NEEDS_NOTHING},
     {"marks", "what NVTX's marks cost while no tool listens", bench_marks, NEEDS_NOTHING},
@@ -167,12 +169,38 @@ static void show_gpu(const struct bench *bench, char gpu[128], json_t *root)
                 gpu[0] != '\0' ? gpu : "none: its measurements are left out");
 }
 
+static void read_clocks(const struct bench *bench, char text[64])
+{
+    text[0] = '\0';
+    if (bench->has_gpu && bench_cuda_clocks != NULL)
+        bench_cuda_clocks(text);
+}
+
+/* Measures, and says what the GPU's clocks were before and after. */
+static enum status measure_group(struct bench *bench, const struct group *group, json_t *clocks,
+                                 struct error *error)
+{
+    char before[64], after[64];
+    read_clocks(bench, before);
+    enum status status = group->measure(bench, error);
+    read_clocks(bench, after);
+    if (group->needs == NEEDS_NOTHING || before[0] == '\0')
+        return status;
+    if (bench->out != NULL)
+        fprintf(bench->out, "clocks before: %s; after: %s\n", before, after);
+    json_array_append_new(clocks, json_pack("{s:s, s:s, s:s}", "group", group->name, "before",
+                                            before, "after", after));
+    return status;
+}
+
 static enum status measure_groups(struct bench *bench, const struct options *options,
                                   json_t *root, struct error *error)
 {
     enum status status = STATUS_OK;
     char gpu[128] = "";
     int measured = 0;
+    json_t *clocks = json_array();
+    json_object_set_new(root, "clocks", clocks);
     for (int i = 0; i < GROUPS && status == STATUS_OK; i++) {
         const struct group *group = &groups[i];
         if (!is_wanted(group, options))
@@ -183,7 +211,7 @@ static enum status measure_groups(struct bench *bench, const struct options *opt
         bench->has_gpu = gpu[0] != '\0';
         if (group->needs == NEEDS_GPU && !bench->has_gpu)
             continue;
-        status = group->measure(bench, error);
+        status = measure_group(bench, group, clocks, error);
         measured++;
     }
     if (status == STATUS_OK && measured == 0)

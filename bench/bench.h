@@ -93,6 +93,7 @@ enum status bench_writers(struct bench *bench, struct error *error);
 enum status bench_marks(struct bench *bench, struct error *error);
 enum status bench_tune(struct bench *bench, struct error *error);
 enum status bench_reductions(struct bench *bench, struct error *error);
+enum status bench_scans(struct bench *bench, struct error *error);
 
 /* On the first CUDA device, but without a CUDA call of its own. */
 enum status bench_tune_device(struct bench *bench, struct error *error);
@@ -101,6 +102,11 @@ enum status bench_tune_device(struct bench *bench, struct error *error);
  * creates a context, as small as can be, and returns 0; EXIT_FAILURE where there is no device.
  */
 int bench_cuda_context(void) __attribute__((weak));
+
+/* The clocks now, as the driver has them: "SM 1980 MHz, memory 3201 MHz"; "" where it won't
+ * say. */
+void bench_cuda_clocks(char text[64]) __attribute__((weak));
+
 enum status bench_cuda_copies(struct bench *bench, struct error *error) __attribute__((weak));
 enum status bench_cuda_issue(struct bench *bench, struct error *error) __attribute__((weak));
 enum status bench_cuda_pinned(struct bench *bench, struct error *error) __attribute__((weak));

@@ -65,10 +65,6 @@ void table_row(struct bench *bench, const char *title, const char *name,
 void contest_ratio(struct bench *bench, const char *name, const struct series *time,
                    const struct series *over, double at_least);
 
-/* The clocks now, as the driver has them: "SM 1980 MHz, memory 3201 MHz"; "" where it won't
- * say. */
-void bench_cuda_clocks(char text[64]) __attribute__((weak));
-
 /* Peers, linked where nvcc was found: CUB's, cudaMemcpy's, and a kernel that only reads. All
  * take what a row's launcher takes; `scratch` is peer_scratch_bytes(count) bytes. */
 int peer_reduce_f32(const struct kernel_args *args, void *stream) __attribute__((weak));

@@ -63,7 +63,7 @@ static enum status take_scratch(struct rig *rig, int which, struct error *error)
     const struct contender *contender = &rig->contest->contenders[which];
     uint64_t bytes = contender->scratch_bytes;
     if (bytes == 0 && contender->kernel != NULL)
-        bytes = kernel_scratch_bytes(contender->kernel);
+        bytes = kernel_scratch_bytes(contender->kernel, rig->contest->count);
     if (bytes == 0)
         return STATUS_OK;
     enum status status = CUDA_CHECK(cudaMalloc(&rig->scratch[which], bytes), error);

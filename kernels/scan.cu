@@ -2,13 +2,17 @@
  *
  * The array is cut into parts. A block takes a part, scans it, learns what all parts before it
  * come to, adds that and writes the part. How a block scans its part is what the rows differ
- * in: scan, scan-exclusive  in registers, by shuffles scan-naive            Hillis and Steele,
- * "Data Parallel Algorithms" (1986), double-buffered scan-efficient        Blelloch, "Prefix
- * Sums and Their Applications" (1990) scan-conflict-free    the same, its array padded (Harris,
- * Sengupta and Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, chapter 39) How a
- * block learns what comes before its part is the decoupled look-back of Merrill and Garland,
- * "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), in all of them: chapter
- * 39's three launches would read and write the array twice.
+ * in:
+ *
+ * - scan, scan-exclusive: in registers, by shuffles;
+ * - scan-naive: Hillis and Steele, "Data Parallel Algorithms" (1986), double-buffered;
+ * - scan-efficient: Blelloch, "Prefix Sums and Their Applications" (1990);
+ * - scan-conflict-free: the same, its array padded (Harris, Sengupta and Owens, "Parallel
+ * Prefix Sum (Scan) with CUDA", GPU Gems 3, chapter 39).
+ *
+ * How a block learns what comes before its part is the decoupled look-back of Merrill and
+ * Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), in all of them:
+ * chapter 39's three launches would read and write the array twice.
  *
  * The ints are worked on as unsigned: overflow then wraps around, as the result's definition
  * asks. */

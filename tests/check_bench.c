@@ -70,6 +70,7 @@ START_TEST(test_tables_of_kernels)
 {
     static const char *const groups[][2] = {
         {"reductions", "sums of ints, 16 MiB"},
+        {"scans", "scans of 16 MiB of ints"},
     };
     char *text = bench(groups[_i][0]);
     ck_assert_ptr_nonnull(strstr(text, "GPU: "));
@@ -103,7 +104,7 @@ Suite *bench_suite(void)
     tcase_add_test(tcase, test_text);
     tcase_add_test(tcase, test_json);
     tcase_add_test(tcase, test_csv);
-    tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 1);
+    tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 2);
     tcase_add_test(tcase, test_without_a_gpu);
     suite_add_tcase(suite, tcase);
     return suite;
