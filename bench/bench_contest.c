@@ -7,19 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct contender *contest_add(struct contest *contest, const char *kernel, const char *name,
-                              int (*launch)(const struct kernel_args *args, void *stream))
+struct contender *contest_add_peer(struct contest *contest, const char *kernel,
+                                   const char *name,
+                                   int (*launch)(const struct kernel_args *args, void *stream))
 {
     static struct contender nowhere; /* for more than there is room for: a mistake of ours */
     if (contest->contender_count == CONTENDERS_MAX)
         return &nowhere;
     struct contender *contender = &contest->contenders[contest->contender_count++];
-    const struct kernel *row = kernel != NULL ? kernel_find(kernel) : NULL;
     *contender = (struct contender){
-        .name = name != NULL ? name : kernel, .kernel = row, .launch = launch};
-    if (launch == NULL && row != NULL)
-        contender->launch = row->launch;
+        .name = name, .kernel = kernel != NULL ? kernel_find(kernel) : NULL, .launch = launch};
     return contender;
+}
+
+struct contender *contest_add(struct contest *contest, const char *kernel)
+{
+    return contest_add_peer(contest, kernel, kernel, kernel_find(kernel)->launch);
 }
 
 enum status contest_run(struct bench *bench, struct contest *contest, struct error *error)

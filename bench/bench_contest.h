@@ -3,6 +3,7 @@
 #define PIPELINE_BENCH_CONTEST_H
 
 #include "bench.h"
+#include "bench_peers.h"
 
 enum { CONTENDERS_MAX = 24 };
 
@@ -12,7 +13,7 @@ struct contender {
     const struct kernel
         *kernel; /* whose work it is: its oracle judges the result. NULL: a limit,
                     which is told bytes instead of elements, and not judged */
-    /* As struct kernel has it. NULL: the row's own; and where that is NULL too, not timed. */
+    /* As struct kernel has it. NULL: not timed. */
     int (*launch)(const struct kernel_args *args, void *stream);
     uint64_t scratch_bytes; /* device memory that a peer wants in args->scratch; rows' own is
                                known */
@@ -25,6 +26,7 @@ struct contest {
     enum dtype dtype;
     uint64_t count; /* elements */
     bool maps; /* the result has as many elements as the input, of the same type; else one */
+    bool as_calls; /* launches are issued one by one, not as a graph */
     struct kernel_params params;
     struct contender contenders[CONTENDERS_MAX];
     int contender_count;
@@ -32,14 +34,21 @@ struct contest {
                                                  alone, page-locked */
 };
 
-/* Adds a contender and returns it. `launch` NULL: the row itself, called by its own name. */
-struct contender *contest_add(struct contest *contest, const char *kernel, const char *name,
-                              int (*launch)(const struct kernel_args *args, void *stream));
+/* Adds the row called `kernel`, and returns it. */
+struct contender *contest_add(struct contest *contest, const char *kernel);
+
+/* Adds a peer that does the work of the row called `kernel` (NULL: a limit). `launch` is NULL
+ * where it wasn't linked: then it is not timed. */
+struct contender *contest_add_peer(struct contest *contest, const char *kernel,
+                                   const char *name,
+                                   int (*launch)(const struct kernel_args *args, void *stream));
 
 /* Times every contender `bench->repeats` times, in turn, on the first CUDA device: the mean of
- * a row of launches, by events. They go through inputs and outputs that together are four times
- * the L2 cache, so that none finds its data there. Outputs are poisoned before, and all are
- * verified after each repeat. STATUS_FAILED names the contender whose result is wrong. */
+ * a row of launches, by events. The row is one graph, so that what the host needs for each call
+ * is not in it, unless `as_calls`. They go through inputs and outputs that
+ * together are four times the L2 cache, so that none finds its data there. Outputs are poisoned
+ * before, and all are verified after each repeat. STATUS_FAILED names the contender whose
+ * result is wrong. */
 enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error)
     __attribute__((weak));
 
@@ -64,16 +73,5 @@ void table_row(struct bench *bench, const char *title, const char *name,
  * none). Nothing where one was not timed. */
 void contest_ratio(struct bench *bench, const char *name, const struct series *time,
                    const struct series *over, double at_least);
-
-/* Peers, linked where nvcc was found: CUB's, cudaMemcpy's, and a kernel that only reads. All
- * take what a row's launcher takes; `scratch` is peer_scratch_bytes(count) bytes. */
-int peer_reduce_f32(const struct kernel_args *args, void *stream) __attribute__((weak));
-int peer_reduce_f64(const struct kernel_args *args, void *stream) __attribute__((weak));
-int peer_reduce_i32(const struct kernel_args *args, void *stream) __attribute__((weak));
-int peer_scan_i32(const struct kernel_args *args, void *stream) __attribute__((weak));
-int peer_exclusive_scan_i32(const struct kernel_args *args, void *stream) __attribute__((weak));
-int peer_read(const struct kernel_args *args, void *stream) __attribute__((weak));
-int peer_copy(const struct kernel_args *args, void *stream) __attribute__((weak));
-uint64_t peer_scratch_bytes(uint64_t count) __attribute__((weak));
 
 #endif

@@ -160,21 +160,61 @@ static enum status poison(struct rig *rig, struct error *error)
     return status;
 }
 
+static enum status launch_all(const struct rig *rig, int which, int launches,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < launches && status == STATUS_OK; i++)
+        status = launch(rig, which, i % rig->rotations, error);
+    return status;
+}
+
+static enum status capture(const struct rig *rig, int which, int launches,
+                           cudaGraphExec_t *batch, struct error *error)
+{
+    cudaGraph_t graph = NULL;
+    struct error unheard;
+    enum status status = CUDA_CHECK(
+        cudaStreamBeginCapture(rig->stream, cudaStreamCaptureModeThreadLocal), error);
+    if (status != STATUS_OK)
+        return status;
+    status = launch_all(rig, which, launches, error);
+    enum status ended = CUDA_CHECK(cudaStreamEndCapture(rig->stream, &graph),
+                                   status == STATUS_OK ? error : &unheard);
+    if (status == STATUS_OK)
+        status = ended;
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaGraphInstantiate(batch, graph, 0), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaGraphUpload(*batch, rig->stream), error);
+    if (graph != NULL)
+        CUDA_WARN(cudaGraphDestroy(graph));
+    return status;
+}
+
 static enum status time_batch(struct rig *rig, int which, int launches, double *launch_ns,
                               struct error *error)
 {
     float ms = 0;
-    enum status status = poison(rig, error);
+    cudaGraphExec_t batch = NULL;
+    enum status status = STATUS_OK;
+    if (!rig->contest->as_calls)
+        status = capture(rig, which, launches, &batch, error);
+    if (status == STATUS_OK)
+        status = poison(rig, error);
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaEventRecord(rig->begin, rig->stream), error);
-    for (int i = 0; i < launches && status == STATUS_OK; i++)
-        status = launch(rig, which, i % rig->rotations, error);
+    if (status == STATUS_OK)
+        status = batch != NULL ? CUDA_CHECK(cudaGraphLaunch(batch, rig->stream), error)
+                               : launch_all(rig, which, launches, error);
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaEventRecord(rig->end, rig->stream), error);
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaStreamSynchronize(rig->stream), error);
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaEventElapsedTime(&ms, rig->begin, rig->end), error);
+    if (batch != NULL)
+        CUDA_WARN(cudaGraphExecDestroy(batch));
     *launch_ns = 1e6 * (double)ms / launches;
     return status;
 }

@@ -37,8 +37,8 @@ static void begin(struct sums *sums, enum dtype dtype, uint64_t count, const cha
 static void add_peers(struct sums *sums, const char *best,
                       int (*cub)(const struct kernel_args *args, void *stream))
 {
-    sums->cub = contest_add(&sums->contest, best, "CUB DeviceReduce", cub);
-    sums->read = contest_add(&sums->contest, NULL, "the memory, read only", peer_read);
+    sums->cub = contest_add_peer(&sums->contest, best, "CUB DeviceReduce", cub);
+    sums->read = contest_add_peer(&sums->contest, NULL, "the memory, read only", peer_read);
     if (peer_scratch_bytes != NULL)
         sums->cub->scratch_bytes = peer_scratch_bytes(sums->contest.count);
 }
@@ -74,9 +74,9 @@ static enum status measure_ladder(struct bench *bench, uint64_t count, struct er
     struct ladder ladder = {0};
     begin(&sums, DTYPE_I32, count, "sums of ints,");
     for (size_t i = 0; i < COUNT_OF(steps); i++)
-        contest_add(&sums.contest, steps[i], NULL, NULL);
+        contest_add(&sums.contest, steps[i]);
     for (size_t i = 0; i < COUNT_OF(others); i++)
-        contest_add(&sums.contest, others[i], NULL, NULL);
+        contest_add(&sums.contest, others[i]);
     sums.best = &sums.contest.contenders[COUNT_OF(steps) + 1];
     add_peers(&sums, "sum-int", peer_reduce_i32);
     table_heading(bench, sums.title);
@@ -92,10 +92,34 @@ static enum status measure_ladder(struct bench *bench, uint64_t count, struct er
     return put_others(bench, &sums, "sum-int", error);
 }
 
-/* The goals: over CUB, and of the memory read only. */
+/* The goals: over CUB, as a graph and as calls, and of the memory read only. */
 struct goals {
-    double cub, memory;
+    double cub, calls, memory;
 };
+
+/* The same two as a program calls them, one by one: CUB's sum is two kernels. */
+static enum status measure_calls(struct bench *bench, const struct sums *sums, double goal,
+                                 struct error *error)
+{
+    struct contest contest = {.dtype = sums->contest.dtype,
+                              .count = sums->contest.count,
+                              .as_calls = true,
+                              .params = sums->contest.params};
+    struct contender *best = contest_add(&contest, sums->best->name);
+    struct contender *cub = contest_add_peer(&contest, sums->best->name,
+                                             "CUB, called one by one", sums->cub->launch);
+    cub->scratch_bytes = sums->cub->scratch_bytes;
+    enum status status = contest_run(bench, &contest, error);
+    if (status != STATUS_OK)
+        return status;
+    char name[64];
+    snprintf(name, sizeof name, "%s, called one by one", best->name);
+    table_row(bench, sums->title, name, &best->seconds, sums->bytes, NULL);
+    table_row(bench, sums->title, cub->name, &cub->seconds, sums->bytes, NULL);
+    snprintf(name, sizeof name, "  %s over CUB, called one by one", best->name);
+    contest_ratio(bench, name, &best->seconds, &cub->seconds, goal);
+    return STATUS_OK;
+}
 
 static enum status measure_sum(struct bench *bench, const char *kernel, uint64_t count,
                                const struct goals *goals, struct error *error)
@@ -104,7 +128,7 @@ static enum status measure_sum(struct bench *bench, const char *kernel, uint64_t
     char name[64];
     const struct kernel *row = kernel_find(kernel);
     begin(&sums, row->in, count, row->in == DTYPE_F64 ? "sums of doubles," : "sums of floats,");
-    sums.best = contest_add(&sums.contest, kernel, NULL, NULL);
+    sums.best = contest_add(&sums.contest, kernel);
     add_peers(&sums, kernel, row->in == DTYPE_F64 ? peer_reduce_f64 : peer_reduce_f32);
     table_heading(bench, sums.title);
     enum status status = contest_run(bench, &sums.contest, error);
@@ -117,6 +141,9 @@ static enum status measure_sum(struct bench *bench, const char *kernel, uint64_t
     contest_ratio(bench, name, &sums.best->seconds, &sums.cub->seconds, goals->cub);
     snprintf(name, sizeof name, "  %s over the memory, read only", kernel);
     contest_ratio(bench, name, &sums.best->seconds, &sums.read->seconds, goals->memory);
+    status = measure_calls(bench, &sums, goals->calls, error);
+    if (status != STATUS_OK)
+        return status;
     return put_others(bench, &sums, kernel, error);
 }
 
@@ -128,9 +155,9 @@ enum status bench_reductions(struct bench *bench, struct error *error)
         uint64_t count;
         struct goals goals;
     } sums[] = {
-        {"sum", 1 << 22, {1.3, 0}},      {"sum", 1 << 28, {1, 0}},
-        {"sum", 1 << 30, {0, 0.95}},     {"sum-double", 1 << 22, {0, 0}},
-        {"sum-double", 1 << 27, {0, 0}},
+        {"sum", 1 << 22, {0, 1.3, 0}},      {"sum", 1 << 28, {1, 0, 0}},
+        {"sum", 1 << 30, {0, 0, 0.95}},     {"sum-double", 1 << 22, {0, 0, 0}},
+        {"sum-double", 1 << 27, {0, 0, 0}},
     };
     const size_t sizes = bench->quick ? 1 : COUNT_OF(ladder_sizes);
     enum status status = STATUS_OK;

@@ -35,9 +35,9 @@ static enum status measure(struct bench *bench, uint64_t count, double goal,
     snprintf(title, sizeof title, "scans of %s of ints",
              units_bytes(count * sizeof(int32_t), size));
     for (int i = 0; i < ROWS; i++)
-        contest_add(&contest, rows[i], NULL, NULL);
-    struct contender *cub = contest_add(&contest, "scan", "CUB DeviceScan", peer_scan_i32);
-    contest_add(&contest, NULL, "cudaMemcpy within the device", peer_copy);
+        contest_add(&contest, rows[i]);
+    struct contender *cub = contest_add_peer(&contest, "scan", "CUB DeviceScan", peer_scan_i32);
+    contest_add_peer(&contest, NULL, "cudaMemcpy within the device", peer_copy);
     if (peer_scratch_bytes != NULL)
         cub->scratch_bytes = peer_scratch_bytes(count);
     table_heading(bench, title);
