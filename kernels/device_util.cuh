@@ -38,12 +38,12 @@ template <typename... Parameters> int kernel_preload(void (*kernel)(Parameters..
 /* This thread's number in the grid, and how many threads the grid has. */
 static __device__ inline uint64_t grid_thread()
 {
-    return (uint64_t)blockIdx.x * KERNEL_THREADS + threadIdx.x;
+    return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
 static __device__ inline uint64_t grid_threads()
 {
-    return (uint64_t)gridDim.x * KERNEL_THREADS;
+    return (uint64_t)gridDim.x * blockDim.x;
 }
 
 enum { WARP_THREADS = 32, BLOCK_WARPS = KERNEL_THREADS / WARP_THREADS };
@@ -56,18 +56,19 @@ template <typename T> __device__ T warp_sum(T value)
     return value;
 }
 
-/* The sum of a block's values, in thread 0. Every thread of the block must call it, and there
- * must be a __syncthreads() between two calls. */
-template <typename T> __device__ T block_sum(T value)
+/* The sum of the values of a block of `threads` threads, in thread 0. Every thread of the block
+ * must call it, and there must be a __syncthreads() between two calls. */
+template <unsigned threads, typename T> __device__ T block_sum(T value)
 {
-    __shared__ T warps[BLOCK_WARPS];
+    constexpr unsigned count = threads / WARP_THREADS;
+    __shared__ T warps[count];
     const unsigned lane = threadIdx.x % WARP_THREADS, warp = threadIdx.x / WARP_THREADS;
     value = warp_sum(value);
     if (lane == 0)
         warps[warp] = value;
     __syncthreads();
     if (warp == 0)
-        value = warp_sum(lane < BLOCK_WARPS ? warps[lane] : T(0));
+        value = warp_sum(lane < count ? warps[lane] : T(0));
     return value;
 }
 

@@ -135,7 +135,7 @@ const struct kernel *kernel_find(const char *name);
 const char *kernel_nearest(const char *name);
 
 /* Bytes of scratch that a launch on `count` elements, or fewer, needs. None for a map.
- * KERNEL_SCRATCH_BYTES for a reduction: a partial result per block and a counter. For a scan
+ * KERNEL_SCRATCH_BYTES for a reduction: counters and a sum per block. For a scan
  * counters and a word per part of per_thread * KERNEL_THREADS elements. */
 size_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
 
@@ -143,7 +143,7 @@ size_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
 enum {
     KERNEL_BLOCKS_MAX = 4096,
     KERNEL_SCRATCH_HEAD = 256, /* counters, in a line of their own */
-    KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 8 + KERNEL_SCRATCH_HEAD,
+    KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 16 + KERNEL_SCRATCH_HEAD,
 };
 
 /* The most blocks a launch can have at all (the CUDA programming guide's limit of gridDim.x).

@@ -153,10 +153,11 @@ static __device__ void blocks_finish(struct scan_scratch *scratch)
 }
 
 /* A `Part` keeps its elements between load() and store(); scan() returns their sum, to the
- * block's first thread at least. Before load(), and between scan() and store(), there is a
- * __syncthreads(). */
+ * block's first thread at least. Its registers must let SM_BLOCKS blocks be on an SM. Before
+ * load(), and between scan() and store(), there is a __syncthreads(). */
 template <typename Part>
-static __global__ void __launch_bounds__(KERNEL_THREADS) scan_kernel(struct scan_work work)
+static __global__ void __launch_bounds__(KERNEL_THREADS, Part::SM_BLOCKS)
+    scan_kernel(struct scan_work work)
 {
     const uint64_t parts = (work.count + Part::ELEMENTS - 1) / Part::ELEMENTS;
     /* It changes when every block has finished. */
@@ -212,7 +213,8 @@ static __device__ unsigned vector_sum(uint4 x)
  * or stores at once is one piece of memory. */
 template <bool exclusive> struct register_part {
     enum {
-        ROWS = 4,
+        SM_BLOCKS = 4, /* with fewer, too few loads are in flight; with more, registers spill */
+        ROWS = 8,
         VECTOR = 4,
         ROW_ELEMENTS = WARP_THREADS * VECTOR,
         WARP_ELEMENTS = ROWS * ROW_ELEMENTS,
@@ -292,7 +294,8 @@ template <bool exclusive> struct register_part {
             const uint4 x = results(rows[row], sum + before[row]);
             const uint64_t at = place(first, row);
             if (vectors) {
-                *reinterpret_cast<uint4 *>(work.out + at) = x;
+                /* Nobody reads it soon: what is to come has more use for the cache. */
+                __stcs(reinterpret_cast<uint4 *>(work.out + at), x);
                 continue;
             }
             if (at < work.count)
@@ -332,7 +335,7 @@ int scan_exclusive_preload(void)
 /* An element per thread. In each step each element adds the one `offset` before it, from one
  * buffer to the other: in place, some would be read after they were changed. */
 struct naive_part {
-    enum { ELEMENTS = KERNEL_THREADS };
+    enum { SM_BLOCKS = 8, ELEMENTS = KERNEL_THREADS };
     unsigned value;
 
     __device__ void load(const struct scan_work &work, uint64_t first)
@@ -386,7 +389,7 @@ int scan_naive_preload(void)
  * At a stride of 2^k the threads of a warp meet in few of the memory's 32 banks and take turns.
  * An unused place behind every 32 moves them apart. */
 template <bool padded> struct tree_part {
-    enum { ELEMENTS = 2 * KERNEL_THREADS, BANKS = 32 };
+    enum { SM_BLOCKS = 6, ELEMENTS = 2 * KERNEL_THREADS, BANKS = 32 };
     unsigned values[2]; /* this thread's elements are KERNEL_THREADS apart */
 
     static __device__ unsigned slot(unsigned leaf)
