@@ -2,6 +2,7 @@
 #include "kernels.h"
 
 #include "kernel_rows.h"
+#include "map_rows.h"
 #include "nearest.h"
 #include "reduction_rows.h"
 #include "scan_rows.h"
@@ -53,6 +54,39 @@ const struct kernel kernel_table[] = {
         .preload = wave_preload,
         .host = wave_host,
         .oracle_map = wave_oracle,
+    },
+    {
+        .name = "uniform",
+        .summary = "one of two branches of equal cost, the same for all threads of a warp",
+        .shape = KERNEL_MAP,
+        .inputs = 1,
+        .in = DTYPE_F32,
+        .out = DTYPE_F32,
+        .flops = 2,
+        .repeats = true,
+        .per_thread = 4,
+        .sweep = 1,
+        .launch = uniform_launch,
+        .preload = uniform_preload,
+        .host = uniform_host,
+        .oracle_map = uniform_oracle,
+    },
+    {
+        .name = "divergent",
+        .summary = "the same, but every warp takes both branches, one after the other",
+        .shape = KERNEL_MAP,
+        .inputs = 1,
+        .in = DTYPE_F32,
+        .out = DTYPE_F32,
+        .flops = 4, /* half of a warp's lanes idle in each branch: two are done, four paid
+                     (not by the CPU, which has no warps) */
+        .repeats = true,
+        .per_thread = 4,
+        .sweep = 1,
+        .launch = divergent_launch,
+        .preload = divergent_preload,
+        .host = divergent_host,
+        .oracle_map = divergent_oracle,
     },
     {
         .name = "sum",

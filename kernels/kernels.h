@@ -75,6 +75,7 @@ struct oracle {
     double *value;
     double *bound;
     size_t count;
+    uint64_t first; /* the first element's index in its tile */
 };
 
 /* What a reduction's oracle has folded so far. Zero-initialise. */

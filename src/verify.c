@@ -31,8 +31,9 @@ struct workspace {
 struct piece {
     uint32_t tile;
     bool ends_tile;
-    uint64_t first, count;
-    uint64_t right; /* maps: how many of its elements are right before one that is not */
+    uint64_t first, count; /* elements of the array */
+    uint64_t tile_first;   /* the tile's first one */
+    uint64_t right;        /* maps: how many of its elements are right before one that is not */
     struct {
         double value, bound, actual;
     } wrong;               /* that one */
@@ -106,12 +107,14 @@ static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *to
     }
 }
 
-/* Sets what elements [first, first + count) must be after the chain's maps and scans. */
-static struct oracle chunk_predict(const struct comparison *comparison, uint64_t first,
-                                   size_t count, struct workspace *work)
+/* Sets what elements [first, first + count), which lie in `piece`, must be after the chain's
+ * maps and scans. */
+static struct oracle chunk_predict(const struct comparison *comparison,
+                                   const struct piece *piece, uint64_t first, size_t count,
+                                   struct workspace *work)
 {
     const struct plan *plan = comparison->plan;
-    struct oracle oracle = {work->value, work->bound, count};
+    struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
     elements_load(plan->chain[0]->in, comparison->host[BUFFER_HOST_IN0], first, count,
                   work->value);
     memset(work->bound, 0, count * sizeof work->bound[0]);
@@ -151,7 +154,8 @@ static void piece_work(const struct comparison *comparison, struct piece *piece,
     for (uint64_t done = 0; done < piece->count; done += CHUNK) {
         const uint64_t left = piece->count - done;
         const size_t count = left < CHUNK ? left : CHUNK;
-        struct oracle oracle = chunk_predict(comparison, piece->first + done, count, work);
+        struct oracle oracle =
+            chunk_predict(comparison, piece, piece->first + done, count, work);
         if (comparison->last->shape == KERNEL_REDUCE) {
             comparison->last->oracle_fold(&piece->sum, &oracle);
             continue;
@@ -178,6 +182,7 @@ static int cutter_take(struct cutter *cutter, const struct plan *plan, struct pi
         const bool ends_tile = left <= PIECE;
         pieces[taken++] = (struct piece){.tile = cutter->tile,
                                          .ends_tile = ends_tile,
+                                         .tile_first = first,
                                          .first = first + cutter->done,
                                          .count = ends_tile ? left : PIECE};
         cutter->done = ends_tile ? 0 : cutter->done + PIECE;
@@ -201,19 +206,16 @@ static const char *expectation(double value, double bound, double actual,
 }
 
 /* A map's or a scan's piece: names its first wrong element. */
-static enum status piece_judge(const struct comparison *comparison, const struct piece *piece,
-                               struct error *error)
+static enum status piece_judge(const struct piece *piece, struct error *error)
 {
     if (piece->right == piece->count)
         return STATUS_OK;
     const uint64_t element = piece->first + piece->right;
-    uint64_t tile_first, tile_count;
-    plan_tile(comparison->plan, piece->tile, &tile_first, &tile_count);
     char text[EXPECTATION_TEXT];
     return error_set(
         error, STATUS_FAILED,
         "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of the array): %s",
-        piece->tile, element - tile_first, element,
+        piece->tile, element - piece->tile_first, element,
         expectation(piece->wrong.value, piece->wrong.bound, piece->wrong.actual, text));
 }
 
@@ -249,7 +251,7 @@ static enum status batch_judge(const struct comparison *comparison, const struct
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (!reduces) {
-            status = piece_judge(comparison, &pieces[i], error);
+            status = piece_judge(&pieces[i], error);
             continue;
         }
         sum_add(sum, &pieces[i].sum);

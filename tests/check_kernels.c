@@ -58,6 +58,8 @@ START_TEST(test_no_row_is_missing)
         "scan-naive",
         "scan-efficient",
         "scan-conflict-free",
+        "uniform",
+        "divergent",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_str_eq(table_row(names[i])->name, names[i]);
@@ -273,7 +275,7 @@ START_TEST(test_reduce_shuffle_wraps_around)
         double values[3], bounds[3] = {0}, bound;
         for (int j = 0; j < 3; j++)
             values[j] = cases[i].x[j];
-        const struct oracle oracle = {values, bounds, 3};
+        const struct oracle oracle = {.value = values, .bound = bounds, .count = 3};
         ck_assert(oracle_of_reduction("reduce-shuffle", &oracle, &bound) == cases[i].sum);
     }
 }
@@ -296,7 +298,8 @@ START_TEST(test_folding_in_chunks)
         for (size_t first = 0, size = 1; first < COUNT; first += size, size = size * 2 + 1) {
             const size_t count = size < COUNT - first ? size : COUNT - first;
             table_row(names[n])->oracle_fold(
-                &sum, &(struct oracle){oracle.value + first, oracle.bound + first, count});
+                &sum,
+                &(struct oracle){oracle.value + first, oracle.bound + first, count, first});
         }
         ck_assert(table_row(names[n])->oracle_result(&sum, &bound) == whole);
         ck_assert(bound == whole_bound);

@@ -1,6 +1,8 @@
 /* check_kernels_util.c - data, twins and oracles for the tests of the kernels. */
 #include "check_kernels_util.h"
 
+#include "chain_host.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,8 +56,9 @@ void run_host(const char *name, const void *x, const void *y, void *out, uint64_
 
 struct oracle oracle_create(const float *x, uint64_t count)
 {
-    struct oracle oracle = {take_zeroed(count, sizeof(double)),
-                            take_zeroed(count, sizeof(double)), count};
+    struct oracle oracle = {.value = take_zeroed(count, sizeof(double)),
+                            .bound = take_zeroed(count, sizeof(double)),
+                            .count = count};
     for (uint64_t i = 0; i < count; i++)
         oracle.value[i] = (double)x[i];
     return oracle;
@@ -80,4 +83,20 @@ bool is_right(double is, double should, double bound)
     if (isnan(should))
         return isnan(is);
     return is == should || isinf(bound) || fabs(is - should) <= bound;
+}
+
+void run_tiles(const struct plan *plan, const struct arrays *arrays)
+{
+    const struct kernel *last = plan_last_kernel(plan);
+    const uint64_t in_size = dtype_bytes(plan->chain[0]->in), out_size = dtype_bytes(last->out);
+    for (uint32_t tile = 0; tile < plan->tiles; tile++) {
+        uint64_t first, count;
+        plan_tile(plan, tile, &first, &count);
+        const char *in0 = arrays->host[BUFFER_HOST_IN0], *in1 = arrays->host[BUFFER_HOST_IN1];
+        char *out = arrays->host[BUFFER_HOST_OUT];
+        chain_host_run(plan->chain, plan->chain_length, &plan->params, in0 + in_size * first,
+                       in1 != NULL ? in1 + in_size * first : NULL,
+                       out + out_size * (last->shape == KERNEL_REDUCE ? tile : first), count,
+                       NULL);
+    }
 }

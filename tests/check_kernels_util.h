@@ -3,7 +3,9 @@
 #ifndef PIPELINE_TESTS_CHECK_KERNELS_UTIL_H
 #define PIPELINE_TESTS_CHECK_KERNELS_UTIL_H
 
+#include "arrays.h"
 #include "kernels.h"
+#include "plan.h"
 
 #include <check.h>
 
@@ -39,6 +41,10 @@ double oracle_of_reduction(const char *name, const struct oracle *oracle, double
 
 /* Whether a result passes. */
 bool is_right(double is, double should, double bound);
+
+/* Runs the plan's chain on every tile of the host arrays, through the CPU twins. Not for maps
+ * before a reduction. */
+void run_tiles(const struct plan *plan, const struct arrays *arrays);
 
 /* The tests of the maps, in check_kernels_maps.c. */
 TCase *kernels_maps_tcase(void);

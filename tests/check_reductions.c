@@ -1,7 +1,5 @@
 /* check_reductions.c - the twins and oracles of the reductions beyond `sum` and
  * `reduce-shuffle`, at the edges of warps and blocks and in the millions. */
-#include "arrays.h"
-#include "chain_host.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "plan_build.h"
@@ -275,18 +273,6 @@ START_TEST(test_what_is_finite)
 END_TEST
 
 /* ---- through plan, verification and fold ---- */
-
-/* Runs the chain on every tile as the CPU would. */
-static void run_tiles(const struct plan *plan, const struct arrays *arrays)
-{
-    for (uint32_t tile = 0; tile < plan->tiles; tile++) {
-        uint64_t first, count;
-        plan_tile(plan, tile, &first, &count);
-        const char *in = arrays->host[BUFFER_HOST_IN0];
-        chain_host_run(plan->chain, plan->chain_length, &plan->params, in + 4 * first, NULL,
-                       (int32_t *)arrays->host[BUFFER_HOST_OUT] + tile, count, NULL);
-    }
-}
 
 static double fold_tiles(const struct plan *plan, const struct arrays *arrays)
 {

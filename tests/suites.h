@@ -10,6 +10,7 @@ Suite *options_suite(void);
 Suite *kernels_suite(void);
 Suite *reductions_suite(void);
 Suite *scan_suite(void);
+Suite *branches_suite(void);
 Suite *npy_suite(void);
 Suite *arrays_suite(void);
 Suite *output_file_suite(void);

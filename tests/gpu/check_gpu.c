@@ -227,7 +227,8 @@ START_TEST(test_chains)
                                          "scale,finite",
                                          "scan",
                                          "scan,scan-exclusive,reduce-shuffle",
-                                         "scan-naive,scan-efficient,scan-conflict-free"};
+                                         "scan-naive,scan-efficient,scan-conflict-free",
+                                         "uniform,divergent"};
     static const uint64_t counts[] = {5, 1000003, 5000011};
     for (size_t i = 0; i < 3 * sizeof chains / sizeof *chains; i++) {
         struct settings settings = test_settings(chains[i / 3]);

@@ -1,0 +1,75 @@
+/* branch_host.c - the CPU twins and the oracles of `uniform` and `divergent`. */
+#include "kernel_rows.h"
+#include "map_rows.h"
+
+#include <string.h>
+
+/* Elements that stay in the L1 cache through all repeats, as in scale_host.c. Of every block
+ * the same elements take the second branch. */
+enum { BLOCK = 256 };
+_Static_assert(BLOCK % 64 == 0, "two warps of `uniform` repeat");
+
+/* The branches differ in a sign alone, so the CPU's vector units need none: each element has
+ * its own term. Two roundings where the device's fused multiply-add has one, as in
+ * scale_host.c. */
+HOST_VECTOR_CLONES static void branch_block(float x[BLOCK], const float term[BLOCK],
+                                            uint32_t repeats)
+{
+    for (; repeats > 0; repeats--)
+        for (int i = 0; i < BLOCK; i++)
+            x[i] = SCALE_FACTOR * x[i] + term[i];
+}
+
+static void branch_host(const struct kernel_args *args, const float term[BLOCK])
+{
+    const float *in = args->in[0];
+    float *out = args->out;
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (uint64_t first = 0; first < args->count; first += BLOCK) {
+        const uint64_t left = args->count - first;
+        const size_t count = left < BLOCK ? (size_t)left : BLOCK;
+        float x[BLOCK];
+        memcpy(x, in + first, count * sizeof *x);
+        memset(x + count, 0, (BLOCK - count) * sizeof *x);
+        branch_block(x, term, args->params.intensity);
+        memcpy(out + first, x, count * sizeof *x);
+    }
+}
+
+void uniform_host(const struct kernel_args *args)
+{
+    float term[BLOCK];
+    for (int i = 0; i < BLOCK; i++)
+        term[i] = UNIFORM_TAKES_SECOND(i) ? -SCALE_TERM : SCALE_TERM;
+    branch_host(args, term);
+}
+
+void divergent_host(const struct kernel_args *args)
+{
+    float term[BLOCK];
+    for (int i = 0; i < BLOCK; i++)
+        term[i] = DIVERGENT_TAKES_SECOND(i) ? -SCALE_TERM : SCALE_TERM;
+    branch_host(args, term);
+}
+
+/* The second branch is the first one in the mirror: a*x - b = -(a*(-x) + b). So what takes it
+ * is turned round before `scale`'s oracle, and back behind it. */
+void uniform_oracle(struct oracle *oracle, const void *second,
+                    const struct kernel_params *params)
+{
+    for (size_t i = 0; i < oracle->count; i++)
+        oracle->value[i] *= UNIFORM_TAKES_SECOND(oracle->first + i) ? -1 : 1;
+    scale_oracle(oracle, second, params);
+    for (size_t i = 0; i < oracle->count; i++)
+        oracle->value[i] *= UNIFORM_TAKES_SECOND(oracle->first + i) ? -1 : 1;
+}
+
+void divergent_oracle(struct oracle *oracle, const void *second,
+                      const struct kernel_params *params)
+{
+    for (size_t i = 0; i < oracle->count; i++)
+        oracle->value[i] *= DIVERGENT_TAKES_SECOND(oracle->first + i) ? -1 : 1;
+    scale_oracle(oracle, second, params);
+    for (size_t i = 0; i < oracle->count; i++)
+        oracle->value[i] *= DIVERGENT_TAKES_SECOND(oracle->first + i) ? -1 : 1;
+}
