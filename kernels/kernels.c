@@ -56,6 +56,24 @@ const struct kernel kernel_table[] = {
         .oracle_map = wave_oracle,
     },
     {
+        .name = "wave-launches",
+        .summary = "wave, but each of --intensity's repeats is a launch of its own",
+        .shape = KERNEL_MAP,
+        .inputs = 2,
+        .in = DTYPE_F32,
+        .out = DTYPE_F32,
+        .flops = 100, /* as wave's */
+        .repeats = true,
+        .per_thread = 4,
+        .sweep = 1,
+        .launch_per_repeat = true,
+        .rates_of = "wave",
+        .launch = wave_launches_launch,
+        .preload = wave_launches_preload,
+        .host = wave_launches_host,
+        .oracle_map = wave_oracle,
+    },
+    {
         .name = "uniform",
         .summary = "one of two branches of equal cost, the same for all threads of a warp",
         .shape = KERNEL_MAP,
@@ -385,22 +403,41 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
     return blocks > 0 ? (uint32_t)blocks : 1;
 }
 
+uint32_t kernel_launches(const struct kernel *kernel, const struct kernel_params *params)
+{
+    return kernel->launch_per_repeat ? params->intensity : 1;
+}
+
+uint64_t kernel_chain_launches(const struct kernel *const chain[], int length,
+                               const struct kernel_params *params)
+{
+    uint64_t launches = 0;
+    for (int i = 0; i < length; i++)
+        launches += kernel_launches(chain[i], params);
+    return launches;
+}
+
+/* A launch that goes on with what the last one left reads that, too. */
 double kernel_bytes_per_element(const struct kernel *kernel)
 {
-    const size_t read = (size_t)kernel->inputs * dtype_bytes(kernel->in);
+    const size_t read = (size_t)kernel->inputs * dtype_bytes(kernel->in) +
+                        (kernel->launch_per_repeat ? dtype_bytes(kernel->out) : 0);
     const size_t written = kernel->shape == KERNEL_REDUCE ? 0 : dtype_bytes(kernel->out);
     return (double)(read + written);
 }
 
 double kernel_flops_per_element(const struct kernel *kernel, const struct kernel_params *params)
 {
-    return kernel->flops * (kernel->repeats ? params->intensity : 1);
+    const bool repeats = kernel->repeats && !kernel->launch_per_repeat;
+    return kernel->flops * (repeats ? params->intensity : 1);
 }
 
 int kernel_chain_misfit(const struct kernel *const chain[], int length)
 {
     for (int i = 1; i < length; i++)
-        if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in)
+        if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in ||
+            chain[i]->launch_per_repeat ||
+            (chain[0]->launch_per_repeat && chain[i]->shape == KERNEL_REDUCE))
             return i;
     return -1;
 }

@@ -52,8 +52,8 @@ struct kernel_params {
 };
 
 /* One piece of work: a tile, or part of one. All pointers are device pointers for a launcher
- * and host pointers for a CPU twin. For a map or a scan `out` may equal `in[0]`; nothing else
- * may overlap. */
+ * and host pointers for a CPU twin. For a map or a scan `out` may equal `in[0]`, but not for a
+ * map with .launch_per_repeat; nothing else may overlap. */
 struct kernel_args {
     const void *in[KERNEL_INPUTS_MAX]; /* in[1] is NULL for a kernel of one input */
     void *out;                         /* `count` elements, or one value for a reduction */
@@ -66,6 +66,8 @@ struct kernel_args {
                         of rows with .whole_grid, whose grid follows from `count`) */
     uint32_t threads; /* of a block, for launchers of rows with .any_threads: a power of two
                          from 32 to KERNEL_THREADS_MAX; 0: KERNEL_THREADS */
+    uint32_t repeat;  /* rows with .launch_per_repeat: which repeat this is, from 0; from 1 on
+                         `out` holds what the one before left */
     struct kernel_params params;
 };
 
@@ -97,6 +99,8 @@ struct kernel {
     double flops;          /* floating-point operations per element and repeat: its cost */
     bool exclusive;        /* scans: an element's own value is not in its sum */
     bool repeats; /* `intensity` repeats its arithmetic; if not it has no meaning for it */
+    bool launch_per_repeat; /* each repeat is a launch, or a call of the twin, of its own, which
+                               reads in[] anew and goes on with what the last one left */
     uint32_t
         per_thread;  /* elements each thread takes at least, where the grid is large enough */
     uint32_t sweep;  /* and how many of them at once, before it goes on by the whole grid */
@@ -105,6 +109,8 @@ struct kernel {
     bool any_threads; /* its launcher heeds kernel_args.threads */
     bool calibrated;  /* `pipeline calibrate` measures its rates; of the others a machine file
                          says what is true of kernels in general */
+    const char *rates_of; /* unless it says so of this other one, whose arithmetic is the same;
+                             or NULL */
 
     /* Launches on `stream`. Returns the launch's cudaError_t. NULL when built without nvcc. */
     int (*launch)(const struct kernel_args *args, void *stream);
@@ -158,15 +164,24 @@ enum {
  * most KERNEL_GRID_MAX, and what is resident has no say: blocks wait for others to end. */
 uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks);
 
-/* Bytes of device memory read and written per element. */
+/* Launches that the kernel's work on a tile takes: `intensity` with .launch_per_repeat, else 1.
+ * kernel_chain_launches(): those of all kernels of a chain. */
+uint32_t kernel_launches(const struct kernel *kernel, const struct kernel_params *params);
+uint64_t kernel_chain_launches(const struct kernel *const chain[], int length,
+                               const struct kernel_params *params);
+
+/* Bytes of device memory that a launch reads and writes per element. With .launch_per_repeat
+ * the tile's first launch reads less: it has nothing to go on with. */
 double kernel_bytes_per_element(const struct kernel *kernel);
 
-/* Floating-point operations per element, all repeats together. */
+/* Floating-point operations per element of a launch, all its repeats together. */
 double kernel_flops_per_element(const struct kernel *kernel,
                                 const struct kernel_params *params);
 
 /* Checks that the kernels can follow one another. Returns -1 if so, else the index of the first
- * one that does not fit the one before it (a type that differs, or a reduction before it). */
+ * one that does not fit those before it: a type that differs; a reduction before it; one with
+ * .launch_per_repeat that is not the first, or a reduction in a chain that begins with such a
+ * one: both would overwrite what its launches read. */
 int kernel_chain_misfit(const struct kernel *const chain[], int length);
 
 /* Whether a scan is among the kernels: then tiles can't be worked on one without the other. */

@@ -31,6 +31,11 @@ void divergent_host(const struct kernel_args *args);
 void divergent_oracle(struct oracle *oracle, const void *second,
                       const struct kernel_params *params);
 
+/* wave-launches: the oracle is wave's */
+int wave_launches_launch(const struct kernel_args *args, void *stream) __attribute__((weak));
+int wave_launches_preload(void) __attribute__((weak));
+void wave_launches_host(const struct kernel_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
 /* wave_host.c - the CPU twin and the oracle of `wave`. */
 #include "kernel_rows.h"
+#include "map_rows.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,6 +20,17 @@ void wave_host(const struct kernel_args *args)
         for (uint32_t repeat = 0; repeat < args->params.intensity; repeat++)
             v = wave_once(x[i] + WAVE_FEEDBACK * v, y[i]);
         out[i] = v;
+    }
+}
+
+void wave_launches_host(const struct kernel_args *args)
+{
+    const float *x = args->in[0], *y = args->in[1];
+    float *out = args->out;
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (uint64_t i = 0; i < args->count; i++) {
+        const float v = args->repeat == 0 ? 0 : out[i];
+        out[i] = wave_once(x[i] + WAVE_FEEDBACK * v, y[i]);
     }
 }
 

@@ -169,6 +169,7 @@ static void do_kernel(const struct backend *backend, const struct op *op)
         .carry_out = at(backend, &op->kernel.carry_out),
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
+        .repeat = op->kernel.repeat,
         .params = plan->params,
     };
     plan->chain[op->kernel.link]->host(&args);

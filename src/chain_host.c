@@ -21,6 +21,7 @@ void chain_host_run(const struct kernel *const chain[], int length,
             .count = count,
             .params = *params,
         };
-        kernel->host(&args);
+        for (; args.repeat < kernel_launches(kernel, params); args.repeat++)
+            kernel->host(&args);
     }
 }

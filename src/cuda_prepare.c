@@ -179,6 +179,7 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
         .carry_out = range_pointer(run, &op->kernel.carry_out),
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
+        .repeat = op->kernel.repeat,
         .params = run->workload.plan->params,
     };
     issued->kernel.launch = run->workload.plan->chain[op->kernel.link]->launch;

@@ -282,6 +282,7 @@ static enum status lay_out(struct probe *probe, struct work *work, uint64_t coun
             set += count * dtype_bytes(kernel->in);
         }
         args->out = set;
+        args->repeat = kernel->launch_per_repeat; /* not the first, which reads less */
         args->scratch = scratch;
     }
     return status;
@@ -372,7 +373,8 @@ static enum status measure_twin(const struct kernel *kernel, uint32_t intensity,
     char *memory = host_map(set_bytes(kernel, room), true, &mapped);
     if (memory == NULL)
         return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
-    struct kernel_args args = {.out = memory + (uint64_t)kernel->inputs * in_bytes};
+    struct kernel_args args = {.out = memory + (uint64_t)kernel->inputs * in_bytes,
+                               .repeat = kernel->launch_per_repeat};
     for (int input = 0; input < kernel->inputs; input++) {
         args.in[input] = memory + (uint64_t)input * in_bytes;
         arrays_generate(kernel->in, 1, input, 0, room, memory + (uint64_t)input * in_bytes);
@@ -393,6 +395,8 @@ enum status cuda_probe_kernel(const struct machine *machine, const struct kernel
 {
     *measured = (struct cuda_measured){.intensity = intensity, .cpu = cpu_elements > 0};
     snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
+    if (kernel->launch_per_repeat)
+        intensity = 1; /* that of a launch */
     struct probe probe = {0};
     uint64_t device_bytes =
         SETS * set_bytes(kernel, KERNEL_MOST) + kernel_scratch_bytes(kernel, KERNEL_MOST);

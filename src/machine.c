@@ -21,6 +21,26 @@ const struct machine_kernel *machine_kernel_find(const struct machine *machine,
     return NULL;
 }
 
+/* What the machine file says of the kernel, or of the one that it is like. NULL: nothing. */
+static const struct machine_kernel *row_of(const struct machine *machine,
+                                           const struct kernel *kernel)
+{
+    const struct machine_kernel *row = machine_kernel_find(machine, kernel->name);
+    if (row == NULL && kernel->rates_of != NULL)
+        row = machine_kernel_find(machine, kernel->rates_of);
+    return row;
+}
+
+/* Bytes per element of a launch, in the mean of a tile's launches: its first one reads nothing
+ * to go on with. */
+static double launch_bytes(const struct kernel *kernel, const struct kernel_params *params)
+{
+    double bytes = kernel_bytes_per_element(kernel);
+    if (kernel->launch_per_repeat)
+        bytes -= (double)dtype_bytes(kernel->out) / kernel_launches(kernel, params);
+    return bytes;
+}
+
 static double rate_or(double measured, double otherwise)
 {
     return measured > 0 ? measured : otherwise;
@@ -31,10 +51,10 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
                                        const struct kernel_params *params, uint64_t count)
 {
     static const struct machine_kernel unknown;
-    const struct machine_kernel *row = machine_kernel_find(machine, kernel->name);
+    const struct machine_kernel *row = row_of(machine, kernel);
     if (row == NULL)
         row = &unknown;
-    double bytes = kernel_bytes_per_element(kernel) * (double)count;
+    double bytes = launch_bytes(kernel, params) * (double)count;
     double flops = kernel_flops_per_element(kernel, params) * (double)count;
     return (struct kernel_cost){
         .memory_ns = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s),
@@ -49,20 +69,21 @@ double machine_kernel_ns(const struct machine *machine, const struct kernel *ker
                          const struct kernel_params *params, uint64_t count)
 {
     struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
-    return fmax(cost.memory_ns, cost.arithmetic_ns);
+    return kernel_launches(kernel, params) * fmax(cost.memory_ns, cost.arithmetic_ns);
 }
 
 double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
                       const struct kernel_params *params, uint64_t count)
 {
-    const struct machine_kernel *row = machine_kernel_find(machine, kernel->name);
+    const struct machine_kernel *row = row_of(machine, kernel);
     double bytes_rate =
         rate_or(row != NULL ? row->cpu_bytes_per_s : 0, machine->cpu_bytes_per_s);
     double flops_rate =
         rate_or(row != NULL ? row->cpu_flops_per_s : 0, machine->cpu_flops_per_s);
-    double bytes = kernel_bytes_per_element(kernel) * (double)count;
+    double bytes = launch_bytes(kernel, params) * (double)count;
     double flops = kernel_flops_per_element(kernel, params) * (double)count;
-    return 1e9 * fmax(bytes / bytes_rate, flops / flops_rate);
+    double launch_ns = 1e9 * fmax(bytes / bytes_rate, flops / flops_rate);
+    return kernel_launches(kernel, params) * launch_ns;
 }
 
 int64_t machine_round_ns(double ns)

@@ -99,9 +99,9 @@ uint32_t machine_resident_blocks(const struct machine *machine);
 const struct machine_kernel *machine_kernel_find(const struct machine *machine,
                                                  const char *kernel);
 
-/* What a kernel's work takes at the full rate of the device's memory and of its arithmetic, in
- * ns: the two sides of its roofline; which shares of the resident blocks that takes; and what a
- * launch takes beside. */
+/* What a launch's work takes at the full rate of the device's memory and of its arithmetic, in
+ * ns, in the mean of a tile's launches of that kernel: the two sides of its roofline; which
+ * shares of the resident blocks that takes; and what a launch takes beside. */
 struct kernel_cost {
     double memory_ns, arithmetic_ns;
     double memory_fill, arithmetic_fill;
@@ -111,7 +111,8 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
                                        const struct kernel *kernel,
                                        const struct kernel_params *params, uint64_t count);
 
-/* The shortest time the whole GPU can do that work in, in ns: the slower side. */
+/* The shortest time the whole GPU can do the work of all those launches in, in ns: the slower
+ * side. */
 double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
                          const struct kernel_params *params, uint64_t count);
 

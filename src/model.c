@@ -149,9 +149,10 @@ enum status model_parts_of(const struct machine *machine, const struct plan *pla
         return status;
     double dividing =
         found.in.all_ns - found.in.whole_ns + found.out.all_ns - found.out.whole_ns;
+    uint64_t launches = kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
     if (found.chunks > 0)
-        found.overhead_ns = dividing / found.chunks +
-                            (double)plan->chain_length * (double)machine->kernel_latency_ns;
+        found.overhead_ns =
+            dividing / found.chunks + (double)launches * (double)machine->kernel_latency_ns;
     *parts = found;
     return STATUS_OK;
 }

@@ -26,6 +26,8 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
         for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
             n = access_add(access, n, op->kernel.in[i], 0);
         n = access_add(access, n, op->kernel.carry_in, 0);
+        if (op->kernel.repeat > 0) /* it goes on with what the launch before left */
+            n = access_add(access, n, op->kernel.out, 0);
         n = access_add(access, n, op->kernel.out, 1);
         n = access_add(access, n, op->kernel.scratch, 1);
         n = access_add(access, n, op->kernel.carry_out, 1);

@@ -55,7 +55,8 @@ struct op {
             struct range host, device;
         } copy;
         struct {
-            uint32_t link; /* which kernel of the chain */
+            uint32_t link;   /* which kernel of the chain */
+            uint32_t repeat; /* and which of its kernel_launches(), from 0 */
             uint32_t blocks;
             uint64_t count; /* elements */
             struct range in[KERNEL_INPUTS_MAX], out, scratch;
@@ -123,7 +124,7 @@ static inline uint64_t op_bytes(const struct op *op)
 }
 
 /* What an op touches: at most OP_ACCESS_MAX ranges. */
-enum { OP_ACCESS_MAX = KERNEL_INPUTS_MAX + 4 };
+enum { OP_ACCESS_MAX = KERNEL_INPUTS_MAX + 5 };
 struct access {
     struct range range;
     int writes; /* 1: writes it; 0: only reads it */

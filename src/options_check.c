@@ -1,8 +1,11 @@
 /* options_check.c - a run's draft: how it gets its values, and what they must be together. */
 #include "options_table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LAUNCHES_MAX = 1 << 24 };
 
 enum status draft_set(struct draft *draft, const struct assignment *given, struct error *error)
 {
@@ -94,6 +97,24 @@ static enum status check_tiles(const struct settings *settings, const struct ori
                      setting_label(settings, origins, OPTION_ELEMENTS, elements));
 }
 
+/* A launch is an op of the plan: of those that one per repeat makes there may be as many as
+ * tiles may be. */
+static enum status check_launches(const struct settings *settings, const struct origin *origins,
+                                  struct error *error)
+{
+    const struct kernel_params params = {.intensity = settings->intensity};
+    const struct kernel *first = settings->chain[0]; /* no other can be such a one */
+    const uint64_t launches = (uint64_t)settings->tiles * kernel_launches(first, &params);
+    char intensity[LABEL_MAX], tiles[LABEL_MAX];
+    if (!first->launch_per_repeat || launches <= LAUNCHES_MAX)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s and %s make %" PRIu64 " launches of %s: allowed are at most %u",
+                     setting_label(settings, origins, OPTION_INTENSITY, intensity),
+                     setting_label(settings, origins, OPTION_TILES, tiles), launches,
+                     first->name, (unsigned)LAUNCHES_MAX);
+}
+
 /* Without data there is nothing to read, to keep, or to give a real device. */
 static enum status check_no_data(const struct settings *settings, const struct origin *origins,
                                  struct error *error)
@@ -137,6 +158,8 @@ static enum status check_at(const struct settings *settings, const struct origin
     enum status status = check_tiles(settings, origins, error);
     if (status == STATUS_OK)
         status = check_scan(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_launches(settings, origins, error);
     return status == STATUS_OK ? check_no_data(settings, origins, error) : status;
 }
 

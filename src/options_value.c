@@ -143,6 +143,17 @@ static enum status refuse_chain(const struct assignment *given,
                          "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
                          "follow it",
                          label, after->name, before->name, before->name);
+    if (after->launch_per_repeat)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
+            "copied in, so nothing may come before it",
+            label, after->name, before->name, after->name);
+    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
+                         "that was copied in, which each of %s's launches reads",
+                         label, after->name, chain[0]->name, after->name, chain[0]->name);
     return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
                      label, after->name, before->name, before->name, dtype_name(before->out),
                      after->name, dtype_name(after->in));

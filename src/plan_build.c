@@ -158,6 +158,20 @@ static enum status write_copies_in(struct builder *builder, uint32_t stream, uin
     return status;
 }
 
+/* All launches of a tile's kernel, one behind the other in its stream. A launch per repeat goes
+ * on in the output with what the last one left there. */
+static enum status append_launches(struct builder *builder, struct op *op)
+{
+    const struct kernel *kernel = builder->plan->chain[op->kernel.link];
+    const uint32_t launches = kernel_launches(kernel, &builder->plan->params);
+    enum status status = STATUS_OK;
+    for (uint32_t repeat = 0; repeat < launches && status == STATUS_OK; repeat++) {
+        op->kernel.repeat = repeat;
+        status = plan_append(builder->plan, op, builder->error);
+    }
+    return status;
+}
+
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
  * buffer. One that ends in a reduction works in place on the input buffer; only the value goes
  * to the output. */
@@ -182,7 +196,7 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     op.kernel.out = slot_range(builder, reduces ? BUFFER_DEVICE_OUT : work, tile,
                                (reduces ? 1 : count) * dtype_bytes(kernel->out));
     place_scratch_and_carry(builder, tile, &op);
-    return plan_append(plan, &op, builder->error);
+    return append_launches(builder, &op);
 }
 
 static enum status write_copy_out(struct builder *builder, uint32_t stream, uint32_t tile)

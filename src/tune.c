@@ -20,11 +20,15 @@ enum {
     TILES_MOST = 1024,       /* of a trial; of more that are given, as many are simulated */
     STREAMS_MOST = 32,       /* likewise, unless more are given */
     TILE_BYTES_LEAST = 4096, /* below it a copy is all latency */
+    LAUNCHES_MOST = 65536,   /* likewise; but TILES_LEAST may have more */
+    TILES_LEAST = 16,        /* that are tried, however many launches each has */
     TRIALS_MAX = 256,
-    OPS_MOST = 60000, /* of all trials; a trial is begun below it: some 25 ms */
-    WORTH = 200,      /* a gain of less than half a per cent is not worth simulating for */
-    TIES = 1000,      /* and a thousandth is none */
-    FINEST = 16,      /* steps of the search, at last, are a sixteenth */
+    OPS_MOST = 60000,    /* of all trials; a trial is begun below it: some 25 ms */
+    OPS_TRIALS = 8,      /* and more, where as many trials of TILES_LEAST take more, */
+    OPS_LIMIT = 2000000, /* but no more than that: a second */
+    WORTH = 200,         /* a gain of less than half a per cent is not worth simulating for */
+    TIES = 1000,         /* and a thousandth is none */
+    FINEST = 16,         /* steps of the search, at last, are a sixteenth */
 };
 
 /* No span: the trial can't be run. */
@@ -40,6 +44,7 @@ struct tuner {
     const struct machine *machine;
     uint32_t given_tiles, given_streams; /* 0: to be chosen */
     uint32_t tiles_most;
+    uint64_t ops_most;
     struct trial trials[TRIALS_MAX];
     uint32_t count;
     uint64_t ops;       /* simulated so far */
@@ -76,8 +81,10 @@ static int64_t floor_ns(const struct settings *settings, const struct machine *m
 {
     struct plan plan = plan_outline(settings, machine);
     int64_t limit_ns = limit_of(machine, &plan).ns;
+    int64_t launches =
+        (int64_t)kernel_chain_launches(plan.chain, plan.chain_length, &plan.params);
     int64_t tile_ns = rule_issue_ns(machine, OP_H2D) + rule_issue_ns(machine, OP_D2H) +
-                      settings->chain_length * rule_issue_ns(machine, OP_KERNEL);
+                      launches * rule_issue_ns(machine, OP_KERNEL);
     int64_t issue_ns = tile_ns * (plan.tiles - plan.cpu_tiles);
     return issue_ns > limit_ns ? issue_ns : limit_ns;
 }
@@ -134,7 +141,7 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
     else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)
         return;
     if (trial.tiles < 1 || trial.tiles > tuner->tiles_most || trial.streams < 1 ||
-        tuner->count == TRIALS_MAX || tuner->ops > OPS_MOST ||
+        tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
         is_tried(tuner, trial.tiles, trial.streams))
         return;
     tuner->settings.tiles = trial.tiles;
@@ -220,21 +227,41 @@ static struct trial choose(const struct tuner *tuner)
     return chosen;
 }
 
+static uint64_t launches_of_tile(const struct settings *settings)
+{
+    const struct kernel_params params = {.intensity = settings->intensity};
+    return kernel_chain_launches(settings->chain, settings->chain_length, &params);
+}
+
+static uint32_t trial_tiles_most(const struct settings *settings)
+{
+    const uint64_t most = LAUNCHES_MOST / launches_of_tile(settings);
+    return most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : (uint32_t)most;
+}
+
+static uint64_t ops_most(const struct settings *settings)
+{
+    const uint64_t most = OPS_TRIALS * TILES_LEAST * launches_of_tile(settings);
+    return most < OPS_MOST ? OPS_MOST : most > OPS_LIMIT ? OPS_LIMIT : most;
+}
+
 /* Of more tiles than are tried, that are given, the first ones stand for all. */
 static void shorten(struct settings *settings)
 {
-    if (settings->tiles <= TILES_MOST)
+    const uint32_t most = trial_tiles_most(settings);
+    if (settings->tiles <= most)
         return;
-    settings->elements = settings->elements / settings->tiles * TILES_MOST;
-    settings->tiles = TILES_MOST;
+    settings->elements = settings->elements / settings->tiles * most;
+    settings->tiles = most;
 }
 
 static uint32_t tiles_most(const struct settings *settings)
 {
     uint64_t most = settings->elements * dtype_bytes(settings->chain[0]->in) / TILE_BYTES_LEAST;
+    const uint32_t tried = trial_tiles_most(settings);
     if (settings->tiles > 0)
         return settings->tiles;
-    return most < 1 ? 1 : most > TILES_MOST ? TILES_MOST : (uint32_t)most;
+    return most < 1 ? 1 : most > tried ? tried : (uint32_t)most;
 }
 
 enum status tune_settings(struct settings *settings, const struct machine *machine,
@@ -246,6 +273,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
     tuner.given_tiles = tuner.settings.tiles;
     tuner.given_streams = tuner.settings.streams;
     tuner.tiles_most = tiles_most(&tuner.settings);
+    tuner.ops_most = ops_most(&tuner.settings);
     search(&tuner);
     if (tuner.best.span_ns == SPAN_NONE)
         return error_set(error, tuner.error.status, "%s", tuner.error.text);

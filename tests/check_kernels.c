@@ -60,6 +60,7 @@ START_TEST(test_no_row_is_missing)
         "scan-conflict-free",
         "uniform",
         "divergent",
+        "wave-launches",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_str_eq(table_row(names[i])->name, names[i]);
@@ -70,6 +71,7 @@ START_TEST(test_costs)
 {
     ck_assert(kernel_bytes_per_element(table_row("scale")) == 8);
     ck_assert(kernel_bytes_per_element(table_row("wave")) == 12);
+    ck_assert(kernel_bytes_per_element(table_row("wave-launches")) == 16);
     ck_assert(kernel_bytes_per_element(table_row("sum")) == 4);
     ck_assert(kernel_bytes_per_element(table_row("reduce-shuffle")) == 4);
     ck_assert_uint_eq(dtype_bytes(DTYPE_F32), 4);
@@ -149,6 +151,13 @@ START_TEST(test_chain_misfit)
     ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){sum, sum, sum}, 3), 1);
     ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){scale, shuffle}, 2), 1);
     ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){shuffle, shuffle}, 2), 1);
+    const struct kernel *launches = table_row("wave-launches");
+    ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){launches}, 1), -1);
+    ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){launches, wave, scale}, 3),
+                     -1);
+    ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){scale, launches}, 2), 1);
+    ck_assert_int_eq(kernel_chain_misfit((const struct kernel *[]){launches, scale, sum}, 3),
+                     2);
 }
 END_TEST
 

@@ -49,9 +49,11 @@ const struct kernel *table_row(const char *name)
 void run_host(const char *name, const void *x, const void *y, void *out, uint64_t count,
               uint32_t intensity)
 {
-    const struct kernel_args args = {
+    struct kernel_args args = {
         .in = {x, y}, .out = out, .count = count, .params.intensity = intensity};
-    table_row(name)->host(&args);
+    const struct kernel *kernel = table_row(name);
+    for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
+        kernel->host(&args);
 }
 
 struct oracle oracle_create(const float *x, uint64_t count)

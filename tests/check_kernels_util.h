@@ -28,7 +28,8 @@ float *random_floats(uint64_t count, float scale);
 /* The row called `name`, which must be there. */
 const struct kernel *table_row(const char *name);
 
-/* Runs the CPU twin of kernel `name`. `y` is NULL for a kernel of one input. */
+/* Runs the CPU twin of kernel `name`, as often as its work takes. `y` is NULL for a kernel of
+ * one input. */
 void run_host(const char *name, const void *x, const void *y, void *out, uint64_t count,
               uint32_t intensity);
 

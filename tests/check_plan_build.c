@@ -17,6 +17,8 @@ static const char *const chains[] = {
     "scan",
     "scan,scan-exclusive",
     "scan,scan-naive,reduce-shuffle",
+    "wave-launches",
+    "wave-launches,scale,wave",
 };
 enum { CHAINS = sizeof chains / sizeof chains[0] };
 
@@ -25,6 +27,7 @@ static struct settings random_settings(uint64_t *random)
     struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
     bool scans = kernel_chain_scans(settings.chain, settings.chain_length);
     settings.tiles = 1 + test_random_below(random, 40);
+    settings.intensity = 1 + test_random_below(random, 4);
     settings.elements = settings.tiles + test_random_below(random, 5000);
     settings.ways = 1 + (int)test_random_below(random, scans ? 3 : 4);
     settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
@@ -71,6 +74,7 @@ static void assert_every_tile_once(const struct plan *plan, bool callbacks)
 {
     uint32_t gpu_tiles = plan->tiles - plan->cpu_tiles;
     for (uint32_t tile = 0; tile < plan->tiles; tile++) {
+        uint32_t repeats = 0;
         int copies_in = 0, kernels = 0, copies_out = 0, cpu = 0, called = 0;
         for (uint32_t i = 0; i < plan->op_count; i++) {
             const struct op *op = &plan->ops[i];
@@ -80,9 +84,12 @@ static void assert_every_tile_once(const struct plan *plan, bool callbacks)
                 ck_assert_int_eq(kernels + copies_out, 0);
                 copies_in++;
             } else if (op->kind == OP_KERNEL) {
+                const struct kernel *kernel = plan->chain[kernels];
                 ck_assert_int_eq((int)op->kernel.link, kernels);
+                ck_assert_uint_eq(op->kernel.repeat, repeats);
                 ck_assert_int_eq(copies_in, inputs_of(plan));
-                kernels++;
+                repeats = (repeats + 1) % kernel_launches(kernel, &plan->params);
+                kernels += repeats == 0;
             } else if (op->kind == OP_D2H) {
                 ck_assert_int_eq(kernels, plan->chain_length);
                 copies_out++;

@@ -11,6 +11,7 @@ Suite *kernels_suite(void);
 Suite *reductions_suite(void);
 Suite *scan_suite(void);
 Suite *branches_suite(void);
+Suite *launches_suite(void);
 Suite *npy_suite(void);
 Suite *arrays_suite(void);
 Suite *output_file_suite(void);

@@ -26,7 +26,7 @@ struct bench {
     const struct kernel *kernel;
     struct plan plan;
     struct arrays arrays;
-    const struct op *op; /* the plan's one launch */
+    const struct op *op; /* the plan's one launch, or the last of its repeats' */
     struct guarded in[KERNEL_INPUTS_MAX], out, scratch;
     char *first_out; /* what the first order left */
     bool any_out;
@@ -127,7 +127,22 @@ static void bench_free(struct bench *bench)
     plan_free(&bench->plan);
 }
 
-/* One launch on fresh inputs; the scratch is as the last one left it. */
+/* Launches, as often as the kernel's work on a tile takes. */
+static bool launch_repeats(const struct bench *bench, struct kernel_args *args,
+                           char what[LAUNCHER_TEXT])
+{
+    for (; args->repeat < kernel_launches(bench->kernel, &args->params); args->repeat++) {
+        const int result = bench->kernel->launch(args, NULL);
+        const char *fault = emulator_fault();
+        if (result == 0 && fault == NULL)
+            continue;
+        snprintf(what, LAUNCHER_TEXT, "%s", fault == NULL ? "it was not launched" : fault);
+        return false;
+    }
+    return true;
+}
+
+/* The work done once on fresh inputs; the scratch is as the last one left it. */
 static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER_TEXT])
 {
     struct error error = {0};
@@ -142,12 +157,8 @@ static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER
                bench->in[input].bytes);
     }
     memset(bench->out.data, 0xFF, bench->out.bytes);
-    const int result = bench->kernel->launch(&args, NULL);
-    const char *fault = emulator_fault();
-    if (result != 0 || fault != NULL) {
-        snprintf(what, LAUNCHER_TEXT, "%s", fault == NULL ? "it was not launched" : fault);
+    if (!launch_repeats(bench, &args, what))
         return false;
-    }
     memcpy(bench->arrays.host[BUFFER_HOST_OUT], bench->out.data, bench->out.bytes);
     if (verify_output(&bench->plan, bench->arrays.host, &error) != STATUS_OK) {
         snprintf(what, LAUNCHER_TEXT, "%s", error.text);

@@ -130,7 +130,8 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
                                .params = at.plan.params};
     for (int input = 0; input < kernel->inputs; input++)
         args.in[input] = in[input].data;
-    must_cuda((cudaError_t)kernel->launch(&args, NULL));
+    for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
+        must_cuda((cudaError_t)kernel->launch(&args, NULL));
     must_cuda(cudaDeviceSynchronize());
     arrays_poison(&at.arrays);
     must_cuda(cudaMemcpy(at.arrays.host[BUFFER_HOST_OUT], out->data, out->bytes,
@@ -228,7 +229,8 @@ START_TEST(test_chains)
                                          "scan",
                                          "scan,scan-exclusive,reduce-shuffle",
                                          "scan-naive,scan-efficient,scan-conflict-free",
-                                         "uniform,divergent"};
+                                         "uniform,divergent",
+                                         "wave-launches,scale"};
     static const uint64_t counts[] = {5, 1000003, 5000011};
     for (size_t i = 0; i < 3 * sizeof chains / sizeof *chains; i++) {
         struct settings settings = test_settings(chains[i / 3]);
