@@ -27,6 +27,7 @@ struct bench {
     struct plan plan;
     struct arrays arrays;
     const struct op *op; /* the plan's one launch, or the last of its repeats' */
+    uint32_t threads;    /* of a block; 0: nobody says */
     struct guarded in[KERNEL_INPUTS_MAX], out, scratch;
     char *first_out; /* what the first order left */
     bool any_out;
@@ -150,6 +151,7 @@ static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER
                                .scratch = bench->scratch.data,
                                .count = bench->plan.elements,
                                .blocks = blocks,
+                               .threads = bench->threads,
                                .params = bench->plan.params};
     for (int input = 0; input < bench->kernel->inputs; input++) {
         args.in[input] = bench->in[input].data;
@@ -200,9 +202,10 @@ static bool try_grid(struct bench *bench, uint32_t blocks, const char *data)
             snprintf(what, sizeof what, "%s", text);
             snprintf(bench->text, LAUNCHER_TEXT,
                      "%s of %" PRIu64 " elements, intensity %" PRIu32 ", %s data, %" PRIu32
-                     " blocks, %s: %s",
+                     " blocks of %" PRIu32 " threads, %s: %s",
                      bench->kernel->name, bench->plan.elements, bench->plan.params.intensity,
-                     data, blocks, way->name, what);
+                     data, blocks, bench->threads > 0 ? bench->threads : KERNEL_THREADS,
+                     way->name, what);
             return false;
         }
         memcpy(bench->first_out, bench->out.data, bench->out.bytes);
@@ -270,6 +273,45 @@ START_TEST(test_launcher_on_the_largest_grid)
 }
 END_TEST
 
+/* Blocks of every size that a row which heeds it must know, at sizes of work that fill no block
+ * of any. */
+START_TEST(test_launcher_at_block_sizes)
+{
+    static const uint64_t counts[] = {1, 31, 33, 1023, 1025, 8191, 10007};
+    const struct kernel *kernel = &kernel_table[_i];
+    for (uint32_t threads = 32; kernel->any_threads && threads <= KERNEL_THREADS_MAX;
+         threads *= 2)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            char text[LAUNCHER_TEXT];
+            struct bench bench = {.kernel = kernel, .threads = threads, .text = text};
+            bench_take(&bench, counts[i], 1, i % 2);
+            const uint32_t grids[] = {bench.op->kernel.blocks, 3};
+            const int some = kernel->whole_grid ? 1 : 2; /* it takes none but its own */
+            memset(bench.scratch.data, 0, bench.scratch.bytes);
+            for (int grid = 0; grid < some; grid++)
+                ck_assert_msg(try_grid(&bench, grids[grid], "random"), "%s", text);
+            bench_free(&bench);
+        }
+}
+END_TEST
+
+/* And none of other sizes. */
+START_TEST(test_launcher_refuses_other_blocks)
+{
+    static const uint32_t sizes[] = {1, 16, 31, 48, 96, 1025, 1536, 2048, UINT32_MAX};
+    const struct kernel *kernel = &kernel_table[_i];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && kernel->any_threads; i++) {
+        char text[LAUNCHER_TEXT] = "";
+        struct bench bench = {.kernel = kernel, .threads = sizes[i], .text = text};
+        bench_take(&bench, 5000, 1, 0);
+        memset(bench.scratch.data, 0, bench.scratch.bytes);
+        ck_assert_msg(!launch_once(&bench, 3, text) && strcmp(text, "it was not launched") == 0,
+                      "%s in blocks of %" PRIu32 " threads: %s", kernel->name, sizes[i], text);
+        bench_free(&bench);
+    }
+}
+END_TEST
+
 Suite *launchers_suite(void)
 {
     Suite *suite = suite_create("launchers");
@@ -280,5 +322,10 @@ Suite *launchers_suite(void)
     tcase_add_loop_test(launchers, test_launcher, 0, rows);
     tcase_add_loop_test(launchers, test_launcher_on_the_largest_grid, 0, rows);
     suite_add_tcase(suite, launchers);
+
+    TCase *sizes = tcase_create("block sizes");
+    tcase_add_loop_test(sizes, test_launcher_at_block_sizes, 0, rows);
+    tcase_add_loop_test(sizes, test_launcher_refuses_other_blocks, 0, rows);
+    suite_add_tcase(suite, sizes);
     return suite;
 }
