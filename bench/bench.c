@@ -31,6 +31,8 @@ static const struct group {
      bench_reductions, USES_GPU},
     {"scans", "the lectures' scans; the fast one against CUB, a copy and the CPU", bench_scans,
      USES_GPU},
+    {"transforms", "a launch per repeat against a loop in the kernel; branches",
+     bench_transforms, USES_GPU},
     {"simulator", "the simulator's speed", bench_simulator, NEEDS_NOTHING},
     {"writers", "the timeline writers' speed and memory", bench_writers, NEEDS_NOTHING},
     {"marks", "what NVTX's marks cost while no tool listens", bench_marks, NEEDS_NOTHING},

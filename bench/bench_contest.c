@@ -32,33 +32,48 @@ enum status contest_run(struct bench *bench, struct contest *contest, struct err
     return contest_run_cuda(bench, contest, error);
 }
 
-enum status contest_host(struct bench *bench, const struct contest *contest, const char *kernel,
+static void run_twin(const struct kernel *kernel, struct kernel_args args)
+{
+    for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
+        kernel->host(&args);
+}
+
+enum status contest_host(struct bench *bench, const struct contest *contest, const char *name,
                          int threads, struct series *seconds, struct error *error)
 {
-    const uint64_t size = dtype_bytes(contest->dtype);
+    const struct kernel *kernel = kernel_find(name);
+    const uint64_t in_bytes = contest->count * dtype_bytes(kernel->in);
+    const uint64_t out_bytes =
+        (contest->maps ? contest->count : 1) * (uint64_t)dtype_bytes(kernel->out);
     const int before = omp_get_max_threads();
-    uint64_t in_mapped, out_mapped, out_bytes = contest->maps ? contest->count * size : size;
-    void *in = host_map(contest->count * size, true, &in_mapped);
-    void *out = host_map(out_bytes, true, &out_mapped);
+    struct kernel_args args = {.count = contest->count, .params = contest->params};
+    void *in[KERNEL_INPUTS_MAX] = {0};
+    uint64_t mapped[KERNEL_INPUTS_MAX] = {0}, out_mapped;
     enum status status = STATUS_OK;
-    if (in == NULL || out == NULL) {
-        status = error_set(error, STATUS_FAILED, "no memory for %s on the CPU", kernel);
+    args.out = host_map(out_bytes, true, &out_mapped);
+    bool whole = args.out != NULL;
+    for (int i = 0; i < kernel->inputs; i++) {
+        args.in[i] = in[i] = host_map(in_bytes, true, &mapped[i]);
+        whole = whole && in[i] != NULL;
+    }
+    if (!whole) {
+        status = error_set(error, STATUS_FAILED, "no memory for %s on the CPU", name);
         goto unmap;
     }
-    arrays_generate(contest->dtype, 1, 0, 0, contest->count, in);
+    for (int i = 0; i < kernel->inputs; i++)
+        arrays_generate(kernel->in, 1, i, 0, contest->count, in[i]);
     omp_set_num_threads(threads);
     for (int round = -1; round < bench->repeats; round++) {
-        struct kernel_args args = {
-            .in = {in}, .out = out, .count = contest->count, .params = contest->params};
         double begin = bench_now();
-        kernel_find(kernel)->host(&args);
+        run_twin(kernel, args);
         if (round >= 0)
             series_add(seconds, bench_now() - begin);
     }
     omp_set_num_threads(before);
 unmap:
-    host_unmap(in, in_mapped);
-    host_unmap(out, out_mapped);
+    for (int i = 0; i < kernel->inputs; i++)
+        host_unmap(in[i], mapped[i]);
+    host_unmap(args.out, out_mapped);
     return status;
 }
 

@@ -146,7 +146,11 @@ static enum status launch(const struct rig *rig, int which, int rotation, struct
         args.blocks = contender->blocks > 0
                           ? contender->blocks
                           : kernel_blocks(contender->kernel, args.count, rig->resident_blocks);
-    cudaError_t result = (cudaError_t)contender->launch(&args, rig->stream);
+    const uint32_t launches =
+        contender->kernel != NULL ? kernel_launches(contender->kernel, &args.params) : 1;
+    cudaError_t result = cudaSuccess;
+    for (; args.repeat < launches && result == cudaSuccess; args.repeat++)
+        result = (cudaError_t)contender->launch(&args, rig->stream);
     return cuda_check(result, contender->name, error);
 }
 
