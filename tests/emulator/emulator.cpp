@@ -476,6 +476,7 @@ cudaError_t emulator_launch(const cudaLaunchConfig_t *config, std::function<void
     for (int slot = 0; slot < (int)grid->live; slot++) {
         if (grid->slots[slot] == nullptr) {
             grid->slots[slot] = new struct slot();
+            grid->slots[slot]->threads.reserve(EMULATOR_THREADS_MAX); /* they never move */
             std::thread(slot_run, slot).detach();
         }
         grid->slots[slot]->busy = true;

@@ -11,8 +11,9 @@ struct fiber {
     void (*body)();        /* never returns */
     struct fiber *creator; /* who switches to it first */
     bool begun;
-    ucontext_t context; /* where it begins */
-    jmp_buf point;      /* where it goes on */
+    ucontext_t context; /* where it begins; with the address sanitizer, where it goes on */
+    jmp_buf point;      /* else where it goes on */
+    volatile bool came_back;
     char *stack;
     size_t stack_bytes;
     void *fake_stack; /* the address sanitizer's */
