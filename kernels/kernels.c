@@ -6,6 +6,7 @@
 #include "nearest.h"
 #include "reduction_rows.h"
 #include "scan_rows.h"
+#include "transpose_rows.h"
 
 #include <string.h>
 
@@ -19,6 +20,16 @@
  * everything. */
 #define LADDER_STEP(each)                                                                      \
     SUM_OF_INTS, .per_thread = each, .sweep = each, .whole_grid = true, .any_threads = true
+
+/* Maps of floats that move elements and change none, each thread its share at once. */
+#define MOVES(id, each, twin, from)                                                            \
+    .shape = KERNEL_MAP, .inputs = 1, .in = DTYPE_F32, .out = DTYPE_F32, .flops = 0,           \
+    .per_thread = each, .sweep = each, .whole_grid = true, .launch = id##_launch,              \
+    .preload = id##_preload, .host = twin, .gather = from, .oracle_map = gather_oracle
+
+/* A block of threads per square of the matrix. */
+#define TRANSPOSE(id, twin, from)                                                              \
+    MOVES(transpose_##id, TRANSPOSE_PER_THREAD, twin, from), .unit = transpose_unit
 
 const struct kernel kernel_table[] = {
     {
@@ -335,6 +346,33 @@ const struct kernel kernel_table[] = {
         .preload = scan_conflict_free_preload,
         .host = scan_exclusive_host,
     },
+    {.name = "transpose-copy",
+     .summary = "a matrix copied square by square: what a transpose can reach",
+     TRANSPOSE(copy, transpose_copy_host, copy_gather)},
+    {.name = "transpose-shared-copy",
+     .summary = "the copy by way of shared memory, with its barrier",
+     TRANSPOSE(shared_copy, transpose_copy_host, copy_gather)},
+    {.name = "transpose-naive",
+     .summary = "each tile's matrix transposed: reads rows, writes columns",
+     TRANSPOSE(naive, transpose_host, transpose_gather)},
+    {.name = "transpose-coalesced",
+     .summary = "the same through shared memory: writes rows; bank conflicts",
+     TRANSPOSE(coalesced, transpose_host, transpose_gather)},
+    {.name = "transpose-conflict-free",
+     .summary = "the same, shared memory padded by a column: no conflicts",
+     TRANSPOSE(conflict_free, transpose_host, transpose_gather)},
+    {.name = "transpose-fine",
+     .summary = "each square transposed in its place: half a transpose",
+     TRANSPOSE(fine, transpose_fine_host, transpose_fine_gather)},
+    {.name = "transpose-coarse",
+     .summary = "squares change places, as they are: the other half",
+     TRANSPOSE(coarse, transpose_coarse_host, transpose_coarse_gather)},
+    {.name = "transpose-diagonal",
+     .summary = "conflict-free, with squares taken along diagonals",
+     TRANSPOSE(diagonal, transpose_host, transpose_gather)},
+    {.name = "stride-copy",
+     .summary = "a copy that reads --stride elements apart: what bandwidth is left",
+     MOVES(stride_copy, STRIDE_PER_THREAD, stride_copy_host, stride_copy_gather)},
     {.name = NULL},
 };
 
@@ -432,12 +470,22 @@ double kernel_flops_per_element(const struct kernel *kernel, const struct kernel
     return kernel->flops * (repeats ? params->intensity : 1);
 }
 
+uint64_t chain_unit(const struct kernel *const chain[], int length,
+                    const struct kernel_params *params)
+{
+    for (int i = 0; i < length; i++)
+        if (chain[i]->unit != NULL)
+            return chain[i]->unit(params);
+    return 1;
+}
+
 int kernel_chain_misfit(const struct kernel *const chain[], int length)
 {
+    const bool first_reads_on = chain[0]->launch_per_repeat || chain[0]->gather != NULL;
     for (int i = 1; i < length; i++)
         if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in ||
-            chain[i]->launch_per_repeat ||
-            (chain[0]->launch_per_repeat && chain[i]->shape == KERNEL_REDUCE))
+            chain[i]->launch_per_repeat || chain[i]->gather != NULL ||
+            (first_reads_on && chain[i]->shape == KERNEL_REDUCE))
             return i;
     return -1;
 }

@@ -49,11 +49,13 @@ enum {
 /* What every kernel of a run is told. */
 struct kernel_params {
     uint32_t intensity; /* repeats of the arithmetic per element, at least 1 */
+    uint64_t columns;   /* transposes: elements of a row of a tile, at least 1 */
+    uint32_t stride;    /* stride-copy: from one element that is read to the next, at least 1 */
 };
 
 /* One piece of work: a tile, or part of one. All pointers are device pointers for a launcher
  * and host pointers for a CPU twin. For a map or a scan `out` may equal `in[0]`, but not for a
- * map with .launch_per_repeat; nothing else may overlap. */
+ * map with .launch_per_repeat or .gather; nothing else may overlap. */
 struct kernel_args {
     const void *in[KERNEL_INPUTS_MAX]; /* in[1] is NULL for a kernel of one input */
     void *out;                         /* `count` elements, or one value for a reduction */
@@ -102,10 +104,11 @@ struct kernel {
     bool launch_per_repeat; /* each repeat is a launch, or a call of the twin, of its own, which
                                reads in[] anew and goes on with what the last one left */
     uint32_t
-        per_thread;  /* elements each thread takes at least, where the grid is large enough */
-    uint32_t sweep;  /* and how many of them at once, before it goes on by the whole grid */
-    bool whole_grid; /* takes exactly per_thread elements per thread, so its grid grows with the
-                        work beyond what the GPU holds at once, as lectures' kernels do */
+        per_thread;   /* elements each thread takes at least, where the grid is large enough */
+    uint32_t sweep;   /* and how many of them at once, before it goes on by the whole grid */
+    bool whole_grid;  /* takes exactly per_thread elements per thread (fewer at edges), so its
+                         grid grows with the work beyond what the GPU holds at once, as
+                         lectures' kernels do */
     bool any_threads; /* its launcher heeds kernel_args.threads */
     bool calibrated;  /* `pipeline calibrate` measures its rates; of the others a machine file
                          says what is true of kernels in general */
@@ -129,6 +132,15 @@ struct kernel {
      * claimed, for a float sum that may overflow on its way. */
     void (*oracle_fold)(struct oracle_sum *sum, const struct oracle *oracle);
     double (*oracle_result)(const struct oracle_sum *sum, double *bound);
+
+    /* Maps that gather: the element at `place` of a tile of `count` is made of the one at
+     * the place returned, and `oracle_map` takes them when they have been moved. Such a kernel
+     * can't work in place, so it is the first of its chain, and no reduction is the last: maps
+     * before a reduction work in place. NULL: each element stays where it is. */
+    uint64_t (*gather)(uint64_t place, uint64_t count, const struct kernel_params *params);
+    /* A tile, and the array, is a whole number of so many elements: a matrix's row. NULL: of
+     * one. */
+    uint64_t (*unit)(const struct kernel_params *params);
 };
 
 /* All kernels, in the order `pipeline list kernels` prints them, ended by a row with no name.
@@ -178,10 +190,14 @@ double kernel_bytes_per_element(const struct kernel *kernel);
 double kernel_flops_per_element(const struct kernel *kernel,
                                 const struct kernel_params *params);
 
+/* A tile of the chain is a whole number of so many elements. */
+uint64_t chain_unit(const struct kernel *const chain[], int length,
+                    const struct kernel_params *params);
+
 /* Checks that the kernels can follow one another. Returns -1 if so, else the index of the first
  * one that does not fit those before it: a type that differs; a reduction before it; one with
- * .launch_per_repeat that is not the first, or a reduction in a chain that begins with such a
- * one: both would overwrite what its launches read. */
+ * .launch_per_repeat or .gather that is not the first, or a reduction in a chain that begins
+ * with such a one: both would overwrite what is still to be read. */
 int kernel_chain_misfit(const struct kernel *const chain[], int length);
 
 /* Whether a scan is among the kernels: then tiles can't be worked on one without the other. */

@@ -209,6 +209,12 @@ static enum status cuda_open(const char *argument, const struct settings *settin
     return status;
 }
 
+static bool is_same(const struct kernel_params *one, const struct kernel_params *other)
+{
+    return one->intensity == other->intensity && one->columns == other->columns &&
+           one->stride == other->stride;
+}
+
 /* The kernel's speeds, measured now unless they are known. NULL on failure. */
 static const struct machine_kernel *measured_kernel(const struct machine *machine,
                                                     const struct settings *settings,
@@ -216,17 +222,18 @@ static const struct machine_kernel *measured_kernel(const struct machine *machin
                                                     struct error *error)
 {
     bool cpu = settings->ways == 4;
+    const struct kernel_params params = settings_params(settings);
     for (int i = 0; i < process.kernel_count; i++) {
         const struct cuda_measured *known = &process.kernels[i];
-        if (strcmp(known->row.name, kernel->name) == 0 &&
-            known->intensity == settings->intensity && (known->cpu || !cpu))
+        if (strcmp(known->row.name, kernel->name) == 0 && is_same(&known->params, &params) &&
+            (known->cpu || !cpu))
             return &known->row;
     }
     if (process.kernel_count == MACHINE_KERNELS_MAX)
         process.kernel_count = 0; /* a long sweep: forget and measure again */
     struct cuda_measured *measured = &process.kernels[process.kernel_count];
-    if (cuda_probe_kernel(machine, kernel, settings->intensity, cpu ? settings->elements : 0,
-                          measured, error) != STATUS_OK)
+    if (cuda_probe_kernel(machine, kernel, &params, cpu ? settings->elements : 0, measured,
+                          error) != STATUS_OK)
         return NULL;
     process.kernel_count++;
     return &measured->row;

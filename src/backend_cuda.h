@@ -82,9 +82,9 @@ struct cuda_run {
     bool lost; /* the context is unusable: clean-up frees what it can and is silent */
 };
 
-/* One kernel's speeds as measured, and at which intensity. */
+/* One kernel's speeds as measured, and with which parameters. */
 struct cuda_measured {
-    uint32_t intensity;
+    struct kernel_params params;
     bool cpu; /* the CPU twin's too */
     struct machine_kernel row;
 };
@@ -141,7 +141,7 @@ enum status cuda_probe_copies(struct machine *machine, struct error *error);
 /* Measures `kernel` on the current device, on buffers larger than its caches; with
  * `cpu_elements` also its CPU twin, on at most that many. Fills all of `measured`. */
 enum status cuda_probe_kernel(const struct machine *machine, const struct kernel *kernel,
-                              uint32_t intensity, uint64_t cpu_elements,
+                              const struct kernel_params *params, uint64_t cpu_elements,
                               struct cuda_measured *measured, struct error *error);
 
 /* Takes memory, which nothing uses, and gives it back. */

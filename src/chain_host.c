@@ -7,7 +7,7 @@ bool chain_host_needs_scratch(const struct kernel *const chain[], int length)
 }
 
 /* The first kernel reads the input array, which must stay as it is; maps behind it work in
- * place on what it left. */
+ * place on what it left. So the first, and it alone, may gather. */
 void chain_host_run(const struct kernel *const chain[], int length,
                     const struct kernel_params *params, const void *in0, const void *in1,
                     void *out, uint64_t count, void *tile_scratch)

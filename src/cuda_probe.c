@@ -300,11 +300,13 @@ static uint64_t elements_for(const struct kernel *kernel, uint32_t intensity, do
 
 /* One element's share of a launch at `intensity`, in ns. */
 static enum status time_kernel(struct probe *probe, struct work *work,
-                               const struct machine *machine, uint64_t room, uint32_t intensity,
+                               const struct machine *machine, uint64_t room,
+                               const struct kernel_params *params, uint32_t intensity,
                                double *ns, struct error *error)
 {
     uint64_t count = elements_for(work->kernel, intensity, KERNEL_FLOPS, KERNEL_LEAST, room);
     for (int i = 0; i < SETS; i++) {
+        work->args[i].params = *params;
         work->args[i].params.intensity = intensity;
         work->args[i].count = count;
         work->args[i].blocks =
@@ -325,7 +327,8 @@ static void set_rates(const struct kernel *kernel, uint32_t intensity, double li
 }
 
 static enum status measure_kernel(struct probe *probe, const struct machine *machine,
-                                  const struct kernel *kernel, uint32_t intensity,
+                                  const struct kernel *kernel,
+                                  const struct kernel_params *params,
                                   struct machine_kernel *row, struct error *error)
 {
     struct work work = {.issue = issue_launches, .kernel = kernel};
@@ -338,12 +341,14 @@ static enum status measure_kernel(struct probe *probe, const struct machine *mac
     if (status == STATUS_OK)
         status = lay_out(probe, &work, count, error);
     if (status == STATUS_OK)
-        status = time_kernel(probe, &work, machine, count, 1, &light, error);
+        status = time_kernel(probe, &work, machine, count, params, 1, &light, error);
     heavy = light;
-    if (status == STATUS_OK && intensity > 1)
-        status = time_kernel(probe, &work, machine, count, intensity, &heavy, error);
+    if (status == STATUS_OK && params->intensity > 1)
+        status =
+            time_kernel(probe, &work, machine, count, params, params->intensity, &heavy, error);
     if (status == STATUS_OK)
-        set_rates(kernel, intensity, light, heavy, &row->bytes_per_s, &row->flops_per_s);
+        set_rates(kernel, params->intensity, light, heavy, &row->bytes_per_s,
+                  &row->flops_per_s);
     return status;
 }
 
@@ -364,7 +369,7 @@ static double time_twin(const struct kernel *kernel, struct kernel_args *args, u
 
 /* Measures the twin with as many threads as the worker has. What it takes for the arrays is no
  * more than the run's own, and is given back before those are taken. */
-static enum status measure_twin(const struct kernel *kernel, uint32_t intensity,
+static enum status measure_twin(const struct kernel *kernel, const struct kernel_params *params,
                                 uint64_t elements, struct machine_kernel *row,
                                 struct error *error)
 {
@@ -374,7 +379,8 @@ static enum status measure_twin(const struct kernel *kernel, uint32_t intensity,
     if (memory == NULL)
         return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
     struct kernel_args args = {.out = memory + (uint64_t)kernel->inputs * in_bytes,
-                               .repeat = kernel->launch_per_repeat};
+                               .repeat = kernel->launch_per_repeat,
+                               .params = *params};
     for (int input = 0; input < kernel->inputs; input++) {
         args.in[input] = memory + (uint64_t)input * in_bytes;
         arrays_generate(kernel->in, 1, input, 0, room, memory + (uint64_t)input * in_bytes);
@@ -382,6 +388,7 @@ static enum status measure_twin(const struct kernel *kernel, uint32_t intensity,
     int threads = omp_get_max_threads();
     omp_set_num_threads(cpu_worker_threads());
     double light = time_twin(kernel, &args, room, 1);
+    const uint32_t intensity = params->intensity;
     double heavy = intensity > 1 ? time_twin(kernel, &args, room, intensity) : light;
     omp_set_num_threads(threads);
     set_rates(kernel, intensity, light, heavy, &row->cpu_bytes_per_s, &row->cpu_flops_per_s);
@@ -390,21 +397,22 @@ static enum status measure_twin(const struct kernel *kernel, uint32_t intensity,
 }
 
 enum status cuda_probe_kernel(const struct machine *machine, const struct kernel *kernel,
-                              uint32_t intensity, uint64_t cpu_elements,
+                              const struct kernel_params *params, uint64_t cpu_elements,
                               struct cuda_measured *measured, struct error *error)
 {
-    *measured = (struct cuda_measured){.intensity = intensity, .cpu = cpu_elements > 0};
+    *measured = (struct cuda_measured){.params = *params, .cpu = cpu_elements > 0};
     snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
+    struct kernel_params told = *params;
     if (kernel->launch_per_repeat)
-        intensity = 1; /* that of a launch */
+        told.intensity = 1; /* that of a launch */
     struct probe probe = {0};
     uint64_t device_bytes =
         SETS * set_bytes(kernel, KERNEL_MOST) + kernel_scratch_bytes(kernel, KERNEL_MOST);
     enum status status = probe_open(&probe, device_bytes, error);
     if (status == STATUS_OK)
-        status = measure_kernel(&probe, machine, kernel, intensity, &measured->row, error);
+        status = measure_kernel(&probe, machine, kernel, &told, &measured->row, error);
     probe_close(&probe);
     if (status == STATUS_OK && cpu_elements > 0)
-        status = measure_twin(kernel, intensity, cpu_elements, &measured->row, error);
+        status = measure_twin(kernel, &told, cpu_elements, &measured->row, error);
     return status;
 }

@@ -55,6 +55,13 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_INTENSITY] = {"intensity", 0, "R", TYPE_NUMBER, RUN_FIELD(intensity),
                           .fallback = "1", .least = 1, .most = 65536,
                           .help = "arithmetic per element, to make a kernel heavier"},
+    [OPTION_COLUMNS] = {"columns", 0, "W", TYPE_NUMBER, RUN_FIELD(columns), .fallback = "1024",
+                        .least = 1, .most = 1u << 30, .suffixes = true,
+                        .help = "transposes: elements of a row; a tile is a matrix of its own, "
+                                "of whole rows"},
+    [OPTION_STRIDE] = {"stride", 0, "N", TYPE_NUMBER, RUN_FIELD(stride), .fallback = "1",
+                       .least = 1, .most = 65536,
+                       .help = "stride-copy: from one element that is read to the next"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles), .fallback = "32",
                       .least = 1, .most = 1u << 24, .suffixes = true, .automatic = true,
                       .help = "tiles the array is cut into; auto: the simulator chooses"},
@@ -199,6 +206,13 @@ void options_set_defaults(enum option_scope scope, void *target)
         if (given.row->scope == scope && given.text != NULL)
             options_set(&given, target, NULL);
     }
+}
+
+struct kernel_params settings_params(const struct settings *settings)
+{
+    return (struct kernel_params){.intensity = settings->intensity,
+                                  .columns = settings->columns,
+                                  .stride = settings->stride};
 }
 
 void settings_each(const struct settings *settings, settings_visitor *each, void *context)

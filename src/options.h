@@ -63,6 +63,8 @@ struct settings {
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     uint32_t intensity;
+    uint64_t columns; /* transposes: elements of a row */
+    uint32_t stride;  /* stride-copy */
     uint32_t tiles;   /* 0: auto, until the device is known */
     uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;
@@ -132,6 +134,18 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
                           struct error *error);
 
 void options_free(struct options *options);
+
+/* What the settings tell the kernels. */
+struct kernel_params settings_params(const struct settings *settings);
+
+/* Whether the array can be cut into `tiles` tiles, each of whole rows where the kernels work on
+ * rows. */
+bool settings_tiles_fit(const struct settings *settings, uint32_t tiles);
+
+/* The number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where none
+ * does.
+ */
+uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
 
 /* Checks what only several settings together can get wrong, such as more tiles than elements.
  * options_parse() has done it; do it again after changing `elements`. */

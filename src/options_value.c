@@ -154,6 +154,16 @@ static enum status refuse_chain(const struct assignment *given,
                          "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
                          "that was copied in, which each of %s's launches reads",
                          label, after->name, chain[0]->name, after->name, chain[0]->name);
+    if (after->gather != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first work in place, and "
+                         "%s moves elements",
+                         label, after->name, before->name, after->name);
+    if (chain[0]->gather != NULL && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: maps before a reduction work in place, and "
+                         "%s moves elements",
+                         label, after->name, chain[0]->name, chain[0]->name);
     return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
                      label, after->name, before->name, before->name, dtype_name(before->out),
                      after->name, dtype_name(after->in));

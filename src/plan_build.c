@@ -173,8 +173,8 @@ static enum status append_launches(struct builder *builder, struct op *op)
 }
 
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
- * buffer. One that ends in a reduction works in place on the input buffer; only the value goes
- * to the output. */
+ * buffer: so its first kernel, and it alone, may gather. One that ends in a reduction works in
+ * place on the input buffer; only the value goes to the output. */
 static enum status write_kernel(struct builder *builder, uint32_t stream, uint32_t tile,
                                 uint32_t link)
 {
@@ -490,7 +490,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.resident_blocks = machine_resident_blocks(machine);
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
-    plan->params.intensity = settings->intensity;
+    plan->params = settings_params(settings);
     plan->chain_length = settings->chain_length;
     for (int i = 0; i < settings->chain_length; i++)
         plan->chain[i] = settings->chain[i];

@@ -8,7 +8,7 @@ static void rates_per_element(const struct settings *settings, const struct mach
                               double *gpu_ns, double *cpu_ns)
 {
     enum { SAMPLE = 1 << 20 }; /* large enough that rates, not latencies, count */
-    struct kernel_params params = {.intensity = settings->intensity};
+    struct kernel_params params = settings_params(settings);
     const struct kernel *last = settings->chain[settings->chain_length - 1];
     double kernels = 0, cpu = 0;
     int inputs = 1;

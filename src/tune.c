@@ -69,7 +69,7 @@ static struct plan plan_outline(const struct settings *settings, const struct ma
     plan.elements = settings->elements;
     plan.tiles = settings->tiles;
     plan.cpu_tiles = plan_cpu_tiles(settings, machine);
-    plan.params.intensity = settings->intensity;
+    plan.params = settings_params(settings);
     plan.chain_length = settings->chain_length;
     for (int i = 0; i < settings->chain_length; i++)
         plan.chain[i] = settings->chain[i];
@@ -136,6 +136,8 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
     struct trial trial = {tiles, streams, SPAN_NONE};
     if (tuner->given_tiles > 0)
         trial.tiles = tuner->given_tiles;
+    else
+        trial.tiles = settings_tiles_near(&tuner->settings, trial.tiles);
     if (tuner->given_streams > 0)
         trial.streams = tuner->given_streams;
     else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)

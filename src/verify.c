@@ -75,6 +75,20 @@ static void elements_load(enum dtype dtype, const void *data, uint64_t first, si
     }
 }
 
+/* The same of an input of a kernel that gathers: what it moves to elements [first, first +
+ * count), which lie in tile `tile`. */
+static void elements_gather(const struct plan *plan, const void *data, uint32_t tile,
+                            uint64_t first, size_t count, double *to)
+{
+    const struct kernel *kernel = plan->chain[0];
+    uint64_t tile_first, tile_count;
+    plan_tile(plan, tile, &tile_first, &tile_count);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t from = kernel->gather(first + i - tile_first, tile_count, &plan->params);
+        elements_load(kernel->in, data, tile_first + from, 1, &to[i]);
+    }
+}
+
 /* Whether `actual`, of type `dtype`, can be the result where the exact one is `value`, give or
  * take `bound`: 0 for integers, infinite where nothing is claimed. What is beyond the largest
  * float may have become an infinity. */
@@ -114,9 +128,12 @@ static struct oracle chunk_predict(const struct comparison *comparison,
                                    struct workspace *work)
 {
     const struct plan *plan = comparison->plan;
+    const void *input = comparison->host[BUFFER_HOST_IN0];
     struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
-    elements_load(plan->chain[0]->in, comparison->host[BUFFER_HOST_IN0], first, count,
-                  work->value);
+    if (plan->chain[0]->gather != NULL)
+        elements_gather(plan, input, piece->tile, first, count, work->value);
+    else
+        elements_load(plan->chain[0]->in, input, first, count, work->value);
     memset(work->bound, 0, count * sizeof work->bound[0]);
     for (int link = 0; link < plan->chain_length; link++) {
         const struct kernel *kernel = plan->chain[link];

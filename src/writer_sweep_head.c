@@ -8,9 +8,9 @@
 enum { SETTING_TEXT = 160 };
 
 /* Settings that a reader needs to make the same sweep again. */
-static const char *const told[] = {"kernel",    "elements",    "input",   "intensity", "ways",
-                                   "order",     "layout",      "streams", "tiles",     "memory",
-                                   "callbacks", "connections", "seed",    NULL};
+static const char *const told[] = {
+    "kernel", "elements", "input", "intensity", "columns",   "stride",      "ways", "order",
+    "layout", "streams",  "tiles", "memory",    "callbacks", "connections", "seed", NULL};
 
 struct search {
     const char *name;
@@ -27,12 +27,23 @@ static void take_setting(void *context, const char *name, const char *value,
     writer_fit(search->text, SETTING_TEXT, value, SETTING_TEXT / 4);
 }
 
+/* The rows of what is no matrix, and a stride that is none, say nothing. */
+static bool is_idle(const struct settings *settings, const char *name)
+{
+    const struct kernel_params params = settings_params(settings);
+    return (strcmp(name, "columns") == 0 &&
+            chain_unit(settings->chain, settings->chain_length, &params) == 1) ||
+           (strcmp(name, "stride") == 0 && settings->stride == 1);
+}
+
 /* The setting as used; empty where there is none, or it is off. */
 static void setting_text(const struct run_report *run, const char *name,
                          char text[SETTING_TEXT])
 {
     struct search search = {name, text};
     text[0] = '\0';
+    if (is_idle(run->settings, name))
+        return;
     settings_each(run->settings, take_setting, &search);
     if (strcmp(name, "elements") == 0)
         units_count(run->elements, text);

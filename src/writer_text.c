@@ -141,15 +141,28 @@ static void chain_text(const struct settings *settings, char *text, size_t room)
                                  settings->chain[i]->name);
 }
 
+/* What the kernels were told beyond their data. */
+static void params_text(const struct settings *settings, char *text, size_t room)
+{
+    const struct kernel_params params = settings_params(settings);
+    size_t used = 0;
+    text[0] = '\0';
+    if (params.intensity > 1)
+        used += (size_t)snprintf(text, room, " at intensity %" PRIu32, params.intensity);
+    if (params.stride > 1)
+        used +=
+            (size_t)snprintf(text + used, room - used, " at stride %" PRIu32, params.stride);
+    if (chain_unit(settings->chain, settings->chain_length, &params) > 1)
+        snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
+}
+
 static void fact_work(const struct run_report *run, char text[FACT_TEXT])
 {
     const struct settings *settings = run->settings;
-    char chain[256], count[UNITS_TEXT], in[UNITS_TEXT], out[UNITS_TEXT];
-    char path[4 * PATH_COLUMNS], intensity[32] = "", from[sizeof path + 32],
-                                 to[sizeof path + 32] = "";
+    char chain[256], told[96], count[UNITS_TEXT], in[UNITS_TEXT], out[UNITS_TEXT];
+    char path[4 * PATH_COLUMNS], from[sizeof path + 32], to[sizeof path + 32] = "";
     chain_text(settings, chain, sizeof chain);
-    if (settings->intensity > 1)
-        snprintf(intensity, sizeof intensity, " at intensity %" PRIu32, settings->intensity);
+    params_text(settings, told, sizeof told);
     snprintf(from, sizeof from, "seed %" PRIu64, settings->seed);
     if (settings->input != NULL)
         snprintf(from, sizeof from, "from %s",
@@ -157,7 +170,7 @@ static void fact_work(const struct run_report *run, char text[FACT_TEXT])
     if (settings->output != NULL)
         snprintf(to, sizeof to, ", to %s",
                  writer_fit(path, sizeof path, settings->output, PATH_COLUMNS));
-    snprintf(text, FACT_TEXT, "%s%s on %s elements: %s in, %s out; %s%s", chain, intensity,
+    snprintf(text, FACT_TEXT, "%s%s on %s elements: %s in, %s out; %s%s", chain, told,
              units_count(settings->elements, count), units_bytes(bytes_in(settings), in),
              units_bytes(bytes_out(settings), out), from, to);
 }

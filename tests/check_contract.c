@@ -221,7 +221,16 @@ static const struct shape {
     {1 << 18, 16, 16}, /* as many streams as tiles */
 };
 static const char *const chains[] = {
-    "scale", "sum", "wave", "reduce-shuffle", "scale,sum", "scale,scale,scale", "scan,scan",
+    "scale",
+    "sum",
+    "wave",
+    "reduce-shuffle",
+    "scale,sum",
+    "scale,scale,scale",
+    "transpose-naive",
+    "transpose-coarse,wave,scale",
+    "stride-copy",
+    "scan,scan",
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, CHAINS = sizeof chains / sizeof *chains };
 enum { CPU_CHAINS = CHAINS - 1 }; /* the CPU has no part in a scan */
@@ -232,6 +241,7 @@ static struct settings shaped_settings(const struct shape *shape, const char *ch
     settings.elements = shape->elements;
     settings.tiles = shape->tiles;
     settings.streams = shape->streams;
+    settings.columns = settings.stride = 37;
     return settings;
 }
 

@@ -49,8 +49,10 @@ const struct kernel *table_row(const char *name)
 void run_host(const char *name, const void *x, const void *y, void *out, uint64_t count,
               uint32_t intensity)
 {
-    struct kernel_args args = {
-        .in = {x, y}, .out = out, .count = count, .params.intensity = intensity};
+    struct kernel_args args = {.in = {x, y},
+                               .out = out,
+                               .count = count,
+                               .params = {.intensity = intensity, .columns = 100, .stride = 7}};
     const struct kernel *kernel = table_row(name);
     for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
         kernel->host(&args);

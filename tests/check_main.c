@@ -19,7 +19,7 @@ int main(void)
         deadlock_suite,       hazard_suite,         hazard_bytes_suite, mistake_suite,
         reference_suite,      model_suite,          tune_suite,         calibrate_suite,
         calibrate_file_suite, calibrate_cli_suite,  reductions_suite,   bench_suite,
-        scan_suite,           branches_suite,       launches_suite,
+        scan_suite,           branches_suite,       launches_suite,     transpose_suite,
     };
     SRunner *runner = srunner_create(units_suite());
     for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)

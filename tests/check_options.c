@@ -97,6 +97,8 @@ START_TEST(defaults_are_those_of_the_design)
     ck_assert_int_eq(run->chain_length, 1);
     ck_assert_ptr_eq(run->chain[0], kernel_find("scale"));
     ck_assert_uint_eq(run->intensity, 1);
+    ck_assert_uint_eq(run->columns, 1024);
+    ck_assert_uint_eq(run->stride, 1);
     ck_assert_uint_eq(run->tiles, 32);
     ck_assert_uint_eq(run->streams, 4);
     ck_assert_int_eq(run->order, ORDER_DEPTH);
@@ -146,6 +148,8 @@ static const struct shown default_settings[] = {
     {"output", NULL, VALUE_NULL},
     {"kernel", "scale", VALUE_TEXT},
     {"intensity", "1", VALUE_INTEGER},
+    {"columns", "1024", VALUE_INTEGER},
+    {"stride", "1", VALUE_INTEGER},
     {"tiles", "32", VALUE_INTEGER},
     {"streams", "4", VALUE_INTEGER},
     {"order", "depth", VALUE_TEXT},
@@ -197,6 +201,9 @@ static const struct {
     {{"--kernel=scale,scale,scale,scale,scale,scale,scale,scale"},
      {"kernel", "scale,scale,scale,scale,scale,scale,scale,scale", VALUE_TEXT}},
     {{"--intensity=65536"}, {"intensity", "65536", VALUE_INTEGER}},
+    {{"--columns=1"}, {"columns", "1", VALUE_INTEGER}},
+    {{"--columns=1G"}, {"columns", "1073741824", VALUE_INTEGER}},
+    {{"--stride=65536"}, {"stride", "65536", VALUE_INTEGER}},
     {{"-t", "1"}, {"tiles", "1", VALUE_INTEGER}},
     {{"--tiles=16M"}, {"tiles", "16777216", VALUE_INTEGER}},
     {{"-s", "1024"}, {"streams", "1024", VALUE_INTEGER}},

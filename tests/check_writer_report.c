@@ -82,6 +82,8 @@ static struct settings settings_of(int ways)
         .chain = {kernel_find("scale")},
         .chain_length = 1,
         .intensity = 1,
+        .columns = 1024,
+        .stride = 1,
         .tiles = TILES,
         .streams = ways == 1 ? 1 : 4,
         .ways = ways,

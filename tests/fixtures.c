@@ -30,6 +30,8 @@ struct settings test_settings(const char *kernels)
         .name = "run",
         .elements = 1024,
         .intensity = 1,
+        .columns = 1024,
+        .stride = 1,
         .tiles = 4,
         .streams = 4,
         .ways = 3,

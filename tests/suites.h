@@ -12,6 +12,7 @@ Suite *reductions_suite(void);
 Suite *scan_suite(void);
 Suite *branches_suite(void);
 Suite *launches_suite(void);
+Suite *transpose_suite(void);
 Suite *npy_suite(void);
 Suite *arrays_suite(void);
 Suite *output_file_suite(void);

@@ -100,6 +100,8 @@ static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, 
     settings.tiles = settings.streams = 1;
     settings.intensity = intensity;
     settings.seed = count + offset;
+    settings.columns = (const uint64_t[]){32, 7, 33, 1, 100, 64}[count % 6];
+    settings.stride = (uint32_t)(1 + count % 40 + 7 * offset);
     machine.sms = 132;
     plan_init(&bench->plan);
     must(plan_build(&settings, &machine, &bench->plan, &error), &error);

@@ -92,6 +92,7 @@ static void require_settings(const struct settings *settings)
     FUZZ_REQUIRE(settings->ways != 1 || settings->streams == 1);
     FUZZ_REQUIRE(isfinite(settings->cpu_share) && settings->cpu_share <= 1);
     FUZZ_REQUIRE(settings->intensity >= 1 && settings->intensity <= 65536);
+    FUZZ_REQUIRE(settings->columns >= 1 && settings->stride >= 1);
     FUZZ_REQUIRE(settings->runs >= 1 && settings->runs <= 10000);
     FUZZ_REQUIRE(settings->warmup <= 1000);
     FUZZ_REQUIRE(!settings->profile || settings->runs == 1);

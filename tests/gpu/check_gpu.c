@@ -168,6 +168,8 @@ static void check_launches(const struct kernel *kernel, uint64_t count, uint32_t
     settings.tiles = settings.streams = 1;
     settings.intensity = intensity;
     settings.seed = count + offset;
+    settings.columns = 1 + count % 1000;
+    settings.stride = (uint32_t)(1 + count % 100);
     begin_case(&settings);
     struct guarded in[KERNEL_INPUTS_MAX] = {0};
     const uint64_t size = dtype_bytes(kernel->in), out_size = dtype_bytes(kernel->out);
@@ -213,24 +215,28 @@ END_TEST
 /* Through the whole line: chains, tiles of odd sizes, generated anew. */
 START_TEST(test_chains)
 {
-    static const char *const chains[] = {"scale,scale",
-                                         "scale,sum",
-                                         "wave,scale",
-                                         "wave,sum",
-                                         "scale,wave,sum",
-                                         "scale,scale,scale,sum",
-                                         "wave",
-                                         "reduce-shuffle",
-                                         "reduce-divergent",
-                                         "reduce-many",
-                                         "sum-double",
-                                         "all",
-                                         "scale,finite",
-                                         "scan",
-                                         "scan,scan-exclusive,reduce-shuffle",
-                                         "scan-naive,scan-efficient,scan-conflict-free",
-                                         "uniform,divergent",
-                                         "wave-launches,scale"};
+    static const char *const chains[] = {
+        "scale,scale",
+        "scale,sum",
+        "wave,scale",
+        "wave,sum",
+        "scale,wave,sum",
+        "scale,scale,scale,sum",
+        "wave",
+        "reduce-shuffle",
+        "reduce-divergent",
+        "reduce-many",
+        "sum-double",
+        "all",
+        "scale,finite",
+        "scan",
+        "scan,scan-exclusive,reduce-shuffle",
+        "scan-naive,scan-efficient,scan-conflict-free",
+        "uniform,divergent",
+        "wave-launches,scale",
+        "stride-copy",
+        "transpose-naive,wave",
+    };
     static const uint64_t counts[] = {5, 1000003, 5000011};
     for (size_t i = 0; i < 3 * sizeof chains / sizeof *chains; i++) {
         struct settings settings = test_settings(chains[i / 3]);
@@ -238,6 +244,7 @@ START_TEST(test_chains)
         settings.tiles = i % 3 == 0 ? 5 : 7;
         settings.streams = 3;
         settings.intensity = (uint32_t)i % 3 + 1;
+        settings.columns = settings.stride = 97;
         settings.seed = i;
         struct error error = {0};
         struct run_times times;
