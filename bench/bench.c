@@ -33,6 +33,9 @@ static const struct group {
      USES_GPU},
     {"transforms", "a launch per repeat against a loop in the kernel; branches",
      bench_transforms, USES_GPU},
+    {"transposes", "the lectures' transposes against a plain copy and the CPU",
+     bench_transposes, USES_GPU},
+    {"strides", "bandwidth against stride", bench_strides, USES_GPU},
     {"simulator", "the simulator's speed", bench_simulator, NEEDS_NOTHING},
     {"writers", "the timeline writers' speed and memory", bench_writers, NEEDS_NOTHING},
     {"marks", "what NVTX's marks cost while no tool listens", bench_marks, NEEDS_NOTHING},
@@ -222,11 +225,27 @@ static enum status measure_groups(struct bench *bench, const struct options *opt
     return status;
 }
 
-/* A row per result; the repeats are in JSON alone. */
-static void write_rows(FILE *out, const json_t *results)
+/* As a timeline's CSV has them. */
+static void write_provenance(FILE *out, const json_t *root)
 {
+    const json_t *gpu = json_object_get(root, "gpu");
+    const char *const told[] = {"date", "cpu", "driver", "compiler"};
+    fprintf(out, "# pipeline %s%s\n#   source: measured\n", PIPELINE_VERSION,
+            json_is_true(json_object_get(root, "quick")) ? ", quick" : "");
+    if (json_is_string(gpu))
+        fprintf(out, "#   device: %s\n", json_string_value(gpu));
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        fprintf(out, "#   %s: %s\n", told[i],
+                json_string_value(json_object_get(root, told[i])));
+}
+
+/* A row per result; the repeats are in JSON alone. */
+static void write_rows(FILE *out, const json_t *root)
+{
+    const json_t *results = json_object_get(root, "results");
     size_t i;
     json_t *result;
+    write_provenance(out, root);
     fputs("group,name,unit,median,least,most,repeats,at_least,at_most\n", out);
     json_array_foreach(results, i, result)
     {
@@ -271,7 +290,7 @@ enum status bench_command(const struct options *options, FILE *out, struct error
     if (status == STATUS_OK && options->format == FORMAT_TEXT)
         fprintf(out, "\n%d goal%s missed\n", bench.missed, bench.missed == 1 ? "" : "s");
     else if (status == STATUS_OK && options->format == FORMAT_CSV)
-        write_rows(out, bench.results);
+        write_rows(out, root);
     else if (status == STATUS_OK) {
         json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         fputc('\n', out);

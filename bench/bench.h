@@ -95,6 +95,8 @@ enum status bench_tune(struct bench *bench, struct error *error);
 enum status bench_reductions(struct bench *bench, struct error *error);
 enum status bench_scans(struct bench *bench, struct error *error);
 enum status bench_transforms(struct bench *bench, struct error *error);
+enum status bench_transposes(struct bench *bench, struct error *error);
+enum status bench_strides(struct bench *bench, struct error *error);
 
 /* On the first CUDA device, but without a CUDA call of its own. */
 enum status bench_tune_device(struct bench *bench, struct error *error);

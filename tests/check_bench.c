@@ -1,6 +1,7 @@
 /* check_bench.c - `pipeline bench`: what it prints, in each form. Nothing is said of times. */
 #include "fixtures.h"
 #include "kernels.h"
+#include "plot_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 
@@ -19,7 +20,7 @@ static char *bench(const char *arguments)
     return test_file_text("out");
 }
 
-START_TEST(test_text)
+START_TEST(test_as_text)
 {
     char *text = bench("marks tune");
     ck_assert_ptr_nonnull(strstr(text, "pipeline " /* its version */));
@@ -56,9 +57,10 @@ END_TEST
 START_TEST(test_csv)
 {
     char *text = bench("--format=csv marks");
-    ck_assert(strncmp(text, "group,name,unit,median,least,most,repeats,at_least,at_most\n",
-                      strlen("group,name,unit,median,least,most,repeats,at_least,at_most\n")) ==
-              0);
+    ck_assert_msg(strncmp(text, "# pipeline ", strlen("# pipeline ")) == 0, "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, ", quick\n#   source: measured\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\ngroup,name,unit,median,least,most,repeats,at_least,at_most\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nmarks,"));
     ck_assert_ptr_nonnull(strstr(text, ",1.02\n"));
     free(text);
@@ -72,11 +74,30 @@ START_TEST(test_tables_of_kernels)
         {"reductions", "sums of ints, 16 MiB"},
         {"scans", "scans of 16 MiB of ints"},
         {"transforms", "wave over 256k elements, 4 repeats"},
+        {"transposes", "transposes, 2048 x 2048 floats"},
+        {"strides", "stride-copy, 4 MiB each way"},
     };
     char *text = bench(groups[_i][0]);
     ck_assert_ptr_nonnull(strstr(text, "GPU: "));
     ck_assert_msg(strstr(text, groups[_i][1]) != NULL, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "the CPU, "));
+    free(text);
+}
+END_TEST
+
+/* The GPU's curve, or the CPU's. */
+START_TEST(test_strides_are_drawn)
+{
+    if (!plot_have_gnuplot())
+        return;
+    free(bench("--format=csv strides"));
+    ck_assert_int_eq(plot_by_hand("strides.gp out strides.svg"), 0);
+    plot_assert_texts("strides.svg", "bandwidth against stride|stride-copy, 4 MiB each way|1|"
+                                     "8|256|stride in elements of 4 bytes|stride-copy, median");
+    free(bench("--format=csv marks"));
+    ck_assert_int_ne(plot_by_hand("strides.gp out none.svg"), 0);
+    char *text = test_file_text("err");
+    ck_assert_ptr_nonnull(strstr(text, "the file has no rows of the group strides"));
     free(text);
 }
 END_TEST
@@ -101,10 +122,11 @@ Suite *bench_suite(void)
     Suite *suite = suite_create("bench");
     TCase *tcase = tcase_create("bench");
     tcase_add_checked_fixture(tcase, test_folder_enter, test_folder_leave);
-    tcase_add_test(tcase, test_text);
+    tcase_add_test(tcase, test_as_text);
     tcase_add_test(tcase, test_json);
     tcase_add_test(tcase, test_csv);
-    tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 3);
+    tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 5);
+    tcase_add_test(tcase, test_strides_are_drawn);
     tcase_add_test(tcase, test_without_a_gpu);
     suite_add_tcase(suite, tcase);
     return suite;
