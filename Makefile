@@ -41,7 +41,7 @@ CHECK_LIBS = $(if $(PORTABLE),$(call static,-lcheck -lsubunit),$(shell $(PKG_CON
 CUDA_LIBS = $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 
 # --- what is built from what ---------------------------------------------------------------------
-CUDA_ROOMS := $(wildcard src/backend_cuda.c src/cuda_*.c src/cupti_*.c)
+CUDA_ROOMS := $(wildcard src/backend_cuda.c src/cuda_*.c src/cupti_*.c kernels/*_cublas.c)
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVTX),src/marks_none.c,src/marks.c) \
            $(if $(SQLITE),src/trace_sqlite_none.c,src/trace_sqlite.c) src/main.c,$(sort $(wildcard src/*.c kernels/*.c)))
 OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o $(O)/plot_texts.o

@@ -44,6 +44,7 @@ enum {
     CHAIN_MAX = 8,
     KERNEL_THREADS = 256,      /* of a block, where nobody says otherwise */
     KERNEL_THREADS_MAX = 1024, /* that any GPU's blocks can have */
+    KERNEL_WHY = 160,          /* room for a reason, in words */
 };
 
 /* What every kernel of a run is told. */
@@ -51,6 +52,7 @@ struct kernel_params {
     uint32_t intensity; /* repeats of the arithmetic per element, at least 1 */
     uint64_t columns;   /* transposes: elements of a row of a tile, at least 1 */
     uint32_t stride;    /* stride-copy: from one element that is read to the next, at least 1 */
+    uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A; at least 1 */
 };
 
 /* One piece of work: a tile, or part of one. All pointers are device pointers for a launcher
@@ -58,6 +60,7 @@ struct kernel_params {
  * map with .launch_per_repeat or .gather; nothing else may overlap. */
 struct kernel_args {
     const void *in[KERNEL_INPUTS_MAX]; /* in[1] is NULL for a kernel of one input */
+    const void *resident;              /* the whole resident input; NULL where there is none */
     void *out;                         /* `count` elements, or one value for a reduction */
     void *scratch;        /* kernel_scratch_bytes(), zero before its first use; then
                              one kernel's alone, as it left it */
@@ -71,7 +74,17 @@ struct kernel_args {
     uint32_t repeat;  /* rows with .launch_per_repeat: which repeat this is, from 0; from 1 on
                          `out` holds what the one before left */
     struct kernel_params params;
+    void *context; /* launcher only: what context_create() made for its stream, or NULL */
 };
+
+/* What a kernel's own check found to be wrong: an element of the result, what it should be,
+ * give or take `bound`, and what it is. */
+struct kernel_fault {
+    uint64_t element;
+    double value, bound, actual;
+};
+
+enum kernel_verdict { KERNEL_RIGHT, KERNEL_WRONG, KERNEL_NO_MEMORY };
 
 /* What a chain's oracle knows of `count` elements: the exact values in double precision and,
  * for each, how far a right float result may be from it. */
@@ -138,9 +151,37 @@ struct kernel {
      * can't work in place, so it is the first of its chain, and no reduction is the last: maps
      * before a reduction work in place. NULL: each element stays where it is. */
     uint64_t (*gather)(uint64_t place, uint64_t count, const struct kernel_params *params);
-    /* A tile, and the array, is a whole number of so many elements: a matrix's row. NULL: of
-     * one. */
+    /* What follows is for kernels that do more than work on one element after another. */
+
+    bool alone;    /* the only kernel of its chain */
+    bool in_place; /* the device's result replaces the first input: a launch's `out` is in[0] */
+    bool rated;    /* its arithmetic is what counts: reports give its rate in Gflop/s */
+    /* Why the kernel can't be used on this machine, in words that stay valid: a library that
+     * `host` calls can't be opened. NULL: it can be; a row without this hook always can. */
+    const char *(*host_missing)(void);
+
+    /* A tile, and the array, is a whole number of so many elements: a matrix's row or column,
+     * as `unit_name` says: "rows" or "columns". Both NULL: of one. */
     uint64_t (*unit)(const struct kernel_params *params);
+    const char *unit_name;
+    /* Elements of the second input that go with `count` of the first: proportional to them.
+     * NULL: as many. */
+    uint64_t (*second_count)(uint64_t count, const struct kernel_params *params);
+    /* Elements of an input that every tile needs whole: it is uploaded once. NULL: none. */
+    uint64_t (*resident_count)(const struct kernel_params *params);
+    /* What one launch on `count` elements costs: bytes of device memory moved, and floating-
+     * point operations. NULL: inputs and output once, and `flops` per element. */
+    void (*work)(uint64_t count, const struct kernel_params *params, double *bytes,
+                 double *flops);
+    /* Maps, in the place of `oracle_map`: judges the whole result, `whole->out`, of the host's
+     * whole arrays, with OpenMP. KERNEL_WRONG: *fault is the first wrong element. Every right
+     * result passes. */
+    enum kernel_verdict (*check)(const struct kernel_args *whole, struct kernel_fault *fault);
+    /* What a launch needs beside its arguments, made once for each stream, before anything is
+     * timed, and destroyed before the stream is. Only of kernels that are `alone`. Returns
+     * NULL, or, in words, why there is none: a text in `why`. Both NULL: nothing. */
+    const char *(*context_create)(void *stream, void **context, char why[KERNEL_WHY]);
+    void (*context_destroy)(void *context);
 };
 
 /* All kernels, in the order `pipeline list kernels` prints them, ended by a row with no name.
@@ -190,14 +231,39 @@ double kernel_bytes_per_element(const struct kernel *kernel);
 double kernel_flops_per_element(const struct kernel *kernel,
                                 const struct kernel_params *params);
 
+/* The row's host_missing(), if it has one: NULL, or why the kernel can't be used here. */
+const char *kernel_missing(const struct kernel *kernel);
+
+/* What a launch on `count` elements costs: bytes of device memory read and written, and
+ * floating-point operations, all its repeats together. Of a row with .launch_per_repeat: in the
+ * mean of a tile's launches. */
+void kernel_work(const struct kernel *kernel, const struct kernel_params *params,
+                 uint64_t count, double *bytes, double *flops);
+
+/* Elements of the second input that go with `count` of the first; 0 for a kernel of one input.
+ */
+uint64_t kernel_second_count(const struct kernel *kernel, const struct kernel_params *params,
+                             uint64_t count);
+
+/* The same for a chain, of which all kernels of two inputs share the second; and bytes of its
+ * resident input, 0 where there is none. */
+uint64_t chain_second_count(const struct kernel *const chain[], int length,
+                            const struct kernel_params *params, uint64_t count);
+uint64_t chain_resident_bytes(const struct kernel *const chain[], int length,
+                              const struct kernel_params *params);
+
 /* A tile of the chain is a whole number of so many elements. */
 uint64_t chain_unit(const struct kernel *const chain[], int length,
                     const struct kernel_params *params);
 
+/* The chain's kernel that works on whole rows or columns; NULL where none does. */
+const struct kernel *chain_unit_kernel(const struct kernel *const chain[], int length);
+
 /* Checks that the kernels can follow one another. Returns -1 if so, else the index of the first
- * one that does not fit those before it: a type that differs; a reduction before it; one with
- * .launch_per_repeat or .gather that is not the first, or a reduction in a chain that begins
- * with such a one: both would overwrite what is still to be read. */
+ * one that does not fit those before it: a type that differs; a reduction before it; one of the
+ * two is to be alone; one with .launch_per_repeat or .gather that is not the first, or a
+ * reduction in a chain that begins with such a one: both would overwrite what is still to be
+ * read. */
 int kernel_chain_misfit(const struct kernel *const chain[], int length);
 
 /* Whether a scan is among the kernels: then tiles can't be worked on one without the other. */

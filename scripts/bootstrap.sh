@@ -5,7 +5,7 @@
 set -eu
 
 build="gcc make pkg-config libinih-dev libjansson-dev"
-test="$build g++ check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy libsqlite3-dev fish mandoc zsh gnuplot-nox fonts-dejavu-core"
+test="$build g++ check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
 build) wanted=$build ;;
 test) wanted=$test ;;

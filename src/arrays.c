@@ -210,7 +210,8 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
     return STATUS_OK;
 }
 
-/* The type of the second input: that of the first kernel which reads it. */
+/* The type of the second input, and of a resident one: that of the first kernel which reads it.
+ */
 static enum dtype second_dtype(const struct plan *plan)
 {
     for (int link = 0; link < plan->chain_length; link++) {
@@ -226,9 +227,18 @@ static enum status arrays_fill(const struct arrays *arrays, const struct plan *p
                                struct error *error)
 {
     arrays_poison(arrays);
-    if (arrays->host[BUFFER_HOST_IN1] != NULL)
-        arrays_generate(second_dtype(plan), settings->seed, 1, 0, plan->elements,
-                        arrays->host[BUFFER_HOST_IN1]);
+    static const struct {
+        enum buffer buffer;
+        int which;
+    } generated[] = {{BUFFER_HOST_IN1, 1}, {BUFFER_HOST_RESIDENT, 2}};
+    for (size_t i = 0; i < sizeof generated / sizeof generated[0]; i++) {
+        const enum buffer buffer = generated[i].buffer;
+        const enum dtype dtype = second_dtype(plan);
+        if (arrays->host[buffer] != NULL)
+            arrays_generate(dtype, settings->seed, generated[i].which, 0,
+                            plan->buffer_bytes[buffer] / dtype_bytes(dtype),
+                            arrays->host[buffer]);
+    }
     if (settings->input != NULL)
         return input_read(settings->input, file, arrays->host[BUFFER_HOST_IN0], error);
     arrays_generate(plan->chain[0]->in, settings->seed, 0, 0, plan->elements,

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* The three host buffers, by enum buffer; NULL where a plan does not use one. */
+/* The host buffers, by enum buffer; NULL where a plan does not use one. */
 struct arrays {
     void *host[BUFFER_FIRST_DEVICE];
     uint64_t bytes[BUFFER_FIRST_DEVICE];  /* as asked for */
@@ -48,7 +48,8 @@ void arrays_settle(void);
  * that was never written shows. */
 void arrays_poison(const struct arrays *arrays);
 
-/* Generates elements [first, first + count) of input array `which` (0 or 1): float32 and
+/* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident
+ * input): float32 and
  * float64 uniform in [-1, 1), int32 over the whole range. A pure function of (seed, which,
  * index): a counter-based generator (splitmix64's finaliser; Steele, Lea & Flood, OOPSLA 2014).
  */

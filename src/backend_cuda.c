@@ -212,7 +212,17 @@ static enum status cuda_open(const char *argument, const struct settings *settin
 static bool is_same(const struct kernel_params *one, const struct kernel_params *other)
 {
     return one->intensity == other->intensity && one->columns == other->columns &&
-           one->stride == other->stride;
+           one->stride == other->stride && one->rows == other->rows &&
+           one->inner == other->inner;
+}
+
+/* Whether what was measured holds for what is wanted. */
+static bool is_known(const struct cuda_measured *known, const struct kernel *kernel,
+                     const struct cuda_measured *wanted)
+{
+    return strcmp(known->row.name, kernel->name) == 0 &&
+           is_same(&known->params, &wanted->params) && known->tile == wanted->tile &&
+           (known->cpu || !wanted->cpu);
 }
 
 /* The kernel's speeds, measured now unless they are known. NULL on failure. */
@@ -221,19 +231,22 @@ static const struct machine_kernel *measured_kernel(const struct machine *machin
                                                     const struct kernel *kernel,
                                                     struct error *error)
 {
-    bool cpu = settings->ways == 4;
-    const struct kernel_params params = settings_params(settings);
+    enum { TILES_MAYBE = 32 }; /* where they are still to be chosen */
+    const uint32_t tiles = settings->tiles > 0 ? settings->tiles : TILES_MAYBE;
+    const struct cuda_measured wanted = {
+        .params = settings_params(settings),
+        .tile = kernel->rated ? settings->elements / tiles : 0,
+        .cpu = settings->ways == 4,
+    };
     for (int i = 0; i < process.kernel_count; i++) {
-        const struct cuda_measured *known = &process.kernels[i];
-        if (strcmp(known->row.name, kernel->name) == 0 && is_same(&known->params, &params) &&
-            (known->cpu || !cpu))
-            return &known->row;
+        if (is_known(&process.kernels[i], kernel, &wanted))
+            return &process.kernels[i].row;
     }
     if (process.kernel_count == MACHINE_KERNELS_MAX)
         process.kernel_count = 0; /* a long sweep: forget and measure again */
     struct cuda_measured *measured = &process.kernels[process.kernel_count];
-    if (cuda_probe_kernel(machine, kernel, &params, cpu ? settings->elements : 0, measured,
-                          error) != STATUS_OK)
+    *measured = wanted;
+    if (cuda_probe_kernel(machine, kernel, settings->elements, measured, error) != STATUS_OK)
         return NULL;
     process.kernel_count++;
     return &measured->row;

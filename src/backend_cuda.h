@@ -1,7 +1,7 @@
 /* backend_cuda.h - what the files of the CUDA backend share; nobody else includes it.
  *
  *   backend_cuda.c  opening, describing and listing devices; the table of hooks
- *   cuda_probe.c    the measurements behind the description
+ *   cuda_probe.c, cuda_probe_product.c  the measurements behind the description
  *   cuda_prepare.c  device memory, streams, events: all that should not be in the timed run
  *   cuda_run.c      the run itself, with nothing in it but the CUDA calls (and, while a tool
  *                   listens, the ranges around them); the one for an outside profiler
@@ -75,6 +75,7 @@ struct cuda_run {
     uint32_t stream_count, event_count; /* created so far */
     struct cuda_issued *issued;         /* one per op of the plan */
     struct kernel_args *args;           /* of its kernels */
+    void **contexts;                    /* per stream, of the kernel that has them; or NULL */
     struct cuda_callback *callbacks;
     pthread_mutex_t callback_lock; /* on_tile runs one at a time */
     bool muted;                    /* callbacks do not call on_tile: a run that is repeated */
@@ -82,10 +83,11 @@ struct cuda_run {
     bool lost; /* the context is unusable: clean-up frees what it can and is silent */
 };
 
-/* One kernel's speeds as measured, and with which parameters. */
+/* One kernel's speeds as measured, and what on. */
 struct cuda_measured {
     struct kernel_params params;
-    bool cpu; /* the CPU twin's too */
+    uint64_t tile; /* elements, where speeds depend on a tile's shape; else 0 */
+    bool cpu;      /* the CPU twin's too */
     struct machine_kernel row;
 };
 
@@ -138,11 +140,16 @@ void cuda_name_streams(const struct cuda_run *run);
  * with 32 MiB of host memory. The rest of `machine` is as it was. */
 enum status cuda_probe_copies(struct machine *machine, struct error *error);
 
-/* Measures `kernel` on the current device, on buffers larger than its caches; with
- * `cpu_elements` also its CPU twin, on at most that many. Fills all of `measured`. */
+/* Measures `kernel` on the current device, with measured->params, on buffers larger than its
+ * caches; where measured->cpu is set also its CPU twin, on at most `elements`. Sets
+ * measured->row. A kernel that is .rated is left to cuda_probe_product(), which
+ * measures it on a tile of measured->tile elements, or on as much of it as there is room for;
+ * it sets the rates of its arithmetic alone, for that is what counts. */
 enum status cuda_probe_kernel(const struct machine *machine, const struct kernel *kernel,
-                              const struct kernel_params *params, uint64_t cpu_elements,
-                              struct cuda_measured *measured, struct error *error);
+                              uint64_t elements, struct cuda_measured *measured,
+                              struct error *error);
+enum status cuda_probe_product(const struct kernel *kernel, struct cuda_measured *measured,
+                               struct error *error);
 
 /* Takes memory, which nothing uses, and gives it back. */
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op);

@@ -163,6 +163,7 @@ static void do_kernel(const struct backend *backend, const struct op *op)
     const struct plan *plan = backend->workload->plan;
     struct kernel_args args = {
         .in = {at(backend, &op->kernel.in[0]), at(backend, &op->kernel.in[1])},
+        .resident = at(backend, &op->kernel.resident),
         .out = at(backend, &op->kernel.out),
         .scratch = at(backend, &op->kernel.scratch),
         .carry_in = at(backend, &op->kernel.carry_in),
@@ -179,8 +180,8 @@ static void do_cpu(const struct backend *backend, const struct op *op)
 {
     const struct plan *plan = backend->workload->plan;
     chain_host_run(plan->chain, plan->chain_length, &plan->params, at(backend, &op->cpu.in[0]),
-                   at(backend, &op->cpu.in[1]), at(backend, &op->cpu.out), op->cpu.count,
-                   backend->cpu_scratch);
+                   at(backend, &op->cpu.in[1]), at(backend, &op->cpu.resident),
+                   at(backend, &op->cpu.out), op->cpu.count, backend->cpu_scratch);
 }
 
 /* What an op leaves that raced and lost. A kernel's scratch is not what it leaves. */

@@ -10,13 +10,14 @@ bool chain_host_needs_scratch(const struct kernel *const chain[], int length)
  * place on what it left. So the first, and it alone, may gather. */
 void chain_host_run(const struct kernel *const chain[], int length,
                     const struct kernel_params *params, const void *in0, const void *in1,
-                    void *out, uint64_t count, void *tile_scratch)
+                    const void *resident, void *out, uint64_t count, void *tile_scratch)
 {
     void *mapped = chain_host_needs_scratch(chain, length) ? tile_scratch : out;
     for (int link = 0; link < length; link++) {
         const struct kernel *kernel = chain[link];
         struct kernel_args args = {
             .in = {link == 0 ? in0 : mapped, kernel->inputs == 2 ? in1 : NULL},
+            .resident = resident,
             .out = kernel->shape == KERNEL_REDUCE ? out : mapped,
             .count = count,
             .params = *params,

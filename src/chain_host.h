@@ -12,12 +12,13 @@
 bool chain_host_needs_scratch(const struct kernel *const chain[], int length);
 
 /* Runs `chain` over `count` elements. `in0` is the chain's input, `in1` the second input array
- * of kernels that read two (else NULL), both at the tile's first element. `out` takes `count`
- * elements, or one value when the chain ends in a reduction. `tile_scratch` holds `count`
- * elements of any type; it may be NULL where chain_host_needs_scratch() is false. Element types
- * may change along the chain but not their size. Uses the calling thread's OpenMP team. */
+ * of kernels that read two (else NULL), both at the tile's first element; `resident` is the
+ * whole resident input, or NULL. `out` takes `count` elements, or one value when the chain ends
+ * in a reduction. `tile_scratch` holds `count` elements of any type; it may be NULL where
+ * chain_host_needs_scratch() is false. Element types may change along the chain but not their
+ * size. Uses the calling thread's OpenMP team. */
 void chain_host_run(const struct kernel *const chain[], int length,
                     const struct kernel_params *params, const void *in0, const void *in1,
-                    void *out, uint64_t count, void *tile_scratch);
+                    const void *resident, void *out, uint64_t count, void *tile_scratch);
 
 #endif

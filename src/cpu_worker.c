@@ -57,6 +57,7 @@ static void run_tile(const struct cpu_worker *worker, const struct op *op)
     const struct plan *plan = worker->plan;
     chain_host_run(plan->chain, plan->chain_length, &plan->params,
                    range_pointer(worker, &op->cpu.in[0]), range_pointer(worker, &op->cpu.in[1]),
+                   range_pointer(worker, &op->cpu.resident),
                    range_pointer(worker, &op->cpu.out), op->cpu.count, worker->scratch);
 }
 

@@ -131,6 +131,39 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
     return status;
 }
 
+/* For each stream that launches the chain's kernel, if that needs one. */
+static enum status create_contexts(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct kernel *kernel = plan->chain[0];
+    char why[KERNEL_WHY];
+    if (kernel->context_create == NULL)
+        return STATUS_OK;
+    run->contexts = calloc(plan->streams, sizeof *run->contexts);
+    if (run->contexts == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+                         plan->streams);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
+            continue;
+        const char *failed =
+            kernel->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
+        if (failed != NULL)
+            return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
+    }
+    return STATUS_OK;
+}
+
+static void destroy_contexts(struct cuda_run *run)
+{
+    for (uint32_t i = 0; run->contexts != NULL && i < run->workload.plan->streams; i++) {
+        if (run->contexts[i] != NULL)
+            run->workload.plan->chain[0]->context_destroy(run->contexts[i]);
+    }
+    free(run->contexts);
+}
+
 static void *range_pointer(const struct cuda_run *run, const struct range *range)
 {
     if (range->bytes == 0)
@@ -173,6 +206,7 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
 {
     *args = (struct kernel_args){
         .in = {range_pointer(run, &op->kernel.in[0]), range_pointer(run, &op->kernel.in[1])},
+        .resident = range_pointer(run, &op->kernel.resident),
         .out = range_pointer(run, &op->kernel.out),
         .scratch = range_pointer(run, &op->kernel.scratch),
         .carry_in = range_pointer(run, &op->kernel.carry_in),
@@ -181,6 +215,7 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
         .blocks = op->kernel.blocks,
         .repeat = op->kernel.repeat,
         .params = run->workload.plan->params,
+        .context = run->contexts != NULL ? run->contexts[op->stream] : NULL,
     };
     issued->kernel.launch = run->workload.plan->chain[op->kernel.link]->launch;
     issued->kernel.args = args;
@@ -261,6 +296,8 @@ enum status cuda_prepare(struct backend *backend, const struct workload *workloa
     if (status == STATUS_OK)
         status = create_streams(run, error);
     if (status == STATUS_OK)
+        status = create_contexts(run, error);
+    if (status == STATUS_OK)
         status = look_up(run, error);
     if (status == STATUS_OK)
         status = preload_kernels(workload->plan, error);
@@ -292,6 +329,7 @@ void cuda_release(struct backend *backend)
     free(run->issued);
     while (run->event_count > 0)
         warn(run, cudaEventDestroy(run->events[--run->event_count]), "cudaEventDestroy");
+    destroy_contexts(run);
     while (run->stream_count > 0) {
         cudaStream_t stream = run->streams[--run->stream_count];
         if (stream != cudaStreamLegacy)

@@ -397,14 +397,16 @@ static enum status measure_twin(const struct kernel *kernel, const struct kernel
 }
 
 enum status cuda_probe_kernel(const struct machine *machine, const struct kernel *kernel,
-                              const struct kernel_params *params, uint64_t cpu_elements,
-                              struct cuda_measured *measured, struct error *error)
+                              uint64_t elements, struct cuda_measured *measured,
+                              struct error *error)
 {
-    *measured = (struct cuda_measured){.params = *params, .cpu = cpu_elements > 0};
-    snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
-    struct kernel_params told = *params;
+    struct kernel_params told = measured->params;
     if (kernel->launch_per_repeat)
         told.intensity = 1; /* that of a launch */
+    measured->row = (struct machine_kernel){0};
+    snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
+    if (kernel->rated)
+        return cuda_probe_product(kernel, measured, error);
     struct probe probe = {0};
     uint64_t device_bytes =
         SETS * set_bytes(kernel, KERNEL_MOST) + kernel_scratch_bytes(kernel, KERNEL_MOST);
@@ -412,7 +414,7 @@ enum status cuda_probe_kernel(const struct machine *machine, const struct kernel
     if (status == STATUS_OK)
         status = measure_kernel(&probe, machine, kernel, &told, &measured->row, error);
     probe_close(&probe);
-    if (status == STATUS_OK && cpu_elements > 0)
-        status = measure_twin(kernel, &told, cpu_elements, &measured->row, error);
+    if (status == STATUS_OK && measured->cpu)
+        status = measure_twin(kernel, &told, elements, &measured->row, error);
     return status;
 }

@@ -20,6 +20,7 @@ struct trace {
     int64_t begin_ns;    /* the host's clock at the first issue: the timeline's zero */
     int64_t issued_ns;   /* from there to when the last call returned */
     size_t warm_records; /* CUPTI's of what came before that */
+    size_t per_launch;   /* and of one kernel op: a library may launch several kernels */
 };
 
 /* The timed issue: as the plain one, but the clock is read between the calls and, without
@@ -154,6 +155,25 @@ static bool number_streams(const struct trace *trace, const struct cupti_record 
     return true;
 }
 
+/* Tiles that a library works on are all alike, so each of its launches is as many kernels. */
+static void count_per_launch(struct trace *trace, const struct cupti_record *records,
+                             size_t count)
+{
+    uint32_t warm[CUDA_FIRST_OPS];
+    size_t kernels = 0, launches = 0;
+    trace->per_launch = 1;
+    if (trace->plan->chain[0]->context_create == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        kernels += records[i].kind == OP_KERNEL;
+    for (uint32_t i = 0; i < trace->plan->op_count; i++)
+        launches += trace->plan->ops[i].kind == OP_KERNEL;
+    for (int i = cuda_first_ops(trace->run, warm) - 1; i >= 0; i--)
+        launches += trace->plan->ops[warm[i]].kind == OP_KERNEL;
+    if (kernels > 0 && launches > 0 && kernels % launches == 0)
+        trace->per_launch = kernels / launches;
+}
+
 /* Finds where each stream's records are. */
 static bool find_streams(struct trace *trace, const struct cupti_record *records, size_t count,
                          struct cursor *cursors)
@@ -173,9 +193,14 @@ static bool find_streams(struct trace *trace, const struct cupti_record *records
     /* What warmed CUPTI up came before all else. */
     uint32_t warm[CUDA_FIRST_OPS];
     int warm_count = cuda_first_ops(trace->run, warm);
-    for (int i = 0; i < warm_count; i++)
-        cursors[trace->plan->ops[warm[i]].stream].next++;
-    trace->warm_records = (size_t)warm_count;
+    trace->warm_records = 0;
+    count_per_launch(trace, records, count);
+    for (int i = 0; i < warm_count; i++) {
+        const struct op *op = &trace->plan->ops[warm[i]];
+        const size_t left = op->kind == OP_KERNEL ? trace->per_launch : 1;
+        cursors[op->stream].next += left;
+        trace->warm_records += left;
+    }
     return true;
 }
 
@@ -196,8 +221,26 @@ static bool tell_mismatch(struct trace *trace, const struct span *span,
     return false;
 }
 
-/* Streams run in order, so a stream's j-th record is its j-th copy, memset or kernel. Kinds and
- * bytes must agree, and no record be left over. */
+/* The next of the stream's records that belong to `span`: sets its times. Returns how many they
+ * are; 0 where they don't fit. */
+static size_t match_span(const struct trace *trace, const struct cupti_record *records,
+                         struct cursor *cursor, struct span *span)
+{
+    const size_t wanted = span->kind == OP_KERNEL ? trace->per_launch : 1;
+    if (cursor->next + wanted > cursor->end)
+        return 0;
+    const struct cupti_record *first = &records[cursor->next], *last = first + wanted - 1;
+    for (const struct cupti_record *record = first; record <= last; record++) {
+        if (record->kind != span->kind || record->bytes != span->bytes)
+            return 0;
+    }
+    cursor->next += wanted;
+    set_times(span, first->start_ns - trace->begin_ns, last->end_ns - trace->begin_ns);
+    return wanted;
+}
+
+/* Streams run in order, so a stream's j-th record is its j-th copy, memset or kernel, or as
+ * many of them as a launch makes. Kinds and bytes must agree, and no record be left over. */
 static bool match_records(struct trace *trace, const struct cupti_record *records, size_t count,
                           struct cursor *cursors)
 {
@@ -207,12 +250,11 @@ static bool match_records(struct trace *trace, const struct cupti_record *record
         if (!op_on_device(span->kind))
             continue;
         struct cursor *cursor = &cursors[span->stream];
-        const struct cupti_record *record =
-            cursor->next < cursor->end ? &records[cursor->next++] : NULL;
-        if (record == NULL || record->kind != span->kind || record->bytes != span->bytes)
-            return tell_mismatch(trace, span, record);
-        set_times(span, record->start_ns - trace->begin_ns, record->end_ns - trace->begin_ns);
-        used++;
+        const size_t matched = match_span(trace, records, cursor, span);
+        if (matched == 0)
+            return tell_mismatch(trace, span,
+                                 cursor->next < cursor->end ? &records[cursor->next] : NULL);
+        used += matched;
     }
     snprintf(trace->backend->mismatch, sizeof trace->backend->mismatch,
              "its records did not match: %zu, of which %zu are known", count,

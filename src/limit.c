@@ -13,19 +13,18 @@
 /* A plan's work as the bound sees it. */
 struct work {
     double in_bytes, out_bytes;
-    double kernels_ns;                      /* all kernels, each filling the GPU */
-    double first_in_bytes, first_out_bytes; /* of the smallest tile */
-    double first_kernels_ns;                /* its kernels, one after another */
+    double kernels_ns;     /* all kernels, each filling the GPU */
+    double first_in_bytes; /* of the smallest tile, with what it needs resident */
+    double first_out_bytes;
+    double first_kernels_ns; /* its kernels, one after another */
     double cpu_ns;
     bool gpu; /* any tile on the GPU at all */
 };
 
 static double chain_in_bytes(const struct plan *plan, uint64_t count)
 {
-    int inputs = 1;
-    for (int i = 0; i < plan->chain_length; i++)
-        inputs = plan->chain[i]->inputs > inputs ? plan->chain[i]->inputs : inputs;
-    return (double)inputs * (double)(count * dtype_bytes(plan->chain[0]->in));
+    uint64_t second = chain_second_count(plan->chain, plan->chain_length, &plan->params, count);
+    return (double)(count + second) * (double)dtype_bytes(plan->chain[0]->in);
 }
 
 static double chain_out_bytes(const struct plan *plan, uint64_t count)
@@ -70,7 +69,10 @@ static struct work work_of(const struct machine *machine, const struct plan *pla
         work.kernels_ns += chain_ns(machine, plan, count);
     }
     if (work.gpu) {
-        work.first_in_bytes = chain_in_bytes(plan, smallest);
+        double resident =
+            (double)chain_resident_bytes(plan->chain, plan->chain_length, &plan->params);
+        work.in_bytes += resident;
+        work.first_in_bytes = resident + chain_in_bytes(plan, smallest);
         work.first_out_bytes = chain_out_bytes(plan, smallest);
         work.first_kernels_ns = chain_ns(machine, plan, smallest);
     }

@@ -14,6 +14,9 @@ static void list_kernels(FILE *out)
         bool reduces = kernel->shape == KERNEL_REDUCE;
         fprintf(out, "%-18s %-8s -> %-8s%-14s %s\n", kernel->name, dtype_name(kernel->in),
                 dtype_name(kernel->out), reduces ? " per tile" : "", kernel->summary);
+        const char *missing = kernel_missing(kernel);
+        if (missing != NULL)
+            fprintf(out, "%-18s not available: %s\n", "", missing);
     }
 }
 

@@ -31,16 +31,6 @@ static const struct machine_kernel *row_of(const struct machine *machine,
     return row;
 }
 
-/* Bytes per element of a launch, in the mean of a tile's launches: its first one reads nothing
- * to go on with. */
-static double launch_bytes(const struct kernel *kernel, const struct kernel_params *params)
-{
-    double bytes = kernel_bytes_per_element(kernel);
-    if (kernel->launch_per_repeat)
-        bytes -= (double)dtype_bytes(kernel->out) / kernel_launches(kernel, params);
-    return bytes;
-}
-
 static double rate_or(double measured, double otherwise)
 {
     return measured > 0 ? measured : otherwise;
@@ -54,8 +44,8 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
     const struct machine_kernel *row = row_of(machine, kernel);
     if (row == NULL)
         row = &unknown;
-    double bytes = launch_bytes(kernel, params) * (double)count;
-    double flops = kernel_flops_per_element(kernel, params) * (double)count;
+    double bytes, flops;
+    kernel_work(kernel, params, count, &bytes, &flops);
     return (struct kernel_cost){
         .memory_ns = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s),
         .arithmetic_ns = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s),
@@ -80,8 +70,8 @@ double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel
         rate_or(row != NULL ? row->cpu_bytes_per_s : 0, machine->cpu_bytes_per_s);
     double flops_rate =
         rate_or(row != NULL ? row->cpu_flops_per_s : 0, machine->cpu_flops_per_s);
-    double bytes = launch_bytes(kernel, params) * (double)count;
-    double flops = kernel_flops_per_element(kernel, params) * (double)count;
+    double bytes, flops;
+    kernel_work(kernel, params, count, &bytes, &flops);
     double launch_ns = 1e9 * fmax(bytes / bytes_rate, flops / flops_rate);
     return kernel_launches(kernel, params) * launch_ns;
 }

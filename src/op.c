@@ -25,6 +25,7 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_KERNEL:
         for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
             n = access_add(access, n, op->kernel.in[i], 0);
+        n = access_add(access, n, op->kernel.resident, 0);
         n = access_add(access, n, op->kernel.carry_in, 0);
         if (op->kernel.repeat > 0) /* it goes on with what the launch before left */
             n = access_add(access, n, op->kernel.out, 0);
@@ -35,6 +36,7 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_CPU:
         for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
             n = access_add(access, n, op->cpu.in[i], 0);
+        n = access_add(access, n, op->cpu.resident, 0);
         n = access_add(access, n, op->cpu.out, 1);
         break;
     case OP_CALLBACK:
@@ -73,9 +75,11 @@ const char *buffer_name(enum buffer buffer)
     static const char *const names[BUFFER_COUNT] = {
         [BUFFER_HOST_IN0] = "host.in0",
         [BUFFER_HOST_IN1] = "host.in1",
+        [BUFFER_HOST_RESIDENT] = "host.resident",
         [BUFFER_HOST_OUT] = "host.out",
         [BUFFER_DEVICE_IN0] = "device.in0",
         [BUFFER_DEVICE_IN1] = "device.in1",
+        [BUFFER_DEVICE_RESIDENT] = "device.resident",
         [BUFFER_DEVICE_OUT] = "device.out",
         [BUFFER_DEVICE_SCRATCH] = "device.scratch",
         [BUFFER_DEVICE_CARRY] = "device.carry",

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The buffers a plan works on. Host arrays are whole; device buffers hold one part per slot. */
+/* The buffers a plan works on. Host arrays are whole; device buffers hold one part per slot,
+ * unless it says otherwise. */
 enum buffer {
     BUFFER_HOST_IN0,
     BUFFER_HOST_IN1,
+    BUFFER_HOST_RESIDENT, /* an input that every tile needs whole */
     BUFFER_HOST_OUT,
     BUFFER_DEVICE_IN0,
     BUFFER_DEVICE_IN1,
+    BUFFER_DEVICE_RESIDENT, /* whole: it has no slots */
     BUFFER_DEVICE_OUT,
     BUFFER_DEVICE_SCRATCH,
     BUFFER_DEVICE_CARRY, /* what scans carry from tile to tile: a place each, not slots */
@@ -59,7 +62,7 @@ struct op {
             uint32_t repeat; /* and which of its kernel_launches(), from 0 */
             uint32_t blocks;
             uint64_t count; /* elements */
-            struct range in[KERNEL_INPUTS_MAX], out, scratch;
+            struct range in[KERNEL_INPUTS_MAX], resident, out, scratch;
             struct range carry_in, carry_out; /* scans; the first tile's has no carry_in */
         } kernel;
         struct {
@@ -70,7 +73,7 @@ struct op {
         } callback;
         struct {
             uint64_t count;
-            struct range in[KERNEL_INPUTS_MAX], out;
+            struct range in[KERNEL_INPUTS_MAX], resident, out;
         } cpu;
         struct {
             struct range from, to; /* of one size; they don't overlap */

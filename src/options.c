@@ -62,6 +62,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_STRIDE] = {"stride", 0, "N", TYPE_NUMBER, RUN_FIELD(stride), .fallback = "1",
                        .least = 1, .most = 65536,
                        .help = "stride-copy: from one element that is read to the next"},
+    [OPTION_ROWS] = {"rows", 0, "M", TYPE_NUMBER, RUN_FIELD(rows), .fallback = "16384",
+                     .least = 1, .most = 1u << 20, .suffixes = true,
+                     .help = "dgemm: rows of A and C; C has elements / M columns"},
+    [OPTION_INNER] = {"inner", 0, "K", TYPE_NUMBER, RUN_FIELD(inner), .fallback = "1408",
+                      .least = 1, .most = 1u << 20, .suffixes = true,
+                      .help = "dgemm: columns of A, which are rows of B"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles), .fallback = "32",
                       .least = 1, .most = 1u << 24, .suffixes = true, .automatic = true,
                       .help = "tiles the array is cut into; auto: the simulator chooses"},
@@ -212,7 +218,9 @@ struct kernel_params settings_params(const struct settings *settings)
 {
     return (struct kernel_params){.intensity = settings->intensity,
                                   .columns = settings->columns,
-                                  .stride = settings->stride};
+                                  .stride = settings->stride,
+                                  .rows = settings->rows,
+                                  .inner = settings->inner};
 }
 
 void settings_each(const struct settings *settings, settings_visitor *each, void *context)

@@ -63,9 +63,10 @@ struct settings {
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     uint32_t intensity;
-    uint64_t columns; /* transposes: elements of a row */
-    uint32_t stride;  /* stride-copy */
-    uint32_t tiles;   /* 0: auto, until the device is known */
+    uint64_t columns;     /* transposes: elements of a row */
+    uint32_t stride;      /* stride-copy */
+    uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
+    uint32_t tiles;       /* 0: auto, until the device is known */
     uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;
     enum layout layout;
@@ -138,8 +139,8 @@ void options_free(struct options *options);
 /* What the settings tell the kernels. */
 struct kernel_params settings_params(const struct settings *settings);
 
-/* Whether the array can be cut into `tiles` tiles, each of whole rows where the kernels work on
- * rows. */
+/* Whether the array can be cut into `tiles` tiles, each of whole rows or columns where the
+ * kernels work on such. */
 bool settings_tiles_fit(const struct settings *settings, uint32_t tiles);
 
 /* The number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where none

@@ -64,10 +64,8 @@ enum status drafts_add(struct drafts *drafts, const struct draft *model, const c
     return STATUS_OK;
 }
 
-/* "--tiles=32", "tiles=32 (ways.ini:3)", "tiles=32 (the default)"; without origins "tiles=32".
- */
-static const char *setting_label(const struct settings *settings, const struct origin *origins,
-                                 enum option_id id, char text[LABEL_MAX])
+const char *setting_label(const struct settings *settings, const struct origin *origins,
+                          enum option_id id, char text[LABEL_MAX])
 {
     char place[OPTION_PLACE_MAX], full[OPTION_TEXT], value[SHOWN_MAX];
     enum value_kind kind;
@@ -113,87 +111,6 @@ static enum status check_launches(const struct settings *settings, const struct 
                      setting_label(settings, origins, OPTION_INTENSITY, intensity),
                      setting_label(settings, origins, OPTION_TILES, tiles), launches,
                      first->name, (unsigned)LAUNCHES_MAX);
-}
-
-static uint64_t unit_of(const struct settings *settings)
-{
-    const struct kernel_params params = settings_params(settings);
-    return chain_unit(settings->chain, settings->chain_length, &params);
-}
-
-/* Whole rows that are alike in number: tiles differ by an element at most. */
-bool settings_tiles_fit(const struct settings *settings, uint32_t tiles)
-{
-    const uint64_t unit = unit_of(settings);
-    if (unit == 1)
-        return true;
-    return tiles > 0 && settings->elements % unit == 0 &&
-           settings->elements / unit % tiles == 0;
-}
-
-/* The next number of tiles that fits from `tiles` on, downwards or upwards; 0: none. */
-static uint32_t next_fit(const struct settings *settings, uint32_t tiles, int step)
-{
-    const uint64_t rows = settings->elements / unit_of(settings);
-    uint64_t next = tiles;
-    while (next > 0 && next <= rows && next <= option_rows[OPTION_TILES].most) {
-        if (settings_tiles_fit(settings, (uint32_t)next))
-            return (uint32_t)next;
-        next += (uint64_t)(int64_t)step;
-    }
-    return 0;
-}
-
-uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
-{
-    if (settings_tiles_fit(settings, tiles))
-        return tiles;
-    const uint64_t rows = settings->elements / unit_of(settings);
-    const uint32_t below = next_fit(settings, tiles > rows ? (uint32_t)rows : tiles, -1);
-    const uint32_t above = next_fit(settings, tiles, 1);
-    if (below == 0 && above == 0)
-        return tiles;
-    return above == 0 || (below > 0 && tiles - below <= above - tiles) ? below : above;
-}
-
-static enum status refuse_elements(const struct settings *settings,
-                                   const struct origin *origins, struct error *error)
-{
-    char elements[LABEL_MAX], columns[LABEL_MAX];
-    const uint64_t unit = unit_of(settings), rows = settings->elements / unit;
-    return error_set(error, STATUS_USAGE,
-                     "%s is no whole number of rows of %s, as %s needs: nearest are %" PRIu64
-                     " and %" PRIu64,
-                     setting_label(settings, origins, OPTION_ELEMENTS, elements),
-                     setting_label(settings, origins, OPTION_COLUMNS, columns),
-                     settings->chain[0]->name, (rows > 0 ? rows : 1) * unit,
-                     (rows > 0 ? rows + 1 : 2) * unit);
-}
-
-/* Each tile of a transpose is a matrix of whole rows. */
-static enum status check_rows(const struct settings *settings, const struct origin *origins,
-                              struct error *error)
-{
-    char tiles[LABEL_MAX], columns[LABEL_MAX], nearest[64];
-    if (settings_tiles_fit(settings, settings->tiles))
-        return STATUS_OK;
-    if (settings->elements % unit_of(settings) != 0)
-        return refuse_elements(settings, origins, error);
-    if (settings->tiles == 0) /* auto: one that fits is chosen */
-        return STATUS_OK;
-    const uint64_t rows = settings->elements / unit_of(settings);
-    const uint32_t below =
-        next_fit(settings, settings->tiles > rows ? (uint32_t)rows : settings->tiles, -1);
-    const uint32_t above = next_fit(settings, settings->tiles, 1);
-    snprintf(nearest, sizeof nearest,
-             above > 0 ? "nearest are %" PRIu32 " and %" PRIu32 : "the most are %" PRIu32,
-             below, above);
-    return error_set(error, STATUS_USAGE,
-                     "%s does not cut the array's %" PRIu64 " rows of %s into tiles of as many "
-                     "whole rows each, as %s needs: %s",
-                     setting_label(settings, origins, OPTION_TILES, tiles), rows,
-                     setting_label(settings, origins, OPTION_COLUMNS, columns),
-                     settings->chain[0]->name, nearest);
 }
 
 /* Without data there is nothing to read, to keep, or to give a real device. */
@@ -242,7 +159,7 @@ static enum status check_at(const struct settings *settings, const struct origin
     if (status == STATUS_OK)
         status = check_launches(settings, origins, error);
     if (status == STATUS_OK)
-        status = check_rows(settings, origins, error);
+        status = options_check_units(settings, origins, error);
     return status == STATUS_OK ? check_no_data(settings, origins, error) : status;
 }
 

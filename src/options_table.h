@@ -21,6 +21,8 @@ enum option_id {
     OPTION_INTENSITY,
     OPTION_COLUMNS,
     OPTION_STRIDE,
+    OPTION_ROWS,
+    OPTION_INNER,
     OPTION_TILES,
     OPTION_STREAMS,
     OPTION_ORDER,
@@ -156,6 +158,15 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
 
 /* "--tiles=12", "ways.ini:7: tiles=12" or "--sweep: tiles=12". */
 const char *assignment_label(const struct assignment *given, char text[LABEL_MAX]);
+
+/* A setting in words: "--tiles=32", "tiles=32 (ways.ini:3)", "tiles=32 (the default)"; without
+ * origins "tiles=32". */
+const char *setting_label(const struct settings *settings, const struct origin *origins,
+                          enum option_id id, char text[LABEL_MAX]);
+
+/* Checks that tiles are whole rows or columns where the kernels work on such. */
+enum status options_check_units(const struct settings *settings, const struct origin *origins,
+                                struct error *error);
 
 /* Reads given->text into the row's field of `target`: a struct settings or a struct options, by
  * the row's scope. */

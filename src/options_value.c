@@ -130,6 +130,15 @@ static enum status refuse_kernel(const struct assignment *given, const char *nam
                      label, shown);
 }
 
+/* Says what a kernel of the table needs that this machine is without. */
+static enum status refuse_unavailable(const struct assignment *given,
+                                      const struct kernel *kernel, struct error *error)
+{
+    char label[LABEL_MAX];
+    return error_set(error, STATUS_USAGE, "%s: %s is not available: %s",
+                     assignment_label(given, label), kernel->name, kernel_missing(kernel));
+}
+
 /* Says why kernel number `misfit` of the chain can't follow the one before it. */
 static enum status refuse_chain(const struct assignment *given,
                                 const struct kernel *const chain[], int misfit,
@@ -143,6 +152,12 @@ static enum status refuse_chain(const struct assignment *given,
                          "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
                          "follow it",
                          label, after->name, before->name, before->name);
+    if (before->alone || after->alone)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
+                         label, after->name, before->name,
+                         before->alone ? before->name : after->name,
+                         before->alone ? before->name : after->name);
     if (after->launch_per_repeat)
         return error_set(
             error, STATUS_USAGE,
@@ -180,6 +195,8 @@ static enum status read_chain(const struct assignment *given, char *list,
         chain[length] = kernel_find(name);
         if (chain[length] == NULL)
             return refuse_kernel(given, name, error);
+        if (kernel_missing(chain[length]) != NULL)
+            return refuse_unavailable(given, chain[length], error);
     }
     int misfit = kernel_chain_misfit(chain, length);
     if (misfit > 0)

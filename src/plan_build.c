@@ -9,22 +9,18 @@
  * earlier step, waited for right before the later one. Which steps need a record is known only
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan_build.h"
+#include "plan_placement.h"
 
 #include <stdlib.h>
 
-enum { SLOT_ALIGNMENT = 256, NO_EVENT = 0, MARKED = UINT32_MAX, FOLLOWS_MAX = 4 };
-enum { CARRY_BYTES = 8 }; /* a place: room for a value of any type */
+enum { NO_EVENT = 0, MARKED = UINT32_MAX, FOLLOWS_MAX = 5 };
 
 struct builder {
     const struct settings *settings;
     struct plan *plan;
     uint32_t resident_blocks;
     uint32_t gpu_tiles, stages;
-    int inputs;                    /* arrays copied in */
-    int last_input_link;           /* the last kernel that reads what was copied in */
-    int first_output_link;         /* the first kernel that writes what is copied out */
-    uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
-    uint64_t scratch[CHAIN_MAX];   /* where each kernel's scratch is in the slot's part */
+    struct placement placement;
     bool marking;
     uint32_t dropped;  /* waits left out, by mistake */
     uint32_t *events;  /* per step: NO_EVENT, MARKED, or its event's number plus 1 */
@@ -39,6 +35,23 @@ static size_t step_index(const struct builder *builder, uint32_t stage, uint32_t
     return (size_t)tile * builder->stages + stage;
 }
 
+/* A step that must have ended. */
+struct step {
+    uint32_t stage, tile;
+};
+
+/* The resident input's copy in counts as one of a tile behind the last. It comes first of all,
+ * in the first stream. */
+static struct step upload_step(const struct builder *builder)
+{
+    return (struct step){0, builder->gpu_tiles};
+}
+
+static bool has_resident(const struct builder *builder)
+{
+    return builder->plan->buffer_bytes[BUFFER_HOST_RESIDENT] > 0;
+}
+
 static uint32_t stage_out(const struct builder *builder)
 {
     return builder->stages - 1;
@@ -47,7 +60,7 @@ static uint32_t stage_out(const struct builder *builder)
 static uint32_t step_stream(const struct builder *builder, uint32_t stage, uint32_t tile)
 {
     const struct settings *settings = builder->settings;
-    if (settings->ways == 1)
+    if (settings->ways == 1 || tile == builder->gpu_tiles)
         return 0;
     if (settings->layout == LAYOUT_STAGE)
         return stage == 0 ? 0 : stage == stage_out(builder) ? 2 : 1;
@@ -55,11 +68,6 @@ static uint32_t step_stream(const struct builder *builder, uint32_t stage, uint3
         return 0;
     return tile % builder->plan->streams;
 }
-
-/* A step that must have ended. */
-struct step {
-    uint32_t stage, tile;
-};
 
 /* Whether a stage begins with what its kernel left of the tile before. */
 static bool stage_carries(const struct builder *builder, uint32_t stage, uint32_t tile)
@@ -84,75 +92,28 @@ static int step_follows(const struct builder *builder, uint32_t stage, uint32_t 
         follows[count++] = (struct step){0, builder->gpu_tiles - 1};
     if (stage > 0 && !(after_all && carries))
         follows[count++] = (struct step){stage - 1, tile};
-    if (stage == 0 && reused) /* don't overwrite what a kernel still reads */
-        follows[count++] = (struct step){(uint32_t)builder->last_input_link + 1, tile - slots};
-    if (stage == (uint32_t)builder->first_output_link + 1 &&
-        reused) /* nor what still goes out */
+    if (stage == 0 && reused &&
+        builder->placement.in_place) /* don't overwrite what still goes out */
         follows[count++] = (struct step){stage_out(builder), tile - slots};
+    else if (stage == 0 && reused) /* nor what a kernel still reads */
+        follows[count++] =
+            (struct step){(uint32_t)builder->placement.last_input_link + 1, tile - slots};
+    if (stage == (uint32_t)builder->placement.first_output_link + 1 && reused &&
+        !builder->placement.in_place)
+        follows[count++] = (struct step){stage_out(builder), tile - slots};
+    if (stage == 1 && has_resident(builder)) /* last: mostly another wait covers it */
+        follows[count++] = upload_step(builder);
     return count;
-}
-
-static struct range slot_range(const struct builder *builder, enum buffer buffer, uint32_t tile,
-                               uint64_t bytes)
-{
-    uint64_t slot = tile % builder->plan->slots;
-    return (struct range){buffer, slot * builder->stride[buffer], bytes};
-}
-
-static bool chain_reduces(const struct plan *plan)
-{
-    return plan_last_kernel(plan)->shape == KERNEL_REDUCE;
-}
-
-static struct range host_input(const struct plan *plan, int input, uint32_t tile)
-{
-    uint64_t first, count, size = dtype_bytes(plan->chain[0]->in);
-    plan_tile(plan, tile, &first, &count);
-    enum buffer buffer = input == 0 ? BUFFER_HOST_IN0 : BUFFER_HOST_IN1;
-    return (struct range){buffer, first * size, count * size};
-}
-
-static struct range host_output(const struct plan *plan, uint32_t tile)
-{
-    uint64_t first, count, size = dtype_bytes(plan_last_kernel(plan)->out);
-    plan_tile(plan, tile, &first, &count);
-    if (chain_reduces(plan))
-        return (struct range){BUFFER_HOST_OUT, tile * size, size};
-    return (struct range){BUFFER_HOST_OUT, first * size, count * size};
-}
-
-/* The place of what link `link` carries out of tile `tile`. */
-static struct range carry_range(const struct plan *plan, uint32_t link, uint32_t tile)
-{
-    uint64_t offset = ((uint64_t)link * plan->tiles + tile) * CARRY_BYTES;
-    return (struct range){BUFFER_DEVICE_CARRY, offset, dtype_bytes(plan->chain[link]->out)};
-}
-
-/* Where a kernel keeps what it needs beside its elements. */
-static void place_scratch_and_carry(const struct builder *builder, uint32_t tile, struct op *op)
-{
-    const struct plan *plan = builder->plan;
-    const struct kernel *kernel = plan->chain[op->kernel.link];
-    uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
-    if (bytes > 0) {
-        op->kernel.scratch = slot_range(builder, BUFFER_DEVICE_SCRATCH, tile, bytes);
-        op->kernel.scratch.offset += builder->scratch[op->kernel.link];
-    }
-    if (kernel->shape != KERNEL_SCAN)
-        return;
-    if (tile > 0)
-        op->kernel.carry_in = carry_range(plan, op->kernel.link, tile - 1);
-    op->kernel.carry_out = carry_range(plan, op->kernel.link, tile);
 }
 
 static enum status write_copies_in(struct builder *builder, uint32_t stream, uint32_t tile)
 {
     enum status status = STATUS_OK;
-    for (int input = 0; input < builder->inputs && status == STATUS_OK; input++) {
+    for (int input = 0; input < builder->placement.inputs && status == STATUS_OK; input++) {
         struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
-        op.copy.host = host_input(builder->plan, input, tile);
+        op.copy.host = placement_input(builder->plan, input, tile);
         enum buffer buffer = input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1;
-        op.copy.device = slot_range(builder, buffer, tile, op.copy.host.bytes);
+        op.copy.device = placement_slot(&builder->placement, buffer, tile, op.copy.host.bytes);
         status = plan_append(builder->plan, &op, builder->error);
     }
     return status;
@@ -172,38 +133,23 @@ static enum status append_launches(struct builder *builder, struct op *op)
     return status;
 }
 
-/* A chain of maps and scans reads the input buffer once and then works in place on the output
- * buffer: so its first kernel, and it alone, may gather. One that ends in a reduction works in
- * place on the input buffer; only the value goes to the output. */
 static enum status write_kernel(struct builder *builder, uint32_t stream, uint32_t tile,
                                 uint32_t link)
 {
-    struct plan *plan = builder->plan;
-    const struct kernel *kernel = plan->chain[link];
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
-    uint64_t first, count;
-    plan_tile(plan, tile, &first, &count);
-    op.kernel.link = link;
-    op.kernel.count = count;
-    op.kernel.blocks = kernel_blocks(kernel, count, builder->resident_blocks);
-    bool reduces = kernel->shape == KERNEL_REDUCE;
-    enum buffer work = chain_reduces(plan) ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
-    op.kernel.in[0] = slot_range(builder, link == 0 ? BUFFER_DEVICE_IN0 : work, tile,
-                                 count * dtype_bytes(kernel->in));
-    if (kernel->inputs == 2)
-        op.kernel.in[1] =
-            slot_range(builder, BUFFER_DEVICE_IN1, tile, count * dtype_bytes(kernel->in));
-    op.kernel.out = slot_range(builder, reduces ? BUFFER_DEVICE_OUT : work, tile,
-                               (reduces ? 1 : count) * dtype_bytes(kernel->out));
-    place_scratch_and_carry(builder, tile, &op);
+    placement_kernel(&builder->placement, tile, link, &op);
+    op.kernel.blocks =
+        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->resident_blocks);
     return append_launches(builder, &op);
 }
 
 static enum status write_copy_out(struct builder *builder, uint32_t stream, uint32_t tile)
 {
     struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
-    op.copy.host = host_output(builder->plan, tile);
-    op.copy.device = slot_range(builder, BUFFER_DEVICE_OUT, tile, op.copy.host.bytes);
+    op.copy.host = placement_output(builder->plan, tile);
+    op.copy.device =
+        placement_slot(&builder->placement, placement_output_buffer(&builder->placement), tile,
+                       op.copy.host.bytes);
     enum status status = plan_append(builder->plan, &op, builder->error);
     if (status != STATUS_OK || !builder->settings->callbacks)
         return status;
@@ -248,6 +194,35 @@ static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
     return write_event(builder, OP_WAIT, stream, tile, builder->events[index] - 1);
 }
 
+/* Behind a step that others wait for. */
+static enum status record_step(struct builder *builder, uint32_t stream, int32_t tile,
+                               size_t index)
+{
+    if (builder->events[index] != MARKED)
+        return STATUS_OK;
+    struct op op = {.kind = OP_RECORD, .stream = stream, .tile = tile};
+    op.event.event = builder->plan->events;
+    builder->events[index] = ++builder->plan->events;
+    return plan_append(builder->plan, &op, builder->error);
+}
+
+/* The resident input, before all tiles. */
+static enum status issue_upload(struct builder *builder)
+{
+    enum { NO_TILE = -1, FIRST_STREAM = 0 };
+    size_t index = step_index(builder, upload_step(builder).stage, upload_step(builder).tile);
+    builder->places[index] = ++builder->lengths[FIRST_STREAM];
+    if (builder->marking)
+        return STATUS_OK;
+    struct op op = {.kind = OP_H2D, .stream = FIRST_STREAM, .tile = NO_TILE};
+    op.copy.host = placement_resident(builder->plan, BUFFER_HOST_RESIDENT);
+    op.copy.device = placement_resident(builder->plan, BUFFER_DEVICE_RESIDENT);
+    enum status status = plan_append(builder->plan, &op, builder->error);
+    if (status == STATUS_OK)
+        status = record_step(builder, FIRST_STREAM, NO_TILE, index);
+    return status;
+}
+
 static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t tile)
 {
     uint32_t stream = step_stream(builder, stage, tile);
@@ -267,10 +242,8 @@ static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t 
         status = write_copy_out(builder, stream, tile);
     else
         status = write_kernel(builder, stream, tile, stage - 1);
-    if (status == STATUS_OK && builder->events[index] == MARKED) {
-        status = write_event(builder, OP_RECORD, stream, tile, builder->plan->events);
-        builder->events[index] = ++builder->plan->events;
-    }
+    if (status == STATUS_OK)
+        status = record_step(builder, stream, (int32_t)tile, index);
     return status;
 }
 
@@ -308,9 +281,13 @@ static enum status schedule(struct builder *builder)
         builder->known[i] = 0;
     for (size_t i = 0; i < streams; i++)
         builder->lengths[i] = 0;
+    enum status status = STATUS_OK;
+    if (has_resident(builder) && builder->gpu_tiles > 0)
+        status = issue_upload(builder);
+    if (status != STATUS_OK)
+        return status;
     if (builder->settings->ways == 1)
         return schedule_by_stage(builder, 0, 0, builder->gpu_tiles);
-    enum status status = STATUS_OK;
     if (builder->settings->ways > 2)
         return schedule_in_waves(builder, 0);
     for (uint32_t tile = 0; tile < builder->gpu_tiles && status == STATUS_OK; tile++)
@@ -327,67 +304,13 @@ static enum status write_cpu_tiles(struct builder *builder)
         struct op op = {.kind = OP_CPU, .stream = plan->streams, .tile = (int32_t)tile};
         uint64_t first;
         plan_tile(plan, tile, &first, &op.cpu.count);
-        for (int input = 0; input < builder->inputs; input++)
-            op.cpu.in[input] = host_input(plan, input, tile);
-        op.cpu.out = host_output(plan, tile);
+        for (int input = 0; input < builder->placement.inputs; input++)
+            op.cpu.in[input] = placement_input(plan, input, tile);
+        op.cpu.resident = placement_resident(plan, BUFFER_HOST_RESIDENT);
+        op.cpu.out = placement_output(plan, tile);
         status = plan_append(plan, &op, builder->error);
     }
     return status;
-}
-
-static uint64_t slot_aligned(uint64_t bytes)
-{
-    return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
-}
-
-/* Each kernel has scratch of its own, where it finds what it left. Returns a slot's bytes. */
-static uint64_t lay_out_scratch(struct builder *builder, uint64_t count)
-{
-    uint64_t bytes = 0;
-    for (int link = 0; link < builder->plan->chain_length; link++) {
-        builder->scratch[link] = bytes;
-        bytes += slot_aligned(kernel_scratch_bytes(builder->plan->chain[link], count));
-    }
-    return bytes;
-}
-
-static void size_buffers(struct builder *builder)
-{
-    struct plan *plan = builder->plan;
-    uint64_t in = dtype_bytes(plan->chain[0]->in),
-             out = dtype_bytes(plan_last_kernel(plan)->out);
-    uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
-    bool reduces = chain_reduces(plan);
-    builder->stride[BUFFER_DEVICE_IN0] = tile * in;
-    builder->stride[BUFFER_DEVICE_IN1] = builder->inputs == 2 ? tile * in : 0;
-    builder->stride[BUFFER_DEVICE_OUT] = reduces ? out : tile * out;
-    builder->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(builder, tile);
-    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        builder->stride[b] = slot_aligned(builder->stride[b]);
-        plan->buffer_bytes[b] = plan->slots * builder->stride[b];
-    }
-    if (kernel_chain_scans(plan->chain, plan->chain_length))
-        plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
-            (uint64_t)plan->chain_length * plan->tiles * CARRY_BYTES;
-    plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;
-    plan->buffer_bytes[BUFFER_HOST_IN1] = builder->inputs == 2 ? plan->elements * in : 0;
-    plan->buffer_bytes[BUFFER_HOST_OUT] = reduces ? plan->tiles * out : plan->elements * out;
-}
-
-static void study_chain(struct builder *builder)
-{
-    const struct plan *plan = builder->plan;
-    builder->inputs = 1;
-    bool reduces = chain_reduces(plan);
-    builder->last_input_link = reduces ? plan->chain_length - 1 : 0;
-    builder->first_output_link = reduces ? plan->chain_length - 1 : 0;
-    for (int link = 0; link < plan->chain_length; link++) {
-        if (plan->chain[link]->inputs < 2)
-            continue;
-        builder->inputs = 2;
-        if (link > builder->last_input_link)
-            builder->last_input_link = link;
-    }
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -410,29 +333,9 @@ static void shape_plan(struct builder *builder)
         plan->streams = settings->layout == LAYOUT_STAGE ? 3 : in_flight;
 }
 
-static enum status set_priorities(struct builder *builder, const struct machine *machine)
-{
-    const struct settings *settings = builder->settings;
-    struct plan *plan = builder->plan;
-    if (settings->priority_count == 0)
-        return STATUS_OK;
-    plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
-    if (plan->priorities == NULL)
-        return error_set(builder->error, STATUS_FAILED, "no memory for a plan");
-    for (uint32_t stream = 0; stream < plan->streams; stream++) {
-        int priority = settings->priorities[stream % (uint32_t)settings->priority_count];
-        if (priority > machine->priority_least)
-            priority = machine->priority_least;
-        if (priority < machine->priority_greatest)
-            priority = machine->priority_greatest;
-        plan->priorities[stream] = priority;
-    }
-    return STATUS_OK;
-}
-
 static enum status take_tables(struct builder *builder)
 {
-    size_t steps = (size_t)builder->gpu_tiles * builder->stages + 1;
+    size_t steps = ((size_t)builder->gpu_tiles + 1) * builder->stages; /* and the upload */
     size_t streams = builder->plan->streams;
     builder->events = calloc(steps, sizeof *builder->events);
     builder->places = calloc(steps, sizeof *builder->places);
@@ -498,9 +401,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.gpu_tiles = plan->tiles - plan->cpu_tiles;
     builder.stages = (uint32_t)plan->chain_length + 2;
     shape_plan(&builder);
-    study_chain(&builder);
-    size_buffers(&builder);
-    enum status status = set_priorities(&builder, machine);
+    placement_begin(&builder.placement, plan);
+    enum status status = plan_set_priorities(plan, settings, machine, error);
     if (status == STATUS_OK)
         status = write_ops(&builder);
     if (status == STATUS_OK)

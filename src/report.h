@@ -55,6 +55,10 @@ struct report {
     const struct compare_summary *comparison; /* COMMAND_COMPARE; else NULL */
 };
 
+/* The rate of a run's arithmetic in Gflop/s, by its median span, where that is what counts (a
+ * kernel of its chain is `rated`); else NAN. */
+double report_gflops(const struct run_report *run);
+
 /* Frees what the runs own: timelines, critical paths, hazards, what they were compared with. */
 void report_free(struct report *report);
 

@@ -144,6 +144,7 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
         return;
     if (trial.tiles < 1 || trial.tiles > tuner->tiles_most || trial.streams < 1 ||
         tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
+        !settings_tiles_fit(&tuner->settings, trial.tiles) ||
         is_tried(tuner, trial.tiles, trial.streams))
         return;
     tuner->settings.tiles = trial.tiles;

@@ -222,17 +222,32 @@ static const char *expectation(double value, double bound, double actual,
     return text;
 }
 
+/* "4017 of the array", or with the row and column of a matrix whose columns are tiles'. */
+enum { PLACE_TEXT = 128 };
+static const char *place_of(const struct plan *plan, uint64_t element, char text[PLACE_TEXT])
+{
+    const struct kernel *matrix = chain_unit_kernel(plan->chain, plan->chain_length);
+    snprintf(text, PLACE_TEXT, "%" PRIu64 " of the array", element);
+    if (matrix != NULL && strcmp(matrix->unit_name, "columns") == 0) {
+        const uint64_t rows = matrix->unit(&plan->params);
+        const size_t length = strlen(text);
+        snprintf(text + length, PLACE_TEXT - length, ": row %" PRIu64 ", column %" PRIu64,
+                 element % rows, element / rows);
+    }
+    return text;
+}
+
 /* A map's or a scan's piece: names its first wrong element. */
-static enum status piece_judge(const struct piece *piece, struct error *error)
+static enum status piece_judge(const struct plan *plan, const struct piece *piece,
+                               struct error *error)
 {
     if (piece->right == piece->count)
         return STATUS_OK;
     const uint64_t element = piece->first + piece->right;
-    char text[EXPECTATION_TEXT];
+    char text[EXPECTATION_TEXT], place[PLACE_TEXT];
     return error_set(
-        error, STATUS_FAILED,
-        "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of the array): %s",
-        piece->tile, element - piece->tile_first, element,
+        error, STATUS_FAILED, "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%s): %s",
+        piece->tile, element - piece->tile_first, place_of(plan, element, place),
         expectation(piece->wrong.value, piece->wrong.bound, piece->wrong.actual, text));
 }
 
@@ -268,7 +283,7 @@ static enum status batch_judge(const struct comparison *comparison, const struct
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (!reduces) {
-            status = piece_judge(&pieces[i], error);
+            status = piece_judge(comparison->plan, &pieces[i], error);
             continue;
         }
         sum_add(sum, &pieces[i].sum);
@@ -280,6 +295,36 @@ static enum status batch_judge(const struct comparison *comparison, const struct
     return status;
 }
 
+/* Of a kernel with a check of its own. */
+static enum status check_whole(const struct comparison *comparison, struct error *wrong,
+                               struct error *error)
+{
+    const struct plan *plan = comparison->plan;
+    const struct kernel_args whole = {
+        .in = {comparison->host[BUFFER_HOST_IN0], comparison->host[BUFFER_HOST_IN1]},
+        .resident = comparison->host[BUFFER_HOST_RESIDENT],
+        .out = comparison->host[BUFFER_HOST_OUT],
+        .count = plan->elements,
+        .params = plan->params,
+    };
+    struct kernel_fault fault;
+    const enum kernel_verdict verdict = comparison->last->check(&whole, &fault);
+    if (verdict == KERNEL_NO_MEMORY)
+        return error_set(error, STATUS_FAILED, "no memory to verify the result with");
+    if (verdict == KERNEL_RIGHT)
+        return STATUS_OK;
+    uint32_t tile = 0;
+    uint64_t first = 0, count;
+    for (plan_tile(plan, 0, &first, &count); fault.element >= first + count;)
+        plan_tile(plan, ++tile, &first, &count);
+    char text[EXPECTATION_TEXT], place[PLACE_TEXT];
+    error_set(wrong, STATUS_FAILED,
+              "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%s): %s", tile,
+              fault.element - first, place_of(plan, fault.element, place),
+              expectation(fault.value, fault.bound, fault.actual, text));
+    return STATUS_OK;
+}
+
 enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
                            struct error *wrong, struct error *error)
 {
@@ -287,6 +332,8 @@ enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRS
     uint32_t totals[CHAIN_MAX] = {0};
     const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1],
                                           scans ? totals : NULL};
+    if (comparison.last->check != NULL)
+        return check_whole(&comparison, wrong, error);
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
     struct piece *pieces = calloc(BATCH, sizeof *pieces);
     enum status status = STATUS_OK;

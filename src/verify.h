@@ -2,7 +2,7 @@
  *
  * The chain's oracles work in double precision, in chunks, with all cores (with one where the
  * chain has a scan), beside the real output: a few hundred KiB of memory whatever the arrays'
- * size. */
+ * size. A kernel with a check of its own is judged by that. */
 #ifndef PIPELINE_VERIFY_H
 #define PIPELINE_VERIFY_H
 

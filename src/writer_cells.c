@@ -101,6 +101,17 @@ void cell_result(const struct run_report *run, char text[CELL_TEXT])
         snprintf(text, CELL_TEXT, "-");
 }
 
+void cell_gflops(const struct run_report *run, char text[CELL_TEXT])
+{
+    const double rate = report_gflops(run);
+    if (isnan(rate))
+        snprintf(text, CELL_TEXT, "-");
+    else if (rate < 100)
+        snprintf(text, CELL_TEXT, "%.3g", rate);
+    else
+        snprintf(text, CELL_TEXT, "%.0f", rate);
+}
+
 void cell_verified(const struct run_report *run, char text[CELL_TEXT])
 {
     static const char *const names[] = {

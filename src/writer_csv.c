@@ -111,7 +111,17 @@ static void put_compared(FILE *out, const struct compared *compared)
     put_predicted(out, comparison->models_ns, MODEL_WERKHOVEN);
 }
 
-static void put_report_header(FILE *out, const struct settings *settings, bool compared)
+/* Of a report on kernels whose arithmetic is what counts. */
+static bool is_rated(const struct report *report)
+{
+    bool rated = false;
+    for (int i = 0; i < report->run_count; i++)
+        rated |= !isnan(report_gflops(&report->runs[i]));
+    return rated;
+}
+
+static void put_report_header(FILE *out, const struct settings *settings, bool compared,
+                              bool rated)
 {
     fputs("run,source,timing,device,driver,verified,span_ms,span_min_ms,span_max_ms,limit_ms,"
           "limit_ratio,speedup",
@@ -123,6 +133,8 @@ static void put_report_header(FILE *out, const struct settings *settings, bool c
           out);
     for (int model = MODEL_SIM; model < MODEL_COUNT; model++)
         fprintf(out, ",predicted_%s_ms", model_name((enum model)model));
+    if (rated)
+        fputs(",gflops", out);
     if (compared)
         put_compared_header(out);
     if (settings != NULL)
@@ -155,7 +167,7 @@ static void put_analysis(FILE *out, const struct run_report *run)
     put_real(out, run->profiled ? NAN : run->analysis.concurrency, 9);
 }
 
-static void put_report_row(FILE *out, const struct run_report *run)
+static void put_report_row(FILE *out, const struct run_report *run, bool rated)
 {
     static const char *const verified[] = {
         [VERIFIED_NO] = "false", [VERIFIED_YES] = "true", [VERIFIED_NOT_ASKED] = ""};
@@ -184,6 +196,8 @@ static void put_report_row(FILE *out, const struct run_report *run)
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
     put_predicted(out, run->predicted_ns, MODEL_SIM);
+    if (rated)
+        put_real(out, report_gflops(run), 9);
     if (run->compared != NULL)
         put_compared(out, run->compared);
     settings_each(run->settings, run->foreign ? put_setting_nothing : put_setting_value, out);
@@ -194,9 +208,9 @@ void write_csv_report(FILE *out, const struct report *report)
 {
     const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
     put_report_header(out, first != NULL ? first->settings : NULL,
-                      first != NULL && first->compared != NULL);
+                      first != NULL && first->compared != NULL, is_rated(report));
     for (int i = 0; i < report->run_count; i++)
-        put_report_row(out, &report->runs[i]);
+        put_report_row(out, &report->runs[i], is_rated(report));
 }
 
 static void put_line(FILE *out, const char *text)

@@ -317,6 +317,8 @@ static json_t *json_run(const struct run_report *run)
         {"predictions", json_predictions(run)},
     };
     json_t *object = json_members(members, sizeof members / sizeof members[0]);
+    if (!isnan(report_gflops(run)))
+        object = json_with(object, "gflops", json_number(report_gflops(run)));
     if (run->compared != NULL)
         object = json_with(object, "compare", json_compared(run->compared));
     return object;

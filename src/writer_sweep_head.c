@@ -27,12 +27,14 @@ static void take_setting(void *context, const char *name, const char *value,
     writer_fit(search->text, SETTING_TEXT, value, SETTING_TEXT / 4);
 }
 
-/* The rows of what is no matrix, and a stride that is none, say nothing. */
+/* The rows and columns of what is no matrix, and a stride that is none, say nothing. */
 static bool is_idle(const struct settings *settings, const char *name)
 {
-    const struct kernel_params params = settings_params(settings);
-    return (strcmp(name, "columns") == 0 &&
-            chain_unit(settings->chain, settings->chain_length, &params) == 1) ||
+    const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
+    const char *unit = matrix != NULL ? matrix->unit_name : "";
+    return (strcmp(name, "columns") == 0 && strcmp(unit, "rows") != 0) ||
+           (strcmp(name, "rows") == 0 && strcmp(unit, "columns") != 0) ||
+           (strcmp(name, "inner") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "stride") == 0 && settings->stride == 1);
 }
 

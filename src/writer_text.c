@@ -18,7 +18,7 @@ enum {
 };
 
 /* When a column is worth its place. */
-enum when { ALWAYS, REPEATED, REDUCED, SHARED, VERBOSE };
+enum when { ALWAYS, REPEATED, REDUCED, SHARED, RATED, VERBOSE };
 
 struct column {
     int group;
@@ -43,6 +43,7 @@ static const struct column columns[] = {
     {1, "limit", cell_limit, ALWAYS, false},
     {1, "of limit", cell_limit_share, ALWAYS, false},
     {1, "result", cell_result, REDUCED, false},
+    {1, "Gflop/s", cell_gflops, RATED, false},
     {1, "verified", cell_verified, ALWAYS, true},
     {2, "bound by", cell_limit_cause, ALWAYS, true},
     {2, "H2D busy", cell_h2d, ALWAYS, false},
@@ -66,6 +67,7 @@ static bool column_wanted(const struct column *column, const struct report *repo
         const struct run_report *run = &report->runs[i];
         if ((column->when == REPEATED && run->repeats > 1) ||
             (column->when == REDUCED && run->has_result) ||
+            (column->when == RATED && !isnan(report_gflops(run))) ||
             (column->when == SHARED && run->cpu_tiles > 0))
             return true;
     }
@@ -117,12 +119,11 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
 
 static uint64_t bytes_in(const struct settings *settings)
 {
-    uint64_t bytes = settings->elements * dtype_bytes(settings->chain[0]->in);
-    for (int i = 0; i < settings->chain_length; i++) {
-        if (settings->chain[i]->inputs > 1)
-            return bytes + settings->elements * dtype_bytes(settings->chain[i]->in);
-    }
-    return bytes;
+    const struct kernel_params params = settings_params(settings);
+    uint64_t second = chain_second_count(settings->chain, settings->chain_length, &params,
+                                         settings->elements);
+    return (settings->elements + second) * dtype_bytes(settings->chain[0]->in) +
+           chain_resident_bytes(settings->chain, settings->chain_length, &params);
 }
 
 static uint64_t bytes_out(const struct settings *settings)
@@ -152,8 +153,12 @@ static void params_text(const struct settings *settings, char *text, size_t room
     if (params.stride > 1)
         used +=
             (size_t)snprintf(text + used, room - used, " at stride %" PRIu32, params.stride);
-    if (chain_unit(settings->chain, settings->chain_length, &params) > 1)
+    const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
+    if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
         snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
+    else if (matrix != NULL)
+        snprintf(text + used, room - used, " with A of %" PRIu64 " x %" PRIu64, params.rows,
+                 params.inner);
 }
 
 static void fact_work(const struct run_report *run, char text[FACT_TEXT])

@@ -99,7 +99,7 @@ void run_tiles(const struct plan *plan, const struct arrays *arrays)
         const char *in0 = arrays->host[BUFFER_HOST_IN0], *in1 = arrays->host[BUFFER_HOST_IN1];
         char *out = arrays->host[BUFFER_HOST_OUT];
         chain_host_run(plan->chain, plan->chain_length, &plan->params, in0 + in_size * first,
-                       in1 != NULL ? in1 + in_size * first : NULL,
+                       in1 != NULL ? in1 + in_size * first : NULL, NULL,
                        out + out_size * (last->shape == KERNEL_REDUCE ? tile : first), count,
                        NULL);
     }

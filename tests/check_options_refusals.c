@@ -32,6 +32,8 @@ static const struct {
     {{"--streams=1025"}, {"--streams=1025 ", "allowed are 1 to 1024"}},
     {{"--streams=1k"}, {"--streams=1k is not a number"}},
     {{"-streams", "4"}, {"--streams=treams is not a number"}},
+    {{"--rows=0"}, {"--rows=0 ", "allowed are 1 to 1048576"}},
+    {{"--inner=1048577"}, {"--inner=1048577 ", "allowed are 1 to 1048576"}},
     {{"--intensity=0"}, {"--intensity=0 ", "allowed are 1 to 65536"}},
     {{"--intensity=65537"}, {"--intensity=65537 ", "allowed are 1 to 65536"}},
     {{"--columns=0"}, {"--columns=0 ", "allowed are 1 to 1073741824"}},

@@ -92,7 +92,7 @@ static float *numbered(uint64_t count)
 
 static void check_twin(const char *name, uint64_t count, uint64_t columns, uint32_t stride)
 {
-    const struct kernel_params params = {1, columns, stride};
+    const struct kernel_params params = {.intensity = 1, .columns = columns, .stride = stride};
     float *in = numbered(count), *out = take_zeroed(count + 1, sizeof *out);
     float *right = take_zeroed(count, sizeof *right);
     out[count] = TEST_GUARD;
@@ -142,9 +142,11 @@ START_TEST(test_results_do_not_depend_on_threads)
           *more = take_zeroed(COUNT, sizeof *more);
     const int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    run_twin(names[_i], in, one, COUNT, (struct kernel_params){1, 257, 40});
+    run_twin(names[_i], in, one, COUNT,
+             (struct kernel_params){.intensity = 1, .columns = 257, .stride = 40});
     omp_set_num_threads(5);
-    run_twin(names[_i], in, more, COUNT, (struct kernel_params){1, 257, 40});
+    run_twin(names[_i], in, more, COUNT,
+             (struct kernel_params){.intensity = 1, .columns = 257, .stride = 40});
     omp_set_num_threads(threads);
     ck_assert_mem_eq(one, more, COUNT * sizeof *one);
     free(in);
@@ -177,7 +179,7 @@ END_TEST
 START_TEST(test_halves_make_a_whole)
 {
     enum { ROWS = 3 * SIDE, WIDTH = 5 * SIDE, COUNT = ROWS * WIDTH };
-    const struct kernel_params params = {1, WIDTH, 1};
+    const struct kernel_params params = {.intensity = 1, .columns = WIDTH, .stride = 1};
     float *in = numbered(COUNT), *half = take_zeroed(COUNT, sizeof *half),
           *both = take_zeroed(COUNT, sizeof *both), *right = take_zeroed(COUNT, sizeof *right);
     run_twin("transpose-naive", in, right, COUNT, params);
@@ -224,7 +226,7 @@ static void run_take(struct run *run, const char *chain, uint64_t elements)
         plan_tile(&run->plan, tile, &first, &count);
         chain_host_run(run->plan.chain, run->plan.chain_length, &run->plan.params,
                        (float *)run->host[BUFFER_HOST_IN0] + first,
-                       (float *)run->host[BUFFER_HOST_IN1] + first,
+                       (float *)run->host[BUFFER_HOST_IN1] + first, NULL,
                        (float *)run->host[BUFFER_HOST_OUT] + first, count, NULL);
     }
 }

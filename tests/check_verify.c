@@ -132,7 +132,7 @@ static void run_compute(struct run *run)
         const uint64_t to = out_count(plan) == plan->tiles ? tile : first;
         chain_host_run(plan->chain, plan->chain_length, &plan->params,
                        (const char *)run->host[BUFFER_HOST_IN0] + first * 4,
-                       (const char *)run->host[BUFFER_HOST_IN1] + first * 4,
+                       (const char *)run->host[BUFFER_HOST_IN1] + first * 4, NULL,
                        (char *)run->host[BUFFER_HOST_OUT] + to * 4, count, scratch);
     }
     free(scratch);

@@ -31,6 +31,8 @@ Suite *sim_queues_suite(void);
 Suite *sim_sync_suite(void);
 Suite *calls_suite(void);
 Suite *history_suite(void);
+Suite *dgemm_suite(void);
+Suite *dgemm_plans_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
 Suite *critical_suite(void);

@@ -84,7 +84,7 @@ static void require_host(const struct machine *machine)
 /* Each kernel's row at most once, and what the largest work that there is takes. */
 static void require_kernels(const struct machine *machine)
 {
-    struct kernel_params params = {.intensity = 65536};
+    struct kernel_params params = {.intensity = 65536, .rows = 1 << 20, .inner = 1 << 20};
     const uint64_t count = UINT64_C(1) << 40;
     FUZZ_REQUIRE(machine->kernel_count >= 0 && machine->kernel_count <= MACHINE_KERNELS_MAX);
     for (int i = 0; i < machine->kernel_count; i++) {
