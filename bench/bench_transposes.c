@@ -46,7 +46,7 @@ static enum status measure_square(struct bench *bench, uint64_t side, double goa
     snprintf(title, sizeof title, "transposes, %" PRIu64 " x %" PRIu64 " floats", side, side);
     for (int i = 0; i < ROWS; i++)
         contest_add(&contest, rows[i]);
-    contest_add_peer(&contest, NULL, "cudaMemcpy within the device", peer_copy);
+    contest_add_peer(&contest, NULL, "cudaMemcpy, as a graph's node", peer_copy);
     table_heading(bench, title);
     enum status status = contest_run(bench, &contest, error);
     if (status != STATUS_OK)

@@ -14,7 +14,7 @@
 struct grid_scratch {
     unsigned begun;    /* blocks that have begun; 0 between launches */
     unsigned launches; /* before this one: tells its words from those of earlier launches */
-    alignas(KERNEL_SCRATCH_HEAD) ulonglong2 words[KERNEL_BLOCKS_MAX];
+    alignas(KERNEL_SCRATCH_HEAD) unsigned long long words[KERNEL_BLOCKS_MAX][2];
 };
 static_assert(sizeof(struct grid_scratch) == KERNEL_SCRATCH_BYTES, "kernels.h counts on it");
 
@@ -70,22 +70,29 @@ static __device__ void sum_of_bits(unsigned long long bits, unsigned *sum)
 template <typename T>
 static __device__ void sum_tell(struct grid_scratch *scratch, unsigned launch, T sum)
 {
+    volatile unsigned long long *words = scratch->words[blockIdx.x];
     const unsigned long long bits = sum_bits(sum);
     const unsigned long long head = static_cast<unsigned long long>(launch) << 32;
-    __stcg(&scratch->words[blockIdx.x],
-           make_ulonglong2(head | (bits & 0xffffffff), head | bits >> 32));
+    words[0] = head | (bits & 0xffffffff);
+    words[1] = head | bits >> 32;
 }
 
 /* The block that waits began last, so the one that tells is running or has ended. Both words
- * are read at once, but each is believed by itself: nothing says that they come together. */
+ * are asked for at once, and each is believed by itself: nothing says that they come together.
+ * They are volatile: of other loads, __ldcg() among them, ptxas takes it that a loop of nothing
+ * else ends, and leaves it out. */
 template <typename T>
 static __device__ T sum_await(struct grid_scratch *scratch, unsigned block, unsigned launch)
 {
-    ulonglong2 told = __ldcg(&scratch->words[block]);
-    while (told.x >> 32 != launch || told.y >> 32 != launch)
-        told = __ldcg(&scratch->words[block]);
+    const volatile unsigned long long *words = scratch->words[block];
+    unsigned long long low = words[0], high = words[1];
+    while (low >> 32 != launch || high >> 32 != launch) {
+        __nanosleep(0);
+        low = words[0];
+        high = words[1];
+    }
     T sum;
-    sum_of_bits(told.y << 32 | (told.x & 0xffffffff), &sum);
+    sum_of_bits(high << 32 | (low & 0xffffffff), &sum);
     return sum;
 }
 

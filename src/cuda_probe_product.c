@@ -220,6 +220,9 @@ static enum status measure_twin(const struct kernel *kernel, struct cuda_measure
     omp_set_num_threads(threads);
     host_unmap(memory, mapped);
     measured->row.cpu_flops_per_s = rate_of(&product, fastest);
+    /* Its memory kept up with that at least; larger products have more arithmetic per byte. */
+    kernel_work(kernel, &measured->params, product.count, &bytes, &flops);
+    measured->row.cpu_bytes_per_s = 1e9 * bytes / fastest;
     return STATUS_OK;
 }
 
