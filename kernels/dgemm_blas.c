@@ -11,8 +11,8 @@
 
 /* C is cut into blocks of this many rows and columns at most, whatever the number of threads:
  * so results do not depend on it. Large enough that OpenBLAS works at its full rate, small
- * enough that a tile keeps a dozen cores busy. */
-enum { ROWS_MOST = 1024, COLUMNS_MOST = 128 };
+ * enough that a dozen cores have as much to do as one another, in a small tile too. */
+enum { ROWS_MOST = 256, COLUMNS_MOST = 128 };
 
 /* As in cblas.h, which not every machine that compiles this has. */
 enum { COLUMN_MAJOR = 102, NOT_TRANSPOSED = 111 };

@@ -14,6 +14,8 @@
  *
  * Environment:
  *   PIPELINE_NO_CUPTI=1   traced runs take their times from events
+ *   PIPELINE_NO_RATES=1   kernels' rates are not measured, which takes long under a checker;
+ *                         limits then know those of memory and copies alone
  *   PIPELINE_NO_POISON=1  device buffers are left as allocated, so that a checker of
  * uninitialised memory sees what was never copied in */
 #ifndef PIPELINE_BACKEND_CUDA_H

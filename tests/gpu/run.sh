@@ -29,13 +29,14 @@ for folder in /usr/local/cuda/bin /usr/local/cuda/compute-sanitizer; do
         sanitizer=$folder/compute-sanitizer
 done
 
-# Only one tool may trace a process, so times come from events here. For initcheck the device's
-# buffers stay as allocated: what was filled with poison would count as initialised.
+# Only one tool may trace a process, so times come from events here; kernels are not run over and
+# over to measure them. For initcheck the device's buffers stay as allocated: what was filled with
+# poison would count as initialised.
 sanitize() {
     tool=$1
     shift
     log=$(mktemp)
-    if env PIPELINE_NO_CUPTI=1 "$@" "$build/pipeline" -q --gantt=none "$here/sanitize.ini" \
+    if env PIPELINE_NO_CUPTI=1 PIPELINE_NO_RATES=1 "$@" "$build/pipeline" -q --gantt=none "$here/sanitize.ini" \
         >"$log" 2>&1; then
         note "$tool" "passed ($(grep SUMMARY "$log" | tail -n 1 | tr -d =))"
     else
