@@ -134,8 +134,10 @@ static void fit(const struct rig *rig, const struct kernel *kernel,
 {
     enum { ROUNDS = 60 };
     double resident = machine_resident_blocks(rig->device), beside;
+    /* Fewer blocks than were measured are not guessed at: a quarter of the grid may be as fast
+     * as all of it, or faster. */
     double least_arithmetic = rig->device->sms / resident,
-           least_memory = fmax(1 / resident, 0.001);
+           least_memory = ceil(resident / 4) / resident;
     for (int round = 0; round < ROUNDS; round++) {
         row->bytes_per_s /= more_work(rig, kernel, row, &timed[LIGHT]);
         row->memory_fill = between(row->memory_fill * more_work(rig, kernel, row, &timed[THIN]),
