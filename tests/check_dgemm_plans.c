@@ -448,6 +448,7 @@ START_TEST(test_unavailable)
     ck_assert_int_eq(run("-k dgemm"), 2);
     assert_has(err, "dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");
     ck_assert_int_eq(run("-q -k scale -n 4k"), 0);
+    unsetenv("PIPELINE_OPENBLAS"); /* the next test may be of this process */
 }
 END_TEST
 
