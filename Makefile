@@ -199,7 +199,8 @@ $(O)/check-emulator: $(EMULATED) $(O)/tests/emulator/check_launchers.o $(O)/test
 TIMEOUT ?= 300
 .PHONY: check check-valgrind check-format check-headers check-static
 check: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
-	$(Q)CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 $(O)/check-emulator
+	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 \
+		$(O)/check-emulator
 	$(Q)CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
 
 # Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.

@@ -248,6 +248,12 @@ static void launcher_must_be_right(const struct kernel *kernel, uint64_t count)
     ck_assert_msg(launcher_is_right(kernel, count, text), "%s", text);
 }
 
+/* Steps through a list of sizes: under PIPELINE_TESTS=quick only every third is tried. */
+static size_t few_or_all(void)
+{
+    return test_cases(100) < 100 ? 3 : 1;
+}
+
 START_TEST(test_launcher)
 {
     static const uint64_t counts[] = {1, 31, 32, 33, 1023, 1024, 1025, 4097};
@@ -257,9 +263,10 @@ START_TEST(test_launcher)
         return; /* its launcher is cuBLAS's, which emulates nothing */
     ck_assert_msg(kernel->launch != NULL, "%s has no launcher here", kernel->name);
     ck_assert_int_eq(kernel->preload(), 0);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i += few_or_all())
         launcher_must_be_right(kernel, counts[i]);
-    launcher_must_be_right(kernel, 2 + test_random_below(&state, 20000));
+    if (few_or_all() == 1)
+        launcher_must_be_right(kernel, 2 + test_random_below(&state, 20000));
 }
 END_TEST
 
@@ -287,7 +294,7 @@ START_TEST(test_launcher_at_block_sizes)
     const struct kernel *kernel = &kernel_table[_i];
     for (uint32_t threads = 32; kernel->any_threads && threads <= KERNEL_THREADS_MAX;
          threads *= 2)
-        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i += few_or_all()) {
             char text[LAUNCHER_TEXT];
             struct bench bench = {.kernel = kernel, .threads = threads, .text = text};
             bench_take(&bench, counts[i], 1, i % 2);
