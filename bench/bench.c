@@ -276,16 +276,16 @@ enum status bench_command(const struct options *options, FILE *out, struct error
     enum status status = check_names(options, error);
     if (status != STATUS_OK)
         return status;
-    uint32_t runs = options->runs[0].runs;
+    const uint32_t runs = options->runs[0].runs;
+    if (runs > REPEATS_MAX)
+        return error_set(error, STATUS_USAGE, "--runs=%u: bench makes at most %d", runs,
+                         REPEATS_MAX);
     struct bench bench = {
         .out = options->format == FORMAT_TEXT ? out : NULL,
         .quick = options->quick,
         .repeats = options->quick && runs > QUICK_REPEATS ? QUICK_REPEATS : (int)runs,
         .results = json_array(),
     };
-    if (runs > REPEATS_MAX)
-        return error_set(error, STATUS_USAGE, "--runs=%u: bench makes at most %d", runs,
-                         REPEATS_MAX);
     json_t *root = describe_host(&bench);
     json_object_set_new(root, "results", bench.results);
     status = measure_groups(&bench, options, root, error);
