@@ -36,40 +36,53 @@ static void branch_host(const struct kernel_args *args, const float term[BLOCK])
     }
 }
 
-void uniform_host(const struct kernel_args *args)
+static bool takes_second(bool diverges, uint64_t element)
+{
+    return diverges ? DIVERGENT_TAKES_SECOND(element) : UNIFORM_TAKES_SECOND(element);
+}
+
+static void branches_host(const struct kernel_args *args, bool diverges)
 {
     float term[BLOCK];
     for (int i = 0; i < BLOCK; i++)
-        term[i] = UNIFORM_TAKES_SECOND(i) ? -SCALE_TERM : SCALE_TERM;
+        term[i] = takes_second(diverges, (uint64_t)i) ? -SCALE_TERM : SCALE_TERM;
     branch_host(args, term);
+}
+
+void uniform_host(const struct kernel_args *args)
+{
+    branches_host(args, false);
 }
 
 void divergent_host(const struct kernel_args *args)
 {
-    float term[BLOCK];
-    for (int i = 0; i < BLOCK; i++)
-        term[i] = DIVERGENT_TAKES_SECOND(i) ? -SCALE_TERM : SCALE_TERM;
-    branch_host(args, term);
+    branches_host(args, true);
+}
+
+static void turn_round(struct oracle *oracle, bool diverges)
+{
+    for (size_t i = 0; i < oracle->count; i++)
+        oracle->value[i] *= takes_second(diverges, oracle->first + i) ? -1 : 1;
 }
 
 /* The second branch is the first one in the mirror: a*x - b = -(a*(-x) + b). So what takes it
  * is turned round before `scale`'s oracle, and back behind it. */
+static void branches_oracle(struct oracle *oracle, const void *second,
+                            const struct kernel_params *params, bool diverges)
+{
+    turn_round(oracle, diverges);
+    scale_oracle(oracle, second, params);
+    turn_round(oracle, diverges);
+}
+
 void uniform_oracle(struct oracle *oracle, const void *second,
                     const struct kernel_params *params)
 {
-    for (size_t i = 0; i < oracle->count; i++)
-        oracle->value[i] *= UNIFORM_TAKES_SECOND(oracle->first + i) ? -1 : 1;
-    scale_oracle(oracle, second, params);
-    for (size_t i = 0; i < oracle->count; i++)
-        oracle->value[i] *= UNIFORM_TAKES_SECOND(oracle->first + i) ? -1 : 1;
+    branches_oracle(oracle, second, params, false);
 }
 
 void divergent_oracle(struct oracle *oracle, const void *second,
                       const struct kernel_params *params)
 {
-    for (size_t i = 0; i < oracle->count; i++)
-        oracle->value[i] *= DIVERGENT_TAKES_SECOND(oracle->first + i) ? -1 : 1;
-    scale_oracle(oracle, second, params);
-    for (size_t i = 0; i < oracle->count; i++)
-        oracle->value[i] *= DIVERGENT_TAKES_SECOND(oracle->first + i) ? -1 : 1;
+    branches_oracle(oracle, second, params, true);
 }

@@ -19,6 +19,8 @@
 #define LADDER_STEP(each)                                                                      \
     SUM_OF_INTS, .per_thread = each, .sweep = each, .whole_grid = true, .any_threads = true
 
+#define SCAN_OF_INTS .shape = KERNEL_SCAN, .inputs = 1, .in = DTYPE_I32, .out = DTYPE_I32
+
 /* Maps of floats that move elements and change none, each thread its share at once. */
 #define MOVES(id, each, twin, from)                                                            \
     .shape = KERNEL_MAP, .inputs = 1, .in = DTYPE_F32, .out = DTYPE_F32, .flops = 0,           \
@@ -136,19 +138,12 @@ const struct kernel kernel_table[] = {
     {
         .name = "reduce-shuffle",
         .summary = "the sum of ints modulo 2^32: warp shuffles, then the block",
-        .shape = KERNEL_REDUCE,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
-        .flops = 1,
+        SUM_OF_INTS,
         .per_thread = 8,
         .sweep = 1,
         .calibrated = true,
         .launch = reduce_shuffle_launch,
         .preload = reduce_shuffle_preload,
-        .host = reduce_shuffle_host,
-        .oracle_fold = reduce_shuffle_oracle_fold,
-        .oracle_result = reduce_shuffle_oracle_result,
     },
     {
         .name = "reduce-divergent",
@@ -273,10 +268,7 @@ const struct kernel kernel_table[] = {
     {
         .name = "scan",
         .summary = "prefix sums of ints modulo 2^32, of the whole array: one pass, the fastest",
-        .shape = KERNEL_SCAN,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
+        SCAN_OF_INTS,
         .flops = 2,
         .per_thread = 32, /* eight int4, all in flight at once */
         .sweep = 32,
@@ -287,10 +279,7 @@ const struct kernel kernel_table[] = {
     {
         .name = "scan-exclusive",
         .summary = "as scan, but each element gets the sum of those before it alone",
-        .shape = KERNEL_SCAN,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
+        SCAN_OF_INTS,
         .flops = 2,
         .exclusive = true,
         .per_thread = 32,
@@ -303,10 +292,7 @@ const struct kernel kernel_table[] = {
         .name = "scan-naive",
         .summary =
             "as scan; in a block after Hillis and Steele, double-buffered: n log n additions",
-        .shape = KERNEL_SCAN,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
+        SCAN_OF_INTS,
         .flops = 8,
         .per_thread = 1,
         .sweep = 1,
@@ -318,10 +304,7 @@ const struct kernel kernel_table[] = {
         .name = "scan-efficient",
         .summary =
             "as scan-exclusive; in a block after Blelloch, up and down a tree: 2 n additions",
-        .shape = KERNEL_SCAN,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
+        SCAN_OF_INTS,
         .flops = 2,
         .exclusive = true,
         .per_thread = 2,
@@ -333,10 +316,7 @@ const struct kernel kernel_table[] = {
     {
         .name = "scan-conflict-free",
         .summary = "as scan-efficient, padded so that no two threads want one memory bank",
-        .shape = KERNEL_SCAN,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
+        SCAN_OF_INTS,
         .flops = 2,
         .exclusive = true,
         .per_thread = 2,

@@ -301,55 +301,20 @@ static ladder_kernel *instance_for(ladder_kernel *const (&instances)[6],
     return nullptr;
 }
 
-int reduce_divergent_launch(const struct kernel_args *args, void *stream)
-{
-    return launch_whole(reduce_divergent_kernel, args, 1, stream);
-}
-
-int reduce_divergent_preload(void)
-{
-    return kernel_preload(reduce_divergent_kernel);
-}
-
-int reduce_conflicts_launch(const struct kernel_args *args, void *stream)
-{
-    return launch_whole(reduce_conflicts_kernel, args, 1, stream);
-}
-
-int reduce_conflicts_preload(void)
-{
-    return kernel_preload(reduce_conflicts_kernel);
-}
-
-int reduce_sequential_launch(const struct kernel_args *args, void *stream)
-{
-    return launch_whole(reduce_sequential_kernel, args, 1, stream);
-}
-
-int reduce_sequential_preload(void)
-{
-    return kernel_preload(reduce_sequential_kernel);
-}
-
-int reduce_first_add_launch(const struct kernel_args *args, void *stream)
-{
-    return launch_whole(reduce_first_add_kernel, args, 2, stream);
-}
-
-int reduce_first_add_preload(void)
-{
-    return kernel_preload(reduce_first_add_kernel);
-}
-
-int reduce_last_warp_launch(const struct kernel_args *args, void *stream)
-{
-    return launch_whole(reduce_last_warp_kernel, args, 2, stream);
-}
-
-int reduce_last_warp_preload(void)
-{
-    return kernel_preload(reduce_last_warp_kernel);
-}
+#define LADDER_LAUNCHER(name, each)                                                            \
+    int reduce_##name##_launch(const struct kernel_args *args, void *stream)                   \
+    {                                                                                          \
+        return launch_whole(reduce_##name##_kernel, args, each, stream);                       \
+    }                                                                                          \
+    int reduce_##name##_preload(void)                                                          \
+    {                                                                                          \
+        return kernel_preload(reduce_##name##_kernel);                                         \
+    }
+LADDER_LAUNCHER(divergent, 1)
+LADDER_LAUNCHER(conflicts, 1)
+LADDER_LAUNCHER(sequential, 1)
+LADDER_LAUNCHER(first_add, 2)
+LADDER_LAUNCHER(last_warp, 2)
 
 int reduce_unrolled_launch(const struct kernel_args *args, void *stream)
 {

@@ -133,15 +133,30 @@ enum { FOLD_THREADS = 2 * KERNEL_THREADS, FOLD_SM_BLOCKS = 2 };
  * makes of one and of a vector of them; in which type that is summed; and what result() makes
  * of the sum. A neutral() vector adds nothing to it. */
 
-/* Four elements are added in float, and from there on everything in double: at one conversion
- * and one addition per four elements that is free even where double precision is slow, and it
- * makes the error independent of the number of elements (sum_oracle_result() says how small it
- * is). */
-struct sum_rule {
-    using Element = float;
-    using Vector = float4;
-    using Total = double;
-    using Result = float;
+/* The sum of a vector's elements. Four floats are added in float, and from there on all in
+ * double: at one conversion and one addition per four elements that is free even where double
+ * precision is slow, and it makes the error independent of the number of elements
+ * (sum_oracle_result() says how small it is). */
+static __device__ float vector_sum(float4 x)
+{
+    return (x.x + x.y) + (x.z + x.w);
+}
+
+static __device__ double vector_sum(double2 x)
+{
+    return x.x + x.y;
+}
+
+static __device__ unsigned vector_sum(uint4 x)
+{
+    return (x.x + x.y) + (x.z + x.w);
+}
+
+template <typename ElementOf, typename VectorOf, typename TotalOf> struct plain_sum_rule {
+    using Element = ElementOf;
+    using Vector = VectorOf;
+    using Total = TotalOf;
+    using Result = ElementOf;
     static __device__ Vector neutral()
     {
         return {};
@@ -152,61 +167,18 @@ struct sum_rule {
     }
     static __device__ Total of(Vector x)
     {
-        return (x.x + x.y) + (x.z + x.w);
+        return vector_sum(x);
     }
     static __device__ Result result(Total total)
     {
         return static_cast<Result>(total);
     }
 };
-
-struct sum_double_rule {
-    using Element = double;
-    using Vector = double2;
-    using Total = double;
-    using Result = double;
-    static __device__ Vector neutral()
-    {
-        return {};
-    }
-    static __device__ Total of(Element x)
-    {
-        return x;
-    }
-    static __device__ Total of(Vector x)
-    {
-        return x.x + x.y;
-    }
-    static __device__ Result result(Total total)
-    {
-        return total;
-    }
-};
-
+using sum_rule = plain_sum_rule<float, float4, double>;
+using sum_double_rule = plain_sum_rule<double, double2, double>;
 /* The ints are read as unsigned: overflow then wraps around, as the result's definition asks.
  */
-struct sum_int_rule {
-    using Element = unsigned;
-    using Vector = uint4;
-    using Total = unsigned;
-    using Result = unsigned;
-    static __device__ Vector neutral()
-    {
-        return {};
-    }
-    static __device__ Total of(Element x)
-    {
-        return x;
-    }
-    static __device__ Total of(Vector x)
-    {
-        return (x.x + x.y) + (x.z + x.w);
-    }
-    static __device__ Result result(Total total)
-    {
-        return total;
-    }
-};
+using sum_int_rule = plain_sum_rule<unsigned, uint4, unsigned>;
 
 /* An AND is a sum that is 0: that of the elements that fail the Test, which is asked of bits.
  */
@@ -312,55 +284,20 @@ template <typename Rule> static int fold_launch(const struct kernel_args *args, 
                               fold_head<Rule>(in, args->count));
 }
 
-int sum_launch(const struct kernel_args *args, void *stream)
-{
-    return fold_launch<sum_rule>(args, stream);
-}
-
-int sum_preload(void)
-{
-    return kernel_preload(fold_kernel<sum_rule>);
-}
-
-int sum_double_launch(const struct kernel_args *args, void *stream)
-{
-    return fold_launch<sum_double_rule>(args, stream);
-}
-
-int sum_double_preload(void)
-{
-    return kernel_preload(fold_kernel<sum_double_rule>);
-}
-
-int sum_int_launch(const struct kernel_args *args, void *stream)
-{
-    return fold_launch<sum_int_rule>(args, stream);
-}
-
-int sum_int_preload(void)
-{
-    return kernel_preload(fold_kernel<sum_int_rule>);
-}
-
-int all_launch(const struct kernel_args *args, void *stream)
-{
-    return fold_launch<and_rule<test_nonzero>>(args, stream);
-}
-
-int all_preload(void)
-{
-    return kernel_preload(fold_kernel<and_rule<test_nonzero>>);
-}
-
-int finite_launch(const struct kernel_args *args, void *stream)
-{
-    return fold_launch<and_rule<test_finite>>(args, stream);
-}
-
-int finite_preload(void)
-{
-    return kernel_preload(fold_kernel<and_rule<test_finite>>);
-}
+#define FOLD_LAUNCHER(name, ...)                                                               \
+    int name##_launch(const struct kernel_args *args, void *stream)                            \
+    {                                                                                          \
+        return fold_launch<__VA_ARGS__>(args, stream);                                         \
+    }                                                                                          \
+    int name##_preload(void)                                                                   \
+    {                                                                                          \
+        return kernel_preload(fold_kernel<__VA_ARGS__>);                                       \
+    }
+FOLD_LAUNCHER(sum, sum_rule)
+FOLD_LAUNCHER(sum_double, sum_double_rule)
+FOLD_LAUNCHER(sum_int, sum_int_rule)
+FOLD_LAUNCHER(all, and_rule<test_nonzero>)
+FOLD_LAUNCHER(finite, and_rule<test_finite>)
 
 /* ---- reduce-shuffle ---- */
 

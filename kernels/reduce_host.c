@@ -16,22 +16,27 @@ static uint64_t part_first(uint64_t count, int part)
     return count / PARTS * (uint64_t)part + count % PARTS * (uint64_t)part / PARTS;
 }
 
-/* Sums of its own that a part keeps, so that one addition need not wait for the one before. */
+/* The sum of a part's elements, by LANES sums of its own, so that one addition need not wait
+ * for the one before. */
 enum { LANES = 8 };
-
-static double sum_part(const float *x, uint64_t count)
-{
-    double lanes[LANES] = {0}, sum = 0;
-    const uint64_t whole = count - count % LANES;
-    for (uint64_t i = 0; i < whole; i += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] += (double)x[i + lane];
-    for (uint64_t i = whole; i < count; i++)
-        sum += (double)x[i];
-    for (int lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
-    return sum;
-}
+#define DEFINE_SUM_OF_PART(name, element, total)                                               \
+    static total name(const element *x, uint64_t count)                                        \
+    {                                                                                          \
+        total lanes[LANES] = {0}, sum = 0;                                                     \
+        const uint64_t whole = count - count % LANES;                                          \
+        for (uint64_t i = 0; i < whole; i += LANES)                                            \
+            for (int lane = 0; lane < LANES; lane++)                                           \
+                lanes[lane] += (total)x[i + lane];                                             \
+        for (uint64_t i = whole; i < count; i++)                                               \
+            sum += (total)x[i];                                                                \
+        for (int lane = 0; lane < LANES; lane++)                                               \
+            sum += lanes[lane];                                                                \
+        return sum;                                                                            \
+    }
+DEFINE_SUM_OF_PART(sum_part, float, double)
+DEFINE_SUM_OF_PART(sum_double_part, double, double)
+/* Signed overflow is undefined in C; unsigned arithmetic is modulo 2^32, in any order. */
+DEFINE_SUM_OF_PART(reduce_shuffle_part, uint32_t, uint32_t)
 
 void sum_host(const struct kernel_args *args)
 {
@@ -86,20 +91,6 @@ double sum_oracle_result(const struct oracle_sum *sum, double *bound)
     return sum->value;
 }
 
-static double sum_double_part(const double *x, uint64_t count)
-{
-    double lanes[LANES] = {0}, sum = 0;
-    const uint64_t whole = count - count % LANES;
-    for (uint64_t i = 0; i < whole; i += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] += x[i + lane];
-    for (uint64_t i = whole; i < count; i++)
-        sum += x[i];
-    for (int lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
-    return sum;
-}
-
 void sum_double_host(const struct kernel_args *args)
 {
     const double *in = args->in[0];
@@ -136,21 +127,6 @@ double sum_double_oracle_result(const struct oracle_sum *sum, double *bound)
     else
         *bound = sum->bound + growth * sum->magnitude;
     return sum->value;
-}
-
-/* Signed overflow is undefined in C; unsigned arithmetic is modulo 2^32, in any order. */
-static uint32_t reduce_shuffle_part(const uint32_t *x, uint64_t count)
-{
-    uint32_t lanes[LANES] = {0}, sum = 0;
-    const uint64_t whole = count - count % LANES;
-    for (uint64_t i = 0; i < whole; i += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] += x[i + lane];
-    for (uint64_t i = whole; i < count; i++)
-        sum += x[i];
-    for (int lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
-    return sum;
 }
 
 void reduce_shuffle_host(const struct kernel_args *args)

@@ -191,6 +191,16 @@ template <typename Part> static int launch(const struct kernel_args *args, void 
     return kernel_launch(scan_kernel<Part>, args, stream, work);
 }
 
+#define SCAN_LAUNCHER(name, part)                                                              \
+    int name##_launch(const struct kernel_args *args, void *stream)                            \
+    {                                                                                          \
+        return launch<part>(args, stream);                                                     \
+    }                                                                                          \
+    int name##_preload(void)                                                                   \
+    {                                                                                          \
+        return kernel_preload(scan_kernel<part>);                                              \
+    }
+
 /* ---- scan, scan-exclusive ---- */
 
 /* Replaces value by the sum of the values of lanes up to its own. */
@@ -310,25 +320,8 @@ template <bool exclusive> struct register_part {
     }
 };
 
-int scan_launch(const struct kernel_args *args, void *stream)
-{
-    return launch<register_part<false>>(args, stream);
-}
-
-int scan_preload(void)
-{
-    return kernel_preload(scan_kernel<register_part<false>>);
-}
-
-int scan_exclusive_launch(const struct kernel_args *args, void *stream)
-{
-    return launch<register_part<true>>(args, stream);
-}
-
-int scan_exclusive_preload(void)
-{
-    return kernel_preload(scan_kernel<register_part<true>>);
-}
+SCAN_LAUNCHER(scan, register_part<false>)
+SCAN_LAUNCHER(scan_exclusive, register_part<true>)
 
 /* ---- scan-naive ---- */
 
@@ -369,15 +362,7 @@ struct naive_part {
     }
 };
 
-int scan_naive_launch(const struct kernel_args *args, void *stream)
-{
-    return launch<naive_part>(args, stream);
-}
-
-int scan_naive_preload(void)
-{
-    return kernel_preload(scan_kernel<naive_part>);
-}
+SCAN_LAUNCHER(scan_naive, naive_part)
 
 /* ---- scan-efficient, scan-conflict-free ---- */
 
@@ -457,22 +442,5 @@ template <bool padded> struct tree_part {
     }
 };
 
-int scan_efficient_launch(const struct kernel_args *args, void *stream)
-{
-    return launch<tree_part<false>>(args, stream);
-}
-
-int scan_efficient_preload(void)
-{
-    return kernel_preload(scan_kernel<tree_part<false>>);
-}
-
-int scan_conflict_free_launch(const struct kernel_args *args, void *stream)
-{
-    return launch<tree_part<true>>(args, stream);
-}
-
-int scan_conflict_free_preload(void)
-{
-    return kernel_preload(scan_kernel<tree_part<true>>);
-}
+SCAN_LAUNCHER(scan_efficient, tree_part<false>)
+SCAN_LAUNCHER(scan_conflict_free, tree_part<true>)

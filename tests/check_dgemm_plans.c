@@ -10,6 +10,7 @@
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 #include "tune.h"
 #include "verify.h"
 
@@ -307,47 +308,19 @@ END_TEST
 
 /* --- the program --- */
 
-static char out[65536], err[4096];
-
-static void read_file(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "no %s", path);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-}
-
-/* Runs the program, sets `out` and `err`, and gives its exit code. */
-static int run(const char *arguments)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
-             arguments);
-    int status = system(command);
-    ck_assert(WIFEXITED(status));
-    read_file("out", out, sizeof out);
-    read_file("err", err, sizeof err);
-    return WEXITSTATUS(status);
-}
-
-static void assert_has(const char *text, const char *words)
-{
-    ck_assert_msg(strstr(text, words) != NULL, "\"%s\" is not in: %s", words, text);
-}
-
 #define SMALL "-q --device=sim:h200 -k dgemm --rows=64 --inner=32 -n 64k -t 8 "
 
 START_TEST(test_report_gives_the_rate)
 {
-    ck_assert_int_eq(run(SMALL "--gantt=none"), 0);
-    assert_has(out, "dgemm with A of 64 x 32 on 64k elements: 784 KiB in, 512 KiB out");
-    assert_has(out, "Gflop/s  verified\n");
-    ck_assert_int_eq(run("-q --device=sim:h200 -n 64k --gantt=none"), 0);
-    ck_assert_ptr_null(strstr(out, "Gflop/s"));
-    ck_assert_int_eq(run("-q --device=sim:h200 -n 64k --format=json"), 0);
-    ck_assert_ptr_null(strstr(out, "gflops"));
-    ck_assert_int_eq(run(SMALL "--format=json"), 0);
-    json_t *root = json_loads(out, 0, NULL), *first;
+    ck_assert_int_eq(program_run(SMALL "--gantt=none"), 0);
+    assert_has(program_out, "dgemm with A of 64 x 32 on 64k elements: 784 KiB in, 512 KiB out");
+    assert_has(program_out, "Gflop/s  verified\n");
+    ck_assert_int_eq(program_run("-q --device=sim:h200 -n 64k --gantt=none"), 0);
+    ck_assert_ptr_null(strstr(program_out, "Gflop/s"));
+    ck_assert_int_eq(program_run("-q --device=sim:h200 -n 64k --format=json"), 0);
+    ck_assert_ptr_null(strstr(program_out, "gflops"));
+    ck_assert_int_eq(program_run(SMALL "--format=json"), 0);
+    json_t *root = json_loads(program_out, 0, NULL), *first;
     ck_assert_ptr_nonnull(root);
     first = json_array_get(json_object_get(root, "runs"), 0);
     const double ms = json_real_value(json_object_get(first, "span_ms"));
@@ -355,8 +328,8 @@ START_TEST(test_report_gives_the_rate)
     ck_assert_double_eq_tol(rate, 2.0 * 65536 * 32 / (1e6 * ms), 1e-5 * rate);
     ck_assert(json_is_true(json_object_get(first, "verified")));
     json_decref(root);
-    ck_assert_int_eq(run(SMALL "--format=csv"), 0);
-    assert_has(out, ",predicted_gomez-luna_ms,gflops,settings.elements,");
+    ck_assert_int_eq(program_run(SMALL "--format=csv"), 0);
+    assert_has(program_out, ",predicted_gomez-luna_ms,gflops,settings.elements,");
 }
 END_TEST
 
@@ -384,9 +357,10 @@ START_TEST(test_refusals)
         {"-k sum,dgemm", "sum leaves one value per tile"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        ck_assert_msg(run(refused[i].arguments) == 2, "%s", refused[i].arguments);
-        assert_has(err, refused[i].words);
-        ck_assert_ptr_eq(strchr(err, '\n'), err + strlen(err) - 1); /* one line */
+        ck_assert_msg(program_run(refused[i].arguments) == 2, "%s", refused[i].arguments);
+        assert_has(program_err, refused[i].words);
+        ck_assert_ptr_eq(strchr(program_err, '\n'),
+                         program_err + strlen(program_err) - 1); /* one line */
     }
 }
 END_TEST
@@ -396,9 +370,11 @@ START_TEST(test_input_of_odd_length)
 {
     const double elements[6] = {0};
     write_bytes("six.bin", elements, sizeof elements);
-    ck_assert_int_eq(run("-q --device=sim -k dgemm --rows=4 --inner=2 -i six.bin -t 1"), 2);
-    assert_has(err, "elements=6 is no whole number of columns of rows=4");
-    ck_assert_int_eq(run("-q --device=sim -k dgemm --rows=3 --inner=2 -i six.bin -t 2"), 0);
+    ck_assert_int_eq(program_run("-q --device=sim -k dgemm --rows=4 --inner=2 -i six.bin -t 1"),
+                     2);
+    assert_has(program_err, "elements=6 is no whole number of columns of rows=4");
+    ck_assert_int_eq(program_run("-q --device=sim -k dgemm --rows=3 --inner=2 -i six.bin -t 2"),
+                     0);
 }
 END_TEST
 
@@ -406,14 +382,15 @@ END_TEST
  * panels, which come in behind A, the race for A is won. */
 START_TEST(test_missing_wait)
 {
-    ck_assert_int_eq(run(SMALL "--mistake=missing-wait"), 0);
-    assert_has(out, "6 hazards, none of them lost in this run");
-    assert_has(out, "h2d and dgemm 1 both touch device.resident [0, 16384)");
-    ck_assert_int_eq(run("-q --device=sim:h200 -k dgemm --rows=1k --inner=512 -n 64k -t 8 "
-                         "--mistake=missing-wait --layout=stage"),
-                     1);
-    assert_has(out, "h2d and dgemm 0 both touch device.resident [0, 4194304)");
-    assert_has(err, "wrong result: tile ");
+    ck_assert_int_eq(program_run(SMALL "--mistake=missing-wait"), 0);
+    assert_has(program_out, "6 hazards, none of them lost in this run");
+    assert_has(program_out, "h2d and dgemm 1 both touch device.resident [0, 16384)");
+    ck_assert_int_eq(
+        program_run("-q --device=sim:h200 -k dgemm --rows=1k --inner=512 -n 64k -t 8 "
+                    "--mistake=missing-wait --layout=stage"),
+        1);
+    assert_has(program_out, "h2d and dgemm 0 both touch device.resident [0, 4194304)");
+    assert_has(program_err, "wrong result: tile ");
 }
 END_TEST
 
@@ -423,13 +400,13 @@ START_TEST(test_configs)
     snprintf(arguments, sizeof arguments,
              "-q --device=sim:h200 --no-data --gantt=none --format=csv %s/../configs/dgemm.ini",
              TESTS_FOLDER);
-    ck_assert_int_eq(run(arguments), 0);
-    assert_has(out, "\nserial,simulated");
-    assert_has(out, "\n4-way,simulated");
+    ck_assert_int_eq(program_run(arguments), 0);
+    assert_has(program_out, "\nserial,simulated");
+    assert_has(program_out, "\n4-way,simulated");
     snprintf(arguments, sizeof arguments,
              "-q --device=sim:h200 --gantt=none %s/../configs/dgemm-small.ini", TESTS_FOLDER);
     if (test_cases(100) == 100) /* not under slow tools */
-        ck_assert_int_eq(run(arguments), 0);
+        ck_assert_int_eq(program_run(arguments), 0);
 }
 END_TEST
 
@@ -437,26 +414,27 @@ END_TEST
 START_TEST(test_unavailable)
 {
     setenv("PIPELINE_OPENBLAS", "./libnone.so", 1);
-    ck_assert_int_eq(run("list kernels"), 0);
-    assert_has(out, "\ndgemm ");
-    assert_has(out,
+    ck_assert_int_eq(program_run("list kernels"), 0);
+    assert_has(program_out, "\ndgemm ");
+    assert_has(program_out,
                "\n                   not available: OpenBLAS can't be opened: ./libnone.so: ");
-    ck_assert_int_eq(run("-k dgemm"), 2);
-    assert_has(err, "pipeline: --kernel=dgemm: dgemm is not available: OpenBLAS can't be "
-                    "opened: ./libnone.so: ");
+    ck_assert_int_eq(program_run("-k dgemm"), 2);
+    assert_has(program_err,
+               "pipeline: --kernel=dgemm: dgemm is not available: OpenBLAS can't be "
+               "opened: ./libnone.so: ");
     write_bytes("libnone.so", "no library", 10);
-    ck_assert_int_eq(run("-k dgemm"), 2);
-    assert_has(err, "dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");
-    ck_assert_int_eq(run("-q -k scale -n 4k"), 0);
+    ck_assert_int_eq(program_run("-k dgemm"), 2);
+    assert_has(program_err, "dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");
+    ck_assert_int_eq(program_run("-q -k scale -n 4k"), 0);
     unsetenv("PIPELINE_OPENBLAS"); /* the next test may be of this process */
 }
 END_TEST
 
 START_TEST(test_available)
 {
-    ck_assert_int_eq(run("list kernels"), 0);
-    assert_has(out, "\ndgemm ");
-    ck_assert_ptr_null(strstr(out, "not available"));
+    ck_assert_int_eq(program_run("list kernels"), 0);
+    assert_has(program_out, "\ndgemm ");
+    ck_assert_ptr_null(strstr(program_out, "not available"));
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 #include "plan_build.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -142,61 +143,35 @@ END_TEST
 /* --- the program
  * ------------------------------------------------------------------------------------ */
 
-static char out[65536], err[4096];
-
-static void read_file(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "no %s", path);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-}
-
-/* Runs the program, sets `out` and `err`, and gives its exit code. */
-static int run(const char *arguments)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
-             arguments);
-    int status = system(command);
-    ck_assert(WIFEXITED(status));
-    read_file("out", out, sizeof out);
-    read_file("err", err, sizeof err);
-    return WEXITSTATUS(status);
-}
-
-static void assert_has(const char *text, const char *words)
-{
-    ck_assert_msg(strstr(text, words) != NULL, "\"%s\" is not in: %s", words, text);
-}
-
 /* A race that is lost on this machine, and one that is won: the copies are soon over. */
 #define LOST "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 1M -t 8 "
 #define WON  "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 8 -t 8 -s 1 "
 
 START_TEST(test_lost_race)
 {
-    ck_assert_int_eq(run(LOST), 1);
-    assert_has(out, "hazards, ");
-    assert_has(out, " of them lost in this run: another run may give another result");
-    assert_has(out,
+    ck_assert_int_eq(program_run(LOST), 1);
+    assert_has(program_out, "hazards, ");
+    assert_has(program_out, " of them lost in this run: another run may give another result");
+    assert_has(program_out,
                "h2d 0 and scale 0 both touch device.in0 [0, 524288); in this run scale 0 ");
-    assert_has(out, "  NO");
-    assert_has(err, "wrong result: tile ");
-    assert_has(err, "--mistake=missing-wait did that");
-    ck_assert_ptr_eq(strchr(err, '\n'), err + strlen(err) - 1); /* one line */
-    ck_assert_int_eq(run(LOST "--kernel=sum"), 1);
-    assert_has(out, "  nan  NO");
+    assert_has(program_out, "  NO");
+    assert_has(program_err, "wrong result: tile ");
+    assert_has(program_err, "--mistake=missing-wait did that");
+    ck_assert_ptr_eq(strchr(program_err, '\n'),
+                     program_err + strlen(program_err) - 1); /* one line */
+    ck_assert_int_eq(program_run(LOST "--kernel=sum"), 1);
+    assert_has(program_out, "  nan  NO");
 }
 END_TEST
 
 START_TEST(test_won_race)
 {
-    ck_assert_int_eq(run(WON), 0);
-    assert_has(out, "8 hazards, none of them lost in this run: another run may give another");
-    assert_has(out, "in this run h2d 3 ended ");
-    assert_has(out, "  yes");
-    ck_assert_str_eq(err, "");
+    ck_assert_int_eq(program_run(WON), 0);
+    assert_has(program_out,
+               "8 hazards, none of them lost in this run: another run may give another");
+    assert_has(program_out, "in this run h2d 3 ended ");
+    assert_has(program_out, "  yes");
+    ck_assert_str_eq(program_err, "");
 }
 END_TEST
 
@@ -214,7 +189,7 @@ static json_t *json_run(int index)
 
 START_TEST(test_json_and_csv)
 {
-    ck_assert_int_eq(run(LOST "--format=json"), 1);
+    ck_assert_int_eq(program_run(LOST "--format=json"), 1);
     json_t *one = json_run(0);
     ck_assert(json_is_false(json_object_get(one, "verified")));
     json_t *hazards = json_object_get(one, "hazards");
@@ -223,24 +198,24 @@ START_TEST(test_json_and_csv)
     json_t *settings = json_object_get(one, "settings");
     ck_assert_str_eq(json_string_value(json_object_get(settings, "mistake")), "missing-wait");
     json_decref(one);
-    ck_assert_int_eq(run(WON "--format=json"), 0);
+    ck_assert_int_eq(program_run(WON "--format=json"), 0);
     one = json_run(0);
     ck_assert(json_is_true(json_object_get(one, "verified")));
     ck_assert_uint_eq(json_array_size(json_object_get(one, "hazards")), 8);
     json_decref(one);
-    ck_assert_int_eq(run(LOST "--format=csv"), 1);
-    assert_has(out, "\nrun,simulated,virtual,NVIDIA H200,,false,");
+    ck_assert_int_eq(program_run(LOST "--format=csv"), 1);
+    assert_has(program_out, "\nrun,simulated,virtual,NVIDIA H200,,false,");
 }
 END_TEST
 
 /* What is wrong is not kept; what was asked for beside it is. */
 START_TEST(test_files_of_a_wrong_run)
 {
-    ck_assert_int_eq(run(LOST "-o x.npy --timeline=x.csv"), 1);
+    ck_assert_int_eq(program_run(LOST "-o x.npy --timeline=x.csv"), 1);
     ck_assert_int_ne(access("x.npy", F_OK), 0);
     ck_assert_int_eq(access("x.csv", F_OK), 0);
-    assert_has(err, "; x.npy is not written");
-    ck_assert_int_eq(run(WON "-o x.npy"), 0);
+    assert_has(program_err, "; x.npy is not written");
+    ck_assert_int_eq(program_run(WON "-o x.npy"), 0);
     ck_assert_int_eq(access("x.npy", F_OK), 0);
 }
 END_TEST
@@ -254,38 +229,40 @@ START_TEST(test_one_of_several_runs)
           "[broken]\nmistake=missing-wait\n[again]\n",
           file);
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(run("-q --format=json m.ini"), 1);
-    assert_has(err, "pipeline: run broken: wrong result: ");
+    ck_assert_int_eq(program_run("-q --format=json m.ini"), 1);
+    assert_has(program_err, "pipeline: run broken: wrong result: ");
     for (int i = 0; i < 3; i++) {
         json_t *one = json_run(i);
         ck_assert_int_eq(json_is_true(json_object_get(one, "verified")), i != 1);
         ck_assert_uint_eq(json_array_size(json_object_get(one, "hazards")), i == 1 ? 8 : 0);
         json_decref(one);
     }
-    ck_assert_int_eq(run("-q --gantt=none m.ini"), 1);
-    assert_has(out, "\nbroken: 8 hazards, ");
-    ck_assert_ptr_null(strstr(out, "\nright: "));
+    ck_assert_int_eq(program_run("-q --gantt=none m.ini"), 1);
+    assert_has(program_out, "\nbroken: 8 hazards, ");
+    ck_assert_ptr_null(strstr(program_out, "\nright: "));
 }
 END_TEST
 
 START_TEST(test_sweeps_without_data_and_dry)
 {
-    ck_assert_int_eq(run("-q -d sim -n 1M -t 8 -w 2 --sweep=mistake=none,missing-wait"), 1);
-    assert_has(out, "  best\n");
-    assert_has(out, "  WRONG\n");
-    assert_has(out, "best: mistake=none (");
-    assert_has(out, "2 runs, 1 of them WRONG; ");
-    ck_assert_int_eq(run(LOST "--sweep=seed=1,2"), 1);
-    ck_assert_ptr_null(strstr(out, "best"));
-    assert_has(out, "2 runs, 2 of them WRONG; ");
-    ck_assert_int_eq(run(LOST "--sweep=seed=1,2 --sweep=order=depth,breadth"), 1);
-    assert_has(out, " us!  ");
-    ck_assert_int_eq(run(LOST "--no-data"), 0);
-    assert_has(out, "not asked");
-    assert_has(out, " of them lost in this run");
-    ck_assert_int_eq(run("--device=sim:h200 --layout=stage --mistake=missing-wait --dry-run"),
-                     0);
-    assert_has(err, "note: the plan has 32 hazards: h2d 0 and scale 0 both touch device.in0");
+    ck_assert_int_eq(program_run("-q -d sim -n 1M -t 8 -w 2 --sweep=mistake=none,missing-wait"),
+                     1);
+    assert_has(program_out, "  best\n");
+    assert_has(program_out, "  WRONG\n");
+    assert_has(program_out, "best: mistake=none (");
+    assert_has(program_out, "2 runs, 1 of them WRONG; ");
+    ck_assert_int_eq(program_run(LOST "--sweep=seed=1,2"), 1);
+    ck_assert_ptr_null(strstr(program_out, "best"));
+    assert_has(program_out, "2 runs, 2 of them WRONG; ");
+    ck_assert_int_eq(program_run(LOST "--sweep=seed=1,2 --sweep=order=depth,breadth"), 1);
+    assert_has(program_out, " us!  ");
+    ck_assert_int_eq(program_run(LOST "--no-data"), 0);
+    assert_has(program_out, "not asked");
+    assert_has(program_out, " of them lost in this run");
+    ck_assert_int_eq(
+        program_run("--device=sim:h200 --layout=stage --mistake=missing-wait --dry-run"), 0);
+    assert_has(program_err,
+               "note: the plan has 32 hazards: h2d 0 and scale 0 both touch device.in0");
 }
 END_TEST
 
@@ -296,21 +273,21 @@ START_TEST(test_settings_without_such_a_wait)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[256];
         snprintf(line, sizeof line, "-d sim -n 64k -t 8 --mistake=missing-wait %s", lines[i]);
-        ck_assert_msg(run(line) == 2, "%s: %s", line, err);
-        assert_has(err, "pipeline: --mistake=missing-wait: ");
-        assert_has(err, "use --layout=stage with ways 2, 3 or 4, or --ways=2 ");
-        ck_assert_str_eq(out, "");
+        ck_assert_msg(program_run(line) == 2, "%s: %s", line, program_err);
+        assert_has(program_err, "pipeline: --mistake=missing-wait: ");
+        assert_has(program_err, "use --layout=stage with ways 2, 3 or 4, or --ways=2 ");
+        ck_assert_str_eq(program_out, "");
     }
 }
 END_TEST
 
 START_TEST(test_list)
 {
-    ck_assert_int_eq(run("list mistakes"), 0);
+    ck_assert_int_eq(program_run("list mistakes"), 0);
     for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
-        assert_has(out, row->name);
-        assert_has(out, row->summary);
-        assert_has(out, row->effect);
+        assert_has(program_out, row->name);
+        assert_has(program_out, row->summary);
+        assert_has(program_out, row->effect);
     }
 }
 END_TEST
