@@ -24,6 +24,14 @@ enum buffer {
     BUFFER_FIRST_DEVICE = BUFFER_DEVICE_IN0, /* host buffers come before it */
 };
 
+/* Where the host arrays live. */
+enum memory {
+    MEMORY_PINNED,     /* page-locked as it was taken */
+    MEMORY_PAGEABLE,   /* not: the host stages copies through a page-locked buffer */
+    MEMORY_REGISTERED, /* page-locked afterwards */
+    MEMORY_MAPPED,     /* page-locked, and kernels work on it where it is */
+};
+
 /* Bytes [offset, offset + bytes) of a buffer; no bytes means no range. */
 struct range {
     enum buffer buffer;

@@ -8,6 +8,7 @@
 
 #include "kernels.h"
 #include "mistake.h"
+#include "op.h"
 #include "status.h"
 
 #include <stdbool.h>
@@ -27,7 +28,6 @@ enum command {
 
 enum order { ORDER_DEPTH, ORDER_BREADTH };
 enum layout { LAYOUT_TILE, LAYOUT_STAGE };
-enum memory { MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_REGISTERED, MEMORY_MAPPED };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum issue { ISSUE_STREAMS, ISSUE_GRAPH };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };

@@ -8,7 +8,7 @@
 enum { COMPLAINT_MAX = 256 };
 
 /* A range being written out. */
-struct range {
+struct value_range {
     const struct assignment *given;
     const struct option_row *row;
     struct string **strings;
@@ -20,8 +20,8 @@ struct range {
 };
 
 /* "--sweep=streams=8..1: COMPLAINT: allowed are ..." */
-__attribute__((format(printf, 2, 3))) static enum status range_refuse(const struct range *range,
-                                                                      const char *format, ...)
+__attribute__((format(printf, 2, 3))) static enum status
+range_refuse(const struct value_range *range, const char *format, ...)
 {
     char label[LABEL_MAX], complaint[COMPLAINT_MAX];
     va_list arguments;
@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static enum status range_refuse(const stru
 }
 
 /* Takes one value in the words of its option, and says how that shows it: `text` has room. */
-static enum status value_read(const struct range *range, const char *item,
+static enum status value_read(const struct value_range *range, const char *item,
                               char text[OPTION_TEXT])
 {
     struct settings scratch = {0};
@@ -52,7 +52,7 @@ static enum status value_read(const struct range *range, const char *item,
     return STATUS_OK;
 }
 
-static enum status range_append(struct range *range, const char *text)
+static enum status range_append(struct value_range *range, const char *text)
 {
     if (range->count == SWEEP_VALUES_MAX)
         return range_refuse(range, "too many values: allowed are %d", SWEEP_VALUES_MAX);
@@ -65,7 +65,7 @@ static enum status range_append(struct range *range, const char *text)
 
 /* --- words --- */
 
-static enum status take_word(struct range *range, const char *item)
+static enum status take_word(struct value_range *range, const char *item)
 {
     char text[OPTION_TEXT];
     if (range->row->type == TYPE_SHARE && strstr(item, "..") != NULL)
@@ -84,7 +84,8 @@ static enum status take_word(struct range *range, const char *item)
 
 /* --- numbers --- */
 
-static enum status number_read(const struct range *range, const char *item, uint64_t *number)
+static enum status number_read(const struct value_range *range, const char *item,
+                               uint64_t *number)
 {
     char text[OPTION_TEXT], *end;
     enum status status = value_read(range, item, text);
@@ -97,7 +98,7 @@ static enum status number_read(const struct range *range, const char *item, uint
 }
 
 /* Appends a number that may not have been read, but computed. */
-static enum status number_append(struct range *range, uint64_t number)
+static enum status number_append(struct value_range *range, uint64_t number)
 {
     char item[UNITS_TEXT], text[OPTION_TEXT];
     uint64_t before = range->count > 0 ? range->numbers[range->count - 1] : 0;
@@ -132,7 +133,8 @@ static bool stride_next(const struct stride *stride, uint64_t last, uint64_t *nu
 }
 
 /* Cuts "+S" or "*F" off `item` and reads it. */
-static enum status stride_read(const struct range *range, char *item, struct stride *stride)
+static enum status stride_read(const struct value_range *range, char *item,
+                               struct stride *stride)
 {
     char shown[SHOWN_MAX];
     char *sign = strpbrk(item, "+*");
@@ -157,7 +159,7 @@ static enum status stride_read(const struct range *range, char *item, struct str
 }
 
 /* "A..B", "A..B+STEP", "A..B*FACTOR"; `dots` are in `item`, which is cut up. */
-static enum status take_span(struct range *range, char *item, char *dots)
+static enum status take_span(struct value_range *range, char *item, char *dots)
 {
     char *end = dots + strlen("..");
     struct stride stride;
@@ -186,7 +188,7 @@ static enum status take_span(struct range *range, char *item, char *dots)
 
 /* What the last values before "..." have in common: three or more the step or else the factor,
  * two, as in 2,4,...,10, the step. */
-static bool stride_guess(const struct range *range, struct stride *stride)
+static bool stride_guess(const struct value_range *range, struct stride *stride)
 {
     const uint64_t *tail = range->numbers + range->count;
     uint64_t step = tail[-1] - tail[-2];
@@ -200,7 +202,7 @@ static bool stride_guess(const struct range *range, struct stride *stride)
 }
 
 /* What "..." leaves out, and the number behind it. */
-static enum status take_continuation(struct range *range, uint64_t last)
+static enum status take_continuation(struct value_range *range, uint64_t last)
 {
     struct stride stride;
     range->dots = false;
@@ -223,7 +225,7 @@ static enum status take_continuation(struct range *range, uint64_t last)
     return status;
 }
 
-static enum status take_number(struct range *range, char *item)
+static enum status take_number(struct value_range *range, char *item)
 {
     char *dots = strstr(item, "..");
     uint64_t number;
@@ -250,7 +252,7 @@ static enum status take_number(struct range *range, char *item)
 /* --- all of it --- */
 
 /* `text` is cut up. */
-static enum status take_items(struct range *range, char *text)
+static enum status take_items(struct value_range *range, char *text)
 {
     enum status status = STATUS_OK;
     bool numbers = range->row->type == TYPE_NUMBER;
@@ -270,7 +272,7 @@ enum status range_read(const struct assignment *given, const struct option_row *
                        const char *text, struct string **strings, struct sweep_axis *axis,
                        struct error *error)
 {
-    struct range range = {.given = given, .row = row, .strings = strings, .error = error};
+    struct value_range range = {.given = given, .row = row, .strings = strings, .error = error};
     char *copy = strdup(text);
     range.values = calloc(SWEEP_VALUES_MAX, sizeof range.values[0]);
     range.numbers = calloc(SWEEP_VALUES_MAX, sizeof range.numbers[0]);

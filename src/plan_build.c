@@ -391,6 +391,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     plan_init(plan);
     struct builder builder = {.settings = settings, .plan = plan, .error = error};
     builder.resident_blocks = machine_resident_blocks(machine);
+    plan->memory = settings->memory;
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->params = settings_params(settings);
