@@ -42,7 +42,7 @@ static enum status subject_open(struct subject *subject, uint32_t tiles, struct 
     if (status == STATUS_OK)
         status = bench_run_once(&subject->run, &run->timeline, &times, error);
     if (status == STATUS_OK)
-        status = critical_find(&run->timeline, &run->critical, error);
+        status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status != STATUS_OK)
         return status;
     run->settings = &subject->run.settings;

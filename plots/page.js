@@ -629,6 +629,22 @@ function drawAbout() {
     if (own.length) element('about').append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
 }
 
+/* Why each run took longer than its limit: what each cause cost, and what to do. */
+function drawWhy() {
+    const judged = runs.filter((run) => run.no_verdict || run.verdicts?.length);
+    if (!judged.length) return;
+    element('about').append(html('h2', '', 'Why they took longer than their limits'));
+    for (const run of judged) {
+        const list = html('dl', 'why');
+        for (const { code, cost, share, named, text, fix } of run.verdicts ?? []) {
+            const price = code.endsWith('-bound') ? '' : `${cost}${share ? `, ${share}` : ''}: `;
+            list.append(html('div', named ? 'named' : '', html('dt', '', code),
+                html('dd', '', `${price}${text}`, ...(fix ? [html('p', '', `Fix: ${fix}`)] : []))));
+        }
+        element('about').append(html('h3', '', run.name), run.no_verdict ? html('p', '', run.no_verdict) : list);
+    }
+}
+
 function drawTitle() {
     const some = (texts) => (texts.length > 6 ? [...texts.slice(0, 6), `${texts.length - 6} more`] : texts).join(', ');
     const all = (key) => some([...new Set(runs.map((run) => run[key]))]);
@@ -710,6 +726,7 @@ function start() {
     element('critical').disabled = !runs.some((run) => run.spans.some((span) => span.critical));
     drawTitle();
     drawLegend();
+    drawWhy();
     drawAbout();
     sayStatus();
     redraw();

@@ -54,7 +54,8 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
     snprintf(timeline->device, sizeof timeline->device, "%s", machine->summary);
     run->median_ns = run->min_ns = run->max_ns = timeline_span_ns(timeline);
     status = analyse(timeline, &run->analysis, error);
-    return status == STATUS_OK ? critical_find(timeline, &run->critical, error) : status;
+    return status == STATUS_OK ? critical_find(timeline, machine, &run->critical, error)
+                               : status;
 }
 
 static enum status ask_formulas(const struct plan *plan, const struct machine *machine,

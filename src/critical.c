@@ -4,7 +4,7 @@
  * timeline shows them: on one that does one op at a time, the op before; kernels run side by
  * side, so one was held by another only if it had long been free to go when that one's end, or
  * its last blocks, left room. */
-#include "critical.h"
+#include "critical_finder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,45 +15,20 @@ enum {
     SHARED_FACTOR = 4, /* see copies_share_engine() */
 };
 
-struct finder {
-    const struct timeline *timeline;
-    struct hold *holds;
-    uint32_t *by_start, *by_end; /* of one engine at a time */
-    uint32_t *running;           /* a stack: see reach_start() */
-    int64_t *delays;             /* room for one per span */
-    int64_t jitter_ns;           /* an end that much behind a start may still have let it go */
-    int64_t launch_ns;           /* kernels: what a start may take with nothing to wait for */
-};
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static bool precedes(const struct span *a, const struct span *b)
-{
-    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->op < b->op;
-}
-
-/* Takes `holder` for what held span `index` if it let go later than all known so far; with
- * `even`, also if it let go at the same time. Only what began before can have held it, so that
- * the way along holds leads back to the start. */
-static void consider(struct finder *finder, uint32_t index, enum held_by by, uint32_t holder,
+/* Only what began before can have held a span, so that the way along holds leads back to the
+ * start. */
+void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uint32_t holder,
                      bool even)
 {
     const struct span *span = &finder->timeline->spans[index];
     const struct span *held = &finder->timeline->spans[holder];
     struct hold *hold = &finder->holds[index];
     int64_t free_ns = earlier(held->end_ns, span->start_ns);
-    if (!precedes(held, span) || held->end_ns - finder->jitter_ns > span->start_ns)
+    if (!span_precedes(held, span) || held->end_ns - finder->jitter_ns > span->start_ns)
         return;
     if (free_ns > hold->free_ns || (even && free_ns == hold->free_ns))
-        *hold = (struct hold){by, holder, free_ns};
+        *hold = (struct hold){
+            .by = by, .span = holder, .free_ns = free_ns, .ready_ns = hold->ready_ns};
 }
 
 /* --- the host, streams, events --- */
@@ -93,7 +68,8 @@ static void hold_sync(struct finder *finder, uint32_t index)
     uint32_t target = target_of(finder, sync);
     if (target != SPAN_NONE && spans[target].start_ns < sync->end_ns &&
         spans[target].end_ns > sync->start_ns)
-        finder->holds[index] = (struct hold){HELD_BY_STREAM, target, sync->start_ns};
+        finder->holds[index] =
+            (struct hold){.by = HELD_BY_STREAM, .span = target, .free_ns = sync->start_ns};
 }
 
 /* What all streams have done up to here; each SPAN_NONE where there is none yet. */
@@ -101,6 +77,8 @@ struct order {
     uint32_t call;     /* the host's latest call of its own */
     uint32_t legacy;   /* the latest op of the legacy default stream */
     uint32_t blocking; /* of blocking streams, the op that ended last */
+    uint32_t all;      /* of all streams, likewise */
+    uint32_t barrier;  /* the latest op that synchronises them all */
 };
 
 /* The legacy default stream comes after all blocking streams, and they after it. */
@@ -113,8 +91,8 @@ static void hold_by_legacy(struct finder *finder, uint32_t index, struct order *
     if (kind == STREAM_NONBLOCKING)
         return;
     if (other != SPAN_NONE)
-        consider(finder, index, HELD_BY_LEGACY, other,
-                 by == HELD_BY_ISSUE || by == HELD_BY_CALL);
+        finder_consider(finder, index, HELD_BY_LEGACY, other,
+                        by == HELD_BY_ISSUE || by == HELD_BY_CALL);
     if (span->kind == OP_WAIT)
         return;
     if (kind == STREAM_LEGACY)
@@ -123,17 +101,34 @@ static void hold_by_legacy(struct finder *finder, uint32_t index, struct order *
         order->blocking = index;
 }
 
+/* What synchronises comes after all that was issued before, and all later ops after it. */
+static void hold_by_barrier(struct finder *finder, uint32_t index, struct order *order)
+{
+    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    if (finder->machine == NULL || !op_on_device(span->kind))
+        return;
+    bool barrier = rule_op_synchronises(finder->machine, (enum op_kind)span->kind);
+    uint32_t other = barrier ? order->all : order->barrier;
+    if (other != SPAN_NONE)
+        finder_consider(finder, index, HELD_BY_BARRIER, other, false);
+    if (barrier)
+        order->barrier = index;
+    if (order->all == SPAN_NONE || spans[order->all].end_ns < span->end_ns)
+        order->all = index;
+}
+
 static void hold_by_order(struct finder *finder, uint32_t index, struct stream_state *stream,
                           struct order *order)
 {
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     struct hold *hold = &finder->holds[index];
-    *hold = (struct hold){HELD_BY_NOTHING, SPAN_NONE, 0};
+    *hold = (struct hold){.by = HELD_BY_NOTHING, .span = SPAN_NONE};
     int64_t issued = issued_ns(finder->timeline, span);
     bool called = order->call != SPAN_NONE && span->kind != OP_CPU;
     if (!finder->timeline->issue_unknown && issued > 0)
-        *hold = (struct hold){called ? HELD_BY_CALL : HELD_BY_ISSUE,
-                              called ? order->call : SPAN_NONE, issued};
+        *hold = (struct hold){.by = called ? HELD_BY_CALL : HELD_BY_ISSUE,
+                              .span = called ? order->call : SPAN_NONE,
+                              .free_ns = issued};
     if (op_is_call(span->kind)) {
         order->call = index;
         if (span->kind == OP_SYNC)
@@ -141,11 +136,12 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_s
         return;
     }
     if (stream->work != SPAN_NONE)
-        consider(finder, index, HELD_BY_STREAM, stream->work, true);
+        finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
     if (stream->target != SPAN_NONE)
-        consider(finder, index, HELD_BY_EVENT, stream->target,
-                 hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
+        finder_consider(finder, index, HELD_BY_EVENT, stream->target,
+                        hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
     hold_by_legacy(finder, index, order);
+    hold_by_barrier(finder, index, order);
     if (span->kind != OP_WAIT) {
         *stream = (struct stream_state){index, SPAN_NONE};
         return;
@@ -170,9 +166,11 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
                          streams);
     for (size_t i = 0; i < streams; i++)
         states[i] = (struct stream_state){SPAN_NONE, SPAN_NONE};
-    struct order order = {SPAN_NONE, SPAN_NONE, SPAN_NONE};
+    struct order order = {SPAN_NONE, SPAN_NONE, SPAN_NONE, SPAN_NONE, SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++)
         hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        finder->holds[i].ready_ns = finder->holds[i].free_ns;
     free(states);
     return STATUS_OK;
 }
@@ -183,7 +181,7 @@ static int compare_starts(const void *a, const void *b, void *spans)
 {
     const struct span *x = (struct span *)spans + *(const uint32_t *)a;
     const struct span *y = (struct span *)spans + *(const uint32_t *)b;
-    return precedes(x, y) ? -1 : precedes(y, x);
+    return span_precedes(x, y) ? -1 : span_precedes(y, x);
 }
 
 static int compare_ends(const void *a, const void *b, void *spans)
@@ -226,7 +224,7 @@ static void reach_start(const struct finder *finder, struct engine_walk *walk, u
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     int64_t jitter_ns = finder->jitter_ns;
     while (spans[finder->by_end[walk->ended]].end_ns - jitter_ns <= span->start_ns &&
-           precedes(&spans[finder->by_end[walk->ended]], span))
+           span_precedes(&spans[finder->by_end[walk->ended]], span))
         walk->ended++;
     while (walk->running_count > 0 &&
            spans[finder->running[walk->running_count - 1]].end_ns - jitter_ns <= span->start_ns)
@@ -244,17 +242,19 @@ static void hold_by_turn(struct finder *finder, unsigned engines)
     for (uint32_t i = 0; i < count; i++) {
         reach_start(finder, &walk, finder->by_start[i]);
         if (walk.latest != SPAN_NONE)
-            consider(finder, finder->by_start[i], HELD_BY_ENGINE, walk.latest, false);
+            finder_consider(finder, finder->by_start[i], HELD_BY_ENGINE, walk.latest, false);
     }
 }
 
-/* Whether both directions are one engine's work. Then they never overlap, and a copy that was
+/* Whether both directions are one engine's work. Where the machine doesn't say: then they never overlap, and a copy that was
  * free to go while one of the other direction ran began right behind it: close to that one's
  * end, against the time that it had waited. With an engine each, such ends have nothing to do
  * with the start: they lie anywhere in the time that a start takes. */
 static bool copies_share_engine(struct finder *finder)
 {
     const struct span *spans = finder->timeline->spans;
+    if (finder->machine != NULL)
+        return finder->machine->copy_engines == 1;
     uint32_t count = engine_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
     double behind_end = 0, waited = 0;
     for (uint32_t i = 1; i < count; i++) {
@@ -314,9 +314,12 @@ static void hold_kernel(struct finder *finder, uint32_t index, const struct engi
     if (span->start_ns - hold->free_ns <= finder->launch_ns && !(virtual && since_ns == 0))
         return; /* on its way: whatever ended meanwhile let nothing go */
     if (ended > hold->free_ns && since_ns <= (virtual ? 0 : finder->launch_ns))
-        consider(finder, index, HELD_BY_ENGINE, walk->latest, false);
+        finder_consider(finder, index, HELD_BY_ENGINE, walk->latest, false);
     else if (walk->beside != SPAN_NONE && !timeline->issue_unknown)
-        *hold = (struct hold){HELD_BY_ENGINE, walk->beside, span->start_ns};
+        *hold = (struct hold){.by = HELD_BY_ENGINE,
+                              .span = walk->beside,
+                              .free_ns = span->start_ns,
+                              .ready_ns = hold->ready_ns};
 }
 
 static void hold_by_room(struct finder *finder)
@@ -395,8 +398,8 @@ static void finder_end(struct finder *finder)
     free(finder->delays);
 }
 
-enum status critical_find(const struct timeline *timeline, struct critical *critical,
-                          struct error *error)
+enum status critical_find(const struct timeline *timeline, const struct machine *machine,
+                          struct critical *critical, struct error *error)
 {
     struct critical result = {0};
     struct finder finder;
@@ -404,10 +407,15 @@ enum status critical_find(const struct timeline *timeline, struct critical *crit
     if (!finder_begin(&finder, timeline, &result))
         status = error_set(error, STATUS_FAILED, "no memory for the critical path of %u spans",
                            timeline->span_count);
-    else
+    finder.machine = machine;
+    if (status == STATUS_OK)
         status = hold_all_by_order(&finder, error);
+    if (status == STATUS_OK && machine != NULL)
+        status = finder_hold_by_queues(&finder, error);
     if (status == STATUS_OK) {
         hold_all_by_engine(&finder);
+        if (machine != NULL && rule_checks_dependencies(machine))
+            finder_hold_by_signals(&finder, engine_sort(&finder, 1U << ENGINE_COMPUTE));
         follow(timeline, &result);
         *critical = result;
     } else {

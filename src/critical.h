@@ -2,12 +2,14 @@
  *
  * From the timeline alone: what a span waited for last is, of all that could have held it back
  * (the host's issue, the op before it in its stream, the op that its stream waited for by an
- * event, the op before it on its engine), what came latest. Followed backwards from the span
- * that ended last this gives the critical path, as in Yang and Miller, "Critical Path Analysis
- * for the Execution of Parallel and Distributed Programs" (ICDCS 1988). */
+ * event, the op before it on its engine or in its hardware queue), what came latest. Followed
+ * backwards from the span that ended last this gives the critical path, as in Yang and Miller,
+ * "Critical Path Analysis for the Execution of Parallel and Distributed Programs" (ICDCS 1988).
+ */
 #ifndef PIPELINE_CRITICAL_H
 #define PIPELINE_CRITICAL_H
 
+#include "machine.h"
 #include "timeline.h"
 
 enum held_by {
@@ -17,6 +19,9 @@ enum held_by {
     HELD_BY_STREAM,  /* the op before it in its stream was not done */
     HELD_BY_EVENT,   /* what its stream waited for was not done */
     HELD_BY_LEGACY,  /* the legacy default stream, or what that had to wait for, was not done */
+    HELD_BY_BARRIER, /* an op that synchronises all streams, or what that had to wait for */
+    HELD_BY_QUEUE,   /* in its hardware queue, behind another stream's op that was not ready */
+    HELD_BY_SIGNAL,  /* the GPU says that a kernel has ended only behind others' (rule 5) */
     HELD_BY_ENGINE,  /* its engine was at work on another op */
     HELD_BY_COUNT
 };
@@ -31,8 +36,10 @@ enum { SPAN_NONE = UINT32_MAX };
  * waited for, with its start as free_ns. */
 struct hold {
     enum held_by by;
-    uint32_t span;   /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
-    int64_t free_ns; /* when that let it go; to its start passed start - free_ns more */
+    uint32_t span;    /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
+    int64_t free_ns;  /* when that let it go; to its start passed start - free_ns more */
+    int64_t ready_ns; /* when all but queues and engines had let it go */
+    uint32_t blocker; /* HELD_BY_QUEUE: what was before it in its queue, and held by `span` */
 };
 
 struct critical {
@@ -42,13 +49,16 @@ struct critical {
     bool *on_path; /* by span */
 };
 
-/* Finds all that for `timeline`. O(n log n). STATUS_FAILED only when memory runs out; free with
+/* Finds all that for `timeline`. What is peculiar to some machines - the order of hardware
+ * queues, ops that synchronise, late signals - is looked for only where `machine` says that it
+ * may be there; NULL: not known. O(n log n). STATUS_FAILED only when memory runs out; free with
  * critical_free(), which is safe on a zeroed one. */
-enum status critical_find(const struct timeline *timeline, struct critical *critical,
-                          struct error *error);
+enum status critical_find(const struct timeline *timeline, const struct machine *machine,
+                          struct critical *critical, struct error *error);
 void critical_free(struct critical *critical);
 
-/* "nothing", "issue", "call", "stream", "event", "default stream", "engine". */
+/* "nothing", "issue", "call", "stream", "event", "default stream", "barrier", "queue",
+ * "signal", "engine". */
 const char *held_by_name(enum held_by by);
 
 /* Says in words what span `index` waited for, for a reader who sees the engine idle before it:

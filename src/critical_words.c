@@ -12,7 +12,8 @@ const char *held_by_name(enum held_by by)
         [HELD_BY_NOTHING] = "nothing",       [HELD_BY_ISSUE] = "issue",
         [HELD_BY_STREAM] = "stream",         [HELD_BY_EVENT] = "event",
         [HELD_BY_ENGINE] = "engine",         [HELD_BY_CALL] = "call",
-        [HELD_BY_LEGACY] = "default stream",
+        [HELD_BY_LEGACY] = "default stream", [HELD_BY_BARRIER] = "barrier",
+        [HELD_BY_QUEUE] = "queue",           [HELD_BY_SIGNAL] = "signal",
     };
     return names[by];
 }
@@ -66,6 +67,9 @@ static const struct {
     [HELD_BY_STREAM] = {"waited for ", ", before it in its stream"},
     [HELD_BY_EVENT] = {"waited by an event for ", ""},
     [HELD_BY_LEGACY] = {"waited for ", ": blocking streams and the default stream take turns"},
+    [HELD_BY_BARRIER] = {"waited for ", ": on this GPU one of both synchronises all streams"},
+    [HELD_BY_QUEUE] = {"waited in its hardware queue, behind an op that waited for ", ""},
+    [HELD_BY_SIGNAL] = {"waited for ", ": its kernel's end was only told behind that one's"},
     [HELD_BY_ENGINE] = {"waited for its engine: ", ""},
 };
 

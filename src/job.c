@@ -385,7 +385,9 @@ static enum status explain(struct job *job, struct run_report *report, struct er
     marks_begin("analyse");
     enum status status = analyse(&report->timeline, &report->analysis, error);
     if (status == STATUS_OK)
-        status = critical_find(&report->timeline, &report->critical, error);
+        status = critical_find(&report->timeline, &job->machine, &report->critical, error);
+    if (status == STATUS_OK)
+        status = report_judge(report, &job->plan, &job->machine, error);
     marks_end();
     return status;
 }

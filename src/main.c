@@ -73,6 +73,7 @@ static void write_report(const struct options *options, const struct report *rep
         (options->command == COMMAND_VIEW ? write_view : write_text)(stdout, report, &style);
         if (options->gantt != GANTT_NONE)
             write_gantt(stdout, report, &style);
+        write_verdicts(stdout, report, &style);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "plan.h"
 #include "timeline.h"
+#include "verdict.h"
 
 enum { HAZARD_TEXT = 256 };
 
@@ -29,6 +30,8 @@ struct run_report {
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */
     struct critical critical; /* likewise */
+    struct verdicts verdicts; /* likewise; none where there are none to be had: */
+    char no_verdict[256];     /* and then why: "no verdict: op 3 (h2d) ends before it starts" */
     bool profiled;            /* --profile: there is no timeline and no analysis */
     bool foreign; /* read from a trace of another program: there is a timeline with its analysis
                      and critical path, a name in `settings`, and nothing else: no other
@@ -58,6 +61,12 @@ struct report {
 /* The rate of a run's arithmetic in Gflop/s, by its median span, where that is what counts (a
  * kernel of its chain is `rated`); else NAN. */
 double report_gflops(const struct run_report *run);
+
+/* Judges what an analysed run has: fills run->verdicts from its timeline, its critical path
+ * and, unless they are NULL, what its plan and machine were. A timeline that can't be gets no
+ * verdict, but run->no_verdict. STATUS_FAILED only when memory runs out. */
+enum status report_judge(struct run_report *run, const struct plan *plan,
+                         const struct machine *machine, struct error *error);
 
 /* Frees what the runs own: timelines, critical paths, hazards, what they were compared with. */
 void report_free(struct report *report);

@@ -51,13 +51,16 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
         .verified = VERIFIED_NOT_ASKED,
         .speedup = NAN,
         .foreign = true,
+        .trace = &view->traces[index],
     };
     timeline_init(&trace->timeline);
     view->traces[index] = *trace;
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
     run->median_ns = run->min_ns = run->max_ns = timeline_span_ns(&run->timeline);
     enum status status = analyse(&run->timeline, &run->analysis, error);
-    return status == STATUS_OK ? critical_find(&run->timeline, &run->critical, error) : status;
+    if (status == STATUS_OK)
+        status = critical_find(&run->timeline, NULL, &run->critical, error);
+    return status == STATUS_OK ? report_judge(run, NULL, NULL, error) : status;
 }
 
 static enum status add_file(struct view *view, const char *path, struct error *error)

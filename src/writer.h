@@ -46,6 +46,10 @@ void write_view(FILE *out, const struct report *report, const struct writer_styl
  * per stream), a letter per stage, a line that marks each run's limit. */
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
 
+/* Why each run took longer than its limit: the causes that are worth a name, dearest first,
+ * with what each cost and what to do; what bounds the run; and what is left. */
+void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style);
+
 /* --dry-run: the plan, readably: a summary and one line per op. */
 void write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
 

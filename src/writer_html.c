@@ -146,6 +146,31 @@ static void put_provenance(FILE *out, const struct run_report *run)
     put_time(out, "drawn", timeline_span_ns(timeline));
 }
 
+/* What each cause cost, in the words of the terminal's report. */
+static void put_verdicts(FILE *out, const struct run_report *run)
+{
+    const struct verdicts *verdicts = &run->verdicts;
+    put_key(out, "verdicts");
+    putc('[', out);
+    for (int i = 0; i < verdicts->count; i++) {
+        const struct verdict_row *row = &verdict_rows[verdicts->items[i].code];
+        char cost[UNITS_TEXT];
+        fputs(i > 0 ? ",{\"code\":" : "{\"code\":", out);
+        put_text(out, row->name);
+        put_member(out, "cost", units_time(verdicts->items[i].cost_ns, cost));
+        if (verdicts->span_ns > 0)
+            put_share(out, "share",
+                      (double)verdicts->items[i].cost_ns / (double)verdicts->span_ns);
+        put_bool(out, "named", i < verdicts->named);
+        put_member(out, "text", row->text);
+        put_member(out, "fix", row->fix);
+        putc('}', out);
+    }
+    putc(']', out);
+    if (run->no_verdict[0] != '\0')
+        put_member(out, "no_verdict", run->no_verdict);
+}
+
 /* What spans refer to by number. */
 static void put_names(FILE *out, const struct run_report *run)
 {
@@ -260,6 +285,7 @@ static void put_run(FILE *out, const struct run_report *run, int64_t axis_ns, ui
     put_provenance(out, run);
     if (!run->foreign)
         put_results(out, run);
+    put_verdicts(out, run);
     put_names(out, run);
     put_key(out, "span_count");
     put_count(out, timeline->span_count);

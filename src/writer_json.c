@@ -287,6 +287,30 @@ static json_t *json_predictions(const struct run_report *run)
     return predictions;
 }
 
+static json_t *json_verdict(const struct run_report *run, const struct verdict *verdict)
+{
+    const struct verdict_row *row = &verdict_rows[verdict->code];
+    int64_t span_ns = run->verdicts.span_ns;
+    struct member members[] = {
+        {"code", json_text(row->name)},
+        {"ms", json_ms(verdict->cost_ns)},
+        {"ns", json_integer(verdict->cost_ns)},
+        {"share", json_number(span_ns > 0 ? (double)verdict->cost_ns / (double)span_ns : 0)},
+        {"named", json_boolean(verdict - run->verdicts.items < run->verdicts.named)},
+        {"text", json_text(row->text)},
+        {"fix", json_text(row->fix)},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+static json_t *json_verdicts(const struct run_report *run)
+{
+    json_t *verdicts = json_array();
+    for (int i = 0; i < run->verdicts.count; i++)
+        verdicts = json_append(verdicts, json_verdict(run, &run->verdicts.items[i]));
+    return verdicts;
+}
+
 static json_t *json_run(const struct run_report *run)
 {
     struct member members[] = {
@@ -313,10 +337,12 @@ static json_t *json_run(const struct run_report *run)
         {"concurrency", json_traced(run, json_number(run->analysis.concurrency))},
         {"resolution_ns", json_traced(run, json_count((uint64_t)run->timeline.resolution_ns))},
         {"hazards", json_hazards(run)},
-        {"verdicts", json_array()},
+        {"verdicts", json_verdicts(run)},
         {"predictions", json_predictions(run)},
     };
     json_t *object = json_members(members, sizeof members / sizeof members[0]);
+    if (run->no_verdict[0] != '\0')
+        object = json_with(object, "no_verdict", json_text(run->no_verdict));
     if (!isnan(report_gflops(run)))
         object = json_with(object, "gflops", json_number(report_gflops(run)));
     if (run->compared != NULL)

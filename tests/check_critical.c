@@ -35,7 +35,8 @@ struct critical test_critical(const struct timeline *timeline)
 {
     struct critical critical;
     struct error error = {0};
-    ck_assert_msg(critical_find(timeline, &critical, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(critical_find(timeline, NULL, &critical, &error) == STATUS_OK, "%s",
+                  error.text);
     return critical;
 }
 

@@ -193,7 +193,7 @@ START_TEST(page_has_the_critical_path)
     struct test_report *test = test_report_new(1);
     struct run_report *run = &test->runs[0];
     struct error error = {0};
-    ck_assert_int_eq(critical_find(&run->timeline, &run->critical, &error), STATUS_OK);
+    ck_assert_int_eq(critical_find(&run->timeline, NULL, &run->critical, &error), STATUS_OK);
     ck_assert_ptr_nonnull(run->critical.holds);
     json_t *root = data_of(&test->report, NULL);
     json_t *spans = json_object_get(run_of(root, 0), "spans");

@@ -125,7 +125,7 @@ static void simulate(struct run_report *run, struct settings *settings)
     status = simulator_run(&machine, settings->connections, &plan, NULL, &run->timeline,
                            &issued_ns, &error);
     if (status == STATUS_OK)
-        status = critical_find(&run->timeline, &run->critical, &error);
+        status = critical_find(&run->timeline, NULL, &run->critical, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     run->settings = settings;
     run->median_ns = timeline_span_ns(&run->timeline);

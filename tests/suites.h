@@ -36,6 +36,7 @@ Suite *dgemm_plans_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
 Suite *critical_suite(void);
+Suite *verdict_suite(void);
 Suite *trace_suite(void);
 Suite *view_suite(void);
 Suite *limit_suite(void);

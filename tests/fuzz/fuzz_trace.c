@@ -84,7 +84,8 @@ static void require_analysis(const struct timeline *timeline)
         FUZZ_REQUIRE(use->busy_ns >= 0 && use->busy_ns <= analysis.span_ns);
         FUZZ_REQUIRE(use->utilisation >= 0 && use->utilisation <= 1);
     }
-    FUZZ_REQUIRE_TEXT(critical_find(timeline, &critical, &error) == STATUS_OK, error.text);
+    FUZZ_REQUIRE_TEXT(critical_find(timeline, NULL, &critical, &error) == STATUS_OK,
+                      error.text);
     FUZZ_REQUIRE(critical.path_count <= timeline->span_count);
     for (uint32_t i = 0; i < critical.path_count; i++)
         FUZZ_REQUIRE(critical.path[i] < timeline->span_count);
