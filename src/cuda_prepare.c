@@ -11,7 +11,7 @@ static enum status refuse_settings(const struct workload *workload, struct error
     const struct settings *settings = workload->settings;
     if (workload->arrays == NULL)
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
-    if (settings->memory == MEMORY_MAPPED)
+    if (workload->plan->memory == MEMORY_MAPPED)
         return error_set(error, STATUS_USAGE, "--memory=mapped is not yet in this version");
     if (settings->issue == ISSUE_GRAPH)
         return error_set(error, STATUS_USAGE, "--issue=graph is not yet in this version");
@@ -79,7 +79,7 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     const struct arrays *arrays = run->workload.arrays;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
         run->memory[b] = arrays->host[b];
-    if (run->workload.settings->memory == MEMORY_PAGEABLE)
+    if (run->workload.plan->memory == MEMORY_PAGEABLE)
         return STATUS_OK;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         if (arrays->host[b] == NULL || arrays->bytes[b] == 0)

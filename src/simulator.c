@@ -179,7 +179,7 @@ enum status simulation_call_returns(struct simulation *sim, uint32_t op)
 static enum status host_issued(struct simulation *sim, uint32_t op)
 {
     const struct op *issued = op_at(sim, op);
-    if (rule_call_waits(issued->kind, sim->hooks.pageable))
+    if (rule_call_waits(issued->kind, copies_are_staged(sim)))
         sim->called = op;
     sim->timeline->issue_ns[op] = sim->call_ended_ns;
     if (issued->kind != OP_RECORD)

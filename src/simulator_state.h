@@ -189,6 +189,12 @@ static inline struct span *span_at(const struct simulation *sim, uint32_t op)
     return &sim->timeline->spans[sim->ops[op].span];
 }
 
+/* Whether copies go through the host's staging buffer. */
+static inline bool copies_are_staged(const struct simulation *sim)
+{
+    return sim->plan->memory == MEMORY_PAGEABLE;
+}
+
 /* Launches all run on one engine. */
 static inline uint8_t engine_kind(enum op_kind kind)
 {
