@@ -52,6 +52,7 @@ static void plan_shape(struct rows *rows)
     plan->cpu_tiles = strchr(row->steps, 'u') != NULL ? row->count : 0;
     plan->slots = 1;
     plan->memory = row->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
+    plan->loads_lazily = row->lazy;
     plan->elements = (needs_arrays(row) ? ARRAY_BYTES : SMALL_ELEMENTS) / sizeof(float);
     plan->chain[0] = kernel;
     plan->chain[1] = kernel_find("scale"); /* the gate's; the CPU would do it as well */

@@ -207,7 +207,8 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
         return status;
     if (op->kind == OP_CPU)
         return simulation_post(sim, cpu_ns(sim, op), EVENT_CPU, op->id, 0);
-    return simulation_post(sim, sim->machine->callback_ns, EVENT_CALLED, op->id, 0);
+    return simulation_post(sim, sim->machine->callback_ns + op->callback.sleep_ns, EVENT_CALLED,
+                           op->id, 0);
 }
 
 enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine)

@@ -77,6 +77,9 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     print_chain(out, plan);
     print_streams(out, plan);
     print_memory(out, plan);
+    if (settings->mistake != MISTAKE_NONE)
+        fprintf(out, "  mistake  %s: %s\n", mistake_name(settings->mistake),
+                mistake_rows[settings->mistake].summary);
     print_counts(out, plan);
 }
 
@@ -111,6 +114,10 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
         break;
     case OP_MEMSET:
         snprintf(text, WORK_TEXT, "%s of %u", units_bytes(op_bytes(op), amount), op->set.value);
+        break;
+    case OP_CALLBACK:
+        if (op->callback.sleep_ns > 0)
+            snprintf(text, WORK_TEXT, "sleeps %s", units_time(op->callback.sleep_ns, amount));
         break;
     case OP_ALLOC:
         snprintf(text, WORK_TEXT, "%s", units_bytes(op->alloc.bytes, amount));
