@@ -250,7 +250,7 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
                           const struct settings *settings, struct error *error)
 {
     all_cores_worked = true;
-    const bool huge = settings->memory == MEMORY_PINNED || settings->memory == MEMORY_MAPPED;
+    const bool huge = plan->memory == MEMORY_PINNED || plan->memory == MEMORY_MAPPED;
     struct arrays taken = {0};
     struct array_file file = {0};
     enum status status = STATUS_OK;

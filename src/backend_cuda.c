@@ -7,10 +7,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum { KERNELS_LOADED_MAX = 128 };
+
 /* What the process knows of CUDA from one opened backend to the next; see the header. */
 static struct {
     bool configured;
     uint32_t connections; /* started with; 0: the driver's own */
+    bool launch_blocking; /* started so that launches wait for their kernels */
+    const struct kernel *loaded[KERNELS_LOADED_MAX]; /* whose code is there */
+    int loaded_count;
 
     int device;             /* that the rest is of */
     struct machine machine; /* with its copy rates */
@@ -50,6 +55,12 @@ static void cuda_configure(const struct settings *settings)
         return;
     process.configured = true;
     process.connections = settings->connections;
+    process.launch_blocking = settings->mistake == MISTAKE_LAUNCH_BLOCKING;
+    if (process.launch_blocking)
+        setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    if (settings->mistake ==
+        MISTAKE_LAZY_LOADING) /* its default, unless the user has another */
+        setenv("CUDA_MODULE_LOADING", "LAZY", 1);
     if (settings->connections == 0)
         return;
     snprintf(wanted, sizeof wanted, "%" PRIu32, settings->connections);
@@ -66,6 +77,33 @@ static enum status check_connections(uint32_t connections, struct error *error)
                      "process: do these runs one at a time",
                      connections_text(connections, wanted),
                      connections_text(process.connections, present));
+}
+
+static enum status check_launch_blocking(const struct settings *settings, struct error *error)
+{
+    bool blocks = settings->mistake == MISTAKE_LAUNCH_BLOCKING;
+    if (blocks == process.launch_blocking)
+        return STATUS_OK;
+    return error_set(
+        error, STATUS_USAGE,
+        "--mistake=%s: CUDA was started %s CUDA_LAUNCH_BLOCKING, and takes it only "
+        "once in a process: do these runs one at a time",
+        mistake_name(settings->mistake), process.launch_blocking ? "with" : "without");
+}
+
+bool cuda_kernel_is_loaded(const struct kernel *kernel)
+{
+    for (int i = 0; i < process.loaded_count; i++) {
+        if (process.loaded[i] == kernel)
+            return true;
+    }
+    return process.loaded_count == KERNELS_LOADED_MAX; /* who knows */
+}
+
+void cuda_kernel_loaded(const struct kernel *kernel)
+{
+    if (!cuda_kernel_is_loaded(kernel))
+        process.loaded[process.loaded_count++] = kernel;
 }
 
 static uint32_t hardware_queues(void)
@@ -194,6 +232,8 @@ static enum status cuda_open(const char *argument, const struct settings *settin
     if (status == STATUS_OK)
         status = check_connections(settings->connections, error);
     if (status == STATUS_OK)
+        status = check_launch_blocking(settings, error);
+    if (status == STATUS_OK)
         status = start_device(device, error);
     if (status != STATUS_OK)
         return status;
@@ -246,6 +286,7 @@ static const struct machine_kernel *measured_kernel(const struct machine *machin
         process.kernel_count = 0; /* a long sweep: forget and measure again */
     struct cuda_measured *measured = &process.kernels[process.kernel_count];
     *measured = wanted;
+    cuda_kernel_loaded(kernel);
     if (cuda_probe_kernel(machine, kernel, settings->elements, measured, error) != STATUS_OK)
         return NULL;
     process.kernel_count++;
@@ -277,7 +318,9 @@ static enum status cuda_describe(struct backend *backend, const struct settings 
     if (status != STATUS_OK)
         return status;
     struct machine described = backend->machine;
-    const int measured = getenv("PIPELINE_NO_RATES") == NULL ? settings->chain_length : 0;
+    const bool loads = settings->mistake != MISTAKE_LAZY_LOADING; /* before the timed run */
+    const int measured =
+        loads && getenv("PIPELINE_NO_RATES") == NULL ? settings->chain_length : 0;
     for (int i = 0; i < measured; i++) {
         const struct kernel *kernel = settings->chain[i];
         if (machine_kernel_find(&described, kernel->name) != NULL)

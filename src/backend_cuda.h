@@ -8,9 +8,10 @@
  *   cuda_trace.c    the run with times, from CUPTI or from events
  *   cupti_trace.c   CUPTI
  *
- * Global state, in backend_cuda.c: CUDA reads CUDA_DEVICE_MAX_CONNECTIONS once in a process, so
- * what it was started with is remembered; and so is what was measured of the device, for the
- * next run of a comparison.
+ * Global state, in backend_cuda.c: CUDA reads CUDA_DEVICE_MAX_CONNECTIONS and
+ * CUDA_LAUNCH_BLOCKING once in a process, so what it was started with is remembered; and so are
+ * the kernels that were loaded, and what was measured of the device, for the next run of a
+ * comparison.
  *
  * Environment:
  *   PIPELINE_NO_CUPTI=1   traced runs take their times from events
@@ -35,6 +36,7 @@ struct cuda_run;
 struct cuda_callback {
     struct cuda_run *run;
     int32_t tile;
+    int64_t sleep_ns;
     struct interval time; /* of the latest run */
 };
 
@@ -103,6 +105,10 @@ struct backend {
     char mismatch[96];         /* what that may point to */
 };
 
+/* Whether the process has loaded the kernel's code, and that it has, or is about to. */
+bool cuda_kernel_is_loaded(const struct kernel *kernel);
+void cuda_kernel_loaded(const struct kernel *kernel);
+
 /* Runs a callback's op; the driver calls it. */
 void CUDART_CB cuda_callback_main(void *callback);
 
@@ -111,9 +117,10 @@ void CUDART_CB cuda_callback_main(void *callback);
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
                             struct error *error);
 
-/* The plan's first kernel, if it has one, and the copies of its tile that come before it; else
- * the first copies. They only touch device memory that the run writes before it reads. Fills
- * `ops` with their ids and returns how many they are. */
+/* The plan's first kernel, if it has one, and the copies of its tile that come before it; else,
+ * or where the run itself has to load kernels, the first copies. They only touch device memory
+ * that the run writes before it reads. Fills `ops` with their ids and returns how many they
+ * are. */
 enum { CUDA_FIRST_OPS = KERNEL_INPUTS_MAX + 1 };
 int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
 

@@ -73,7 +73,7 @@ static enum status sim_describe(struct backend *backend, const struct settings *
 static enum status refuse(const struct backend *backend, const struct workload *workload,
                           struct error *error)
 {
-    enum memory memory = workload->settings->memory;
+    enum memory memory = workload->plan->memory;
     if (memory == MEMORY_MAPPED)
         return error_set(
             error, STATUS_USAGE,
@@ -250,7 +250,6 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
         .on_start = races ? start_op : NULL,
         .on_end = do_op,
         .context = backend,
-        .pageable = backend->workload->settings->memory == MEMORY_PAGEABLE,
     };
     struct run_times result = {0};
     backend->timeline = filled;

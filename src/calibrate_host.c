@@ -87,6 +87,49 @@ static enum status measure_waiting_calls(struct rig *rig)
     return STATUS_OK;
 }
 
+/* By how much longer the first call of three launches takes than the second. */
+static enum status time_load(struct rig *rig, const struct kernel *kernel, int64_t *load_ns)
+{
+    enum { LAUNCHES = 3 };
+    const struct row row = {.steps = "k",
+                            .count = LAUNCHES,
+                            .kernel = kernel,
+                            .elements = 1024,
+                            .blocks = 1,
+                            .lazy = true};
+    struct timeline timeline;
+    timeline_init(&timeline);
+    enum status status = rig_trace(rig, &row, &timeline);
+    const int64_t *issue_ns = timeline.issue_ns;
+    if (status == STATUS_OK)
+        *load_ns = issue_ns[1] - issue_ns[0] - (issue_ns[2] - issue_ns[1]);
+    timeline_free(&timeline);
+    return status;
+}
+
+/* A process loads a kernel once: these are some that nothing else here launches. */
+static enum status measure_loads(struct rig *rig)
+{
+    enum { LOADS_MAX = 8 };
+    int64_t loads[LOADS_MAX];
+    char how[FIGURE_TEXT];
+    int count = 0;
+    enum status status = STATUS_OK;
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        bool fits = !kernel->calibrated && kernel->shape == KERNEL_REDUCE &&
+                    dtype_bytes(kernel->in) == sizeof(float);
+        if (fits && status == STATUS_OK && count < LOADS_MAX)
+            status = time_load(rig, kernel, &loads[count++]);
+    }
+    if (status != STATUS_OK)
+        return status;
+    struct measured load = measured_median(loads, count);
+    snprintf(how, sizeof how, "first launches of %d kernels, each less the next one's call",
+             count);
+    rig_found(rig, "lazy_load_ns", fmax(0, load.ns), load, how);
+    return STATUS_OK;
+}
+
 /* How many ops a queue takes before the host's call waits: behind a long kernel, the first call
  * that takes as long as many. */
 static enum status measure_depth(struct rig *rig)
@@ -182,6 +225,8 @@ enum status calibrate_host(struct rig *rig)
     enum status status = measure_calls(rig);
     if (status == STATUS_OK)
         status = measure_waiting_calls(rig);
+    if (status == STATUS_OK)
+        status = measure_loads(rig);
     if (status == STATUS_OK)
         status = measure_depth(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {

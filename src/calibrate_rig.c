@@ -51,6 +51,8 @@ static void plan_shape(struct rows *rows)
     plan->tiles = row->count;
     plan->cpu_tiles = strchr(row->steps, 'u') != NULL ? row->count : 0;
     plan->slots = 1;
+    plan->memory = row->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
+    plan->loads_lazily = row->lazy;
     plan->elements = (needs_arrays(row) ? ARRAY_BYTES : SMALL_ELEMENTS) / sizeof(float);
     plan->chain[0] = kernel;
     plan->chain[1] = kernel_find("scale"); /* the gate's; the CPU would do it as well */
@@ -259,7 +261,6 @@ static enum status make_ready(struct rig *rig, const struct row *row, struct row
     if (status != STATUS_OK)
         return status;
     *settings = rig->settings;
-    settings->memory = row->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
     *workload = (struct workload){.plan = &rows->plan, .settings = settings, .arrays = arrays};
     return rig->ops->prepare(rig->backend, workload, rig->error);
 }
@@ -307,14 +308,13 @@ static enum status simulate_row(struct rig *rig, const struct row *row, double *
     struct rows rows;
     struct timeline timeline;
     int64_t issued_ns;
-    struct simulator_hooks hooks = {.pageable = row->pageable};
     struct machine machine = rig->calibration->machine;
     if (machine.queue_depth == 0) /* not found yet */
         machine.queue_depth = UINT32_MAX;
     timeline_init(&timeline);
     enum status status = build(&rows, rig, row);
     if (status == STATUS_OK)
-        status = simulator_run(&machine, rig->device->queues, &rows.plan, &hooks, &timeline,
+        status = simulator_run(&machine, rig->device->queues, &rows.plan, NULL, &timeline,
                                &issued_ns, rig->error);
     if (status == STATUS_OK)
         *span_ns = (double)timeline_span_ns(&timeline);

@@ -20,6 +20,7 @@ struct row {
                 */
     bool apart; /* copies out have streams of their own, as many again */
     bool pageable;
+    bool lazy; /* the kernel's code is loaded by its first launch */
 };
 
 /* A measured time, in ns: the median of its repeats, and half the distance of their quartiles.

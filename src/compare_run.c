@@ -43,10 +43,9 @@ static void describe_simulated(const struct plan *plan, const struct machine *ma
 static enum status simulate(const struct plan *plan, const struct machine *machine,
                             struct run_report *run, struct error *error)
 {
-    struct simulator_hooks hooks = {.pageable = run->settings->memory == MEMORY_PAGEABLE};
     struct timeline *timeline = &run->timeline;
     enum status status =
-        simulator_run(machine, machine->queues, plan, &hooks, timeline, &run->issue_ns, error);
+        simulator_run(machine, machine->queues, plan, NULL, timeline, &run->issue_ns, error);
     if (status != STATUS_OK)
         return status;
     timeline->timing = TIMING_VIRTUAL;

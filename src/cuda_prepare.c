@@ -11,7 +11,7 @@ static enum status refuse_settings(const struct workload *workload, struct error
     const struct settings *settings = workload->settings;
     if (workload->arrays == NULL)
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
-    if (settings->memory == MEMORY_MAPPED)
+    if (workload->plan->memory == MEMORY_MAPPED)
         return error_set(error, STATUS_USAGE, "--memory=mapped is not yet in this version");
     if (settings->issue == ISSUE_GRAPH)
         return error_set(error, STATUS_USAGE, "--issue=graph is not yet in this version");
@@ -79,7 +79,7 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     const struct arrays *arrays = run->workload.arrays;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
         run->memory[b] = arrays->host[b];
-    if (run->workload.settings->memory == MEMORY_PAGEABLE)
+    if (run->workload.plan->memory == MEMORY_PAGEABLE)
         return STATUS_OK;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         if (arrays->host[b] == NULL || arrays->bytes[b] == 0)
@@ -254,7 +254,8 @@ static enum status look_up(struct cuda_run *run, struct error *error)
         } else if (op->kind == OP_KERNEL) {
             issue_kernel(run, op, args++, issued);
         } else if (op->kind == OP_CALLBACK) {
-            *callback = (struct cuda_callback){.run = run, .tile = op->tile};
+            *callback = (struct cuda_callback){
+                .run = run, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
             issued->callback = callback++;
         } else if (op->kind == OP_RECORD || op->kind == OP_WAIT) {
             issued->event = run->events[op->event.event];
@@ -265,9 +266,23 @@ static enum status look_up(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
+/* A kernel of the plan's that an earlier run of the process has loaded, or NULL. */
+static const struct kernel *loaded_before(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_KERNEL && cuda_kernel_is_loaded(plan->chain[op->kernel.link]))
+            return plan->chain[op->kernel.link];
+    }
+    return NULL;
+}
+
+/* Unless that is left to the run. */
 static enum status preload_kernels(const struct plan *plan, struct error *error)
 {
-    for (int i = 0; i < plan->chain_length; i++) {
+    for (int i = 0; i < plan->chain_length; i++)
+        cuda_kernel_loaded(plan->chain[i]);
+    for (int i = 0; i < plan->chain_length && !plan->loads_lazily; i++) {
         cudaError_t result = (cudaError_t)plan->chain[i]->preload();
         if (result == cudaSuccess)
             continue;
@@ -284,6 +299,13 @@ enum status cuda_prepare(struct backend *backend, const struct workload *workloa
 {
     struct cuda_run *run = &backend->run;
     enum status status = refuse_settings(workload, error);
+    const struct kernel *loaded =
+        workload->plan->loads_lazily ? loaded_before(workload->plan) : NULL;
+    if (status == STATUS_OK && loaded != NULL)
+        status = error_set(error, STATUS_USAGE,
+                           "--mistake=%s: kernel %s was loaded before this run, and a process "
+                           "does that once: make it the first run, or the only one",
+                           mistake_name(MISTAKE_LAZY_LOADING), loaded->name);
     if (status != STATUS_OK)
         return status;
     *run = (struct cuda_run){.workload = *workload};

@@ -2,7 +2,18 @@
 #include "backend_cuda.h"
 
 #include <cuda_profiler_api.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <time.h>
+
+/* A slow callback's time. */
+static void sleep_for(int64_t ns)
+{
+    enum { SECOND_NS = 1000000000 };
+    struct timespec left = {.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
+    while (ns > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
 
 /* The thread is the driver's: it is known only from inside. */
 static void name_callback_thread(void)
@@ -26,6 +37,7 @@ void CUDART_CB cuda_callback_main(void *argument)
         run->workload.on_tile(run->workload.context, callback->tile);
         pthread_mutex_unlock(&run->callback_lock);
     }
+    sleep_for(callback->sleep_ns);
     callback->time.end_ns = clock_now_ns();
     marks_end();
 }
@@ -120,7 +132,7 @@ int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
     int count = 0;
     while (kernel < plan->op_count && plan->ops[kernel].kind != OP_KERNEL)
         kernel++;
-    bool launches = kernel < plan->op_count;
+    bool launches = kernel < plan->op_count && !plan->loads_lazily;
     for (uint32_t i = 0; i < kernel && count + 1 < CUDA_FIRST_OPS; i++) {
         const struct op *op = &plan->ops[i];
         if (op->kind == OP_H2D && (!launches || op->tile == plan->ops[kernel].tile))
@@ -167,7 +179,7 @@ void cuda_name_streams(const struct cuda_run *run)
     char name[32];
     bool by_stage = run->workload.settings->layout == LAYOUT_STAGE;
     for (uint32_t i = 0; i < run->stream_count && marks_on(); i++) {
-        if (by_stage && run->stream_count == STAGES)
+        if (by_stage && run->stream_count >= STAGES && i < STAGES)
             snprintf(name, sizeof name, "pipeline %s", stages[i]);
         else
             snprintf(name, sizeof name, "pipeline stream %" PRIu32, i);

@@ -438,6 +438,11 @@ static enum status run_either_way(struct trace *trace, struct run_times *times,
         if (status != STATUS_OK)
             return status;
         trace->run->muted = !complete;
+        if (!complete && trace->plan->loads_lazily)
+            return error_set(error, STATUS_FAILED,
+                             "--mistake=%s: this run can't be traced (%s) nor made again: with "
+                             "PIPELINE_NO_CUPTI=1 times come from events",
+                             mistake_name(MISTAKE_LAZY_LOADING), trace->backend->no_cupti);
     }
     enum status status = STATUS_OK;
     if (!complete)

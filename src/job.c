@@ -179,6 +179,7 @@ static enum status make_plan(struct job *job, struct run_report *report, struct 
     if (status != STATUS_OK)
         return status;
     resolve_cpu_share(job);
+    job->settings.memory = job->plan.memory;
     note_clamped_priorities(job);
     return judge_hazards(job, report, error);
 }
@@ -205,7 +206,7 @@ static enum status take_memory(struct job *job, bool races, struct error *error)
 static enum status verify(struct job *job, struct error *error)
 {
     marks_begin("verify");
-    bool on_purpose = job->settings.mistake != MISTAKE_NONE;
+    bool on_purpose = mistake_rows[job->settings.mistake].races;
     enum status status = on_purpose
                              ? verify_compare(&job->plan, job->arrays.host, &job->wrong, error)
                              : verify_output(&job->plan, job->arrays.host, error);
@@ -264,11 +265,13 @@ static enum status run_last(struct job *job, struct timeline *timeline, struct r
 }
 
 /* The measured repeats, bare, and then one run more that is traced. A simulated machine's times
- * do not vary, and a profiler wants one run: that one run is both then. */
+ * do not vary, a profiler wants one run, and code is loaded only once: that one run is both
+ * then. */
 static enum status run_all(struct job *job, struct run_report *report, struct error *error)
 {
     const struct settings *settings = &job->settings;
-    bool real = job->ops->measures, apart = real && !settings->profile;
+    bool real = job->ops->measures;
+    bool apart = real && !settings->profile && !job->plan.loads_lazily;
     uint32_t repeats = apart ? settings->runs : 1, warmup = real ? settings->warmup : 0;
     int64_t *spans = calloc(2 * (size_t)repeats, sizeof *spans);
     if (spans == NULL)
@@ -304,8 +307,9 @@ static void fold_result(struct job *job, struct run_report *report)
 {
     report->has_result =
         !job->settings.no_data && plan_last_kernel(&job->plan)->shape == KERNEL_REDUCE;
-    /* Callbacks have folded the GPU's tiles already; what is left is folded here. */
-    uint32_t folded = job->settings.callbacks ? job->plan.tiles - job->plan.cpu_tiles : 0;
+    uint32_t folded = 0; /* by callbacks, which have the first tiles; the rest is left */
+    for (uint32_t i = 0; report->has_result && i < job->plan.op_count; i++)
+        folded += job->plan.ops[i].kind == OP_CALLBACK;
     for (uint32_t tile = folded; report->has_result && tile < job->plan.tiles; tile++)
         tile_fold_add(&job->fold, (int32_t)tile);
     report->result = report->has_result ? tile_fold_value(&job->fold) : 0;

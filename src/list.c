@@ -43,7 +43,8 @@ static void list_devices(FILE *out)
 static void list_mistakes(FILE *out)
 {
     for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++)
-        fprintf(out, "%-16s %s\n%-16s %s\n", row->name, row->summary, "", row->effect);
+        fprintf(out, "%-22s %s\n%-22s %s\n%-22s shows on: %s\n", row->name, row->summary, "",
+                row->effect, "", row->shows);
 }
 
 static const struct {

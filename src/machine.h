@@ -72,9 +72,10 @@ struct machine {
 
     /* The host. */
     int64_t issue_copy_ns, issue_kernel_ns, issue_record_ns, issue_wait_ns, issue_callback_ns;
-    int64_t callback_ns;       /* a callback's run on the driver's thread */
-    int64_t sync_ns;           /* a synchronising call's own time, beside what it waits for */
-    int64_t alloc_ns;          /* a call that takes memory, and the one that gives it back */
+    int64_t callback_ns;  /* a callback's run on the driver's thread */
+    int64_t lazy_load_ns; /* the call of a kernel's first launch, beside: it loads the code */
+    int64_t sync_ns;      /* a synchronising call's own time, beside what it waits for */
+    int64_t alloc_ns;     /* a call that takes memory, and the one that gives it back */
     double pinned_bytes_per_s; /* page-locked memory taken, beside that */
     uint32_t cpu_cores;
     double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */

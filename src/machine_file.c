@@ -59,6 +59,7 @@ const struct field machine_fields[] = {
     FIELD("host", issue_wait_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", issue_callback_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", callback_ns, FIELD_NS, 0, 1e9, true),
+    FIELD("host", lazy_load_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", sync_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", alloc_ns, FIELD_NS, 0, 1e9, true),
     FIELD("host", pinned_bytes_per_s, FIELD_REAL, 1e6, 1e15, true),

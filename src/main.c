@@ -10,6 +10,7 @@
 #include "list.h"
 #include "options.h"
 #include "output_file.h"
+#include "process_check.h"
 #include "progress.h"
 #include "report.h"
 #include "terminal.h"
@@ -119,12 +120,8 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
                     ops->measures;
         if (status == STATUS_OK && real)
             status = settings_check_profile(settings, options, &why);
-        if (status == STATUS_OK && real &&
-            settings->connections != options->runs[0].connections)
-            status = error_set(&why, STATUS_USAGE,
-                               "another run has other --connections, and CUDA takes them once "
-                               "in a process: allowed is one number for all runs, or a device "
-                               "sim:NAME");
+        if (status == STATUS_OK && real)
+            status = process_check(options, i, &why);
         if (status != STATUS_OK)
             return fail_run(options, i, &why, error);
     }

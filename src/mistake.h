@@ -1,8 +1,8 @@
 /* mistake.h - what --mistake breaks on purpose, so that one can see what it does.
  *
- * A mistake is a value of the enum, a row of the table, and the place that makes it: mostly
- * plan_build.c, which asks settings->mistake. Everything else - the option, its completions,
- * `pipeline list mistakes` - goes through the table. */
+ * A mistake is a value of the enum, a row of this table, and a row of the one in
+ * plan_mistake.c, which makes it in a plan. Everything else - the option, its completions,
+ * `pipeline list mistakes` - goes through this table. */
 #ifndef PIPELINE_MISTAKE_H
 #define PIPELINE_MISTAKE_H
 
@@ -11,6 +11,17 @@
 enum mistake {
     MISTAKE_NONE,
     MISTAKE_MISSING_WAIT,
+    MISTAKE_PAGEABLE_MEMORY,
+    MISTAKE_LEGACY_STREAM,
+    MISTAKE_BLOCKING_STREAM,
+    MISTAKE_SYNC_IN_LOOP,
+    MISTAKE_ALLOC_IN_LOOP,
+    MISTAKE_PINNED_ALLOC_IN_LOOP,
+    MISTAKE_MEMSET_IN_LOOP,
+    MISTAKE_LAUNCH_BLOCKING,
+    MISTAKE_SLOW_CALLBACK,
+    MISTAKE_LAZY_LOADING,
+    MISTAKE_PIN_IN_RUN,
     MISTAKE_COUNT,
 };
 
@@ -18,6 +29,7 @@ struct mistake_row {
     const char *name;    /* what --mistake takes */
     const char *summary; /* what is done wrong, in one line */
     const char *effect;  /* what comes of it, in one line */
+    const char *shows;   /* on which GPUs one sees that, in one line */
     bool races;          /* its plans have hazards, and run all the same */
 };
 

@@ -16,7 +16,6 @@
 struct alone {
     const struct machine *machine;
     const struct plan *plan;
-    struct simulator_hooks hooks;
     struct op *ops; /* room for as many as the plan has */
     uint32_t count;
 };
@@ -39,7 +38,7 @@ static enum status simulate_alone(const struct alone *alone, uint32_t count,
     plan.events = 0;
     plan.priorities = NULL;
     plan.stream_kinds = NULL;
-    return simulator_run(alone->machine, 0, &plan, &alone->hooks, timeline, &issued_ns, error);
+    return simulator_run(alone->machine, 0, &plan, NULL, timeline, &issued_ns, error);
 }
 
 static enum status time_alone(const struct alone *alone, uint32_t count, double *ns,
@@ -127,9 +126,9 @@ static enum status time_kernels(struct alone *alone, double *kernels_ns, struct 
 /* --- all of it --- */
 
 enum status model_parts_of(const struct machine *machine, const struct plan *plan,
-                           bool pageable, struct model_parts *parts, struct error *error)
+                           struct model_parts *parts, struct error *error)
 {
-    struct alone alone = {.machine = machine, .plan = plan, .hooks = {.pageable = pageable}};
+    struct alone alone = {.machine = machine, .plan = plan};
     struct model_parts found = {
         .chunks = plan->tiles - plan->cpu_tiles,
         .copy_engines = machine->copy_engines,
@@ -158,13 +157,12 @@ enum status model_parts_of(const struct machine *machine, const struct plan *pla
 }
 
 static enum status simulated_span_ns(const struct machine *machine, const struct plan *plan,
-                                     bool pageable, int64_t *span_ns, struct error *error)
+                                     int64_t *span_ns, struct error *error)
 {
-    struct simulator_hooks hooks = {.pageable = pageable};
     struct timeline timeline;
     int64_t issued_ns;
     timeline_init(&timeline);
-    enum status status = simulator_run(machine, 0, plan, &hooks, &timeline, &issued_ns, error);
+    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, error);
     if (status == STATUS_OK)
         *span_ns = timeline_span_ns(&timeline);
     timeline_free(&timeline);
@@ -175,11 +173,10 @@ enum status model_span_ns(enum model model, const struct machine *machine,
                           const struct plan *plan, const struct settings *settings,
                           int64_t *span_ns, struct error *error)
 {
-    bool pageable = settings->memory == MEMORY_PAGEABLE;
     if (model == MODEL_SIM)
-        return simulated_span_ns(machine, plan, pageable, span_ns, error);
+        return simulated_span_ns(machine, plan, span_ns, error);
     struct model_parts parts;
-    enum status status = model_parts_of(machine, plan, pageable, &parts, error);
+    enum status status = model_parts_of(machine, plan, &parts, error);
     if (status != STATUS_OK)
         return status;
     double ns = model == MODEL_WERKHOVEN ? model_werkhoven_ns(&parts, settings->ways)

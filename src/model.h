@@ -36,10 +36,10 @@ struct model_parts {
     bool synchronises; /* copies out wait for kernels that were issued before: rule 5 */
 };
 
-/* Times the parts of a plan on the simulated machine, each alone; `pageable`: the host arrays
- * are. *parts is set on STATUS_OK. STATUS_FAILED when memory runs out. Linear in ops. */
+/* Times the parts of a plan on the simulated machine, each alone.
+ * *parts is set on STATUS_OK. STATUS_FAILED when memory runs out. Linear in ops. */
 enum status model_parts_of(const struct machine *machine, const struct plan *plan,
-                           bool pageable, struct model_parts *parts, struct error *error);
+                           struct model_parts *parts, struct error *error);
 
 /* The formulas: the span in ns of a run of `ways` ways, of which 4 is 3: they know nothing of
  * streams, orders, queues, the joint rate of both directions, or the CPU. 0 where the GPU has

@@ -83,6 +83,7 @@ const char *buffer_name(enum buffer buffer)
         [BUFFER_DEVICE_OUT] = "device.out",
         [BUFFER_DEVICE_SCRATCH] = "device.scratch",
         [BUFFER_DEVICE_CARRY] = "device.carry",
+        [BUFFER_DEVICE_OTHER] = "device.other",
     };
     return names[buffer];
 }

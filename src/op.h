@@ -20,6 +20,7 @@ enum buffer {
     BUFFER_DEVICE_OUT,
     BUFFER_DEVICE_SCRATCH,
     BUFFER_DEVICE_CARRY, /* what scans carry from tile to tile: a place each, not slots */
+    BUFFER_DEVICE_OTHER, /* what is no part of the pipeline works on: it has no slots */
     BUFFER_COUNT,
     BUFFER_FIRST_DEVICE = BUFFER_DEVICE_IN0, /* host buffers come before it */
 };
@@ -78,6 +79,7 @@ struct op {
         } event;
         struct {
             struct range result; /* the host bytes it reads */
+            int64_t sleep_ns;    /* and how long it sleeps then */
         } callback;
         struct {
             uint64_t count;

@@ -216,6 +216,29 @@ static enum status settle_profile(struct draft *draft, struct error *error)
     return STATUS_OK;
 }
 
+/* A process loads a kernel's code once: in the run that shows it there is nothing before. */
+static enum status settle_lazy_loading(struct draft *draft, struct error *error)
+{
+    struct settings *settings = &draft->settings;
+    char mistake[LABEL_MAX], other[LABEL_MAX];
+    if (settings->mistake != MISTAKE_LAZY_LOADING)
+        return STATUS_OK;
+    bool repeats = settings->runs != 1 && given_together(draft, OPTION_MISTAKE, OPTION_RUNS);
+    bool warms_up =
+        settings->warmup != 0 && given_together(draft, OPTION_MISTAKE, OPTION_WARMUP);
+    if (repeats || warms_up)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s makes one run, and none before it, but %s was given: allowed is %d",
+            setting_label(settings, draft->origins, OPTION_MISTAKE, mistake),
+            setting_label(settings, draft->origins, repeats ? OPTION_RUNS : OPTION_WARMUP,
+                          other),
+            repeats ? 1 : 0);
+    settings->runs = 1;
+    settings->warmup = 0;
+    return STATUS_OK;
+}
+
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error)
 {
@@ -240,6 +263,8 @@ enum status draft_finish(struct draft *draft, struct error *error)
     enum status status = settle_ways(draft, error);
     if (status == STATUS_OK)
         status = settle_profile(draft, error);
+    if (status == STATUS_OK)
+        status = settle_lazy_loading(draft, error);
     return status == STATUS_OK ? check_at(&draft->settings, draft->origins, error) : status;
 }
 

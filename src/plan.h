@@ -28,6 +28,8 @@ struct plan {
     int *priorities; /* one per stream: 0 default, negative is more urgent; NULL: all default */
     uint8_t *stream_kinds; /* enum stream_kind, one per stream; NULL: all non-blocking */
     enum memory memory;    /* where the host arrays live */
+    bool launches_block;   /* the call that launches a kernel returns when that has ended */
+    bool loads_lazily;     /* the first launch of each kernel loads its code */
     uint64_t elements;
     uint64_t buffer_bytes[BUFFER_COUNT];
     const struct kernel *chain[CHAIN_MAX];

@@ -9,6 +9,7 @@
  * earlier step, waited for right before the later one. Which steps need a record is known only
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan_build.h"
+#include "plan_mistake.h"
 #include "plan_placement.h"
 
 #include <stdlib.h>
@@ -20,9 +21,10 @@ struct builder {
     struct plan *plan;
     uint32_t resident_blocks;
     uint32_t gpu_tiles, stages;
+    uint32_t tile_streams; /* that tiles are dealt over: the plan may have more */
     struct placement placement;
+    struct plan_mistake mistake;
     bool marking;
-    uint32_t dropped;  /* waits left out, by mistake */
     uint32_t *events;  /* per step: NO_EVENT, MARKED, or its event's number plus 1 */
     uint32_t *places;  /* per step: its place in its stream, from 1 */
     uint32_t *known;   /* streams x streams: up to which place of the other each has waited */
@@ -62,11 +64,14 @@ static uint32_t step_stream(const struct builder *builder, uint32_t stage, uint3
     const struct settings *settings = builder->settings;
     if (settings->ways == 1 || tile == builder->gpu_tiles)
         return 0;
+    bool is_kernel = stage > 0 && stage < stage_out(builder);
+    if (is_kernel && builder->mistake.kernel_stream != PLAN_MISTAKE_NO_STREAM)
+        return (uint32_t)builder->mistake.kernel_stream;
     if (settings->layout == LAYOUT_STAGE)
         return stage == 0 ? 0 : stage == stage_out(builder) ? 2 : 1;
     if (settings->ways == 2 && stage == 0)
         return 0;
-    return tile % builder->plan->streams;
+    return tile % builder->tile_streams;
 }
 
 /* Whether a stage begins with what its kernel left of the tile before. */
@@ -108,7 +113,7 @@ static int step_follows(const struct builder *builder, uint32_t stage, uint32_t 
 
 static enum status write_copies_in(struct builder *builder, uint32_t stream, uint32_t tile)
 {
-    enum status status = STATUS_OK;
+    enum status status = plan_mistake_before_tile(&builder->mistake, stream, tile);
     for (int input = 0; input < builder->placement.inputs && status == STATUS_OK; input++) {
         struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
         op.copy.host = placement_input(builder->plan, input, tile);
@@ -151,10 +156,12 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, uint
         placement_slot(&builder->placement, placement_output_buffer(&builder->placement), tile,
                        op.copy.host.bytes);
     enum status status = plan_append(builder->plan, &op, builder->error);
-    if (status != STATUS_OK || !builder->settings->callbacks)
+    int64_t sleep_ns = builder->mistake.sleep_ns;
+    if (status != STATUS_OK || !(builder->settings->callbacks || sleep_ns > 0))
         return status;
     struct op callback = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
     callback.callback.result = op.copy.host;
+    callback.callback.sleep_ns = sleep_ns;
     return plan_append(builder->plan, &callback, builder->error);
 }
 
@@ -166,31 +173,34 @@ static enum status write_event(struct builder *builder, enum op_kind kind, uint3
     return plan_append(builder->plan, &op, builder->error);
 }
 
-/* Whether a wait for a step of `stage` is the one that the mistake leaves out. Only kernels
- * follow copies in. */
-static bool drops_wait(const struct builder *builder, uint32_t stage)
+/* Whether one of the streams is the legacy default stream, which the other minds: then all of
+ * the one comes before or after all of the other, as it was issued. */
+static bool legacy_orders(const struct plan *plan, uint32_t one, uint32_t other)
 {
-    return builder->settings->mistake == MISTAKE_MISSING_WAIT && stage == 0;
+    enum stream_kind of_one = plan_stream_kind(plan, one);
+    enum stream_kind of_other = plan_stream_kind(plan, other);
+    return (of_one == STREAM_LEGACY && of_other != STREAM_NONBLOCKING) ||
+           (of_other == STREAM_LEGACY && of_one != STREAM_NONBLOCKING);
 }
 
-/* Makes `stream` wait for the step, unless its own order or an earlier wait sees to it. */
+/* Makes `stream` wait for the step, unless its own order, that of the legacy default stream or
+ * an earlier wait sees to it. Only kernels follow copies in. */
 static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
                         struct step step)
 {
     size_t index = step_index(builder, step.stage, step.tile);
     uint32_t other = step_stream(builder, step.stage, step.tile);
     uint32_t *known = &builder->known[(size_t)stream * builder->plan->streams + other];
-    if (other == stream || *known >= builder->places[index])
+    if (other == stream || legacy_orders(builder->plan, stream, other) ||
+        *known >= builder->places[index])
         return STATUS_OK;
     *known = builder->places[index];
     if (builder->marking) {
         builder->events[index] = MARKED;
         return STATUS_OK;
     }
-    if (drops_wait(builder, step.stage)) {
-        builder->dropped++;
+    if (plan_mistake_drops_wait(&builder->mistake, step.stage == 0))
         return STATUS_OK;
-    }
     return write_event(builder, OP_WAIT, stream, tile, builder->events[index] - 1);
 }
 
@@ -244,6 +254,8 @@ static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t 
         status = write_kernel(builder, stream, tile, stage - 1);
     if (status == STATUS_OK)
         status = record_step(builder, stream, (int32_t)tile, index);
+    if (status == STATUS_OK && stage == stage_out(builder))
+        status = plan_mistake_after_tile(&builder->mistake, stream, tile);
     return status;
 }
 
@@ -331,6 +343,7 @@ static void shape_plan(struct builder *builder)
         plan->streams = 1;
     else
         plan->streams = settings->layout == LAYOUT_STAGE ? 3 : in_flight;
+    builder->tile_streams = plan->streams;
 }
 
 static enum status take_tables(struct builder *builder)
@@ -364,25 +377,16 @@ static enum status write_ops(struct builder *builder)
     /* The CPU starts first: handing it its tiles costs the host next to nothing. */
     if (status == STATUS_OK)
         status = write_cpu_tiles(builder);
+    if (status == STATUS_OK)
+        status = plan_mistake_at_start(&builder->mistake);
     if (status == STATUS_OK) {
         builder->marking = false;
         status = schedule(builder);
     }
+    if (status == STATUS_OK)
+        status = plan_mistake_check(&builder->mistake);
     free_tables(builder);
     return status;
-}
-
-/* A mistake that could not be made would teach the wrong thing. */
-static enum status check_mistake(const struct builder *builder)
-{
-    if (builder->settings->mistake != MISTAKE_MISSING_WAIT || builder->dropped > 0)
-        return STATUS_OK;
-    return error_set(
-        builder->error, STATUS_USAGE,
-        "--mistake=%s: with these settings no kernel waits for a copy in another "
-        "stream, so there is no wait to leave out: use --layout=stage with ways 2, "
-        "3 or 4, or --ways=2 with several streams and no scan",
-        mistake_name(builder->settings->mistake));
 }
 
 enum status plan_build(const struct settings *settings, const struct machine *machine,
@@ -403,11 +407,12 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.stages = (uint32_t)plan->chain_length + 2;
     shape_plan(&builder);
     placement_begin(&builder.placement, plan);
-    enum status status = plan_set_priorities(plan, settings, machine, error);
+    enum status status = plan_mistake_begin(&builder.mistake, settings, machine, plan,
+                                            &builder.placement, error);
+    if (status == STATUS_OK)
+        status = plan_set_priorities(plan, settings, machine, error);
     if (status == STATUS_OK)
         status = write_ops(&builder);
-    if (status == STATUS_OK)
-        status = check_mistake(&builder);
     if (status == STATUS_OK)
         status = plan_validate(plan, error);
     if (status != STATUS_OK)

@@ -58,6 +58,8 @@ enum status plan_set_priorities(struct plan *plan, const struct settings *settin
         return error_set(error, STATUS_FAILED, "no memory for a plan");
     for (uint32_t stream = 0; stream < plan->streams; stream++) {
         int priority = settings->priorities[stream % (uint32_t)settings->priority_count];
+        if (plan_stream_kind(plan, stream) == STREAM_LEGACY) /* nobody can give it one */
+            priority = 0;
         if (priority > machine->priority_least)
             priority = machine->priority_least;
         if (priority < machine->priority_greatest)

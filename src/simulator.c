@@ -34,6 +34,20 @@ static int64_t later(int64_t a, int64_t b)
 
 /* --- streams and hardware queues --- */
 
+/* Whether nothing of the op has to be loaded for its call, which is about to be made. */
+static bool is_loaded(struct simulation *sim, const struct op *op)
+{
+    if (op->kind != OP_KERNEL || !sim->plan->loads_lazily)
+        return true;
+    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
+    for (uint32_t i = 0; i < sim->kernels_loaded; i++) {
+        if (sim->loaded[i] == kernel)
+            return true;
+    }
+    sim->loaded[sim->kernels_loaded++] = kernel;
+    return false;
+}
+
 /* Begins the call for the next op, unless its queue is full: then the caller is blocked until
  * there is room. */
 static enum status host_call(struct simulation *sim)
@@ -50,7 +64,9 @@ static enum status host_call(struct simulation *sim)
         sim->host_blocked = true;
         return STATUS_OK;
     }
-    return simulation_post(sim, rule_issue_ns(sim->machine, op->kind), EVENT_ISSUED, next, 0);
+    int64_t call_ns =
+        rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
+    return simulation_post(sim, call_ns, EVENT_ISSUED, next, 0);
 }
 
 /* Lets ops leave a hardware queue in order, as far as they are ready: an op that is not ready
@@ -179,7 +195,7 @@ enum status simulation_call_returns(struct simulation *sim, uint32_t op)
 static enum status host_issued(struct simulation *sim, uint32_t op)
 {
     const struct op *issued = op_at(sim, op);
-    if (rule_call_waits(issued->kind, sim->hooks.pageable))
+    if (rule_call_waits(sim->plan, issued->kind))
         sim->called = op;
     sim->timeline->issue_ns[op] = sim->call_ended_ns;
     if (issued->kind != OP_RECORD)

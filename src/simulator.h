@@ -20,7 +20,6 @@ struct simulator_hooks {
      */
     enum status (*on_start)(void *context, const struct op *op, struct error *error);
     void *context;
-    bool pageable; /* the host arrays are: copies go through a staging buffer */
 };
 
 /* Simulates `plan` on `machine` with `queues` hardware queues (0: the machine's default). Fills

@@ -77,7 +77,7 @@ static enum status copy_set_rate(struct simulation *sim, int index)
     enum op_kind kind = op_at(sim, engine->op)->kind;
     engine->bytes_per_s =
         rule_copy_bytes_per_s(sim->machine, kind, sim->copies[1 - index].flowing);
-    if (sim->hooks.pageable)
+    if (copies_are_staged(sim))
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
                            (uint32_t)index, ++engine->stamp);
@@ -164,7 +164,7 @@ enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp)
     uint32_t op = engine->op;
     enum op_kind kind = op_at(sim, op)->kind;
     engine->flowing = false;
-    if (sim->hooks.pageable && !engine->draining) {
+    if (copies_are_staged(sim) && !engine->draining) {
         uint64_t bytes = op_at(sim, op)->copy.host.bytes;
         uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
         if (last > 0)
@@ -207,7 +207,8 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
         return status;
     if (op->kind == OP_CPU)
         return simulation_post(sim, cpu_ns(sim, op), EVENT_CPU, op->id, 0);
-    return simulation_post(sim, sim->machine->callback_ns, EVENT_CALLED, op->id, 0);
+    return simulation_post(sim, sim->machine->callback_ns + op->callback.sleep_ns, EVENT_CALLED,
+                           op->id, 0);
 }
 
 enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine)

@@ -235,6 +235,8 @@ enum status engine_blocks_end(struct simulation *sim, uint32_t index, uint32_t s
     if (state->kernel.running == 0 && state->kernel.to_place == 0) {
         sim->kernels_running--;
         status = engine_end_op(sim, op);
+        if (status == STATUS_OK)
+            status = simulation_call_returns(sim, op);
     }
     return status == STATUS_OK ? place_blocks(sim) : status;
 }

@@ -248,9 +248,16 @@ bool rule_alloc_synchronises(const struct machine *machine, bool pinned)
     return !pinned || synchronises_implicitly(machine);
 }
 
-bool rule_call_waits(enum op_kind kind, bool pageable)
+bool rule_call_waits(const struct plan *plan, enum op_kind kind)
 {
-    return pageable && (kind == OP_H2D || kind == OP_D2H);
+    if (kind == OP_H2D || kind == OP_D2H)
+        return plan->memory == MEMORY_PAGEABLE;
+    return kind == OP_KERNEL && plan->launches_block;
+}
+
+int64_t rule_load_ns(const struct machine *machine, bool loaded)
+{
+    return loaded ? 0 : machine->lazy_load_ns;
 }
 
 double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,

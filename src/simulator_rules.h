@@ -169,8 +169,13 @@ bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 /* Rule 8. Whether the call that issues an op of `kind` waits for the host's part in it: with
  * pageable memory the host copies piece by piece through a page-locked staging buffer. The call
  * for H2D returns when the last piece is in that buffer, the call for D2H when the last is out
- * of it. [API] */
-bool rule_call_waits(enum op_kind kind, bool pageable);
+ * of it. [API] Or whether a launch waits for its kernel's end, as with CUDA_LAUNCH_BLOCKING=1,
+ * which takes the asynchronicity from kernel launches [Guide]; of others nothing is said. */
+bool rule_call_waits(const struct plan *plan, enum op_kind kind);
+
+/* Rule 6. What the call of a launch takes beside rule_issue_ns(): it loads its kernel's code
+ * where nothing has done so before. [Guide 13, 4.7: the default since CUDA 12.2] */
+int64_t rule_load_ns(const struct machine *machine, bool loaded);
 
 /* Rule 8. Bytes per second of a staged copy, for which the link has `link_bytes_per_s`: the
  * host copies one piece while the engine moves another, and the slower sets the pace. */

@@ -173,9 +173,13 @@ struct simulation {
     uint32_t resident_blocks, blocks_in_use, kernels_running;
     bool rates_hold; /* nothing was placed and nothing has ended since they were set */
 
-    uint32_t issued;       /* ops issued so far */
-    bool host_blocked;     /* the call for op `issued` waits for room in its queue */
-    uint32_t called;       /* the copy whose call waits until the host's part in it is over */
+    uint32_t issued;   /* ops issued so far */
+    bool host_blocked; /* the call for op `issued` waits for room in its queue */
+    uint32_t called; /* the copy or kernel whose call waits until the host's part in it, or all,
+                        is over */
+    const struct kernel *loaded[CHAIN_MAX]; /* whose code is there; used with loads_lazily */
+    uint32_t kernels_loaded;
+
     int64_t call_ended_ns; /* when the latest call returned */
 };
 
@@ -187,6 +191,12 @@ static inline const struct op *op_at(const struct simulation *sim, uint32_t op)
 static inline struct span *span_at(const struct simulation *sim, uint32_t op)
 {
     return &sim->timeline->spans[sim->ops[op].span];
+}
+
+/* Whether copies go through the host's staging buffer. */
+static inline bool copies_are_staged(const struct simulation *sim)
+{
+    return sim->plan->memory == MEMORY_PAGEABLE;
 }
 
 /* Launches all run on one engine. */

@@ -43,11 +43,11 @@ static void print_streams(FILE *out, const struct plan *plan)
     putc('\n', out);
 }
 
-static void print_memory(FILE *out, const struct plan *plan, const struct settings *settings)
+static void print_memory(FILE *out, const struct plan *plan)
 {
     char host[UNITS_TEXT], device[UNITS_TEXT];
     fprintf(out, "  memory   host %s (%s), device %s in %" PRIu32 " slot%s\n",
-            units_bytes(plan_host_bytes(plan), host), memory_name(settings->memory),
+            units_bytes(plan_host_bytes(plan), host), memory_name(plan->memory),
             units_bytes(plan_device_bytes(plan), device), plan->slots,
             plan->slots == 1 ? "" : "s");
 }
@@ -76,7 +76,10 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     print_tiles(out, plan);
     print_chain(out, plan);
     print_streams(out, plan);
-    print_memory(out, plan, settings);
+    print_memory(out, plan);
+    if (settings->mistake != MISTAKE_NONE)
+        fprintf(out, "  mistake  %s: %s\n", mistake_name(settings->mistake),
+                mistake_rows[settings->mistake].summary);
     print_counts(out, plan);
 }
 
@@ -111,6 +114,10 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
         break;
     case OP_MEMSET:
         snprintf(text, WORK_TEXT, "%s of %u", units_bytes(op_bytes(op), amount), op->set.value);
+        break;
+    case OP_CALLBACK:
+        if (op->callback.sleep_ns > 0)
+            snprintf(text, WORK_TEXT, "sleeps %s", units_time(op->callback.sleep_ns, amount));
         break;
     case OP_ALLOC:
         snprintf(text, WORK_TEXT, "%s", units_bytes(op->alloc.bytes, amount));

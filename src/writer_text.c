@@ -109,11 +109,15 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_EVENTS] = "events, starts rebuilt from engine order",
     };
     const char *memory = memory_name(run->settings->memory);
+    const enum mistake mistake = run->settings->mistake;
+    char made[64] = "";
+    if (mistake != MISTAKE_NONE)
+        snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));
     if (run->profiled)
-        snprintf(text, FACT_TEXT, "%s memory; profiled: span by the host's clock, no timeline",
-                 memory);
+        snprintf(text, FACT_TEXT,
+                 "%s memory%s; profiled: span by the host's clock, no timeline", memory, made);
     else
-        snprintf(text, FACT_TEXT, "%s memory; timeline: %s", memory,
+        snprintf(text, FACT_TEXT, "%s memory%s; timeline: %s", memory, made,
                  words[run->timeline.timing]);
 }
 

@@ -221,14 +221,13 @@ static struct settings settings_of(int work)
     return given;
 }
 
-static double span_on(const struct machine *machine, const struct plan *plan, bool pageable)
+static double span_on(const struct machine *machine, const struct plan *plan)
 {
     struct timeline timeline;
     struct error error = {0};
-    struct simulator_hooks hooks = {.pageable = pageable};
     int64_t issued_ns;
     timeline_init(&timeline);
-    enum status status = simulator_run(machine, 0, plan, &hooks, &timeline, &issued_ns, &error);
+    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     double ns = (double)timeline_span_ns(&timeline);
     timeline_free(&timeline);
@@ -245,9 +244,8 @@ static void assert_same_times(const struct machine *machine, const struct machin
         struct plan plan;
         enum status status = plan_build(&settings, machine, &plan, &error);
         ck_assert_msg(status == STATUS_OK, "%s", error.text);
-        bool pageable = settings.memory == MEMORY_PAGEABLE;
-        double wanted = span_on(machine, &plan, pageable);
-        double ns = span_on(found, &plan, pageable);
+        double wanted = span_on(machine, &plan);
+        double ns = span_on(found, &plan);
         plan_free(&plan);
         ck_assert_msg(fabs(ns / wanted - 1) <= part,
                       "%s: work %d (%s) takes %.0f ns, and %.0f as calibrated (%+.2f %%)",

@@ -382,14 +382,14 @@ START_TEST(test_valid_plans_end_on_any_machine)
     for (int i = 0; i < test_cases(20000); i++) {
         struct plan plan = random_plan(&random);
         struct machine machine = random_machine(&random);
-        struct simulator_hooks hooks = {.pageable = test_random_below(&random, 4) == 0};
+        plan.memory = test_random_below(&random, 4) == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
         struct error error = {0};
         struct timeline timeline;
         int64_t issued_ns;
         timeline_init(&timeline);
         if (plan_validate(&plan, NULL) == STATUS_OK) {
             enum status status =
-                simulator_run(&machine, 0, &plan, &hooks, &timeline, &issued_ns, &error);
+                simulator_run(&machine, 0, &plan, NULL, &timeline, &issued_ns, &error);
             ck_assert_msg(status == STATUS_OK, "case %d: %s", i, error.text);
             ended++;
         }

@@ -23,14 +23,15 @@ START_TEST(test_table_is_whole)
         enum mistake found = MISTAKE_COUNT;
         ck_assert_ptr_nonnull(row->summary);
         ck_assert_ptr_nonnull(row->effect);
+        ck_assert_ptr_nonnull(row->shows);
         ck_assert(mistake_find(row->name, &found));
         ck_assert_int_eq((int)found, count); /* no name twice */
         ck_assert_str_eq(mistake_name(found), row->name);
     }
     ck_assert_int_eq(count, MISTAKE_COUNT);
     ck_assert_str_eq(mistake_name(MISTAKE_NONE), "none");
-    ck_assert(!mistake_rows[MISTAKE_NONE].races);
-    ck_assert(mistake_rows[MISTAKE_MISSING_WAIT].races);
+    for (int i = 0; i < MISTAKE_COUNT; i++)
+        ck_assert_int_eq(mistake_rows[i].races, i == MISTAKE_MISSING_WAIT);
 }
 END_TEST
 
@@ -288,6 +289,7 @@ START_TEST(test_list)
         assert_has(program_out, row->name);
         assert_has(program_out, row->summary);
         assert_has(program_out, row->effect);
+        assert_has(program_out, row->shows);
     }
 }
 END_TEST

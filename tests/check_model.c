@@ -23,8 +23,7 @@ static struct model_parts parts_of(const struct settings *settings,
     struct plan plan = plan_for(settings, machine);
     struct model_parts parts;
     struct error error = {0};
-    bool pageable = settings->memory == MEMORY_PAGEABLE;
-    ck_assert_int_eq(model_parts_of(machine, &plan, pageable, &parts, &error), STATUS_OK);
+    ck_assert_int_eq(model_parts_of(machine, &plan, &parts, &error), STATUS_OK);
     plan_free(&plan);
     return parts;
 }

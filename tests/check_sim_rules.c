@@ -160,8 +160,15 @@ START_TEST(test_rule_staging)
     ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_H2D, 100), 64);
     ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_H2D, 10), 10);
     ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_D2H, 100), 0);
-    ck_assert(rule_call_waits(OP_H2D, true) && rule_call_waits(OP_D2H, true));
-    ck_assert(!rule_call_waits(OP_H2D, false) && !rule_call_waits(OP_KERNEL, true));
+    struct plan plan = {.memory = MEMORY_PAGEABLE};
+    ck_assert(rule_call_waits(&plan, OP_H2D) && rule_call_waits(&plan, OP_D2H));
+    ck_assert(!rule_call_waits(&plan, OP_KERNEL));
+    plan = (struct plan){.launches_block = true};
+    ck_assert(!rule_call_waits(&plan, OP_H2D) && !rule_call_waits(&plan, OP_D2H));
+    ck_assert(rule_call_waits(&plan, OP_KERNEL) && !rule_call_waits(&plan, OP_MEMSET));
+    machine.lazy_load_ns = 7;
+    ck_assert_int_eq(rule_load_ns(&machine, false), 7);
+    ck_assert_int_eq(rule_load_ns(&machine, true), 0);
 }
 END_TEST
 

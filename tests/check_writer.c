@@ -194,6 +194,7 @@ static struct plan every_op(int *priorities)
     for (int b = 0; b < BUFFER_COUNT; b++)
         plan.buffer_bytes[b] = 4096;
     plan.buffer_bytes[BUFFER_HOST_RESIDENT] = plan.buffer_bytes[BUFFER_DEVICE_RESIDENT] = 0;
+    plan.buffer_bytes[BUFFER_DEVICE_OTHER] = 0;
     return plan;
 }
 

@@ -21,8 +21,9 @@ struct timeline sim_run(const struct machine *machine, const struct plan *plan)
 struct timeline sim_run_pageable(const struct machine *machine, const struct plan *plan,
                                  int64_t *issued_ns)
 {
-    struct simulator_hooks hooks = {.pageable = true};
-    return run_hooked(machine, plan, &hooks, issued_ns);
+    struct plan pageable = *plan;
+    pageable.memory = MEMORY_PAGEABLE;
+    return run_hooked(machine, &pageable, NULL, issued_ns);
 }
 
 int64_t sim_span_ns(const struct machine *machine, const struct plan *plan)

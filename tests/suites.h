@@ -24,6 +24,7 @@ Suite *deadlock_suite(void);
 Suite *hazard_suite(void);
 Suite *hazard_bytes_suite(void);
 Suite *mistake_suite(void);
+Suite *mistakes_suite(void);
 Suite *event_queue_suite(void);
 Suite *sim_suite(void);
 Suite *sim_rules_suite(void);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 char program_out[65536], program_err[4096];
+const char *program_path = PIPELINE_PROGRAM;
 
 static void read_file(const char *path, char *text, size_t size)
 {
@@ -20,8 +21,7 @@ static void read_file(const char *path, char *text, size_t size)
 int program_run(const char *arguments)
 {
     char command[1024];
-    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
-             arguments);
+    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", program_path, arguments);
     int status = system(command);
     ck_assert(WIFEXITED(status));
     read_file("out", program_out, sizeof program_out);

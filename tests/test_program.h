@@ -5,6 +5,9 @@
 /* What the last run printed. */
 extern char program_out[65536], program_err[4096];
 
+/* Where it is: as it was built, unless this is set. */
+extern const char *program_path;
+
 /* Runs the program with `arguments`, sets both, and gives its exit code. */
 int program_run(const char *arguments);
 

@@ -61,11 +61,9 @@ static enum status run(struct backend *backend, struct timeline *timeline,
     enum status status = called(device, VIRTUAL_RUN, error);
     if (status != STATUS_OK)
         return status;
-    struct simulator_hooks hooks = {.pageable =
-                                        device->workload->settings->memory == MEMORY_PAGEABLE};
     timeline_init(&own);
     struct timeline *filled = timeline != NULL ? timeline : &own;
-    status = simulator_run(device->machine, 0, device->workload->plan, &hooks, filled,
+    status = simulator_run(device->machine, 0, device->workload->plan, NULL, filled,
                            &times->issue_ns, error);
     filled->timing = TIMING_VIRTUAL;
     times->span_ns = varied_ns(device, timeline_span_ns(filled));

@@ -157,19 +157,19 @@ static void require_timeline(const struct timeline *timeline, const struct plan 
 static void simulate(const struct machine *machine, const struct plan_case *given)
 {
     struct settings settings = given->settings;
-    const struct simulator_hooks hooks = {.pageable = given->pageable};
     struct plan plan;
     struct timeline timeline;
     struct error error = {0};
     int64_t issued_ns = -1;
     settings.intensity = 1;
+    settings.memory = given->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
     settings.chain_length = 0;
     for (int i = 0; i < KERNELS_OF_CASE && given->kernels[i] != NULL; i++)
         settings.chain[settings.chain_length++] = kernel_find(given->kernels[i]);
     enum status status = plan_build(&settings, machine, &plan, &error);
     FUZZ_REQUIRE_TEXT(status == STATUS_OK, error.text);
     timeline_init(&timeline);
-    status = simulator_run(machine, settings.connections, &plan, &hooks, &timeline, &issued_ns,
+    status = simulator_run(machine, settings.connections, &plan, NULL, &timeline, &issued_ns,
                            &error);
     FUZZ_REQUIRE_TEXT(status == STATUS_OK, error.text);
     require_timeline(&timeline, &plan, machine, issued_ns);

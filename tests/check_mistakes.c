@@ -1,0 +1,324 @@
+/* check_mistakes.c - each mistake by itself: what its plan holds, and what the simulator makes
+ * of it on GPUs of four generations. */
+#include "fixtures.h"
+#include "mistake_cases.h"
+#include "plan_build.h"
+#include "sim_cases.h"
+#include "simulator_rules.h"
+#include "suites.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { TILES = 16 };
+
+const char *const mistake_machines[MISTAKE_MACHINES] = {"h200", "k20c", "c2050", "c1060"};
+
+static void must(enum status status, const struct error *error)
+{
+    ck_assert_msg(status == STATUS_OK, "%s", error->text);
+}
+
+/* Sixteen tiles of a MiB each way, with kernels that take a part of their copies' time. */
+static struct settings plain_settings(enum mistake mistake)
+{
+    struct settings settings = test_settings("scale");
+    settings.elements = 4 << 20;
+    settings.tiles = TILES;
+    settings.intensity = 100;
+    settings.mistake = mistake;
+    return settings;
+}
+
+/* A plan and how it ran, without bytes. */
+struct ran {
+    struct machine machine;
+    struct plan plan;
+    struct timeline timeline;
+    int64_t span_ns;
+};
+
+static struct ran run_on(const char *machine, const struct settings *settings)
+{
+    struct ran ran;
+    struct error error = {0};
+    must(machine_load(&ran.machine, machine, &error), &error);
+    must(plan_build(settings, &ran.machine, &ran.plan, &error), &error);
+    ran.timeline = sim_run(&ran.machine, &ran.plan);
+    ran.span_ns = timeline_span_ns(&ran.timeline);
+    return ran;
+}
+
+static void ran_free(struct ran *ran)
+{
+    timeline_free(&ran->timeline);
+    plan_free(&ran->plan);
+}
+
+static const struct span *span_of(struct ran *ran, uint32_t op)
+{
+    return timeline_span(&ran->timeline, op);
+}
+
+uint32_t mistake_count_kind(const struct plan *plan, enum op_kind kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        count += plan->ops[i].kind == kind;
+    return count;
+}
+
+/* How long the host's call for an op took. */
+static int64_t call_ns(const struct ran *ran, uint32_t op)
+{
+    ck_assert_uint_lt(op + 1, ran->plan.op_count);
+    return ran->timeline.issue_ns[op + 1] - ran->timeline.issue_ns[op];
+}
+
+/* Nothing that was issued before `op` ended behind it, and nothing that was issued later began
+ * before its end. `from_ns`: what was issued before was over by then. */
+static void assert_divides(struct ran *ran, uint32_t op, int64_t from_ns)
+{
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct span *span = span_of(ran, i);
+        if (span == NULL || i == op || span->kind == OP_CPU)
+            continue;
+        if (i < op)
+            ck_assert_int_le(span->end_ns, from_ns);
+        else
+            ck_assert_int_ge(span->start_ns, span_of(ran, op)->end_ns);
+    }
+}
+
+/* --- each mistake by itself: what it adds, and what its rule makes of it --- */
+
+static void check_pageable(struct ran *ran, const struct ran *clean)
+{
+    const struct machine *machine = &ran->machine;
+    double bytes = (double)ran->plan.buffer_bytes[BUFFER_HOST_OUT];
+    ck_assert_int_eq(ran->plan.memory, MEMORY_PAGEABLE);
+    ck_assert_int_eq(clean->plan.memory, MEMORY_PINNED);
+    ck_assert_uint_eq(ran->plan.op_count, clean->plan.op_count);
+    /* One call at a time: of a copy in, all but what still waits in the staging buffer. */
+    double in = bytes - TILES * (double)machine->staging_bytes;
+    double least = bytes / machine->pageable_d2h_bytes_per_s;
+    least += in > 0 ? in / machine->pageable_h2d_bytes_per_s : 0;
+    ck_assert_int_ge(ran->span_ns, (int64_t)(1e9 * least));
+}
+
+/* Kernels are alone with the copies of no blocking stream beside them. */
+static void check_legacy_stream(struct ran *ran, const struct ran *clean)
+{
+    ck_assert_uint_eq(ran->plan.streams, clean->plan.streams + 1);
+    ck_assert_uint_eq(ran->plan.events, 0); /* the legacy default stream orders all */
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct op *op = &ran->plan.ops[i];
+        enum stream_kind kind = plan_stream_kind(&ran->plan, op->stream);
+        ck_assert_int_eq(kind, op->kind == OP_KERNEL ? STREAM_LEGACY : STREAM_BLOCKING);
+        if (op->kind == OP_KERNEL)
+            assert_divides(ran, i, span_of(ran, i)->start_ns);
+    }
+}
+
+static void check_blocking_stream(struct ran *ran, const struct ran *clean)
+{
+    ck_assert_uint_eq(ran->plan.streams, clean->plan.streams + 1);
+    ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_MEMSET), TILES);
+    ck_assert_uint_eq(clean->plan.buffer_bytes[BUFFER_DEVICE_OTHER], 0);
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct op *op = &ran->plan.ops[i];
+        enum stream_kind kind = plan_stream_kind(&ran->plan, op->stream);
+        ck_assert_int_eq(kind, op->kind == OP_MEMSET ? STREAM_LEGACY : STREAM_BLOCKING);
+        if (op->kind != OP_MEMSET)
+            continue;
+        ck_assert_int_eq(op->set.range.buffer, BUFFER_DEVICE_OTHER);
+        assert_divides(ran, i, span_of(ran, i)->start_ns);
+    }
+}
+
+/* Depth-first every tile is by itself. */
+static void check_sync(struct ran *ran, const struct ran *clean)
+{
+    const bool depth = ran->plan.ops[ran->plan.op_count - 1].tile == TILES - 1 &&
+                       ran->plan.ops[1].kind == OP_KERNEL;
+    (void)clean;
+    ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_SYNC), TILES);
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct op *op = &ran->plan.ops[i];
+        if (op->kind != OP_SYNC)
+            continue;
+        ck_assert_int_eq(ran->plan.ops[i - 1].kind, OP_D2H);
+        ck_assert_int_eq(ran->plan.ops[i - 1].tile, op->tile);
+        ck_assert_uint_eq(ran->plan.ops[i - 1].stream, op->stream);
+        ck_assert_int_ge(span_of(ran, i)->end_ns, span_of(ran, i - 1)->end_ns);
+        if (depth)
+            assert_divides(ran, i, span_of(ran, i)->end_ns);
+    }
+}
+
+static void check_alloc(struct ran *ran, const struct ran *clean)
+{
+    (void)clean;
+    ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_ALLOC), TILES);
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct op *op = &ran->plan.ops[i];
+        if (op->kind != OP_ALLOC)
+            continue;
+        ck_assert_int_eq(ran->plan.ops[i + 1].kind, OP_H2D);
+        ck_assert_uint_eq(op->alloc.bytes, ran->plan.ops[i + 1].copy.host.bytes);
+        int64_t call = rule_call_ns(&ran->machine, op);
+        const struct span *span = span_of(ran, i);
+        ck_assert_int_ge(span->end_ns - span->start_ns, call);
+        if (rule_alloc_synchronises(&ran->machine, op->alloc.pinned))
+            assert_divides(ran, i, span->end_ns - call);
+        else
+            ck_assert_int_eq(span->end_ns - span->start_ns, call);
+    }
+}
+
+/* On new GPUs it is only more work. */
+static void check_memset(struct ran *ran, const struct ran *clean)
+{
+    ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_MEMSET), TILES);
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct op *op = &ran->plan.ops[i], *next = op + 1;
+        if (op->kind != OP_MEMSET)
+            continue;
+        ck_assert_int_eq(next->kind, OP_H2D);
+        ck_assert_uint_eq(next->stream, op->stream);
+        ck_assert_int_eq(memcmp(&next->copy.device, &op->set.range, sizeof(struct range)), 0);
+        if (rule_op_synchronises(&ran->machine, OP_MEMSET))
+            assert_divides(ran, i, span_of(ran, i)->start_ns);
+    }
+    if (!rule_op_synchronises(&ran->machine, OP_MEMSET))
+        ck_assert_int_le(ran->span_ns, clean->span_ns + clean->span_ns / 10);
+}
+
+static void check_launch_blocking(struct ran *ran, const struct ran *clean)
+{
+    ck_assert_uint_eq(ran->plan.op_count, clean->plan.op_count);
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        if (ran->plan.ops[i].kind == OP_KERNEL)
+            ck_assert_int_eq(ran->timeline.issue_ns[i + 1], span_of(ran, i)->end_ns);
+    }
+}
+
+/* One thread runs them all, each for longer than its tile's copies. */
+static void check_slow_callback(struct ran *ran, const struct ran *clean)
+{
+    int64_t sleeps = 0, copies = 0, ended = 0;
+    (void)clean;
+    ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_CALLBACK), TILES);
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        const struct op *op = &ran->plan.ops[i];
+        const struct span *span = span_of(ran, i);
+        if (op->kind == OP_H2D || op->kind == OP_D2H)
+            copies += (int64_t)machine_copy_ns(&ran->machine, op->kind == OP_H2D, op_bytes(op));
+        if (op->kind != OP_CALLBACK)
+            continue;
+        ck_assert_int_ge(op->callback.sleep_ns, 200000);
+        ck_assert_int_eq(span->end_ns - span->start_ns,
+                         op->callback.sleep_ns + ran->machine.callback_ns);
+        ck_assert(sleeps == 0 || span->start_ns >= ended);
+        sleeps += op->callback.sleep_ns;
+        ended = span->end_ns;
+    }
+    ck_assert_int_ge(sleeps, 2 * copies - 2 * TILES);
+    ck_assert_int_gt(ran->span_ns, sleeps);
+}
+
+static void check_lazy_loading(struct ran *ran, const struct ran *clean)
+{
+    const int64_t call = rule_issue_ns(&ran->machine, OP_KERNEL);
+    int launches = 0;
+    for (uint32_t i = 0; i < ran->plan.op_count; i++) {
+        if (ran->plan.ops[i].kind == OP_KERNEL)
+            ck_assert_int_eq(call_ns(ran, i),
+                             call + (launches++ == 0 ? ran->machine.lazy_load_ns : 0));
+    }
+    ck_assert_int_eq(ran->machine.lazy_load_ns > 0, ran->machine.compute_capability >= 5.0);
+    if (ran->machine.lazy_load_ns == 0)
+        ck_assert_int_eq(ran->span_ns, clean->span_ns);
+    else
+        ck_assert_int_gt(ran->span_ns, clean->span_ns);
+}
+
+/* All of it is later by what that takes. */
+static void check_pin_in_run(struct ran *ran, const struct ran *clean)
+{
+    const struct op *alloc = &ran->plan.ops[0];
+    ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_ALLOC), 1);
+    ck_assert(alloc->kind == OP_ALLOC && alloc->alloc.pinned);
+    ck_assert_uint_eq(alloc->alloc.bytes, plan_host_bytes(&ran->plan));
+    ck_assert_int_eq(ran->span_ns, clean->span_ns + rule_call_ns(&ran->machine, alloc));
+}
+
+static const struct {
+    void (*check)(struct ran *ran, const struct ran *clean);
+    /* Depth-first, breadth-first; by machine: by what part longer than a clean run at least, in
+     * percent; -1: not to be told by the span. */
+    int longer[2][MISTAKE_MACHINES];
+} rows[MISTAKE_COUNT] = {
+    [MISTAKE_PAGEABLE_MEMORY] = {check_pageable, {{100, 50, 50, -1}, {100, 50, 20, 2}}},
+    [MISTAKE_LEGACY_STREAM] = {check_legacy_stream, {{20, 10, 20, -1}, {30, 20, 10, 10}}},
+    [MISTAKE_BLOCKING_STREAM] = {check_blocking_stream, {{80, 80, 80, -1}, {50, 50, 30, 3}}},
+    [MISTAKE_SYNC_IN_LOOP] = {check_sync, {{80, 80, 80, -1}, {10, 10, 10, -1}}},
+    [MISTAKE_ALLOC_IN_LOOP] = {check_alloc, {{200, 100, 100, 10}, {200, 80, 50, 20}}},
+    [MISTAKE_PINNED_ALLOC_IN_LOOP] = {check_alloc, {{900, 200, 200, 50}, {900, 200, 100, 80}}},
+    [MISTAKE_MEMSET_IN_LOOP] = {check_memset, {{-1, 80, 80, 2}, {-1, 50, 20, 3}}},
+    [MISTAKE_LAUNCH_BLOCKING] = {check_launch_blocking, {{10, 10, 20, -1}, {20, 20, -1, 5}}},
+    [MISTAKE_SLOW_CALLBACK] = {check_slow_callback, {{200, 200, 200, 40}, {200, 200, 100, 60}}},
+    [MISTAKE_LAZY_LOADING] = {check_lazy_loading, {{20, -1, -1, -1}, {20, -1, -1, -1}}},
+    [MISTAKE_PIN_IN_RUN] = {check_pin_in_run, {{900, 200, 200, 80}, {900, 200, 150, 100}}},
+};
+
+void mistake_assert_no_hazards(const struct plan *plan)
+{
+    struct hazard hazard;
+    struct error error = {0};
+    size_t hazards;
+    must(plan_hazards(plan, &hazard, 1, &hazards, &error), &error);
+    ck_assert_uint_eq(hazards, 0);
+}
+
+/* By itself, in the tile layout, on every generation, in both orders. */
+START_TEST(test_rule)
+{
+    const enum mistake mistake = (enum mistake)_i;
+    if (rows[mistake].check == NULL) { /* no mistake; and races, which have a suite */
+        ck_assert(mistake == MISTAKE_NONE || mistake_rows[mistake].races);
+        return;
+    }
+    for (int order = 0; order < 2; order++) {
+        for (int i = 0; i < MISTAKE_MACHINES; i++) {
+            struct settings settings = plain_settings(MISTAKE_NONE);
+            settings.order = order ? ORDER_BREADTH : ORDER_DEPTH;
+            struct ran clean = run_on(mistake_machines[i], &settings);
+            settings.mistake = mistake;
+            struct ran ran = run_on(mistake_machines[i], &settings);
+            mistake_assert_no_hazards(&ran.plan);
+            rows[mistake].check(&ran, &clean);
+            int longer = rows[mistake].longer[order][i];
+            ck_assert_msg(longer < 0 ||
+                              ran.span_ns >= clean.span_ns + clean.span_ns / 100 * longer,
+                          "%s on %s, %s: %" PRId64 " ns against %" PRId64 ", not %d %% more",
+                          mistake_name(mistake), mistake_machines[i],
+                          order ? "breadth" : "depth", ran.span_ns, clean.span_ns, longer);
+            ran_free(&ran);
+            ran_free(&clean);
+        }
+    }
+}
+END_TEST
+
+Suite *mistakes_suite(void)
+{
+    Suite *suite = suite_create("mistakes");
+    TCase *rules = tcase_create("rules");
+    tcase_set_timeout(rules, 120);
+    tcase_add_loop_test(rules, test_rule, 0, MISTAKE_COUNT);
+    suite_add_tcase(suite, rules);
+    suite_add_tcase(suite, mistake_runs_case());
+    suite_add_tcase(suite, mistake_program_case());
+    return suite;
+}

@@ -1,0 +1,256 @@
+/* check_mistakes_runs.c - mistakes together with everything else: the result is right, or the
+ * settings are refused; and the program with them. */
+#include "backend.h"
+#include "check_contract_timeline.h"
+#include "fixtures.h"
+#include "mistake_cases.h"
+#include "plan_build.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "verify.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(enum status status, const struct error *error)
+{
+    ck_assert_msg(status == STATUS_OK, "%s", error->text);
+}
+
+/* --- together with everything else --- */
+
+static void choose_chain(struct settings *settings, uint64_t *random)
+{
+    static const char *const chains[] = {"scale", "wave",      "sum",           "scale,sum",
+                                         "scan",  "scan,scan", "wave-launches", "dgemm"};
+    struct settings with =
+        test_settings(chains[test_random_below(random, sizeof chains / sizeof chains[0])]);
+    settings->chain_length = with.chain_length;
+    memcpy(settings->chain, with.chain, sizeof with.chain);
+    settings->intensity = 1 + test_random_below(random, 3);
+    if (settings->chain[0]->resident_count == NULL)
+        return;
+    settings->intensity = 1;
+    settings->rows = 1 + test_random_below(random, 20);
+    settings->inner = 1 + test_random_below(random, 20);
+    settings->elements = settings->rows * settings->tiles * (1 + test_random_below(random, 4));
+}
+
+static struct settings random_settings(uint64_t *random)
+{
+    struct settings settings = test_settings("scale");
+    settings.tiles = 1 + test_random_below(random, 12);
+    settings.elements = settings.tiles + test_random_below(random, 4000);
+    settings.ways = 1 + (int)test_random_below(random, 4);
+    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 5);
+    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.callbacks = test_random_below(random, 2);
+    settings.cpu_share = settings.ways == 4 ? test_random_below(random, 5) / 4.0 : -1;
+    settings.priority_count = test_random_below(random, 3) == 0 ? 2 : 0;
+    settings.priorities[0] = -1;
+    settings.memory = test_random_below(random, 4) ? MEMORY_PINNED : MEMORY_REGISTERED;
+    choose_chain(&settings, random);
+    return settings;
+}
+
+static void on_tile(void *context, int32_t tile)
+{
+    ((uint8_t *)context)[tile]++;
+}
+
+/* Runs it with its bytes and verifies them; each tile with a callback was told of once. */
+static void run_verified(const struct backend_ops *ops, struct backend *backend,
+                         const struct settings *settings, struct plan *plan, int engines)
+{
+    struct error error = {0};
+    struct arrays arrays;
+    struct timeline timeline;
+    struct run_times times;
+    uint8_t told[16] = {0};
+    must(arrays_create(&arrays, plan, settings, &error), &error);
+    struct workload workload = {.plan = plan,
+                                .settings = settings,
+                                .arrays = &arrays,
+                                .on_tile = on_tile,
+                                .context = told};
+    timeline_init(&timeline);
+    must(ops->prepare(backend, &workload, &error), &error);
+    must(ops->run(backend, &timeline, &times, &error), &error);
+    must(verify_output(plan, arrays.host, &error), &error);
+    contract_check_timeline(plan, &timeline, engines, false, mistake_name(settings->mistake));
+    bool called = settings->callbacks || settings->mistake == MISTAKE_SLOW_CALLBACK;
+    for (uint32_t tile = 0; tile < plan->tiles; tile++)
+        ck_assert_int_eq(told[tile], called && tile < plan->tiles - plan->cpu_tiles);
+    ops->release(backend);
+    timeline_free(&timeline);
+    arrays_free(&arrays);
+}
+
+/* What the mistake is has to be there, or the settings are refused in one line. */
+static bool is_made(const struct settings *settings, const struct plan *plan)
+{
+    switch (settings->mistake) {
+    case MISTAKE_PAGEABLE_MEMORY:
+        return plan->memory == MEMORY_PAGEABLE;
+    case MISTAKE_LEGACY_STREAM:
+    case MISTAKE_BLOCKING_STREAM:
+        return plan->stream_kinds != NULL;
+    case MISTAKE_SYNC_IN_LOOP:
+        return mistake_count_kind(plan, OP_SYNC) == plan->tiles - plan->cpu_tiles;
+    case MISTAKE_ALLOC_IN_LOOP:
+    case MISTAKE_PINNED_ALLOC_IN_LOOP:
+        return mistake_count_kind(plan, OP_ALLOC) == plan->tiles - plan->cpu_tiles;
+    case MISTAKE_MEMSET_IN_LOOP:
+        return mistake_count_kind(plan, OP_MEMSET) >= plan->tiles - plan->cpu_tiles;
+    case MISTAKE_LAUNCH_BLOCKING:
+        return plan->launches_block;
+    case MISTAKE_LAZY_LOADING:
+        return plan->loads_lazily;
+    case MISTAKE_PIN_IN_RUN:
+        return mistake_count_kind(plan, OP_ALLOC) == 1;
+    default:
+        return mistake_count_kind(plan, OP_CALLBACK) == plan->tiles - plan->cpu_tiles;
+    }
+}
+
+/* Whether it could be made. */
+static bool try_random(uint64_t *random, enum mistake mistake)
+{
+    const struct backend_ops *ops;
+    const char *argument;
+    struct backend *backend;
+    struct machine machine;
+    struct plan plan;
+    struct error error = {0};
+    struct settings settings = random_settings(random);
+    settings.mistake = mistake;
+    if (settings_check(&settings, &error) != STATUS_OK ||
+        kernel_missing(settings.chain[0]) != NULL)
+        return false;
+    must(backend_select("sim", &ops, &argument, &error), &error);
+    must(ops->open(mistake_machines[test_random_below(random, MISTAKE_MACHINES)], &settings,
+                   &backend, &error),
+         &error);
+    must(ops->describe(backend, &settings, &machine, &error), &error);
+    enum status status = plan_build(&settings, &machine, &plan, &error);
+    if (status == STATUS_OK) {
+        ck_assert(is_made(&settings, &plan));
+        mistake_assert_no_hazards(&plan);
+        run_verified(ops, backend, &settings, &plan, machine.copy_engines);
+        plan_free(&plan);
+    } else {
+        ck_assert_int_eq(status, STATUS_USAGE);
+        ck_assert_msg(strncmp(error.text, "--mistake=", 10) == 0, "%s", error.text);
+        ck_assert(strstr(error.text, ": use ") != NULL && strchr(error.text, '\n') == NULL);
+    }
+    ops->close(backend);
+    return status == STATUS_OK;
+}
+
+START_TEST(test_together)
+{
+    uint64_t random = 271828 + (uint64_t)_i;
+    int made = 0;
+    if (mistake_rows[_i].races || _i == MISTAKE_NONE)
+        return;
+    for (int i = 0; i < test_cases(120); i++)
+        made += try_random(&random, (enum mistake)_i);
+    ck_assert_int_gt(made, test_cases(120) / 8);
+}
+END_TEST
+
+/* --- the program --- */
+
+START_TEST(test_refusals)
+{
+    static const struct {
+        const char *line, *words;
+    } cases[] = {
+        {"--mistake=legacy-stream -w 1", "with one stream nothing overlaps anyway: use ways 2"},
+        {"--mistake=blocking-stream -s 1", "--mistake=blocking-stream: with one stream "},
+        {"--mistake=sync-in-loop -t 1", "--mistake=sync-in-loop: with one stream "},
+        {"--mistake=memset-in-loop -w 4 --cpu-share=1", "the GPU has no tiles: use ways 1, 2"},
+        {"--mistake=pin-in-run -w 4 --cpu-share=1", "the GPU has no tiles: use ways 1, 2 or 3"},
+        {"--mistake=lazy-loading --runs=3", "but --runs=3 was given: allowed is 1"},
+        {"--mistake=lazy-loading --warmup=2", "but --warmup=2 was given: allowed is 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[160];
+        snprintf(line, sizeof line, "-d sim -n 64k -t 8 %s", cases[i].line);
+        ck_assert_msg(program_run(line) == 2, "%s: %s", line, program_err);
+        assert_has(program_err, cases[i].words);
+        ck_assert_ptr_eq(strchr(program_err, '\n'), program_err + strlen(program_err) - 1);
+    }
+}
+END_TEST
+
+/* What is not a race is verified as ever, and every form shows its ops. */
+START_TEST(test_shown)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:k20c -n 64k -t 4 --mistake=pageable-memory --format=json"), 0);
+    assert_has(program_out, "\"memory\": \"pageable\"");
+    assert_has(program_out, "\"verified\": true");
+    ck_assert_int_eq(program_run("-q -d sim -n 64k -t 4 -k scale,sum --mistake=slow-callback "
+                                 "--timeline=x.csv --timeline=x.json"),
+                     0);
+    assert_has(program_out, "; mistake: slow-callback; ");
+    assert_has(program_out, "B callback");
+    ck_assert_int_eq(program_run("-d sim -n 64k -t 4 --mistake=slow-callback --dry-run"), 0);
+    assert_has(program_out, "  mistake  slow-callback: ");
+    assert_has(program_out, "sleeps 200 us");
+    ck_assert_int_eq(program_run("-d sim -n 64k -t 4 --mistake=blocking-stream --dry-run"), 0);
+    assert_has(program_out, "blocking,blocking,blocking,blocking,legacy\n");
+    assert_has(program_out, "-> device.other+0");
+    ck_assert_int_eq(program_run("-q -d sim -n 64k -t 4 --mistake=lazy-loading --format=json"),
+                     0);
+    assert_has(program_out, "\"runs\": 1,\n        \"warmup\": 0,");
+}
+END_TEST
+
+/* A reduction's value is folded once, whoever has the callback made. */
+START_TEST(test_folded_once)
+{
+    static const char *const lines[] = {"", "--callbacks", "--mistake=slow-callback",
+                                        "--mistake=slow-callback --callbacks"};
+    char line[160], value[32] = "";
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        json_error_t why;
+        snprintf(line, sizeof line, "-q -d sim -n 64k -t 4 -k sum-int --format=json %s",
+                 lines[i]);
+        ck_assert_int_eq(program_run(line), 0);
+        json_t *report = json_loads(program_out, 0, &why);
+        ck_assert_msg(report != NULL, "%s", why.text);
+        const json_t *run = json_array_get(json_object_get(report, "runs"), 0);
+        char *result = json_dumps(json_object_get(run, "result"), JSON_ENCODE_ANY);
+        ck_assert_ptr_nonnull(result);
+        if (i == 0)
+            snprintf(value, sizeof value, "%s", result);
+        ck_assert_str_eq(result, value);
+        free(result);
+        json_decref(report);
+    }
+}
+END_TEST
+
+TCase *mistake_runs_case(void)
+{
+    TCase *runs = tcase_create("together");
+    tcase_set_timeout(runs, 120);
+    tcase_add_loop_test(runs, test_together, 0, MISTAKE_COUNT);
+    return runs;
+}
+
+TCase *mistake_program_case(void)
+{
+    TCase *program = tcase_create("program");
+    tcase_set_timeout(program, 120);
+    tcase_add_checked_fixture(program, test_folder_enter, test_folder_leave);
+    tcase_add_test(program, test_refusals);
+    tcase_add_test(program, test_shown);
+    tcase_add_test(program, test_folded_once);
+    return program;
+}
