@@ -92,6 +92,7 @@ enum status bench_simulator(struct bench *bench, struct error *error);
 enum status bench_writers(struct bench *bench, struct error *error);
 enum status bench_marks(struct bench *bench, struct error *error);
 enum status bench_tune(struct bench *bench, struct error *error);
+enum status bench_verdicts(struct bench *bench, struct error *error);
 enum status bench_reductions(struct bench *bench, struct error *error);
 enum status bench_scans(struct bench *bench, struct error *error);
 enum status bench_transforms(struct bench *bench, struct error *error);
@@ -100,6 +101,7 @@ enum status bench_strides(struct bench *bench, struct error *error);
 
 /* On the first CUDA device, but without a CUDA call of its own. */
 enum status bench_tune_device(struct bench *bench, struct error *error);
+enum status bench_verdicts_device(struct bench *bench, struct error *error);
 
 /* Those that need a CUDA device are linked only where nvcc was found. bench_cuda_context()
  * creates a context, as small as can be, and returns 0; EXIT_FAILURE where there is no device.

@@ -64,10 +64,19 @@ static void find_hand_overs(const struct verdict_case *facts, const struct piece
     }
 }
 
+static bool keeps_host(enum verdict_code cause)
+{
+    return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
+           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING;
+}
+
 static void charge_piece(const struct verdict_case *facts, const struct piece *piece,
                          int64_t lost_ns, enum verdict_code near, struct account *account)
 {
     enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
+    /* Hand-overs that the host would have made long before, had it not waited. */
+    if (cause == VERDICT_SMALL_TILES && keeps_host(near))
+        cause = near;
     if (cause != VERDICT_REST) {
         charge(account, cause, lost_ns, piece);
         return;
@@ -126,6 +135,12 @@ static int compare_costs(const void *a, const void *b)
     return (int)x->code - (int)y->code;
 }
 
+/* Every tile is handed over: that alone is no fault. */
+static double named_share(enum verdict_code code)
+{
+    return code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;
+}
+
 static void name_causes(const struct verdict_case *facts, const struct account *account,
                         struct verdicts *verdicts)
 {
@@ -135,8 +150,8 @@ static void name_causes(const struct verdict_case *facts, const struct account *
     struct verdict rest = account->items[VERDICT_REST];
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         const struct verdict *item = &account->items[code];
-        if ((double)item->cost_ns >= NAMED_SHARE * (double)verdicts->span_ns &&
-            item->cost_ns > 0) {
+        if (item->cost_ns > 0 &&
+            (double)item->cost_ns >= named_share(item->code) * (double)verdicts->span_ns) {
             verdicts->items[verdicts->count++] = *item;
             continue;
         }

@@ -6,9 +6,10 @@
 #include <math.h>
 
 enum {
-    LAZY_NS = 50000,   /* a first launch that takes that long loads code */
-    LAZY_LAUNCHES = 8, /* and so many times what a launch's call takes */
-    OVERHEADS = 4,     /* a slow op is a short one where it lost this many latencies at most */
+    LAZY_NS = 50000,     /* a first launch that takes that long loads code */
+    LAZY_LAUNCHES = 8,   /* and so many times what a launch's call takes */
+    SHORT_CALLBACKS = 8, /* a callback is short if that many fill what it followed */
+    OVERHEADS = 4, /* a slow op is a short one where it lost this many latencies at most */
 };
 
 static bool is_copy(enum op_kind kind)
@@ -50,13 +51,31 @@ static struct sharing sharing_of(const struct op *first, const struct op *second
     return sharing;
 }
 
+/* An op behind a callback. One that is short against what it followed itself only came last in
+ * its stream: the op would have waited for that stream anyway. */
+static enum verdict_code callback_cause(const struct verdict_case *facts,
+                                        const struct span *callback, const struct span *span)
+{
+    uint32_t index = (uint32_t)(callback - facts->timeline->spans);
+    const struct hold *hold = &facts->critical->holds[index];
+    if (hold->span == SPAN_NONE || span->kind != OP_H2D)
+        return VERDICT_SLOW_CALLBACK;
+    const struct span *before = span_of(facts, hold->span);
+    bool slow = before->kind == OP_CALLBACK ||
+                SHORT_CALLBACKS * (callback->end_ns - callback->start_ns) >
+                    before->end_ns - before->start_ns;
+    return slow                            ? VERDICT_SLOW_CALLBACK
+           : facts->timeline->streams == 1 ? VERDICT_ONE_STREAM
+                                           : VERDICT_FEW_STREAMS;
+}
+
 /* An op that followed another, by its stream's order or by an event. */
 static enum verdict_code order_cause(const struct verdict_case *facts, const struct span *from,
                                      const struct span *span, bool event)
 {
     bool alone = facts->timeline->streams == 1;
     if (from->kind == OP_CALLBACK)
-        return VERDICT_SLOW_CALLBACK;
+        return callback_cause(facts, from, span);
     if (from->engine == span->engine) /* the engine would have held it as well */
         return VERDICT_REST;
     if (facts->plan == NULL)
@@ -158,6 +177,28 @@ static enum verdict_code alloc_cause(const struct plan *plan, uint32_t op)
     return only_alloc(plan, op) ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
 }
 
+/* Whether the op is the first of its kernel. */
+static bool first_launch(const struct plan *plan, const struct op *op)
+{
+    for (uint32_t i = 0; i < op->id; i++) {
+        if (plan->ops[i].kind == OP_KERNEL && plan->ops[i].kernel.link == op->kernel.link)
+            return false;
+    }
+    return true;
+}
+
+/* By the whole call, of which a piece may be a part. */
+static bool loads_code(const struct verdict_case *facts, const struct op *op)
+{
+    const struct timeline *timeline = facts->timeline;
+    if (op->id + 1 >= timeline->issue_count)
+        return false;
+    int64_t length_ns = timeline->issue_ns[op->id + 1] - timeline->issue_ns[op->id];
+    return op->kind == OP_KERNEL && length_ns >= LAZY_NS &&
+           length_ns >= LAZY_LAUNCHES * facts->machine->issue_kernel_ns &&
+           first_launch(facts->plan, op);
+}
+
 enum verdict_code verdict_link_cause(const struct verdict_case *facts,
                                      const struct piece *piece)
 {
@@ -169,32 +210,14 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
     case LINK_ALLOC:
         return alloc_cause(facts->plan, piece->op);
     case LINK_LAUNCH:
-        return VERDICT_LAUNCH_BLOCKING;
+        return loads_code(facts, &facts->plan->ops[piece->op]) ? VERDICT_LAZY_LOADING
+                                                               : VERDICT_LAUNCH_BLOCKING;
     default:
         return VERDICT_REST;
     }
 }
 
 /* --- what a piece is itself --- */
-
-/* Whether the op is the first of its kernel. */
-static bool first_launch(const struct plan *plan, const struct op *op)
-{
-    for (uint32_t i = 0; i < op->id; i++) {
-        if (plan->ops[i].kind == OP_KERNEL && plan->ops[i].kernel.link == op->kernel.link)
-            return false;
-    }
-    return true;
-}
-
-static bool loads_code(const struct verdict_case *facts, const struct piece *piece,
-                       const struct op *op)
-{
-    int64_t length_ns = piece->end_ns - piece->start_ns;
-    return op->kind == OP_KERNEL && length_ns >= LAZY_NS &&
-           length_ns >= LAZY_LAUNCHES * facts->machine->issue_kernel_ns &&
-           first_launch(facts->plan, op);
-}
 
 static enum verdict_code call_cause(const struct verdict_case *facts, const struct piece *piece)
 {
@@ -207,7 +230,7 @@ static enum verdict_code call_cause(const struct verdict_case *facts, const stru
         return VERDICT_SYNC_IN_LOOP;
     if (is_copy(op->kind) && facts->plan->memory == MEMORY_PAGEABLE)
         return VERDICT_PAGEABLE_MEMORY;
-    if (loads_code(facts, piece, op))
+    if (loads_code(facts, op))
         return VERDICT_LAZY_LOADING;
     enum verdict_code link = verdict_link_cause(facts, piece);
     return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;

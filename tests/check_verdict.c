@@ -56,7 +56,7 @@ static bool simulate(const struct settings *settings, struct judged *judged)
     if (status == STATUS_USAGE)
         return false;
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    struct simulator_hooks hooks = {.pageable = judged->plan.memory == MEMORY_PAGEABLE};
+    struct simulator_hooks hooks = {0};
     status = simulator_run(&judged->machine, judged->machine.queues, &judged->plan, &hooks,
                            &judged->timeline, &issued, &error);
     if (strstr(error.text, "more than a century") != NULL) {
