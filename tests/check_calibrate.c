@@ -388,6 +388,7 @@ static void change_host(struct machine *machine, uint64_t *state)
     machine->pinned_bytes_per_s = random_real(state, 1e9, 9e9);
     machine->cpu_bytes_per_s = random_real(state, 10e9, 200e9);
     machine->cpu_flops_per_s = machine->cpu_bytes_per_s * random_real(state, 10, 30);
+    machine->lazy_load_ns = random_ns(state, 0, 900000);
 }
 
 /* One of the built-in machines, of which all but the generation is changed. */
