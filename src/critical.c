@@ -6,6 +6,8 @@
  * its last blocks, left room. */
 #include "critical.h"
 
+#include "analysis.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -272,12 +274,6 @@ static bool copies_share_engine(struct finder *finder)
     }
     return !finder->timeline->issue_unknown && waited > 0 &&
            SHARED_FACTOR * behind_end <= waited;
-}
-
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* What a kernel may take from being free to its start: twice the median of those that began

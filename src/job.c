@@ -386,6 +386,8 @@ static enum status explain(struct job *job, struct run_report *report, struct er
     enum status status = analyse(&report->timeline, &report->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&report->timeline, &report->critical, error);
+    if (status == STATUS_OK)
+        status = latency_find(&report->timeline, job->plan.priorities, &report->latency, error);
     marks_end();
     return status;
 }

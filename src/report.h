@@ -4,6 +4,7 @@
 
 #include "analysis.h"
 #include "critical.h"
+#include "latency.h"
 #include "limit.h"
 #include "options.h"
 #include "plan.h"
@@ -29,6 +30,7 @@ struct run_report {
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */
     struct critical critical; /* likewise */
+    struct latency latency;   /* likewise, of the GPU's tiles; of a foreign run none. Owned */
     bool profiled;            /* --profile: there is no timeline and no analysis */
     bool foreign; /* read from a trace of another program: there is a timeline with its analysis
                      and critical path, a name in `settings`, and nothing else: no other
@@ -59,7 +61,8 @@ struct report {
  * kernel of its chain is `rated`); else NAN. */
 double report_gflops(const struct run_report *run);
 
-/* Frees what the runs own: timelines, critical paths, hazards, what they were compared with. */
+/* Frees what the runs own: timelines, critical paths, latencies, hazards, what they were
+ * compared with. */
 void report_free(struct report *report);
 
 #endif

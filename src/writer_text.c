@@ -234,6 +234,7 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     print_fact(out, report, fact_conditions);
     print_table(out, report, style);
     write_predictions(out, report, style);
+    write_latency(out, report, style);
     for (int i = 0; i < report->run_count; i++)
         print_hazards(out, &report->runs[i], style->verbose);
 }

@@ -35,6 +35,7 @@ Suite *dgemm_suite(void);
 Suite *dgemm_plans_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
+Suite *latency_suite(void);
 Suite *critical_suite(void);
 Suite *trace_suite(void);
 Suite *view_suite(void);
