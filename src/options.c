@@ -8,6 +8,7 @@
 static const char *const order_names[] = {"depth", "breadth", NULL};
 static const char *const layout_names[] = {"tile", "stage", NULL};
 static const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
+static const char *const carry_names[] = {"device", "callback", "sync", NULL};
 static const char *const issue_names[] = {"streams", "graph", NULL};
 static const char *const format_names[] = {"text", "json", "csv", NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
@@ -101,6 +102,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_CALLBACKS] = {"callbacks", 0, NULL, TYPE_FLAG, RUN_FIELD(callbacks),
                           .help = "a host callback after each tile folds its result and drives "
                                   "the progress bar"},
+    [OPTION_CARRY] = {"carry", 0, "device|callback|sync", TYPE_CHOICE, RUN_FIELD(carry),
+                      .fallback = "device", .choices = carry_names,
+                      .help =
+                          "scans, from tile to tile: on the device, by events; or by way of "
+                          "the host, where a callback feeds the next tile; or likewise, and "
+                          "the host waits for each"},
     [OPTION_CONNECTIONS] = {"connections", 0, "N", TYPE_NUMBER, RUN_FIELD(connections),
                             .absent = "the driver's", .least = 1, .most = 32,
                             .help = "hardware queues: CUDA_DEVICE_MAX_CONNECTIONS, or the "

@@ -28,6 +28,7 @@ enum command {
 
 enum order { ORDER_DEPTH, ORDER_BREADTH };
 enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum issue { ISSUE_STREAMS, ISSUE_GRAPH };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
@@ -76,6 +77,7 @@ struct settings {
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;
+    enum carry carry;     /* of scans, from tile to tile */
     uint32_t connections; /* 0: the driver's, or the machine's */
     enum mistake mistake;
     const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */

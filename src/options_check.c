@@ -150,12 +150,29 @@ static enum status check_scan(const struct settings *settings, const struct orig
                      setting_label(settings, origins, OPTION_KERNEL, kernel));
 }
 
+/* Only scans carry anything. */
+static enum status check_carry(const struct settings *settings, const struct origin *origins,
+                               struct error *error)
+{
+    char carry[LABEL_MAX], kernel[LABEL_MAX];
+    if (settings->carry == CARRY_DEVICE ||
+        kernel_chain_scans(settings->chain, settings->chain_length))
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s is about what a scan carries from tile to tile, but %s has none: "
+                     "allowed is device, or a kernel such as scan",
+                     setting_label(settings, origins, OPTION_CARRY, carry),
+                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+}
+
 static enum status check_at(const struct settings *settings, const struct origin *origins,
                             struct error *error)
 {
     enum status status = check_tiles(settings, origins, error);
     if (status == STATUS_OK)
         status = check_scan(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_carry(settings, origins, error);
     if (status == STATUS_OK)
         status = check_launches(settings, origins, error);
     if (status == STATUS_OK)

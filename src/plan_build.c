@@ -9,6 +9,7 @@
  * earlier step, waited for right before the later one. Which steps need a record is known only
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan_build.h"
+#include "plan_carry.h"
 #include "plan_placement.h"
 
 #include <stdlib.h>
@@ -140,7 +141,15 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     placement_kernel(&builder->placement, tile, link, &op);
     op.kernel.blocks =
         kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->resident_blocks);
-    return append_launches(builder, &op);
+    struct plan *plan = builder->plan;
+    const struct placement *placement = &builder->placement;
+    enum status status = carry_write_in(plan, placement, stream, tile, link, builder->error);
+    if (status == STATUS_OK)
+        status = append_launches(builder, &op);
+    if (status == STATUS_OK)
+        status = carry_write_out(plan, placement, builder->settings->carry, stream, tile, link,
+                                 builder->error);
+    return status;
 }
 
 static enum status write_copy_out(struct builder *builder, uint32_t stream, uint32_t tile)
@@ -402,7 +411,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.gpu_tiles = plan->tiles - plan->cpu_tiles;
     builder.stages = (uint32_t)plan->chain_length + 2;
     shape_plan(&builder);
-    placement_begin(&builder.placement, plan);
+    placement_begin(&builder.placement, plan, settings->carry != CARRY_DEVICE);
     enum status status = plan_set_priorities(plan, settings, machine, error);
     if (status == STATUS_OK)
         status = write_ops(&builder);

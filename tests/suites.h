@@ -10,6 +10,7 @@ Suite *options_suite(void);
 Suite *kernels_suite(void);
 Suite *reductions_suite(void);
 Suite *scan_suite(void);
+Suite *carry_suite(void);
 Suite *branches_suite(void);
 Suite *launches_suite(void);
 Suite *transpose_suite(void);
