@@ -69,6 +69,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_INNER] = {"inner", 0, "K", TYPE_NUMBER, RUN_FIELD(inner), .fallback = "1408",
                       .least = 1, .most = 1u << 20, .suffixes = true,
                       .help = "dgemm: columns of A, which are rows of B"},
+    [OPTION_BLOCKS] = {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks),
+                       .fallback = "auto", .least = 1, .most = KERNEL_BLOCKS_MAX,
+                       .suffixes = true, .automatic = true,
+                       .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
+                               "many as the GPU holds at once. With more they are shorter, and "
+                               "priorities act between blocks"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles), .fallback = "32",
                       .least = 1, .most = 1u << 24, .suffixes = true, .automatic = true,
                       .help = "tiles the array is cut into; auto: the simulator chooses"},

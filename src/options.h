@@ -67,6 +67,7 @@ struct settings {
     uint64_t columns;     /* transposes: elements of a row */
     uint32_t stride;      /* stride-copy */
     uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
+    uint32_t blocks;      /* of a launch, at most; 0: auto, as many as the GPU holds at once */
     uint32_t tiles;       /* 0: auto, until the device is known */
     uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;

@@ -165,6 +165,30 @@ static enum status check_carry(const struct settings *settings, const struct ori
                      setting_label(settings, origins, OPTION_KERNEL, kernel));
 }
 
+/* The kernel of the chain whose blocks follow from its work alone, or are its library's affair;
+ * NULL: none. */
+static const struct kernel *fixed_grid(const struct settings *settings)
+{
+    for (int i = 0; i < settings->chain_length; i++) {
+        if (settings->chain[i]->whole_grid || settings->chain[i]->alone)
+            return settings->chain[i];
+    }
+    return NULL;
+}
+
+static enum status check_blocks(const struct settings *settings, const struct origin *origins,
+                                struct error *error)
+{
+    char blocks[LABEL_MAX];
+    const struct kernel *fixed = fixed_grid(settings);
+    if (settings->blocks == 0 || fixed == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s can't be: %s settles itself how many blocks it has: allowed is auto, "
+                     "or kernels such as scale",
+                     setting_label(settings, origins, OPTION_BLOCKS, blocks), fixed->name);
+}
+
 static enum status check_at(const struct settings *settings, const struct origin *origins,
                             struct error *error)
 {
@@ -173,6 +197,8 @@ static enum status check_at(const struct settings *settings, const struct origin
         status = check_scan(settings, origins, error);
     if (status == STATUS_OK)
         status = check_carry(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_blocks(settings, origins, error);
     if (status == STATUS_OK)
         status = check_launches(settings, origins, error);
     if (status == STATUS_OK)

@@ -19,7 +19,7 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX, FOLLOWS_MAX = 5 };
 struct builder {
     const struct settings *settings;
     struct plan *plan;
-    uint32_t resident_blocks;
+    uint32_t most_blocks; /* of a launch, where its work does not say */
     uint32_t gpu_tiles, stages;
     struct placement placement;
     bool marking;
@@ -140,7 +140,7 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
     placement_kernel(&builder->placement, tile, link, &op);
     op.kernel.blocks =
-        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->resident_blocks);
+        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
     struct plan *plan = builder->plan;
     const struct placement *placement = &builder->placement;
     enum status status = carry_write_in(plan, placement, stream, tile, link, builder->error);
@@ -399,7 +399,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
 {
     plan_init(plan);
     struct builder builder = {.settings = settings, .plan = plan, .error = error};
-    builder.resident_blocks = machine_resident_blocks(machine);
+    builder.most_blocks =
+        settings->blocks > 0 ? settings->blocks : machine_resident_blocks(machine);
     plan->memory = settings->memory;
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;

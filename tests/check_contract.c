@@ -305,6 +305,7 @@ START_TEST(test_priorities)
     settings.priorities[1] = -1;
     settings.priorities[2] = -1000; /* clamped */
     settings.priority_count = 3;
+    settings.blocks = 3; /* not what the machine would say */
     open_device(_i, &settings);
     run_case(&settings);
 }
