@@ -199,6 +199,11 @@ const char *memory_name(enum memory memory)
     return memory_names[memory];
 }
 
+const char *carry_name(enum carry carry)
+{
+    return carry_names[carry];
+}
+
 const char *issue_name(enum issue issue)
 {
     return issue_names[issue];

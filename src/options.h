@@ -172,6 +172,7 @@ void options_print_help(FILE *out);
 const char *order_name(enum order order);
 const char *layout_name(enum layout layout);
 const char *memory_name(enum memory memory);
+const char *carry_name(enum carry carry);
 const char *issue_name(enum issue issue);
 const char *model_name(enum model model);
 

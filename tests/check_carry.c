@@ -367,6 +367,10 @@ START_TEST(test_program)
                      0);
     assert_has(program_out, "\"carry\": \"callback\"");
     assert_has(program_out, "\"verified\": true");
+    ck_assert_int_eq(program_run("-q --device=sim:h200 -k scan -n 64k -t 8 --blocks=7 "
+                                 "--carry=sync"),
+                     0);
+    assert_has(program_out, "\nscan with blocks=7 with carry=sync on 64k elements");
     ck_assert_int_eq(program_run("-q --carry=callback"), 2);
     assert_has(program_err, "allowed is device, or a kernel such as scan\n");
     ck_assert_int_eq(program_run("-q --carry=event -k scan"), 2);
