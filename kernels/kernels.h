@@ -66,6 +66,7 @@ struct kernel_args {
                              one kernel's alone, as it left it */
     const void *carry_in; /* scans: the total of all earlier tiles; NULL: none */
     void *carry_out;      /* scans: that total with this tile's; NULL: not asked */
+    bool carry_own;       /* scans: carry_out is this tile's total alone */
     uint64_t count;       /* elements, at least 1 */
     uint32_t blocks; /* grid: blocks of KERNEL_THREADS threads (launcher only; not read by those
                         of rows with .whole_grid, whose grid follows from `count`) */

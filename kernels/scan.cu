@@ -38,6 +38,7 @@ struct scan_work {
     uint64_t count;
     const unsigned *carry_in; /* both may be NULL */
     unsigned *carry_out;
+    bool carry_own; /* carry_out is without carry_in */
     struct scan_scratch *scratch;
     bool vectors; /* both arrays are aligned like a uint4 */
 };
@@ -100,6 +101,12 @@ static __device__ unsigned look_back(struct scan_scratch *scratch, uint64_t numb
     return __shfl_sync(FULL_WARP, sum, 0);
 }
 
+/* What of all before the end is not to be carried out. */
+static __device__ unsigned carry_left_out(const struct scan_work &work)
+{
+    return work.carry_own && work.carry_in != nullptr ? *work.carry_in : 0;
+}
+
 /* What comes before part `number`, and tells the others. Every thread of the block must call
  * it; the first one knows the part's sum, `total`. */
 static __device__ unsigned part_before(const struct scan_work &work, uint64_t number,
@@ -119,7 +126,7 @@ static __device__ unsigned part_before(const struct scan_work &work, uint64_t nu
         if (threadIdx.x == 0) {
             atomicExch(word, word_of(TELLS_ALL, launch, before + total));
             if (is_last && work.carry_out != nullptr)
-                *work.carry_out = before + total;
+                *work.carry_out = before + total - carry_left_out(work);
             shared_before = before;
         }
     }
@@ -186,6 +193,7 @@ template <typename Part> static int launch(const struct kernel_args *args, void 
     work.count = args->count;
     work.carry_in = static_cast<const unsigned *>(args->carry_in);
     work.carry_out = static_cast<unsigned *>(args->carry_out);
+    work.carry_own = args->carry_own;
     work.scratch = static_cast<struct scan_scratch *>(args->scratch);
     work.vectors = is_aligned(args->in[0]) && is_aligned(args->out);
     return kernel_launch(scan_kernel<Part>, args, stream, work);

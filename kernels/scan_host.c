@@ -69,7 +69,7 @@ static void scan_host(const struct kernel_args *args, bool exclusive)
         }
     }
     if (args->carry_out != NULL)
-        *(uint32_t *)args->carry_out = total;
+        *(uint32_t *)args->carry_out = args->carry_own ? total - before : total;
 }
 
 void scan_inclusive_host(const struct kernel_args *args)

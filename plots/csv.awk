@@ -162,6 +162,8 @@ function setting_text(key, value) {
         return value " memory"
     if (key == "callbacks")
         return value == "true" ? "callbacks" : ""
+    if (key == "carry")
+        return value == "device" ? "" : "carry: " value
     if (key == "connections")
         return counted(value, "connection")
     if (key == "issue")

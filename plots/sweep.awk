@@ -338,7 +338,7 @@ function put_titles(    text, keys, n, i) {
     print "title = " quoted(text == "" ? "sweep" : text)
     text = listed(counted(common("settings.tiles"), "tile"),
                   counted(common("settings.streams"), "stream"))
-    n = split("ways order layout memory callbacks connections issue mistake", keys, " ")
+    n = split("ways order layout memory callbacks carry connections issue mistake", keys, " ")
     for (i = 1; i <= n; i++)
         text = listed(text, setting_text(keys[i], common("settings." keys[i])))
     print "settings = " quoted(text)

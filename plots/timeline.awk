@@ -389,7 +389,7 @@ function range(key, word,    i, least, most, value) {
 
 function how(    text, keys, n, i) {
     text = listed(range("tiles", "tile"), range("streams", "stream"))
-    n = split("ways order layout memory callbacks connections issue mistake", keys, " ")
+    n = split("ways order layout memory callbacks carry connections issue mistake", keys, " ")
     for (i = 1; i <= n; i++)
         if (keys[i] != "ways" || common("ways", "/") !~ /\//)
             text = listed(text, setting_text(keys[i], common(keys[i], "/")))

@@ -43,7 +43,7 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
     return STATUS_OK;
 }
 
-static int compare_i64(const void *a, const void *b)
+int compare_i64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -54,4 +54,10 @@ int64_t median_ns(int64_t *values, size_t count)
     qsort(values, count, sizeof *values, compare_i64);
     int64_t upper = values[count / 2], lower = values[(count - 1) / 2];
     return lower + (upper - lower) / 2;
+}
+
+size_t rank_of(unsigned percent, size_t count)
+{
+    size_t rank = (percent * count + 99) / 100;
+    return rank > 0 ? rank - 1 : 0;
 }

@@ -24,4 +24,10 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
 /* The median of `count` values, of which `values` is left sorted. At least one. */
 int64_t median_ns(int64_t *values, size_t count);
 
+/* Where the value stands that `percent` of `count` sorted ones, at least one, do not exceed. */
+size_t rank_of(unsigned percent, size_t count);
+
+/* For qsort(): of int64_t, the least first. */
+int compare_i64(const void *a, const void *b);
+
 #endif

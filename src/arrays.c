@@ -138,15 +138,21 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
         element_set(dtype, data, count - 1, (uint32_t)random_pair(key, (first + count) / 2));
 }
 
-void arrays_poison(const struct arrays *arrays)
+static void poison_buffer(const struct arrays *arrays, enum buffer buffer)
 {
-    all_cores_worked = true;
-    uint32_t *out = arrays->host[BUFFER_HOST_OUT];
+    uint32_t *out = arrays->host[buffer];
     _Static_assert(sizeof *out == sizeof(float), "one pattern serves all element types");
-    const uint64_t count = arrays->bytes[BUFFER_HOST_OUT] / sizeof *out;
+    const uint64_t count = arrays->bytes[buffer] / sizeof *out;
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < count; i++)
         out[i] = POISON_BITS;
+}
+
+void arrays_poison(const struct arrays *arrays)
+{
+    all_cores_worked = true;
+    poison_buffer(arrays, BUFFER_HOST_OUT);
+    poison_buffer(arrays, BUFFER_HOST_CARRY);
 }
 
 static enum status input_probe(const struct plan *plan, const char *path,

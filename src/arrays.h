@@ -44,8 +44,8 @@ void arrays_free(struct arrays *arrays);
  * since the last time. */
 void arrays_settle(void);
 
-/* Fills the output with a pattern that no right result has (NaN for floats), so that an element
- * that was never written shows. */
+/* Fills the output, and what scans carry by the host, with a pattern that no right result has
+ * (NaN for floats), so that an element that was never written shows. */
 void arrays_poison(const struct arrays *arrays);
 
 /* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident

@@ -37,7 +37,9 @@ struct cuda_callback {
     struct cuda_run *run;
     int32_t tile;
     int64_t sleep_ns;
-    struct interval time; /* of the latest run */
+    const void *before, *total; /* of one that feeds the next tile: carry_feed()'s arguments */
+    void *next;                 /* NULL: it is one that tells of its own tile's end */
+    struct interval time;       /* of the latest run */
 };
 
 /* An op with everything looked up: what one CUDA call needs. */

@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "chain_host.h"
 #include "marks.h"
+#include "plan_carry.h"
 #include "running.h"
 #include "simulator.h"
 #include "units.h"
@@ -168,6 +169,7 @@ static void do_kernel(const struct backend *backend, const struct op *op)
         .scratch = at(backend, &op->kernel.scratch),
         .carry_in = at(backend, &op->kernel.carry_in),
         .carry_out = at(backend, &op->kernel.carry_out),
+        .carry_own = op->kernel.carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
         .repeat = op->kernel.repeat,
@@ -218,7 +220,7 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     struct backend *backend = context;
     const struct workload *workload = backend->workload;
     (void)error;
-    if (op->kind == OP_CALLBACK && workload->on_tile != NULL)
+    if (op->kind == OP_CALLBACK && !op_feeds(op) && workload->on_tile != NULL)
         workload->on_tile(workload->context, op->tile);
     if (workload->arrays == NULL)
         return STATUS_OK;
@@ -236,6 +238,9 @@ static enum status do_op(void *context, const struct op *op, struct error *error
         do_kernel(backend, op);
     else if (op->kind == OP_CPU)
         do_cpu(backend, op);
+    else if (op_feeds(op))
+        carry_feed(at(backend, &op->callback.before), at(backend, &op->callback.total),
+                   at(backend, &op->callback.next));
     return STATUS_OK;
 }
 

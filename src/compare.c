@@ -1,6 +1,8 @@
 /* compare.c - two timelines of one plan, span by span; and many settings together. */
 #include "compare.h"
 
+#include "analysis.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,13 +14,6 @@ static const double APART = 0.03;
 static enum status fail_memory(struct error *error)
 {
     return error_set(error, STATUS_FAILED, "no memory to compare");
-}
-
-/* Where the value stands that `percent` of `count` sorted ones, at least one, do not exceed. */
-static size_t rank_of(unsigned percent, size_t count)
-{
-    size_t rank = (percent * count + 99) / 100;
-    return rank > 0 ? rank - 1 : 0;
 }
 
 double compare_error(int64_t predicted_ns, int64_t measured_ns)
@@ -36,12 +31,6 @@ double compare_noise(const int64_t *sorted_ns, size_t count)
 }
 
 /* --- two timelines --- */
-
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* Sorts the `count` distances. */
 static struct deviation deviation_of(int64_t *distances, size_t count)

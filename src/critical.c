@@ -6,6 +6,8 @@
  * its last blocks, left room. */
 #include "critical_finder.h"
 
+#include "analysis.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -246,10 +248,11 @@ static void hold_by_turn(struct finder *finder, unsigned engines)
     }
 }
 
-/* Whether both directions are one engine's work. Where the machine doesn't say: then they never overlap, and a copy that was
- * free to go while one of the other direction ran began right behind it: close to that one's
- * end, against the time that it had waited. With an engine each, such ends have nothing to do
- * with the start: they lie anywhere in the time that a start takes. */
+/* Whether both directions are one engine's work. Where the machine doesn't say: then they never
+ * overlap, and a copy that was free to go while one of the other direction ran began right
+ * behind it: close to that one's end, against the time that it had waited. With an engine each,
+ * such ends have nothing to do with the start: they lie anywhere in the time that a start
+ * takes. */
 static bool copies_share_engine(struct finder *finder)
 {
     const struct span *spans = finder->timeline->spans;
@@ -272,12 +275,6 @@ static bool copies_share_engine(struct finder *finder)
     }
     return !finder->timeline->issue_unknown && waited > 0 &&
            SHARED_FACTOR * behind_end <= waited;
-}
-
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* What a kernel may take from being free to its start: twice the median of those that began

@@ -211,6 +211,7 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
         .scratch = range_pointer(run, &op->kernel.scratch),
         .carry_in = range_pointer(run, &op->kernel.carry_in),
         .carry_out = range_pointer(run, &op->kernel.carry_out),
+        .carry_own = op->kernel.carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
         .repeat = op->kernel.repeat,
@@ -219,6 +220,18 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
     };
     issued->kernel.launch = run->workload.plan->chain[op->kernel.link]->launch;
     issued->kernel.args = args;
+}
+
+static void issue_callback(struct cuda_run *run, const struct op *op,
+                           struct cuda_callback *callback)
+{
+    *callback =
+        (struct cuda_callback){.run = run, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
+    if (!op_feeds(op))
+        return;
+    callback->before = range_pointer(run, &op->callback.before);
+    callback->total = range_pointer(run, &op->callback.total);
+    callback->next = range_pointer(run, &op->callback.next);
 }
 
 static size_t count_kind(const struct plan *plan, enum op_kind kind)
@@ -254,8 +267,7 @@ static enum status look_up(struct cuda_run *run, struct error *error)
         } else if (op->kind == OP_KERNEL) {
             issue_kernel(run, op, args++, issued);
         } else if (op->kind == OP_CALLBACK) {
-            *callback = (struct cuda_callback){
-                .run = run, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
+            issue_callback(run, op, callback);
             issued->callback = callback++;
         } else if (op->kind == OP_RECORD || op->kind == OP_WAIT) {
             issued->event = run->events[op->event.event];

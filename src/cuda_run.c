@@ -1,5 +1,6 @@
 /* cuda_run.c - runs a prepared plan, with nothing between the CUDA calls. */
 #include "backend_cuda.h"
+#include "plan_carry.h"
 
 #include <cuda_profiler_api.h>
 #include <errno.h>
@@ -32,7 +33,9 @@ void CUDART_CB cuda_callback_main(void *argument)
     name_callback_thread();
     marks_issue_begin(&op, NULL);
     callback->time.start_ns = clock_now_ns();
-    if (run->workload.on_tile != NULL && !run->muted) {
+    if (callback->next != NULL) {
+        carry_feed(callback->before, callback->total, callback->next);
+    } else if (run->workload.on_tile != NULL && !run->muted) {
         pthread_mutex_lock(&run->callback_lock);
         run->workload.on_tile(run->workload.context, callback->tile);
         pthread_mutex_unlock(&run->callback_lock);

@@ -392,6 +392,8 @@ static enum status explain(struct job *job, struct run_report *report, struct er
         status = critical_find(&report->timeline, &job->machine, &report->critical, error);
     if (status == STATUS_OK)
         status = report_judge(report, &job->plan, &job->machine, error);
+    if (status == STATUS_OK)
+        status = latency_find(&report->timeline, job->plan.priorities, &report->latency, error);
     marks_end();
     return status;
 }

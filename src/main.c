@@ -172,6 +172,7 @@ static void drop_spans(struct run_report *run)
     timeline->span_count = timeline->issue_count = 0;
     critical_free(&run->critical);
     run->critical = (struct critical){0};
+    latency_free_tiles(&run->latency);
 }
 
 static enum status run_each(const struct options *options, struct outputs *outputs,

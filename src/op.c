@@ -41,6 +41,9 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
         break;
     case OP_CALLBACK:
         n = access_add(access, n, op->callback.result, 0);
+        n = access_add(access, n, op->callback.before, 0);
+        n = access_add(access, n, op->callback.total, 0);
+        n = access_add(access, n, op->callback.next, 1);
         break;
     case OP_D2D:
         n = access_add(access, n, op->d2d.from, 0);
@@ -73,17 +76,12 @@ const char *op_kind_name(enum op_kind kind)
 const char *buffer_name(enum buffer buffer)
 {
     static const char *const names[BUFFER_COUNT] = {
-        [BUFFER_HOST_IN0] = "host.in0",
-        [BUFFER_HOST_IN1] = "host.in1",
-        [BUFFER_HOST_RESIDENT] = "host.resident",
-        [BUFFER_HOST_OUT] = "host.out",
-        [BUFFER_DEVICE_IN0] = "device.in0",
-        [BUFFER_DEVICE_IN1] = "device.in1",
-        [BUFFER_DEVICE_RESIDENT] = "device.resident",
-        [BUFFER_DEVICE_OUT] = "device.out",
-        [BUFFER_DEVICE_SCRATCH] = "device.scratch",
-        [BUFFER_DEVICE_CARRY] = "device.carry",
-        [BUFFER_DEVICE_OTHER] = "device.other",
+        [BUFFER_HOST_IN0] = "host.in0",           [BUFFER_HOST_IN1] = "host.in1",
+        [BUFFER_HOST_RESIDENT] = "host.resident", [BUFFER_HOST_OUT] = "host.out",
+        [BUFFER_HOST_CARRY] = "host.carry",       [BUFFER_DEVICE_IN0] = "device.in0",
+        [BUFFER_DEVICE_IN1] = "device.in1",       [BUFFER_DEVICE_RESIDENT] = "device.resident",
+        [BUFFER_DEVICE_OUT] = "device.out",       [BUFFER_DEVICE_SCRATCH] = "device.scratch",
+        [BUFFER_DEVICE_CARRY] = "device.carry",   [BUFFER_DEVICE_OTHER] = "device.other",
     };
     return names[buffer];
 }

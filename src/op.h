@@ -14,6 +14,7 @@ enum buffer {
     BUFFER_HOST_IN1,
     BUFFER_HOST_RESIDENT, /* an input that every tile needs whole */
     BUFFER_HOST_OUT,
+    BUFFER_HOST_CARRY, /* what scans carry from tile to tile, where that goes by the host */
     BUFFER_DEVICE_IN0,
     BUFFER_DEVICE_IN1,
     BUFFER_DEVICE_RESIDENT, /* whole: it has no slots */
@@ -73,6 +74,7 @@ struct op {
             uint64_t count; /* elements */
             struct range in[KERNEL_INPUTS_MAX], resident, out, scratch;
             struct range carry_in, carry_out; /* scans; the first tile's has no carry_in */
+            bool carry_own; /* carry_out is the tile's own total, without carry_in */
         } kernel;
         struct {
             uint32_t event; /* below plan.events */
@@ -80,6 +82,9 @@ struct op {
         struct {
             struct range result; /* the host bytes it reads */
             int64_t sleep_ns;    /* and how long it sleeps then */
+            /* Of one that feeds the next tile of a scan, which has no result: it sets `next` to
+             * `before` (none for the first tile) and `total` together. */
+            struct range before, total, next;
         } callback;
         struct {
             uint64_t count;
@@ -124,6 +129,12 @@ static inline bool op_in_stream(enum op_kind kind)
 static inline bool op_on_device(enum op_kind kind)
 {
     return kind == OP_H2D || kind == OP_D2H || op_is_launch(kind);
+}
+
+/* Whether a callback feeds the next tile; else it is told of its own tile's end. */
+static inline bool op_feeds(const struct op *op)
+{
+    return op->kind == OP_CALLBACK && op->callback.next.bytes > 0;
 }
 
 /* Bytes that a copy moves or a memset sets; 0 for other kinds. */

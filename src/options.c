@@ -8,6 +8,7 @@
 static const char *const order_names[] = {"depth", "breadth", NULL};
 static const char *const layout_names[] = {"tile", "stage", NULL};
 static const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
+static const char *const carry_names[] = {"device", "callback", "sync", NULL};
 static const char *const issue_names[] = {"streams", "graph", NULL};
 static const char *const format_names[] = {"text", "json", "csv", NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
@@ -68,6 +69,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_INNER] = {"inner", 0, "K", TYPE_NUMBER, RUN_FIELD(inner), .fallback = "1408",
                       .least = 1, .most = 1u << 20, .suffixes = true,
                       .help = "dgemm: columns of A, which are rows of B"},
+    [OPTION_BLOCKS] = {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks),
+                       .fallback = "auto", .least = 1, .most = KERNEL_BLOCKS_MAX,
+                       .suffixes = true, .automatic = true,
+                       .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
+                               "many as the GPU holds at once. With more they are shorter, and "
+                               "priorities act between blocks"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles), .fallback = "32",
                       .least = 1, .most = 1u << 24, .suffixes = true, .automatic = true,
                       .help = "tiles the array is cut into; auto: the simulator chooses"},
@@ -101,6 +108,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_CALLBACKS] = {"callbacks", 0, NULL, TYPE_FLAG, RUN_FIELD(callbacks),
                           .help = "a host callback after each tile folds its result and drives "
                                   "the progress bar"},
+    [OPTION_CARRY] = {"carry", 0, "device|callback|sync", TYPE_CHOICE, RUN_FIELD(carry),
+                      .fallback = "device", .choices = carry_names,
+                      .help =
+                          "scans, from tile to tile: on the device, by events; or by way of "
+                          "the host, where a callback feeds the next tile; or likewise, and "
+                          "the host waits for each"},
     [OPTION_CONNECTIONS] = {"connections", 0, "N", TYPE_NUMBER, RUN_FIELD(connections),
                             .absent = "the driver's", .least = 1, .most = 32,
                             .help = "hardware queues: CUDA_DEVICE_MAX_CONNECTIONS, or the "
@@ -184,6 +197,11 @@ const char *layout_name(enum layout layout)
 const char *memory_name(enum memory memory)
 {
     return memory_names[memory];
+}
+
+const char *carry_name(enum carry carry)
+{
+    return carry_names[carry];
 }
 
 const char *issue_name(enum issue issue)

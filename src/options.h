@@ -28,6 +28,7 @@ enum command {
 
 enum order { ORDER_DEPTH, ORDER_BREADTH };
 enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum issue { ISSUE_STREAMS, ISSUE_GRAPH };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
@@ -66,6 +67,7 @@ struct settings {
     uint64_t columns;     /* transposes: elements of a row */
     uint32_t stride;      /* stride-copy */
     uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
+    uint32_t blocks;      /* of a launch, at most; 0: auto, as many as the GPU holds at once */
     uint32_t tiles;       /* 0: auto, until the device is known */
     uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;
@@ -76,6 +78,7 @@ struct settings {
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;
+    enum carry carry;     /* of scans, from tile to tile */
     uint32_t connections; /* 0: the driver's, or the machine's */
     enum mistake mistake;
     const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */
@@ -169,6 +172,7 @@ void options_print_help(FILE *out);
 const char *order_name(enum order order);
 const char *layout_name(enum layout layout);
 const char *memory_name(enum memory memory);
+const char *carry_name(enum carry carry);
 const char *issue_name(enum issue issue);
 const char *model_name(enum model model);
 

@@ -150,12 +150,55 @@ static enum status check_scan(const struct settings *settings, const struct orig
                      setting_label(settings, origins, OPTION_KERNEL, kernel));
 }
 
+/* Only scans carry anything. */
+static enum status check_carry(const struct settings *settings, const struct origin *origins,
+                               struct error *error)
+{
+    char carry[LABEL_MAX], kernel[LABEL_MAX];
+    if (settings->carry == CARRY_DEVICE ||
+        kernel_chain_scans(settings->chain, settings->chain_length))
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s is about what a scan carries from tile to tile, but %s has none: "
+                     "allowed is device, or a kernel such as scan",
+                     setting_label(settings, origins, OPTION_CARRY, carry),
+                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+}
+
+/* The kernel of the chain whose blocks follow from its work alone, or are its library's affair;
+ * NULL: none. */
+static const struct kernel *fixed_grid(const struct settings *settings)
+{
+    for (int i = 0; i < settings->chain_length; i++) {
+        if (settings->chain[i]->whole_grid || settings->chain[i]->alone)
+            return settings->chain[i];
+    }
+    return NULL;
+}
+
+static enum status check_blocks(const struct settings *settings, const struct origin *origins,
+                                struct error *error)
+{
+    char blocks[LABEL_MAX];
+    const struct kernel *fixed = fixed_grid(settings);
+    if (settings->blocks == 0 || fixed == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s can't be: %s settles itself how many blocks it has: allowed is auto, "
+                     "or kernels such as scale",
+                     setting_label(settings, origins, OPTION_BLOCKS, blocks), fixed->name);
+}
+
 static enum status check_at(const struct settings *settings, const struct origin *origins,
                             struct error *error)
 {
     enum status status = check_tiles(settings, origins, error);
     if (status == STATUS_OK)
         status = check_scan(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_carry(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_blocks(settings, origins, error);
     if (status == STATUS_OK)
         status = check_launches(settings, origins, error);
     if (status == STATUS_OK)

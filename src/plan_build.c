@@ -9,6 +9,7 @@
  * earlier step, waited for right before the later one. Which steps need a record is known only
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan_build.h"
+#include "plan_carry.h"
 #include "plan_mistake.h"
 #include "plan_placement.h"
 
@@ -19,7 +20,7 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX, FOLLOWS_MAX = 5 };
 struct builder {
     const struct settings *settings;
     struct plan *plan;
-    uint32_t resident_blocks;
+    uint32_t most_blocks; /* of a launch, where its work does not say */
     uint32_t gpu_tiles, stages;
     uint32_t tile_streams; /* that tiles are dealt over: the plan may have more */
     struct placement placement;
@@ -144,8 +145,16 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
     placement_kernel(&builder->placement, tile, link, &op);
     op.kernel.blocks =
-        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->resident_blocks);
-    return append_launches(builder, &op);
+        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
+    struct plan *plan = builder->plan;
+    const struct placement *placement = &builder->placement;
+    enum status status = carry_write_in(plan, placement, stream, tile, link, builder->error);
+    if (status == STATUS_OK)
+        status = append_launches(builder, &op);
+    if (status == STATUS_OK)
+        status = carry_write_out(plan, placement, builder->settings->carry, stream, tile, link,
+                                 builder->error);
+    return status;
 }
 
 static enum status write_copy_out(struct builder *builder, uint32_t stream, uint32_t tile)
@@ -394,7 +403,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
 {
     plan_init(plan);
     struct builder builder = {.settings = settings, .plan = plan, .error = error};
-    builder.resident_blocks = machine_resident_blocks(machine);
+    builder.most_blocks =
+        settings->blocks > 0 ? settings->blocks : machine_resident_blocks(machine);
     plan->memory = settings->memory;
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
@@ -406,7 +416,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.gpu_tiles = plan->tiles - plan->cpu_tiles;
     builder.stages = (uint32_t)plan->chain_length + 2;
     shape_plan(&builder);
-    placement_begin(&builder.placement, plan);
+    placement_begin(&builder.placement, plan, settings->carry != CARRY_DEVICE);
     enum status status = plan_mistake_begin(&builder.mistake, settings, machine, plan,
                                             &builder.placement, error);
     if (status == STATUS_OK)

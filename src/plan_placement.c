@@ -53,11 +53,22 @@ enum buffer placement_output_buffer(const struct placement *placement)
     return placement->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
 }
 
-/* The place of what link `link` carries out of tile `tile`. */
-static struct range carry_range(const struct plan *plan, uint32_t link, uint32_t tile)
+/* By the host a tile has two places: its total, and, behind it, the sum before it. */
+static uint64_t carry_bytes(const struct placement *placement)
 {
-    uint64_t offset = ((uint64_t)link * plan->tiles + tile) * CARRY_BYTES;
-    return (struct range){BUFFER_DEVICE_CARRY, offset, dtype_bytes(plan->chain[link]->out)};
+    return placement->carry_by_host ? 2 * CARRY_BYTES : CARRY_BYTES;
+}
+
+struct range placement_carry(const struct placement *placement, enum buffer buffer,
+                             uint32_t link, uint32_t tile, enum carry_place place)
+{
+    const struct plan *plan = placement->plan;
+    const bool shared = place == CARRY_BEFORE && !placement->carry_by_host;
+    const uint64_t owner = shared ? tile - 1 : tile;
+    uint64_t offset = ((uint64_t)link * plan->tiles + owner) * carry_bytes(placement);
+    if (place == CARRY_BEFORE && !shared)
+        offset += CARRY_BYTES;
+    return (struct range){buffer, offset, dtype_bytes(plan->chain[link]->out)};
 }
 
 /* Where a kernel keeps what it needs beside its elements. */
@@ -73,9 +84,13 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
     }
     if (kernel->shape != KERNEL_SCAN)
         return;
+    const uint32_t link = op->kernel.link;
     if (tile > 0)
-        op->kernel.carry_in = carry_range(plan, op->kernel.link, tile - 1);
-    op->kernel.carry_out = carry_range(plan, op->kernel.link, tile);
+        op->kernel.carry_in =
+            placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_BEFORE);
+    op->kernel.carry_out =
+        placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_TOTAL);
+    op->kernel.carry_own = placement->carry_by_host;
 }
 
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
@@ -138,7 +153,9 @@ static void size_buffers(struct placement *placement, struct plan *plan)
     }
     if (kernel_chain_scans(plan->chain, plan->chain_length))
         plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
-            (uint64_t)plan->chain_length * plan->tiles * CARRY_BYTES;
+            (uint64_t)plan->chain_length * plan->tiles * carry_bytes(placement);
+    if (placement->carry_by_host)
+        plan->buffer_bytes[BUFFER_HOST_CARRY] = plan->buffer_bytes[BUFFER_DEVICE_CARRY];
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;
     plan->buffer_bytes[BUFFER_HOST_IN1] = second_count(plan, plan->elements) * in;
     plan->buffer_bytes[BUFFER_HOST_RESIDENT] = plan->buffer_bytes[BUFFER_DEVICE_RESIDENT] =
@@ -163,9 +180,9 @@ static void study_chain(struct placement *placement)
     }
 }
 
-void placement_begin(struct placement *placement, struct plan *plan)
+void placement_begin(struct placement *placement, struct plan *plan, bool carry_by_host)
 {
-    *placement = (struct placement){.plan = plan};
+    *placement = (struct placement){.plan = plan, .carry_by_host = carry_by_host};
     study_chain(placement);
     size_buffers(placement, plan);
 }

@@ -52,6 +52,7 @@ void report_free(struct report *report)
     for (int i = 0; i < report->run_count; i++) {
         timeline_free(&report->runs[i].timeline);
         critical_free(&report->runs[i].critical);
+        latency_free(&report->runs[i].latency);
         compared_free(report->runs[i].compared);
         free(report->runs[i].hazards);
         free(report->runs[i].hazard_texts);

@@ -4,6 +4,7 @@
 
 #include "analysis.h"
 #include "critical.h"
+#include "latency.h"
 #include "limit.h"
 #include "options.h"
 #include "plan.h"
@@ -32,6 +33,7 @@ struct run_report {
     struct critical critical; /* likewise */
     struct verdicts verdicts; /* likewise; none where there are none to be had: */
     char no_verdict[256];     /* and then why: "no verdict: op 3 (h2d) ends before it starts" */
+    struct latency latency;   /* likewise, of the GPU's tiles; of a foreign run none. Owned */
     bool profiled;            /* --profile: there is no timeline and no analysis */
     bool foreign; /* read from a trace of another program: there is a timeline with its analysis
                      and critical path, a name in `settings`, and nothing else: no other
@@ -68,7 +70,8 @@ double report_gflops(const struct run_report *run);
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, struct error *error);
 
-/* Frees what the runs own: timelines, critical paths, hazards, what they were compared with. */
+/* Frees what the runs own: timelines, critical paths, latencies, hazards, what they were
+ * compared with. */
 void report_free(struct report *report);
 
 #endif

@@ -38,6 +38,10 @@ void write_compare(FILE *out, const struct report *report, const struct writer_s
 void write_predictions(FILE *out, const struct report *report,
                        const struct writer_style *style);
 
+/* How long tiles took, where a run has priorities, or where the report is verbose: figures for
+ * each group of tiles of one priority, and how they are spread on a common time axis. */
+void write_latency(FILE *out, const struct report *report, const struct writer_style *style);
+
 /* `pipeline view`: what a trace of another program shows: its ops by name and engine, what
  * overlapped, where engines were idle and what ended that, as far as a trace can tell. */
 void write_view(FILE *out, const struct report *report, const struct writer_style *style);

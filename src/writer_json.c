@@ -136,6 +136,28 @@ static json_t *json_hazards(const struct run_report *run)
     return hazards;
 }
 
+static json_t *json_latency_group(const struct latency_group *group)
+{
+    struct member members[] = {
+        {"priority", json_integer(group->priority)},
+        {"tiles", json_count(group->tiles)},
+        {"min_ms", json_ms(group->min_ns)},
+        {"median_ms", json_ms(group->median_ns)},
+        {"p95_ms", json_ms(group->p95_ns)},
+        {"max_ms", json_ms(group->max_ns)},
+        {"mean_ms", json_number(group->mean_ns / 1e6)},
+    };
+    return json_members(members, sizeof members / sizeof members[0]);
+}
+
+static json_t *json_latency(const struct latency *latency)
+{
+    json_t *groups = json_array();
+    for (uint32_t i = 0; i < latency->group_count; i++)
+        groups = json_append(groups, json_latency_group(&latency->groups[i]));
+    return groups;
+}
+
 static json_t *json_plan(const struct run_report *run)
 {
     struct member members[] = {
@@ -335,6 +357,7 @@ static json_t *json_run(const struct run_report *run)
         {"speedup", json_number(run->speedup)},
         {"engines", json_traced(run, json_engines(&run->analysis))},
         {"concurrency", json_traced(run, json_number(run->analysis.concurrency))},
+        {"latency", json_own(run, json_traced(run, json_latency(&run->latency)))},
         {"resolution_ns", json_traced(run, json_count((uint64_t)run->timeline.resolution_ns))},
         {"hazards", json_hazards(run)},
         {"verdicts", json_verdicts(run)},

@@ -8,9 +8,10 @@
 enum { SETTING_TEXT = 160 };
 
 /* Settings that a reader needs to make the same sweep again. */
-static const char *const told[] = {
-    "kernel", "elements", "input", "intensity", "columns",   "stride",      "ways", "order",
-    "layout", "streams",  "tiles", "memory",    "callbacks", "connections", "seed", NULL};
+static const char *const told[] = {"kernel",      "elements", "input",  "intensity", "columns",
+                                   "stride",      "blocks",   "ways",   "order",     "layout",
+                                   "streams",     "tiles",    "memory", "callbacks", "carry",
+                                   "connections", "seed",     NULL};
 
 struct search {
     const char *name;
@@ -35,7 +36,9 @@ static bool is_idle(const struct settings *settings, const char *name)
     return (strcmp(name, "columns") == 0 && strcmp(unit, "rows") != 0) ||
            (strcmp(name, "rows") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "inner") == 0 && strcmp(unit, "columns") != 0) ||
-           (strcmp(name, "stride") == 0 && settings->stride == 1);
+           (strcmp(name, "stride") == 0 && settings->stride == 1) ||
+           (strcmp(name, "blocks") == 0 && settings->blocks == 0) ||
+           (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE);
 }
 
 /* The setting as used; empty where there is none, or it is off. */

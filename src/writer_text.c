@@ -157,6 +157,12 @@ static void params_text(const struct settings *settings, char *text, size_t room
     if (params.stride > 1)
         used +=
             (size_t)snprintf(text + used, room - used, " at stride %" PRIu32, params.stride);
+    if (settings->blocks > 0)
+        used += (size_t)snprintf(text + used, room - used, " with blocks=%" PRIu32,
+                                 settings->blocks);
+    if (settings->carry != CARRY_DEVICE)
+        used += (size_t)snprintf(text + used, room - used, " with carry=%s",
+                                 carry_name(settings->carry));
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
         snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
@@ -168,7 +174,7 @@ static void params_text(const struct settings *settings, char *text, size_t room
 static void fact_work(const struct run_report *run, char text[FACT_TEXT])
 {
     const struct settings *settings = run->settings;
-    char chain[256], told[96], count[UNITS_TEXT], in[UNITS_TEXT], out[UNITS_TEXT];
+    char chain[256], told[128], count[UNITS_TEXT], in[UNITS_TEXT], out[UNITS_TEXT];
     char path[4 * PATH_COLUMNS], from[sizeof path + 32], to[sizeof path + 32] = "";
     chain_text(settings, chain, sizeof chain);
     params_text(settings, told, sizeof told);
@@ -238,6 +244,7 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     print_fact(out, report, fact_conditions);
     print_table(out, report, style);
     write_predictions(out, report, style);
+    write_latency(out, report, style);
     for (int i = 0; i < report->run_count; i++)
         print_hazards(out, &report->runs[i], style->verbose);
 }

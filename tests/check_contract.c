@@ -260,6 +260,8 @@ START_TEST(test_every_way)
         settings.streams = ways == 1 ? 1 : settings.streams;
         settings.order = i % 2 ? ORDER_BREADTH : ORDER_DEPTH;
         settings.layout = i / 2 % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
+        if (kernel_chain_scans(settings.chain, settings.chain_length))
+            settings.carry = (enum carry)(i % 3);
         settings.seed = (uint64_t)i;
         run_case(&settings);
     }
@@ -303,6 +305,7 @@ START_TEST(test_priorities)
     settings.priorities[1] = -1;
     settings.priorities[2] = -1000; /* clamped */
     settings.priority_count = 3;
+    settings.blocks = 3; /* not what the machine would say */
     open_device(_i, &settings);
     run_case(&settings);
 }

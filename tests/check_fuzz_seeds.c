@@ -27,6 +27,7 @@ static const struct {
     {"fuzz/seeds/config", fuzz_config, 3, 1},
     {"../configs", fuzz_config, 1, 0},
     {"../configs/history", fuzz_config, 4, 0},
+    {"../configs/lessons", fuzz_config, 2, 0},
     {"../configs/machines", fuzz_config, 0, 11},
     {"fuzz/seeds/machine", fuzz_machine, 0, 2},
     {"../configs/machines", fuzz_machine, 11, 0},

@@ -34,6 +34,7 @@ static struct settings random_settings(uint64_t *random)
     settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
     settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
     settings.callbacks = test_random_below(random, 2);
+    settings.blocks = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 40);
     if (settings.ways == 4 && test_random_below(random, 2))
         settings.cpu_share = test_random_below(random, 11) / 10.0;
     if (test_random_below(random, 3) == 0) {
@@ -275,6 +276,49 @@ START_TEST(test_device_memory_does_not_grow_with_the_array)
 }
 END_TEST
 
+/* A tile of 1024 elements fills a block of `scale`, which takes four at a time per thread: that
+ * many there are at most, and at most as many as asked for; of auto, as the machine holds. */
+START_TEST(test_blocks)
+{
+    static const struct {
+        uint32_t asked, blocks;
+    } cases[] = {{0, 8}, {1, 1}, {3, 3}, {12, 12}, {100, 20}, {4096, 20}};
+    struct machine machine = test_machine();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct settings settings = test_settings("scale,scale");
+        struct error error = {0};
+        struct plan plan;
+        settings.blocks = cases[i].asked;
+        settings.tiles = 3;
+        settings.elements = 3 * 20 * 1024;
+        ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+        for (uint32_t k = 0; k < plan.op_count; k++) {
+            if (plan.ops[k].kind == OP_KERNEL)
+                ck_assert_uint_eq(plan.ops[k].kernel.blocks, cases[i].blocks);
+        }
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Kernels that settle it themselves are no such. */
+START_TEST(test_blocks_are_refused)
+{
+    static const char *const names[] = {"transpose-naive", "stride-copy,scale",
+                                        "reduce-divergent", "dgemm"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct settings settings = test_settings(names[i]);
+        struct error error = {0};
+        settings.columns = 1;
+        settings.rows = 1;
+        settings.blocks = 1;
+        ck_assert_int_eq(settings_check(&settings, &error), STATUS_USAGE);
+        ck_assert_ptr_nonnull(strstr(error.text, "blocks=1 can't be: "));
+        ck_assert_ptr_nonnull(strstr(error.text, "allowed is auto, or kernels such as scale"));
+    }
+}
+END_TEST
+
 START_TEST(test_priorities_are_dealt_and_clamped)
 {
     struct settings settings = test_settings("scale");
@@ -329,6 +373,8 @@ Suite *plan_build_suite(void)
     tcase_add_test(tests, test_two_way_copies_everything_in_first);
     tcase_add_test(tests, test_stage_layout_has_a_stream_per_stage);
     tcase_add_test(tests, test_device_memory_does_not_grow_with_the_array);
+    tcase_add_test(tests, test_blocks);
+    tcase_add_test(tests, test_blocks_are_refused);
     tcase_add_test(tests, test_priorities_are_dealt_and_clamped);
     tcase_add_test(tests, test_cpu_share);
     suite_add_tcase(suite, tests);

@@ -275,9 +275,9 @@ END_TEST
 /* Schema 1: what a trace does not tell is null, or empty. */
 START_TEST(test_json_and_csv)
 {
-    static const char *const unknown[] = {"settings",    "plan",       "verified", "result",
-                                          "repeats",     "issue_ms",   "limit_ms", "speedup",
-                                          "limit_ratio", "limit_cause"};
+    static const char *const unknown[] = {"settings",    "plan",        "verified", "result",
+                                          "repeats",     "issue_ms",    "limit_ms", "speedup",
+                                          "limit_ratio", "limit_cause", "latency"};
     struct view view = view_of(DATA "streams.csv");
     char *text = written(&view.report, write_json);
     json_t *root = json_loads(text, 0, NULL);

@@ -32,6 +32,7 @@ static void *take(uint64_t bytes, bool device)
 struct work {
     const struct kernel *kernel;
     uint64_t count, first_count;
+    bool own; /* what is carried out is a part's own total */
     uint32_t *host, *device, *device_carry, *scratch;
     uint32_t host_carry[2];
 };
@@ -66,6 +67,7 @@ static void part_do(struct work *work, int part, uint32_t blocks, bool device)
         .scratch = device ? work->scratch : NULL,
         .carry_in = part ? carry : NULL,
         .carry_out = carry + part,
+        .carry_own = work->own,
         .count = part ? work->count - work->first_count : work->first_count,
         .blocks = blocks,
         .params = {.intensity = 1},
@@ -110,8 +112,10 @@ START_TEST(test_carries)
         if (work.kernel->shape != KERNEL_SCAN)
             return;
         work_begin(&work);
-        for (size_t j = 0; j < sizeof grids / sizeof *grids; j++)
-            work_check(&work, i + j, grids[j]);
+        for (size_t j = 0; j < 2 * (sizeof grids / sizeof *grids); j++) {
+            work.own = j % 2;
+            work_check(&work, i + j, grids[j / 2]);
+        }
         work_end(&work);
     }
 }
