@@ -28,6 +28,7 @@ struct plan {
     int *priorities; /* one per stream: 0 default, negative is more urgent; NULL: all default */
     uint8_t *stream_kinds; /* enum stream_kind, one per stream; NULL: all non-blocking */
     enum memory memory;    /* where the host arrays live */
+    enum issue issue;      /* how the host issues it */
     uint64_t elements;
     uint64_t buffer_bytes[BUFFER_COUNT];
     const struct kernel *chain[CHAIN_MAX];

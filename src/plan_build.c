@@ -20,6 +20,7 @@ struct builder {
     struct plan *plan;
     uint32_t resident_blocks;
     uint32_t gpu_tiles, stages;
+    int ways; /* as asked for; with no copies to overlap, 1 and 2 are 3 */
     struct placement placement;
     bool marking;
     uint32_t dropped;  /* waits left out, by mistake */
@@ -57,14 +58,23 @@ static uint32_t stage_out(const struct builder *builder)
     return builder->stages - 1;
 }
 
+/* Kernels that work on the host's memory need no copies: of a tile's stages only theirs are
+ * there. */
+static bool has_stage(const struct builder *builder, uint32_t stage)
+{
+    return !builder->placement.mapped || (stage > 0 && stage < stage_out(builder));
+}
+
 static uint32_t step_stream(const struct builder *builder, uint32_t stage, uint32_t tile)
 {
     const struct settings *settings = builder->settings;
-    if (settings->ways == 1 || tile == builder->gpu_tiles)
+    if (builder->ways == 1 || tile == builder->gpu_tiles)
+        return 0;
+    if (settings->layout == LAYOUT_STAGE && builder->placement.mapped)
         return 0;
     if (settings->layout == LAYOUT_STAGE)
         return stage == 0 ? 0 : stage == stage_out(builder) ? 2 : 1;
-    if (settings->ways == 2 && stage == 0)
+    if (builder->ways == 2 && stage == 0)
         return 0;
     return tile % builder->plan->streams;
 }
@@ -84,14 +94,19 @@ static int step_follows(const struct builder *builder, uint32_t stage, uint32_t 
     uint32_t slots = builder->plan->slots;
     bool reused = tile >= slots; /* the slot held an earlier tile */
     /* 2-way: after H2D of everything, for which a scan's first tile has waited already. */
-    bool after_all = stage == 1 && builder->settings->ways == 2;
+    bool after_all = stage == 1 && builder->ways == 2;
     bool carries = stage_carries(builder, stage, tile);
     if (carries)
         follows[count++] = (struct step){stage, tile - 1};
     if (after_all && !carries)
         follows[count++] = (struct step){0, builder->gpu_tiles - 1};
-    if (stage > 0 && !(after_all && carries))
+    if (stage > 0 && has_stage(builder, stage - 1) && !(after_all && carries))
         follows[count++] = (struct step){stage - 1, tile};
+    if (builder->placement.mapped) { /* a slot is free again behind the chain's last kernel */
+        if (reused && stage == 1)
+            follows[count++] = (struct step){stage_out(builder) - 1, tile - slots};
+        return count;
+    }
     if (stage == 0 && reused &&
         builder->placement.in_place) /* don't overwrite what still goes out */
         follows[count++] = (struct step){stage_out(builder), tile - slots};
@@ -133,6 +148,15 @@ static enum status append_launches(struct builder *builder, struct op *op)
     return status;
 }
 
+static enum status write_callback(struct builder *builder, uint32_t stream, uint32_t tile)
+{
+    struct op callback = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
+    if (!builder->settings->callbacks)
+        return STATUS_OK;
+    callback.callback.result = placement_output(builder->plan, tile);
+    return plan_append(builder->plan, &callback, builder->error);
+}
+
 static enum status write_kernel(struct builder *builder, uint32_t stream, uint32_t tile,
                                 uint32_t link)
 {
@@ -140,7 +164,10 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     placement_kernel(&builder->placement, tile, link, &op);
     op.kernel.blocks =
         kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->resident_blocks);
-    return append_launches(builder, &op);
+    enum status status = append_launches(builder, &op);
+    if (status == STATUS_OK && !has_stage(builder, link + 2)) /* its result is on the host */
+        status = write_callback(builder, stream, tile);
+    return status;
 }
 
 static enum status write_copy_out(struct builder *builder, uint32_t stream, uint32_t tile)
@@ -151,11 +178,7 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, uint
         placement_slot(&builder->placement, placement_output_buffer(&builder->placement), tile,
                        op.copy.host.bytes);
     enum status status = plan_append(builder->plan, &op, builder->error);
-    if (status != STATUS_OK || !builder->settings->callbacks)
-        return status;
-    struct op callback = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
-    callback.callback.result = op.copy.host;
-    return plan_append(builder->plan, &callback, builder->error);
+    return status == STATUS_OK ? write_callback(builder, stream, tile) : status;
 }
 
 static enum status write_event(struct builder *builder, enum op_kind kind, uint32_t stream,
@@ -225,6 +248,8 @@ static enum status issue_upload(struct builder *builder)
 
 static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t tile)
 {
+    if (!has_stage(builder, stage))
+        return STATUS_OK;
     uint32_t stream = step_stream(builder, stage, tile);
     struct step follows[FOLLOWS_MAX];
     int count = step_follows(builder, stage, tile, follows);
@@ -286,9 +311,9 @@ static enum status schedule(struct builder *builder)
         status = issue_upload(builder);
     if (status != STATUS_OK)
         return status;
-    if (builder->settings->ways == 1)
+    if (builder->ways == 1)
         return schedule_by_stage(builder, 0, 0, builder->gpu_tiles);
-    if (builder->settings->ways > 2)
+    if (builder->ways > 2)
         return schedule_in_waves(builder, 0);
     for (uint32_t tile = 0; tile < builder->gpu_tiles && status == STATUS_OK; tile++)
         status = issue_step(builder, 0, tile);
@@ -318,6 +343,17 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* How many streams there are for `in_flight` tiles. One per stage is one where there are no
+ * copies. */
+static uint32_t count_streams(const struct builder *builder, uint32_t in_flight)
+{
+    if (builder->ways == 1)
+        return 1;
+    if (builder->settings->layout == LAYOUT_TILE)
+        return in_flight;
+    return builder->plan->memory == MEMORY_MAPPED ? 1 : 3;
+}
+
 /* Streams and slots. Serial and 2-way hold the whole array on the device at once. */
 static void shape_plan(struct builder *builder)
 {
@@ -326,11 +362,8 @@ static void shape_plan(struct builder *builder)
     uint32_t in_flight = smaller(settings->streams, builder->gpu_tiles);
     if (in_flight == 0) /* everything is the CPU's */
         in_flight = 1;
-    plan->slots = settings->ways <= 2 ? builder->gpu_tiles : in_flight;
-    if (settings->ways == 1)
-        plan->streams = 1;
-    else
-        plan->streams = settings->layout == LAYOUT_STAGE ? 3 : in_flight;
+    plan->slots = builder->ways <= 2 ? builder->gpu_tiles : in_flight;
+    plan->streams = count_streams(builder, in_flight);
 }
 
 static enum status take_tables(struct builder *builder)
@@ -392,6 +425,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     struct builder builder = {.settings = settings, .plan = plan, .error = error};
     builder.resident_blocks = machine_resident_blocks(machine);
     plan->memory = settings->memory;
+    plan->issue = settings->issue;
+    builder.ways = settings->memory == MEMORY_MAPPED && settings->ways < 3 ? 3 : settings->ways;
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->params = settings_params(settings);

@@ -8,10 +8,11 @@
 /* Plain data; it refers to its plan. */
 struct placement {
     const struct plan *plan;
-    int inputs;                    /* arrays copied in, tile by tile */
-    int last_input_link;           /* the last kernel that reads what was copied in */
-    int first_output_link;         /* the first kernel that writes what is copied out */
-    bool in_place;                 /* the kernel puts its result where its input was */
+    int inputs;            /* arrays copied in, tile by tile */
+    int last_input_link;   /* the last kernel that reads what was copied in */
+    int first_output_link; /* the first kernel that writes what is copied out */
+    bool in_place;         /* the kernel puts its result where its input was */
+    bool mapped; /* the first kernel reads the host's arrays, the last one writes there */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
     uint64_t scratch[CHAIN_MAX];   /* where each kernel's scratch is in the slot's part */
 };
