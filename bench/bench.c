@@ -48,6 +48,8 @@ static const struct group {
     {"copies", "whole pipelines against bare copies", bench_cuda_copies, NEEDS_GPU},
     {"dgemm", "the tiled DGEMM, four ways, against its limit and cuBLASXt", bench_cuda_dgemm,
      NEEDS_GPU},
+    {"graphs", "graphs against calls, mapped memory against copies, over sizes of tiles",
+     bench_cuda_graphs, NEEDS_GPU},
     {"issue", "the cost of issuing against bare CUDA calls", bench_cuda_issue, NEEDS_GPU},
     {"pinned", "page-locked memory against cudaMallocHost", bench_cuda_pinned, NEEDS_GPU},
     {"tracing", "what tracing adds", bench_cuda_tracing, NEEDS_GPU},

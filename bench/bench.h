@@ -114,6 +114,7 @@ void bench_cuda_clocks(char text[64]) __attribute__((weak));
 
 enum status bench_cuda_copies(struct bench *bench, struct error *error) __attribute__((weak));
 enum status bench_cuda_dgemm(struct bench *bench, struct error *error) __attribute__((weak));
+enum status bench_cuda_graphs(struct bench *bench, struct error *error) __attribute__((weak));
 enum status bench_cuda_issue(struct bench *bench, struct error *error) __attribute__((weak));
 enum status bench_cuda_pinned(struct bench *bench, struct error *error) __attribute__((weak));
 enum status bench_cuda_tracing(struct bench *bench, struct error *error) __attribute__((weak));

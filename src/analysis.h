@@ -7,7 +7,7 @@
 struct engine_use {
     int64_t busy_ns;    /* time with at least one span on the engine */
     double utilisation; /* busy_ns over the timeline's span */
-    uint64_t bytes;     /* copies: moved; memsets: set; kernels and the CPU: 0 */
+    uint64_t bytes;     /* the sum of its spans' */
     uint32_t spans;
 };
 

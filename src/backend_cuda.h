@@ -5,8 +5,10 @@
  *   cuda_prepare.c  device memory, streams, events: all that should not be in the timed run
  *   cuda_run.c      the run itself, with nothing in it but the CUDA calls (and, while a tool
  *                   listens, the ranges around them); the one for an outside profiler
+ *   cuda_graph.c    the plan as one graph: captured, instantiated
  *   cuda_trace.c    the run with times, from CUPTI or from events
- *   cupti_trace.c   CUPTI
+ *   cuda_trace_graph.c  likewise, of a graph's nodes
+ *   cupti_trace.c, cupti_graph.c  CUPTI
  *
  * Global state, in backend_cuda.c: CUDA reads CUDA_DEVICE_MAX_CONNECTIONS and
  * CUDA_LAUNCH_BLOCKING once in a process, so what it was started with is remembered; and so are
@@ -25,8 +27,10 @@
 #include "backend.h"
 #include "cpu_worker.h"
 #include "cuda_check.h"
+#include "cupti_graph.h"
 #include "cupti_trace.h"
 #include "marks.h"
+#include "plan_graph.h"
 
 #include <pthread.h>
 
@@ -71,10 +75,25 @@ struct cuda_issued {
     };
 };
 
+/* A node of a captured graph, and whose it is. */
+struct cuda_node {
+    cudaGraphNode_t node;
+    uint32_t op;
+};
+
+/* A plan as one graph. Zeroed where there is none. */
+struct cuda_graph {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    struct cuda_node *nodes; /* of all ops that are nodes, where they were to be kept */
+    size_t node_count, node_capacity;
+};
+
 /* A prepared plan. Zeroed where nothing is prepared; what is NULL was not taken. */
 struct cuda_run {
     struct workload workload;
-    void *memory[BUFFER_COUNT]; /* host buffers: borrowed; device buffers: owned */
+    void *memory[BUFFER_COUNT];        /* host buffers: borrowed; device buffers: owned */
+    void *mapped[BUFFER_FIRST_DEVICE]; /* mapped memory: the host buffers as kernels see them */
     bool registered[BUFFER_FIRST_DEVICE];
     cudaStream_t *streams;
     cudaEvent_t *events;
@@ -86,6 +105,7 @@ struct cuda_run {
     pthread_mutex_t callback_lock; /* on_tile runs one at a time */
     bool muted;                    /* callbacks do not call on_tile: a run that is repeated */
     struct cpu_worker *worker;
+    struct cuda_graph graph; /* with --issue=graph */
     bool lost; /* the context is unusable: clean-up frees what it can and is silent */
 };
 
@@ -119,16 +139,57 @@ void CUDART_CB cuda_callback_main(void *callback);
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
                             struct error *error);
 
+/* Captures the plan, instantiates it and has the device know it, all that a launch needs; the
+ * caller frees it. `ends`: events by op id to be recorded behind ops, NULL or with NULLs;
+ * `keep`: each op's nodes are to be kept. cuda_graph_free() warns of what fails, unless
+ * `silent`; of a zeroed graph it frees nothing. */
+enum status cuda_graph_create(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
+                              struct cuda_graph *graph, struct error *error);
+void cuda_graph_free(struct cuda_graph *graph, bool silent);
+
+/* Launches a created graph of the run's plan, in one call. Sets *last to the last op. */
+cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_graph *graph,
+                              uint32_t *last);
+
+/* A graph for one traced run: its own, for what times it may be in it. Zeroed where the plan is
+ * issued op by op. */
+struct cuda_traced_graph {
+    struct cuda_graph graph;
+    struct cupti_graph *ids; /* what CUPTI calls its nodes; NULL: it does not tell */
+};
+
+/* Captures the plan if it is to be a graph, with `ends` as above, and for records of `cupti`,
+ * which is recording; each may be NULL. cuda_traced_graph_free() in any case. */
+enum status cuda_traced_graph_create(struct cuda_traced_graph *graph,
+                                     const struct cuda_run *run, cudaEvent_t *ends,
+                                     struct cupti_trace *cupti, struct error *error);
+void cuda_traced_graph_free(struct cuda_traced_graph *graph, const struct cuda_run *run);
+
+/* Sets the times of the timeline's copies, memsets and kernels from the records of one launch.
+ * `begin_ns`: the timeline's zero. False where they don't fit one to one; `why`, of `room`
+ * bytes, then says how. */
+bool cuda_traced_graph_match(const struct cuda_traced_graph *graph, const struct cuda_run *run,
+                             const struct cupti_record *records, size_t count,
+                             struct timeline *timeline, int64_t begin_ns, char *why,
+                             size_t room);
+
+/* Two clocks meet here, to within a microsecond or so: nothing runs before it is issued. */
+static inline void cuda_set_times(struct span *span, int64_t start_ns, int64_t end_ns)
+{
+    span->start_ns = start_ns > span->issue_ns ? start_ns : span->issue_ns;
+    span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
+}
+
 /* The plan's first kernel, if it has one, and the copies of its tile that come before it; else,
- * or where the run itself has to load kernels, the first copies. They only touch device memory
+ * or where the run itself has to load kernels, the first copies. They only touch memory
  * that the run writes before it reads. Fills `ops` with their ids and returns how many they
  * are. */
 enum { CUDA_FIRST_OPS = KERNEL_INPUTS_MAX + 1 };
 int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
 
-/* Runs those, one after another. Returns how many that were, or -1. It comes right before a
- * timed run: after the pause that arrays_settle() makes, the host's first calls would take some
- * 90 us more than the next ones. */
+/* Runs those, one after another; what they leave on the host is spoiled again. Returns how many
+ * that were, or -1. It comes right before a timed run: after the pause that arrays_settle()
+ * makes, the host's first calls would take some 90 us more than the next ones. */
 int cuda_run_first_ops(const struct cuda_run *run);
 
 /* The hooks, as in backend.h. cuda_run_traced() is run() with a timeline, cuda_run_profiled()

@@ -74,13 +74,8 @@ static enum status sim_describe(struct backend *backend, const struct settings *
 static enum status refuse(const struct backend *backend, const struct workload *workload,
                           struct error *error)
 {
-    enum memory memory = workload->plan->memory;
-    if (memory == MEMORY_MAPPED)
-        return error_set(
-            error, STATUS_USAGE,
-            "--memory=%s is not yet in this version on a simulated machine: allowed "
-            "are pinned, pageable and registered",
-            memory_name(memory));
+    if (simulator_check(&backend->machine, workload->plan, error) != STATUS_OK)
+        return error->status;
     uint64_t needed = plan_device_bytes(workload->plan);
     char needed_text[UNITS_TEXT], there_text[UNITS_TEXT];
     if (needed > backend->machine.memory_bytes)

@@ -47,10 +47,9 @@ static const struct {
     const char *name; /* of the progress line */
     enum status (*measure)(struct rig *rig);
 } parts[] = {
-    {"calls", calibrate_host},
-    {"copies", calibrate_copies},
-    {"kernels", calibrate_kernels},
-    {"signals", calibrate_signals},
+    {"calls", calibrate_host},      {"copies", calibrate_copies},
+    {"kernels", calibrate_kernels}, {"signals", calibrate_signals},
+    {"graphs", calibrate_graphs},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 

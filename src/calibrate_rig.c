@@ -174,6 +174,7 @@ static enum status build(struct rows *rows, struct rig *rig, const struct row *r
 {
     *rows = (struct rows){.rig = rig, .row = row};
     plan_shape(rows);
+    rows->plan.issue = row->graph ? ISSUE_GRAPH : ISSUE_STREAMS;
     uint32_t streams = row->streams > 0 ? row->streams : 1;
     if (row->gate)
         put_gate(rows);
@@ -261,6 +262,7 @@ static enum status make_ready(struct rig *rig, const struct row *row, struct row
     if (status != STATUS_OK)
         return status;
     *settings = rig->settings;
+    settings->issue = rows->plan.issue;
     *workload = (struct workload){.plan = &rows->plan, .settings = settings, .arrays = arrays};
     return rig->ops->prepare(rig->backend, workload, rig->error);
 }
@@ -301,6 +303,12 @@ enum status rig_step(struct rig *rig, const struct row *row, struct measured *st
     if (issue != NULL)
         *issue = shared(many_issue, few_issue, row->count - fewer.count);
     return STATUS_OK;
+}
+
+enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue)
+{
+    struct measured span;
+    return time_row(rig, row, &span, issue);
 }
 
 static enum status simulate_row(struct rig *rig, const struct row *row, double *span_ns)

@@ -20,7 +20,8 @@ struct row {
                 */
     bool apart; /* copies out have streams of their own, as many again */
     bool pageable;
-    bool lazy; /* the kernel's code is loaded by its first launch */
+    bool lazy;  /* the kernel's code is loaded by its first launch */
+    bool graph; /* issued as one */
 };
 
 /* A measured time, in ns: the median of its repeats, and half the distance of their quartiles.
@@ -55,6 +56,9 @@ void rig_close(struct rig *rig);
 enum status rig_step(struct rig *rig, const struct row *row, struct measured *step,
                      struct measured *issue);
 
+/* What the host takes to issue the whole row. */
+enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue);
+
 /* The step that the simulator predicts by the figures found so far; those not found yet cost
  * nothing. */
 enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns);
@@ -77,6 +81,7 @@ enum status calibrate_copies(struct rig *rig);
 enum status calibrate_kernels(struct rig *rig);
 enum status calibrate_host(struct rig *rig);
 enum status calibrate_signals(struct rig *rig);
+enum status calibrate_graphs(struct rig *rig);
 
 /* What one copy of `bytes` takes behind another in one stream, by the figures found so far. */
 double rig_copy_ns(const struct rig *rig, enum op_kind kind, uint64_t bytes);

@@ -46,6 +46,8 @@ struct stream_state {
 static int64_t issued_ns(const struct timeline *timeline, const struct span *span)
 {
     int64_t issued = span->issue_ns;
+    if (timeline->launched_ns > 0 && span->kind != OP_CPU) /* one call for all */
+        return earlier(timeline->launched_ns, span->start_ns);
     if (timeline->issue_ns != NULL && span->op < UINT32_MAX - 1 &&
         span->op + 1 < timeline->issue_count && span->kind != OP_CPU)
         issued = later(issued, timeline->issue_ns[span->op + 1]);

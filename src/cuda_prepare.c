@@ -8,13 +8,11 @@
 
 static enum status refuse_settings(const struct workload *workload, struct error *error)
 {
-    const struct settings *settings = workload->settings;
     if (workload->arrays == NULL)
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
-    if (workload->plan->memory == MEMORY_MAPPED)
-        return error_set(error, STATUS_USAGE, "--memory=mapped is not yet in this version");
-    if (settings->issue == ISSUE_GRAPH)
-        return error_set(error, STATUS_USAGE, "--issue=graph is not yet in this version");
+    if (workload->plan->issue == ISSUE_GRAPH &&
+        plan_check_graph(workload->plan, error) != STATUS_OK)
+        return error->status;
     for (int i = 0; i < workload->plan->chain_length; i++) {
         if (workload->plan->chain[i]->launch == NULL)
             return error_set(error, STATUS_FAILED, "kernel %s: it was built without nvcc",
@@ -79,16 +77,20 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     const struct arrays *arrays = run->workload.arrays;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
         run->memory[b] = arrays->host[b];
+    bool mapped = run->workload.plan->memory == MEMORY_MAPPED;
     if (run->workload.plan->memory == MEMORY_PAGEABLE)
         return STATUS_OK;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         if (arrays->host[b] == NULL || arrays->bytes[b] == 0)
             continue;
-        if (CUDA_CHECK(
-                cudaHostRegister(arrays->host[b], arrays->bytes[b], cudaHostRegisterDefault),
-                error) != STATUS_OK)
+        unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
+        if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
+            STATUS_OK)
             return STATUS_FAILED;
         run->registered[b] = true;
+        if (mapped && CUDA_CHECK(cudaHostGetDevicePointer(&run->mapped[b], arrays->host[b], 0),
+                                 error) != STATUS_OK)
+            return STATUS_FAILED;
     }
     return STATUS_OK;
 }
@@ -171,6 +173,14 @@ static void *range_pointer(const struct cuda_run *run, const struct range *range
     return (char *)run->memory[range->buffer] + range->offset;
 }
 
+/* As a kernel sees it: what is the host's goes by an address of the device's. */
+static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
+{
+    if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
+        return range_pointer(run, range);
+    return (char *)run->mapped[range->buffer] + range->offset;
+}
+
 static void issue_copy(const struct cuda_run *run, const struct op *op,
                        struct cuda_issued *issued)
 {
@@ -205,9 +215,9 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
                          struct kernel_args *args, struct cuda_issued *issued)
 {
     *args = (struct kernel_args){
-        .in = {range_pointer(run, &op->kernel.in[0]), range_pointer(run, &op->kernel.in[1])},
-        .resident = range_pointer(run, &op->kernel.resident),
-        .out = range_pointer(run, &op->kernel.out),
+        .in = {kernel_pointer(run, &op->kernel.in[0]), kernel_pointer(run, &op->kernel.in[1])},
+        .resident = kernel_pointer(run, &op->kernel.resident),
+        .out = kernel_pointer(run, &op->kernel.out),
         .scratch = range_pointer(run, &op->kernel.scratch),
         .carry_in = range_pointer(run, &op->kernel.carry_in),
         .carry_out = range_pointer(run, &op->kernel.carry_out),
@@ -337,6 +347,8 @@ enum status cuda_prepare(struct backend *backend, const struct workload *workloa
         status = preload_kernels(workload->plan, error);
     if (status == STATUS_OK)
         status = cpu_worker_create(&run->worker, workload->plan, run->memory, error);
+    if (status == STATUS_OK && workload->plan->issue == ISSUE_GRAPH)
+        status = cuda_graph_create(run, NULL, false, &run->graph, error);
     if (status == STATUS_OK)
         cuda_name_streams(run);
     else
@@ -357,6 +369,7 @@ void cuda_release(struct backend *backend)
     struct cuda_run *run = &backend->run;
     if (run->workload.plan == NULL)
         return; /* nothing is prepared */
+    cuda_graph_free(&run->graph, run->lost);
     cpu_worker_free(run->worker);
     free(run->callbacks);
     free(run->args);

@@ -5,6 +5,7 @@
 #include <cuda_profiler_api.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 /* A slow callback's time. */
@@ -98,6 +99,8 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
         return STATUS_OK;
     run->lost = end != cudaSuccess;
     cudaGetLastError();
+    if (result != cudaSuccess && run->workload.plan->issue == ISSUE_GRAPH)
+        return cuda_check(result, "cudaGraphLaunch", error);
     if (result != cudaSuccess)
         return report(run, call_name(&run->issued[at]), result, at, error);
     return report(run, "cudaDeviceSynchronize", end, at, error);
@@ -128,6 +131,25 @@ static cudaError_t issue_marked(const struct cuda_run *run, uint32_t *last)
     return result;
 }
 
+cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_graph *graph,
+                              uint32_t *last)
+{
+    uint32_t count = run->workload.plan->op_count;
+    *last = count > 0 ? count - 1 : 0;
+    return cudaGraphLaunch(graph->exec, run->streams[0]);
+}
+
+/* However it is issued. */
+static cudaError_t issue_plan(const struct cuda_run *run, uint32_t *last)
+{
+    if (run->graph.exec == NULL)
+        return marks_on() ? issue_marked(run, last) : issue_all(run, last, false);
+    marks_begin("issue");
+    cudaError_t result = cuda_graph_launch(run, &run->graph, last);
+    marks_end();
+    return result;
+}
+
 int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
 {
     const struct plan *plan = run->workload.plan;
@@ -146,6 +168,15 @@ int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
     return count;
 }
 
+/* A kernel's result on mapped memory must not look like the run's. */
+static void spoil_output(const struct cuda_run *run, const struct op *op)
+{
+    enum { SPOILED = 0xFF }; /* a NaN in floats, -1 in ints */
+    const struct range *out = &op->kernel.out;
+    if (op->kind == OP_KERNEL && out->buffer < BUFFER_FIRST_DEVICE)
+        memset((char *)run->memory[out->buffer] + out->offset, SPOILED, out->bytes);
+}
+
 int cuda_run_first_ops(const struct cuda_run *run)
 {
     uint32_t ops[CUDA_FIRST_OPS];
@@ -154,6 +185,7 @@ int cuda_run_first_ops(const struct cuda_run *run)
         if (cuda_issue(&run->issued[ops[i]]) != cudaSuccess ||
             cudaDeviceSynchronize() != cudaSuccess)
             return -1;
+        spoil_output(run, &run->workload.plan->ops[ops[i]]);
     }
     return count;
 }
@@ -162,11 +194,10 @@ enum status cuda_run_plain(struct backend *backend, struct run_times *times,
                            struct error *error)
 {
     struct cuda_run *run = &backend->run;
-    bool marked = marks_on();
     uint32_t at;
     int64_t begin = clock_now_ns();
     cpu_worker_start(run->worker, NULL);
-    cudaError_t result = marked ? issue_marked(run, &at) : issue_all(run, &at, false);
+    cudaError_t result = issue_plan(run, &at);
     int64_t issued = clock_now_ns();
     enum status status = cuda_run_settle(run, result, at, error);
     if (status == STATUS_OK)

@@ -20,7 +20,8 @@ struct trace {
     int64_t begin_ns;    /* the host's clock at the first issue: the timeline's zero */
     int64_t issued_ns;   /* from there to when the last call returned */
     size_t warm_records; /* CUPTI's of what came before that */
-    size_t per_launch;   /* and of one kernel op: a library may launch several kernels */
+    struct cuda_traced_graph graph; /* with --issue=graph */
+    size_t per_launch; /* and of one kernel op: a library may launch several kernels */
 };
 
 /* The timed issue: as the plain one, but the clock is read between the calls and, without
@@ -32,6 +33,12 @@ static cudaError_t issue_timed(struct trace *trace, uint32_t *at, int64_t *end_n
     int64_t now = trace->begin_ns;
     bool marked = marks_on();
     cudaError_t result = cudaSuccess;
+    if (trace->graph.graph.exec != NULL) {
+        result = cuda_graph_launch(trace->run, &trace->graph.graph, at);
+        *end_ns = clock_now_ns();
+        trace->timeline->launched_ns = *end_ns - trace->begin_ns;
+        return result;
+    }
     for (uint32_t i = 0; i < trace->plan->op_count && result == cudaSuccess; i++) {
         /* The CPU's work is all handed over at the start. */
         issue_ns[i] = issued[i].kind == OP_CPU ? 0 : now - trace->begin_ns;
@@ -62,13 +69,6 @@ static enum status run_timed(struct trace *trace, struct run_times *times, struc
     return status;
 }
 
-static void set_times(struct span *span, int64_t start_ns, int64_t end_ns)
-{
-    /* Two clocks meet here, to within a microsecond or so: nothing runs before it is issued. */
-    span->start_ns = start_ns > span->issue_ns ? start_ns : span->issue_ns;
-    span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
-}
-
 /* When the call for op `op` returned: the clock is read once between two calls. */
 static int64_t call_end_ns(const struct trace *trace, uint32_t op)
 {
@@ -90,9 +90,10 @@ static void fill_host_times(struct trace *trace)
         else if (span->kind == OP_CALLBACK)
             time = &trace->run->issued[span->op].callback->time;
         else if (op_is_call(span->kind))
-            set_times(span, span->issue_ns, call_end_ns(trace, span->op));
+            cuda_set_times(span, span->issue_ns, call_end_ns(trace, span->op));
         if (time != NULL)
-            set_times(span, time->start_ns - trace->begin_ns, time->end_ns - trace->begin_ns);
+            cuda_set_times(span, time->start_ns - trace->begin_ns,
+                           time->end_ns - trace->begin_ns);
     }
 }
 
@@ -231,11 +232,12 @@ static size_t match_span(const struct trace *trace, const struct cupti_record *r
         return 0;
     const struct cupti_record *first = &records[cursor->next], *last = first + wanted - 1;
     for (const struct cupti_record *record = first; record <= last; record++) {
-        if (record->kind != span->kind || record->bytes != span->bytes)
+        if (record->kind != span->kind ||
+            (span->kind != OP_KERNEL && record->bytes != span->bytes))
             return 0;
     }
     cursor->next += wanted;
-    set_times(span, first->start_ns - trace->begin_ns, last->end_ns - trace->begin_ns);
+    cuda_set_times(span, first->start_ns - trace->begin_ns, last->end_ns - trace->begin_ns);
     return wanted;
 }
 
@@ -262,6 +264,19 @@ static bool match_records(struct trace *trace, const struct cupti_record *record
     return used + trace->warm_records == count;
 }
 
+/* Whether the records account for every op. */
+static bool match_all(struct trace *trace, const struct cupti_record *records, size_t count,
+                      struct cursor *cursors)
+{
+    struct backend *backend = trace->backend;
+    if (trace->graph.graph.exec == NULL)
+        return find_streams(trace, records, count, cursors) &&
+               match_records(trace, records, count, cursors);
+    return cuda_traced_graph_match(&trace->graph, trace->run, records, count, trace->timeline,
+                                   trace->begin_ns, backend->mismatch,
+                                   sizeof backend->mismatch);
+}
+
 /* One run with CUPTI already recording. *complete: its records account for every op. */
 static enum status run_with_cupti(struct trace *trace, struct run_times *times, bool *complete,
                                   struct error *error)
@@ -269,19 +284,24 @@ static enum status run_with_cupti(struct trace *trace, struct run_times *times, 
     struct backend *backend = trace->backend;
     const struct cupti_record *records;
     size_t count;
-    enum status status = run_timed(trace, times, error);
+    enum status status =
+        cuda_traced_graph_create(&trace->graph, trace->run, NULL, trace->backend->cupti, error);
+    if (status == STATUS_OK)
+        status = run_timed(trace, times, error);
     bool whole = cupti_trace_stop(backend->cupti, &records, &count);
+    struct cursor *cursors = calloc(trace->plan->streams, sizeof *cursors);
+    if (status == STATUS_OK && cursors == NULL)
+        status = error_set(error, STATUS_FAILED, "no memory for a timeline");
+    if (status == STATUS_OK) {
+        fill_host_times(trace);
+        *complete = whole && match_all(trace, records, count, cursors);
+    }
+    free(cursors);
+    cuda_traced_graph_free(&trace->graph, trace->run);
     if (status != STATUS_OK)
         return status;
-    struct cursor *cursors = calloc(trace->plan->streams, sizeof *cursors);
-    if (cursors == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for a timeline");
-    fill_host_times(trace);
-    *complete = whole && find_streams(trace, records, count, cursors) &&
-                match_records(trace, records, count, cursors);
     if (!*complete)
         backend->no_cupti = whole ? backend->mismatch : "it lost records";
-    free(cursors);
     return STATUS_OK;
 }
 
@@ -406,7 +426,7 @@ static enum status fill_ends(struct trace *trace, struct error *error)
             STATUS_OK)
             return STATUS_FAILED;
         int64_t end_ns = trace->base_ns + (int64_t)(1e6 * (double)ms);
-        set_times(span, span->issue_ns, end_ns - trace->begin_ns);
+        cuda_set_times(span, span->issue_ns, end_ns - trace->begin_ns);
     }
     return timeline_rebuild_starts(trace->timeline, trace->plan, error);
 }
@@ -418,11 +438,14 @@ static enum status run_with_events(struct trace *trace, struct run_times *times,
     if (status == STATUS_OK)
         status = tie_clocks(trace, error);
     if (status == STATUS_OK)
+        status = cuda_traced_graph_create(&trace->graph, trace->run, trace->ends, NULL, error);
+    if (status == STATUS_OK)
         status = run_timed(trace, times, error);
     if (status == STATUS_OK) {
         fill_host_times(trace);
         status = fill_ends(trace, error);
     }
+    cuda_traced_graph_free(&trace->graph, trace->run);
     destroy_ends(trace);
     return status;
 }
@@ -432,8 +455,8 @@ static enum status run_with_events(struct trace *trace, struct run_times *times,
 static enum status run_either_way(struct trace *trace, struct run_times *times,
                                   struct error *error)
 {
-    bool complete = false;
-    if (start_cupti(trace)) {
+    bool complete = false, recorded = start_cupti(trace);
+    if (recorded) {
         enum status status = run_with_cupti(trace, times, &complete, error);
         if (status != STATUS_OK)
             return status;
@@ -451,6 +474,8 @@ static enum status run_either_way(struct trace *trace, struct run_times *times,
     if (status == STATUS_OK)
         describe_timeline(trace, complete ? TIMING_CUPTI : TIMING_EVENTS,
                           complete ? 1 : EVENT_RESOLUTION_NS);
+    if (recorded && trace->plan->issue == ISSUE_GRAPH)
+        trace->backend->no_cupti = NULL; /* what it can't do with graphs, it may without */
     return status;
 }
 

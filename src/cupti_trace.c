@@ -34,6 +34,7 @@ struct cupti_trace {
     struct cupti_record *records;
     size_t count, capacity;
     bool lost;
+    void *library;
 };
 
 static struct cupti_trace *open_trace;
@@ -67,8 +68,8 @@ static void keep(struct cupti_trace *trace, struct cupti_record record)
 
 static void keep_copy(struct cupti_trace *trace, const memcpy_record *copy)
 {
-    struct cupti_record record = {copy->streamId, OP_KIND_COUNT, copy->bytes,
-                                  (int64_t)copy->start, (int64_t)copy->end};
+    struct cupti_record record = {copy->streamId,       OP_KIND_COUNT,      copy->bytes,
+                                  (int64_t)copy->start, (int64_t)copy->end, copy->graphNodeId};
     if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)
         record.kind = OP_H2D;
     else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH)
@@ -81,13 +82,13 @@ static void keep_copy(struct cupti_trace *trace, const memcpy_record *copy)
 static void keep_memset(struct cupti_trace *trace, const memset_record *set)
 {
     keep(trace, (struct cupti_record){set->streamId, OP_MEMSET, set->bytes, (int64_t)set->start,
-                                      (int64_t)set->end});
+                                      (int64_t)set->end, set->graphNodeId});
 }
 
 static void keep_kernel(struct cupti_trace *trace, const kernel_record *kernel)
 {
     keep(trace, (struct cupti_record){kernel->streamId, OP_KERNEL, 0, (int64_t)kernel->start,
-                                      (int64_t)kernel->end});
+                                      (int64_t)kernel->end, kernel->graphNodeId});
 }
 
 /* Asked for in the middle of an issued op: a buffer whose pages are not there yet would hold
@@ -214,6 +215,7 @@ struct cupti_trace *cupti_trace_open(const char **why)
     pthread_mutex_init(&trace->lock, NULL);
     take_spare_buffers(trace);
     open_trace = trace;
+    trace->library = library;
     if (!find_functions(trace, library))
         *why = "libcupti.so is too old";
     else if (trace->register_timestamp(timestamp) != CUPTI_SUCCESS ||
@@ -288,6 +290,11 @@ bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **rec
 bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number)
 {
     return trace->stream_number(NULL, stream, 0, number) == CUPTI_SUCCESS;
+}
+
+void *cupti_trace_library(const struct cupti_trace *trace)
+{
+    return trace->library;
 }
 
 void cupti_trace_close(struct cupti_trace *trace)

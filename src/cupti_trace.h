@@ -22,6 +22,7 @@ struct cupti_record {
     enum op_kind kind; /* what op_on_device(); OP_KIND_COUNT: a copy of another kind */
     uint64_t bytes;    /* of a copy or a memset */
     int64_t start_ns, end_ns;
+    uint64_t node; /* of a graph's launch: the id of the node; else 0 */
 };
 
 /* Opens CUPTI. On failure returns NULL and the reason in *why, a constant. */
@@ -41,6 +42,9 @@ bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **rec
 
 /* CUPTI's number of a cudaStream_t of the current context. */
 bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number);
+
+/* CUPTI itself, as dlopen() gave it; for other functions of it. */
+void *cupti_trace_library(const struct cupti_trace *trace);
 
 void cupti_trace_close(struct cupti_trace *trace);
 

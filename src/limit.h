@@ -10,20 +10,21 @@
 #include "machine.h"
 #include "plan.h"
 
-enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU };
+/* The link: of kernels that work on the host's memory, where there are no copies. */
+enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_LINK };
 
 struct limit {
     int64_t ns;
     enum limit_cause cause;                /* which bound is the largest */
     int64_t first_in_ns;                   /* the unavoidable first copy in */
-    int64_t last_out_ns;                   /* and last copy out */
+    int64_t last_out_ns;                   /* and last copy out; 0 with mapped memory */
     int64_t copies_ns, compute_ns, cpu_ns; /* each bound by itself */
 };
 
 /* Computes the limit of `plan` on `machine`. */
 struct limit limit_of(const struct machine *machine, const struct plan *plan);
 
-/* "copies", "compute", "cpu". */
+/* "copies", "compute", "cpu", "link". */
 const char *limit_cause_name(enum limit_cause cause);
 
 #endif

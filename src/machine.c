@@ -76,6 +76,12 @@ double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel
     return kernel_launches(kernel, params) * launch_ns;
 }
 
+double machine_link_ns(const struct machine *machine, double in, double out)
+{
+    double alone = fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);
+    return 1e9 * fmax(alone, (in + out) / machine->joint_bytes_per_s);
+}
+
 int64_t machine_round_ns(double ns)
 {
     return ns < (double)MACHINE_NEVER_NS ? llround(ns) : MACHINE_NEVER_NS;

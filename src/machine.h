@@ -71,6 +71,9 @@ struct machine {
     int priority_least, priority_greatest; /* 0 and -5: lower is more urgent */
 
     /* The host. */
+    /* A graph's launch: the host's call, and of it each node's part; and what the device takes
+     * for each node, one after another, before it can start. No launch: it knows no graphs. */
+    int64_t graph_launch_ns, graph_launch_node_ns, graph_node_ns;
     int64_t issue_copy_ns, issue_kernel_ns, issue_record_ns, issue_wait_ns, issue_callback_ns;
     int64_t callback_ns;  /* a callback's run on the driver's thread */
     int64_t lazy_load_ns; /* the call of a kernel's first launch, beside: it loads the code */
@@ -120,6 +123,16 @@ double machine_kernel_ns(const struct machine *machine, const struct kernel *ker
 /* How long the CPU's cores take for the same work, in ns. */
 double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
                       const struct kernel_params *params, uint64_t count);
+
+/* The shortest time in which `in` bytes can cross the link into the device and `out` bytes out
+ * of it, in ns, whatever moves them: each direction at its own rate, both at the joint one. */
+double machine_link_ns(const struct machine *machine, double in, double out);
+
+/* What kernels that work on the host's memory get of the link's rates, against copy engines:
+ * they ask for small pieces. An H200 takes 25 ms for one GiB each way, for which the joint rate
+ * of its copies would allow 21.3; that other GPUs are alike is assumed, and so is that each
+ * byte crosses once, whatever the kernel's order of access. */
+#define MACHINE_MAPPED_SHARE 0.85
 
 /* A time as a whole number of ns. Times are below MACHINE_NEVER_NS, 146 years, which stands for
  * all that are not: with absurd figures work can take longer than an int64_t tells. */

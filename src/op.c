@@ -62,6 +62,24 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     return n;
 }
 
+static uint64_t host_bytes(const struct range *range)
+{
+    return range->buffer < BUFFER_FIRST_DEVICE ? range->bytes : 0;
+}
+
+/* Of what a kernel touches, only its inputs and its output can be on the host. */
+void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
+{
+    *in = *out = 0;
+    if (op->kind != OP_KERNEL)
+        return;
+    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+        *in += host_bytes(&op->kernel.in[i]);
+    *out = host_bytes(&op->kernel.out);
+    if (op->kernel.repeat > 0) /* see op_accesses() */
+        *in += *out;
+}
+
 const char *op_kind_name(enum op_kind kind)
 {
     static const char *const names[OP_KIND_COUNT] = {

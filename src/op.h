@@ -34,6 +34,12 @@ enum memory {
     MEMORY_MAPPED,     /* page-locked, and kernels work on it where it is */
 };
 
+/* How the host issues a plan. */
+enum issue {
+    ISSUE_STREAMS, /* op by op, a call for each */
+    ISSUE_GRAPH,   /* captured once; a run is one launch of it */
+};
+
 /* Bytes [offset, offset + bytes) of a buffer; no bytes means no range. */
 struct range {
     enum buffer buffer;
@@ -137,9 +143,20 @@ static inline bool op_feeds(const struct op *op)
     return op->kind == OP_CALLBACK && op->callback.next.bytes > 0;
 }
 
-/* Bytes that a copy moves or a memset sets; 0 for other kinds. */
+/* Bytes of host arrays that a launch reads and writes itself: they cross the link, into the
+ * device and out of it, as a copy's do. 0 where the arrays are not mapped, and for other kinds.
+ */
+void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out);
+
+/* Bytes that a copy moves, a memset sets or a kernel moves over the link by itself; 0 for other
+ * kinds. */
 static inline uint64_t op_bytes(const struct op *op)
 {
+    if (op->kind == OP_KERNEL) {
+        uint64_t in, out;
+        op_link_bytes(op, &in, &out);
+        return in + out;
+    }
     if (op->kind == OP_H2D || op->kind == OP_D2H)
         return op->copy.host.bytes;
     if (op->kind == OP_D2D)

@@ -99,8 +99,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                           .help = "the CPU's share of the tiles in 4-way, 0 to 1"},
     [OPTION_MEMORY] = {"memory", 0, "pinned|pageable|registered|mapped", TYPE_CHOICE,
                        RUN_FIELD(memory), .fallback = "pinned", .choices = memory_names,
-                       .later = "mapped", .instead = "use pinned, pageable or registered",
-                       .help = "where the host array lives"},
+                       .help = "where the host array lives; mapped: kernels read and write it "
+                               "there, without copies"},
     [OPTION_PRIORITIES] = {"priorities", 0, "P[,P...]", TYPE_PRIORITIES, RUN_FIELD(priorities),
                            .fallback = "none",
                            .help = "stream priorities, lower is more urgent, dealt "
@@ -131,8 +131,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_WARMUP] = {"warmup", 0, "N", TYPE_NUMBER, RUN_FIELD(warmup), .fallback = "1",
                        .least = 0, .most = 1000, .help = "repeats before the measured ones"},
     [OPTION_ISSUE] = {"issue", 0, "streams|graph", TYPE_CHOICE, RUN_FIELD(issue),
-                      .fallback = "streams", .choices = issue_names, .later = "graph",
-                      .instead = "use streams",
+                      .fallback = "streams", .choices = issue_names,
                       .help = "call by call, or captured once and launched as a CUDA graph"},
     [OPTION_PROFILE] = {"profile", 0, NULL, TYPE_FLAG, RUN_FIELD(profile),
                         .help = "one clean run for an outside profiler, with no "

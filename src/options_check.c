@@ -189,6 +189,37 @@ static enum status check_blocks(const struct settings *settings, const struct or
                      setting_label(settings, origins, OPTION_BLOCKS, blocks), fixed->name);
 }
 
+/* Its result takes the first input's place, which on the host stays what it was; and the
+ * resident input is read so often that it has to be on the device. */
+static enum status check_mapped(const struct settings *settings, const struct origin *origins,
+                                struct error *error)
+{
+    char memory[LABEL_MAX], kernel[LABEL_MAX];
+    const struct kernel *first = settings->chain[0];
+    if (settings->memory != MEMORY_MAPPED ||
+        (!first->in_place && first->resident_count == NULL))
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s leaves the arrays on the host, but %s keeps one on the device and "
+                     "works in place: allowed are pinned, pageable and registered",
+                     setting_label(settings, origins, OPTION_MEMORY, memory),
+                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+}
+
+/* A graph is launched by one call, in which the host can't stage copies. */
+static enum status check_graph(const struct settings *settings, const struct origin *origins,
+                               struct error *error)
+{
+    char issue[LABEL_MAX], memory[LABEL_MAX];
+    if (settings->issue != ISSUE_GRAPH || settings->memory != MEMORY_PAGEABLE)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "%s is launched by one call, but with %s the host has a part in every "
+                     "copy: allowed are pinned, registered and mapped",
+                     setting_label(settings, origins, OPTION_ISSUE, issue),
+                     setting_label(settings, origins, OPTION_MEMORY, memory));
+}
+
 static enum status check_at(const struct settings *settings, const struct origin *origins,
                             struct error *error)
 {
@@ -203,6 +234,10 @@ static enum status check_at(const struct settings *settings, const struct origin
         status = check_launches(settings, origins, error);
     if (status == STATUS_OK)
         status = options_check_units(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_mapped(settings, origins, error);
+    if (status == STATUS_OK)
+        status = check_graph(settings, origins, error);
     return status == STATUS_OK ? check_no_data(settings, origins, error) : status;
 }
 

@@ -131,7 +131,8 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
         if (range->bytes > size || range->offset > size - range->bytes)
             return "reaches beyond its buffer";
         bool on_device = range->buffer >= BUFFER_FIRST_DEVICE;
-        if ((op_is_launch(op->kind) && !on_device) ||
+        bool reaches = op->kind == OP_KERNEL && plan->memory == MEMORY_MAPPED;
+        if ((op_is_launch(op->kind) && !on_device && !reaches) ||
             ((op->kind == OP_CPU || op->kind == OP_CALLBACK) && on_device))
             return "works on a buffer of the other side";
     }

@@ -30,6 +30,7 @@ struct plan {
     enum memory memory;    /* where the host arrays live */
     bool launches_block;   /* the call that launches a kernel returns when that has ended */
     bool loads_lazily;     /* the first launch of each kernel loads its code */
+    enum issue issue;      /* how the host issues it */
     uint64_t elements;
     uint64_t buffer_bytes[BUFFER_COUNT];
     const struct kernel *chain[CHAIN_MAX];

@@ -23,6 +23,7 @@ struct builder {
     uint32_t most_blocks; /* of a launch, where its work does not say */
     uint32_t gpu_tiles, stages;
     uint32_t tile_streams; /* that tiles are dealt over: the plan may have more */
+    int ways;              /* as asked for; with no copies to overlap, 1 and 2 are 3 */
     struct placement placement;
     struct plan_mistake mistake;
     bool marking;
@@ -60,17 +61,26 @@ static uint32_t stage_out(const struct builder *builder)
     return builder->stages - 1;
 }
 
+/* Kernels that work on the host's memory need no copies: of a tile's stages only theirs are
+ * there. */
+static bool has_stage(const struct builder *builder, uint32_t stage)
+{
+    return !builder->placement.mapped || (stage > 0 && stage < stage_out(builder));
+}
+
 static uint32_t step_stream(const struct builder *builder, uint32_t stage, uint32_t tile)
 {
     const struct settings *settings = builder->settings;
-    if (settings->ways == 1 || tile == builder->gpu_tiles)
+    if (builder->ways == 1 || tile == builder->gpu_tiles)
+        return 0;
+    if (settings->layout == LAYOUT_STAGE && builder->placement.mapped)
         return 0;
     bool is_kernel = stage > 0 && stage < stage_out(builder);
     if (is_kernel && builder->mistake.kernel_stream != PLAN_MISTAKE_NO_STREAM)
         return (uint32_t)builder->mistake.kernel_stream;
     if (settings->layout == LAYOUT_STAGE)
         return stage == 0 ? 0 : stage == stage_out(builder) ? 2 : 1;
-    if (settings->ways == 2 && stage == 0)
+    if (builder->ways == 2 && stage == 0)
         return 0;
     return tile % builder->tile_streams;
 }
@@ -90,14 +100,19 @@ static int step_follows(const struct builder *builder, uint32_t stage, uint32_t 
     uint32_t slots = builder->plan->slots;
     bool reused = tile >= slots; /* the slot held an earlier tile */
     /* 2-way: after H2D of everything, for which a scan's first tile has waited already. */
-    bool after_all = stage == 1 && builder->settings->ways == 2;
+    bool after_all = stage == 1 && builder->ways == 2;
     bool carries = stage_carries(builder, stage, tile);
     if (carries)
         follows[count++] = (struct step){stage, tile - 1};
     if (after_all && !carries)
         follows[count++] = (struct step){0, builder->gpu_tiles - 1};
-    if (stage > 0 && !(after_all && carries))
+    if (stage > 0 && has_stage(builder, stage - 1) && !(after_all && carries))
         follows[count++] = (struct step){stage - 1, tile};
+    if (builder->placement.mapped) { /* a slot is free again behind the chain's last kernel */
+        if (reused && stage == 1)
+            follows[count++] = (struct step){stage_out(builder) - 1, tile - slots};
+        return count;
+    }
     if (stage == 0 && reused &&
         builder->placement.in_place) /* don't overwrite what still goes out */
         follows[count++] = (struct step){stage_out(builder), tile - slots};
@@ -114,7 +129,7 @@ static int step_follows(const struct builder *builder, uint32_t stage, uint32_t 
 
 static enum status write_copies_in(struct builder *builder, uint32_t stream, uint32_t tile)
 {
-    enum status status = plan_mistake_before_tile(&builder->mistake, stream, tile);
+    enum status status = STATUS_OK;
     for (int input = 0; input < builder->placement.inputs && status == STATUS_OK; input++) {
         struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
         op.copy.host = placement_input(builder->plan, input, tile);
@@ -139,6 +154,16 @@ static enum status append_launches(struct builder *builder, struct op *op)
     return status;
 }
 
+static enum status write_callback(struct builder *builder, uint32_t stream, uint32_t tile)
+{
+    struct op callback = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
+    if (!builder->settings->callbacks && builder->mistake.sleep_ns == 0)
+        return STATUS_OK;
+    callback.callback.result = placement_output(builder->plan, tile);
+    callback.callback.sleep_ns = builder->mistake.sleep_ns;
+    return plan_append(builder->plan, &callback, builder->error);
+}
+
 static enum status write_kernel(struct builder *builder, uint32_t stream, uint32_t tile,
                                 uint32_t link)
 {
@@ -154,6 +179,8 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     if (status == STATUS_OK)
         status = carry_write_out(plan, placement, builder->settings->carry, stream, tile, link,
                                  builder->error);
+    if (status == STATUS_OK && !has_stage(builder, link + 2)) /* its result is on the host */
+        status = write_callback(builder, stream, tile);
     return status;
 }
 
@@ -165,13 +192,7 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, uint
         placement_slot(&builder->placement, placement_output_buffer(&builder->placement), tile,
                        op.copy.host.bytes);
     enum status status = plan_append(builder->plan, &op, builder->error);
-    int64_t sleep_ns = builder->mistake.sleep_ns;
-    if (status != STATUS_OK || !(builder->settings->callbacks || sleep_ns > 0))
-        return status;
-    struct op callback = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
-    callback.callback.result = op.copy.host;
-    callback.callback.sleep_ns = sleep_ns;
-    return plan_append(builder->plan, &callback, builder->error);
+    return status == STATUS_OK ? write_callback(builder, stream, tile) : status;
 }
 
 static enum status write_event(struct builder *builder, enum op_kind kind, uint32_t stream,
@@ -242,8 +263,23 @@ static enum status issue_upload(struct builder *builder)
     return status;
 }
 
+/* What a stage of a tile is made of. */
+static enum status write_stage(struct builder *builder, uint32_t stage, uint32_t stream,
+                               uint32_t tile)
+{
+    if (stage == 0)
+        return write_copies_in(builder, stream, tile);
+    if (stage == stage_out(builder))
+        return write_copy_out(builder, stream, tile);
+    return write_kernel(builder, stream, tile, stage - 1);
+}
+
 static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t tile)
 {
+    if (!has_stage(builder, stage))
+        return STATUS_OK;
+    bool first = stage == 0 || !has_stage(builder, stage - 1);
+    bool last = stage == stage_out(builder) || !has_stage(builder, stage + 1);
     uint32_t stream = step_stream(builder, stage, tile);
     struct step follows[FOLLOWS_MAX];
     int count = step_follows(builder, stage, tile, follows);
@@ -255,15 +291,13 @@ static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t 
     if (builder->marking || status != STATUS_OK)
         return status;
 
-    if (stage == 0)
-        status = write_copies_in(builder, stream, tile);
-    else if (stage == stage_out(builder))
-        status = write_copy_out(builder, stream, tile);
-    else
-        status = write_kernel(builder, stream, tile, stage - 1);
+    if (first)
+        status = plan_mistake_before_tile(&builder->mistake, stream, tile);
+    if (status == STATUS_OK)
+        status = write_stage(builder, stage, stream, tile);
     if (status == STATUS_OK)
         status = record_step(builder, stream, (int32_t)tile, index);
-    if (status == STATUS_OK && stage == stage_out(builder))
+    if (status == STATUS_OK && last)
         status = plan_mistake_after_tile(&builder->mistake, stream, tile);
     return status;
 }
@@ -307,9 +341,9 @@ static enum status schedule(struct builder *builder)
         status = issue_upload(builder);
     if (status != STATUS_OK)
         return status;
-    if (builder->settings->ways == 1)
+    if (builder->ways == 1)
         return schedule_by_stage(builder, 0, 0, builder->gpu_tiles);
-    if (builder->settings->ways > 2)
+    if (builder->ways > 2)
         return schedule_in_waves(builder, 0);
     for (uint32_t tile = 0; tile < builder->gpu_tiles && status == STATUS_OK; tile++)
         status = issue_step(builder, 0, tile);
@@ -339,6 +373,17 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* How many streams there are for `in_flight` tiles. One per stage is one where there are no
+ * copies. */
+static uint32_t count_streams(const struct builder *builder, uint32_t in_flight)
+{
+    if (builder->ways == 1)
+        return 1;
+    if (builder->settings->layout == LAYOUT_TILE)
+        return in_flight;
+    return builder->plan->memory == MEMORY_MAPPED ? 1 : 3;
+}
+
 /* Streams and slots. Serial and 2-way hold the whole array on the device at once. */
 static void shape_plan(struct builder *builder)
 {
@@ -347,11 +392,8 @@ static void shape_plan(struct builder *builder)
     uint32_t in_flight = smaller(settings->streams, builder->gpu_tiles);
     if (in_flight == 0) /* everything is the CPU's */
         in_flight = 1;
-    plan->slots = settings->ways <= 2 ? builder->gpu_tiles : in_flight;
-    if (settings->ways == 1)
-        plan->streams = 1;
-    else
-        plan->streams = settings->layout == LAYOUT_STAGE ? 3 : in_flight;
+    plan->slots = builder->ways <= 2 ? builder->gpu_tiles : in_flight;
+    plan->streams = count_streams(builder, in_flight);
     builder->tile_streams = plan->streams;
 }
 
@@ -406,6 +448,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.most_blocks =
         settings->blocks > 0 ? settings->blocks : machine_resident_blocks(machine);
     plan->memory = settings->memory;
+    plan->issue = settings->issue;
+    builder.ways = settings->memory == MEMORY_MAPPED && settings->ways < 3 ? 3 : settings->ways;
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->params = settings_params(settings);

@@ -114,10 +114,11 @@ static enum status shape_legacy_stream(struct plan_mistake *mistake,
                                        const struct settings *settings,
                                        const struct machine *machine)
 {
-    enum { KERNEL_STAGE_STREAM = 1 };
+    enum { ONLY_STREAM, KERNEL_STAGE_STREAM };
     (void)machine;
     if (settings->layout == LAYOUT_STAGE)
-        mistake->kernel_stream = KERNEL_STAGE_STREAM;
+        mistake->kernel_stream =
+            mistake->plan->memory == MEMORY_MAPPED ? ONLY_STREAM : KERNEL_STAGE_STREAM;
     mistake->made = gpu_tiles(mistake->plan);
     return take_legacy_stream(mistake, &mistake->kernel_stream);
 }
@@ -187,6 +188,19 @@ static enum status allocate_host_arrays(struct plan_mistake *mistake)
     return allocate(mistake, plan_host_bytes(mistake->plan), true, NO_TILE);
 }
 
+static enum status shape_memsets(struct plan_mistake *mistake, const struct settings *settings,
+                                 const struct machine *machine)
+{
+    (void)settings;
+    (void)machine;
+    if (mistake->plan->memory == MEMORY_MAPPED)
+        return error_set(mistake->error, STATUS_USAGE,
+                         "--mistake=%s: with mapped memory no tile is copied to the device, so "
+                         "there is nothing to set: use --memory=pinned",
+                         mistake_name(mistake->which));
+    return STATUS_OK;
+}
+
 /* Of what is about to be overwritten. */
 static enum status set_inputs(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
@@ -219,7 +233,7 @@ static const struct maker makers[MISTAKE_COUNT] = {
     [MISTAKE_SYNC_IN_LOOP] = {.after_tile = synchronise, .needs_streams = true},
     [MISTAKE_ALLOC_IN_LOOP] = {.before_tile = allocate_device},
     [MISTAKE_PINNED_ALLOC_IN_LOOP] = {.before_tile = allocate_pinned},
-    [MISTAKE_MEMSET_IN_LOOP] = {.before_tile = set_inputs},
+    [MISTAKE_MEMSET_IN_LOOP] = {.shape = shape_memsets, .before_tile = set_inputs},
     [MISTAKE_LAUNCH_BLOCKING] = {.shape = shape_blocking_launches},
     [MISTAKE_SLOW_CALLBACK] = {.shape = shape_slow_callback},
     [MISTAKE_LAZY_LOADING] = {.shape = shape_lazy_loading},

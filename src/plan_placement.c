@@ -93,6 +93,28 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
     op->kernel.carry_own = placement->carry_by_host;
 }
 
+/* Where the elements of a tile are between two kernels of the chain. */
+static enum buffer work_buffer(const struct placement *placement)
+{
+    return chain_reduces(placement->plan) ? BUFFER_DEVICE_IN0
+                                          : placement_output_buffer(placement);
+}
+
+/* With mapped memory the chain begins and ends on the host's arrays. */
+static void place_on_host(const struct placement *placement, uint32_t tile, uint32_t link,
+                          struct op *op)
+{
+    const struct plan *plan = placement->plan;
+    if (!placement->mapped)
+        return;
+    if (link == 0)
+        op->kernel.in[0] = placement_input(plan, 0, tile);
+    if (plan->chain[link]->inputs == 2)
+        op->kernel.in[1] = placement_input(plan, 1, tile);
+    if (link + 1 == (uint32_t)plan->chain_length)
+        op->kernel.out = placement_output(plan, tile);
+}
+
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
  * buffer, unless its kernel works in place from the start: so its first kernel, and it alone,
  * may gather. One that ends in a reduction works in place on the input buffer; only the value
@@ -107,8 +129,7 @@ void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t
     op->kernel.link = link;
     op->kernel.count = count;
     bool reduces = kernel->shape == KERNEL_REDUCE;
-    enum buffer work =
-        chain_reduces(plan) ? BUFFER_DEVICE_IN0 : placement_output_buffer(placement);
+    enum buffer work = work_buffer(placement);
     op->kernel.in[0] = placement_slot(placement, link == 0 ? BUFFER_DEVICE_IN0 : work, tile,
                                       count * dtype_bytes(kernel->in));
     if (kernel->inputs == 2)
@@ -118,6 +139,7 @@ void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t
         op->kernel.resident = placement_resident(plan, BUFFER_DEVICE_RESIDENT);
     op->kernel.out = placement_slot(placement, reduces ? BUFFER_DEVICE_OUT : work, tile,
                                     (reduces ? 1 : count) * dtype_bytes(kernel->out));
+    place_on_host(placement, tile, link, op);
     place_scratch_and_carry(placement, tile, op);
 }
 
@@ -137,15 +159,30 @@ static uint64_t lay_out_scratch(struct placement *placement, uint64_t count)
     return bytes;
 }
 
+/* A slot's bytes of what is copied in and out; where nothing is, of what is between kernels. */
+static void size_slots(struct placement *placement, uint64_t tile)
+{
+    const struct plan *plan = placement->plan;
+    uint64_t in = dtype_bytes(plan->chain[0]->in),
+             out = dtype_bytes(plan_last_kernel(plan)->out);
+    bool reduces = chain_reduces(plan);
+    if (placement->mapped) {
+        if (plan->chain_length > 1)
+            placement->stride[work_buffer(placement)] = tile * (reduces ? in : out);
+        return;
+    }
+    placement->stride[BUFFER_DEVICE_IN0] = tile * in;
+    placement->stride[BUFFER_DEVICE_IN1] = second_count(plan, tile) * in;
+    placement->stride[placement_output_buffer(placement)] = reduces ? out : tile * out;
+}
+
 static void size_buffers(struct placement *placement, struct plan *plan)
 {
     uint64_t in = dtype_bytes(plan->chain[0]->in),
              out = dtype_bytes(plan_last_kernel(plan)->out);
     uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
     bool reduces = chain_reduces(plan);
-    placement->stride[BUFFER_DEVICE_IN0] = tile * in;
-    placement->stride[BUFFER_DEVICE_IN1] = second_count(plan, tile) * in;
-    placement->stride[placement_output_buffer(placement)] = reduces ? out : tile * out;
+    size_slots(placement, tile);
     placement->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(placement, tile);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         placement->stride[b] = slot_aligned(placement->stride[b]);
@@ -168,6 +205,7 @@ static void study_chain(struct placement *placement)
     const struct plan *plan = placement->plan;
     bool reduces = chain_reduces(plan);
     placement->inputs = 1;
+    placement->mapped = plan->memory == MEMORY_MAPPED;
     placement->in_place = plan->chain[0]->in_place;
     placement->last_input_link = reduces ? plan->chain_length - 1 : 0;
     placement->first_output_link = reduces ? plan->chain_length - 1 : 0;

@@ -12,10 +12,11 @@ enum carry_place { CARRY_TOTAL, CARRY_BEFORE };
 /* Plain data; it refers to its plan. */
 struct placement {
     const struct plan *plan;
-    int inputs;                    /* arrays copied in, tile by tile */
-    int last_input_link;           /* the last kernel that reads what was copied in */
-    int first_output_link;         /* the first kernel that writes what is copied out */
-    bool in_place;                 /* the kernel puts its result where its input was */
+    int inputs;            /* arrays copied in, tile by tile */
+    int last_input_link;   /* the last kernel that reads what was copied in */
+    int first_output_link; /* the first kernel that writes what is copied out */
+    bool in_place;         /* the kernel puts its result where its input was */
+    bool mapped; /* the first kernel reads the host's arrays, the last one writes there */
     bool carry_by_host;            /* scans: the carry goes from tile to tile by the host */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
     uint64_t scratch[CHAIN_MAX];   /* where each kernel's scratch is in the slot's part */

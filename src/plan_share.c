@@ -25,8 +25,9 @@ static void rates_per_element(const struct settings *settings, const struct mach
         (double)sample;
     double in = (1 + second) * (double)dtype_bytes(settings->chain[0]->in);
     double out = last->shape == KERNEL_REDUCE ? 0 : (double)dtype_bytes(last->out);
-    double link = fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);
-    link = 1e9 * fmax(link, (in + out) / machine->joint_bytes_per_s);
+    double link = machine_link_ns(machine, in, out);
+    if (settings->memory == MEMORY_MAPPED)
+        link /= MACHINE_MAPPED_SHARE;
     *gpu_ns = fmax(link, kernels);
     *cpu_ns = cpu;
 }

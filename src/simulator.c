@@ -117,7 +117,10 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
 
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
 {
-    int64_t delay = head_ready_ns(sim, op, woken) - sim->now;
+    int64_t ready = head_ready_ns(sim, op, woken);
+    if (sim->plan->issue == ISSUE_GRAPH && op_at(sim, op)->kind != OP_CPU)
+        ready = graph_ready_ns(sim, ready);
+    int64_t delay = ready - sim->now;
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
 }
 
@@ -145,9 +148,7 @@ static bool wait_is_over(struct simulation *sim, uint32_t stream, uint32_t wait)
     return record->ended;
 }
 
-/* Passes the records and finished waits at the head of a stream, up to the first op that needs
- * an engine or the first wait that is not over. */
-static enum status stream_advance(struct simulation *sim, uint32_t stream, bool woken)
+enum status simulation_advance(struct simulation *sim, uint32_t stream, bool woken)
 {
     struct stream_state *state = &sim->streams[stream];
     while (state->head < sim->issued) { /* NONE is above them all */
@@ -177,7 +178,7 @@ static enum status advance_all(struct simulation *sim)
 {
     enum status status = STATUS_OK;
     while (sim->to_advance_count > 0 && status == STATUS_OK)
-        status = stream_advance(sim, sim->to_advance[--sim->to_advance_count], true);
+        status = simulation_advance(sim, sim->to_advance[--sim->to_advance_count], true);
     return status;
 }
 
@@ -211,7 +212,7 @@ static enum status host_issued(struct simulation *sim, uint32_t op)
         sim->waiting[(uint32_t)queue / sim->queues]++;
     enum status status = STATUS_OK;
     if (sim->streams[issued->stream].head == op)
-        status = stream_advance(sim, issued->stream, false);
+        status = simulation_advance(sim, issued->stream, false);
     if (status == STATUS_OK)
         status = advance_all(sim);
     return status == STATUS_OK && sim->called != op ? host_call(sim) : status;
@@ -239,6 +240,8 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
         return engine_turn_ends(sim, &sim->callbacks);
     case EVENT_CPU:
         return engine_turn_ends(sim, &sim->cpu);
+    case EVENT_LAUNCHED:
+        return graph_launched(sim);
     }
     return STATUS_FAILED;
 }
@@ -246,7 +249,8 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
 static enum status run_to_end(struct simulation *sim)
 {
     struct event event;
-    enum status status = host_call(sim);
+    bool graph = sim->plan->issue == ISSUE_GRAPH;
+    enum status status = graph ? graph_begin(sim) : host_call(sim);
     while (status == STATUS_OK && event_queue_pop(&sim->events, &event)) {
         sim->now = event.time_ns;
         status = dispatch(sim, &event);
@@ -278,7 +282,9 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
     if (hooks != NULL)
         sim.hooks = *hooks;
     event_queue_init(&sim.events);
-    enum status status = timeline_begin(timeline, plan, error);
+    enum status status = simulator_check(machine, plan, error);
+    if (status == STATUS_OK)
+        status = timeline_begin(timeline, plan, error);
     if (status == STATUS_OK)
         status = simulation_set_up(&sim);
     if (status == STATUS_OK)

@@ -22,9 +22,15 @@ struct simulator_hooks {
     void *context;
 };
 
+/* Checks what simulator_run() would refuse. STATUS_USAGE where the plan is to be one graph and
+ * can't be, or the machine knows none. */
+enum status simulator_check(const struct machine *machine, const struct plan *plan,
+                            struct error *error);
+
 /* Simulates `plan` on `machine` with `queues` hardware queues (0: the machine's default). Fills
  * *issued_ns with the time at which the host's last call returned and the initialised
- * `timeline` with a finished timeline (provenance is the caller's). `hooks` may be NULL. */
+ * `timeline` with a finished timeline (provenance is the caller's). `hooks` may be NULL.
+ * Refuses what simulator_check() does. */
 enum status simulator_run(const struct machine *machine, uint32_t queues,
                           const struct plan *plan, const struct simulator_hooks *hooks,
                           struct timeline *timeline, int64_t *issued_ns, struct error *error);

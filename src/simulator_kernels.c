@@ -41,6 +41,7 @@ static struct launch_work launch_work(struct simulation *sim, const struct op *o
             .cost = rule_memory_cost(sim->machine, op),
             .sweeps = {.least = 1, .share = 1.0 / launch_blocks(sim, op)},
         };
+    uint64_t in, out;
     struct launch_work *known = &sim->works[op->kernel.link];
     const struct kernel *kernel = sim->plan->chain[op->kernel.link];
     if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
@@ -50,6 +51,9 @@ static struct launch_work launch_work(struct simulation *sim, const struct op *o
         known->count = op->kernel.count;
         known->blocks = op->kernel.blocks;
     }
+    op_link_bytes(op, &in, &out);
+    known->link = (struct link_bytes){known->sweeps.share * (double)in,
+                                      known->sweeps.share * (double)out};
     return *known;
 }
 
@@ -91,6 +95,7 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         .blocks = blocks,
         .cost = work->cost,
         .share = work->sweeps.share,
+        .link = work->link,
         .sweeps = sweeps,
         .left = sweeps,
         .leftover = sweeps > work->sweeps.least && work->sweeps.least > 0,
@@ -129,6 +134,9 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
                                                 : DEALT_EVENLY;
     double sweep =
         rule_sweep_ns(sim->machine, group->cost, group->share, sim->blocks_in_use, dealt);
+    double link = rule_link_sweep_ns(sim->machine, group->link.in, group->link.out,
+                                     sim->link.in, sim->link.out);
+    sweep = sweep > link ? sweep : link;
     if (sweep == group->sweep_ns)
         return STATUS_OK;
     if (sim->now > group->since_ns) {
@@ -141,12 +149,25 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
     return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
 }
 
+/* What all resident blocks together move over the link in a sweep. */
+static struct link_bytes link_of_all(const struct simulation *sim)
+{
+    struct link_bytes all = {0, 0};
+    for (uint32_t i = 0; i < sim->group_end; i++) {
+        all.in += sim->groups[i].blocks * sim->groups[i].link.in;
+        all.out += sim->groups[i].blocks * sim->groups[i].link.out;
+    }
+    return all;
+}
+
 static enum status set_rates(struct simulation *sim)
 {
     enum status status = STATUS_OK;
     if (sim->rates_hold)
         return status;
     sim->rates_hold = true;
+    if (sim->plan->memory == MEMORY_MAPPED)
+        sim->link = link_of_all(sim);
     for (uint32_t i = 0; i < sim->group_end && status == STATUS_OK; i++) {
         if (sim->groups[i].blocks > 0)
             status = set_rate(sim, i);

@@ -117,6 +117,27 @@ double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, dou
     return share * (larger(a, m) + NOT_HIDDEN * (a < m ? a : m));
 }
 
+double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
+                          double all_out)
+{
+    if (in <= 0 && out <= 0)
+        return 0;
+    double both = (all_in + all_out) / machine->joint_bytes_per_s;
+    double own = in > 0 ? all_in / machine->h2d_bytes_per_s : 0;
+    double back = out > 0 ? all_out / machine->d2h_bytes_per_s : 0;
+    return 1e9 * larger(both, larger(own, back)) / MACHINE_MAPPED_SHARE;
+}
+
+int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes)
+{
+    return machine->graph_launch_ns + nodes * machine->graph_launch_node_ns;
+}
+
+int64_t rule_graph_node_ns(const struct machine *machine)
+{
+    return machine->graph_node_ns;
+}
+
 double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
                             const struct kernel_params *params, uint64_t count, uint32_t blocks)
 {

@@ -89,6 +89,24 @@ enum dealt {
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 
+/* Rules 2 and 3. How long a block takes at least for a sweep in which it moves `in` and `out`
+ * bytes over the link itself, on mapped memory, while all resident blocks move `all_in` and
+ * `all_out` in one of theirs, in ns. [Guide: mapped memory is read and written by the kernel,
+ * without copies] All share each direction's rate and the joint one, as copies do, and get
+ * MACHINE_MAPPED_SHARE of it; who moves nothing in a direction does not wait for it. A plan has
+ * such kernels or copies beside kernels, never both, so copies have no part in it. */
+double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
+                          double all_out);
+
+/* Graphs. What the host pays for launching one of `nodes` nodes; and what the device takes for
+ * a node, one after another, in the order in which their dependencies are met. Assumed, with
+ * figures of NVIDIA's that the machine files name: that it is so, and that beside it a node
+ * starts as an op of a stream does once told of what it waited for. A graph's dependencies are
+ * the plan's edges alone, streams' orders and events; the driver maps its branches to queues of
+ * its own, of which it is assumed that there are enough: none blocks another's head. */
+int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes);
+int64_t rule_graph_node_ns(const struct machine *machine);
+
 /* Rule 3. How long a launch of `count` elements takes with the GPU to itself, from its first
  * block's start to its last one's end, in ns. */
 double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,

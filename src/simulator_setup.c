@@ -26,7 +26,9 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
         uint32_t *last = &last_in_stream[op->stream];
         *(*last == NONE ? &sim->streams[op->stream].head : &sim->ops[*last].next_in_stream) = i;
         *last = i;
-        int queue = rule_queue(sim->machine, sim->queues, op->kind, op->stream);
+        int queue = -1; /* a graph's branches are no streams: none holds another up */
+        if (sim->plan->issue == ISSUE_STREAMS)
+            queue = rule_queue(sim->machine, sim->queues, op->kind, op->stream);
         state->queue = (int16_t)queue;
         if (queue >= 0) {
             last = &last_in_queue[queue];

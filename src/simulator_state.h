@@ -5,6 +5,7 @@
  *   simulator_kernels.c kernels
  *   simulator_checks.c  what old GPUs check before an op that follows a kernel
  *   simulator_sync.c    ops that others wait for in all streams, and the host's own calls
+ *   simulator_graph.c   a plan that is launched as one graph
  *   simulator_stuck.c   what holds ops that never end
  *   simulator_setup.c   taking memory and linking ops
  *   simulator_rules.c   the rules themselves */
@@ -22,15 +23,16 @@
 #define NEVER INT64_MIN
 
 enum event_kind {
-    EVENT_ISSUED, /* the host's call for op `subject` returns */
-    EVENT_READY,  /* op `subject` may go to its engine */
-    EVENT_FLOW,   /* the copy on engine `subject` moves its first byte */
-    EVENT_COPIED, /* the copy on engine `subject` has moved its last, unless its rate changed
-                     since */
-    EVENT_TURNED, /* copy engine `subject` can take its next copy */
-    EVENT_BLOCKS, /* block group `subject` ends, unless its rate changed since */
-    EVENT_CALLED, /* callback `subject` returns */
-    EVENT_CPU,    /* the CPU has done op `subject` */
+    EVENT_ISSUED,   /* the host's call for op `subject` returns */
+    EVENT_READY,    /* op `subject` may go to its engine */
+    EVENT_FLOW,     /* the copy on engine `subject` moves its first byte */
+    EVENT_COPIED,   /* the copy on engine `subject` has moved its last, unless its rate changed
+                       since */
+    EVENT_TURNED,   /* copy engine `subject` can take its next copy */
+    EVENT_BLOCKS,   /* block group `subject` ends, unless its rate changed since */
+    EVENT_CALLED,   /* callback `subject` returns */
+    EVENT_CPU,      /* the CPU has done op `subject` */
+    EVENT_LAUNCHED, /* the host's call that launches the graph returns */
 };
 
 /* Ops in line, linked through op_state.next_in_line. */
@@ -119,11 +121,17 @@ struct sync_state {
     uint32_t call; /* the host's own call that waits for the device, or NONE */
 };
 
+/* Bytes that a block moves over the link in a sweep, or all blocks together. */
+struct link_bytes {
+    double in, out;
+};
+
 /* Blocks of one kernel that were placed together, and so end together. */
 struct block_group {
     uint32_t op, blocks;     /* no blocks: the place is free */
     struct kernel_cost cost; /* of the whole launch */
     double share;            /* of it that a block does in a sweep */
+    struct link_bytes link;  /* mapped memory: likewise */
     uint32_t sweeps;         /* of a block, in all */
     double left;             /* of them */
     bool leftover;           /* they make one more than others of their launch */
@@ -137,6 +145,7 @@ struct launch_work {
     uint64_t count; /* 0: not known yet */
     uint32_t blocks;
     struct kernel_cost cost;
+    struct link_bytes link; /* 0 where the host's memory is not mapped */
     struct sweeps sweeps;
 };
 
@@ -171,7 +180,8 @@ struct simulation {
     uint32_t group_capacity;
     uint32_t stamps; /* wraps; no event waits for that long */
     uint32_t resident_blocks, blocks_in_use, kernels_running;
-    bool rates_hold; /* nothing was placed and nothing has ended since they were set */
+    struct link_bytes link; /* of all blocks that are resident, while rates are set */
+    bool rates_hold;        /* nothing was placed and nothing has ended since they were set */
 
     uint32_t issued;   /* ops issued so far */
     bool host_blocked; /* the call for op `issued` waits for room in its queue */
@@ -181,6 +191,7 @@ struct simulation {
     uint32_t kernels_loaded;
 
     int64_t call_ended_ns; /* when the latest call returned */
+    int64_t node_free_ns;  /* of a graph: when the device can take up its next node */
 };
 
 static inline const struct op *op_at(const struct simulation *sim, uint32_t op)
@@ -283,6 +294,19 @@ void sync_op_ended(struct simulation *sim, uint32_t op);
 enum status sync_call_begins(struct simulation *sim, uint32_t op);
 enum status sync_call_goes_on(struct simulation *sim);
 void sync_call_ends(struct simulation *sim, uint32_t op);
+
+/* A plan that is launched as one graph (simulator_graph.c). The host
+ * begins its one call; it has returned. */
+enum status graph_begin(struct simulation *sim);
+enum status graph_launched(struct simulation *sim);
+/* When a node whose dependencies are met, and that is ready at `ready_ns` as far as they have a
+ * say, may start: the device takes it up now, or behind those that it took up before. */
+int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns);
+
+/* Passes the records and finished waits at the head of a stream, up to the first op that needs
+ * an engine or the first wait that is not over. `woken`: by something that it waited for; else
+ * by the host's call. */
+enum status simulation_advance(struct simulation *sim, uint32_t stream, bool woken);
 
 /* A line of ops. */
 void line_push(struct simulation *sim, struct line *line, uint32_t op);

@@ -36,7 +36,7 @@ struct span {
     /* Waits, syncs: the op waited for, of a sync the last to end; UINT32_MAX: none, the event
      * stood for nothing. */
     uint32_t target;
-    uint64_t bytes; /* copies: moved; memsets: set; else 0 */
+    uint64_t bytes; /* op_bytes() */
     int64_t issue_ns, start_ns, end_ns;
 };
 
@@ -52,8 +52,10 @@ struct timeline {
     uint8_t *stream_kinds; /* as in the plan: enum stream_kind; NULL: all non-blocking. Owned */
     uint32_t *stream_ids;  /* what to call each stream; NULL: by its number. Owned */
     void *texts;           /* what names and the like of a trace point to; NULL: none. Owned */
-    bool issue_unknown;    /* a trace without the host's calls: issue_ns stands for nothing */
-    struct span *spans;    /* one per op that has one, in op order */
+    int64_t
+        launched_ns;    /* of a graph: when the one call that issued all ops returned; else 0 */
+    bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */
+    struct span *spans; /* one per op that has one, in op order */
     uint32_t span_count;
     int64_t
         *issue_ns; /* when each op of the plan was issued, by op id; `issue_count` of them */

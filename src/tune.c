@@ -66,6 +66,8 @@ static struct plan plan_outline(const struct settings *settings, const struct ma
 {
     struct plan plan;
     plan_init(&plan);
+    plan.memory = settings->memory;
+    plan.issue = settings->issue;
     plan.elements = settings->elements;
     plan.tiles = settings->tiles;
     plan.cpu_tiles = plan_cpu_tiles(settings, machine);
@@ -76,16 +78,28 @@ static struct plan plan_outline(const struct settings *settings, const struct ma
     return plan;
 }
 
-/* The limit; and the host can't issue the tiles' copies and kernels any faster. */
+/* What it takes at least to issue the tiles' copies and kernels: a call for each; or one for a
+ * graph of which they are the nodes, which the device then takes up one by one. */
+static int64_t issue_floor_ns(const struct machine *machine, const struct plan *plan)
+{
+    int64_t tiles = plan->tiles - plan->cpu_tiles;
+    int64_t copies = plan->memory == MEMORY_MAPPED ? 0 : 1;
+    int64_t launches =
+        (int64_t)kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
+    int64_t nodes = tiles * (2 * copies + launches);
+    if (plan->issue == ISSUE_GRAPH)
+        return rule_graph_launch_ns(machine, (uint32_t)nodes) +
+               nodes * rule_graph_node_ns(machine);
+    int64_t copy_ns = rule_issue_ns(machine, OP_H2D) + rule_issue_ns(machine, OP_D2H);
+    return tiles * (copies * copy_ns + launches * rule_issue_ns(machine, OP_KERNEL));
+}
+
+/* The limit; and nothing can be issued any faster. */
 static int64_t floor_ns(const struct settings *settings, const struct machine *machine)
 {
     struct plan plan = plan_outline(settings, machine);
     int64_t limit_ns = limit_of(machine, &plan).ns;
-    int64_t launches =
-        (int64_t)kernel_chain_launches(plan.chain, plan.chain_length, &plan.params);
-    int64_t tile_ns = rule_issue_ns(machine, OP_H2D) + rule_issue_ns(machine, OP_D2H) +
-                      launches * rule_issue_ns(machine, OP_KERNEL);
-    int64_t issue_ns = tile_ns * (plan.tiles - plan.cpu_tiles);
+    int64_t issue_ns = issue_floor_ns(machine, &plan);
     return issue_ns > limit_ns ? issue_ns : limit_ns;
 }
 

@@ -152,16 +152,24 @@ void cell_concurrency(const struct run_report *run, char text[CELL_TEXT])
         snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
 }
 
+void cell_issued_by(const struct run_report *run, char text[CELL_TEXT])
+{
+    snprintf(text, CELL_TEXT, "%s", issue_name(run->settings->issue));
+}
+
 void cell_issue(const struct run_report *run, char text[CELL_TEXT])
 {
     units_time(run->issue_ns, text);
 }
 
-/* Both directions' bytes over the time they took together with everything else. */
+/* Both directions' bytes over the time they took together with everything else; with mapped
+ * memory the kernels moved them. */
 void cell_copied(const struct run_report *run, char text[CELL_TEXT])
 {
     const struct engine_use *engines = run->analysis.engines;
     double bytes = (double)engines[ENGINE_H2D].bytes + (double)engines[ENGINE_D2H].bytes;
+    if (run->settings->memory == MEMORY_MAPPED)
+        bytes += (double)engines[ENGINE_COMPUTE].bytes;
     if (run->median_ns > 0 && !run->profiled)
         units_rate(bytes * 1e9 / (double)run->median_ns, text);
     else

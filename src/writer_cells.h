@@ -18,7 +18,8 @@ cell_show cell_host_bytes, cell_device_bytes;
 
 /* Results; cell_copied is both directions' bytes over the span. */
 cell_show cell_span, cell_fastest, cell_slowest, cell_speedup, cell_limit, cell_limit_share;
-cell_show cell_limit_cause, cell_result, cell_verified, cell_issue, cell_copied, cell_gflops;
+cell_show cell_limit_cause, cell_result, cell_verified, cell_issued_by, cell_issue, cell_copied,
+    cell_gflops;
 
 /* The traced run's. */
 cell_show cell_h2d, cell_compute, cell_d2h, cell_cpu, cell_concurrency;

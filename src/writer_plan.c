@@ -33,7 +33,8 @@ static void print_chain(FILE *out, const struct plan *plan)
 
 static void print_streams(FILE *out, const struct plan *plan)
 {
-    fprintf(out, "  streams  %" PRIu32 "; priorities ", plan->streams);
+    fprintf(out, "  streams  %" PRIu32 "%s; priorities ", plan->streams,
+            plan->issue == ISSUE_GRAPH ? ", captured as one graph" : "");
     if (plan->priorities == NULL)
         fputs("none", out);
     for (uint32_t i = 0; plan->priorities != NULL && i < plan->streams; i++)

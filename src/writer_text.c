@@ -18,7 +18,7 @@ enum {
 };
 
 /* When a column is worth its place. */
-enum when { ALWAYS, REPEATED, REDUCED, SHARED, RATED, VERBOSE };
+enum when { ALWAYS, REPEATED, REDUCED, SHARED, RATED, GRAPHED, ISSUED, VERBOSE };
 
 struct column {
     int group;
@@ -36,6 +36,7 @@ static const struct column columns[] = {
     {0, "tiles", cell_tiles, ALWAYS, false},
     {0, "CPU tiles", cell_cpu_tiles, SHARED, false},
     {0, "slots", cell_slots, VERBOSE, false},
+    {0, "issued by", cell_issued_by, GRAPHED, true},
     {1, "span", cell_span, ALWAYS, false},
     {1, "fastest", cell_fastest, REPEATED, false},
     {1, "slowest", cell_slowest, REPEATED, false},
@@ -52,7 +53,7 @@ static const struct column columns[] = {
     {2, "CPU busy", cell_cpu, SHARED, false},
     {2, "concurrency", cell_concurrency, ALWAYS, false},
     {3, "copied", cell_copied, VERBOSE, false},
-    {3, "issue", cell_issue, VERBOSE, false},
+    {3, "issue", cell_issue, ISSUED, false},
     {3, "host memory", cell_host_bytes, VERBOSE, false},
     {3, "device memory", cell_device_bytes, VERBOSE, false},
 };
@@ -61,12 +62,15 @@ enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 static bool column_wanted(const struct column *column, const struct report *report,
                           const struct writer_style *style)
 {
-    if (column->when == ALWAYS || (column->when == VERBOSE && style->verbose > 0))
+    bool told = column->when == VERBOSE || column->when == ISSUED;
+    if (column->when == ALWAYS || (told && style->verbose > 0))
         return true;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         if ((column->when == REPEATED && run->repeats > 1) ||
             (column->when == REDUCED && run->has_result) ||
+            ((column->when == GRAPHED || column->when == ISSUED) &&
+             run->settings->issue == ISSUE_GRAPH) ||
             (column->when == RATED && !isnan(report_gflops(run))) ||
             (column->when == SHARED && run->cpu_tiles > 0))
             return true;

@@ -358,6 +358,14 @@ static void put_calls_of_plan(struct put *put, const struct tracks *tracks)
     }
 }
 
+/* The one call that launched a graph. */
+static void put_launch(struct put *put, const struct tracks *tracks)
+{
+    char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tracks->calls_tid);
+    put->at = write_times(at, 0, tracks->run->timeline.launched_ns);
+    PUT_LITERAL(put, ",\"name\":\"issue graph\",\"cat\":\"call\"}");
+}
+
 /* Of another program it is only known when its calls began, and it does other things between
  * them: instants. */
 static void put_calls_of_trace(struct put *put, const struct tracks *tracks)
@@ -376,7 +384,9 @@ void tracks_put_calls(struct put *put, const struct tracks *tracks)
 {
     if (tracks->calls_tid == 0)
         return;
-    if (tracks->run->timeline.issue_ns != NULL)
+    if (tracks->run->timeline.launched_ns > 0)
+        put_launch(put, tracks);
+    else if (tracks->run->timeline.issue_ns != NULL)
         put_calls_of_plan(put, tracks);
     else
         put_calls_of_trace(put, tracks);

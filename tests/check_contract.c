@@ -343,20 +343,47 @@ START_TEST(test_host_memory)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct settings settings = shaped_settings(&shapes[4], "scale");
         settings.memory = kinds[i];
-        if (kinds[i] != MEMORY_MAPPED) {
-            run_case(&settings);
-            continue;
+        run_case(&settings);
+    }
+}
+END_TEST
+
+/* All shapes as one graph, with bytes and without a timeline and with one. */
+START_TEST(test_graphs)
+{
+    struct settings first = test_settings("scale");
+    open_device(_i, &first);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (int memory = MEMORY_PINNED; memory <= MEMORY_MAPPED; memory++) {
+            struct settings settings = shaped_settings(&shapes[i], "scale,sum");
+            settings.issue = ISSUE_GRAPH;
+            settings.callbacks = i % 2 == 0;
+            settings.memory = (enum memory)memory;
+            if (memory != MEMORY_PAGEABLE)
+                run_case(&settings);
         }
-        /* Not yet in this version: refused before anything runs. */
-        struct error error = {0};
-        must(at.ops->describe(at.backend, &settings, &at.machine, &error), &error);
-        must(plan_build(&settings, &at.machine, &at.plan, &error), &error);
-        must(arrays_create(&at.arrays, &at.plan, &settings, &error), &error);
-        at.workload =
-            (struct workload){.plan = &at.plan, .settings = &settings, .arrays = &at.arrays};
-        ck_assert_int_eq(at.ops->prepare(at.backend, &at.workload, &error), STATUS_USAGE);
-        ck_assert_ptr_nonnull(strstr(error.text, "--memory"));
-        end_case();
+    }
+}
+END_TEST
+
+/* Kernels that begin and end on the host's arrays, call by call and as one graph. */
+START_TEST(test_mapped_chains)
+{
+    struct settings first = test_settings("scale");
+    open_device(_i, &first);
+    for (int i = 0; i < 2 * CHAINS; i++) {
+        struct settings settings = shaped_settings(&shapes[4], chains[i / 2]);
+        settings.memory = MEMORY_MAPPED;
+        settings.issue = i % 2 ? ISSUE_GRAPH : ISSUE_STREAMS;
+        settings.ways = i / 2 < CPU_CHAINS && i % 3 == 0 ? 4 : i % 4 + 1;
+        settings.ways = i / 2 >= CPU_CHAINS && settings.ways == 4 ? 3 : settings.ways;
+        settings.streams = settings.ways == 1 ? 1 : 3;
+        settings.order = i % 3 ? ORDER_BREADTH : ORDER_DEPTH;
+        settings.layout = i % 5 == 0 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.callbacks = i % 2 == 0;
+        settings.cpu_share = settings.ways == 4 ? 0.5 : -1;
+        settings.intensity = (uint32_t)i / 4 + 1;
+        run_case(&settings);
     }
 }
 END_TEST
@@ -502,6 +529,8 @@ Suite *contract_suite(const char *device)
     tcase_add_loop_test(tcase, test_priorities, d, d + 1);
     tcase_add_loop_test(tcase, test_slots, d, d + 1);
     tcase_add_loop_test(tcase, test_host_memory, d, d + 1);
+    tcase_add_loop_test(tcase, test_graphs, d, d + 1);
+    tcase_add_loop_test(tcase, test_mapped_chains, d, d + 1);
     tcase_add_loop_test(tcase, test_connections, d, d + 1);
     tcase_add_loop_test(tcase, test_description, d, d + 1);
     tcase_add_loop_test(tcase, test_used_again, d, d + 1);

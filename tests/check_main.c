@@ -69,6 +69,8 @@ int main(void)
         mistakes_suite,
         latency_suite,
         carry_suite,
+        graph_suite,
+        mapped_suite,
     };
     /* clang-format on */
     SRunner *runner = srunner_create(units_suite());

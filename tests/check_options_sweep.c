@@ -191,7 +191,7 @@ static const struct {
     {{"--sweep=tiles=auto..8"}, {"auto is no number to sweep over"}},
     {{"--sweep=machine=h200"}, {"machine can't be swept"}},
     {{"--sweep=model=sim"}, {"model can't be swept"}},
-    {{"--sweep=memory=pinned,mapped"}, {"--sweep: memory=mapped is not yet"}},
+    {{"--sweep=memory=pinned,maped"}, {"--sweep: memory=maped is unknown"}},
     {{"--sweep=mistake=x"}, {"--sweep: mistake=x is unknown: allowed are none, missing-wait"}},
     {{"--sweep=order=up"}, {"--sweep: order=up is unknown", "depth, breadth"}},
     {{"--sweep=callbacks=maybe"}, {"callbacks=maybe is neither yes nor no"}},

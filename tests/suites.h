@@ -35,6 +35,8 @@ Suite *calls_suite(void);
 Suite *history_suite(void);
 Suite *dgemm_suite(void);
 Suite *dgemm_plans_suite(void);
+Suite *graph_suite(void);
+Suite *mapped_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
 Suite *latency_suite(void);

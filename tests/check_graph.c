@@ -1,0 +1,263 @@
+/* check_graph.c - plans that are launched as one graph: issued at once, held by nothing but
+ * their dependencies, and refused where they can't be. */
+#include "check_contract_timeline.h"
+#include "fixtures.h"
+#include "limit.h"
+#include "plan_build.h"
+#include "plan_graph.h"
+#include "simulator.h"
+#include "suites.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LAUNCH = 100, LAUNCH_NODE = 1, NODE = 10 };
+
+static struct machine graph_machine(void)
+{
+    struct machine machine = test_machine();
+    machine.graph_launch_ns = LAUNCH;
+    return machine;
+}
+
+/* The span of a plan; its timeline is the caller's to free. */
+static int64_t simulate(const struct machine *machine, const struct plan *plan,
+                        struct timeline *timeline, int64_t *issued_ns)
+{
+    struct error error = {0};
+    timeline_init(timeline);
+    enum status status = simulator_run(machine, 0, plan, NULL, timeline, issued_ns, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    return timeline_span_ns(timeline);
+}
+
+static int64_t span_of_settings(const struct machine *machine, const struct settings *settings,
+                                int64_t *issued_ns)
+{
+    struct plan plan;
+    struct timeline timeline;
+    struct error error = {0};
+    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    int64_t span_ns = simulate(machine, &plan, &timeline, issued_ns);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return span_ns;
+}
+
+/* The host makes one call, which costs its own time and a node's each; records and waits are
+ * edges. Nothing of the device starts before it returns; the CPU is at work from the start. */
+START_TEST(test_one_call_issues_all)
+{
+    struct machine machine = graph_machine();
+    machine.graph_launch_node_ns = LAUNCH_NODE;
+    machine.issue_copy_ns = machine.issue_kernel_ns = 1000;
+    struct settings settings = test_settings("scale");
+    settings.elements = 1000;
+    settings.tiles = 8;
+    settings.ways = 4;
+    settings.cpu_share = 0.25;
+    settings.layout = LAYOUT_STAGE;
+    settings.issue = ISSUE_GRAPH;
+    settings.callbacks = true;
+    struct plan plan;
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    ck_assert_uint_gt(plan.events, 0);
+    ck_assert_uint_eq(plan_graph_nodes(&plan), 6 * 4);
+    simulate(&machine, &plan, &timeline, &issued_ns);
+    ck_assert_int_eq(issued_ns, LAUNCH + 24 * LAUNCH_NODE);
+    ck_assert_int_eq(timeline.launched_ns, issued_ns);
+    uint32_t cpu = 0;
+    for (uint32_t i = 0; i < timeline.span_count; i++) {
+        const struct span *span = &timeline.spans[i];
+        ck_assert_int_eq(span->issue_ns, 0);
+        if (span->kind == OP_CPU)
+            ck_assert(cpu++ > 0 || span->start_ns == 0);
+        else if (span->kind != OP_WAIT)
+            ck_assert_int_ge(span->start_ns, issued_ns);
+    }
+    ck_assert_uint_eq(cpu, 2);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Four streams of two one-block kernels each, issued depth-first to one queue: by streams each
+ * second kernel holds up the next stream's first; a graph's branches run side by side. */
+START_TEST(test_branches_hold_no_others)
+{
+    enum { STREAMS = 4, ELEMENTS = 10, KERNEL_NS = 8 * 2 * ELEMENTS };
+    struct machine machine = graph_machine();
+    machine.queues = 1;
+    struct plan plan = test_plan(STREAMS, 0, STREAMS, STREAMS * ELEMENTS);
+    for (uint32_t i = 0; i < 2 * STREAMS; i++)
+        test_kernel(&plan, i / 2, i / 2, (uint64_t)(i / 2) * ELEMENTS, ELEMENTS, 1);
+    struct timeline timeline;
+    int64_t issued_ns;
+    int64_t streams_ns = simulate(&machine, &plan, &timeline, &issued_ns);
+    timeline_free(&timeline);
+    plan.issue = ISSUE_GRAPH;
+    int64_t graph_ns = simulate(&machine, &plan, &timeline, &issued_ns);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    ck_assert_int_eq(streams_ns, (STREAMS + 1) * KERNEL_NS);
+    ck_assert_int_eq(graph_ns, LAUNCH + 2 * KERNEL_NS);
+}
+END_TEST
+
+/* The device takes the nodes up one by one, however many could go. */
+START_TEST(test_nodes_are_taken_up_in_turn)
+{
+    enum { STREAMS = 8 };
+    struct machine machine = graph_machine();
+    machine.graph_node_ns = NODE;
+    struct plan plan = test_plan(STREAMS, 0, STREAMS, STREAMS);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        test_kernel(&plan, i, i, i, 1, 1);
+    plan.issue = ISSUE_GRAPH;
+    struct timeline timeline;
+    int64_t issued_ns;
+    simulate(&machine, &plan, &timeline, &issued_ns);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        ck_assert_int_eq(timeline.spans[i].start_ns, LAUNCH + (i + 1) * NODE);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+static struct settings random_settings(uint64_t *random)
+{
+    static const char *const chains[] = {"scale", "sum", "wave", "scale,scale,sum",
+                                         "scan,scan"};
+    struct settings settings = test_settings(chains[test_random_below(random, 5)]);
+    settings.tiles = 1 + test_random_below(random, 40);
+    settings.elements = settings.tiles + test_random_below(random, 100000);
+    settings.streams = 1 + test_random_below(random, 8);
+    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.ways = 1 + (int)test_random_below(random, 4);
+    if (settings.ways == 4 && kernel_chain_scans(settings.chain, settings.chain_length))
+        settings.ways = 3;
+    if (settings.ways == 1)
+        settings.streams = 1;
+    settings.callbacks = test_random_below(random, 2);
+    settings.memory = test_random_below(random, 2) ? MEMORY_MAPPED : MEMORY_PINNED;
+    settings.issue = ISSUE_GRAPH;
+    return settings;
+}
+
+/* Whatever the plan: its edges hold, engines do one copy at a time, no limit is beaten. */
+START_TEST(test_any_plan_keeps_its_edges)
+{
+    static const char *const machines[] = {"h200", "k20c", "v100"};
+    uint64_t random = 11;
+    for (int i = 0; i < test_cases(300); i++) {
+        struct settings settings = random_settings(&random);
+        struct machine machine;
+        struct plan plan;
+        struct timeline timeline;
+        struct hazard hazard;
+        struct error error = {0};
+        size_t hazards;
+        int64_t issued_ns;
+        char shown[64];
+        snprintf(shown, sizeof shown, "graph %d on %s", i, machines[i % 3]);
+        ck_assert_int_eq(machine_load(&machine, machines[i % 3], &error), STATUS_OK);
+        ck_assert_msg(plan_build(&settings, &machine, &plan, &error) == STATUS_OK, "%s: %s",
+                      shown, error.text);
+        ck_assert_int_eq(plan_hazards(&plan, &hazard, 1, &hazards, &error), STATUS_OK);
+        ck_assert_uint_eq(hazards, 0);
+        int64_t span_ns = simulate(&machine, &plan, &timeline, &issued_ns);
+        snprintf(timeline.device, sizeof timeline.device, "%s", machine.name);
+        timeline.resolution_ns = 1;
+        contract_check_timeline(&plan, &timeline, machine.copy_engines, false, shown);
+        ck_assert_int_ge(span_ns, limit_of(&machine, &plan).ns);
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+static void must_refuse(const struct machine *machine, struct plan *plan, const char *why)
+{
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    plan->issue = ISSUE_GRAPH;
+    ck_assert_int_eq(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error),
+                     STATUS_USAGE);
+    ck_assert_msg(strstr(error.text, why) != NULL, "%s", error.text);
+    ck_assert_ptr_null(strchr(error.text, '\n'));
+    timeline_free(&timeline);
+    plan_free(plan);
+}
+
+static struct plan small_plan(void)
+{
+    struct plan plan = test_plan(2, 0, 1, 10);
+    test_h2d(&plan, 0, 0, 0, 40);
+    return plan;
+}
+
+START_TEST(test_what_no_graph_can_hold)
+{
+    struct machine machine = graph_machine();
+    struct plan plan = small_plan();
+    test_sync(&plan, 0);
+    must_refuse(&machine, &plan, "op 1 (sync stream 0) is a call of the host's own");
+    plan = small_plan();
+    test_alloc(&plan, 10, true);
+    must_refuse(&machine, &plan, "op 1 (alloc page-locked) is a call of the host's own");
+    plan = small_plan();
+    const enum stream_kind kinds[] = {STREAM_NONBLOCKING, STREAM_LEGACY};
+    test_stream_kinds(&plan, kinds);
+    must_refuse(&machine, &plan, "stream 1 is the legacy default stream");
+    plan = small_plan();
+    plan.memory = MEMORY_PAGEABLE;
+    must_refuse(&machine, &plan, "--memory=pageable");
+    plan = small_plan();
+    machine.graph_launch_ns = 0;
+    must_refuse(&machine, &plan, "knows no graphs");
+}
+END_TEST
+
+/* One GiB each way in 16,384 tiles of 64 KiB took 130 ms there call by call and 111 ms as a
+ * graph. */
+START_TEST(test_what_an_h200_does)
+{
+    static const double measured_ms[] = {[ISSUE_STREAMS] = 130, [ISSUE_GRAPH] = 111};
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    for (int issue = ISSUE_STREAMS; issue <= ISSUE_GRAPH; issue++) {
+        struct settings settings = test_settings("scale");
+        int64_t issued_ns;
+        settings.elements = 256 << 20;
+        settings.tiles = 16384;
+        settings.streams = 4;
+        settings.issue = (enum issue)issue;
+        double ms = 1e-6 * (double)span_of_settings(&machine, &settings, &issued_ns);
+        ck_assert_double_ge(ms, 0.9 * measured_ms[issue]);
+        ck_assert_double_le(ms, 1.1 * measured_ms[issue]);
+        ck_assert((double)issued_ns < 12e6 || issue == ISSUE_STREAMS);
+    }
+}
+END_TEST
+
+Suite *graph_suite(void)
+{
+    Suite *suite = suite_create("graph");
+    TCase *tcase = tcase_create("graph");
+    tcase_add_test(tcase, test_one_call_issues_all);
+    tcase_add_test(tcase, test_branches_hold_no_others);
+    tcase_add_test(tcase, test_nodes_are_taken_up_in_turn);
+    tcase_add_test(tcase, test_any_plan_keeps_its_edges);
+    tcase_add_test(tcase, test_what_no_graph_can_hold);
+    tcase_add_test(tcase, test_what_an_h200_does);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

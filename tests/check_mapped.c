@@ -1,0 +1,260 @@
+/* check_mapped.c - plans whose kernels work on the host's memory: no copies, and the link as
+ * their bound. */
+#include "fixtures.h"
+#include "limit.h"
+#include "plan_build.h"
+#include "simulator.h"
+#include "suites.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct plan plan_of(const struct settings *settings, const struct machine *machine)
+{
+    struct plan plan;
+    struct error error = {0};
+    enum status status = plan_build(settings, machine, &plan, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+static int64_t span_of_plan(const struct machine *machine, const struct plan *plan)
+{
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    int64_t span_ns = timeline_span_ns(&timeline);
+    timeline_free(&timeline);
+    return span_ns;
+}
+
+static struct settings mapped_settings(const char *chain, uint64_t elements, uint32_t tiles)
+{
+    struct settings settings = test_settings(chain);
+    settings.memory = MEMORY_MAPPED;
+    settings.elements = elements;
+    settings.tiles = tiles;
+    return settings;
+}
+
+static bool is_host(const struct range *range)
+{
+    return range->buffer < BUFFER_FIRST_DEVICE;
+}
+
+/* The chain's first kernel reads the host's arrays, its last one writes there, and what is
+ * between them is on the device. */
+static void check_kernel(const struct plan *plan, const struct op *op)
+{
+    uint32_t last = (uint32_t)plan->chain_length - 1;
+    ck_assert_int_eq(is_host(&op->kernel.in[0]), op->kernel.link == 0);
+    ck_assert_int_eq(is_host(&op->kernel.out), op->kernel.link == last);
+    if (plan->chain[op->kernel.link]->inputs == 2)
+        ck_assert_int_eq(op->kernel.in[1].buffer, BUFFER_HOST_IN1);
+    if (op->kernel.link > 0) {
+        ck_assert_uint_eq(op->kernel.in[0].offset % 256, 0);
+        ck_assert_int_eq(plan->ops[op->id - 1].kind == OP_CALLBACK, false);
+    }
+}
+
+START_TEST(test_there_are_no_copies)
+{
+    static const char *const chains[] = {
+        "scale", "sum", "wave", "scale,sum", "scan", "scan,scan", "scale,wave,scale"};
+    struct machine machine = test_machine();
+    for (size_t i = 0; i < 2 * sizeof chains / sizeof *chains; i++) {
+        struct settings settings = mapped_settings(chains[i / 2], 1000, 9);
+        settings.layout = i % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.callbacks = true;
+        struct plan plan = plan_of(&settings, &machine);
+        uint32_t kernels = 0, callbacks = 0;
+        ck_assert_uint_eq(plan.streams, i % 2 ? 1 : 4);
+        for (uint32_t j = 0; j < plan.op_count; j++) {
+            const struct op *op = &plan.ops[j];
+            ck_assert(op->kind != OP_H2D && op->kind != OP_D2H);
+            kernels += op->kind == OP_KERNEL;
+            callbacks += op->kind == OP_CALLBACK;
+            if (op->kind == OP_KERNEL)
+                check_kernel(&plan, op);
+        }
+        ck_assert_uint_eq(kernels, 9 * (uint32_t)plan.chain_length);
+        ck_assert_uint_eq(callbacks, 9);
+        bool between = plan.chain_length > 1;
+        ck_assert_int_eq(
+            plan.buffer_bytes[BUFFER_DEVICE_IN0] + plan.buffer_bytes[BUFFER_DEVICE_OUT] > 0,
+            between);
+        ck_assert_uint_eq(plan.buffer_bytes[BUFFER_DEVICE_IN1], 0);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* With no copies there is nothing that 2-way would leave out, and serial is one stream. */
+START_TEST(test_ways_are_alike)
+{
+    struct machine machine = test_machine();
+    struct settings settings = mapped_settings("scale,scale", 1000, 9);
+    for (uint32_t streams = 1; streams <= 4; streams += 3) {
+        settings.streams = streams;
+        settings.ways = 3;
+        struct plan plan = plan_of(&settings, &machine);
+        settings.ways = streams == 1 ? 1 : 2;
+        struct plan other = plan_of(&settings, &machine);
+        ck_assert_uint_eq(plan.op_count, other.op_count);
+        ck_assert_uint_eq(plan.slots, other.slots);
+        for (uint32_t i = 0; i < plan.op_count; i++) {
+            ck_assert_uint_eq(plan.ops[i].stream, other.ops[i].stream);
+            ck_assert_int_eq(plan.ops[i].tile, other.ops[i].tile);
+            ck_assert_uint_eq(plan.ops[i].kernel.link, other.ops[i].kernel.link);
+        }
+        plan_free(&plan);
+        plan_free(&other);
+    }
+}
+END_TEST
+
+/* Where the arrays are not mapped, no kernel reaches them. */
+START_TEST(test_only_mapped_memory_is_reached)
+{
+    struct machine machine = test_machine();
+    struct settings settings = mapped_settings("scale", 100, 4);
+    struct plan plan = plan_of(&settings, &machine);
+    struct error error = {0};
+    plan.memory = MEMORY_PINNED;
+    ck_assert_int_eq(plan_validate(&plan, &error), STATUS_FAILED);
+    ck_assert_ptr_nonnull(strstr(error.text, "works on a buffer of the other side"));
+    plan_free(&plan);
+}
+END_TEST
+
+static int64_t at_share(double ns)
+{
+    return llround(ns / MACHINE_MAPPED_SHARE);
+}
+
+/* 400 bytes in and out, each direction at 1 byte/ns: they share the joint rate, if it is less
+ * than both. Heavier than that the kernel is bound by its arithmetic, as ever. Two kernels at
+ * once take as long as one after another: they share the link. */
+START_TEST(test_the_link_is_the_bound)
+{
+    struct machine machine = test_machine();
+    double flops_per_s = machine.flops_per_s;
+    machine.flops_per_s = 1e15;
+    struct settings settings = mapped_settings("scale", 100, 1);
+    struct plan plan = plan_of(&settings, &machine);
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(400))), 4);
+    machine.joint_bytes_per_s = 1e9;
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(800))), 4);
+    plan_free(&plan);
+    settings.tiles = 2;
+    plan = plan_of(&settings, &machine);
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(800))), 8);
+    plan_free(&plan);
+    settings.tiles = 1;
+    settings.intensity = 10;
+    machine.flops_per_s = flops_per_s;
+    plan = plan_of(&settings, &machine);
+    int64_t heavy_ns = span_of_plan(&machine, &plan);
+    plan_free(&plan);
+    settings.memory = MEMORY_PINNED;
+    plan = plan_of(&settings, &machine);
+    ck_assert_int_eq(heavy_ns + 800, span_of_plan(&machine, &plan));
+    plan_free(&plan);
+}
+END_TEST
+
+/* A reduction moves next to nothing out: its bound is one direction's rate. */
+START_TEST(test_one_direction_alone)
+{
+    struct machine machine = test_machine();
+    machine.joint_bytes_per_s = machine.h2d_bytes_per_s;
+    machine.flops_per_s = 1e15;
+    struct settings settings = mapped_settings("sum", 1000, 1);
+    struct plan plan = plan_of(&settings, &machine);
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(4004))), 40);
+    plan_free(&plan);
+}
+END_TEST
+
+/* The limit counts what the plan's kernels move, without lead and tail; and holds. */
+START_TEST(test_limit)
+{
+    static const char *const chains[] = {"scale",           "sum",           "wave",
+                                         "scale,scale,sum", "wave-launches", "scan,scan"};
+    uint64_t random = 5;
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    for (int i = 0; i < test_cases(200); i++) {
+        struct settings settings = mapped_settings(chains[i % 6], 100000, 1);
+        settings.tiles = 1 + test_random_below(&random, 40);
+        settings.elements += test_random_below(&random, 100000);
+        settings.streams = 1 + test_random_below(&random, 8);
+        settings.intensity = 1 + test_random_below(&random, 5);
+        settings.issue = test_random_below(&random, 2) ? ISSUE_GRAPH : ISSUE_STREAMS;
+        struct plan plan = plan_of(&settings, &machine);
+        struct limit limit = limit_of(&machine, &plan);
+        double in = 0, out = 0;
+        for (uint32_t j = 0; j < plan.op_count; j++) {
+            uint64_t op_in, op_out;
+            op_link_bytes(&plan.ops[j], &op_in, &op_out);
+            in += (double)op_in;
+            out += (double)op_out;
+        }
+        ck_assert_int_eq(limit.copies_ns, llround(machine_link_ns(&machine, in, out)));
+        ck_assert_int_eq(limit.first_in_ns + limit.last_out_ns, 0);
+        ck_assert_int_ge(span_of_plan(&machine, &plan), limit.ns);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* An H200 moved one GiB each way in 25 ms. In tiles of 64 KiB a launch for each costs the
+ * host more than that, but far less than copies would. */
+START_TEST(test_what_an_h200_does)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    struct settings settings = mapped_settings("scale", 256 << 20, 32);
+    struct plan plan = plan_of(&settings, &machine);
+    double large_ms = 1e-6 * (double)span_of_plan(&machine, &plan);
+    plan_free(&plan);
+    ck_assert_double_ge(large_ms, 0.9 * 25);
+    ck_assert_double_le(large_ms, 1.1 * 25);
+    double ms[2];
+    for (int mapped = 0; mapped <= 1; mapped++) {
+        settings.tiles = 16384;
+        settings.memory = mapped ? MEMORY_MAPPED : MEMORY_PINNED;
+        plan = plan_of(&settings, &machine);
+        ms[mapped] = 1e-6 * (double)span_of_plan(&machine, &plan);
+        plan_free(&plan);
+    }
+    ck_assert_double_lt(2 * ms[1], ms[0]);
+    settings.tiles = 32;
+    settings.memory = MEMORY_PINNED;
+    plan = plan_of(&settings, &machine);
+    ck_assert_double_lt(1e-6 * (double)span_of_plan(&machine, &plan), large_ms);
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *mapped_suite(void)
+{
+    Suite *suite = suite_create("mapped");
+    TCase *tcase = tcase_create("mapped");
+    tcase_add_test(tcase, test_there_are_no_copies);
+    tcase_add_test(tcase, test_ways_are_alike);
+    tcase_add_test(tcase, test_only_mapped_memory_is_reached);
+    tcase_add_test(tcase, test_the_link_is_the_bound);
+    tcase_add_test(tcase, test_one_direction_alone);
+    tcase_add_test(tcase, test_limit);
+    tcase_add_test(tcase, test_what_an_h200_does);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
