@@ -4,6 +4,7 @@
 #include "backend.h"
 #include "check_gpu_calls.h"
 #include "check_gpu_dgemm.h"
+#include "check_gpu_latency.h"
 #include "check_gpu_marks.h"
 #include "check_gpu_scan.h"
 #include "fixtures.h"
@@ -495,6 +496,7 @@ int main(int argc, char *argv[])
     int failed = run_suites(gpu_suite(), contract_suite("cuda"));
     failed += run_suites(gpu_marks_suite(), gpu_calls_suite());
     failed += run_suites(gpu_scan_suite(), gpu_dgemm_suite());
+    failed += run_suites(gpu_latency_suite(), NULL);
     setenv("PIPELINE_NO_CUPTI", "1", 1);
     puts("check-gpu: again, with times from events:");
     failed += run_suites(contract_suite("cuda:0"), gpu_calls_suite());
