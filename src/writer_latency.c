@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum {
+    NAME_COLUMNS = 18, /* of a run's name: a line of figures then has 80 */
     SPREAD_COLUMNS_MIN = 20,
     FIGURES = 5,
 };
@@ -26,12 +27,17 @@ static bool latency_shown(const struct report *report, const struct writer_style
     return shown && any;
 }
 
+static void run_name(const struct run_report *run, char name[TABLE_NAME])
+{
+    writer_fit(name, TABLE_NAME, run->settings->name, NAME_COLUMNS);
+}
+
 static int name_width(const struct report *report)
 {
     char name[TABLE_NAME];
     int width = (int)strlen("run");
     for (int i = 0; i < report->run_count; i++) {
-        table_name(&report->runs[i], name);
+        run_name(&report->runs[i], name);
         const int columns = writer_columns(name);
         width = columns > width ? columns : width;
     }
@@ -47,15 +53,15 @@ static void put_name(FILE *out, const char *name, int width)
 static void put_figures(FILE *out, const struct run_report *run, int width)
 {
     char name[TABLE_NAME], text[FIGURES][UNITS_TEXT];
-    table_name(run, name);
+    run_name(run, name);
     for (uint32_t i = 0; i < run->latency.group_count; i++) {
         const struct latency_group *group = &run->latency.groups[i];
         const int64_t figures[FIGURES] = {group->min_ns, group->median_ns, group->p95_ns,
                                           group->max_ns, (int64_t)group->mean_ns};
         put_name(out, i == 0 ? name : "", width);
-        fprintf(out, "  %8d  %8" PRIu32, group->priority, group->tiles);
+        fprintf(out, "  %8d  %5" PRIu32, group->priority, group->tiles);
         for (int f = 0; f < FIGURES; f++)
-            fprintf(out, "  %8s", units_time(figures[f], text[f]));
+            fprintf(out, "  %7s", units_time(figures[f], text[f]));
         putc('\n', out);
     }
 }
@@ -91,7 +97,7 @@ static void put_spread(const struct picture *axis, const struct latency_group *g
 static void put_spreads(const struct picture *axis, const struct run_report *run, int width)
 {
     char name[TABLE_NAME];
-    table_name(run, name);
+    run_name(run, name);
     for (uint32_t i = 0; i < run->latency.group_count; i++) {
         put_name(axis->out, i == 0 ? name : "", width);
         fprintf(axis->out, "  %8d  ", run->latency.groups[i].priority);
@@ -127,7 +133,7 @@ void write_latency(FILE *out, const struct report *report, const struct writer_s
     const int width = name_width(report);
     fputs("\ntile latency: from when a tile could begin to the end of its last op\n", out);
     put_name(out, "run", width);
-    fputs("  priority     tiles       min    median       p95       max      mean\n", out);
+    fputs("  priority  tiles      min   median      p95      max     mean\n", out);
     for (int i = 0; i < report->run_count; i++)
         put_figures(out, &report->runs[i], width);
     const struct picture axis = axis_of(out, report, style, width + 12);

@@ -10,6 +10,7 @@
 #include "test_program.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,13 +317,30 @@ START_TEST(test_text)
 {
     ck_assert_int_eq(program_run(run_urgent), 0);
     assert_has(program_out, "\ntile latency: from when a tile could begin");
-    assert_has(program_out, "\nrun        -5         8  ");
-    assert_has(program_out, "\n            0         8  ");
+    assert_has(program_out, "\nrun        -5      8  ");
+    assert_has(program_out, "\n            0      8  ");
     assert_has(program_out, "M median, P 95th percentile\n");
     ck_assert_int_eq(program_run("-q --device=sim:h200 -n 64k --gantt=none"), 0);
     ck_assert_ptr_null(strstr(program_out, "latency"));
     ck_assert_int_eq(program_run("-q --device=sim:h200 -n 64k --gantt=none -v"), 0);
-    assert_has(program_out, "\nrun         0        32  ");
+    assert_has(program_out, "\nrun         0     32  ");
+}
+END_TEST
+
+/* Piped, no line is longer than 80, whatever the runs are called. */
+START_TEST(test_lines_are_short)
+{
+    FILE *file = fopen("long.ini", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("[global]\nelements=1M\ntiles=8\npriorities=-5,0\n[a]\n"
+          "[a name as long as a section's name can be, which is to the end]\n",
+          file);
+    fclose(file);
+    ck_assert_int_eq(program_run("-q --device=sim:h200 --gantt=none long.ini"), 0);
+    char *latency = strstr(program_out, "\ntile latency: ");
+    ck_assert_ptr_nonnull(latency);
+    for (char *line = strtok(latency, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        ck_assert_msg(strlen(line) <= 80, "%s", line);
 }
 END_TEST
 
@@ -368,6 +386,7 @@ Suite *latency_suite(void)
     TCase *program = tcase_create("program");
     tcase_add_checked_fixture(program, test_folder_enter, test_folder_leave);
     tcase_add_test(program, test_text);
+    tcase_add_test(program, test_lines_are_short);
     tcase_add_test(program, test_json);
     suite_add_tcase(suite, program);
     return suite;

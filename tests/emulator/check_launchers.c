@@ -286,6 +286,39 @@ START_TEST(test_launcher_on_the_largest_grid)
 }
 END_TEST
 
+/* What a scan carries out: all that it began with and its tile's total, or that total alone.
+ * The twin, which other tests hold to a plain loop, says what is right. */
+START_TEST(test_launcher_carries)
+{
+    const struct kernel *kernel = &kernel_table[_i];
+    for (uint32_t blocks = 1; kernel->shape == KERNEL_SCAN && blocks <= 5; blocks += 2)
+        for (int way = 0; way < 4; way++) {
+            uint32_t begin = 0x87654321, carried = 0, expected = 0;
+            struct bench bench = {.kernel = kernel};
+            bench_take(&bench, 10007, 1, blocks);
+            memset(bench.scratch.data, 0, bench.scratch.bytes);
+            struct kernel_args args = {.in = {bench.arrays.host[BUFFER_HOST_IN0]},
+                                       .out = bench.out.data,
+                                       .scratch = bench.scratch.data,
+                                       .carry_in = way / 2 ? &begin : NULL,
+                                       .carry_out = &carried,
+                                       .carry_own = way % 2,
+                                       .count = bench.plan.elements,
+                                       .blocks = blocks,
+                                       .params = bench.plan.params};
+            emulator_set_order(NEXT_ANY, 2, blocks);
+            ck_assert_int_eq(kernel->launch(&args, NULL), 0);
+            ck_assert_ptr_null(emulator_fault());
+            memcpy(bench.first_out, bench.out.data, bench.out.bytes);
+            args.carry_out = &expected;
+            kernel->host(&args);
+            ck_assert_mem_eq(bench.first_out, bench.out.data, bench.out.bytes);
+            ck_assert_uint_eq(carried, expected);
+            bench_free(&bench);
+        }
+}
+END_TEST
+
 /* Blocks of every size that a row which heeds it must know, at sizes of work that fill no block
  * of any. */
 START_TEST(test_launcher_at_block_sizes)
@@ -334,6 +367,7 @@ Suite *launchers_suite(void)
         rows++;
     tcase_add_loop_test(launchers, test_launcher, 0, rows);
     tcase_add_loop_test(launchers, test_launcher_on_the_largest_grid, 0, rows);
+    tcase_add_loop_test(launchers, test_launcher_carries, 0, rows);
     suite_add_tcase(suite, launchers);
 
     TCase *sizes = tcase_create("block sizes");

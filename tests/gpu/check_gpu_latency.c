@@ -1,0 +1,93 @@
+/* check_gpu_latency.c - on a real device: where heavy kernels wait for one another, the tiles
+ * of an urgent stream take less time than tiles do without priorities. */
+#include "check_gpu_latency.h"
+
+#include "backend.h"
+#include "fixtures.h"
+#include "latency.h"
+#include "plan_build.h"
+#include "verify.h"
+
+#include <stdio.h>
+
+extern const struct backend_ops backend_cuda_ops;
+
+static const struct backend_ops *const cuda = &backend_cuda_ops;
+
+static void must(enum status status, const struct error *error)
+{
+    if (status != STATUS_OK)
+        ck_abort_msg("%s", error->text);
+}
+
+/* One stream in eight is urgent, or none. */
+static struct settings heavy_settings(bool urgent)
+{
+    struct settings settings = test_settings("scale");
+    settings.elements = 32 << 20;
+    settings.tiles = 64;
+    settings.streams = 8;
+    settings.intensity = 6000;
+    settings.priorities[0] = -5;
+    settings.priority_count = urgent ? 8 : 0;
+    return settings;
+}
+
+/* The latency of the most urgent tiles of a run whose result is right, without the first run,
+ * which is the device's first. */
+static struct latency latency_of(const struct settings *settings)
+{
+    struct error error = {0};
+    struct backend *backend;
+    struct machine machine;
+    struct plan plan;
+    struct arrays arrays;
+    struct timeline timeline;
+    struct run_times times;
+    struct latency latency = {0};
+    timeline_init(&timeline);
+    must(cuda->open("", settings, &backend, &error), &error);
+    must(cuda->describe(backend, settings, &machine, &error), &error);
+    must(plan_build(settings, &machine, &plan, &error), &error);
+    must(arrays_create(&arrays, &plan, settings, &error), &error);
+    struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
+    must(cuda->prepare(backend, &workload, &error), &error);
+    must(cuda->run(backend, NULL, &times, &error), &error);
+    must(cuda->run(backend, &timeline, &times, &error), &error);
+    must(verify_output(&plan, arrays.host, &error), &error);
+    must(latency_find(&timeline, plan.priorities, &latency, &error), &error);
+    cuda->release(backend);
+    cuda->close(backend);
+    timeline_free(&timeline);
+    arrays_free(&arrays);
+    plan_free(&plan);
+    return latency;
+}
+
+/* Simulated, an H200's take half as long. */
+START_TEST(test_urgent_tiles_gain)
+{
+    struct settings plain = heavy_settings(false), urgent = heavy_settings(true);
+    struct latency before = latency_of(&plain), after = latency_of(&urgent);
+    const struct latency_group *all = &before.groups[0], *few = &after.groups[0];
+    printf("check-gpu: urgent tiles took %.3f ms in the median, all alike %.3f ms\n",
+           (double)few->median_ns / 1e6, (double)all->median_ns / 1e6);
+    ck_assert_uint_eq(before.group_count, 1);
+    if (after.group_count == 1) /* a device without priorities */
+        ck_assert_int_eq(few->priority, 0);
+    else
+        ck_assert_double_lt((double)few->median_ns, 0.8 * (double)all->median_ns);
+    latency_free(&before);
+    latency_free(&after);
+}
+END_TEST
+
+Suite *gpu_latency_suite(void)
+{
+    Suite *suite = suite_create("gpu, priorities");
+    TCase *tcase = tcase_create("priorities");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, test_urgent_tiles_gain);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
