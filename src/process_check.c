@@ -36,9 +36,9 @@ static enum status check_loading(const struct options *options, int run, struct 
         if (kernel != NULL && is_real(&options->runs[i]))
             return error_set(
                 error, STATUS_USAGE,
-                "--mistake=%s: run %s loads kernel %s before it, and a process does "
-                "that once: make this the first run, or use a device sim:NAME",
-                mistake_name(options->runs[run].mistake), options->runs[i].name, kernel->name);
+                "--mistake=%s: another run loads kernel %s before it, and a process does that "
+                "once: make this the first run, or use a device sim:NAME",
+                mistake_name(options->runs[run].mistake), kernel->name);
     }
     return STATUS_OK;
 }

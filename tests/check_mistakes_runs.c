@@ -5,6 +5,7 @@
 #include "fixtures.h"
 #include "mistake_cases.h"
 #include "plan_build.h"
+#include "process_check.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -187,6 +188,28 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* Of runs on real devices in one process. */
+START_TEST(test_once_in_a_process)
+{
+    struct settings runs[2] = {test_settings("scale"), test_settings("scale")};
+    const struct options options = {.runs = runs, .run_count = 2};
+    struct error error = {0};
+    ck_assert_int_eq(process_check(&options, 1, &error), STATUS_OK);
+    runs[1].mistake = MISTAKE_LAUNCH_BLOCKING;
+    ck_assert_int_eq(process_check(&options, 1, &error), STATUS_USAGE);
+    assert_has(error.text, "runs with and without --mistake=launch-blocking are not possible");
+    runs[0].mistake = MISTAKE_LAUNCH_BLOCKING;
+    ck_assert_int_eq(process_check(&options, 1, NULL), STATUS_OK);
+    runs[1].connections = 1;
+    error_clear(&error);
+    ck_assert_int_eq(process_check(&options, 1, &error), STATUS_USAGE);
+    assert_has(error.text, "another run has other --connections");
+    runs[0] = runs[1] = test_settings("scale"); /* a simulated run loads nothing */
+    runs[1].mistake = MISTAKE_LAZY_LOADING;
+    ck_assert_int_eq(process_check(&options, 1, NULL), STATUS_OK);
+}
+END_TEST
+
 /* What is not a race is verified as ever, and every form shows its ops. */
 START_TEST(test_shown)
 {
@@ -250,6 +273,7 @@ TCase *mistake_program_case(void)
     tcase_set_timeout(program, 120);
     tcase_add_checked_fixture(program, test_folder_enter, test_folder_leave);
     tcase_add_test(program, test_refusals);
+    tcase_add_test(program, test_once_in_a_process);
     tcase_add_test(program, test_shown);
     tcase_add_test(program, test_folded_once);
     return program;
