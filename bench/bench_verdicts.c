@@ -67,9 +67,9 @@ static const struct mistaken {
     {"one-copy-engine", "--tiles=4 --intensity=20", "c1060", BY_ELEMENTS, false},
     {"late-signal", "--tiles=4 --intensity=200 --order=breadth", "c2050 c2070", BY_ELEMENTS,
      false},
-    {"one-queue", "-n 32k -t 32 -s 32 -k scale,scale --connections=1", "k20c h200",
+    {"one-queue", "-n 4M -t 32 -s 32 -k scale,scale --blocks=8 --connections=1", "k20c h200",
      BY_INTENSITY, true},
-    {"few-queues", "-n 32k -t 32 -s 32 -k scale,scale --connections=4", "k20c h200",
+    {"few-queues", "-n 4M -t 32 -s 32 -k scale,scale --blocks=8 --connections=4", "k20c h200",
      BY_INTENSITY, true},
 };
 enum { MISTAKEN = sizeof mistaken / sizeof mistaken[0] };
@@ -124,7 +124,7 @@ static void size_arguments(enum growth growth, int size, char text[COMMAND_TEXT]
         snprintf(text, COMMAND_TEXT, "-n %" PRIu32 "M", fewer[size]);
         break;
     case BY_INTENSITY:
-        snprintf(text, COMMAND_TEXT, "--intensity=%" PRIu32, 16384U << size);
+        snprintf(text, COMMAND_TEXT, "--intensity=%" PRIu32, 2048U << size);
         break;
     }
 }

@@ -146,7 +146,8 @@ static void name_causes(const struct verdict_case *facts, const struct account *
 {
     static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
                                                [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
-                                               [LIMIT_CPU] = VERDICT_CPU_BOUND};
+                                               [LIMIT_CPU] = VERDICT_CPU_BOUND,
+                                               [LIMIT_LINK] = VERDICT_LINK_BOUND};
     struct verdict rest = account->items[VERDICT_REST];
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         const struct verdict *item = &account->items[code];

@@ -47,6 +47,7 @@ enum verdict_code {
     /* What bounds the run, and what is left. */
     VERDICT_COPY_BOUND,
     VERDICT_KERNEL_BOUND,
+    VERDICT_LINK_BOUND,
     VERDICT_CPU_BOUND,
     VERDICT_REST,
     VERDICT_COUNT

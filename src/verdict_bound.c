@@ -7,19 +7,6 @@
 
 /* --- shares of the work --- */
 
-/* The host's bytes that a kernel works on: mapped memory's go over the link like copies'. */
-static double host_bytes(const struct op *op)
-{
-    struct access access[OP_ACCESS_MAX];
-    int count = op_accesses(op, access);
-    double bytes = 0;
-    for (int i = 0; i < count; i++) {
-        bool host = access[i].range.buffer < BUFFER_FIRST_DEVICE;
-        bytes += host ? (double)access[i].range.bytes : 0;
-    }
-    return bytes;
-}
-
 static double kernel_work_ns(const struct verdict_case *facts, const struct op *op)
 {
     const struct kernel *kernel = facts->plan->chain[op->kernel.link];
@@ -54,8 +41,8 @@ double verdict_bound_work(const void *context, const struct span *span)
         return copy_work_ns(bound, span);
     if (span->kind != OP_KERNEL)
         return 0;
-    if (copies && facts->plan->memory == MEMORY_MAPPED)
-        return host_bytes(op);
+    if (bound->limit.cause == LIMIT_LINK)
+        return (double)span->bytes;
     return !copies || edge ? kernel_work_ns(facts, op) : 0;
 }
 

@@ -310,6 +310,15 @@ static int64_t kernel_slowness_ns(const struct verdict_case *facts, const struct
     return more_ns;
 }
 
+/* Kernels on mapped memory: by the bytes that they move over the link. */
+static int64_t link_slowness_ns(const struct machine *machine, const struct span *span,
+                                enum verdict_code *cause)
+{
+    *cause = VERDICT_SLOW_KERNELS;
+    return span->end_ns - span->start_ns -
+           machine_round_ns(1e9 * (double)span->bytes / machine->joint_bytes_per_s);
+}
+
 int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct piece *piece,
                             enum verdict_code *cause)
 {
@@ -322,6 +331,8 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct piece
         more_ns = copy_slowness_ns(facts->machine, span, cause);
     else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL)
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
+    else if (facts->limit->cause == LIMIT_LINK && span->kind == OP_KERNEL)
+        more_ns = link_slowness_ns(facts->machine, span, cause);
     if (more_ns <= 0 || length_ns <= 0)
         return 0;
     double part = (double)(piece->end_ns - piece->start_ns) / (double)length_ns;

@@ -91,8 +91,8 @@ const struct verdict_row verdict_rows[VERDICT_COUNT] = {
         {"slow-copies", "copies run slower than this machine's link",
          "see what else uses the link or the host's memory: the CPU's tiles, another process, "
          "another NUMA node"},
-    [VERDICT_SLOW_KERNELS] = {"slow-kernels", "kernels run slower than alone",
-                              "see what they share the GPU with: pipeline bench, ncu"},
+    [VERDICT_SLOW_KERNELS] = {"slow-kernels", "kernels take longer than at full rate",
+                              "see what keeps them: pipeline bench, ncu"},
     [VERDICT_DEVICE_COPIES] = {"device-copies", "copies within the device",
                                "let the kernels read where the data is"},
     [VERDICT_PROFILER] = {"profiler", "the tracing itself: without it the run is shorter",
@@ -105,6 +105,9 @@ const struct verdict_row verdict_rows[VERDICT_COUNT] = {
     [VERDICT_KERNEL_BOUND] = {"kernel-bound",
                               "bound by the kernels: the copies are hidden behind them",
                               "faster kernels; more streams gain nothing"},
+    [VERDICT_LINK_BOUND] =
+        {"link-bound", "bound by the link, over which kernels reach mapped memory",
+         "--memory=pinned: copies use the link a little better, unless tiles are small"},
     [VERDICT_CPU_BOUND] = {"cpu-bound", "bound by the CPU's tiles", "a smaller --cpu-share"},
     [VERDICT_REST] = {"rest",
                       "filling and draining, hand-overs, and what is too little to be named",

@@ -59,7 +59,7 @@ static bool simulate(const struct settings *settings, struct judged *judged)
     struct simulator_hooks hooks = {0};
     status = simulator_run(&judged->machine, judged->machine.queues, &judged->plan, &hooks,
                            &judged->timeline, &issued, &error);
-    if (strstr(error.text, "more than a century") != NULL) {
+    if (status == STATUS_USAGE || strstr(error.text, "more than a century") != NULL) {
         judged_free(judged);
         return false;
     }
@@ -108,6 +108,13 @@ static void random_settings(uint64_t *random, struct settings *settings)
     settings->intensity = 1 + test_random_below(random, 400);
     settings->memory = test_random_below(random, 5) == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
     settings->mistake = (enum mistake)test_random_below(random, MISTAKE_COUNT);
+    if (test_random_below(random, 6) == 0)
+        settings->memory = MEMORY_MAPPED;
+    if (test_random_below(random, 4) == 0)
+        settings->issue = ISSUE_GRAPH;
+    if (test_random_below(random, 4) == 0)
+        settings->blocks = 1 + test_random_below(random, 100);
+    settings->carry = (enum carry)test_random_below(random, 3);
 }
 
 /* The pieces cover the span: none is empty, and each begins where the last one ended. */
