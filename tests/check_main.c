@@ -20,7 +20,7 @@ int main(void)
         reference_suite,      model_suite,          tune_suite,         calibrate_suite,
         calibrate_file_suite, calibrate_cli_suite,  reductions_suite,   bench_suite,
         scan_suite,           branches_suite,       launches_suite,     transpose_suite,
-        dgemm_suite,          dgemm_plans_suite,
+        dgemm_suite,          dgemm_plans_suite,    lessons_suite,
     };
     SRunner *runner = srunner_create(units_suite());
     for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
