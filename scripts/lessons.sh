@@ -14,8 +14,8 @@ if [ $# -ne 2 ]; then
     echo "usage: [DEVICE=cuda] $0 PROGRAM FOLDER" >&2
     exit 2
 fi
-program=$1
-folder=$2
+program=$(realpath -m "$1")
+folder=$(realpath -m "$2")
 cd "$(dirname "$0")/.."
 text=docs/lessons.md
 work=$(mktemp -d)
@@ -66,7 +66,8 @@ run() {
     code=0
     "$program" -q --gantt=none --size=paper --timeline="$work/$1.svg" "$2" >"$work/report" \
         2>"$work/errors" || code=$?
-    if [ "$code" != "${wanted:-0}" ]; then
+    # On a real GPU a race may end well.
+    if [ "$code" != "${wanted:-0}" ] && [ "$code${DEVICE:-}" != 0cuda ]; then
         cat "$work/report" "$work/errors" >&2
         fail "$2: exit code $code, not ${wanted:-0}"
     fi
