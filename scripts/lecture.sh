@@ -31,6 +31,11 @@ inline() {
             -e "s/url(#/url(#$1-/g" -e 's/<!\[CDATA\[//g' -e 's/\]\]>//g'
 }
 
+# " class=\"tall\"" where a picture is nearly as high as wide, or higher.
+shape() {
+    awk -F'[ "]+' '/viewBox=/ { if ($6 > 0.85 * $5) print " class=\"tall\""; exit }' "$folder/lessons/$1.svg"
+}
+
 # Each lesson is a section, each picture a figure; links to other files of the sources lead nowhere here.
 page() {
     echo '<!DOCTYPE html>'
@@ -56,8 +61,9 @@ page() {
                 ;;
             '<p><img src="lessons/'*)
                 name=${line#*lessons/}
-                echo '<figure>'
-                inline "${name%%.svg*}"
+                name=${name%%.svg*}
+                echo "<figure$(shape "$name")>"
+                inline "$name"
                 echo '</figure>'
                 ;;
             *) printf '%s\n' "$line" ;;
