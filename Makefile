@@ -44,7 +44,7 @@ CUDA_LIBS = $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 CUDA_ROOMS := $(wildcard src/backend_cuda.c src/cuda_*.c src/cupti_*.c kernels/*_cublas.c)
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVTX),src/marks_none.c,src/marks.c) \
            $(if $(SQLITE),src/trace_sqlite_none.c,src/trace_sqlite.c) src/main.c,$(sort $(wildcard src/*.c kernels/*.c)))
-OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o $(O)/plot_texts.o
+OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o $(O)/lesson_texts.o $(O)/plot_texts.o
 ifneq ($(NVCC),)
 OBJECTS += $(CUDA_ROOMS:%.c=$(O)/%.o) $(patsubst %.cu,$(O)/%.cu.o,$(wildcard kernels/*.cu))
 $(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
@@ -55,6 +55,7 @@ HEADERS := $(wildcard src/*.h kernels/*.h bench/*.h)
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
             $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
+LESSONS := $(sort $(wildcard configs/lessons/*.ini))
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 
 .PHONY: all
@@ -78,6 +79,7 @@ $(O)/%.cu.o: %.cu | $(O)/flags
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/machine_texts.c: $(MACHINES)
+$(O)/lesson_texts.c: $(LESSONS)
 $(O)/plot_texts.c: $(PLOTS)
 $(O)/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@
@@ -127,6 +129,17 @@ run-tests:
 	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 all check-install check-browser
 	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 NVCC="$(NVCC)" \
 		$(if $(NVCC),gpu-binaries) check
+
+# --- the lessons ---------------------------------------------------------------------------------
+# Reports and pictures of docs/lessons.md, anew; and all of it as one page and one PDF, where
+# DEVICE=cuda has them measured.
+.PHONY: lessons lecture
+lessons: $(O)/pipeline
+	$(Q)DEVICE= scripts/lessons.sh $(abspath $(O))/pipeline docs
+
+lecture: $(O)/pipeline
+	$(Q)scripts/bootstrap.sh lecture
+	$(Q)DEVICE='$(DEVICE)' scripts/lecture.sh $(abspath $(O))/pipeline $(abspath out/lecture)
 
 # --- man page and completions, from the program's tables -----------------------------------------
 PAGES := $(addprefix $(O)/share/,man/man1/pipeline.1 bash-completion/completions/pipeline \
@@ -325,6 +338,8 @@ help:
 	@echo 'make gpu-test       the tests that need a CUDA device (exit 77 without one)'
 	@echo 'make check-browser  the tests of the HTML page, in a headless Chromium'
 	@echo 'make fuzz           fuzz each reader of files for FUZZ_SECONDS ($(FUZZ_SECONDS)), with clang'
+	@echo 'make lessons        run the lessons; their reports and pictures into docs/'
+	@echo 'make lecture        all lessons as one HTML page and one PDF, into out/lecture/ (DEVICE=cuda: measured)'
 	@echo 'make bench          measure, and print the ratios that matter'
 	@echo 'make accuracy       how far the simulated machine is from this GPU, into out/accuracy/'
 	@echo 'make bench-browser  how long the HTML page takes to open and to step'

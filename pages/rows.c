@@ -1,5 +1,4 @@
 /* rows.c - what the tables say of an option's values, less what a later version brings. */
-#include "list.h"
 #include "machine.h"
 #include "pages.h"
 #include "units.h"
@@ -226,8 +225,6 @@ const char *page_summary(const struct option_row *row, char text[PAGE_TEXT])
 void page_list_words(struct page_words *words)
 {
     words->count = 0;
-    for (int i = 0; list_words[i] != NULL; i++) {
-        if (list_has(list_words[i]))
-            add(words, list_words[i], "");
-    }
+    for (int i = 0; list_words[i] != NULL; i++)
+        add(words, list_words[i], "");
 }

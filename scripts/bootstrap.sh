@@ -1,16 +1,19 @@
 #!/bin/sh
 # Installs what is missing, from the distribution's packages: `bootstrap.sh build` what the program
-# needs, `bootstrap.sh test` what its tests need as well. Prints the packages before it installs
-# them. BOOTSTRAP=no installs nothing: it fails with the line to run instead.
+# needs, `bootstrap.sh test` what its tests need as well, `bootstrap.sh lecture` what `make lecture`
+# needs. Prints the packages before it installs them. BOOTSTRAP=no installs nothing: it fails with the
+# line to run instead.
 set -eu
 
 build="gcc make pkg-config libinih-dev libjansson-dev"
 test="$build g++ check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
+lecture="$build cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
 build) wanted=$build ;;
+lecture) wanted=$lecture ;;
 test) wanted=$test ;;
 *)
-    echo "usage: $0 build|test" >&2
+    echo "usage: $0 build|test|lecture" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,6 @@
 #!/bin/sh
 # embed.sh LIST FILE... prints a C file with LIST, an array of struct embedded that holds the files'
-# texts. A machine file goes by its name without ".ini", any other by its whole name.
+# texts. A machine or a lesson goes by its name without ".ini", any other by its whole name.
 set -eu
 list=$1
 shift

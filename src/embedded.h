@@ -1,4 +1,5 @@
-/* embedded.h - files that are part of the program: machines, plot scripts, the page. */
+/* embedded.h - files that are part of the program: machines, lessons, plot scripts, the page.
+ */
 #ifndef PIPELINE_EMBEDDED_H
 #define PIPELINE_EMBEDDED_H
 
@@ -6,9 +7,10 @@ struct embedded {
     const char *name, *text;
 };
 
-/* Generated at build time from configs/machines/ (names without ".ini") and plots/ (names as
- * they are); each ended by a row with no name. */
+/* Generated at build time from configs/machines/ and configs/lessons/ (names without ".ini")
+ * and plots/ (names as they are); each ended by a row with no name. */
 extern const struct embedded machine_texts[];
+extern const struct embedded lesson_texts[];
 extern const struct embedded plot_texts[];
 
 /* The text called `name` in `list`, or NULL. */

@@ -3,6 +3,7 @@
 
 #include "backend.h"
 #include "kernels.h"
+#include "lesson.h"
 #include "machine.h"
 #include "mistake.h"
 
@@ -47,39 +48,45 @@ static void list_mistakes(FILE *out)
                 row->effect, "", row->shows);
 }
 
+/* Each with the command that runs it from here. */
+static void list_lessons(FILE *out)
+{
+    char file[LESSON_TEXT], path[LESSON_PATH];
+    const char *folder = "configs/lessons";
+    bool found = true;
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        struct lesson lesson;
+        if (lesson_read(&lesson, text->name, text->text, NULL) != STATUS_OK)
+            continue;
+        snprintf(file, sizeof file, "%s.ini", text->name);
+        if (text == lesson_texts) {
+            const char *there = lesson_folder(file, path);
+            found = there != NULL;
+            folder = found ? there : folder;
+        }
+        fprintf(out, "%-20s %s\n%-20s %s\n%-20s pipeline %s/%s\n", text->name, lesson.title, "",
+                lesson.question, "", folder, file);
+    }
+    if (!found)
+        fprintf(out, "(in the sources: the files are neither here nor beside this program)\n");
+}
+
 static const struct {
     const char *name;
-    void (*print)(FILE *out); /* NULL: a later version brings it */
+    void (*print)(FILE *out);
 } lists[] = {
     {"kernels", list_kernels},   {"machines", list_machines}, {"devices", list_devices},
-    {"mistakes", list_mistakes}, {"lessons", NULL},
+    {"mistakes", list_mistakes}, {"lessons", list_lessons},
 };
 enum { LIST_COUNT = sizeof lists / sizeof lists[0] };
 
-enum status list_print(FILE *out, const char *what, struct error *error)
+void list_print(FILE *out, const char *what)
 {
     for (int i = 0; i < LIST_COUNT; i++) {
         if (what != NULL && strcmp(what, lists[i].name) != 0)
-            continue;
-        if (lists[i].print == NULL && what != NULL)
-            return error_set(error, STATUS_USAGE,
-                             "list %s is not yet in this version: there are kernels, machines, "
-                             "devices and mistakes",
-                             what);
-        if (lists[i].print == NULL)
             continue;
         if (what == NULL)
             fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", lists[i].name);
         lists[i].print(out);
     }
-    return STATUS_OK;
-}
-
-bool list_has(const char *what)
-{
-    for (int i = 0; i < LIST_COUNT; i++) {
-        if (strcmp(what, lists[i].name) == 0)
-            return lists[i].print != NULL;
-    }
-    return false;
 }

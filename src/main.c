@@ -361,7 +361,8 @@ static enum status execute(const struct options *options, struct error *error)
         printf("pipeline %s\n", PIPELINE_VERSION);
         break;
     case COMMAND_LIST:
-        return list_print(stdout, options->list_what, error);
+        list_print(stdout, options->list_what);
+        break;
     case COMMAND_RUN:
     case COMMAND_COMPARE:
         return run_comparison(options, error);

@@ -213,7 +213,7 @@ START_TEST(test_bad_options)
     assert_refused("bench --runs 33 marks", 2, "--runs=33|32");
     assert_refused("--quick", 2, "--quick|bench");
     assert_refused("view --quick x.csv", 2, "--quick|--format");
-    assert_refused("list lessons", 2, "not yet|mistakes");
+    assert_refused("list lesson", 2, "lesson|did you mean lessons");
     assert_refused("--timeline x.doc", 2, "x.doc|.csv");
 }
 END_TEST

@@ -25,7 +25,7 @@ static int64_t tolerance_ns(const struct span *a, const struct span *b)
 {
     if (!at.measured)
         return 0;
-    return by_host(a) != by_host(b) || at.synced ? 20000 : 1000;
+    return by_host(a) != by_host(b) || at.synced ? 50000 : 1000;
 }
 
 static void fail_pair(const struct span *first, const struct span *second, const char *rule)

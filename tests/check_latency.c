@@ -245,7 +245,7 @@ START_TEST(test_random_plans)
 }
 END_TEST
 
-/* --- what priorities do: the runs of configs/lessons/priorities.ini --- */
+/* --- what priorities do: the runs of tests/data/priorities.ini --- */
 
 enum { HEAVY, URGENT, SHORT_BLOCKS, FEW_BLOCKS, COPIES, COPIES_URGENT, RUNS };
 
@@ -258,7 +258,7 @@ static struct lesson lesson_on(const char *machine)
 {
     struct lesson lesson;
     char path[512];
-    snprintf(path, sizeof path, "%s/../configs/lessons/priorities.ini", TESTS_FOLDER);
+    snprintf(path, sizeof path, "%s/data/priorities.ini", TESTS_FOLDER);
     char *argv[] = {"pipeline", path, NULL};
     struct options options;
     struct error error = {0};

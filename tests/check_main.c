@@ -71,6 +71,7 @@ int main(void)
         carry_suite,
         graph_suite,
         mapped_suite,
+        lessons_suite,
     };
     /* clang-format on */
     SRunner *runner = srunner_create(units_suite());

@@ -29,7 +29,7 @@ static const struct {
     {"pipeline ", "run|list|calibrate|bench|compare|view|ways.ini|two words.ini|sub",
      "notes.txt|trace.csv|--order"},
     {"pipeline l", "list", "run|view|ways.ini"},
-    {"pipeline list ", "kernels|machines|devices|mistakes", "lessons|ways.ini|run"},
+    {"pipeline list ", "kernels|machines|devices|mistakes|lessons", "ways.ini|run"},
     {"pipeline view ", "trace.csv|old.sqlite|sub", "ways.ini|notes.txt|run|list"},
     {"pipeline view trace.csv ", "old.sqlite", "ways.ini|list"},
     {"pipeline run ", "ways.ini|sub", "list|view|notes.txt"},

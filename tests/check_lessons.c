@@ -1,0 +1,327 @@
+/* check_lessons.c - every lesson runs, is right (or wrong where that is what it is about),
+ * shows what it claims, and docs/lessons.md shows what it gives. */
+#include "embedded.h"
+#include "fixtures.h"
+#include "lesson.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "units.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMAND_MAX = 768, NAME_MAX_HERE = 64 };
+
+/* What lessons claim: `slow` takes `least` to `most` times as long as `fast`. The bounds are
+ * what the lesson's text needs to be true, not what the simulator happens to give. */
+static const struct claim {
+    const char *lesson, *slow, *fast;
+    double least, most;
+} claims[] = {
+    {"01-serial", "16-tiles", "one-piece", 1, 1.2},
+    {"02-pinned", "pageable", "pinned", 4, INFINITY},
+    {"03-streams", "1-stream", "2-streams", 1.5, INFINITY},
+    {"03-streams", "2-streams", "3-streams", 1.05, 1.5},
+    {"03-streams", "3-streams", "8-streams", 0.97, 1.03},
+    {"04-two-way", "serial", "2-way", 1.3, 1.5},
+    {"05-three-way", "serial", "3-way", 2.2, 3},
+    {"05-three-way", "2-way", "3-way", 1.5, 2},
+    {"06-four-way", "3-way", "4-way", 1.1, 2},
+    {"07-tiles", "1", "16", 1.5, INFINITY},
+    {"07-tiles", "4", "16", 1.05, INFINITY},
+    {"07-tiles", "64", "16", 1.05, INFINITY},
+    {"07-tiles", "512", "64", 2, INFINITY},
+    {"07-tiles", "512", "1", 1.2, INFINITY},
+    {"08-orders", "c1060-depth", "c1060-breadth", 1.4, 1.6},
+    {"08-orders", "c2050-breadth", "c2050-depth", 1.25, 1.45},
+    {"08-orders", "k20c-breadth", "k20c-depth", 0.97, 1.03},
+    {"08-orders", "now-breadth", "now-depth", 0.97, 1.03},
+    {"09-one-queue", "1-queue-depth", "1-queue-breadth", 4, INFINITY},
+    {"09-one-queue", "1-queue-depth", "8-queues-depth", 4, INFINITY},
+    {"09-one-queue", "8-queues-depth", "8-queues-breadth", 0.9, 1.1},
+    {"10-many-streams", "8-queues-depth", "32-queues-depth", 1.8, INFINITY},
+    {"10-many-streams", "8-queues-depth", "8-queues-breadth", 1.8, INFINITY},
+    {"11-default-stream", "default-stream", "non-blocking-streams", 1.15, INFINITY},
+    {"11-default-stream", "blocking-streams", "non-blocking-streams", 1.5, INFINITY},
+    {"12-blocking-calls", "k20c-alloc", "k20c-nothing", 1.5, INFINITY},
+    {"12-blocking-calls", "k20c-pinned-alloc", "k20c-nothing", 1.5, INFINITY},
+    {"12-blocking-calls", "k20c-memset", "k20c-nothing", 1.5, INFINITY},
+    {"12-blocking-calls", "now-alloc", "now-nothing", 1.5, INFINITY},
+    {"12-blocking-calls", "now-pinned-alloc", "now-nothing", 1.5, INFINITY},
+    {"12-blocking-calls", "now-memset", "now-nothing", 1, 1.1},
+    {"13-sync-in-loop", "sync-in-the-loop", "sync-once", 1.5, INFINITY},
+    {"14-events", "a-stream-per-tile", "a-stream-per-stage", 0.97, 1.03},
+    {"14-events", "one-slot", "a-stream-per-stage", 1.2, INFINITY},
+    {"15-missing-wait", "right", "a-wait-is-missing", 1.02, INFINITY},
+    {"16-priorities", "kernels-urgent", "kernels-alike", 0.99, 1.01},
+    {"16-priorities", "copies-urgent", "copies-alike", 0.99, 1.01},
+    {"17-callbacks", "folds-a-result", "none", 0.97, 1.05},
+    {"17-callbacks", "slow", "none", 2, INFINITY},
+    {"18-launch-blocking", "set", "not-set", 1.3, INFINITY},
+    {"19-lazy-loading", "first-launch-timed", "warmed-up", 1.02, INFINITY},
+    {"20-pinning", "pinned-in-the-run", "pageable", 1.5, INFINITY},
+    {"20-pinning", "pageable", "pinned-before", 4, INFINITY},
+    {"21-bound", "balanced", "copy-bound", 1, 1.1},
+    {"21-bound", "kernel-bound", "balanced", 1.5, 2},
+    {"22-one-direction", "1-stream", "2-streams", 1.1, INFINITY},
+    {"22-one-direction", "2-streams", "8-streams", 0.97, 1.03},
+    {"23-full-gpu", "large-1-stream", "large-8-streams", 1.2, 1.6},
+    {"23-full-gpu", "small-1-stream", "small-8-streams", 6, 8},
+    {"24-graph", "small-streams", "small-graph", 1.1, INFINITY},
+    {"24-graph", "large-streams", "large-graph", 0.97, 1.03},
+    {"25-mapped", "small-copied", "small-mapped", 1.5, INFINITY},
+    {"25-mapped", "large-mapped", "large-copied", 1, 1.2},
+    {"26-profiler", "small-tiles", "large-tiles", 2, INFINITY},
+    {"27-feeding", "the-host-waits", "a-callback-feeds", 1.2, INFINITY},
+    {"27-feeding", "a-callback-feeds", "on-the-device", 1.1, INFINITY},
+};
+enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
+
+/* --- runs of lessons --- */
+
+static void enter(void)
+{
+    test_folder_enter();
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* a GPU that is there gives other times */
+}
+
+static void leave(void)
+{
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    test_folder_leave();
+}
+
+static int lesson_run(const char *name, const char *options)
+{
+    char command[COMMAND_MAX];
+    snprintf(command, sizeof command, "-q %s %s/../configs/lessons/%s.ini", options,
+             TESTS_FOLDER, name);
+    return program_run(command);
+}
+
+/* The runs of lesson `name` as the JSON report has them, in `report`, to be released; without
+ * data, which spans do not depend on. */
+static const json_t *lesson_runs(const char *name, json_t **report)
+{
+    int code = lesson_run(name, "--no-data --format=json --timeline=spans.csv");
+    ck_assert_msg(code == 0, "%s: exit %d: %s", name, code, program_err);
+    *report = json_load_file("out", 0, NULL);
+    ck_assert_ptr_nonnull(*report);
+    return json_object_get(*report, "runs");
+}
+
+static double span_ms(const char *lesson, const json_t *runs, const char *name)
+{
+    size_t i;
+    json_t *run;
+    json_array_foreach(runs, i, run)
+    {
+        if (strcmp(json_string_value(json_object_get(run, "name")), name) == 0)
+            return json_real_value(json_object_get(run, "span_ms"));
+    }
+    ck_abort_msg("%s has no run %s", lesson, name);
+}
+
+START_TEST(test_claims)
+{
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        json_t *report;
+        const json_t *runs = lesson_runs(text->name, &report);
+        int found = 0;
+        for (int i = 0; i < CLAIM_COUNT; i++) {
+            const struct claim *claim = &claims[i];
+            if (strcmp(claim->lesson, text->name) != 0)
+                continue;
+            double ratio =
+                span_ms(text->name, runs, claim->slow) / span_ms(text->name, runs, claim->fast);
+            ck_assert_msg(ratio >= claim->least && ratio <= claim->most,
+                          "%s: %s takes %.3f times as long as %s, claimed: %g to %g",
+                          claim->lesson, claim->slow, ratio, claim->fast, claim->least,
+                          claim->most);
+            found++;
+        }
+        json_decref(report);
+        ck_assert_msg(found > 0, "%s claims nothing", text->name);
+    }
+}
+END_TEST
+
+/* When the last tile of `stream` is done, in ms, by the timeline that was written last. */
+static double stream_end_ms(const char *run, int stream)
+{
+    char *text = test_file_text("spans.csv"), name[NAME_MAX_HERE];
+    long long issue, start, end, last = 0;
+    int in;
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (sscanf(line, "%63[^,],%*d,%*[^,],%*[^,],%*d,%d,%*[^,],%*[^,],%*d,%lld,%lld,%lld",
+                   name, &in, &issue, &start, &end) == 5 &&
+            strcmp(name, run) == 0 && in == stream && end > last)
+            last = end;
+    }
+    free(text);
+    ck_assert_msg(last > 0, "no spans of %s in stream %d", run, stream);
+    return (double)last / 1e6;
+}
+
+START_TEST(test_priorities_help_kernels_alone)
+{
+    json_t *report;
+    lesson_runs("16-priorities", &report);
+    json_decref(report);
+    ck_assert_double_lt(stream_end_ms("kernels-urgent", 3),
+                        0.85 * stream_end_ms("kernels-alike", 3));
+    ck_assert_double_gt(stream_end_ms("kernels-urgent", 2), stream_end_ms("kernels-alike", 2));
+    ck_assert_double_eq_tol(stream_end_ms("copies-urgent", 3), stream_end_ms("copies-alike", 3),
+                            0.01);
+}
+END_TEST
+
+/* --- docs/lessons.md --- */
+
+/* What stands there behind "$ pipeline --gantt=none configs/lessons/NAME.ini"; ends `page`. */
+static const char *report_shown(char *page, const char *name)
+{
+    char command[COMMAND_MAX];
+    snprintf(command, sizeof command, "$ pipeline --gantt=none configs/lessons/%s.ini\n", name);
+    char *report = strstr(page, command);
+    ck_assert_msg(report != NULL, "docs/lessons.md has no report of %s", name);
+    report += strlen(command);
+    char *end = strstr(report, "```");
+    ck_assert_ptr_nonnull(end);
+    *end = '\0';
+    return report;
+}
+
+static void without_blanks_at_ends(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        while (*from == '\n' && to > text && to[-1] == ' ')
+            to--;
+        *to++ = *from;
+    }
+    *to = '\0';
+}
+
+/* With all bytes, so that results are looked at: the exit code is that of the head. */
+START_TEST(test_page_shows_what_runs_give)
+{
+    const struct embedded *text = &lesson_texts[_i];
+    struct lesson lesson;
+    ck_assert_int_eq(lesson_read(&lesson, text->name, text->text, NULL), STATUS_OK);
+    int code = lesson_run(text->name, "--gantt=none");
+    ck_assert_msg(code == lesson.exit_code, "%s: exit %d, not %d: %s", text->name, code,
+                  lesson.exit_code, program_err);
+    ck_assert_int_eq(strstr(program_out, "  NO\n") != NULL, lesson.exit_code == 1);
+    without_blanks_at_ends(program_out);
+    char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
+    const char *shown = report_shown(page, text->name);
+    ck_assert_msg(strcmp(shown, program_out) == 0,
+                  "%s: docs/lessons.md is out of date (make lessons): it shows\n%s\nnot\n%s",
+                  text->name, shown, program_out);
+    free(page);
+}
+END_TEST
+
+/* Each picture has the spans that runs give now. */
+START_TEST(test_pictures_show_what_runs_give)
+{
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        char path[COMMAND_MAX], span[UNITS_TEXT];
+        snprintf(path, sizeof path, "%s/../docs/lessons/%s.svg", TESTS_FOLDER, text->name);
+        char *picture = test_file_text(path);
+        json_t *report, *run;
+        const json_t *runs = lesson_runs(text->name, &report);
+        size_t i;
+        json_array_foreach(runs, i, run)
+        {
+            double ms = json_real_value(json_object_get(run, "span_ms"));
+            units_time(llround(ms * 1e6), span);
+            ck_assert_msg(strstr(picture, span) != NULL, "%s shows no %s (make lessons)", path,
+                          span);
+        }
+        json_decref(report);
+        free(picture);
+    }
+}
+END_TEST
+
+/* --- heads, and the list --- */
+
+START_TEST(test_heads)
+{
+    char listed[COMMAND_MAX];
+    ck_assert_int_eq(program_run("list lessons"), 0);
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        struct lesson lesson;
+        struct error error = {0};
+        enum status status = lesson_read(&lesson, text->name, text->text, &error);
+        ck_assert_msg(status == STATUS_OK, "%s", error.text);
+        ck_assert_msg(text == lesson_texts || atoi(text[-1].name) + 1 == atoi(text->name),
+                      "%s is not the next number", text->name);
+        snprintf(listed, sizeof listed, "\n                     %s\n", lesson.question);
+        assert_has(program_out, listed);
+        assert_has(program_out, lesson.title);
+        snprintf(listed, sizeof listed, " pipeline configs/lessons/%s.ini\n", text->name);
+        assert_has(program_out, listed);
+    }
+    assert_has(program_out, "in the sources"); /* a test's folder has no lessons */
+}
+END_TEST
+
+START_TEST(test_bad_heads)
+{
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"", "first line"},
+        {"[global]\n; 1-a.ini - Title\n; Question: What?\n", "first line"},
+        {";\n; 1-a.ini - Title\n; Question: What?\n", "first line"},
+        {"; 1-b.ini - Title\n; Question: What?\n", "first line"},
+        {"; 1-a.ini - \n; Question: What?\n", "first line"},
+        {"; 1-a.ini - Title\n;\n[a]\n; Question: What?\n", "Question"},
+        {"; 1-a.ini - Title\n; Question: \n", "Question"},
+        {"; 1-a.ini - Title\n; Question: What?\n; Exit: 2\n", "Exit"},
+        {"; 1-a.ini - Title\n; Question: What?\n; Exit: 10\n", "Exit"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct lesson lesson = {.title = "untouched"};
+        struct error error = {0};
+        ck_assert_int_eq(lesson_read(&lesson, "1-a", bad[i].text, &error), STATUS_FAILED);
+        ck_assert_msg(strstr(error.text, bad[i].words) != NULL, "%zu: %s", i, error.text);
+        ck_assert_str_eq(lesson.title, "untouched");
+    }
+    char line[2 * LESSON_TEXT];
+    snprintf(line, sizeof line, "; 1-a.ini - %0*d\n; Question: What?\n", LESSON_TEXT, 0);
+    struct lesson lesson;
+    ck_assert_int_eq(lesson_read(&lesson, "1-a", line, NULL), STATUS_FAILED);
+    ck_assert_int_eq(
+        lesson_read(&lesson, "1-a", "; 1-a.ini - Title\n;\n; Exit: 1\n; Question: What?", NULL),
+        STATUS_OK);
+    ck_assert_str_eq(lesson.title, "Title");
+    ck_assert_str_eq(lesson.question, "What?");
+    ck_assert_int_eq(lesson.exit_code, 1);
+}
+END_TEST
+
+Suite *lessons_suite(void)
+{
+    int count = 0;
+    while (lesson_texts[count].name != NULL)
+        count++;
+    Suite *suite = suite_create("lessons");
+    TCase *tests = tcase_create("lessons");
+    tcase_add_checked_fixture(tests, enter, leave);
+    tcase_add_test(tests, test_claims);
+    tcase_add_test(tests, test_priorities_help_kernels_alone);
+    tcase_add_loop_test(tests, test_page_shows_what_runs_give, 0, test_cases(count));
+    tcase_add_test(tests, test_pictures_show_what_runs_give);
+    tcase_add_test(tests, test_heads);
+    tcase_add_test(tests, test_bad_heads);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
