@@ -99,7 +99,10 @@ static enum link call_waited(const struct walk *walk, const struct op *op, int64
     if (op->kind == OP_ALLOC) /* it waited for all, or for nothing */
         return ended_in_call(walk, before, since_ns) ? LINK_ALLOC : LINK_NONE;
     *waited_for = own;
-    if (op->kind == OP_KERNEL && ended_in_call(walk, own, since_ns))
+    /* A short kernel ends soon behind any launch: only one that had ended before that returned.
+     */
+    if (op->kind == OP_KERNEL && ended_in_call(walk, own, since_ns) &&
+        span_at(walk, own)->end_ns <= walk->now)
         return LINK_LAUNCH;
     bool staged = walk->plan->memory == MEMORY_PAGEABLE &&
                   (op->kind == OP_H2D || op->kind == OP_D2H); /* its own work takes long */
