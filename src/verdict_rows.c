@@ -98,9 +98,7 @@ const struct verdict_row verdict_rows[VERDICT_COUNT] = {
     [VERDICT_PROFILER] = {"profiler", "the tracing itself: without it the run is shorter",
                           "judge spans by runs without a profiler: --runs, without --profile"},
     [VERDICT_COPY_BOUND] =
-        {"copy-bound",
-         "bound by the copies: copies of one direction take turns, however many streams there "
-         "are",
+        {"copy-bound", "bound by the copies; those of one direction take turns in any streams",
          "move fewer bytes: smaller types, more work per copy, results reduced on the device"},
     [VERDICT_KERNEL_BOUND] = {"kernel-bound",
                               "bound by the kernels: the copies are hidden behind them",
@@ -109,7 +107,5 @@ const struct verdict_row verdict_rows[VERDICT_COUNT] = {
         {"link-bound", "bound by the link, over which kernels reach mapped memory",
          "--memory=pinned: copies use the link a little better, unless tiles are small"},
     [VERDICT_CPU_BOUND] = {"cpu-bound", "bound by the CPU's tiles", "a smaller --cpu-share"},
-    [VERDICT_REST] = {"rest",
-                      "filling and draining, hand-overs, and what is too little to be named",
-                      ""},
+    [VERDICT_REST] = {"rest", "filling, draining, and what is too little to be named", ""},
 };

@@ -458,8 +458,8 @@ START_TEST(test_text)
     ck_assert_msg(strstr(text, "\nwhy\nserial: 9.84 ms; limit 5.6 ms\n") == text, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "%: one-stream: all is in one stream, where each op"));
     ck_assert_ptr_nonnull(strstr(text, "\n    fix: --ways=3 --streams=4: "));
-    ck_assert_ptr_nonnull(strstr(text, "\n  bound by the copies: "));
-    ck_assert_ptr_nonnull(strstr(text, "%: filling and draining"));
+    ck_assert_ptr_nonnull(strstr(text, "\n  bound by the copies; "));
+    ck_assert_ptr_nonnull(strstr(text, "%: filling, draining"));
     free(text);
     text = shown(&run, 60);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
