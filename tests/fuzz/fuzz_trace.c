@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "op.h"
 #include "trace.h"
+#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,22 @@ static void require_lanes(const struct timeline *timeline, const struct trace *t
     free(free_at);
 }
 
+/* A timeline that can be is judged, and what is charged adds up; one that can't is refused. */
+static void require_verdicts(const struct timeline *timeline, const struct critical *critical)
+{
+    const struct verdict_case facts = {.timeline = timeline, .critical = critical};
+    struct verdicts verdicts;
+    struct error error = {0};
+    int64_t sum_ns = 0;
+    if (verdict_check(timeline, NULL, &error) != STATUS_OK)
+        return;
+    FUZZ_REQUIRE_TEXT(verdicts_find(&facts, &verdicts, &error) == STATUS_OK, error.text);
+    for (int i = 0; i < verdicts.count; i++)
+        sum_ns += verdicts.items[i].cost_ns;
+    FUZZ_REQUIRE(verdicts.span_ns == timeline_span_ns(timeline));
+    FUZZ_REQUIRE(sum_ns == verdicts.span_ns - verdicts.limit_ns);
+}
+
 /* What `pipeline view` goes on to do with it. */
 static void require_analysis(const struct timeline *timeline)
 {
@@ -89,6 +106,7 @@ static void require_analysis(const struct timeline *timeline)
     FUZZ_REQUIRE(critical.path_count <= timeline->span_count);
     for (uint32_t i = 0; i < critical.path_count; i++)
         FUZZ_REQUIRE(critical.path[i] < timeline->span_count);
+    require_verdicts(timeline, &critical);
     critical_free(&critical);
 }
 
