@@ -59,7 +59,7 @@ static void find_hand_overs(const struct verdict_case *facts, const struct piece
     for (uint32_t i = 0; i + 1 < pieces->count; i++) {
         const struct piece *next = &pieces->items[i + 1];
         if (near[i] == VERDICT_REST && next->kind != PIECE_WORK &&
-            HAND_OVERS * length_of(next) >= length_of(&pieces->items[i]))
+            length_of(next) >= length_of(&pieces->items[i]) / HAND_OVERS)
             near[i] = verdict_piece_cause(facts, next);
     }
 }

@@ -62,8 +62,8 @@ static enum verdict_code callback_cause(const struct verdict_case *facts,
         return VERDICT_SLOW_CALLBACK;
     const struct span *before = span_of(facts, hold->span);
     bool slow = before->kind == OP_CALLBACK ||
-                SHORT_CALLBACKS * (callback->end_ns - callback->start_ns) >
-                    before->end_ns - before->start_ns;
+                callback->end_ns - callback->start_ns >
+                    (before->end_ns - before->start_ns) / SHORT_CALLBACKS;
     return slow                            ? VERDICT_SLOW_CALLBACK
            : facts->timeline->streams == 1 ? VERDICT_ONE_STREAM
                                            : VERDICT_FEW_STREAMS;
