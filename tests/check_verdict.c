@@ -479,7 +479,7 @@ START_TEST(test_trace)
 {
     struct view view;
     struct error error = {0};
-    const char *words[] = {"tests/data/traces/streams.csv"};
+    const char *words[] = {TESTS_FOLDER "/data/traces/streams.csv"};
     struct options options = {.command = COMMAND_VIEW, .words = words, .word_count = 1};
     ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
     const struct run_report *run = &view.report.runs[0];
