@@ -38,8 +38,8 @@ static const struct tolerance tolerances[] = {
     /* What is left of a pipeline's time when all else is taken off. */
     {"signal_gap_ns", 0.02, 20},
     {"poll_ns", 0.02, 5},
-    /* At most: small kernels in 32 branches take some time each themselves. */
-    {"graph_node_ns", 0.02, 50},
+    /* An upper bound: small kernels in 32 branches take time themselves. */
+    {"graph_node_ns", 0.02, 250},
     /* What a small part of the GPU's blocks makes of it. */
     {"arithmetic_fill", 0.01, 0},
     {"memory_fill", 0.02, 0},
