@@ -214,7 +214,7 @@ TIMEOUT ?= 300
 check: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
 	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 \
 		$(O)/check-emulator
-	$(Q)CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
+	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
 
 # Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.
 check-valgrind: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)

@@ -134,8 +134,11 @@ static bool step_call(struct walk *walk)
     piece.from = waited_for;
     uint32_t count = walk->count;
     bool taken = take(walk, end_ns, piece);
-    if (taken && walk->count == count && count > 0 && walk->items[count - 1].link == LINK_ISSUE)
-        walk->items[count - 1].link = link, walk->items[count - 1].from = waited_for;
+    if (taken && walk->count == count && count > 0 &&
+        walk->items[count - 1].link == LINK_ISSUE) { /* the call returned at once */
+        walk->items[count - 1].link = link;
+        walk->items[count - 1].from = waited_for;
+    }
     walk->span = waited_for;
     return taken;
 }
