@@ -29,10 +29,10 @@ COMMA := ,
 SANITIZE := $(if $(ASAN),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all)
 CFLAGS ?= -O2 -g
 # No contraction: the simulator's arithmetic is the same on every machine.
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Ikernels -Ibench $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -I. $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
              -fopenmp -ffp-contract=off -pthread -MMD -MP \
              $(shell $(PKG_CONFIG) --cflags inih jansson $(SQLITE))
-NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -Ikernels -Ibench $(GENCODE) -Xcompiler -Wall,-Wextra
+NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -I. $(GENCODE) -Xcompiler -Wall,-Wextra
 
 # PORTABLE=1 links the libraries that another machine may lack statically.
 static = $(if $(PORTABLE),-Wl$(COMMA)-Bstatic $(1) -Wl$(COMMA)-Bdynamic,$(1))
@@ -41,17 +41,17 @@ CHECK_LIBS = $(if $(PORTABLE),$(call static,-lcheck -lsubunit),$(shell $(PKG_CON
 CUDA_LIBS = $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 
 # --- what is built from what ---------------------------------------------------------------------
-CUDA_ROOMS := $(wildcard src/backend_cuda.c src/cuda_*.c src/cupti_*.c kernels/*_cublas.c)
-ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVTX),src/marks_none.c,src/marks.c) \
-           $(if $(SQLITE),src/trace_sqlite_none.c,src/trace_sqlite.c) src/main.c,$(sort $(wildcard src/*.c kernels/*.c)))
+CUDA_ROOMS := $(wildcard src/cuda/*.c kernels/*_cublas.c)
+ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
+           $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c) src/app/main.c,$(sort $(wildcard src/*/*.c kernels/*.c)))
 OBJECTS := $(ROOMS:%.c=$(O)/%.o) $(O)/machine_texts.o $(O)/lesson_texts.o $(O)/plot_texts.o
 ifneq ($(NVCC),)
 OBJECTS += $(CUDA_ROOMS:%.c=$(O)/%.o) $(patsubst %.cu,$(O)/%.cu.o,$(wildcard kernels/*.cu))
 $(CUDA_ROOMS:%.c=$(O)/%.o) $(O)/bench/%.o $(O)/tests/gpu/%.o: \
 	ROOM_CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
-$(O)/src/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
-HEADERS := $(wildcard src/*.h kernels/*.h bench/*.h)
+$(O)/src/term/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
+HEADERS := $(wildcard src/*/*.h kernels/*.h bench/*.h)
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
             $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
@@ -64,7 +64,7 @@ all: $(O)/pipeline
 # `pipeline bench` is in the program, and in nothing that tests link.
 BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
 BENCH_OBJECTS := $(BENCH:%.c=$(O)/%.o) $(if $(NVCC),$(patsubst %.cu,$(O)/%.cu.o,$(wildcard bench/*.cu)))
-$(O)/pipeline: $(O)/src/main.o $(BENCH_OBJECTS) $(OBJECTS)
+$(O)/pipeline: $(O)/src/app/main.o $(BENCH_OBJECTS) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
 
@@ -93,7 +93,7 @@ $(O)/%_texts.o: $(O)/%_texts.c
 # once rules run, make has already looked at what there is.
 FLAGS_NOW := $(strip $(CC) $(CXX) $(CFLAGS) $(ASAN) $(WERROR) $(PORTABLE) $(NVCC) $(GENCODE) $(NVTX) $(SQLITE))
 ifneq ($(FLAGS_NOW),$(strip $(file <$(O)/flags)))
-$(shell rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench $(O)/pages)
+$(shell rm -rf $(O)/src $(O)/kernels $(O)/tests $(O)/bench $(O)/docs)
 endif
 $(O)/flags: FORCE
 	$(Q)mkdir -p $(@D)
@@ -144,7 +144,7 @@ lecture: $(O)/pipeline
 # --- man page and completions, from the program's tables -----------------------------------------
 PAGES := $(addprefix $(O)/share/,man/man1/pipeline.1 bash-completion/completions/pipeline \
            zsh/site-functions/_pipeline fish/vendor_completions.d/pipeline.fish)
-$(O)/print-pages: $(patsubst %.c,$(O)/%.o,$(wildcard pages/*.c)) $(OBJECTS)
+$(O)/print-pages: $(patsubst %.c,$(O)/%.o,$(wildcard docs/manual/*.c)) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -fopenmp -o $@ $^ $(LIBS) $(CUDA_LIBS)
 
@@ -152,14 +152,14 @@ $(O)/print-pages: $(patsubst %.c,$(O)/%.o,$(wildcard pages/*.c)) $(OBJECTS)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 .PHONY: pages
 pages: $(PAGES)
-$(O)/share/man/man1/pipeline.1: pages/pipeline.1
-$(O)/share/bash-completion/completions/pipeline: pages/complete.bash
-$(O)/share/zsh/site-functions/_pipeline: pages/complete.zsh
-$(O)/share/fish/vendor_completions.d/pipeline.fish: pages/complete.fish
+$(O)/share/man/man1/pipeline.1: docs/manual/pipeline.1
+$(O)/share/bash-completion/completions/pipeline: docs/manual/complete.bash
+$(O)/share/zsh/site-functions/_pipeline: docs/manual/complete.zsh
+$(O)/share/fish/vendor_completions.d/pipeline.fish: docs/manual/complete.fish
 $(PAGES): $(O)/print-pages FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(O)/print-pages $(PREFIX) \
-		< $(filter pages/%,$^) > $@.new
+		< $(filter docs/manual/%,$^) > $@.new
 	$(Q)mv $@.new $@
 
 # --- tests ---------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ $(O)/nvtx-walk: $(O)/tests/nvtx/walk.o $(OBJECTS)
 # checks find there traps, so that the emulator can say which thread it was.
 EMULATED := $(patsubst kernels/%.cu,$(O)/tests/emulator/%.cu.o,$(wildcard kernels/*.cu)) \
             $(patsubst %.cpp,$(O)/%.o,$(wildcard tests/emulator/*.cpp))
-EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -Ikernels -Itests/emulator -Wall -Wextra \
+EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Itests/emulator -Wall -Wextra \
                   -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
                   -U_FORTIFY_SOURCE -ffp-contract=off -pthread -MMD -MP
 EMULATOR_TRAPS := -fsanitize=alignment,bounds,null,shift,integer-divide-by-zero,signed-integer-overflow \
@@ -232,8 +232,8 @@ check-browser: $(O)/check $(O)/pipeline
 bench-browser: $(O)/pipeline
 	$(Q)tests/browser/run.sh $(O) measure
 
-SOURCES := $(sort $(wildcard src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
-             tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] tests/emulator/*.cpp bench/*.[ch] pages/*.[ch]))
+SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
+             tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
 CLANG_FORMAT ?= clang-format-14
 check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"
@@ -241,17 +241,17 @@ check-format:
 
 check-headers:
 	$(say) HEADERS "$(words $(HEADERS)) files"
-	$(Q)for header in $(filter-out src/cuda_check.h src/backend_cuda.h src/cupti_trace.h \
+	$(Q)for header in $(filter-out src/cuda/check.h src/cuda/backend.h src/cuda/cupti_trace.h \
 		bench/bench_cuda.h,$(HEADERS)); do \
 		echo "#include \"$$header\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
-			-I. -Isrc -Ikernels -Ibench -fsyntax-only -x c - || exit 1; done
+			-I. -Isrc -fsyntax-only -x c - || exit 1; done
 
 check-static:
-	$(say) CPPCHECK "src kernels pages bench"
+	$(say) CPPCHECK "src kernels docs/manual bench"
 	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
-		-D_GNU_SOURCE -Isrc -Ikernels -Ibench \
-		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*.c kernels/*.c pages/*.c bench/*.c))
+		-D_GNU_SOURCE -Isrc -I. \
+		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*/*.c kernels/*.c docs/manual/*.c bench/*.c))
 
 # --- fuzzing -------------------------------------------------------------------------------------
 # libFuzzer on each reader of files, for FUZZ_SECONDS each, from the seeds that `test` replays.

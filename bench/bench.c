@@ -1,10 +1,10 @@
 /* bench.c - `pipeline bench`: measures kernels against their peers and limits, and what the
  * program promises against its goals. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "nearest.h"
-#include "version.h"
-#include "writer.h"
+#include "core/nearest.h"
+#include "core/version.h"
+#include "writers/writer.h"
 
 #include <omp.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #ifndef PIPELINE_BENCH_H
 #define PIPELINE_BENCH_H
 
-#include "arrays.h"
-#include "backend.h"
-#include "options.h"
-#include "plan.h"
+#include "options/options.h"
+#include "plan/plan.h"
+#include "run/arrays.h"
+#include "run/backend.h"
 
 #include <jansson.h>
 #include <stdio.h>

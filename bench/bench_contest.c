@@ -1,7 +1,7 @@
 /* bench_contest.c - contests: who takes part, the CPU's turn, and the table. */
-#include "bench_contest.h"
+#include "bench/bench_contest.h"
 
-#include "units.h"
+#include "core/units.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef PIPELINE_BENCH_CONTEST_H
 #define PIPELINE_BENCH_CONTEST_H
 
-#include "bench.h"
-#include "bench_peers.h"
+#include "bench/bench.h"
+#include "bench/bench_peers.h"
 
 enum { CONTENDERS_MAX = 24 };
 

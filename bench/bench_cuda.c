@@ -1,5 +1,5 @@
 /* bench_cuda.c - bare copies, and whole pipelines against them. */
-#include "bench_cuda.h"
+#include "bench/bench_cuda.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

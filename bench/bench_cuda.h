@@ -2,8 +2,8 @@
 #ifndef PIPELINE_BENCH_CUDA_H
 #define PIPELINE_BENCH_CUDA_H
 
-#include "bench.h"
-#include "cuda_check.h"
+#include "bench/bench.h"
+#include "cuda/check.h"
 
 #include <cuda_runtime_api.h>
 

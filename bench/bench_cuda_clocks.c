@@ -1,6 +1,6 @@
 /* bench_cuda_clocks.c - the GPU's clocks, as NVML has them. Opened at run time: it comes with
  * the driver, and the program runs without one. */
-#include "bench.h"
+#include "bench/bench.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* bench_cuda_contest.c - times contenders on a CUDA device, in turn, and judges what they
  * leave. */
-#include "bench_contest.h"
-#include "cuda_check.h"
-#include "verify.h"
+#include "bench/bench_contest.h"
+#include "cuda/check.h"
+#include "run/verify.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* bench_cuda_dgemm.c - the tiled DGEMM: serial, 2-, 3- and 4-way, beside its limit and
  * cuBLASXt. */
-#include "analysis.h"
-#include "bench_cuda.h"
-#include "limit.h"
-#include "verify.h"
+#include "analysis/analysis.h"
+#include "analysis/limit.h"
+#include "bench/bench_cuda.h"
+#include "run/verify.h"
 
 #include <cublasXt.h>
 #include <dlfcn.h>

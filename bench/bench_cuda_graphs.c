@@ -1,8 +1,8 @@
 /* bench_cuda_graphs.c - one plan in four forms, over sizes of tiles: issued call by call or as
  * one graph, with copies or with kernels that work on the host's memory. */
-#include "bench_cuda.h"
+#include "bench/bench_cuda.h"
 
-#include "units.h"
+#include "core/units.h"
 
 enum { FORMS = 4, STREAMS = 4 };
 

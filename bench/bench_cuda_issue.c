@@ -1,6 +1,6 @@
 /* bench_cuda_issue.c - the host's cost of issuing a plan against the same calls in a bare loop.
  */
-#include "bench_cuda.h"
+#include "bench/bench_cuda.h"
 
 #include <stdlib.h>
 

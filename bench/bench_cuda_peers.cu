@@ -1,5 +1,5 @@
 /* bench_cuda_peers.cu - what the kernels are held against: CUB, and what the memory gives. */
-#include "bench_peers.h"
+#include "bench/bench_peers.h"
 
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>

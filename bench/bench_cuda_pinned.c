@@ -1,6 +1,6 @@
 /* bench_cuda_pinned.c - how fast page-locked memory is ready: the arrays' way (mapped, touched
  * by all cores, registered) against cudaMallocHost. */
-#include "bench_cuda.h"
+#include "bench/bench_cuda.h"
 
 static enum status time_arrays_way(uint64_t bytes, double *seconds, struct error *error)
 {

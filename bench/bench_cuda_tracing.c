@@ -1,6 +1,6 @@
 /* bench_cuda_tracing.c - what it costs a run to be traced: by CUPTI, by events, and afterwards.
  */
-#include "bench_cuda.h"
+#include "bench/bench_cuda.h"
 
 #include <stdlib.h>
 #include <string.h>

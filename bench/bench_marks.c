@@ -1,9 +1,9 @@
 /* bench_marks.c - what marks (NVTX) cost while no tool listens: the loop that issues, as it is
- * in cuda_run.c, against the same loop without them. In place of a CUDA call stands a function
+ * in cuda/run.c, against the same loop without them. In place of a CUDA call stands a function
  * that reads the op, for a tenth of the time that one takes: what marks cost shows the more. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "marks.h"
+#include "term/marks.h"
 
 #include <stdio.h>
 

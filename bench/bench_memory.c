@@ -2,7 +2,7 @@
  *
  * The program runs as a child, and the system says how much it used at its peak. That counts
  * this process's own size too, at the moment of the fork: so this is measured first. */
-#include "bench.h"
+#include "bench/bench.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* bench_reductions.c - the lectures' table of reductions, and sums against CUB, the memory and
  * the CPU. */
-#include "bench_contest.h"
+#include "bench/bench_contest.h"
 
-#include "units.h"
+#include "core/units.h"
 
 #include <omp.h>
 

@@ -1,5 +1,5 @@
 /* bench_result.c - repeats and results. */
-#include "bench.h"
+#include "bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

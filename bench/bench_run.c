@@ -1,8 +1,8 @@
 /* bench_run.c - the program's own line, up to the run: options, device, plan, arrays. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "plan_build.h"
-#include "verify.h"
+#include "plan/build.h"
+#include "run/verify.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* bench_scans.c - the lectures' scans, and the fast one against CUB and a copy of the memory.
  */
-#include "bench_contest.h"
+#include "bench/bench_contest.h"
 
-#include "units.h"
+#include "core/units.h"
 
 #include <omp.h>
 

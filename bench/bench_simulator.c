@@ -1,5 +1,5 @@
 /* bench_simulator.c - how fast the simulator is, and how its cost grows. */
-#include "bench.h"
+#include "bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* bench_transforms.c - the lectures' lessons on loops and branches: a loop on the host that
  * launches a kernel for each repeat, the same loop inside the kernel, and OpenMP on the CPU,
  * and where the time goes; and what it costs when the threads of a warp part. */
-#include "analysis.h"
-#include "bench_contest.h"
+#include "analysis/analysis.h"
+#include "bench/bench_contest.h"
 
-#include "units.h"
+#include "core/units.h"
 
 #include <omp.h>
 #include <stdlib.h>

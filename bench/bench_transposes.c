@@ -1,8 +1,8 @@
 /* bench_transposes.c - the lectures' table of transposes, each against a plain copy, and
  * bandwidth against stride. */
-#include "bench_contest.h"
+#include "bench/bench_contest.h"
 
-#include "units.h"
+#include "core/units.h"
 
 #include <inttypes.h>
 #include <omp.h>

@@ -2,11 +2,11 @@
  * the simulator.
  *
  * Regret is the span with what was chosen over that with the best of a sweep, less 1. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "model.h"
-#include "plan_build.h"
-#include "tune.h"
+#include "plan/build.h"
+#include "report/model.h"
+#include "report/tune.h"
 
 #include <stdio.h>
 #include <time.h>

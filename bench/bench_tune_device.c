@@ -3,12 +3,12 @@
  *
  * The chosen settings are one setting more of the grid: all of them run in turn, as often as
  * there are repeats, and the medians are compared. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "plan_build.h"
-#include "reference.h"
-#include "tune.h"
-#include "verify.h"
+#include "plan/build.h"
+#include "report/reference.h"
+#include "report/tune.h"
+#include "run/verify.h"
 
 #include <stdio.h>
 

@@ -4,12 +4,12 @@
  * read: so some may set what a process takes only once, and the device is asked by nobody else.
  * A case is right where the first verdict is its cause. A clean setting is right where no
  * mistake is named. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "critical.h"
-#include "limit.h"
-#include "simulator.h"
-#include "verdict.h"
+#include "analysis/critical.h"
+#include "analysis/limit.h"
+#include "analysis/verdict.h"
+#include "sim/simulator.h"
 
 #include <inttypes.h>
 #include <limits.h>

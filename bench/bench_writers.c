@@ -7,12 +7,12 @@
  * for temporary files, up to fclose(); neither waits for the disk. What counts is the
  * processor's time, the system's part of it included: there is nothing else to wait for but
  * other programs. */
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "critical.h"
-#include "report.h"
-#include "version.h"
-#include "writer.h"
+#include "analysis/critical.h"
+#include "core/version.h"
+#include "report/report.h"
+#include "writers/writer.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -2,9 +2,9 @@
  *
  * A warp whose threads want both branches runs one after the other, with the other half of its
  * lanes idle. Both kernels do the same arithmetic; only who takes which branch differs. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "map_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/map_rows.h"
 
 /* The branches hold a loop each, which no compiler makes one of: a branch around a single
  * multiply-add it would turn into a choice of constants. Threads go over the tile in strides of

@@ -1,6 +1,6 @@
 /* branch_host.c - the CPU twins and the oracles of `uniform` and `divergent`. */
-#include "kernel_rows.h"
-#include "map_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/map_rows.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_DEVICE_UTIL_CUH
 #define PIPELINE_DEVICE_UTIL_CUH
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,7 @@
 /* dgemm_blas.c - the CPU twin of `dgemm`: OpenBLAS, opened when it is first needed. So the
  * program runs on machines without it, and no other run starts the threads that OpenBLAS
  * starts as it is loaded. */
-#include "dgemm_rows.h"
+#include "kernels/dgemm_rows.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

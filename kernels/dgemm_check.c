@@ -1,6 +1,6 @@
 /* dgemm_check.c - judges C = A*B + C0 by weighted sums of its rows; dgemm_rows.h says how. */
-#include "dgemm_rows.h"
-#include "kernel_rows.h"
+#include "kernels/dgemm_rows.h"
+#include "kernels/kernel_rows.h"
 
 #include <float.h>
 #include <math.h>

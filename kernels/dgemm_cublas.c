@@ -4,7 +4,7 @@
  * Each stream has a handle and a workspace of its own. A handle's calls go into its stream, and
  * a workspace that two streams shared would be a race, or have cuBLAS wait ("cuBLAS Library",
  * 2.1.2: thread safety, and cublasSetWorkspace()). */
-#include "dgemm_rows.h"
+#include "kernels/dgemm_rows.h"
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>

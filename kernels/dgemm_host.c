@@ -1,5 +1,5 @@
 /* dgemm_host.c - the tiled matrix product: what belongs to a tile, and what it costs. */
-#include "dgemm_rows.h"
+#include "kernels/dgemm_rows.h"
 
 /* A column of C. */
 uint64_t dgemm_unit(const struct kernel_params *params)

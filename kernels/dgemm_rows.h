@@ -11,7 +11,7 @@
 #ifndef PIPELINE_DGEMM_ROWS_H
 #define PIPELINE_DGEMM_ROWS_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

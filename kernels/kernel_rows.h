@@ -6,7 +6,7 @@
 #ifndef PIPELINE_KERNEL_ROWS_H
 #define PIPELINE_KERNEL_ROWS_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,12 +1,12 @@
 /* kernel_table.c - the table of kernels: a row for each. */
-#include "kernels.h"
+#include "kernels/kernels.h"
 
-#include "dgemm_rows.h"
-#include "kernel_rows.h"
-#include "map_rows.h"
-#include "reduction_rows.h"
-#include "scan_rows.h"
-#include "transpose_rows.h"
+#include "kernels/dgemm_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/map_rows.h"
+#include "kernels/reduction_rows.h"
+#include "kernels/scan_rows.h"
+#include "kernels/transpose_rows.h"
 
 /* What all sums of ints have in common; how they come by theirs is the device's affair. */
 #define SUM_OF_INTS                                                                            \

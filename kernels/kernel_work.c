@@ -1,6 +1,6 @@
 /* kernel_work.c - what a launch costs, and what goes with its elements: by the row's hooks,
  * where it has them. */
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 const char *kernel_missing(const struct kernel *kernel)
 {

@@ -1,7 +1,7 @@
 /* kernels.c - finding kernels, and what follows from their rows. */
-#include "kernels.h"
+#include "kernels/kernels.h"
 
-#include "nearest.h"
+#include "core/nearest.h"
 
 #include <string.h>
 

@@ -9,9 +9,9 @@
  *
  * The ints are read as unsigned, whose overflow C defines. Blocks may have any power of two of
  * threads from a warp's to KERNEL_THREADS_MAX; threads behind the last element add 0. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "reduction_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/reduction_rows.h"
 
 /* What a launch keeps between its blocks, in kernel_args.scratch. Both are 0 between launches.
  */

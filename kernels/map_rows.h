@@ -5,7 +5,7 @@
 #ifndef PIPELINE_MAP_ROWS_H
 #define PIPELINE_MAP_ROWS_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

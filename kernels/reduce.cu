@@ -2,9 +2,9 @@
  *
  * Each thread sums elements of its own, a warp folds its threads' sums by shuffles, a block its
  * warps' through shared memory, and the block that began last folds the blocks'. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "reduction_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/reduction_rows.h"
 
 /* What a launch keeps between its blocks, in kernel_args.scratch. A block tells its sum in two
  * words, each half of it the launch's number: they say themselves whether they have been

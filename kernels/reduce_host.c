@@ -1,6 +1,6 @@
 /* reduce_host.c - the CPU twins and the oracles of the reductions. */
-#include "kernel_rows.h"
-#include "reduction_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/reduction_rows.h"
 
 #include <float.h>
 #include <math.h>

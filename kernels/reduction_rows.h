@@ -5,7 +5,7 @@
 #ifndef PIPELINE_REDUCTION_ROWS_H
 #define PIPELINE_REDUCTION_ROWS_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 /* The bits of a float's exponent: all set in an infinity or a NaN, and in nothing else. */
 #define FLOAT_EXPONENT_BITS UINT32_C(0x7F800000)

@@ -1,6 +1,6 @@
 /* scale.cu - `scale`: a*x + b, repeated. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
 
 static __device__ inline float scale_once(float x)
 {

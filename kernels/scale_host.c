@@ -1,5 +1,5 @@
 /* scale_host.c - the CPU twin and the oracle of `scale`. */
-#include "kernel_rows.h"
+#include "kernels/kernel_rows.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,9 +16,9 @@
  *
  * The ints are worked on as unsigned: overflow then wraps around, as the result's definition
  * asks. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "scan_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/scan_rows.h"
 
 enum { FULL_WARP = 0xffffffff };
 

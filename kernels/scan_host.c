@@ -1,6 +1,6 @@
 /* scan_host.c - the CPU twins of the scans. */
-#include "kernel_rows.h"
-#include "scan_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/scan_rows.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef PIPELINE_SCAN_ROWS_H
 #define PIPELINE_SCAN_ROWS_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,9 +3,9 @@
  *
  * Memory is read in sectors of 32 bytes: of each, a warp wants all at stride 1, and one float
  * in eight from stride 8 on. What it writes is always in one piece. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "transpose_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/transpose_rows.h"
 
 struct passes {
     const float *in;

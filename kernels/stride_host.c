@@ -1,6 +1,6 @@
 /* stride_host.c - the CPU twin of `stride-copy`, and where its oracle looks. */
-#include "kernel_rows.h"
-#include "transpose_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/transpose_rows.h"
 
 enum { PART = 1 << 16 }; /* elements that a thread takes at a time */
 

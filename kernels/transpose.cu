@@ -6,9 +6,9 @@
  * a warp reads or writes is one piece of memory where the elements of a row are meant, and 32
  * pieces where those of a column are. A thread reads all its elements before it waits for the
  * first: that many reads on their way are what keeps the memory busy. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "transpose_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/transpose_rows.h"
 
 constexpr unsigned SQUARE_ROWS = KERNEL_THREADS / SQUARE; /* that a block covers at once */
 constexpr unsigned EACH = TRANSPOSE_PER_THREAD;           /* elements of a thread */

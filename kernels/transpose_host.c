@@ -1,6 +1,6 @@
 /* transpose_host.c - the CPU twins of the transposes, and where their oracles look. */
-#include "kernel_rows.h"
-#include "transpose_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/transpose_rows.h"
 
 #include <string.h>
 

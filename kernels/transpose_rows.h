@@ -7,7 +7,7 @@
 #ifndef PIPELINE_TRANSPOSE_ROWS_H
 #define PIPELINE_TRANSPOSE_ROWS_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

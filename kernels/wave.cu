@@ -1,8 +1,8 @@
 /* wave.cu - `wave`: the lectures' chain of functions over two arrays, repeated; in one launch,
  * or as `wave-launches` in one for each repeat. */
-#include "device_util.cuh"
-#include "kernel_rows.h"
-#include "map_rows.h"
+#include "kernels/device_util.cuh"
+#include "kernels/kernel_rows.h"
+#include "kernels/map_rows.h"
 
 static __device__ inline float wave_once(float x, float y)
 {

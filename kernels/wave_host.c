@@ -1,6 +1,6 @@
 /* wave_host.c - the CPU twin and the oracle of `wave`. */
-#include "kernel_rows.h"
-#include "map_rows.h"
+#include "kernels/kernel_rows.h"
+#include "kernels/map_rows.h"
 
 #include <float.h>
 #include <math.h>

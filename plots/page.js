@@ -41,7 +41,7 @@ const data = JSON.parse(element('data').textContent);
 const axis = Number(data.axis_ns); // its length
 const runs = data.runs;
 
-/* Spans come as arrays, in the order in which writer_html.c puts them. */
+/* Spans come as arrays, in the order in which writers/html.c puts them. */
 function readSpan(values, index) {
     const [op, kind, link, engine, lane, stream, tile, bytes, issue, start, end, holder, critical,
         text] = values;

@@ -1,5 +1,5 @@
 /* check_analysis.c - busy time and concurrency of timelines computed by hand. */
-#include "analysis.h"
+#include "analysis/analysis.h"
 #include "fixtures.h"
 #include "suites.h"
 

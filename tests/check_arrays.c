@@ -1,7 +1,7 @@
 /* check_arrays.c - host memory, generated data and input files. */
-#include "arrays.h"
+#include "run/arrays.h"
 
-#include "npy.h"
+#include "run/npy.h"
 #include "suites.h"
 
 #include <inttypes.h>

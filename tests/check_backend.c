@@ -1,8 +1,8 @@
 /* check_backend.c - which backend a --device value means, and what the simulated one refuses.
  */
-#include "backend.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "run/backend.h"
 #include "suites.h"
 
 #include <string.h>

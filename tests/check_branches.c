@@ -2,9 +2,9 @@
  * begin anywhere. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "run/verify.h"
 #include "suites.h"
-#include "verify.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* check_calibrate.c - a simulated machine that is calibrated gives its own figures back: each
  * built-in one, and such as no one has built. */
-#include "calibrate.h"
+#include "calibrate/calibrate.h"
 #include "fixtures.h"
-#include "machine_fields.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "machine/fields.h"
+#include "plan/build.h"
+#include "sim/simulator.h"
 #include "suites.h"
 #include "virtual_backend.h"
 

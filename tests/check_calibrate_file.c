@@ -1,8 +1,8 @@
 /* check_calibrate_file.c - the machine file that a calibration writes, the keys of machine
  * files, and calibrations that fail. */
-#include "calibrate.h"
+#include "calibrate/calibrate.h"
 #include "fixtures.h"
-#include "machine_fields.h"
+#include "machine/fields.h"
 #include "suites.h"
 #include "virtual_backend.h"
 

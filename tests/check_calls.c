@@ -1,10 +1,10 @@
 /* check_calls.c - syncs, allocations, memsets, copies within the device and kinds of streams,
  * on their way through the rooms but the simulator: the plan and its hazards, timelines, the
  * critical path, the bytes, and what writers show of them. */
-#include "backend.h"
+#include "analysis/critical.h"
 #include "check_contract_timeline.h"
-#include "critical.h"
 #include "critical_cases.h"
+#include "run/backend.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "writer_cases.h"

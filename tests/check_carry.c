@@ -1,18 +1,18 @@
 /* check_carry.c - scans whose carry goes from tile to tile by way of the host: the plans, what
  * races without a wait, whole runs on simulated machines, and the lesson. */
-#include "plan_carry.h"
+#include "plan/carry.h"
 
-#include "arrays.h"
-#include "backend.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "hazard_report.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/hazard_report.h"
+#include "run/arrays.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "verify.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

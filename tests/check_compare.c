@@ -1,8 +1,8 @@
 /* check_compare.c - timelines with known distances, and settings with known winners. */
-#include "compare_run.h"
 #include "fixtures.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "report/compare_run.h"
+#include "sim/simulator.h"
 #include "suites.h"
 
 #include <math.h>

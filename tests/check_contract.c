@@ -2,13 +2,13 @@
  *
  * Every case builds a plan from settings, runs it twice bare and once traced, each time on a
  * poisoned output, verifies every element, and holds the timeline against the plan. */
-#include "backend.h"
 #include "check_contract_timeline.h"
+#include "core/units.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "suites.h"
-#include "units.h"
-#include "verify.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

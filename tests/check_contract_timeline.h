@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_CHECK_CONTRACT_TIMELINE_H
 #define PIPELINE_TESTS_CHECK_CONTRACT_TIMELINE_H
 
-#include "timeline.h"
+#include "plan/timeline.h"
 
 #include <stdbool.h>
 

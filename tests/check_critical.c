@@ -1,5 +1,5 @@
 /* check_critical.c - what ops waited for, in timelines laid out by hand. */
-#include "critical.h"
+#include "analysis/critical.h"
 #include "critical_cases.h"
 #include "suites.h"
 

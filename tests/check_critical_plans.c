@@ -1,10 +1,10 @@
 /* check_critical_plans.c - what ops waited for, in timelines of plans that the simulator ran.
  */
-#include "critical.h"
+#include "analysis/critical.h"
 #include "critical_cases.h"
 #include "fixtures.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "sim/simulator.h"
 
 #include <stdlib.h>
 #include <string.h>

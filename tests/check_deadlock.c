@@ -1,6 +1,6 @@
 /* check_deadlock.c - plans that never end, or wait for what comes too late: refused, with the
  * ops that wait for each other named; and plans that are not refused end on any machine. */
-#include "plan.h"
+#include "plan/plan.h"
 #include "sim_cases.h"
 #include "suites.h"
 

@@ -1,7 +1,7 @@
 /* check_dgemm.c - the matrix product's twin, and the check that judges results without it. */
 #include "check_kernels_util.h"
-#include "dgemm_rows.h"
 #include "fixtures.h"
+#include "kernels/dgemm_rows.h"
 #include "suites.h"
 
 #include <math.h>

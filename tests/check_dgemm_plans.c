@@ -1,18 +1,18 @@
 /* check_dgemm_plans.c - plans with a resident input and panels of two matrices, their runs on
  * the simulator, and the program's words about them. */
-#include "analysis.h"
-#include "arrays.h"
-#include "backend.h"
+#include "analysis/analysis.h"
+#include "analysis/limit.h"
 #include "fixtures.h"
-#include "limit.h"
 #include "options_cases.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/tune.h"
+#include "run/arrays.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "tune.h"
-#include "verify.h"
 
 #include <jansson.h>
 #include <math.h>

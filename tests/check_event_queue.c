@@ -1,5 +1,5 @@
 /* check_event_queue.c - the heap against sorting. */
-#include "event_queue.h"
+#include "core/event_queue.h"
 #include "fixtures.h"
 #include "suites.h"
 

@@ -2,7 +2,7 @@
  * checks.
  *
  * A promise that is broken aborts, and says which. */
-#include "embedded.h"
+#include "core/embedded.h"
 #include "fixtures.h"
 #include "fuzz/fuzz.h"
 #include "suites.h"

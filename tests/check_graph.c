@@ -1,11 +1,11 @@
 /* check_graph.c - plans that are launched as one graph: issued at once, held by nothing but
  * their dependencies, and refused where they can't be. */
+#include "analysis/limit.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
-#include "limit.h"
-#include "plan_build.h"
-#include "plan_graph.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "plan/graph.h"
+#include "sim/simulator.h"
 #include "suites.h"
 
 #include <inttypes.h>

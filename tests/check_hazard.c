@@ -1,9 +1,9 @@
 /* check_hazard.c - plans with hazards: refused with both ops named; what is said of them where
  * they run; and which of ops that run at once spoil each other. */
 #include "fixtures.h"
-#include "hazard_report.h"
-#include "plan_build.h"
-#include "running.h"
+#include "plan/build.h"
+#include "report/hazard_report.h"
+#include "run/running.h"
 #include "suites.h"
 
 #include <stdlib.h>

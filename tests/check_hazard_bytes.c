@@ -1,12 +1,12 @@
 /* check_hazard_bytes.c - where a plan with hazards runs on a simulated machine, its result is
  * wrong exactly where the timeline says that it would be. */
-#include "backend_sim.h"
 #include "fixtures.h"
-#include "hazard_report.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/hazard_report.h"
+#include "run/backend_sim.h"
+#include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"
-#include "verify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * simulator.
  *
  * Machine files hold data sheets' figures; nothing in them was fitted to these results. */
-#include "machine.h"
-#include "options.h"
-#include "plan_build.h"
+#include "machine/machine.h"
+#include "options/options.h"
+#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 

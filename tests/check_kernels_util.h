@@ -3,9 +3,9 @@
 #ifndef PIPELINE_TESTS_CHECK_KERNELS_UTIL_H
 #define PIPELINE_TESTS_CHECK_KERNELS_UTIL_H
 
-#include "arrays.h"
-#include "kernels.h"
-#include "plan.h"
+#include "kernels/kernels.h"
+#include "plan/plan.h"
+#include "run/arrays.h"
 
 #include <check.h>
 

@@ -1,9 +1,9 @@
 /* check_latency.c - how long tiles took: timelines computed by hand, random ones the slow way,
  * what priorities do on simulated machines, and how the program shows it. */
-#include "latency.h"
+#include "analysis/latency.h"
 
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"

@@ -1,14 +1,14 @@
 /* check_launches.c - `wave-launches`, whose repeats are a launch each: what they leave, what
  * they cost, the plans, and whole runs on simulated machines. */
-#include "arrays.h"
-#include "backend.h"
+#include "analysis/limit.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "limit.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/tune.h"
+#include "run/arrays.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "suites.h"
-#include "tune.h"
-#include "verify.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

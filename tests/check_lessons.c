@@ -1,12 +1,12 @@
 /* check_lessons.c - every lesson runs, is right (or wrong where that is what it is about),
  * shows what it claims, and docs/lessons.md shows what it gives. */
-#include "embedded.h"
+#include "app/lesson.h"
+#include "core/embedded.h"
+#include "core/units.h"
 #include "fixtures.h"
-#include "lesson.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "units.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* check_limit.c - the bound by hand, and that no simulated run ever beats it. */
+#include "analysis/limit.h"
 #include "fixtures.h"
-#include "limit.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "sim/simulator.h"
 #include "suites.h"
 
 #include <math.h>

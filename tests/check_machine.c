@@ -1,6 +1,6 @@
 /* check_machine.c - machine files good and bad, and what work costs on a machine. */
 #include "fixtures.h"
-#include "machine.h"
+#include "machine/machine.h"
 #include "suites.h"
 
 #include <stdio.h>

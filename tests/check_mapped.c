@@ -1,9 +1,9 @@
 /* check_mapped.c - plans whose kernels work on the host's memory: no copies, and the link as
  * their bound. */
+#include "analysis/limit.h"
 #include "fixtures.h"
-#include "limit.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "sim/simulator.h"
 #include "suites.h"
 
 #include <inttypes.h>

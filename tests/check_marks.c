@@ -1,9 +1,9 @@
 /* check_marks.c - NVTX: what a tool is told, by one that writes it down (tests/nvtx). The
  * program and nvtx-walk run as processes of their own: NVTX looks for a tool once in each. */
 #include "fixtures.h"
-#include "marks.h"
 #include "marks_log.h"
 #include "suites.h"
+#include "term/marks.h"
 #include "test_folder.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* check_mistake.c - the table of mistakes, the plans that have one, and the program with it. */
 #include "fixtures.h"
-#include "mistake.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "plan/mistake.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"

@@ -2,9 +2,9 @@
  * of it on GPUs of four generations. */
 #include "fixtures.h"
 #include "mistake_cases.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "plan/rules.h"
 #include "sim_cases.h"
-#include "simulator_rules.h"
 #include "suites.h"
 
 #include <inttypes.h>

@@ -1,15 +1,15 @@
 /* check_mistakes_runs.c - mistakes together with everything else: the result is right, or the
  * settings are refused; and the program with them. */
-#include "backend.h"
+#include "app/process_check.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
 #include "mistake_cases.h"
-#include "plan_build.h"
-#include "process_check.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "verify.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* check_model.c - the closed formulas by hand, and against the simulator where they are exact.
  */
 #include "fixtures.h"
-#include "model.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/model.h"
 #include "sim_cases.h"
 #include "suites.h"
 

@@ -1,7 +1,7 @@
 /* check_options.c - the command line: every option's default and values, commands, and what
  * settings must be together. The other files of this suite are check_options_*.c. */
+#include "options/table.h"
 #include "options_cases.h"
-#include "options_table.h"
 #include "suites.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* check_options_table.c - the table is whole, and the help says all that stands in it. */
+#include "options/table.h"
 #include "options_cases.h"
-#include "options_table.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* check_output_file.c - output files appear whole or not at all, wherever they are asked for.
  */
-#include "output_file.h"
+#include "term/output_file.h"
 
 #include "suites.h"
 

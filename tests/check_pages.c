@@ -1,9 +1,9 @@
 /* check_pages.c - the man page and the completions say what the option table says; the shells
  * themselves are asked what they complete. */
-#include "options_table.h"
+#include "core/version.h"
+#include "options/table.h"
 #include "pages_cases.h"
 #include "suites.h"
-#include "version.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -47,7 +47,7 @@ char *pages_output(const char *command, int code)
     return text;
 }
 
-/* Fills a template of pages/ for `prefix`. */
+/* Fills a template of docs/manual/ for `prefix`. */
 static char *page(const char *template, const char *prefix)
 {
     char command[COMMAND_MAX];
@@ -245,7 +245,7 @@ START_TEST(test_manual_names_the_environment)
     char *text = page("pipeline.1", "/usr");
     glob_t files;
     int count = 0;
-    ck_assert_int_eq(glob(TESTS_FOLDER "/../src/*.c", 0, NULL, &files), 0);
+    ck_assert_int_eq(glob(TESTS_FOLDER "/../src/*/*.c", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         char line[1024], name[NAME_ROOM], wanted[2 * NAME_ROOM];
         FILE *file = fopen(files.gl_pathv[i], "r");

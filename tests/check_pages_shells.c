@@ -1,8 +1,8 @@
 /* check_pages_shells.c - bash, zsh and fish are asked what they complete, in a folder with
  * files of every kind. All are asked the same and must say the same. */
-#include "machine.h"
+#include "machine/machine.h"
 #include "pages_cases.h"
-#include "writer.h"
+#include "writers/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* check_plan.c - plans by hand: what is refused, and which ops race. */
 #include "fixtures.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "suites.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* check_plan_build.c - built plans judged by their properties over many generated settings. */
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
 #include "suites.h"
 
 #include <stdlib.h>

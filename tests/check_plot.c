@@ -67,7 +67,7 @@ bool plot_have_gnuplot(void)
 
 const struct picture_style plot_slide = {PICTURE_SLIDE, GANTT_ENGINES};
 
-/* Draws `report` into `path`, as main.c does. */
+/* Draws `report` into `path`, as app/main.c does. */
 enum status plot_test_draw(const struct report *report, const char *path,
                            const struct picture_style *style, struct error *error)
 {

@@ -2,7 +2,7 @@
  * and that a simulated machine, which needs no instrumentation, runs as ever. */
 #include "fixtures.h"
 #include "suites.h"
-#include "writer.h"
+#include "writers/writer.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * `reduce-shuffle`, at the edges of warps and blocks and in the millions. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "run/tile_fold.h"
+#include "run/verify.h"
 #include "suites.h"
-#include "tile_fold.h"
-#include "verify.h"
 
 #include <float.h>
 #include <math.h>

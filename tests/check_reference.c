@@ -1,6 +1,6 @@
 /* check_reference.c - which machine file stands for a device. */
 #include "fixtures.h"
-#include "reference.h"
+#include "report/reference.h"
 #include "suites.h"
 #include "test_folder.h"
 

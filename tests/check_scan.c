@@ -1,14 +1,14 @@
 /* check_scan.c - scans: the plans with a carry, what is refused, whole runs on simulated
  * machines, and results that are wrong. */
-#include "arrays.h"
-#include "backend.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "hazard_report.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/hazard_report.h"
+#include "run/arrays.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "scan_cases.h"
 #include "suites.h"
-#include "verify.h"
 
 #include <inttypes.h>
 #include <omp.h>

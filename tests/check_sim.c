@@ -1,6 +1,6 @@
 /* check_sim.c - the simulator against timelines computed by hand: streams, copies, kernels
  * (rules 1 to 3) and whole plans. */
-#include "plan_build.h"
+#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 

@@ -1,6 +1,6 @@
 /* check_sim_queues.c - hardware queues, old GPUs' checks, the host, pageable memory and
  * callbacks: each rule with and without (rules 4 to 9). */
-#include "plan_build.h"
+#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 

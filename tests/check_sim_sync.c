@@ -1,8 +1,8 @@
 /* check_sim_sync.c - what holds up more than its own stream, each rule with and without: syncs
  * (rule 6), the legacy default stream (rule 7), implicit synchronisation by generation (rule
  * 10). */
+#include "plan/rules.h"
 #include "sim_cases.h"
-#include "simulator_rules.h"
 #include "suites.h"
 
 /* Copies move a byte per ns, and memsets set one: a block does all that the memory can. */

@@ -1,5 +1,5 @@
 /* check_status.c - the first error wins; statuses and exit codes. */
-#include "status.h"
+#include "core/status.h"
 #include "suites.h"
 
 #include <string.h>

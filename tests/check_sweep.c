@@ -1,7 +1,7 @@
 /* check_sweep.c - the tables of a sweep, made of figures by hand; and sweeps by the program. */
 #include "options_cases.h"
 #include "suites.h"
-#include "writer.h"
+#include "writers/writer.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* check_terminal.c - the program on a terminal: widths, colours, the progress line. A pseudo
  * terminal stands for the real one. */
-#include "progress.h"
 #include "suites.h"
-#include "writer.h"
+#include "term/progress.h"
+#include "writers/writer.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* check_tile_fold.c - folding tiles' values, whole and in any order. */
 #include "fixtures.h"
+#include "run/tile_fold.h"
 #include "suites.h"
-#include "tile_fold.h"
 
 START_TEST(test_floats_are_summed)
 {

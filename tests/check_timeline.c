@@ -1,9 +1,9 @@
 /* check_timeline.c - spans made from plans, and starts rebuilt from ends alone. */
 #include "fixtures.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "plan/timeline.h"
+#include "sim/simulator.h"
 #include "suites.h"
-#include "timeline.h"
 
 #include <stdlib.h>
 

@@ -1,14 +1,14 @@
 /* check_transpose.c - the transposes and stride-copy: twins, oracles, verification, refusals,
  * and the program that runs them. */
-#include "chain_host.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "kernels/transpose_rows.h"
+#include "plan/build.h"
+#include "report/tune.h"
+#include "run/chain_host.h"
+#include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"
-#include "transpose_rows.h"
-#include "tune.h"
-#include "verify.h"
 
 #include <omp.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* check_tune.c - what --tiles=auto and --streams=auto choose, in the room and in the program.
  */
 #include "fixtures.h"
-#include "model.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "report/model.h"
+#include "report/tune.h"
 #include "suites.h"
 #include "test_folder.h"
-#include "tune.h"
 
 #include <jansson.h>
 #include <stdio.h>

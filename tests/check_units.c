@@ -1,5 +1,5 @@
 /* check_units.c - counts and numbers are read strictly, and printed as people say them. */
-#include "units.h"
+#include "core/units.h"
 
 #include "suites.h"
 

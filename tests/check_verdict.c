@@ -1,19 +1,19 @@
 /* check_verdict.c - what is charged adds up, causes get their names, and what can't be gets
  * none.
  */
-#include "verdict.h"
+#include "analysis/verdict.h"
 
+#include "analysis/headway.h"
+#include "analysis/pieces.h"
+#include "analysis/verdict_bound.h"
 #include "fixtures.h"
-#include "headway.h"
 #include "hostile_cases.h"
-#include "pieces.h"
-#include "plan_build.h"
-#include "report.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "report/report.h"
+#include "sim/simulator.h"
 #include "suites.h"
-#include "verdict_bound.h"
-#include "view.h"
-#include "writer.h"
+#include "trace/view.h"
+#include "writers/writer.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* check_verify.c - right results pass; anything else is found and named exactly. */
-#include "verify.h"
+#include "run/verify.h"
 
-#include "arrays.h"
-#include "chain_host.h"
+#include "run/arrays.h"
+#include "run/chain_host.h"
 #include "suites.h"
 
 #include <float.h>

@@ -1,10 +1,10 @@
 /* check_view.c - what is made of a trace: overlap, gaps and the path, computed by hand, and how
  * `pipeline view` says it. */
 #include "suites.h"
+#include "trace/view.h"
+#include "trace/view_facts.h"
 #include "trace_cases.h"
-#include "view.h"
-#include "view_facts.h"
-#include "writer.h"
+#include "writers/writer.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * is read by a real parser; and each is given a file that fails. */
 #include "hostile_cases.h"
 #include "suites.h"
-#include "writer.h"
+#include "writers/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

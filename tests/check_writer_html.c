@@ -187,7 +187,7 @@ START_TEST(page_has_every_setting)
 }
 END_TEST
 
-/* What held a span, why, and whether the end waited for it, as critical.h says. */
+/* What held a span, why, and whether the end waited for it, as analysis/critical.h says. */
 START_TEST(page_has_the_critical_path)
 {
     struct test_report *test = test_report_new(1);

@@ -2,7 +2,7 @@
 #include "fixtures.h"
 #include "suites.h"
 #include "writer_cases.h"
-#include "writer_put.h"
+#include "writers/put.h"
 
 #include <inttypes.h>
 #include <jansson.h>

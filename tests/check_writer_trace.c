@@ -1,7 +1,7 @@
 /* check_writer_trace.c - Chrome traces: of ordinary runs, of real plans, and of what is odd. */
 #include "fixtures.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "plan/build.h"
+#include "sim/simulator.h"
 #include "suites.h"
 #include "trace_rules.h"
 #include "writer_cases.h"

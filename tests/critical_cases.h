@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_CRITICAL_CASES_H
 #define PIPELINE_TESTS_CRITICAL_CASES_H
 
-#include "critical.h"
+#include "analysis/critical.h"
 
 #include <check.h>
 

@@ -2,9 +2,9 @@
 #ifndef PIPELINE_TESTS_FIXTURES_H
 #define PIPELINE_TESTS_FIXTURES_H
 
-#include "machine.h"
-#include "options.h"
-#include "plan.h"
+#include "machine/machine.h"
+#include "options/options.h"
+#include "plan/plan.h"
 
 #include <check.h>
 

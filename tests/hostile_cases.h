@@ -2,8 +2,8 @@
 #ifndef PIPELINE_TESTS_HOSTILE_CASES_H
 #define PIPELINE_TESTS_HOSTILE_CASES_H
 
-#include "report.h"
-#include "trace.h"
+#include "report/report.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 

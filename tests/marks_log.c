@@ -1,8 +1,8 @@
 /* marks_log.c - see marks_log.h. */
 #include "marks_log.h"
-#include "machine.h"
-#include "options.h"
-#include "plan_build.h"
+#include "machine/machine.h"
+#include "options/options.h"
+#include "plan/build.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_MARKS_LOG_H
 #define PIPELINE_TESTS_MARKS_LOG_H
 
-#include "plan.h"
+#include "plan/plan.h"
 
 #include <check.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_MISTAKE_CASES_H
 #define PIPELINE_TESTS_MISTAKE_CASES_H
 
-#include "plan.h"
+#include "plan/plan.h"
 
 #include <check.h>
 

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_OPTIONS_CASES_H
 #define PIPELINE_TESTS_OPTIONS_CASES_H
 
-#include "options.h"
+#include "options/options.h"
 
 #include <check.h>
 

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_PAGES_CASES_H
 #define PIPELINE_TESTS_PAGES_CASES_H
 
-#include "options_table.h"
+#include "options/table.h"
 
 #include <check.h>
 #include <stdbool.h>

@@ -19,7 +19,7 @@ bool plot_have_gnuplot(void);
 
 extern const struct picture_style plot_slide;
 
-/* Draws `report` into `path`, as main.c does. */
+/* Draws `report` into `path`, as app/main.c does. */
 enum status plot_test_draw(const struct report *report, const char *path,
                            const struct picture_style *style, struct error *error);
 

@@ -3,7 +3,7 @@
 #define PIPELINE_TESTS_SIM_CASES_H
 
 #include "fixtures.h"
-#include "simulator.h"
+#include "sim/simulator.h"
 
 /* Runs `plan` on `machine`, which has to work; timeline_free() what comes out. */
 struct timeline sim_run(const struct machine *machine, const struct plan *plan);

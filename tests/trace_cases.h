@@ -3,7 +3,7 @@
 #define PIPELINE_TESTS_TRACE_CASES_H
 
 #include "test_folder.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <check.h>
 

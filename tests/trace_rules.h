@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_TRACE_RULES_H
 #define PIPELINE_TESTS_TRACE_RULES_H
 
-#include "report.h"
+#include "report/report.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 #include "virtual_backend.h"
 
 #include "fixtures.h"
-#include "simulator.h"
+#include "sim/simulator.h"
 
 struct backend {
     struct virtual_device device;

@@ -4,7 +4,7 @@
 #ifndef PIPELINE_TESTS_VIRTUAL_BACKEND_H
 #define PIPELINE_TESTS_VIRTUAL_BACKEND_H
 
-#include "backend.h"
+#include "run/backend.h"
 
 enum virtual_hook { VIRTUAL_DESCRIBE, VIRTUAL_PREPARE, VIRTUAL_RUN, VIRTUAL_HOOKS };
 

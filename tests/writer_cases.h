@@ -2,8 +2,8 @@
 #ifndef PIPELINE_TESTS_WRITER_CASES_H
 #define PIPELINE_TESTS_WRITER_CASES_H
 
-#include "report.h"
-#include "writer.h"
+#include "report/report.h"
+#include "writers/writer.h"
 
 #include <check.h>
 

@@ -2,11 +2,11 @@
  */
 #include "check_launchers.h"
 
-#include "arrays.h"
 #include "emulator.h"
 #include "fixtures.h"
-#include "plan_build.h"
-#include "verify.h"
+#include "plan/build.h"
+#include "run/arrays.h"
+#include "run/verify.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #ifndef PIPELINE_TESTS_FUZZ_H
 #define PIPELINE_TESTS_FUZZ_H
 
-#include "status.h"
+#include "core/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* fuzz_config.c - config files, as the command line `pipeline FILE.ini` reads them. */
 #include "fuzz.h"
-#include "options.h"
+#include "options/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static void require_name(const struct options *options, int index)
         FUZZ_REQUIRE_TEXT(strcmp(options->runs[i].name, name) != 0, name);
 }
 
-/* The limits of options.h and kernels.h, and what settings must be together. */
+/* The limits of options/options.h and kernels.h, and what settings must be together. */
 static void require_settings(const struct settings *settings)
 {
     FUZZ_REQUIRE(settings->elements >= 1 && settings->elements <= UINT64_C(1) << 40);

@@ -1,11 +1,11 @@
 /* fuzz_machine.c - machine files, and what limit and simulator make of those that are accepted.
  */
+#include "analysis/limit.h"
 #include "fuzz.h"
-#include "limit.h"
-#include "machine.h"
-#include "options.h"
-#include "plan_build.h"
-#include "simulator.h"
+#include "machine/machine.h"
+#include "options/options.h"
+#include "plan/build.h"
+#include "sim/simulator.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* fuzz_trace.c - what profilers exported: CSV, SQLite databases, and SQL that makes such. */
-#include "analysis.h"
-#include "critical.h"
+#include "analysis/analysis.h"
+#include "analysis/critical.h"
+#include "analysis/verdict.h"
 #include "fuzz.h"
-#include "op.h"
-#include "trace.h"
-#include "verdict.h"
+#include "plan/op.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static bool is_database(const uint8_t *data, size_t size)
     return begins(data, size, "SQLite format 3");
 }
 
-/* A span of a trace: in the order and with the times that trace.h promises. */
+/* A span of a trace: in the order and with the times that trace/trace.h promises. */
 static void require_span(const struct timeline *timeline, uint32_t index)
 {
     const struct span *span = &timeline->spans[index];

@@ -1,7 +1,6 @@
 /* check_gpu.c - the tests that need a CUDA device: the contract, by CUPTI's times and by
  * events', every kernel on the device at odd sizes, and what only a real device can get wrong.
  * Exits 77 when there is none. One process, since a CUDA context does not survive a fork. */
-#include "backend.h"
 #include "check_gpu_calls.h"
 #include "check_gpu_dgemm.h"
 #include "check_gpu_graph.h"
@@ -10,9 +9,10 @@
 #include "check_gpu_mistakes.h"
 #include "check_gpu_scan.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "suites.h"
-#include "verify.h"
 
 #include <cuda_runtime_api.h>
 #include <inttypes.h>

@@ -3,9 +3,9 @@
  * times must show that order. */
 #include "check_gpu_calls.h"
 
-#include "backend.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
+#include "run/backend.h"
 
 #include <stdio.h>
 #include <string.h>

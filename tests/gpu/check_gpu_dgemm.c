@@ -3,11 +3,11 @@
  * OpenBLAS: that the reason is given. */
 #include "check_gpu_dgemm.h"
 
-#include "analysis.h"
-#include "backend.h"
+#include "analysis/analysis.h"
 #include "fixtures.h"
-#include "plan_build.h"
-#include "verify.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 
 #include <cuda_runtime_api.h>
 #include <string.h>

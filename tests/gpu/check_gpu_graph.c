@@ -4,11 +4,11 @@
  */
 #include "check_gpu_graph.h"
 
-#include "backend.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
-#include "plan_build.h"
-#include "verify.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  */
 #include "check_gpu_latency.h"
 
-#include "backend.h"
+#include "analysis/latency.h"
 #include "fixtures.h"
-#include "latency.h"
-#include "plan_build.h"
-#include "verify.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 
 #include <stdio.h>
 

@@ -3,13 +3,13 @@
  * refused. */
 #include "check_gpu_mistakes.h"
 
-#include "backend.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
-#include "plan_build.h"
+#include "plan/build.h"
+#include "run/backend.h"
+#include "run/verify.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "verify.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  */
 #include "check_gpu_scan.h"
 
-#include "arrays.h"
-#include "kernels.h"
+#include "kernels/kernels.h"
+#include "run/arrays.h"
 
 #include <cuda_runtime_api.h>
 #include <inttypes.h>

@@ -5,12 +5,12 @@
  *     nvtx-walk OPTIONS-OF-PIPELINE
  *
  * Prints "on" or "off": whether a tool listens. */
-#include "arrays.h"
-#include "backend.h"
-#include "cpu_worker.h"
-#include "marks.h"
-#include "options.h"
-#include "plan_build.h"
+#include "options/options.h"
+#include "plan/build.h"
+#include "run/arrays.h"
+#include "run/backend.h"
+#include "run/cpu_worker.h"
+#include "term/marks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

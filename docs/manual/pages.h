@@ -1,0 +1,72 @@
+/* pages.h - the man page and the shells' completions, made from the program's own tables.
+ *
+ * Nothing of this is part of the program: print-pages links its tables, fills the templates
+ * that lie here (pipeline.1, complete.bash, complete.zsh, complete.fish) and is run by the
+ * Makefile. What a later version brings is in no page. */
+#ifndef PIPELINE_PAGES_H
+#define PIPELINE_PAGES_H
+
+#include "options/table.h"
+
+/* What may stand behind an option. */
+enum takes {
+    TAKES_NOTHING,
+    TAKES_TEXT,     /* a number or the like, or one of page_words() */
+    TAKES_LIST,     /* page_words(), separated by commas */
+    TAKES_FILE,     /* any */
+    TAKES_TIMELINE, /* a file with one of the endings that page_words() gives */
+    TAKES_MACHINE,  /* one of page_words(), or FILE.ini */
+    TAKES_DEVICE,   /* one of page_words(), or sim:FILE.ini */
+    TAKES_SWEEP,    /* one of page_words(), with values behind those that end in '=' */
+};
+
+enum { PAGE_TEXT = 512, PAGE_WORDS_MAX = 256 };
+
+/* A value to choose; the summary may be empty. */
+struct page_word {
+    char text[64], summary[160];
+};
+struct page_words {
+    struct page_word items[PAGE_WORDS_MAX];
+    int count;
+};
+
+/* Whether this version has it. */
+bool page_row_available(const struct option_row *row);
+
+/* What stands behind the option, and the values there are to choose from, if any. */
+enum takes page_takes(const struct option_row *row);
+void page_words(const struct option_row *row, struct page_words *words);
+
+/* The row's placeholder without what a later version brings: "N" of "N|auto". Empty where
+ * nothing stands behind the option. */
+const char *page_placeholder(const struct option_row *row, char text[PAGE_TEXT]);
+
+/* "1 to 16M" or "depth, breadth"; empty where the placeholder says it all. */
+const char *page_limits(const struct option_row *row, char text[PAGE_TEXT]);
+
+/* The default, or NULL. */
+const char *page_fallback(const struct option_row *row);
+
+/* The row's help with its default, for one line. */
+const char *page_summary(const struct option_row *row, char text[PAGE_TEXT]);
+
+/* The words that `pipeline list` takes in this version. */
+void page_list_words(struct page_words *words);
+
+/* A place in a template, "@name@", and what prints it there. `block`: it stands on a line of
+ * its own and prints whole lines. */
+struct page_place {
+    const char *name;
+    bool block;
+    void (*print)(FILE *out);
+};
+extern const struct page_place manual_places[]; /* each ended by a row with no name */
+extern const struct page_place bash_places[];
+extern const struct page_place zsh_places[];
+extern const struct page_place fish_places[];
+
+/* Where the program is installed: what print-pages was told. */
+extern const char *page_prefix;
+
+#endif

@@ -1,0 +1,230 @@
+/* rows.c - what the tables say of an option's values, less what a later version brings. */
+#include "core/units.h"
+#include "machine/machine.h"
+#include "pages.h"
+#include "writers/writer.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool page_row_available(const struct option_row *row)
+{
+    return row->type != TYPE_FLAG || row->later == NULL;
+}
+
+enum takes page_takes(const struct option_row *row)
+{
+    if (row->placeholder == NULL)
+        return TAKES_NOTHING;
+    if (row == &option_rows[OPTION_SWEEP])
+        return TAKES_SWEEP;
+    if (row->type == TYPE_CHAIN)
+        return TAKES_LIST;
+    if (row == &option_rows[OPTION_MACHINE])
+        return TAKES_MACHINE;
+    if (row->type == TYPE_FILE)
+        return TAKES_FILE;
+    if (row->type == TYPE_FILES)
+        return TAKES_TIMELINE;
+    return row->type == TYPE_DEVICE ? TAKES_DEVICE : TAKES_TEXT;
+}
+
+static void add(struct page_words *words, const char *text, const char *summary)
+{
+    if (words->count == PAGE_WORDS_MAX) {
+        fprintf(stderr, "print-pages: more than %d values to choose from\n", PAGE_WORDS_MAX);
+        exit(EXIT_FAILURE);
+    }
+    struct page_word *word = &words->items[words->count++];
+    snprintf(word->text, sizeof word->text, "%s", text);
+    snprintf(word->summary, sizeof word->summary, "%s", summary);
+}
+
+/* The part of a placeholder up to the next '|', and what is behind it; NULL at the end. */
+static const char *next_part(const char *rest, char part[PAGE_TEXT])
+{
+    if (rest == NULL || *rest == '\0')
+        return NULL;
+    size_t length = strcspn(rest, "|");
+    snprintf(part, PAGE_TEXT, "%.*s", (int)length, rest);
+    return rest[length] == '|' ? rest + length + 1 : rest + length;
+}
+
+static bool is_later(const struct option_row *row, const char *value)
+{
+    return row->later != NULL && strcmp(row->later, value) == 0;
+}
+
+const char *page_placeholder(const struct option_row *row, char text[PAGE_TEXT])
+{
+    char part[PAGE_TEXT];
+    size_t length = 0;
+    text[0] = '\0';
+    for (const char *rest = row->placeholder; (rest = next_part(rest, part)) != NULL;) {
+        if (!is_later(row, part))
+            length += (size_t)snprintf(text + length, PAGE_TEXT - length, "%s%s",
+                                       length > 0 ? "|" : "", part);
+    }
+    return text;
+}
+
+/* What stands in a placeholder as it is typed is in small letters or digits: "auto" and "cuda"
+ * of "auto|cuda[:I]|sim:NAME". */
+static void add_literals(const struct option_row *row, struct page_words *words)
+{
+    char part[PAGE_TEXT];
+    for (const char *rest = row->placeholder; (rest = next_part(rest, part)) != NULL;) {
+        part[strcspn(part, "[")] = '\0';
+        const char *capital = part;
+        while (*capital != '\0' && !isupper((unsigned char)*capital))
+            capital++;
+        if (part[0] != '\0' && *capital == '\0' && !is_later(row, part))
+            add(words, part, "");
+    }
+}
+
+static void add_choices(const struct option_row *row, struct page_words *words)
+{
+    for (int i = 0; row->choices[i] != NULL; i++) {
+        if (!is_later(row, row->choices[i]))
+            add(words, row->choices[i], "");
+    }
+}
+
+/* Their names, behind `prefix`. */
+static void add_machines(struct page_words *words, const char *prefix)
+{
+    for (const struct embedded *row = machine_texts; row->name != NULL; row++) {
+        struct machine machine;
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", prefix, row->name);
+        if (machine_parse(&machine, row->text, row->name, NULL) == STATUS_OK)
+            add(words, name, machine.summary);
+    }
+}
+
+static void add_kernels(struct page_words *words)
+{
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
+        add(words, kernel->name, kernel->summary);
+}
+
+static void add_mistakes(struct page_words *words)
+{
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++)
+        add(words, row->name, row->summary);
+}
+
+static void add_endings(struct page_words *words)
+{
+    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++)
+        add(words, row->ending, row->summary);
+}
+
+/* Whether --sweep takes "NAME=VALUE": the option is asked. */
+static bool is_swept(const char *range)
+{
+    struct options options = {0};
+    struct assignment given = {
+        &option_rows[OPTION_SWEEP], range, {.source = SOURCE_COMMAND_LINE}};
+    bool taken = sweep_add(&given, &options, NULL) == STATUS_OK;
+    options_free(&options);
+    return taken;
+}
+
+/* "tiles=", or "order=depth,breadth" where the values are few. */
+static void add_sweep(struct page_words *words, const struct option_row *row)
+{
+    static const char *const flags[] = {"no", "yes", NULL};
+    char values[LABEL_MAX] = "", range[PAGE_TEXT], number[UNITS_TEXT];
+    size_t length = 0;
+    const char *const *list = row->type == TYPE_FLAG ? flags : row->choices;
+    for (; list != NULL && *list != NULL; list++) {
+        if (!is_later(row, *list))
+            length += (size_t)snprintf(values + length, sizeof values - length, "%s%s",
+                                       length > 0 ? "," : "", *list);
+    }
+    const char *one = length > 0 ? values : row->fallback;
+    if (one == NULL) {
+        snprintf(number, sizeof number, "%" PRIu64, row->least);
+        one = number;
+    }
+    snprintf(range, sizeof range, "%s=%s", row->name, one);
+    if (!page_row_available(row) || !is_swept(range))
+        return;
+    snprintf(range, sizeof range, "%s=%s", row->name, values);
+    add(words, range, row->help);
+}
+
+static void add_sweeps(struct page_words *words)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (&option_rows[i] != &option_rows[OPTION_SWEEP])
+            add_sweep(words, &option_rows[i]);
+    }
+}
+
+void page_words(const struct option_row *row, struct page_words *words)
+{
+    words->count = 0;
+    if (row->type == TYPE_CHAIN)
+        add_kernels(words);
+    else if (row->type == TYPE_MISTAKE)
+        add_mistakes(words);
+    else if (row->type == TYPE_FILES)
+        add_endings(words);
+    else if (row == &option_rows[OPTION_SWEEP])
+        add_sweeps(words);
+    else if (row->choices != NULL)
+        add_choices(row, words);
+    else if (row->placeholder != NULL)
+        add_literals(row, words);
+    if (row->type == TYPE_DEVICE)
+        add_machines(words, "sim:");
+    if (row == &option_rows[OPTION_MACHINE])
+        add_machines(words, "");
+}
+
+const char *page_limits(const struct option_row *row, char text[PAGE_TEXT])
+{
+    char least[UNITS_TEXT], most[UNITS_TEXT], label[LABEL_MAX];
+    text[0] = '\0';
+    if (row->placeholder == NULL || row->type == TYPE_FILE || row->type == TYPE_FILES)
+        return text;
+    if (row->type == TYPE_NUMBER && row->suffixes) {
+        snprintf(text, PAGE_TEXT, "%s to %s", units_count(row->least, least),
+                 units_count(row->most, most));
+        return text;
+    }
+    /* "allowed are depth, breadth" */
+    const char *allowed = option_allowed(row, label);
+    allowed += strcspn(allowed, " ");
+    allowed += strspn(allowed, " ");
+    allowed += strcspn(allowed, " ");
+    snprintf(text, PAGE_TEXT, "%s", allowed + strspn(allowed, " "));
+    return text;
+}
+
+const char *page_fallback(const struct option_row *row)
+{
+    return row->fallback != NULL ? row->fallback : row->absent;
+}
+
+const char *page_summary(const struct option_row *row, char text[PAGE_TEXT])
+{
+    const char *fallback = page_fallback(row);
+    if (fallback != NULL)
+        snprintf(text, PAGE_TEXT, "%s (default %s)", row->help, fallback);
+    else
+        snprintf(text, PAGE_TEXT, "%s", row->help);
+    return text;
+}
+
+void page_list_words(struct page_words *words)
+{
+    words->count = 0;
+    for (int i = 0; list_words[i] != NULL; i++)
+        add(words, list_words[i], "");
+}

@@ -1,0 +1,63 @@
+/* analysis.c - busy time by merging each engine's spans in order of start. */
+#include "analysis/analysis.h"
+
+#include <stdlib.h>
+
+/* The length of the union of `count` spans sorted by start. */
+static int64_t union_ns(struct span *const *spans, size_t count)
+{
+    int64_t busy = 0, reached = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = spans[i]->start_ns > reached ? spans[i]->start_ns : reached;
+        if (spans[i]->end_ns > start)
+            busy += spans[i]->end_ns - start;
+        if (spans[i]->end_ns > reached)
+            reached = spans[i]->end_ns;
+    }
+    return busy;
+}
+
+enum status analyse(const struct timeline *timeline, struct analysis *analysis,
+                    struct error *error)
+{
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    if (spans == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to analyse %u spans",
+                         timeline->span_count);
+    struct analysis result = {.span_ns = timeline_span_ns(timeline)};
+    double busy = 0;
+    for (int engine = 0; engine < ENGINE_WORKING; engine++) {
+        struct engine_use *use = &result.engines[engine];
+        size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
+        for (size_t i = 0; i < count; i++)
+            use->bytes += spans[i]->bytes;
+        use->spans = (uint32_t)count;
+        use->busy_ns = union_ns(spans, count);
+        if (result.span_ns > 0)
+            use->utilisation = (double)use->busy_ns / (double)result.span_ns;
+        busy += use->utilisation;
+    }
+    result.concurrency = busy;
+    free(spans);
+    *analysis = result;
+    return STATUS_OK;
+}
+
+int compare_i64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t median_ns(int64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_i64);
+    int64_t upper = values[count / 2], lower = values[(count - 1) / 2];
+    return lower + (upper - lower) / 2;
+}
+
+size_t rank_of(unsigned percent, size_t count)
+{
+    size_t rank = (percent * count + 99) / 100;
+    return rank > 0 ? rank - 1 : 0;
+}

@@ -1,0 +1,433 @@
+/* critical.c - why each op started when it did.
+ *
+ * First what is certain: the host's issue, stream order, events. Then the engines, as far as a
+ * timeline shows them: on one that does one op at a time, the op before; kernels run side by
+ * side, so one was held by another only if it had long been free to go when that one's end, or
+ * its last blocks, left room. */
+#include "analysis/critical_finder.h"
+
+#include "analysis/analysis.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    JITTER_NS = 1000,  /* of a measured time against another */
+    LAUNCH_NS = 5000,  /* what a measured launch takes at least, once nothing holds it */
+    SHARED_FACTOR = 4, /* see copies_share_engine() */
+};
+
+/* Only what began before can have held a span, so that the way along holds leads back to the
+ * start. */
+void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uint32_t holder,
+                     bool even)
+{
+    const struct span *span = &finder->timeline->spans[index];
+    const struct span *held = &finder->timeline->spans[holder];
+    struct hold *hold = &finder->holds[index];
+    int64_t free_ns = earlier(held->end_ns, span->start_ns);
+    if (!span_precedes(held, span) || held->end_ns - finder->jitter_ns > span->start_ns)
+        return;
+    if (free_ns > hold->free_ns || (even && free_ns == hold->free_ns))
+        *hold = (struct hold){
+            .by = by, .span = holder, .free_ns = free_ns, .ready_ns = hold->ready_ns};
+}
+
+/* --- the host, streams, events --- */
+
+/* What a stream has done up to here: its latest op, and of the waits behind it the target that
+ * ended last. */
+struct stream_state {
+    uint32_t work, target;
+};
+
+/* When the host's call for it was over; the call's beginning where that is all there is. The
+ * CPU takes its ops up by itself. */
+static int64_t issued_ns(const struct timeline *timeline, const struct span *span)
+{
+    int64_t issued = span->issue_ns;
+    if (timeline->launched_ns > 0 && span->kind != OP_CPU) /* one call for all */
+        return earlier(timeline->launched_ns, span->start_ns);
+    if (timeline->issue_ns != NULL && span->op < UINT32_MAX - 1 &&
+        span->op + 1 < timeline->issue_count && span->kind != OP_CPU)
+        issued = later(issued, timeline->issue_ns[span->op + 1]);
+    return earlier(issued, span->start_ns);
+}
+
+static uint32_t target_of(const struct finder *finder, const struct span *wait)
+{
+    const struct span *target =
+        timeline_span((struct timeline *)finder->timeline, wait->target);
+    if (target == NULL || target->kind == OP_WAIT ||
+        target->end_ns - finder->jitter_ns > wait->end_ns)
+        return SPAN_NONE; /* nothing was recorded before the event */
+    return (uint32_t)(target - finder->timeline->spans);
+}
+
+/* A sync waits for ops while it lasts. All of those began before its end, and all that it held
+ * up after it: so the way along holds leads through it only once. */
+static void hold_sync(struct finder *finder, uint32_t index)
+{
+    const struct span *spans = finder->timeline->spans, *sync = &spans[index];
+    uint32_t target = target_of(finder, sync);
+    if (target != SPAN_NONE && spans[target].start_ns < sync->end_ns &&
+        spans[target].end_ns > sync->start_ns)
+        finder->holds[index] =
+            (struct hold){.by = HELD_BY_STREAM, .span = target, .free_ns = sync->start_ns};
+}
+
+/* What all streams have done up to here; each SPAN_NONE where there is none yet. */
+struct order {
+    uint32_t call;     /* the host's latest call of its own */
+    uint32_t legacy;   /* the latest op of the legacy default stream */
+    uint32_t blocking; /* of blocking streams, the op that ended last */
+    uint32_t all;      /* of all streams, likewise */
+    uint32_t barrier;  /* the latest op that synchronises them all */
+};
+
+/* The legacy default stream comes after all blocking streams, and they after it. */
+static void hold_by_legacy(struct finder *finder, uint32_t index, struct order *order)
+{
+    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    enum stream_kind kind = timeline_stream_kind(finder->timeline, span->stream);
+    uint32_t other = kind == STREAM_LEGACY ? order->blocking : order->legacy;
+    enum held_by by = finder->holds[index].by;
+    if (kind == STREAM_NONBLOCKING)
+        return;
+    if (other != SPAN_NONE)
+        finder_consider(finder, index, HELD_BY_LEGACY, other,
+                        by == HELD_BY_ISSUE || by == HELD_BY_CALL);
+    if (span->kind == OP_WAIT)
+        return;
+    if (kind == STREAM_LEGACY)
+        order->legacy = index;
+    else if (order->blocking == SPAN_NONE || spans[order->blocking].end_ns < span->end_ns)
+        order->blocking = index;
+}
+
+/* What synchronises comes after all that was issued before, and all later ops after it. */
+static void hold_by_barrier(struct finder *finder, uint32_t index, struct order *order)
+{
+    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    if (finder->machine == NULL || !op_on_device(span->kind))
+        return;
+    bool barrier = rule_op_synchronises(finder->machine, (enum op_kind)span->kind);
+    uint32_t other = barrier ? order->all : order->barrier;
+    if (other != SPAN_NONE)
+        finder_consider(finder, index, HELD_BY_BARRIER, other, false);
+    if (barrier)
+        order->barrier = index;
+    if (order->all == SPAN_NONE || spans[order->all].end_ns < span->end_ns)
+        order->all = index;
+}
+
+static void hold_by_order(struct finder *finder, uint32_t index, struct stream_state *stream,
+                          struct order *order)
+{
+    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    struct hold *hold = &finder->holds[index];
+    *hold = (struct hold){.by = HELD_BY_NOTHING, .span = SPAN_NONE};
+    int64_t issued = issued_ns(finder->timeline, span);
+    bool called = order->call != SPAN_NONE && span->kind != OP_CPU;
+    if (!finder->timeline->issue_unknown && issued > 0)
+        *hold = (struct hold){.by = called ? HELD_BY_CALL : HELD_BY_ISSUE,
+                              .span = called ? order->call : SPAN_NONE,
+                              .free_ns = issued};
+    if (op_is_call(span->kind)) {
+        order->call = index;
+        if (span->kind == OP_SYNC)
+            hold_sync(finder, index);
+        return;
+    }
+    if (stream->work != SPAN_NONE)
+        finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
+    if (stream->target != SPAN_NONE)
+        finder_consider(finder, index, HELD_BY_EVENT, stream->target,
+                        hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
+    hold_by_legacy(finder, index, order);
+    hold_by_barrier(finder, index, order);
+    if (span->kind != OP_WAIT) {
+        *stream = (struct stream_state){index, SPAN_NONE};
+        return;
+    }
+    uint32_t target = target_of(finder, span);
+    if (target != SPAN_NONE &&
+        (stream->target == SPAN_NONE || spans[target].end_ns > spans[stream->target].end_ns))
+        stream->target = target;
+}
+
+static enum status hold_all_by_order(struct finder *finder, struct error *error)
+{
+    const struct timeline *timeline = finder->timeline;
+    size_t streams = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].stream >= streams)
+            streams = timeline->spans[i].stream + (size_t)1;
+    }
+    struct stream_state *states = malloc((streams + 1) * sizeof *states);
+    if (states == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for the critical path of %zu streams",
+                         streams);
+    for (size_t i = 0; i < streams; i++)
+        states[i] = (struct stream_state){SPAN_NONE, SPAN_NONE};
+    struct order order = {SPAN_NONE, SPAN_NONE, SPAN_NONE, SPAN_NONE, SPAN_NONE};
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        finder->holds[i].ready_ns = finder->holds[i].free_ns;
+    free(states);
+    return STATUS_OK;
+}
+
+/* --- engines --- */
+
+static int compare_starts(const void *a, const void *b, void *spans)
+{
+    const struct span *x = (struct span *)spans + *(const uint32_t *)a;
+    const struct span *y = (struct span *)spans + *(const uint32_t *)b;
+    return span_precedes(x, y) ? -1 : span_precedes(y, x);
+}
+
+static int compare_ends(const void *a, const void *b, void *spans)
+{
+    const struct span *x = (struct span *)spans + *(const uint32_t *)a;
+    const struct span *y = (struct span *)spans + *(const uint32_t *)b;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    return compare_starts(a, b, spans);
+}
+
+/* The spans of the engines in `engines` (bits), by start and by end. */
+static uint32_t engine_sort(struct finder *finder, unsigned engines)
+{
+    const struct timeline *timeline = finder->timeline;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (engines >> span->engine & 1 && !op_is_call(span->kind)) /* no engine's work */
+            finder->by_start[count++] = i;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        finder->by_end[i] = finder->by_start[i];
+    qsort_r(finder->by_start, count, sizeof *finder->by_start, compare_starts, timeline->spans);
+    qsort_r(finder->by_end, count, sizeof *finder->by_end, compare_ends, timeline->spans);
+    return count;
+}
+
+/* An engine on its way through its spans in order of start. */
+struct engine_walk {
+    uint32_t ended;         /* how many of by_end are over */
+    uint32_t running_count; /* of the stack `running`; below its top some may be over */
+    uint32_t latest;        /* what ended last before the present span began, or SPAN_NONE */
+    uint32_t beside;        /* what began last and still runs then, or SPAN_NONE */
+};
+
+/* Goes to the start of span `index`, which is the next in order of start. */
+static void reach_start(const struct finder *finder, struct engine_walk *walk, uint32_t index)
+{
+    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    int64_t jitter_ns = finder->jitter_ns;
+    while (spans[finder->by_end[walk->ended]].end_ns - jitter_ns <= span->start_ns &&
+           span_precedes(&spans[finder->by_end[walk->ended]], span))
+        walk->ended++;
+    while (walk->running_count > 0 &&
+           spans[finder->running[walk->running_count - 1]].end_ns - jitter_ns <= span->start_ns)
+        walk->running_count--;
+    walk->latest = walk->ended > 0 ? finder->by_end[walk->ended - 1] : SPAN_NONE;
+    walk->beside =
+        walk->running_count > 0 ? finder->running[walk->running_count - 1] : SPAN_NONE;
+    finder->running[walk->running_count++] = index;
+}
+
+static void hold_by_turn(struct finder *finder, unsigned engines)
+{
+    uint32_t count = engine_sort(finder, engines);
+    struct engine_walk walk = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        reach_start(finder, &walk, finder->by_start[i]);
+        if (walk.latest != SPAN_NONE)
+            finder_consider(finder, finder->by_start[i], HELD_BY_ENGINE, walk.latest, false);
+    }
+}
+
+/* Whether both directions are one engine's work. Where the machine doesn't say: then they never
+ * overlap, and a copy that was free to go while one of the other direction ran began right
+ * behind it: close to that one's end, against the time that it had waited. With an engine each,
+ * such ends have nothing to do with the start: they lie anywhere in the time that a start
+ * takes. */
+static bool copies_share_engine(struct finder *finder)
+{
+    const struct span *spans = finder->timeline->spans;
+    if (finder->machine != NULL)
+        return finder->machine->copy_engines == 1;
+    uint32_t count = engine_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
+    double behind_end = 0, waited = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        const struct span *before = &spans[finder->by_start[i - 1]];
+        const struct span *span = &spans[finder->by_start[i]];
+        int64_t free_ns = finder->holds[finder->by_start[i]].free_ns;
+        if (before->engine == span->engine)
+            continue;
+        if (before->end_ns - finder->jitter_ns > span->start_ns)
+            return false;
+        if (before->end_ns > free_ns) {
+            behind_end += (double)(span->start_ns - before->end_ns);
+            waited += (double)(span->start_ns - free_ns);
+        }
+    }
+    return !finder->timeline->issue_unknown && waited > 0 &&
+           SHARED_FACTOR * behind_end <= waited;
+}
+
+/* What a kernel may take from being free to its start: twice the median of those that began
+ * with no other kernel at work since they were free. */
+static int64_t launch_time(struct finder *finder, uint32_t count)
+{
+    const struct span *spans = finder->timeline->spans;
+    struct engine_walk walk = {0};
+    size_t alone = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = finder->by_start[i];
+        const struct hold *hold = &finder->holds[index];
+        reach_start(finder, &walk, index);
+        if (hold->by == HELD_BY_NOTHING || walk.beside != SPAN_NONE ||
+            (walk.latest != SPAN_NONE && spans[walk.latest].end_ns > hold->free_ns))
+            continue;
+        finder->delays[alone++] = spans[index].start_ns - hold->free_ns;
+    }
+    qsort(finder->delays, alone, sizeof *finder->delays, compare_i64);
+    int64_t median = alone > 0 ? finder->delays[alone / 2] : 0;
+    bool virtual = finder->timeline->timing == TIMING_VIRTUAL;
+    return later(virtual ? 0 : LAUNCH_NS, 2 * earlier(median, INT64_MAX / 2));
+}
+
+static void hold_kernel(struct finder *finder, uint32_t index, const struct engine_walk *walk)
+{
+    const struct timeline *timeline = finder->timeline;
+    const struct span *span = &timeline->spans[index];
+    struct hold *hold = &finder->holds[index];
+    /* Below 0 where there was none: times begin at 0. */
+    int64_t ended = walk->latest != SPAN_NONE ? timeline->spans[walk->latest].end_ns : -1;
+    int64_t since_ns = span->start_ns - ended;
+    bool virtual = timeline->timing == TIMING_VIRTUAL; /* room is taken when it is made */
+    if (span->start_ns - hold->free_ns <= finder->launch_ns && !(virtual && since_ns == 0))
+        return; /* on its way: whatever ended meanwhile let nothing go */
+    if (ended > hold->free_ns && since_ns <= (virtual ? 0 : finder->launch_ns))
+        finder_consider(finder, index, HELD_BY_ENGINE, walk->latest, false);
+    else if (walk->beside != SPAN_NONE && !timeline->issue_unknown)
+        *hold = (struct hold){.by = HELD_BY_ENGINE,
+                              .span = walk->beside,
+                              .free_ns = span->start_ns,
+                              .ready_ns = hold->ready_ns};
+}
+
+static void hold_by_room(struct finder *finder)
+{
+    uint32_t count = engine_sort(finder, 1U << ENGINE_COMPUTE);
+    finder->launch_ns = launch_time(finder, count);
+    struct engine_walk walk = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        reach_start(finder, &walk, finder->by_start[i]);
+        hold_kernel(finder, finder->by_start[i], &walk);
+    }
+}
+
+/* The CPU's ops are all of one stream, so its turns are stream order. */
+static void hold_all_by_engine(struct finder *finder)
+{
+    hold_by_room(finder);
+    hold_by_turn(finder, 1U << ENGINE_HOST);
+    if (copies_share_engine(finder)) {
+        hold_by_turn(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
+    } else {
+        hold_by_turn(finder, 1U << ENGINE_H2D);
+        hold_by_turn(finder, 1U << ENGINE_D2H);
+    }
+}
+
+/* --- the path --- */
+
+static void follow(const struct timeline *timeline, struct critical *critical)
+{
+    uint32_t last = SPAN_NONE, count = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].kind != OP_WAIT &&
+            (last == SPAN_NONE || timeline->spans[i].end_ns > timeline->spans[last].end_ns))
+            last = i;
+    }
+    for (uint32_t i = last; i != SPAN_NONE; i = critical->holds[i].span) {
+        critical->on_path[i] = true;
+        critical->path[count++] = i;
+    }
+    critical->path_count = count;
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint32_t other = critical->path[i];
+        critical->path[i] = critical->path[count - 1 - i];
+        critical->path[count - 1 - i] = other;
+    }
+}
+
+static bool finder_begin(struct finder *finder, const struct timeline *timeline,
+                         struct critical *result)
+{
+    size_t count = timeline->span_count + (size_t)1;
+    result->holds = calloc(count, sizeof *result->holds);
+    result->path = calloc(count, sizeof *result->path);
+    result->on_path = calloc(count, sizeof *result->on_path);
+    *finder = (struct finder){
+        .timeline = timeline,
+        .holds = result->holds,
+        .by_start = calloc(count, sizeof *finder->by_start),
+        .by_end = calloc(count, sizeof *finder->by_end),
+        .running = calloc(count, sizeof *finder->running),
+        .delays = calloc(count, sizeof *finder->delays),
+    };
+    if (timeline->timing != TIMING_VIRTUAL)
+        finder->jitter_ns = later(timeline->resolution_ns, JITTER_NS);
+    return result->holds != NULL && result->path != NULL && result->on_path != NULL &&
+           finder->by_start != NULL && finder->by_end != NULL && finder->running != NULL &&
+           finder->delays != NULL;
+}
+
+static void finder_end(struct finder *finder)
+{
+    free(finder->by_start);
+    free(finder->by_end);
+    free(finder->running);
+    free(finder->delays);
+}
+
+enum status critical_find(const struct timeline *timeline, const struct machine *machine,
+                          struct critical *critical, struct error *error)
+{
+    struct critical result = {0};
+    struct finder finder;
+    enum status status = STATUS_OK;
+    if (!finder_begin(&finder, timeline, &result))
+        status = error_set(error, STATUS_FAILED, "no memory for the critical path of %u spans",
+                           timeline->span_count);
+    finder.machine = machine;
+    if (status == STATUS_OK)
+        status = hold_all_by_order(&finder, error);
+    if (status == STATUS_OK && machine != NULL)
+        status = finder_hold_by_queues(&finder, error);
+    if (status == STATUS_OK) {
+        hold_all_by_engine(&finder);
+        if (machine != NULL && rule_checks_dependencies(machine))
+            finder_hold_by_signals(&finder, engine_sort(&finder, 1U << ENGINE_COMPUTE));
+        follow(timeline, &result);
+        *critical = result;
+    } else {
+        critical_free(&result);
+    }
+    finder_end(&finder);
+    return status;
+}
+
+void critical_free(struct critical *critical)
+{
+    free(critical->holds);
+    free(critical->path);
+    free(critical->on_path);
+    *critical = (struct critical){0};
+}

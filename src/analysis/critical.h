@@ -1,0 +1,71 @@
+/* critical.h - why each op started when it did, and the chain of ops that the end waited for.
+ *
+ * From the timeline alone: what a span waited for last is, of all that could have held it back
+ * (the host's issue, the op before it in its stream, the op that its stream waited for by an
+ * event, the op before it on its engine or in its hardware queue), what came latest. Followed
+ * backwards from the span that ended last this gives the critical path, as in Yang and Miller,
+ * "Critical Path Analysis for the Execution of Parallel and Distributed Programs" (ICDCS 1988).
+ */
+#ifndef PIPELINE_ANALYSIS_CRITICAL_H
+#define PIPELINE_ANALYSIS_CRITICAL_H
+
+#include "machine/machine.h"
+#include "plan/timeline.h"
+
+enum held_by {
+    HELD_BY_NOTHING, /* it could have started at time 0 */
+    HELD_BY_ISSUE,   /* the host had not issued it yet */
+    HELD_BY_CALL,    /* nor could it before a call of its own returned: a sync, an allocation */
+    HELD_BY_STREAM,  /* the op before it in its stream was not done */
+    HELD_BY_EVENT,   /* what its stream waited for was not done */
+    HELD_BY_LEGACY,  /* the legacy default stream, or what that had to wait for, was not done */
+    HELD_BY_BARRIER, /* an op that synchronises all streams, or what that had to wait for */
+    HELD_BY_QUEUE,   /* in its hardware queue, behind another stream's op that was not ready */
+    HELD_BY_SIGNAL,  /* the GPU says that a kernel has ended only behind others' (rule 5) */
+    HELD_BY_ENGINE,  /* its engine was at work on another op */
+    HELD_BY_COUNT
+};
+
+enum { SPAN_NONE = UINT32_MAX };
+
+/* What one span waited for last. Spans are named by their place in timeline.spans. What held it
+ * ended at free_ns (within the clocks' noise, where measured), but for a kernel held by its
+ * engine: that may have begun beside another that was still at work, as its last blocks left
+ * room; free_ns is then the start. Behind a call of the host's free_ns is the op's issue. Of a
+ * wait this tells what held its beginning; of a sync, which begins when it is called, what it
+ * waited for, with its start as free_ns. */
+struct hold {
+    enum held_by by;
+    uint32_t span;    /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
+    int64_t free_ns;  /* when that let it go; to its start passed start - free_ns more */
+    int64_t ready_ns; /* when all but queues and engines had let it go */
+    uint32_t blocker; /* HELD_BY_QUEUE: what was before it in its queue, and held by `span` */
+};
+
+struct critical {
+    struct hold *holds; /* one per span, also of waits */
+    uint32_t *path;     /* the critical path, first span first; no waits */
+    uint32_t path_count;
+    bool *on_path; /* by span */
+};
+
+/* Finds all that for `timeline`. What is peculiar to some machines - the order of hardware
+ * queues, ops that synchronise, late signals - is looked for only where `machine` says that it
+ * may be there; NULL: not known. O(n log n). STATUS_FAILED only when memory runs out; free with
+ * critical_free(), which is safe on a zeroed one. */
+enum status critical_find(const struct timeline *timeline, const struct machine *machine,
+                          struct critical *critical, struct error *error);
+void critical_free(struct critical *critical);
+
+/* "nothing", "issue", "call", "stream", "event", "default stream", "barrier", "queue",
+ * "signal", "engine". */
+const char *held_by_name(enum held_by by);
+
+/* Says in words what span `index` waited for, for a reader who sees the engine idle before it:
+ * "scale 3 in stream 1 had to end first", "the host issued it only then". `text` has room
+ * for CRITICAL_TEXT; the result may be `text` or a constant. */
+enum { CRITICAL_TEXT = 224 };
+const char *critical_explain(const struct timeline *timeline, const struct critical *critical,
+                             uint32_t index, char text[CRITICAL_TEXT]);
+
+#endif

@@ -1,0 +1,100 @@
+/* critical_words.c - says why an op started when it did. */
+#include "analysis/critical.h"
+
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *held_by_name(enum held_by by)
+{
+    static const char *const names[HELD_BY_COUNT] = {
+        [HELD_BY_NOTHING] = "nothing",       [HELD_BY_ISSUE] = "issue",
+        [HELD_BY_STREAM] = "stream",         [HELD_BY_EVENT] = "event",
+        [HELD_BY_ENGINE] = "engine",         [HELD_BY_CALL] = "call",
+        [HELD_BY_LEGACY] = "default stream", [HELD_BY_BARRIER] = "barrier",
+        [HELD_BY_QUEUE] = "queue",           [HELD_BY_SIGNAL] = "signal",
+    };
+    return names[by];
+}
+
+enum {
+    LABEL_TEXT = 96,
+    NAME_BYTES = 48,
+    UNEXPLAINED_NS = 10000, /* twice what a measured launch takes at least */
+};
+
+/* "scale 3 (stream 1)", "cpu 7". Long names, as templates have in traces, are cut. */
+static void label_span(const struct timeline *timeline, const struct span *span,
+                       char text[LABEL_TEXT])
+{
+    char own[SPAN_NAME], tile[16] = "", stream[24] = "";
+    const char *name = op_is_call(span->kind) ? op_kind_name(span->kind)
+                                              : timeline_span_name(timeline, span, own);
+    int bytes = 0;
+    while (bytes < NAME_BYTES && name[bytes] != '\0')
+        bytes++;
+    bool cut = name[bytes] != '\0';
+    while (cut && bytes > 0 && ((unsigned char)name[bytes] & 0xc0) == 0x80)
+        bytes--; /* between characters */
+    if (span->tile >= 0)
+        snprintf(tile, sizeof tile, " %" PRId32, span->tile);
+    if (op_in_stream(span->kind))
+        snprintf(stream, sizeof stream, " (stream %" PRIu32 ")",
+                 timeline_stream_id(timeline, span->stream));
+    snprintf(text, LABEL_TEXT, "%.*s%s%s%s", bytes, name, cut ? ".." : "", tile, stream);
+}
+
+static const char *explain_wait(const struct timeline *timeline, const struct span *span,
+                                char text[CRITICAL_TEXT])
+{
+    char label[LABEL_TEXT];
+    const struct span *target = timeline_span((struct timeline *)timeline, span->target);
+    if (target == NULL)
+        return span->kind == OP_SYNC ? "had nothing to wait for" : "waits for an event";
+    label_span(timeline, target, label);
+    snprintf(text, CRITICAL_TEXT, "waits for %s", label);
+    return text;
+}
+
+/* What is said before the label of what held it, and behind it. */
+static const struct {
+    const char *before, *behind;
+} words[HELD_BY_COUNT] = {
+    [HELD_BY_NOTHING] = {"had nothing to wait for", ""},
+    [HELD_BY_ISSUE] = {"waited for the host to issue it", ""},
+    [HELD_BY_CALL] = {"waited for the host to issue it behind ", ""},
+    [HELD_BY_STREAM] = {"waited for ", ", before it in its stream"},
+    [HELD_BY_EVENT] = {"waited by an event for ", ""},
+    [HELD_BY_LEGACY] = {"waited for ", ": blocking streams and the default stream take turns"},
+    [HELD_BY_BARRIER] = {"waited for ", ": on this GPU one of both synchronises all streams"},
+    [HELD_BY_QUEUE] = {"waited in its hardware queue, behind an op that waited for ", ""},
+    [HELD_BY_SIGNAL] = {"waited for ", ": its kernel's end was only told behind that one's"},
+    [HELD_BY_ENGINE] = {"waited for its engine: ", ""},
+};
+
+const char *critical_explain(const struct timeline *timeline, const struct critical *critical,
+                             uint32_t index, char text[CRITICAL_TEXT])
+{
+    const struct span *span = &timeline->spans[index];
+    const struct hold *hold = &critical->holds[index];
+    char label[LABEL_TEXT] = "", delay[UNITS_TEXT], then[UNITS_TEXT + 40] = "";
+    if (span->kind == OP_WAIT || span->kind == OP_SYNC)
+        return explain_wait(timeline, span, text);
+    if (hold->by == HELD_BY_NOTHING && timeline->issue_unknown)
+        return "what it waited for, a trace doesn't say";
+    int64_t delay_ns = span->start_ns - hold->free_ns;
+    bool unexplained = timeline->issue_unknown && delay_ns > UNEXPLAINED_NS;
+    if (delay_ns > 0)
+        snprintf(then, sizeof then,
+                 unexplained ? "; why %s more, the trace doesn't say" : ", then %s to start",
+                 units_time(delay_ns, delay));
+    if (hold->span != SPAN_NONE)
+        label_span(timeline, &timeline->spans[hold->span], label);
+    bool beside = hold->by == HELD_BY_ENGINE && op_is_launch(span->kind) &&
+                  timeline->spans[hold->span].end_ns > span->start_ns;
+    snprintf(text, CRITICAL_TEXT, "%s%s%s%s",
+             beside ? "waited for room beside: " : words[hold->by].before, label,
+             words[hold->by].behind, then);
+    return text;
+}

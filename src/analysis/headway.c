@@ -1,0 +1,100 @@
+/* headway.c - a line of straight pieces, one between any two starts or ends of spans. */
+#include "analysis/headway.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The rate of work changes by so much. */
+struct change {
+    int64_t time_ns;
+    double rate;
+};
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* Fills `changes`, which has room for two per span, and sums up the work. */
+static uint32_t find_changes(const struct timeline *timeline, headway_weight *weight,
+                             const void *context, struct change *changes, double *work)
+{
+    uint32_t count = 0;
+    *work = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        double share = weight(context, span), length = (double)(span->end_ns - span->start_ns);
+        if (!(share > 0) || !(length > 0))
+            continue;
+        changes[count++] = (struct change){span->start_ns, share / length};
+        changes[count++] = (struct change){span->end_ns, -share / length};
+        *work += share;
+    }
+    qsort(changes, count, sizeof *changes, compare_changes);
+    return count;
+}
+
+/* Sums up the changes; the last point is the end of the run, and exact. */
+static void draw_line(const struct change *changes, uint32_t count, double scale,
+                      struct headway *headway)
+{
+    struct headway_point *points = headway->points;
+    double done = 0, rate = 0;
+    points[headway->count++] = (struct headway_point){0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct headway_point *last = &points[headway->count - 1];
+        if (changes[i].time_ns > last->time_ns) {
+            done += scale * rate * (double)(changes[i].time_ns - last->time_ns);
+            points[headway->count++] = (struct headway_point){changes[i].time_ns, done};
+        }
+        rate += changes[i].rate;
+    }
+    struct headway_point end = {headway->span_ns, (double)headway->limit_ns};
+    if (points[headway->count - 1].time_ns == headway->span_ns)
+        points[headway->count - 1] = end;
+    else
+        points[headway->count++] = end;
+}
+
+enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
+                         headway_weight *weight, const void *context, struct headway *headway,
+                         struct error *error)
+{
+    size_t room = 2 * (size_t)timeline->span_count + 2;
+    struct change *changes = malloc(room * sizeof *changes);
+    struct headway result = {.points = malloc(room * sizeof *result.points),
+                             .span_ns = timeline_span_ns(timeline),
+                             .limit_ns = limit_ns};
+    if (changes == NULL || result.points == NULL) {
+        free(changes);
+        free(result.points);
+        return error_set(error, STATUS_FAILED, "no memory for the headway of %u spans",
+                         timeline->span_count);
+    }
+    double work;
+    uint32_t count = find_changes(timeline, weight, context, changes, &work);
+    draw_line(changes, count, work > 0 ? (double)limit_ns / work : 0, &result);
+    free(changes);
+    *headway = result;
+    return STATUS_OK;
+}
+
+void headway_free(struct headway *headway)
+{
+    free(headway->points);
+    *headway = (struct headway){0};
+}
+
+int64_t headway_lost_ns(const struct headway *headway, int64_t time_ns, uint32_t *at)
+{
+    const struct headway_point *points = headway->points;
+    if (time_ns >= headway->span_ns)
+        return headway->span_ns - headway->limit_ns;
+    while (*at + 2 < headway->count && points[*at + 1].time_ns <= time_ns)
+        ++*at;
+    const struct headway_point *a = &points[*at], *b = &points[*at + 1];
+    double part = (double)(time_ns - a->time_ns) / (double)(b->time_ns - a->time_ns);
+    double done = a->done_ns + part * (b->done_ns - a->done_ns);
+    return time_ns - (int64_t)llround(done);
+}

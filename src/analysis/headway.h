@@ -1,0 +1,38 @@
+/* headway.h - how far the work that bounds a run had come, at every moment of its span.
+ *
+ * The work is what the limit counts: bytes over the link, kernels, or the CPU's tiles. Each op
+ * does its share evenly while it runs, and the whole is scaled to the limit: headway is 0 at
+ * the start and the limit at the end. So of a time in which it grew by less than that time, the
+ * rest was lost; and all that was lost is the span less the limit. */
+#ifndef PIPELINE_ANALYSIS_HEADWAY_H
+#define PIPELINE_ANALYSIS_HEADWAY_H
+
+#include "analysis/limit.h"
+#include "plan/timeline.h"
+
+/* How much of the work a span of the timeline does, in any unit. */
+typedef double headway_weight(const void *context, const struct span *span);
+
+struct headway {
+    struct headway_point {
+        int64_t time_ns;
+        double done_ns;
+    } * points; /* in order of time; straight lines between them */
+    uint32_t count;
+    int64_t span_ns, limit_ns;
+};
+
+/* Finds it for `timeline` and a limit of `limit_ns`. Where no span does any of the work it is
+ * taken to be even. O(n log n). STATUS_FAILED only when memory runs out; free with
+ * headway_free(), which is safe on a zeroed one. */
+enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
+                         headway_weight *weight, const void *context, struct headway *headway,
+                         struct error *error);
+void headway_free(struct headway *headway);
+
+/* What was lost before `time_ns`, in whole ns: 0 at 0, span less limit at the end. Differences
+ * of it add up, however a time is cut. `*at` is where the search goes on, 0 at first; times
+ * must not fall from call to call. */
+int64_t headway_lost_ns(const struct headway *headway, int64_t time_ns, uint32_t *at);
+
+#endif

@@ -1,0 +1,165 @@
+/* latency.c - one pass over the spans in op order, then a sort by priority and time. */
+#include "analysis/latency.h"
+
+#include "analysis/analysis.h"
+
+#include <stdlib.h>
+
+/* One tile's way. */
+struct way {
+    bool begun;
+    int priority;
+    int64_t ready_ns, end_ns;
+};
+
+/* A walk over all spans. */
+struct walk {
+    const int *priorities;
+    int64_t *stream_ends; /* of each stream's latest op */
+    struct way *ways;     /* per tile */
+    uint32_t tiles;
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* One more than the highest tile there is. */
+static uint32_t count_tiles(const struct timeline *timeline)
+{
+    int64_t highest = -1;
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        highest = later(highest, timeline->spans[i].tile);
+    return (uint32_t)(highest + 1);
+}
+
+static bool walk_begin(struct walk *walk, const struct timeline *timeline,
+                       const int *priorities)
+{
+    walk->priorities = priorities;
+    walk->tiles = count_tiles(timeline);
+    walk->ways = calloc(walk->tiles + (size_t)1, sizeof *walk->ways);
+    walk->stream_ends = calloc(timeline->streams + (size_t)1, sizeof *walk->stream_ends);
+    return walk->ways != NULL && walk->stream_ends != NULL;
+}
+
+static void walk_end(struct walk *walk)
+{
+    free(walk->ways);
+    free(walk->stream_ends);
+}
+
+/* Measured times may be a little out of step: a tile is never ready after it has begun. */
+static void walk_span(struct walk *walk, const struct span *span)
+{
+    int64_t *stream_end = &walk->stream_ends[span->stream];
+    if (span->tile >= 0 && op_on_device(span->kind)) {
+        struct way *way = &walk->ways[span->tile];
+        int64_t ready = later(span->issue_ns, *stream_end);
+        if (!way->begun) {
+            way->ready_ns = ready < span->start_ns ? ready : span->start_ns;
+            way->end_ns = span->end_ns;
+        }
+        way->end_ns = later(way->end_ns, span->end_ns);
+        if (walk->priorities != NULL && (!way->begun || span->kind == OP_KERNEL))
+            way->priority = walk->priorities[span->stream];
+        way->begun = true;
+    }
+    if (op_in_stream(span->kind))
+        *stream_end = later(*stream_end, span->end_ns);
+}
+
+static int compare_ways(const void *a, const void *b)
+{
+    const struct way *x = a, *y = b;
+    if (x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    const int64_t own = x->end_ns - x->ready_ns, other = y->end_ns - y->ready_ns;
+    return (own > other) - (own < other);
+}
+
+/* Moves the tiles that have begun to the front, sorts them and returns how many they are. */
+static uint32_t sort_ways(struct walk *walk)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < walk->tiles; i++) {
+        if (walk->ways[i].begun)
+            walk->ways[count++] = walk->ways[i];
+    }
+    qsort(walk->ways, count, sizeof *walk->ways, compare_ways);
+    return count;
+}
+
+static void describe(struct latency_group *group)
+{
+    const int64_t *sorted = group->latencies;
+    double sum = 0;
+    for (uint32_t i = 0; i < group->tiles; i++)
+        sum += (double)sorted[i];
+    group->min_ns = sorted[0];
+    group->median_ns = sorted[rank_of(50, group->tiles)];
+    group->p95_ns = sorted[rank_of(95, group->tiles)];
+    group->max_ns = sorted[group->tiles - 1];
+    group->mean_ns = sum / group->tiles;
+}
+
+/* Cuts the sorted tiles where the priority changes. */
+static enum status group_ways(const struct way *ways, uint32_t count, struct latency *latency,
+                              struct error *error)
+{
+    uint32_t groups = count > 0;
+    for (uint32_t i = 1; i < count; i++)
+        groups += ways[i].priority != ways[i - 1].priority;
+    struct latency found = {
+        .groups = calloc(groups + (size_t)1, sizeof *found.groups),
+        .latencies = calloc(count + (size_t)1, sizeof *found.latencies),
+    };
+    if (found.groups == NULL || found.latencies == NULL) {
+        latency_free(&found);
+        return error_set(error, STATUS_FAILED, "no memory for the latencies of %u tiles",
+                         count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || ways[i].priority != ways[i - 1].priority)
+            found.groups[found.group_count++] = (struct latency_group){
+                .priority = ways[i].priority, .latencies = &found.latencies[i]};
+        found.latencies[i] = ways[i].end_ns - ways[i].ready_ns;
+        found.groups[found.group_count - 1].tiles++;
+    }
+    for (uint32_t i = 0; i < found.group_count; i++)
+        describe(&found.groups[i]);
+    *latency = found;
+    return STATUS_OK;
+}
+
+enum status latency_find(const struct timeline *timeline, const int *priorities,
+                         struct latency *latency, struct error *error)
+{
+    struct walk walk;
+    enum status status = STATUS_OK;
+    if (!walk_begin(&walk, timeline, priorities))
+        status = error_set(error, STATUS_FAILED, "no memory for the latencies of %u tiles",
+                           walk.tiles);
+    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
+        walk_span(&walk, &timeline->spans[i]);
+    if (status == STATUS_OK)
+        status = group_ways(walk.ways, sort_ways(&walk), latency, error);
+    walk_end(&walk);
+    return status;
+}
+
+void latency_free_tiles(struct latency *latency)
+{
+    free(latency->latencies);
+    latency->latencies = NULL;
+    for (uint32_t i = 0; i < latency->group_count; i++)
+        latency->groups[i].latencies = NULL;
+}
+
+void latency_free(struct latency *latency)
+{
+    latency_free_tiles(latency);
+    free(latency->groups);
+    *latency = (struct latency){0};
+}

@@ -1,0 +1,212 @@
+/* verdict.c - charges what was lost to causes, and says which of them are worth a name. */
+#include "analysis/headway.h"
+#include "analysis/verdict_bound.h"
+#include "analysis/verdict_cause.h"
+
+#include <stdlib.h>
+
+static const double NAMED_SHARE = 0.04;    /* of the span: what costs less is not named */
+static const double PROFILER_SHARE = 0.03; /* likewise, of the tracing itself */
+enum { HAND_OVERS = 8 };                   /* a hand-over is long if that many fill the work */
+
+/* --- charging --- */
+
+struct account {
+    struct verdict items[VERDICT_COUNT];
+    int64_t most_ns[VERDICT_COUNT]; /* of one piece */
+};
+
+static void charge(struct account *account, enum verdict_code code, int64_t cost_ns,
+                   const struct piece *piece)
+{
+    struct verdict *item = &account->items[code];
+    item->cost_ns += cost_ns;
+    item->pieces++;
+    if (cost_ns > account->most_ns[code]) {
+        account->most_ns[code] = cost_ns;
+        item->span = piece->span;
+    }
+}
+
+/* What a piece is charged to that is work: the nearest thing on the path that had to be waited
+ * for, the next or else the last before. Where nothing had to, a hand-over right behind it: it
+ * kept the engines from working side by side if it took long against the work. */
+static void find_near(const struct verdict_case *facts, const struct pieces *pieces,
+                      enum verdict_code *near)
+{
+    enum verdict_code cause = VERDICT_REST;
+    for (uint32_t i = pieces->count; i-- > 0;) {
+        near[i] = cause;
+        enum verdict_code own = verdict_link_cause(facts, &pieces->items[i]);
+        cause = own != VERDICT_REST ? own : cause;
+    }
+    cause = VERDICT_REST;
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        enum verdict_code own = verdict_link_cause(facts, &pieces->items[i]);
+        cause = own != VERDICT_REST ? own : cause;
+        near[i] = near[i] != VERDICT_REST ? near[i] : cause;
+    }
+}
+
+static int64_t length_of(const struct piece *piece)
+{
+    return piece->end_ns - piece->start_ns;
+}
+
+static void find_hand_overs(const struct verdict_case *facts, const struct pieces *pieces,
+                            enum verdict_code *near)
+{
+    for (uint32_t i = 0; i + 1 < pieces->count; i++) {
+        const struct piece *next = &pieces->items[i + 1];
+        if (near[i] == VERDICT_REST && next->kind != PIECE_WORK &&
+            length_of(next) >= length_of(&pieces->items[i]) / HAND_OVERS)
+            near[i] = verdict_piece_cause(facts, next);
+    }
+}
+
+static bool keeps_host(enum verdict_code cause)
+{
+    return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
+           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING;
+}
+
+static void charge_piece(const struct verdict_case *facts, const struct piece *piece,
+                         int64_t lost_ns, enum verdict_code near, struct account *account)
+{
+    enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
+    /* Hand-overs that the host would have made long before, had it not waited. */
+    if (cause == VERDICT_SMALL_TILES && keeps_host(near))
+        cause = near;
+    if (cause != VERDICT_REST) {
+        charge(account, cause, lost_ns, piece);
+        return;
+    }
+    int64_t slow_ns = verdict_slowness_ns(facts, piece, &slow);
+    /* Kernels that leave room lose by it only what others are kept from taking. */
+    if (slow == VERDICT_FEW_BLOCKS && near != VERDICT_REST)
+        slow_ns = 0;
+    slow_ns = slow_ns < lost_ns ? slow_ns : lost_ns;
+    if (slow_ns > 0)
+        charge(account, slow, slow_ns, piece);
+    charge(account, near, lost_ns - (slow_ns > 0 ? slow_ns : 0), piece);
+}
+
+static enum status charge_all(const struct verdict_case *facts, const struct pieces *pieces,
+                              const struct headway *headway, struct account *account,
+                              struct error *error)
+{
+    enum verdict_code *near = malloc((pieces->count + (size_t)1) * sizeof *near);
+    if (near == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for the causes of %u pieces",
+                         pieces->count);
+    find_near(facts, pieces, near);
+    find_hand_overs(facts, pieces, near);
+    uint32_t at = 0;
+    int64_t lost_ns = 0;
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        int64_t until_ns = headway_lost_ns(headway, pieces->items[i].end_ns, &at);
+        charge_piece(facts, &pieces->items[i], until_ns - lost_ns, near[i], account);
+        lost_ns = until_ns;
+    }
+    /* Where there is no path there is nothing to charge but the limit itself. */
+    account->items[VERDICT_REST].cost_ns += headway->span_ns - headway->limit_ns - lost_ns;
+    free(near);
+    return STATUS_OK;
+}
+
+/* What the tracing cost is known from the runs without it; on the path it is anywhere. */
+static void charge_profiler(const struct verdict_case *facts, struct account *account)
+{
+    int64_t span_ns = timeline_span_ns(facts->timeline);
+    int64_t more_ns = span_ns - facts->untraced_ns;
+    if (facts->untraced_ns <= 0 || (double)more_ns < PROFILER_SHARE * (double)span_ns)
+        return;
+    account->items[VERDICT_PROFILER].cost_ns += more_ns;
+    account->items[VERDICT_REST].cost_ns -= more_ns;
+}
+
+/* --- the verdicts --- */
+
+static int compare_costs(const void *a, const void *b)
+{
+    const struct verdict *x = a, *y = b;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    return (int)x->code - (int)y->code;
+}
+
+/* Every tile is handed over: that alone is no fault. */
+static double named_share(enum verdict_code code)
+{
+    return code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;
+}
+
+static void name_causes(const struct verdict_case *facts, const struct account *account,
+                        struct verdicts *verdicts)
+{
+    static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
+                                               [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
+                                               [LIMIT_CPU] = VERDICT_CPU_BOUND,
+                                               [LIMIT_LINK] = VERDICT_LINK_BOUND};
+    struct verdict rest = account->items[VERDICT_REST];
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        const struct verdict *item = &account->items[code];
+        if (item->cost_ns > 0 &&
+            (double)item->cost_ns >= named_share(item->code) * (double)verdicts->span_ns) {
+            verdicts->items[verdicts->count++] = *item;
+            continue;
+        }
+        rest.cost_ns += item->cost_ns;
+        rest.pieces += item->pieces;
+    }
+    qsort(verdicts->items, (size_t)verdicts->count, sizeof *verdicts->items, compare_costs);
+    if (facts->races) {
+        for (int i = verdicts->count++; i > 0; i--)
+            verdicts->items[i] = verdicts->items[i - 1];
+        verdicts->items[0] = (struct verdict){.code = VERDICT_MISSING_WAIT, .span = SPAN_NONE};
+    }
+    verdicts->named = verdicts->count;
+    verdicts->items[verdicts->count++] =
+        (struct verdict){.code = bounds[verdicts->bound], .span = SPAN_NONE};
+    verdicts->items[verdicts->count++] = rest;
+}
+
+static enum status find_all(const struct verdict_bound *bound, struct verdicts *verdicts,
+                            struct error *error)
+{
+    const struct verdict_case *facts = bound->facts;
+    struct pieces pieces = {0};
+    struct headway headway = {0};
+    struct account account = {0};
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        account.items[code] =
+            (struct verdict){.code = (enum verdict_code)code, .span = SPAN_NONE};
+    enum status status =
+        pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, error);
+    if (status == STATUS_OK)
+        status = headway_find(facts->timeline, bound->limit.ns, verdict_bound_work, bound,
+                              &headway, error);
+    if (status == STATUS_OK)
+        status = charge_all(facts, &pieces, &headway, &account, error);
+    if (status == STATUS_OK) {
+        *verdicts = (struct verdicts){.span_ns = headway.span_ns,
+                                      .limit_ns = bound->limit.ns,
+                                      .limit_known = facts->plan != NULL,
+                                      .bound = bound->limit.cause};
+        charge_profiler(facts, &account);
+        name_causes(facts, &account, verdicts);
+    }
+    pieces_free(&pieces);
+    headway_free(&headway);
+    return status;
+}
+
+enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
+                          struct error *error)
+{
+    struct verdict_bound bound;
+    enum status status = verdict_check(facts->timeline, facts->plan, error);
+    if (status == STATUS_OK)
+        status = verdict_bound_find(facts, &bound, error);
+    return status == STATUS_OK ? find_all(&bound, verdicts, error) : status;
+}

@@ -1,0 +1,340 @@
+/* verdict_cause.c - names the cause of a piece of the critical path. */
+#include "analysis/verdict_cause.h"
+
+#include "plan/rules.h"
+
+#include <math.h>
+
+enum {
+    LAZY_NS = 50000,     /* a first launch that takes that long loads code */
+    LAZY_LAUNCHES = 8,   /* and so many times what a launch's call takes */
+    SHORT_CALLBACKS = 8, /* a callback is short if that many fill what it followed */
+    OVERHEADS = 4, /* a slow op is a short one where it lost this many latencies at most */
+};
+
+static bool is_copy(enum op_kind kind)
+{
+    return kind == OP_H2D || kind == OP_D2H;
+}
+
+static const struct span *span_of(const struct verdict_case *facts, uint32_t index)
+{
+    return &facts->timeline->spans[index];
+}
+
+/* --- what one op had to do with another --- */
+
+struct sharing {
+    bool data;  /* the first wrote what the second reads */
+    bool bytes; /* one of both wrote what the other touches */
+};
+
+static bool overlap(const struct range *a, const struct range *b)
+{
+    return a->buffer == b->buffer && a->bytes > 0 && b->bytes > 0 &&
+           a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+static struct sharing sharing_of(const struct op *first, const struct op *second)
+{
+    struct access before[OP_ACCESS_MAX], after[OP_ACCESS_MAX];
+    int befores = op_accesses(first, before), afters = op_accesses(second, after);
+    struct sharing sharing = {false, false};
+    for (int i = 0; i < befores; i++) {
+        for (int j = 0; j < afters; j++) {
+            if (!overlap(&before[i].range, &after[j].range))
+                continue;
+            sharing.data |= before[i].writes && !after[j].writes;
+            sharing.bytes |= before[i].writes || after[j].writes;
+        }
+    }
+    return sharing;
+}
+
+/* An op behind a callback. One that is short against what it followed itself only came last in
+ * its stream: the op would have waited for that stream anyway. */
+static enum verdict_code callback_cause(const struct verdict_case *facts,
+                                        const struct span *callback, const struct span *span)
+{
+    uint32_t index = (uint32_t)(callback - facts->timeline->spans);
+    const struct hold *hold = &facts->critical->holds[index];
+    if (hold->span == SPAN_NONE || span->kind != OP_H2D)
+        return VERDICT_SLOW_CALLBACK;
+    const struct span *before = span_of(facts, hold->span);
+    bool slow = before->kind == OP_CALLBACK ||
+                callback->end_ns - callback->start_ns >
+                    (before->end_ns - before->start_ns) / SHORT_CALLBACKS;
+    return slow                            ? VERDICT_SLOW_CALLBACK
+           : facts->timeline->streams == 1 ? VERDICT_ONE_STREAM
+                                           : VERDICT_FEW_STREAMS;
+}
+
+/* An op that followed another, by its stream's order or by an event. */
+static enum verdict_code order_cause(const struct verdict_case *facts, const struct span *from,
+                                     const struct span *span, bool event)
+{
+    bool alone = facts->timeline->streams == 1;
+    if (from->kind == OP_CALLBACK)
+        return callback_cause(facts, from, span);
+    if (from->engine == span->engine) /* the engine would have held it as well */
+        return VERDICT_REST;
+    if (facts->plan == NULL)
+        return alone ? VERDICT_ONE_STREAM : VERDICT_REST;
+    struct sharing sharing =
+        sharing_of(&facts->plan->ops[from->op], &facts->plan->ops[span->op]);
+    bool same_tile = from->tile == span->tile && from->tile >= 0;
+    if (sharing.data || (same_tile && !event))
+        return VERDICT_REST;
+    if (alone)
+        return VERDICT_ONE_STREAM;
+    /* A copy in comes first of a tile: what it waits for is room. */
+    bool room = sharing.bytes || span->kind == OP_H2D;
+    return room ? VERDICT_FEW_STREAMS : VERDICT_NEEDLESS_WAIT;
+}
+
+/* --- streams, queues, engines --- */
+
+static enum verdict_code legacy_cause(const struct verdict_case *facts, const struct span *from,
+                                      const struct span *span)
+{
+    bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
+    const struct span *in_legacy = legacy ? span : from;
+    bool tiles_work = is_copy(in_legacy->kind) || in_legacy->kind == OP_KERNEL;
+    return tiles_work ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
+}
+
+static enum verdict_code barrier_cause(const struct span *from, const struct span *span)
+{
+    bool memset = from->kind == OP_MEMSET || span->kind == OP_MEMSET;
+    return memset ? VERDICT_MEMSET_IN_LOOP : VERDICT_DEVICE_COPIES;
+}
+
+/* An op behind `blocker` in their hardware queue. */
+static enum verdict_code queue_cause(const struct verdict_case *facts,
+                                     const struct span *blocker, const struct span *span)
+{
+    if (is_copy(span->kind) && blocker->kind != span->kind)
+        return VERDICT_ONE_COPY_ENGINE;
+    return facts->machine->queues == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
+}
+
+/* An op whose engine was at another's work. Where that one came first only because it was
+ * issued first, and waited while this one could have gone, the queue is to blame. */
+static enum verdict_code engine_cause(const struct verdict_case *facts,
+                                      const struct piece *piece)
+{
+    const struct span *span = span_of(facts, piece->span), *from = span_of(facts, piece->from);
+    const struct hold *holds = facts->critical->holds;
+    if (from->kind == OP_CALLBACK)
+        return VERDICT_SLOW_CALLBACK;
+    if (facts->machine == NULL || !op_on_device(span->kind) || !op_on_device(from->kind) ||
+        from->op > span->op || holds[piece->from].by == HELD_BY_ENGINE ||
+        holds[piece->span].ready_ns >= holds[piece->from].ready_ns)
+        return VERDICT_REST;
+    const struct machine *machine = facts->machine;
+    int queue = rule_queue(machine, machine->queues, span->kind, span->stream);
+    int other = rule_queue(machine, machine->queues, from->kind, from->stream);
+    return queue == other && is_copy(span->kind) ? queue_cause(facts, from, span)
+                                                 : VERDICT_REST;
+}
+
+static enum verdict_code held_cause(const struct verdict_case *facts, const struct piece *piece)
+{
+    const struct hold *hold = &facts->critical->holds[piece->span];
+    const struct span *span = span_of(facts, piece->span), *from = span_of(facts, piece->from);
+    switch (hold->by) {
+    case HELD_BY_STREAM:
+    case HELD_BY_EVENT:
+        return order_cause(facts, from, span, hold->by == HELD_BY_EVENT);
+    case HELD_BY_LEGACY:
+        return legacy_cause(facts, from, span);
+    case HELD_BY_BARRIER:
+        return barrier_cause(from, span);
+    case HELD_BY_QUEUE:
+        return queue_cause(facts, span_of(facts, hold->blocker), span);
+    case HELD_BY_SIGNAL:
+        return VERDICT_LATE_SIGNAL;
+    case HELD_BY_ENGINE:
+        return engine_cause(facts, piece);
+    default:
+        return VERDICT_REST;
+    }
+}
+
+static bool only_alloc(const struct plan *plan, uint32_t op)
+{
+    for (uint32_t i = 0; i < op; i++) {
+        if (op_on_device(plan->ops[i].kind))
+            return false;
+    }
+    return true;
+}
+
+static enum verdict_code alloc_cause(const struct plan *plan, uint32_t op)
+{
+    if (!plan->ops[op].alloc.pinned)
+        return VERDICT_ALLOC_IN_LOOP;
+    return only_alloc(plan, op) ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
+}
+
+/* Whether the op is the first of its kernel. */
+static bool first_launch(const struct plan *plan, const struct op *op)
+{
+    for (uint32_t i = 0; i < op->id; i++) {
+        if (plan->ops[i].kind == OP_KERNEL && plan->ops[i].kernel.link == op->kernel.link)
+            return false;
+    }
+    return true;
+}
+
+/* By the whole call, of which a piece may be a part. */
+static bool loads_code(const struct verdict_case *facts, const struct op *op)
+{
+    const struct timeline *timeline = facts->timeline;
+    if (op->id + 1 >= timeline->issue_count)
+        return false;
+    int64_t length_ns = timeline->issue_ns[op->id + 1] - timeline->issue_ns[op->id];
+    return op->kind == OP_KERNEL && length_ns >= LAZY_NS &&
+           length_ns >= LAZY_LAUNCHES * facts->machine->issue_kernel_ns &&
+           first_launch(facts->plan, op);
+}
+
+enum verdict_code verdict_link_cause(const struct verdict_case *facts,
+                                     const struct piece *piece)
+{
+    switch (piece->link) {
+    case LINK_HELD:
+        return held_cause(facts, piece);
+    case LINK_SYNC:
+        return VERDICT_SYNC_IN_LOOP;
+    case LINK_ALLOC:
+        return alloc_cause(facts->plan, piece->op);
+    case LINK_LAUNCH:
+        return loads_code(facts, &facts->plan->ops[piece->op]) ? VERDICT_LAZY_LOADING
+                                                               : VERDICT_LAUNCH_BLOCKING;
+    default:
+        return VERDICT_REST;
+    }
+}
+
+/* --- what a piece is itself --- */
+
+static enum verdict_code call_cause(const struct verdict_case *facts, const struct piece *piece)
+{
+    if (facts->plan == NULL || piece->op == UINT32_MAX)
+        return VERDICT_SMALL_TILES;
+    const struct op *op = &facts->plan->ops[piece->op];
+    if (op->kind == OP_ALLOC)
+        return alloc_cause(facts->plan, piece->op);
+    if (op->kind == OP_SYNC)
+        return VERDICT_SYNC_IN_LOOP;
+    if (is_copy(op->kind) && facts->plan->memory == MEMORY_PAGEABLE)
+        return VERDICT_PAGEABLE_MEMORY;
+    if (loads_code(facts, op))
+        return VERDICT_LAZY_LOADING;
+    enum verdict_code link = verdict_link_cause(facts, piece);
+    return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
+}
+
+static enum verdict_code work_cause(const struct verdict_case *facts, const struct piece *piece)
+{
+    const struct span *span = span_of(facts, piece->span);
+    bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
+    switch ((enum op_kind)span->kind) {
+    case OP_CALLBACK:
+        return VERDICT_SLOW_CALLBACK;
+    case OP_MEMSET:
+        return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
+    case OP_D2D:
+        return VERDICT_DEVICE_COPIES;
+    case OP_H2D:
+    case OP_D2H:
+        return facts->pageable ||
+                       (facts->plan != NULL && facts->plan->memory == MEMORY_PAGEABLE)
+                   ? VERDICT_PAGEABLE_MEMORY
+                   : VERDICT_REST;
+    default:
+        return VERDICT_REST;
+    }
+}
+
+/* On the way from what let it go: the host's hand-over, unless what it waited for is a cause.
+ */
+static enum verdict_code start_cause(const struct verdict_case *facts,
+                                     const struct piece *piece)
+{
+    enum verdict_code link = verdict_link_cause(facts, piece);
+    return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
+}
+
+enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
+                                      const struct piece *piece)
+{
+    if (piece->kind == PIECE_CALL)
+        return call_cause(facts, piece);
+    if (piece->kind == PIECE_START)
+        return start_cause(facts, piece);
+    return work_cause(facts, piece);
+}
+
+/* --- work slower than the machine's rate --- */
+
+static int64_t copy_slowness_ns(const struct machine *machine, const struct span *span,
+                                enum verdict_code *cause)
+{
+    bool in = span->kind == OP_H2D;
+    double alone = in ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
+    double rate = fmin(alone, machine->joint_bytes_per_s / 2);
+    int64_t latency_ns = in ? machine->h2d_latency_ns : machine->d2h_latency_ns;
+    int64_t work_ns = machine_round_ns(1e9 * (double)span->bytes / rate);
+    int64_t more_ns = span->end_ns - span->start_ns - work_ns;
+    *cause = more_ns <= OVERHEADS * latency_ns ? VERDICT_SMALL_TILES : VERDICT_SLOW_COPIES;
+    return more_ns;
+}
+
+static int64_t kernel_slowness_ns(const struct verdict_case *facts, const struct op *op,
+                                  const struct span *span, enum verdict_code *cause)
+{
+    const struct kernel *kernel = facts->plan->chain[op->kernel.link];
+    struct kernel_cost cost =
+        machine_kernel_cost(facts->machine, kernel, &facts->plan->params, op->kernel.count);
+    int64_t work_ns = machine_round_ns(fmax(cost.memory_ns, cost.arithmetic_ns));
+    int64_t more_ns = span->end_ns - span->start_ns - work_ns;
+    double fill = cost.memory_ns > cost.arithmetic_ns ? cost.memory_fill : cost.arithmetic_fill;
+    bool few = op->kernel.blocks < fill * machine_resident_blocks(facts->machine);
+    if (few)
+        *cause = VERDICT_FEW_BLOCKS;
+    else
+        *cause =
+            more_ns <= OVERHEADS * cost.fixed_ns ? VERDICT_SMALL_TILES : VERDICT_SLOW_KERNELS;
+    return more_ns;
+}
+
+/* Kernels on mapped memory: by the bytes that they move over the link. */
+static int64_t link_slowness_ns(const struct machine *machine, const struct span *span,
+                                enum verdict_code *cause)
+{
+    *cause = VERDICT_SLOW_KERNELS;
+    return span->end_ns - span->start_ns -
+           machine_round_ns(1e9 * (double)span->bytes / machine->joint_bytes_per_s);
+}
+
+int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct piece *piece,
+                            enum verdict_code *cause)
+{
+    *cause = VERDICT_REST;
+    if (piece->kind != PIECE_WORK || facts->plan == NULL)
+        return 0;
+    const struct span *span = span_of(facts, piece->span);
+    int64_t length_ns = span->end_ns - span->start_ns, more_ns = 0;
+    if (facts->limit->cause == LIMIT_COPIES && is_copy(span->kind))
+        more_ns = copy_slowness_ns(facts->machine, span, cause);
+    else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL)
+        more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
+    else if (facts->limit->cause == LIMIT_LINK && span->kind == OP_KERNEL)
+        more_ns = link_slowness_ns(facts->machine, span, cause);
+    if (more_ns <= 0 || length_ns <= 0)
+        return 0;
+    double part = (double)(piece->end_ns - piece->start_ns) / (double)length_ns;
+    return (int64_t)(part * (double)more_ns);
+}

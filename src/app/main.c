@@ -1,0 +1,394 @@
+/* main.c - the stages in order, and the only owner of exit codes.
+ *
+ *     options -> plan -> backend -> timeline -> analysis -> writers
+ */
+#include "app/job.h"
+#include "app/list.h"
+#include "app/process_check.h"
+#include "bench/bench.h"
+#include "calibrate/calibrate.h"
+#include "core/version.h"
+#include "options/options.h"
+#include "report/compare_run.h"
+#include "report/report.h"
+#include "run/backend.h"
+#include "term/output_file.h"
+#include "term/progress.h"
+#include "trace/view.h"
+#include "writers/terminal.h"
+#include "writers/writer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a comparison of runs
+ * ---------------------------------------------------------------------- */
+
+/* Every file that will be written; opened before anything runs. */
+struct outputs {
+    struct output_file *arrays; /* one per run; not opened where a run keeps no output */
+    struct output_file timelines[TIMELINE_FILES_MAX];
+    const struct timeline_writer *writers[TIMELINE_FILES_MAX];
+};
+
+static enum status open_outputs(const struct options *options, struct outputs *outputs,
+                                struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
+        status = timeline_writer_find(options->timelines[i], &outputs->writers[i], error);
+    if (options->dry_run)
+        return status;
+    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
+        status = output_file_open(&outputs->timelines[i], options->timelines[i], error);
+    for (int i = 0; i < options->run_count && status == STATUS_OK; i++) {
+        if (options->runs[i].output != NULL)
+            status = output_file_open(&outputs->arrays[i], options->runs[i].output, error);
+    }
+    return status;
+}
+
+static void discard_outputs(const struct options *options, struct outputs *outputs)
+{
+    for (int i = 0; i < TIMELINE_FILES_MAX; i++)
+        output_file_discard(&outputs->timelines[i]);
+    for (int i = 0; i < options->run_count; i++)
+        output_file_discard(&outputs->arrays[i]);
+}
+
+static void write_report(const struct options *options, const struct report *report)
+{
+    struct writer_style style = terminal_style(options);
+    if (options->format == FORMAT_JSON) {
+        write_json(stdout, report);
+    } else if (options->format == FORMAT_CSV) {
+        write_csv_report(stdout, report);
+    } else if (options->command == COMMAND_COMPARE) {
+        write_compare(stdout, report, &style);
+    } else if (report->sweep != NULL) {
+        write_sweep(stdout, report, &style);
+    } else {
+        (options->command == COMMAND_VIEW ? write_view : write_text)(stdout, report, &style);
+        if (options->gantt != GANTT_NONE)
+            write_gantt(stdout, report, &style);
+        write_verdicts(stdout, report, &style);
+    }
+}
+
+static enum status write_timelines(const struct options *options, struct outputs *outputs,
+                                   const struct report *report, struct error *error)
+{
+    enum status status = STATUS_OK;
+    const struct picture_style style = {options->size, options->gantt};
+    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++) {
+        struct output_file *file = &outputs->timelines[i];
+        if (outputs->writers[i]->draw != NULL)
+            status = outputs->writers[i]->draw(file, report, &style, error);
+        else
+            outputs->writers[i]->write(file->stream, report);
+        if (status == STATUS_OK)
+            status = output_file_commit(file, error);
+    }
+    return status;
+}
+
+/* Says in which of several runs it was. */
+static enum status fail_run(const struct options *options, int run, const struct error *why,
+                            struct error *error)
+{
+    if (options->run_count == 1)
+        return error_set(error, why->status, "%s", why->text);
+    return error_set(error, why->status, "run %s: %s", options->runs[run].name, why->text);
+}
+
+/* What a real device can't do, and what only input files tell, before anything runs. */
+static enum status prepare_each(const struct options *options, struct job *jobs,
+                                struct error *error)
+{
+    for (int i = 0; i < options->run_count; i++) {
+        const struct settings *settings = &options->runs[i];
+        const struct backend_ops *ops;
+        const char *argument;
+        struct error why = {0};
+        jobs[i].options = options;
+        jobs[i].settings = *settings;
+        enum status status = job_count_elements(&jobs[i], &why);
+        bool real = backend_select(settings->device, &ops, &argument, NULL) == STATUS_OK &&
+                    ops->measures;
+        if (status == STATUS_OK && real)
+            status = settings_check_profile(settings, options, &why);
+        if (status == STATUS_OK && real)
+            status = process_check(options, i, &why);
+        if (status != STATUS_OK)
+            return fail_run(options, i, &why, error);
+    }
+    return STATUS_OK;
+}
+
+/* How long a run may take against another: by its bytes or, without them, by its ops. How many
+ * of those there are is not known yet of tiles=auto. */
+static double work_of(const struct settings *settings)
+{
+    uint32_t tiles = settings->tiles > 0 ? settings->tiles : 1;
+    return settings->no_data ? (double)tiles : (double)settings->elements;
+}
+
+/* Of a sweep without config files "streams=4" says as much as "run streams=4". */
+static const char *progress_name(const struct settings *settings)
+{
+    bool unnamed = strncmp(settings->name, "run ", 4) == 0;
+    return settings->name + (unnamed ? 4 : 0);
+}
+
+static void begin_progress(const struct options *options, const struct job *jobs)
+{
+    double work = 0;
+    for (int i = 0; i < options->run_count; i++)
+        work += work_of(&jobs[i].settings);
+    progress_begin(options->run_count, work, options->quiet || options->dry_run);
+}
+
+/* Of a sweep or a comparison, whose runs may be thousands, what was analysed is enough: unless
+ * a file has to show every span. */
+static bool keeps_spans(const struct options *options, const struct outputs *outputs)
+{
+    bool swept = options->sweep.axis_count > 0;
+    bool keeps = !swept && (options->command == COMMAND_RUN || options->timeline_count > 0);
+    for (int i = 0; i < options->timeline_count; i++)
+        keeps |= outputs->writers[i]->write != NULL;
+    return keeps;
+}
+
+static void drop_spans(struct run_report *run)
+{
+    struct timeline *timeline = &run->timeline;
+    free(timeline->spans);
+    free(timeline->issue_ns);
+    timeline->spans = NULL;
+    timeline->issue_ns = NULL;
+    timeline->span_count = timeline->issue_count = 0;
+    critical_free(&run->critical);
+    run->critical = (struct critical){0};
+    latency_free_tiles(&run->latency);
+}
+
+static enum status run_each(const struct options *options, struct outputs *outputs,
+                            struct job *jobs, struct report *report, struct error *error)
+{
+    bool keep = keeps_spans(options, outputs);
+    for (int i = 0; i < options->run_count; i++) {
+        struct run_report *run = &report->runs[i];
+        struct error why = {0};
+        progress_next(progress_name(&options->runs[i]), work_of(&jobs[i].settings));
+        run->settings = &jobs[i].settings;
+        timeline_init(&run->timeline);
+        enum status status = job_run(&jobs[i], &outputs->arrays[i], run, &why);
+        job_end(&jobs[i]);
+        if (status != STATUS_OK)
+            return fail_run(options, i, &why, error);
+        if (!keep)
+            drop_spans(run);
+        if (!keep && run->compared != NULL)
+            drop_spans(&run->compared->run);
+        if (!options->dry_run)
+            run->speedup = (double)report->runs[0].median_ns / (double)run->median_ns;
+    }
+    return STATUS_OK;
+}
+
+/* Files of a comparison show each run and, beside it, the simulated one; of a sweep, whose
+ * pictures are curves, the runs alone. */
+static enum status write_pairs(const struct options *options, struct outputs *outputs,
+                               const struct report *report, struct error *error)
+{
+    if (options->command != COMMAND_COMPARE || report->sweep != NULL)
+        return write_timelines(options, outputs, report, error);
+    struct report pairs;
+    enum status status = compare_pairs(report, &pairs, error);
+    if (status != STATUS_OK)
+        return status;
+    status = write_timelines(options, outputs, &pairs, error);
+    free(pairs.runs);
+    return status;
+}
+
+/* Shows what all runs gave. */
+static enum status write_results(const struct options *options, struct outputs *outputs,
+                                 struct report *report, struct error *error)
+{
+    struct compare_summary summary;
+    enum status status = STATUS_OK;
+    if (options->command == COMMAND_COMPARE) {
+        status = compare_report(report, options->runs, &summary, error);
+        report->comparison = &summary;
+    }
+    if (status == STATUS_OK)
+        status = write_pairs(options, outputs, report, error);
+    if (status == STATUS_OK)
+        write_report(options, report);
+    report->comparison = NULL;
+    return status;
+}
+
+/* A result that is wrong on purpose is wrong all the same. */
+static enum status check_results(const struct options *options, const struct job *jobs,
+                                 struct error *error)
+{
+    for (int i = 0; i < options->run_count; i++) {
+        const struct settings *settings = &jobs[i].settings;
+        struct error why = {0};
+        if (jobs[i].wrong.status == STATUS_OK)
+            continue;
+        error_set(&why, STATUS_FAILED, "%s: --mistake=%s did that%s%s%s", jobs[i].wrong.text,
+                  mistake_name(settings->mistake), settings->output != NULL ? "; " : "",
+                  settings->output != NULL ? settings->output : "",
+                  settings->output != NULL ? " is not written" : "");
+        return fail_run(options, i, &why, error);
+    }
+    return STATUS_OK;
+}
+
+/* Nothing may be lost on the way to standard output either. */
+static enum status check_stdout(struct error *error)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return STATUS_OK;
+    return error_set(error, STATUS_FAILED, "standard output can't be written: %s",
+                     strerror(errno));
+}
+
+/* Says once, not per run, that `auto` found no CUDA device. */
+static void note_simulated(const struct options *options)
+{
+    for (int i = 0; i < options->run_count; i++) {
+        const struct backend_ops *ops;
+        const char *argument;
+        if (strcmp(options->runs[i].device, "auto") != 0)
+            continue;
+        if (backend_select("auto", &ops, &argument, NULL) == STATUS_OK && !ops->measures)
+            options_note(options,
+                         "no CUDA device: simulating an NVIDIA H200 (--device=sim:h200)");
+        return;
+    }
+}
+
+static enum status run_comparison(const struct options *options, struct error *error)
+{
+    size_t count = (size_t)options->run_count;
+    struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
+    struct job *jobs = calloc(count, sizeof *jobs);
+    struct report report = {.version = PIPELINE_VERSION,
+                            .runs = calloc(count, sizeof *report.runs),
+                            .run_count = (int)count,
+                            .sweep = options->sweep.axis_count > 0 ? &options->sweep : NULL};
+    enum status status = STATUS_OK;
+    if (outputs.arrays == NULL || jobs == NULL || report.runs == NULL) {
+        status = error_set(error, STATUS_FAILED, "no memory for %zu runs", count);
+        goto free_all;
+    }
+    backends_configure(&options->runs[0]);
+    status = open_outputs(options, &outputs, error);
+    if (status == STATUS_OK)
+        status = prepare_each(options, jobs, error);
+    if (status == STATUS_OK) {
+        note_simulated(options);
+        begin_progress(options, jobs);
+        status = run_each(options, &outputs, jobs, &report, error);
+        progress_end();
+    }
+    if (status == STATUS_OK && !options->dry_run)
+        status = write_results(options, &outputs, &report, error);
+    if (status == STATUS_OK)
+        status = check_results(options, jobs, error);
+    discard_outputs(options, &outputs);
+    report_free(&report);
+free_all:
+    free(report.runs);
+    free(jobs);
+    free(outputs.arrays);
+    return status;
+}
+
+/* Draws, measures and explains what another program did. */
+static enum status view_traces(const struct options *options, struct error *error)
+{
+    struct outputs outputs = {0};
+    struct view view = {0};
+    enum status status = open_outputs(options, &outputs, error);
+    if (status == STATUS_OK)
+        status = view_read(options, &view, error);
+    if (status == STATUS_OK)
+        status = write_timelines(options, &outputs, &view.report, error);
+    if (status == STATUS_OK)
+        write_report(options, &view.report);
+    discard_outputs(options, &outputs);
+    view_free(&view);
+    return status;
+}
+
+/* --- the program
+ * ------------------------------------------------------------------------------- */
+
+/* Ctrl-C: neither half-written files nor a progress line stay behind, and the shell sees what
+ * ended us. */
+static void on_signal(int number)
+{
+    output_files_unlink();
+    progress_abort();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void handle_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+static enum status execute(const struct options *options, struct error *error)
+{
+    switch (options->command) {
+    case COMMAND_HELP:
+        options_print_help(stdout);
+        break;
+    case COMMAND_VERSION:
+        printf("pipeline %s\n", PIPELINE_VERSION);
+        break;
+    case COMMAND_LIST:
+        list_print(stdout, options->list_what);
+        break;
+    case COMMAND_RUN:
+    case COMMAND_COMPARE:
+        return run_comparison(options, error);
+    case COMMAND_VIEW:
+        return view_traces(options, error);
+    case COMMAND_CALIBRATE:
+        return calibrate_command(options, stdout, error);
+    case COMMAND_BENCH:
+        return bench_command(options, stdout, error);
+    }
+    return STATUS_OK;
+}
+
+int main(int argc, char *argv[])
+{
+    struct error error = {0};
+    struct options options;
+    handle_signals();
+    enum status status = options_parse(argc, argv, &options, &error);
+    if (status == STATUS_OK) {
+        status = execute(&options, &error);
+        if (status == STATUS_OK)
+            status = check_stdout(&error);
+        options_free(&options);
+    }
+    if (status != STATUS_OK)
+        fprintf(stderr, "pipeline: %s\n", error.text);
+    return status_exit_code(status);
+}

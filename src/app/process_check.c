@@ -1,0 +1,61 @@
+/* process_check.c - see process_check.h. */
+#include "app/process_check.h"
+
+#include "run/backend.h"
+
+static bool is_real(const struct settings *settings)
+{
+    const struct backend_ops *ops;
+    const char *argument;
+    return backend_select(settings->device, &ops, &argument, NULL) == STATUS_OK &&
+           ops->measures;
+}
+
+static bool launches_wait(const struct settings *settings)
+{
+    return settings->mistake == MISTAKE_LAUNCH_BLOCKING;
+}
+
+/* A kernel that both have, or NULL. */
+static const struct kernel *shared_kernel(const struct settings *one,
+                                          const struct settings *other)
+{
+    for (int i = 0; i < one->chain_length; i++) {
+        for (int j = 0; j < other->chain_length; j++) {
+            if (one->chain[i] == other->chain[j])
+                return one->chain[i];
+        }
+    }
+    return NULL;
+}
+
+static enum status check_loading(const struct options *options, int run, struct error *error)
+{
+    for (int i = 0; i < run; i++) {
+        const struct kernel *kernel = shared_kernel(&options->runs[i], &options->runs[run]);
+        if (kernel != NULL && is_real(&options->runs[i]))
+            return error_set(
+                error, STATUS_USAGE,
+                "--mistake=%s: another run loads kernel %s before it, and a process does that "
+                "once: make this the first run, or use a device sim:NAME",
+                mistake_name(options->runs[run].mistake), kernel->name);
+    }
+    return STATUS_OK;
+}
+
+enum status process_check(const struct options *options, int run, struct error *error)
+{
+    const struct settings *settings = &options->runs[run], *first = &options->runs[0];
+    if (settings->connections != first->connections)
+        return error_set(error, STATUS_USAGE,
+                         "another run has other --connections, and CUDA takes them once in a "
+                         "process: allowed is one number for all runs, or a device sim:NAME");
+    if (launches_wait(settings) != launches_wait(first))
+        return error_set(error, STATUS_USAGE,
+                         "runs with and without --mistake=%s are not possible in one process, "
+                         "for CUDA takes that once: allowed is one kind of them, or a device "
+                         "sim:NAME",
+                         mistake_name(MISTAKE_LAUNCH_BLOCKING));
+    return settings->mistake == MISTAKE_LAZY_LOADING ? check_loading(options, run, error)
+                                                     : STATUS_OK;
+}

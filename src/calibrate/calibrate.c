@@ -1,0 +1,163 @@
+/* calibrate.c - the order of a calibration, what needs no measuring, and the command. */
+#include "calibrate/calibrate.h"
+
+#include "calibrate/rig.h"
+#include "machine/fields.h"
+#include "term/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* What the device says of itself, and what NVIDIA says of its generation. */
+static const struct {
+    const char *key, *how;
+} known[] = {
+    {"compute_capability", "the device's properties"},
+    {"sms", "the device's properties"},
+    {"threads_per_sm", "the device's properties"},
+    {"blocks_per_sm", "the device's properties"},
+    {"memory_bytes", "the device's properties"},
+    {"concurrent_kernels", "CUDA C++ programming guide: resident grids of a device"},
+    {"queues", "CUDA_DEVICE_MAX_CONNECTIONS, or its default"},
+    {"queues_max", "and its largest value"},
+    {"priority_least", "cudaDeviceGetStreamPriorityRange()"},
+    {"priority_greatest", "likewise"},
+    {"cpu_cores", "those that 4-way runs use"},
+};
+
+static void take_known(struct rig *rig)
+{
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const struct field *field = machine_field_find(machine_fields, known[i].key);
+        rig_known(rig, known[i].key, machine_field_get(field, rig->device),
+                  rig->ops->measures ? known[i].how : "as simulated");
+    }
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1000000000 * (int64_t)now.tv_sec + now.tv_nsec;
+}
+
+/* In this order: each takes the figures of those before it as given. */
+static const struct {
+    const char *name; /* of the progress line */
+    enum status (*measure)(struct rig *rig);
+} parts[] = {
+    {"calls", calibrate_host},      {"copies", calibrate_copies},
+    {"kernels", calibrate_kernels}, {"signals", calibrate_signals},
+    {"graphs", calibrate_graphs},
+};
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+static enum status measure(struct rig *rig)
+{
+    enum status status = STATUS_OK;
+    rig_open(rig);
+    take_known(rig);
+    for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
+        progress_next(parts[i].name, 1);
+        status = parts[i].measure(rig);
+        if (status == STATUS_OK) /* a figure may have been refused */
+            status = rig->error->status;
+    }
+    rig_close(rig);
+    return status;
+}
+
+/* Figures that are possible each by itself may still not go together. */
+static enum status check_file(const struct calibration *calibration, struct error *error)
+{
+    struct machine read;
+    struct error why = {0};
+    char *text = calibration_text(calibration);
+    if (text == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to write a machine file");
+    enum status status = machine_parse(&read, text, "the machine file", &why);
+    free(text);
+    if (status == STATUS_OK)
+        return status;
+    return error_set(error, STATUS_FAILED,
+                     "this device can't be calibrated: its figures contradict each other (is "
+                     "something else running on it?): %s",
+                     why.text);
+}
+
+static void name_machine(struct calibration *calibration, const struct machine *device)
+{
+    struct machine *machine = &calibration->machine;
+    snprintf(machine->name, sizeof machine->name, "%s", device->name);
+    snprintf(machine->summary, sizeof machine->summary, "%s",
+             calibration->simulated ? device->summary : device->name);
+    snprintf(machine->architecture, sizeof machine->architecture, "%s", device->architecture);
+}
+
+enum status calibrate(const struct backend_ops *ops, struct backend *backend,
+                      const struct settings *settings, struct calibration *calibration,
+                      struct error *error)
+{
+    struct machine device;
+    struct error why = {0};
+    int64_t begin = now_ns();
+    enum status status = ops->describe(backend, settings, &device, error);
+    if (status != STATUS_OK)
+        return status;
+    struct calibration *found = calloc(1, sizeof *found);
+    if (found == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to calibrate");
+    struct rig rig = {.ops = ops,
+                      .backend = backend,
+                      .settings = *settings,
+                      .calibration = found,
+                      .device = &device,
+                      .error = &why};
+    found->simulated = !ops->measures;
+    name_machine(found, &device);
+    status = measure(&rig);
+    found->took_ns = now_ns() - begin;
+    if (status == STATUS_OK)
+        status = check_file(found, &why);
+    if (status == STATUS_OK)
+        *calibration = *found;
+    else
+        error_set(error, status, "%s", why.text);
+    free(found);
+    return status;
+}
+
+/* Of --device=auto, which never fails. */
+static void note_simulated(const struct options *options, const struct backend_ops *ops)
+{
+    if (strcmp(options->runs[0].device, "auto") == 0 && !ops->measures)
+        options_note(options, "no CUDA device: calibrating a simulated NVIDIA H200, which "
+                              "gives its own figures back (--device=sim:h200)");
+}
+
+enum status calibrate_command(const struct options *options, FILE *out, struct error *error)
+{
+    const struct settings *settings = &options->runs[0];
+    const struct backend_ops *ops;
+    const char *argument;
+    struct backend *backend = NULL;
+    struct calibration *calibration = calloc(1, sizeof *calibration);
+    if (calibration == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to calibrate");
+    backends_configure(settings);
+    enum status status = backend_select(settings->device, &ops, &argument, error);
+    if (status == STATUS_OK)
+        status = ops->open(argument, settings, &backend, error);
+    if (status == STATUS_OK) {
+        note_simulated(options, ops);
+        progress_begin(PARTS, PARTS, options->quiet);
+        status = calibrate(ops, backend, settings, calibration, error);
+        progress_end();
+        ops->close(backend);
+    }
+    if (status == STATUS_OK)
+        calibration_write(out, calibration);
+    free(calibration);
+    return status;
+}

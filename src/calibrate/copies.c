@@ -1,0 +1,191 @@
+/* copies.c - rates, latencies and gaps of the copy engines. */
+#include "calibrate/rig.h"
+
+#include <math.h>
+
+/* The sizes of the fit, and how many copies of each. */
+static const struct {
+    uint64_t bytes;
+    uint32_t count;
+} sizes[] = {{64 << 10, 512}, {256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}};
+enum {
+    SIZES = sizeof sizes / sizeof sizes[0],
+    LARGE = SIZES - 1,
+    GAP_COPIES = 64,
+    GAP_BYTES = 256 << 10,
+};
+
+/* A line through points (x, y): y = base + slope x, least squares of relative errors, for a
+ * small copy's time matters as much as a large one's. */
+struct line_fit {
+    double base, slope, worst; /* the largest relative error */
+};
+
+static struct line_fit fit_line(const double x[SIZES], const double y[SIZES])
+{
+    double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
+    for (int i = 0; i < SIZES; i++) {
+        double weight = 1 / (y[i] * y[i]);
+        w += weight;
+        wx += weight * x[i];
+        wxx += weight * x[i] * x[i];
+        wy += weight * y[i];
+        wxy += weight * x[i] * y[i];
+    }
+    struct line_fit fit = {.slope = (w * wxy - wx * wy) / (w * wxx - wx * wx)};
+    fit.base = (wy - fit.slope * wx) / w;
+    for (int i = 0; i < SIZES; i++)
+        fit.worst = fmax(fit.worst, fabs((fit.base + fit.slope * x[i]) / y[i] - 1));
+    return fit;
+}
+
+/* From a copy's end to the next one's start, of copies queued behind one another. */
+static enum status engine_gap(struct rig *rig, const char *step, struct measured *gap)
+{
+    struct row row = {.steps = step, .count = GAP_COPIES, .bytes = GAP_BYTES};
+    struct timeline timeline;
+    timeline_init(&timeline);
+    enum status status = rig_trace(rig, &row, &timeline);
+    int64_t gaps[GAP_COPIES];
+    for (uint32_t i = 1; status == STATUS_OK && i < timeline.span_count; i++)
+        gaps[i - 1] = timeline.spans[i].start_ns - timeline.spans[i - 1].end_ns;
+    if (status == STATUS_OK)
+        *gap = measured_median(gaps, GAP_COPIES - 1);
+    timeline_free(&timeline);
+    return status;
+}
+
+struct direction {
+    const char *step, *rate, *latency, *gap, *pageable;
+};
+static const struct direction directions[] = {
+    {"h", "h2d_bytes_per_s", "h2d_latency_ns", "h2d_gap_ns", "pageable_h2d_bytes_per_s"},
+    {"d", "d2h_bytes_per_s", "d2h_latency_ns", "d2h_gap_ns", "pageable_d2h_bytes_per_s"},
+};
+
+static enum status measure_direction(struct rig *rig, const struct direction *direction)
+{
+    double bytes[SIZES], ns[SIZES];
+    struct measured steps[SIZES], gap;
+    for (int i = 0; i < SIZES; i++) {
+        struct row row = {.steps = direction->step,
+                          .count = sizes[i].count,
+                          .bytes = sizes[i].bytes,
+                          .gate = true};
+        if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
+            return rig->error->status;
+        bytes[i] = (double)sizes[i].bytes;
+        ns[i] = steps[i].ns;
+    }
+    if (engine_gap(rig, direction->step, &gap) != STATUS_OK)
+        return rig->error->status;
+    struct line_fit fit = fit_line(bytes, ns);
+    char how[FIGURE_TEXT];
+    snprintf(how, sizeof how, "copies of 64 KiB to 16 MiB in a row: a line, all within %.1f %%",
+             100 * fit.worst);
+    rig_found(rig, direction->rate, 1e9 / fit.slope, steps[LARGE], how);
+    rig_found(rig, direction->latency, fmax(0, fit.base - gap.ns), steps[0],
+              "what such a copy takes beside its bytes, less the gap");
+    rig_found(rig, direction->gap, gap.ns, gap,
+              "from such a copy's end to the next one's start");
+    return STATUS_OK;
+}
+
+/* A rate that shows in a row's time beside a copy's latency, gap and call: it is turned until
+ * the simulator takes as long for a step. */
+struct turned {
+    const char *key, *how;
+    double least, most;
+};
+
+static enum status fit_rate(struct rig *rig, const struct turned *turned, const struct row *row,
+                            struct measured step)
+{
+    enum { ROUNDS = 16 };
+    double rate = turned->most, simulated;
+    for (int round = 0; round < ROUNDS; round++) {
+        rig_found(rig, turned->key, rate, step, turned->how);
+        if (rig_simulated_step(rig, row, &simulated) != STATUS_OK)
+            return rig->error->status;
+        rate = fmin(fmax(rate * simulated / step.ns, turned->least), turned->most);
+    }
+    return STATUS_OK;
+}
+
+/* As many copies each way take as long as the slower direction. Where that has its full rate
+ * beside the other, twice as many in the faster one tell what is left for it. */
+static enum status measure_joint(struct rig *rig, const struct row *alike, struct measured step)
+{
+    const struct machine *machine = &rig->calibration->machine;
+    double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
+    double twice_slower = 2 * fmin(in, out);
+    const struct turned joint = {"joint_bytes_per_s", "copies of 16 MiB in and out at once",
+                                 fmax(in, out), in + out};
+    struct row row = *alike;
+    enum status status = fit_rate(rig, &joint, &row, step);
+    if (status != STATUS_OK || machine->joint_bytes_per_s < 0.995 * twice_slower ||
+        in + out < 1.01 * twice_slower)
+        return status;
+    row.steps = in > out ? "hhd" : "ddh";
+    status = rig_step(rig, &row, &step, NULL);
+    return status == STATUS_OK ? fit_rate(rig, &joint, &row, step) : status;
+}
+
+/* Both directions at once; with one copy engine they take turns. */
+static enum status measure_both(struct rig *rig)
+{
+    struct row row = {
+        .steps = "hd", .count = sizes[LARGE].count, .bytes = sizes[LARGE].bytes, .apart = true};
+    const struct machine *machine = &rig->calibration->machine;
+    struct measured step;
+    if (rig_step(rig, &row, &step, NULL) != STATUS_OK)
+        return rig->error->status;
+    double in = rig_copy_ns(rig, OP_H2D, row.bytes), out = rig_copy_ns(rig, OP_D2H, row.bytes);
+    bool turns = step.ns > 0.95 * (in + out);
+    rig_known(rig, "copy_engines", turns ? 1 : 2,
+              turns ? "found: copies in and out take turns"
+                    : "found: copies in and out overlap");
+    if (!turns)
+        return measure_joint(rig, &row, step);
+    rig_known(rig, "joint_bytes_per_s",
+              fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s),
+              "not measured: copies never go both ways at once");
+    return STATUS_OK;
+}
+
+static enum status measure_pageable(struct rig *rig)
+{
+    const struct machine *machine = &rig->calibration->machine;
+    rig_known(rig, "staging_bytes", 65536,
+              "not measured: copies in of 64 KiB or less return at once, says the CUDA C++ "
+              "programming guide");
+    for (int i = 0; i < 2; i++) {
+        struct row row = {.steps = directions[i].step,
+                          .count = 8,
+                          .bytes = sizes[LARGE].bytes,
+                          .pageable = true};
+        struct measured step;
+        double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
+        const struct turned rate = {directions[i].pageable,
+                                    "copies of 16 MiB, staged by the host", 1e6, pinned};
+        if (rig_step(rig, &row, &step, NULL) != STATUS_OK ||
+            fit_rate(rig, &rate, &row, step) != STATUS_OK)
+            return rig->error->status;
+    }
+    return STATUS_OK;
+}
+
+double rig_copy_ns(const struct rig *rig, enum op_kind kind, uint64_t bytes)
+{
+    return machine_copy_ns(&rig->calibration->machine, kind == OP_H2D, bytes);
+}
+
+enum status calibrate_copies(struct rig *rig)
+{
+    enum status status = measure_direction(rig, &directions[0]);
+    if (status == STATUS_OK)
+        status = measure_direction(rig, &directions[1]);
+    if (status == STATUS_OK)
+        status = measure_both(rig);
+    return status == STATUS_OK ? measure_pageable(rig) : status;
+}

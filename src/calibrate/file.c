@@ -1,0 +1,148 @@
+/* file.c - the machine file that a calibration writes, with a comment beside each
+ * figure. */
+#include "calibrate/calibrate.h"
+
+#include "core/version.h"
+#include "machine/fields.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { COMMENT_COLUMN = 36, COLUMNS = 100, DIGITS = 4, COMMENT_TEXT = FIGURE_TEXT + 32 };
+
+static const struct figure *figure_of(const struct calibration *calibration, const char *kernel,
+                                      const char *key)
+{
+    for (int i = 0; i < calibration->figure_count; i++) {
+        const struct figure *figure = &calibration->figures[i];
+        bool same = kernel == NULL || figure->kernel == NULL
+                        ? figure->kernel == kernel
+                        : strcmp(figure->kernel, kernel) == 0;
+        if (same && strcmp(figure->key, key) == 0)
+            return figure;
+    }
+    return NULL;
+}
+
+/* Rates as people write them: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full. */
+static void number_text(const struct field *field, double number, char text[MACHINE_TEXT])
+{
+    int exponent = 0;
+    if (field->type != FIELD_REAL) {
+        snprintf(text, MACHINE_TEXT, "%.15g", number);
+        return;
+    }
+    while (number >= 1e6 || (exponent > 0 && number >= 1e3)) {
+        number /= 1e3;
+        exponent += 3;
+    }
+    snprintf(text, MACHINE_TEXT, exponent > 0 ? "%.*ge%d" : "%.*g", DIGITS, number, exponent);
+}
+
+static void comment_text(const struct calibration *calibration, const struct field *field,
+                         double number, const struct figure *figure, char text[COMMENT_TEXT])
+{
+    if (figure->spread < 0 || calibration->simulated)
+        snprintf(text, COMMENT_TEXT, "%s", figure->how);
+    else if (field->type == FIELD_NS)
+        snprintf(text, COMMENT_TEXT, "+-%.0f ns: %s", figure->spread, figure->how);
+    else
+        snprintf(text, COMMENT_TEXT, "+-%.1f %%: %s", 100 * figure->spread / number,
+                 figure->how);
+}
+
+/* Puts a comment at `column` of a line of which `used` are taken; goes on below where it is
+ * long. */
+static void put_comment(FILE *out, int used, int column, const char *text)
+{
+    const int room = COLUMNS - column - 2;
+    while (*text != '\0') {
+        int length = (int)strlen(text), padding = column - used;
+        while (length > room && memrchr(text, ' ', (size_t)length) != NULL)
+            length = (int)((const char *)memrchr(text, ' ', (size_t)length) - text);
+        if (padding < 1 && used > 0)
+            padding = 1;
+        fprintf(out, "%*s; %.*s\n", padding, "", length, text);
+        used = 0;
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
+static void put_figure(FILE *out, const struct calibration *calibration,
+                       const struct field *field, const void *record,
+                       const struct figure *figure)
+{
+    char number[MACHINE_TEXT], comment[COMMENT_TEXT];
+    double value = machine_field_get(field, record);
+    number_text(field, value, number);
+    comment_text(calibration, field, value, figure, comment);
+    put_comment(out, fprintf(out, "%s = %s", field->key, number), COMMENT_COLUMN, comment);
+}
+
+static void put_kernels(FILE *out, const struct calibration *calibration)
+{
+    for (int i = 0; i < calibration->machine.kernel_count; i++) {
+        const struct machine_kernel *row = &calibration->machine.kernels[i];
+        fprintf(out, "\n[kernel %s]\n", row->name);
+        for (const struct field *field = machine_kernel_fields; field->key != NULL; field++) {
+            const struct figure *figure = figure_of(calibration, row->name, field->key);
+            if (figure != NULL)
+                put_figure(out, calibration, field, row, figure);
+        }
+    }
+}
+
+/* What was measured, or simulated, with what and when. */
+static void put_head(FILE *out, const struct calibration *calibration)
+{
+    const struct machine *machine = &calibration->machine;
+    char text[4 * COLUMNS], date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
+    snprintf(text, sizeof text, "%s, %s by `pipeline calibrate` %s on %s in %.0f s%s%s.",
+             machine->summary, calibration->simulated ? "simulated: calibrated" : "measured",
+             PIPELINE_VERSION, date, ceil(1e-9 * (double)calibration->took_ns),
+             calibration->driver[0] != '\0' ? ", " : "", calibration->driver);
+    put_comment(out, 0, 0, text);
+    put_comment(out, 0, 0,
+                calibration->simulated
+                    ? "Nothing here was measured on a real device."
+                    : "+-: half the distance between the quartiles of a figure's repeats. What "
+                      "has none was not timed.");
+    fprintf(out, "\n[machine]\nsummary = %s\narchitecture = %s\n", machine->summary,
+            machine->architecture);
+}
+
+void calibration_write(FILE *out, const struct calibration *calibration)
+{
+    const char *section = "machine";
+    put_head(out, calibration);
+    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+        const struct figure *figure = figure_of(calibration, NULL, field->key);
+        if (figure == NULL)
+            continue;
+        if (strcmp(section, field->section) != 0)
+            fprintf(out, "\n[%s]\n", field->section);
+        section = field->section;
+        put_figure(out, calibration, field, &calibration->machine, figure);
+    }
+    put_kernels(out, calibration);
+}
+
+char *calibration_text(const struct calibration *calibration)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    calibration_write(out, calibration);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

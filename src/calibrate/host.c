@@ -1,0 +1,243 @@
+/* host.c - what calls cost the host, and how fast the CPU is. */
+#include "calibrate/rig.h"
+
+#include <math.h>
+
+enum {
+    CALLS = 512, /* fewer than a queue holds: none of them waits */
+    STREAMS = 4,
+    TINY_BYTES = 4 << 10,
+    CPU_ELEMENTS = 4 << 20,
+    CPU_TILES = 12,
+    CPU_HEAVY = 200,
+    DEEP = 4096,
+};
+
+/* The part of a time from which on it is taken to be all that counts. */
+static const double MOSTLY = 0.9;
+
+static enum status issue_of(struct rig *rig, const char *steps, uint32_t count,
+                            struct measured *issue)
+{
+    struct row row = {.steps = steps,
+                      .count = count,
+                      .streams = STREAMS,
+                      .bytes = TINY_BYTES,
+                      .elements = 1024,
+                      .blocks = 1};
+    return rig_step(rig, &row, NULL, issue);
+}
+
+/* Each kind of call by itself, scaled to what they take together in a pipeline's own order, in
+ * which each finds the caches as another left them: copies and kernels as of a tile in a
+ * stream, records and waits as of one whose stages are joined by events. */
+static enum status measure_calls(struct rig *rig)
+{
+    static const struct {
+        const char *steps;
+        uint32_t count;
+    } rows[] = {{"h", CALLS},     {"k", CALLS},   {"r", CALLS},          {"rw", CALLS},
+                {"c", CALLS / 4}, {"hkd", CALLS}, {"hrwkrwd", CALLS / 2}};
+    enum { COPY, KERNEL, RECORD, BOTH, CALLBACK, TILE, JOINED, ROWS };
+    struct measured of[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        enum status status = issue_of(rig, rows[i].steps, rows[i].count, &of[i]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    double alone = 2 * of[COPY].ns + of[KERNEL].ns, events = 2 * of[BOTH].ns;
+    double scale = alone > 0 ? of[TILE].ns / alone : 1;
+    double joined = events > 0 ? fmax(0, of[JOINED].ns - of[TILE].ns) / events : 1;
+    char how[FIGURE_TEXT];
+    snprintf(how, sizeof how, "512 calls in 4 streams, times %.2f: as among a tile's", scale);
+    rig_found(rig, "issue_copy_ns", scale * of[COPY].ns, of[COPY], how);
+    rig_found(rig, "issue_kernel_ns", scale * of[KERNEL].ns, of[KERNEL], how);
+    snprintf(how, sizeof how, "512 calls in 4 streams, times %.2f: as between a tile's",
+             joined);
+    rig_found(rig, "issue_record_ns", joined * of[RECORD].ns, of[RECORD], how);
+    rig_found(rig, "issue_wait_ns", joined * fmax(0, of[BOTH].ns - of[RECORD].ns), of[BOTH],
+              how);
+    rig_found(rig, "issue_callback_ns", of[CALLBACK].ns, of[CALLBACK],
+              "128 calls in 4 streams");
+    return STATUS_OK;
+}
+
+static enum status measure_waiting_calls(struct rig *rig)
+{
+    enum { COUNT = 32, BYTES = 16 << 20 };
+    struct measured callback, sync, alloc, pinned;
+    enum status status = rig_step(
+        rig, &(struct row){.steps = "c", .count = 4 * COUNT, .gate = true}, &callback, NULL);
+    if (status == STATUS_OK)
+        status = rig_step(rig, &(struct row){.steps = "s", .count = 4 * COUNT}, &sync, NULL);
+    if (status == STATUS_OK)
+        status = rig_step(rig, &(struct row){.steps = "a", .count = COUNT, .bytes = BYTES},
+                          &alloc, NULL);
+    if (status == STATUS_OK)
+        status = rig_step(rig, &(struct row){.steps = "p", .count = COUNT, .bytes = BYTES},
+                          &pinned, NULL);
+    if (status != STATUS_OK)
+        return status;
+    rig_found(rig, "callback_ns", callback.ns, callback, "callbacks one behind another");
+    rig_found(rig, "sync_ns", fmax(0, sync.ns), sync,
+              "cudaDeviceSynchronize() with nothing to do");
+    rig_found(rig, "alloc_ns", alloc.ns, alloc, "cudaMalloc() of 16 MiB and cudaFree()");
+    rig_found(rig, "pinned_bytes_per_s", 1e9 * BYTES / fmax(1, pinned.ns - alloc.ns), pinned,
+              "cudaMallocHost() of 16 MiB and cudaFreeHost(), less the former");
+    return STATUS_OK;
+}
+
+/* By how much longer the first call of three launches takes than the second. */
+static enum status time_load(struct rig *rig, const struct kernel *kernel, int64_t *load_ns)
+{
+    enum { LAUNCHES = 3 };
+    const struct row row = {.steps = "k",
+                            .count = LAUNCHES,
+                            .kernel = kernel,
+                            .elements = 1024,
+                            .blocks = 1,
+                            .lazy = true};
+    struct timeline timeline;
+    timeline_init(&timeline);
+    enum status status = rig_trace(rig, &row, &timeline);
+    const int64_t *issue_ns = timeline.issue_ns;
+    if (status == STATUS_OK)
+        *load_ns = issue_ns[1] - issue_ns[0] - (issue_ns[2] - issue_ns[1]);
+    timeline_free(&timeline);
+    return status;
+}
+
+/* A process loads a kernel once: these are some that nothing else here launches. */
+static enum status measure_loads(struct rig *rig)
+{
+    enum { LOADS_MAX = 8 };
+    int64_t loads[LOADS_MAX];
+    char how[FIGURE_TEXT];
+    int count = 0;
+    enum status status = STATUS_OK;
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        bool fits = !kernel->calibrated && kernel->shape == KERNEL_REDUCE &&
+                    dtype_bytes(kernel->in) == sizeof(float);
+        if (fits && status == STATUS_OK && count < LOADS_MAX)
+            status = time_load(rig, kernel, &loads[count++]);
+    }
+    if (status != STATUS_OK)
+        return status;
+    struct measured load = measured_median(loads, count);
+    snprintf(how, sizeof how, "first launches of %d kernels, each less the next one's call",
+             count);
+    rig_found(rig, "lazy_load_ns", fmax(0, load.ns), load, how);
+    return STATUS_OK;
+}
+
+/* How many ops a queue takes before the host's call waits: behind a long kernel, the first call
+ * that takes as long as many. */
+static enum status measure_depth(struct rig *rig)
+{
+    enum { MUCH_LONGER = 200, GATE_OPS = 2 };
+    struct row row = {.steps = "k",
+                      .count = DEEP,
+                      .elements = 1024,
+                      .blocks = 1,
+                      .intensity = 1000,
+                      .gate = true};
+    struct timeline timeline;
+    timeline_init(&timeline);
+    enum status status = rig_trace(rig, &row, &timeline);
+    uint32_t depth = 0;
+    double usual = (double)rig->calibration->machine.issue_kernel_ns;
+    for (uint32_t i = 0; status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0;
+         i++) {
+        if ((double)(timeline.issue_ns[i + 1] - timeline.issue_ns[i]) > MUCH_LONGER * usual)
+            depth = i - GATE_OPS;
+    }
+    timeline_free(&timeline);
+    if (status != STATUS_OK)
+        return status;
+    if (depth > 0)
+        rig_known(rig, "queue_depth", depth,
+                  "found: launches behind a long kernel until a call waits");
+    else
+        rig_known(rig, "queue_depth", DEEP,
+                  "at least, not measured beyond: none of 4096 calls had to wait");
+    return STATUS_OK;
+}
+
+/* The CPU's time for a tile while copies go both ways, as they do in 4-way runs. */
+static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
+                            struct measured *timing)
+{
+    struct row row = {.steps = "uhd",
+                      .count = CPU_TILES,
+                      .bytes = CPU_ELEMENTS * sizeof(float),
+                      .kernel = kernel,
+                      .elements = intensity > 1 ? CPU_ELEMENTS / 16 : CPU_ELEMENTS,
+                      .intensity = intensity,
+                      .apart = true};
+    struct timeline timeline;
+    int64_t times[CPU_TILES];
+    int count = 0;
+    timeline_init(&timeline);
+    enum status status = rig_trace(rig, &row, &timeline);
+    for (uint32_t i = 0; status == STATUS_OK && i < timeline.span_count; i++) {
+        const struct span *span = &timeline.spans[i];
+        if (span->kind == OP_CPU)
+            times[count++] = span->end_ns - span->start_ns;
+    }
+    timeline_free(&timeline);
+    if (status == STATUS_OK)
+        *timing = measured_median(times, count);
+    if (status == STATUS_OK)
+        timing->elements = row.elements;
+    return status;
+}
+
+static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
+{
+    struct measured light, heavy;
+    struct kernel_params once = {.intensity = 1}, often = {.intensity = CPU_HEAVY};
+    double arithmetic_ns = 0; /* of the light tile's time */
+    enum status status = time_cpu(rig, kernel, once.intensity, &light);
+    if (status == STATUS_OK && kernel->repeats)
+        status = time_cpu(rig, kernel, often.intensity, &heavy);
+    if (status != STATUS_OK)
+        return status;
+    double elements = (double)light.elements;
+    if (kernel->repeats) {
+        double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
+        double flops_per_s = 1e9 * flops / heavy.ns;
+        arithmetic_ns = 1e9 * kernel_flops_per_element(kernel, &once) * elements / flops_per_s;
+        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy,
+                         "likewise, of 256k elements at an intensity of 200");
+    }
+    rig_found_kernel(
+        rig, kernel, "cpu_bytes_per_s",
+        1e9 * kernel_bytes_per_element(kernel) * elements / light.ns, light,
+        arithmetic_ns < MOSTLY * light.ns
+            ? "tiles of 4M elements on the CPU beside copies both ways"
+            : "at least, for arithmetic takes as long: tiles of 4M elements on the "
+              "CPU beside copies both ways");
+    return STATUS_OK;
+}
+
+enum status calibrate_host(struct rig *rig)
+{
+    enum status status = measure_calls(rig);
+    if (status == STATUS_OK)
+        status = measure_waiting_calls(rig);
+    if (status == STATUS_OK)
+        status = measure_loads(rig);
+    if (status == STATUS_OK)
+        status = measure_depth(rig);
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        if (status == STATUS_OK && kernel->calibrated)
+            status = measure_cpu(rig, kernel);
+    }
+    if (status != STATUS_OK)
+        return status;
+    const struct machine_kernel *scale =
+        machine_kernel_find(&rig->calibration->machine, "scale");
+    rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
+    rig_known(rig, "cpu_flops_per_s", scale->cpu_flops_per_s, "as of [kernel scale]");
+    return STATUS_OK;
+}

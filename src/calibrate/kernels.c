@@ -1,0 +1,315 @@
+/* kernels.c - what launches cost, and what the GPU's rates are for each kernel. */
+#include "calibrate/rig.h"
+#include "plan/rules.h"
+
+#include <math.h>
+
+enum {
+    TINY_LAUNCHES = 256,
+    FULL_LAUNCHES = 16,
+    LIGHT_ELEMENTS = 32 << 20, /* of launches that are about memory: beyond the caches. Or a
+                                  little fewer: whole sweeps */
+    INTENSITY = 2000,
+    SWEEPS = 2, /* heavy enough that what a sweep begins with counts little */
+};
+
+/* Whole sweeps of a grid, so that all its blocks have as much to do. */
+static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32_t sweeps,
+                            uint32_t intensity)
+{
+    uint64_t sweep = (uint64_t)blocks * KERNEL_THREADS * kernel->sweep;
+    return (struct row){.steps = "k",
+                        .count = FULL_LAUNCHES,
+                        .kernel = kernel,
+                        .elements = sweep * sweeps,
+                        .blocks = blocks,
+                        .intensity = intensity,
+                        .gate = true};
+}
+
+/* As many whole sweeps as make about `elements`. */
+static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint64_t elements)
+{
+    uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
+    return sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
+}
+
+/* From a launch to the next: between the ends and starts that CUPTI sees. */
+static enum status measure_gap(struct rig *rig)
+{
+    enum { COUNT = 64 };
+    struct row row = sweeps_of(kernel_find("scale"), 1, 1, 1);
+    int64_t gaps[COUNT];
+    struct timeline timeline;
+    row.count = COUNT;
+    timeline_init(&timeline);
+    enum status status = rig_trace(rig, &row, &timeline);
+    for (uint32_t i = 0; status == STATUS_OK && i + 1 < COUNT; i++) {
+        uint32_t at = timeline.span_count - COUNT + i; /* behind the gate */
+        gaps[i] = timeline.spans[at + 1].start_ns - timeline.spans[at].end_ns;
+    }
+    timeline_free(&timeline);
+    if (status != STATUS_OK)
+        return status;
+    struct measured gap = measured_median(gaps, COUNT - 1);
+    rig_found(rig, "kernel_gap_ns", gap.ns, gap,
+              "from a kernel's end to the next one's start in its stream");
+    return STATUS_OK;
+}
+
+/* Each launch with the GPU idle before, as in a pipeline: straight behind another its blocks
+ * come to SMs as those get free, and some hold more of them than others. */
+static struct row alone(struct row row)
+{
+    row.steps = "ks";
+    row.gate = false;
+    row.count = FULL_LAUNCHES;
+    return row;
+}
+
+/* The launches that are timed. Each tells one figure, the others given. */
+enum launch {
+    TINY,   /* a few blocks, one sweep: what a launch takes beside its work */
+    LIGHT,  /* a full grid on large arrays: the memory's rate */
+    THIN,   /* a quarter of a grid on the same: how few blocks take all of it */
+    HEAVY,  /* a full grid with much arithmetic: its rate */
+    SINGLE, /* one block on most SMs, likewise: how few blocks of an SM do all of it */
+    ALONE,  /* the first again, each launch by itself, as in the two before */
+    LAUNCHES
+};
+
+struct timed {
+    struct row row;
+    struct measured step; /* with the gap behind it */
+};
+
+static void choose_launches(const struct rig *rig, const struct kernel *kernel,
+                            struct timed timed[LAUNCHES])
+{
+    uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
+    timed[TINY].row = sweeps_of(kernel, sms / 4 > 0 ? sms / 4 : 1, 1, 1);
+    timed[TINY].row.count = TINY_LAUNCHES;
+    timed[LIGHT].row = sweeps_over(kernel, resident, LIGHT_ELEMENTS);
+    timed[THIN].row = sweeps_over(kernel, (resident + 3) / 4, LIGHT_ELEMENTS);
+    timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, INTENSITY));
+    /* Not on every SM: then two might share one. */
+    timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, INTENSITY));
+    timed[ALONE].row = alone(timed[TINY].row);
+}
+
+/* What a launch takes by the figures in `row`, and the part that is no work. */
+static double predict(const struct rig *rig, const struct kernel *kernel,
+                      const struct machine_kernel *row, const struct row *launch,
+                      double *beside)
+{
+    struct machine machine = rig->calibration->machine;
+    struct kernel_params params = {.intensity = launch->intensity};
+    machine.sms = rig->device->sms;
+    machine.threads_per_sm = rig->device->threads_per_sm;
+    machine.blocks_per_sm = rig->device->blocks_per_sm;
+    machine.kernels[0] = *row;
+    machine.kernel_count = 1;
+    *beside = (double)(row->fixed_ns + machine.kernel_gap_ns);
+    return (double)machine.kernel_gap_ns +
+           rule_launch_alone_ns(&machine, kernel, &params, launch->elements, launch->blocks);
+}
+
+/* By how much more work the launch takes than the figures say. */
+static double more_work(const struct rig *rig, const struct kernel *kernel,
+                        const struct machine_kernel *row, const struct timed *timed)
+{
+    double beside, ns = predict(rig, kernel, row, &timed->row, &beside);
+    return fmax(1, timed->step.ns - beside) / fmax(1, ns - beside);
+}
+
+static double between(double value, double least, double most)
+{
+    return fmin(most, fmax(least, value));
+}
+
+/* Turns each figure until the launch that tells it takes as long as measured; after some rounds
+ * all do. */
+static void fit(const struct rig *rig, const struct kernel *kernel,
+                const struct timed timed[LAUNCHES], struct machine_kernel *row)
+{
+    enum { ROUNDS = 60 };
+    double resident = machine_resident_blocks(rig->device), beside;
+    /* Fewer blocks than were measured are not guessed at: a quarter of the grid may be as fast
+     * as all of it, or faster. */
+    double least_arithmetic = rig->device->sms / resident,
+           least_memory = ceil(resident / 4) / resident;
+    for (int round = 0; round < ROUNDS; round++) {
+        row->bytes_per_s /= more_work(rig, kernel, row, &timed[LIGHT]);
+        row->memory_fill = between(row->memory_fill * more_work(rig, kernel, row, &timed[THIN]),
+                                   least_memory, 1);
+        if (kernel->repeats) {
+            row->flops_per_s /= more_work(rig, kernel, row, &timed[HEAVY]);
+            row->arithmetic_fill =
+                between(row->arithmetic_fill * more_work(rig, kernel, row, &timed[SINGLE]),
+                        least_arithmetic, 1);
+        }
+        double tiny = predict(rig, kernel, row, &timed[TINY].row, &beside);
+        row->fixed_ns =
+            llround(between((double)row->fixed_ns + timed[TINY].step.ns - tiny, 1, 1e9));
+    }
+}
+
+static void take_figures(struct rig *rig, const struct kernel *kernel,
+                         const struct timed timed[LAUNCHES], const struct machine_kernel *row)
+{
+    char how[FIGURE_TEXT];
+    rig_found_kernel(rig, kernel, "fixed_ns", (double)row->fixed_ns, timed[TINY].step,
+                     "launches of a few blocks, less their work and the gap");
+    rig_found_kernel(rig, kernel, "bytes_per_s", row->bytes_per_s, timed[LIGHT].step,
+                     "a full grid on 32M elements at an intensity of 1");
+    rig_found_kernel(rig, kernel, "memory_fill", row->memory_fill, timed[THIN].step,
+                     "as bytes_per_s, with a quarter of the grid");
+    if (!kernel->repeats)
+        return;
+    snprintf(how, sizeof how, "%d sweeps of a full grid at an intensity of %d", SWEEPS,
+             INTENSITY);
+    rig_found_kernel(rig, kernel, "flops_per_s", row->flops_per_s, timed[HEAVY].step, how);
+    rig_found_kernel(rig, kernel, "arithmetic_fill", row->arithmetic_fill, timed[SINGLE].step,
+                     "as flops_per_s, with one block on three SMs of four");
+}
+
+/* The launches that tell leftover_excess: one heavy sweep of `scale` and a part of the next.
+ * The fullest SM has three quarters of its blocks in that part if the excess is at most
+ * 1 + LEAST, 1 + LEAST + STEP and so on, and else one more. */
+enum { PARTS = 12 };
+static const double LEAST = 0.025, STEP = 0.05;
+
+static struct row sweep_and_part(const struct rig *rig, const struct kernel *kernel, int part)
+{
+    uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
+    struct row row = sweeps_of(kernel, resident, 1, INTENSITY);
+    double on_fullest = fmax(1, floor(0.75 * resident / sms));
+    double blocks = floor(sms * on_fullest / (1 + LEAST + STEP * part));
+    row.elements += (uint64_t)blocks * KERNEL_THREADS * kernel->sweep;
+    return alone(row);
+}
+
+/* How far those launches are from what `excess` makes of them: the mean square, relative. */
+static double misfit(struct rig *rig, double excess, const struct measured steps[PARTS])
+{
+    const struct kernel *scale = kernel_find("scale");
+    const struct machine *machine = &rig->calibration->machine;
+    double sum = 0, beside;
+    rig->calibration->machine.leftover_excess = excess;
+    for (int i = 0; i < PARTS; i++) {
+        struct row row = sweep_and_part(rig, scale, i);
+        double off = predict(rig, scale, machine_kernel_find(machine, "scale"), &row, &beside) /
+                         steps[i].ns -
+                     1;
+        sum += off * off / PARTS;
+    }
+    return sum;
+}
+
+/* An SM holds whole blocks, so many a value does as well: the middle of the best, or the least
+ * where there is no largest. */
+static void fit_leftover(struct rig *rig, const struct measured steps[PARTS],
+                         struct measured spread)
+{
+    enum { VALUES = 1000 };
+    const double alike = 1e-9; /* of squares */
+    double resident = machine_resident_blocks(rig->device);
+    double most = fmin(3, resident / rig->device->sms), best = INFINITY;
+    double first = 1, last = 1;
+    for (int i = 0; i <= VALUES; i++) {
+        double excess = 1 + (most - 1) * i / VALUES, off = misfit(rig, excess, steps);
+        if (off < best - alike) {
+            best = off;
+            first = excess;
+        }
+        if (off < best + alike)
+            last = excess;
+    }
+    if (first == 1 && last == most)
+        rig_known(rig, "leftover_excess", 1,
+                  "not measured: a part of a sweep takes as long as a whole one");
+    else
+        rig_found(rig, "leftover_excess", last == most ? first : (first + last) / 2, spread,
+                  "a heavy sweep of `scale` and 0.5 to 0.7 of another");
+}
+
+/* Sweeps and a part of one: how much longer that part takes than if its blocks were dealt
+ * evenly. */
+static enum status measure_leftover(struct rig *rig)
+{
+    struct measured steps[PARTS], spread = {0};
+    for (int i = 0; i < PARTS; i++) {
+        struct row row = sweep_and_part(rig, kernel_find("scale"), i);
+        enum status status = rig_step(rig, &row, &steps[i], NULL);
+        if (status != STATUS_OK)
+            return status;
+        steps[i].ns -= rig->between_ns;
+        spread.ns += steps[i].ns / PARTS;
+        spread.spread_ns += steps[i].spread_ns / PARTS;
+    }
+    fit_leftover(rig, steps, spread);
+    return STATUS_OK;
+}
+
+static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
+{
+    struct timed timed[LAUNCHES] = {0};
+    choose_launches(rig, kernel, timed);
+    for (int i = 0; i < (kernel->repeats ? LAUNCHES : HEAVY); i++) {
+        enum status status = rig_step(rig, &timed[i].row, &timed[i].step, NULL);
+        if (status != STATUS_OK)
+            return status;
+    }
+    /* As if they stood behind one another: less what the host does in between. */
+    double between_ns = timed[ALONE].step.ns - timed[TINY].step.ns;
+    if (kernel->repeats) {
+        timed[HEAVY].step.ns -= between_ns;
+        timed[SINGLE].step.ns -= between_ns;
+        rig->between_ns = between_ns;
+    }
+    struct machine_kernel row = {.fixed_ns = 1000,
+                                 .bytes_per_s = 1e12,
+                                 .memory_fill = 0.3,
+                                 .flops_per_s = kernel->repeats ? 1e13 : 0,
+                                 .arithmetic_fill = kernel->repeats ? 0.3 : 0};
+    snprintf(row.name, sizeof row.name, "%s", kernel->name);
+    fit(rig, kernel, timed, &row);
+    take_figures(rig, kernel, timed, &row);
+    if (kernel == kernel_find("scale")) {
+        struct row one_block = sweeps_of(kernel, 1, 1, 1);
+        double beside;
+        rig->launch_ns = predict(rig, kernel, &row, &one_block, &beside) -
+                         (double)rig->calibration->machine.kernel_gap_ns;
+    }
+    return STATUS_OK;
+}
+
+/* What holds for kernels that have no section of their own, or can't be made heavy: as `scale`.
+ */
+static void take_from_scale(struct rig *rig)
+{
+    struct machine *machine = &rig->calibration->machine;
+    const struct machine_kernel *scale = machine_kernel_find(machine, "scale");
+    const char *how = "as of [kernel scale]";
+    rig_known(rig, "kernel_fixed_ns", (double)scale->fixed_ns, how);
+    rig_known(rig, "memory_bytes_per_s", scale->bytes_per_s, how);
+    rig_known(rig, "flops_per_s", scale->flops_per_s, how);
+    rig_known(rig, "arithmetic_fill", scale->arithmetic_fill, how);
+    rig_known(rig, "memory_fill", scale->memory_fill, how);
+}
+
+enum status calibrate_kernels(struct rig *rig)
+{
+    const struct kernel *scale = kernel_find("scale");
+    enum status status = measure_gap(rig);
+    if (status == STATUS_OK)
+        status = measure_kernel(rig, scale);
+    if (status == STATUS_OK)
+        take_from_scale(rig);
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        bool there = kernel->launch != NULL || !rig->ops->measures;
+        if (status == STATUS_OK && kernel != scale && kernel->calibrated && there)
+            status = measure_kernel(rig, kernel);
+    }
+    return status == STATUS_OK ? measure_leftover(rig) : status;
+}

@@ -1,0 +1,19 @@
+/* embedded.h - files that are part of the program: machines, lessons, plot scripts, the page.
+ */
+#ifndef PIPELINE_CORE_EMBEDDED_H
+#define PIPELINE_CORE_EMBEDDED_H
+
+struct embedded {
+    const char *name, *text;
+};
+
+/* Generated at build time from configs/machines/ and configs/lessons/ (names without ".ini")
+ * and plots/ (names as they are); each ended by a row with no name. */
+extern const struct embedded machine_texts[];
+extern const struct embedded lesson_texts[];
+extern const struct embedded plot_texts[];
+
+/* The text called `name` in `list`, or NULL. */
+const char *embedded_find(const struct embedded *list, const char *name);
+
+#endif

@@ -1,0 +1,70 @@
+/* event_queue.c - a binary heap of future events. */
+#include "core/event_queue.h"
+
+#include <stdlib.h>
+
+void event_queue_init(struct event_queue *queue)
+{
+    *queue = (struct event_queue){0};
+}
+
+void event_queue_free(struct event_queue *queue)
+{
+    free(queue->heap);
+    event_queue_init(queue);
+}
+
+static bool event_before(const struct event *a, const struct event *b)
+{
+    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
+}
+
+static bool queue_grow(struct event_queue *queue)
+{
+    size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
+    struct event *heap = realloc(queue->heap, capacity * sizeof *heap);
+    if (heap == NULL)
+        return false;
+    queue->heap = heap;
+    queue->capacity = capacity;
+    return true;
+}
+
+bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
+                      uint32_t stamp)
+{
+    if (queue->count == queue->capacity && !queue_grow(queue))
+        return false;
+    uint64_t order = queue->pushed++ << EVENT_KIND_BITS | (uint64_t)kind;
+    struct event event = {time_ns, order, subject, stamp};
+    size_t hole = queue->count++;
+    while (hole > 0 && event_before(&event, &queue->heap[(hole - 1) / 2])) {
+        queue->heap[hole] = queue->heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    queue->heap[hole] = event;
+    return true;
+}
+
+bool event_queue_pop(struct event_queue *queue, struct event *event)
+{
+    if (queue->count == 0)
+        return false;
+    *event = queue->heap[0];
+    struct event last = queue->heap[--queue->count];
+    size_t hole = 0;
+    for (;;) {
+        size_t child = 2 * hole + 1;
+        if (child >= queue->count)
+            break;
+        if (child + 1 < queue->count &&
+            event_before(&queue->heap[child + 1], &queue->heap[child]))
+            child++;
+        if (!event_before(&queue->heap[child], &last))
+            break;
+        queue->heap[hole] = queue->heap[child];
+        hole = child;
+    }
+    queue->heap[hole] = last;
+    return true;
+}

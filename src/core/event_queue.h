@@ -1,0 +1,42 @@
+/* event_queue.h - future events by virtual time; ties leave in the order they came.
+ *
+ * A binary heap: push and pop cost log n. A simulation pushes and pops several events per op,
+ * so an event is kept to 24 bytes. */
+#ifndef PIPELINE_CORE_EVENT_QUEUE_H
+#define PIPELINE_CORE_EVENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EVENT_KIND_BITS = 4 }; /* kinds are 0 to 15 */
+
+struct event {
+    int64_t time_ns;
+    uint64_t order; /* how many came before it, above its kind: breaks ties */
+    uint32_t subject;
+    uint32_t stamp; /* the pusher's own: lets it see that an event has been overtaken */
+};
+
+static inline int event_kind(const struct event *event)
+{
+    return (int)(event->order & ((1U << EVENT_KIND_BITS) - 1));
+}
+
+struct event_queue {
+    struct event *heap;
+    size_t count, capacity;
+    uint64_t pushed; /* so far */
+};
+
+void event_queue_init(struct event_queue *queue);
+void event_queue_free(struct event_queue *queue);
+
+/* Adds an event. False when memory runs out. */
+bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
+                      uint32_t stamp);
+
+/* Takes the earliest event. False when there is none. */
+bool event_queue_pop(struct event_queue *queue, struct event *event);
+
+#endif

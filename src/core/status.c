@@ -1,0 +1,37 @@
+#include "core/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum status error_set(struct error *error, enum status status, const char *format, ...)
+{
+    if (error == NULL || error->status != STATUS_OK)
+        return status;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    error->status = status;
+    return status;
+}
+
+void error_clear(struct error *error)
+{
+    error->status = STATUS_OK;
+    error->text[0] = '\0';
+}
+
+int status_exit_code(enum status status)
+{
+    switch (status) {
+    case STATUS_OK:
+        return 0;
+    case STATUS_FAILED:
+        return 1;
+    case STATUS_USAGE:
+        return 2;
+    case STATUS_NO_DEVICE:
+        return 77;
+    }
+    return 1;
+}

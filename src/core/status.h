@@ -1,0 +1,33 @@
+/* status.h - how a call says what went wrong.
+ *
+ * Functions return an enum status and set their outputs only on STATUS_OK. The reason travels
+ * in a struct error, written once, where the failure is decided: the first error wins. Only
+ * app/main.c turns a status into an exit code. */
+#ifndef PIPELINE_CORE_STATUS_H
+#define PIPELINE_CORE_STATUS_H
+
+enum status {
+    STATUS_OK = 0,
+    STATUS_FAILED,    /* the run failed, or its result is wrong: exit 1 */
+    STATUS_USAGE,     /* an option, a config file or an input is not acceptable: exit 2 */
+    STATUS_NO_DEVICE, /* a CUDA device was asked for and there is none: exit 77 */
+};
+
+/* The first thing that went wrong. Zero-initialise; `text` is one line without a newline. */
+struct error {
+    enum status status;
+    char text[1024];
+};
+
+/* Records `status` and the formatted line unless `error` already holds one. `error` may be
+ * NULL. Returns `status`, so that a failing function can `return error_set(...)`. */
+enum status error_set(struct error *error, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Empties `error`. */
+void error_clear(struct error *error);
+
+/* The exit code of the program for `status`: 0, 1, 2 or 77. */
+int status_exit_code(enum status status);
+
+#endif

@@ -1,0 +1,42 @@
+/* units.h - reading and printing counts, bytes, times and rates. */
+#ifndef PIPELINE_CORE_UNITS_H
+#define PIPELINE_CORE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why a number could not be read. */
+enum units_result {
+    UNITS_OK = 0,
+    UNITS_NOT_A_NUMBER, /* empty, no digits, or something behind them */
+    UNITS_NEGATIVE,
+    UNITS_TOO_LARGE, /* does not fit the type */
+    UNITS_NOT_WHOLE, /* a count with a fraction */
+};
+
+/* Reads a whole count with an optional suffix k, M, G or T (powers of 1024, either case; an `i`
+ * and/or a `B` may follow, as in `1.5GiB`, but only where the product is whole, with 18
+ * digits behind the point at most). No sign, no white space around. Sets *count only on
+ * UNITS_OK. */
+enum units_result units_read_count(const char *text, uint64_t *count);
+
+/* Reads a finite decimal number. No suffix, no white space around. */
+enum units_result units_read_real(const char *text, double *value);
+
+/* A short phrase for a result: "is not a number", "is negative", "is too large", "is not a
+ * whole number". */
+const char *units_complaint(enum units_result result);
+
+/* Room enough for any of the printers below. */
+enum { UNITS_TEXT = 32 };
+
+/* Each writes one value with a unit that keeps 3 or 4 significant digits into `text` (at least
+ * UNITS_TEXT chars) and returns it: "64 MiB", "1.5 GiB", "22.4 ms", "50.1 GB/s" (decimal, as
+ * rates are), "64M". units_count prints a suffix only where the count is a whole multiple of
+ * it. */
+const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT]);
+const char *units_time(int64_t ns, char text[UNITS_TEXT]);
+const char *units_rate(double bytes_per_s, char text[UNITS_TEXT]);
+const char *units_count(uint64_t count, char text[UNITS_TEXT]);
+
+#endif

@@ -1,0 +1,66 @@
+/* check.h - every CUDA call is checked: errors return in set-up and warn in clean-up.
+ *
+ *     if (CUDA_CHECK(cudaMalloc(&memory, bytes), error) != STATUS_OK)
+ *         goto release;
+ *     ...
+ *     CUDA_WARN(cudaFree(memory));
+ */
+#ifndef PIPELINE_CUDA_CHECK_H
+#define PIPELINE_CUDA_CHECK_H
+
+#include "core/status.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <string.h>
+
+/* STATUS_OK, or the error with the call's name: "cudaMalloc failed: cudaErrorMemoryAllocation:
+ * out of memory". */
+#define CUDA_CHECK(call, error) cuda_check((call), #call, (error))
+
+/* For clean-up, which goes on whatever happens: a line on standard error. */
+#define CUDA_WARN(call) cuda_warn((call), #call)
+
+/* The status for a CUDA error: whether there is a device at all, or something failed. */
+static inline enum status cuda_status(cudaError_t result)
+{
+    switch (result) {
+    case cudaSuccess:
+        return STATUS_OK;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver: /* also: no driver is installed */
+    case cudaErrorStubLibrary:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorSystemNotReady:
+    case cudaErrorDevicesUnavailable:
+        return STATUS_NO_DEVICE;
+    default:
+        return STATUS_FAILED;
+    }
+}
+
+/* The length of a call's name in its text: "cudaFree" of "cudaFree(memory)". */
+static inline int cuda_call_length(const char *call)
+{
+    return (int)strcspn(call, "(");
+}
+
+static inline enum status cuda_check(cudaError_t result, const char *call, struct error *error)
+{
+    if (result == cudaSuccess)
+        return STATUS_OK;
+    cudaGetLastError(); /* reported here; a later launch must not report it again */
+    return error_set(error, cuda_status(result), "%.*s failed: %s: %s", cuda_call_length(call),
+                     call, cudaGetErrorName(result), cudaGetErrorString(result));
+}
+
+static inline void cuda_warn(cudaError_t result, const char *call)
+{
+    if (result == cudaSuccess)
+        return;
+    cudaGetLastError();
+    fprintf(stderr, "pipeline: warning: %.*s failed: %s: %s\n", cuda_call_length(call), call,
+            cudaGetErrorName(result), cudaGetErrorString(result));
+}
+
+#endif

@@ -1,0 +1,310 @@
+/* cupti_trace.c - opens CUPTI, takes its buffers of records and keeps what is wanted of them.
+ */
+#include "cuda/cupti_trace.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Every record begins with the fields that are read here, in every version of CUPTI since that
+ * of CUDA 11: these struct types stand for their predecessors and successors. */
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityMemset4 memset_record;
+typedef CUpti_ActivityKernel8 kernel_record;
+
+enum { BUFFER_BYTES = 2 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 8 };
+
+struct cupti_trace {
+    CUptiResult (*register_timestamp)(CUpti_TimestampCallbackFunc);
+    CUptiResult (*register_callbacks)(CUpti_BuffersCallbackRequestFunc,
+                                      CUpti_BuffersCallbackCompleteFunc);
+    CUptiResult (*enable)(CUpti_ActivityKind);
+    CUptiResult (*disable)(CUpti_ActivityKind);
+    CUptiResult (*flush)(uint32_t);
+    CUptiResult (*next_record)(uint8_t *, size_t, CUpti_Activity **);
+    CUptiResult (*dropped_records)(CUcontext, uint32_t, size_t *);
+    CUptiResult (*stream_number)(CUcontext, CUstream, uint8_t, uint32_t *);
+
+    pthread_mutex_t lock;       /* buffers may come back on a thread of CUPTI's own */
+    uint8_t *spare[SPARE_MOST]; /* buffers that came back: their pages are there already */
+    size_t spare_count;
+    struct cupti_record *records;
+    size_t count, capacity;
+    bool lost;
+    void *library;
+};
+
+static struct cupti_trace *open_trace;
+
+static uint64_t timestamp(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void keep(struct cupti_trace *trace, struct cupti_record record)
+{
+    if (record.start_ns == 0 || record.end_ns < record.start_ns) {
+        trace->lost = true; /* CUPTI could not time it */
+        return;
+    }
+    if (trace->count == trace->capacity) {
+        size_t capacity = trace->capacity > 0 ? 2 * trace->capacity : 1024;
+        struct cupti_record *records =
+            realloc(trace->records, capacity * sizeof *trace->records);
+        if (records == NULL) {
+            trace->lost = true;
+            return;
+        }
+        trace->records = records;
+        trace->capacity = capacity;
+    }
+    trace->records[trace->count++] = record;
+}
+
+static void keep_copy(struct cupti_trace *trace, const memcpy_record *copy)
+{
+    struct cupti_record record = {copy->streamId,       OP_KIND_COUNT,      copy->bytes,
+                                  (int64_t)copy->start, (int64_t)copy->end, copy->graphNodeId};
+    if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)
+        record.kind = OP_H2D;
+    else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH)
+        record.kind = OP_D2H;
+    else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
+        record.kind = OP_D2D;
+    keep(trace, record);
+}
+
+static void keep_memset(struct cupti_trace *trace, const memset_record *set)
+{
+    keep(trace, (struct cupti_record){set->streamId, OP_MEMSET, set->bytes, (int64_t)set->start,
+                                      (int64_t)set->end, set->graphNodeId});
+}
+
+static void keep_kernel(struct cupti_trace *trace, const kernel_record *kernel)
+{
+    keep(trace, (struct cupti_record){kernel->streamId, OP_KERNEL, 0, (int64_t)kernel->start,
+                                      (int64_t)kernel->end, kernel->graphNodeId});
+}
+
+/* Asked for in the middle of an issued op: a buffer whose pages are not there yet would hold
+ * that call up for half a millisecond. */
+static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    struct cupti_trace *trace = open_trace;
+    *buffer = NULL;
+    if (trace != NULL) {
+        pthread_mutex_lock(&trace->lock);
+        if (trace->spare_count > 0)
+            *buffer = trace->spare[--trace->spare_count];
+        pthread_mutex_unlock(&trace->lock);
+    }
+    if (*buffer == NULL)
+        *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+    *size = *buffer != NULL ? BUFFER_BYTES : 0;
+    *max_records = 0; /* as many as fit */
+}
+
+/* Makes the first buffers' pages be there before the first run. */
+static void take_spare_buffers(struct cupti_trace *trace)
+{
+    while (trace->spare_count < SPARE_MOST / 2) {
+        uint8_t *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+        if (buffer == NULL)
+            return; /* then one is taken when it is asked for */
+        memset(buffer, 0, BUFFER_BYTES);
+        trace->spare[trace->spare_count++] = buffer;
+    }
+}
+
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                      size_t size, size_t valid)
+{
+    (void)size;
+    struct cupti_trace *trace = open_trace;
+    if (trace == NULL) {
+        free(buffer);
+        return;
+    }
+    pthread_mutex_lock(&trace->lock);
+    CUpti_Activity *record = NULL;
+    while (valid > 0 && trace->next_record(buffer, valid, &record) == CUPTI_SUCCESS) {
+        if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+            keep_copy(trace, (const memcpy_record *)record);
+        else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+            keep_memset(trace, (const memset_record *)record);
+        else if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+            keep_kernel(trace, (const kernel_record *)record);
+    }
+    size_t dropped = 0;
+    if (trace->dropped_records(context, stream, &dropped) != CUPTI_SUCCESS || dropped > 0)
+        trace->lost = true;
+    if (trace->spare_count < SPARE_MOST) {
+        trace->spare[trace->spare_count++] = buffer;
+        buffer = NULL;
+    }
+    pthread_mutex_unlock(&trace->lock);
+    free(buffer);
+}
+
+/* The names CUPTI goes by: where the linker looks, then where the toolkit puts it. It is never
+ * closed: the driver keeps calling into it. */
+static void *open_library(void)
+{
+    static const char *const names[] = {
+        "libcupti.so",
+        "libcupti.so.13",
+        "libcupti.so.12",
+        "/usr/local/cuda/lib64/libcupti.so",
+        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+        "/usr/local/cuda/lib64/libcupti.so.13",
+        "/usr/local/cuda/lib64/libcupti.so.12",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library != NULL)
+            return library;
+    }
+    return NULL;
+}
+
+static bool find_functions(struct cupti_trace *trace, void *library)
+{
+    const struct {
+        const char *name;
+        void *place; /* of the function pointer */
+    } functions[] = {
+        {"cuptiActivityRegisterTimestampCallback", &trace->register_timestamp},
+        {"cuptiActivityRegisterCallbacks", &trace->register_callbacks},
+        {"cuptiActivityEnable", &trace->enable},
+        {"cuptiActivityDisable", &trace->disable},
+        {"cuptiActivityFlushAll", &trace->flush},
+        {"cuptiActivityGetNextRecord", &trace->next_record},
+        {"cuptiActivityGetNumDroppedRecords", &trace->dropped_records},
+        {"cuptiGetStreamIdEx", &trace->stream_number},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *function = dlsym(library, functions[i].name);
+        if (function == NULL)
+            return false;
+        memcpy(functions[i].place, &function, sizeof function);
+    }
+    return true;
+}
+
+struct cupti_trace *cupti_trace_open(const char **why)
+{
+    if (open_trace != NULL) {
+        *why = "another trace is open";
+        return NULL;
+    }
+    void *library = open_library();
+    if (library == NULL) {
+        *why = "libcupti.so was not found";
+        return NULL;
+    }
+    struct cupti_trace *trace = calloc(1, sizeof *trace);
+    if (trace == NULL) {
+        *why = "no memory";
+        return NULL;
+    }
+    pthread_mutex_init(&trace->lock, NULL);
+    take_spare_buffers(trace);
+    open_trace = trace;
+    trace->library = library;
+    if (!find_functions(trace, library))
+        *why = "libcupti.so is too old";
+    else if (trace->register_timestamp(timestamp) != CUPTI_SUCCESS ||
+             trace->register_callbacks(buffer_requested, buffer_completed) != CUPTI_SUCCESS)
+        *why = "CUPTI refused: is a profiler attached?";
+    else
+        return trace;
+    cupti_trace_close(trace);
+    return NULL;
+}
+
+/* CONCURRENT_KERNEL, never KERNEL: that would make kernels run one at a time. */
+static const CUpti_ActivityKind recorded[] = {
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+};
+enum { RECORDED = sizeof recorded / sizeof recorded[0] };
+
+bool cupti_trace_start(struct cupti_trace *trace)
+{
+    pthread_mutex_lock(&trace->lock);
+    trace->count = 0;
+    trace->lost = false;
+    pthread_mutex_unlock(&trace->lock);
+    for (int i = 0; i < RECORDED; i++) {
+        if (trace->enable(recorded[i]) == CUPTI_SUCCESS)
+            continue;
+        while (i > 0)
+            trace->disable(recorded[--i]);
+        return false;
+    }
+    return true;
+}
+
+bool cupti_trace_clear(struct cupti_trace *trace, size_t *forgotten)
+{
+    bool flushed = trace->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS;
+    pthread_mutex_lock(&trace->lock);
+    *forgotten = trace->count;
+    trace->count = 0;
+    pthread_mutex_unlock(&trace->lock);
+    return flushed;
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const struct cupti_record *x = a, *y = b;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **records,
+                      size_t *count)
+{
+    bool flushed = trace->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS;
+    for (int i = RECORDED; i > 0; i--)
+        trace->disable(recorded[i - 1]);
+    pthread_mutex_lock(&trace->lock);
+    bool complete = flushed && !trace->lost;
+    if (trace->count > 0)
+        qsort(trace->records, trace->count, sizeof *trace->records, compare_records);
+    *records = trace->records;
+    *count = trace->count;
+    pthread_mutex_unlock(&trace->lock);
+    return complete;
+}
+
+bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number)
+{
+    return trace->stream_number(NULL, stream, 0, number) == CUPTI_SUCCESS;
+}
+
+void *cupti_trace_library(const struct cupti_trace *trace)
+{
+    return trace->library;
+}
+
+void cupti_trace_close(struct cupti_trace *trace)
+{
+    if (trace == NULL)
+        return;
+    open_trace = NULL;
+    pthread_mutex_destroy(&trace->lock);
+    while (trace->spare_count > 0)
+        free(trace->spare[--trace->spare_count]);
+    free(trace->records);
+    free(trace);
+}

@@ -1,0 +1,398 @@
+/* prepare.c - makes a plan ready to run, and undoes that. */
+#include "cuda/backend.h"
+
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static enum status refuse_settings(const struct workload *workload, struct error *error)
+{
+    if (workload->arrays == NULL)
+        return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
+    if (workload->plan->issue == ISSUE_GRAPH &&
+        plan_check_graph(workload->plan, error) != STATUS_OK)
+        return error->status;
+    for (int i = 0; i < workload->plan->chain_length; i++) {
+        if (workload->plan->chain[i]->launch == NULL)
+            return error_set(error, STATUS_FAILED, "kernel %s: it was built without nvcc",
+                             workload->plan->chain[i]->name);
+    }
+    return STATUS_OK;
+}
+
+static enum status report_memory(uint64_t needed, uint64_t available, struct error *error)
+{
+    char need[UNITS_TEXT], have[UNITS_TEXT];
+    return error_set(
+        error, STATUS_FAILED,
+        "the plan needs %s of device memory and %s are free (ways 3 and 4 need only "
+        "a slot per stream: take more --tiles or fewer --streams)",
+        units_bytes(needed, need), units_bytes(available, have));
+}
+
+static enum status take_device_memory(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    uint64_t needed = plan_device_bytes(plan);
+    size_t available, all;
+    if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (needed > available)
+        return report_memory(needed, available, error);
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        if (plan->buffer_bytes[b] == 0)
+            continue;
+        cudaError_t result = cudaMalloc(&run->memory[b], plan->buffer_bytes[b]);
+        if (result == cudaErrorMemoryAllocation) {
+            cudaGetLastError();
+            return report_memory(needed, available, error); /* free, but in pieces */
+        }
+        if (cuda_check(result, "cudaMalloc", error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
+}
+
+/* Scratch starts as zeros, as kernels expect; the rest as bytes that make a stale element show.
+ */
+static enum status fill_device_memory(struct cuda_run *run, struct error *error)
+{
+    enum { POISON = 0xFF }; /* a NaN in floats, -1 in ints */
+    bool poison = getenv("PIPELINE_NO_POISON") == NULL;
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        bool scratch = b == BUFFER_DEVICE_SCRATCH;
+        if (run->memory[b] == NULL || !(poison || scratch))
+            continue;
+        if (CUDA_CHECK(cudaMemset(run->memory[b], scratch ? 0 : POISON,
+                                  run->workload.plan->buffer_bytes[b]),
+                       error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return CUDA_CHECK(cudaDeviceSynchronize(), error);
+}
+
+static enum status register_arrays(struct cuda_run *run, struct error *error)
+{
+    const struct arrays *arrays = run->workload.arrays;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
+        run->memory[b] = arrays->host[b];
+    bool mapped = run->workload.plan->memory == MEMORY_MAPPED;
+    if (run->workload.plan->memory == MEMORY_PAGEABLE)
+        return STATUS_OK;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        if (arrays->host[b] == NULL || arrays->bytes[b] == 0)
+            continue;
+        unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
+        if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
+        run->registered[b] = true;
+        if (mapped && CUDA_CHECK(cudaHostGetDevicePointer(&run->mapped[b], arrays->host[b], 0),
+                                 error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
+}
+
+/* The legacy default stream is there already. */
+static enum status create_stream(const struct plan *plan, uint32_t number, cudaStream_t *stream,
+                                 struct error *error)
+{
+    int priority = plan->priorities != NULL ? plan->priorities[number] : 0;
+    unsigned flags = cudaStreamNonBlocking;
+    if (plan_stream_kind(plan, number) == STREAM_LEGACY) {
+        *stream = cudaStreamLegacy;
+        return STATUS_OK;
+    }
+    if (plan_stream_kind(plan, number) == STREAM_BLOCKING)
+        flags = cudaStreamDefault; /* as by cudaStreamCreate() */
+    return CUDA_CHECK(cudaStreamCreateWithPriority(stream, flags, priority), error);
+}
+
+static enum status create_streams(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    run->streams = calloc(plan->streams, sizeof *run->streams);
+    run->events = calloc(plan->events + (size_t)1, sizeof *run->events);
+    if (run->streams == NULL || run->events == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+                         plan->streams);
+    enum status status = STATUS_OK;
+    while (run->stream_count < plan->streams && status == STATUS_OK) {
+        status =
+            create_stream(plan, run->stream_count, &run->streams[run->stream_count], error);
+        run->stream_count += status == STATUS_OK;
+    }
+    while (run->event_count < plan->events && status == STATUS_OK) {
+        status = CUDA_CHECK(
+            cudaEventCreateWithFlags(&run->events[run->event_count], cudaEventDisableTiming),
+            error);
+        run->event_count += status == STATUS_OK;
+    }
+    return status;
+}
+
+/* For each stream that launches the chain's kernel, if that needs one. */
+static enum status create_contexts(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct kernel *kernel = plan->chain[0];
+    char why[KERNEL_WHY];
+    if (kernel->context_create == NULL)
+        return STATUS_OK;
+    run->contexts = calloc(plan->streams, sizeof *run->contexts);
+    if (run->contexts == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+                         plan->streams);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
+            continue;
+        const char *failed =
+            kernel->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
+        if (failed != NULL)
+            return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
+    }
+    return STATUS_OK;
+}
+
+static void destroy_contexts(struct cuda_run *run)
+{
+    for (uint32_t i = 0; run->contexts != NULL && i < run->workload.plan->streams; i++) {
+        if (run->contexts[i] != NULL)
+            run->workload.plan->chain[0]->context_destroy(run->contexts[i]);
+    }
+    free(run->contexts);
+}
+
+static void *range_pointer(const struct cuda_run *run, const struct range *range)
+{
+    if (range->bytes == 0)
+        return NULL;
+    return (char *)run->memory[range->buffer] + range->offset;
+}
+
+/* As a kernel sees it: what is the host's goes by an address of the device's. */
+static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
+{
+    if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
+        return range_pointer(run, range);
+    return (char *)run->mapped[range->buffer] + range->offset;
+}
+
+static void issue_copy(const struct cuda_run *run, const struct op *op,
+                       struct cuda_issued *issued)
+{
+    void *host = range_pointer(run, &op->copy.host);
+    void *device = range_pointer(run, &op->copy.device);
+    issued->copy.to = op->kind == OP_H2D ? device : host;
+    issued->copy.from = op->kind == OP_H2D ? host : device;
+    issued->copy.bytes = op->copy.host.bytes;
+}
+
+/* What works on the device's memory alone, and the host's own calls. */
+static void issue_other(const struct cuda_run *run, const struct op *op,
+                        struct cuda_issued *issued)
+{
+    if (op->kind == OP_D2D) {
+        issued->copy.to = range_pointer(run, &op->d2d.to);
+        issued->copy.from = range_pointer(run, &op->d2d.from);
+        issued->copy.bytes = op->d2d.to.bytes;
+    } else if (op->kind == OP_MEMSET) {
+        issued->set.at = range_pointer(run, &op->set.range);
+        issued->set.value = op->set.value;
+        issued->set.bytes = op->set.range.bytes;
+    } else if (op->kind == OP_SYNC) {
+        issued->device = op->stream == run->workload.plan->streams;
+    } else if (op->kind == OP_ALLOC) {
+        issued->alloc.bytes = op->alloc.bytes;
+        issued->alloc.pinned = op->alloc.pinned;
+    }
+}
+
+static void issue_kernel(const struct cuda_run *run, const struct op *op,
+                         struct kernel_args *args, struct cuda_issued *issued)
+{
+    *args = (struct kernel_args){
+        .in = {kernel_pointer(run, &op->kernel.in[0]), kernel_pointer(run, &op->kernel.in[1])},
+        .resident = kernel_pointer(run, &op->kernel.resident),
+        .out = kernel_pointer(run, &op->kernel.out),
+        .scratch = range_pointer(run, &op->kernel.scratch),
+        .carry_in = range_pointer(run, &op->kernel.carry_in),
+        .carry_out = range_pointer(run, &op->kernel.carry_out),
+        .carry_own = op->kernel.carry_own,
+        .count = op->kernel.count,
+        .blocks = op->kernel.blocks,
+        .repeat = op->kernel.repeat,
+        .params = run->workload.plan->params,
+        .context = run->contexts != NULL ? run->contexts[op->stream] : NULL,
+    };
+    issued->kernel.launch = run->workload.plan->chain[op->kernel.link]->launch;
+    issued->kernel.args = args;
+}
+
+static void issue_callback(struct cuda_run *run, const struct op *op,
+                           struct cuda_callback *callback)
+{
+    *callback =
+        (struct cuda_callback){.run = run, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
+    if (!op_feeds(op))
+        return;
+    callback->before = range_pointer(run, &op->callback.before);
+    callback->total = range_pointer(run, &op->callback.total);
+    callback->next = range_pointer(run, &op->callback.next);
+}
+
+static size_t count_kind(const struct plan *plan, enum op_kind kind)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        count += plan->ops[i].kind == kind;
+    return count;
+}
+
+/* Turns the plan's ops into the CUDA calls' arguments. */
+static enum status look_up(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    run->issued = calloc(plan->op_count + (size_t)1, sizeof *run->issued);
+    run->args = calloc(count_kind(plan, OP_KERNEL) + 1, sizeof *run->args);
+    run->callbacks = calloc(count_kind(plan, OP_CALLBACK) + 1, sizeof *run->callbacks);
+    if (run->issued == NULL || run->args == NULL || run->callbacks == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to issue %" PRIu32 " ops",
+                         plan->op_count);
+    struct kernel_args *args = run->args;
+    struct cuda_callback *callback = run->callbacks;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        struct cuda_issued *issued = &run->issued[i];
+        issued->kind = op->kind;
+        if (op->kind == OP_CPU)
+            continue;
+        if (op->stream < plan->streams)
+            issued->stream = run->streams[op->stream];
+        if (op->kind == OP_H2D || op->kind == OP_D2H) {
+            issue_copy(run, op, issued);
+        } else if (op->kind == OP_KERNEL) {
+            issue_kernel(run, op, args++, issued);
+        } else if (op->kind == OP_CALLBACK) {
+            issue_callback(run, op, callback);
+            issued->callback = callback++;
+        } else if (op->kind == OP_RECORD || op->kind == OP_WAIT) {
+            issued->event = run->events[op->event.event];
+        } else {
+            issue_other(run, op, issued);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A kernel of the plan's that an earlier run of the process has loaded, or NULL. */
+static const struct kernel *loaded_before(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_KERNEL && cuda_kernel_is_loaded(plan->chain[op->kernel.link]))
+            return plan->chain[op->kernel.link];
+    }
+    return NULL;
+}
+
+/* Unless that is left to the run. */
+static enum status preload_kernels(const struct plan *plan, struct error *error)
+{
+    for (int i = 0; i < plan->chain_length; i++)
+        cuda_kernel_loaded(plan->chain[i]);
+    for (int i = 0; i < plan->chain_length && !plan->loads_lazily; i++) {
+        cudaError_t result = (cudaError_t)plan->chain[i]->preload();
+        if (result == cudaSuccess)
+            continue;
+        cudaGetLastError();
+        return error_set(error, STATUS_FAILED, "loading kernel %s failed: %s: %s",
+                         plan->chain[i]->name, cudaGetErrorName(result),
+                         cudaGetErrorString(result));
+    }
+    return STATUS_OK;
+}
+
+enum status cuda_prepare(struct backend *backend, const struct workload *workload,
+                         struct error *error)
+{
+    struct cuda_run *run = &backend->run;
+    enum status status = refuse_settings(workload, error);
+    const struct kernel *loaded =
+        workload->plan->loads_lazily ? loaded_before(workload->plan) : NULL;
+    if (status == STATUS_OK && loaded != NULL)
+        status = error_set(error, STATUS_USAGE,
+                           "--mistake=%s: kernel %s was loaded before this run, and a process "
+                           "does that once: make it the first run, or the only one",
+                           mistake_name(MISTAKE_LAZY_LOADING), loaded->name);
+    if (status != STATUS_OK)
+        return status;
+    *run = (struct cuda_run){.workload = *workload};
+    pthread_mutex_init(&run->callback_lock, NULL);
+    status = take_device_memory(run, error);
+    if (status == STATUS_OK)
+        status = fill_device_memory(run, error);
+    if (status == STATUS_OK)
+        status = register_arrays(run, error);
+    if (status == STATUS_OK)
+        status = create_streams(run, error);
+    if (status == STATUS_OK)
+        status = create_contexts(run, error);
+    if (status == STATUS_OK)
+        status = look_up(run, error);
+    if (status == STATUS_OK)
+        status = preload_kernels(workload->plan, error);
+    if (status == STATUS_OK)
+        status = cpu_worker_create(&run->worker, workload->plan, run->memory, error);
+    if (status == STATUS_OK && workload->plan->issue == ISSUE_GRAPH)
+        status = cuda_graph_create(run, NULL, false, &run->graph, error);
+    if (status == STATUS_OK)
+        cuda_name_streams(run);
+    else
+        cuda_release(backend);
+    return status;
+}
+
+/* In a lost context every call fails with the error already reported: they are made, since they
+ * still free host memory, but not complained about. */
+static void warn(const struct cuda_run *run, cudaError_t result, const char *call)
+{
+    if (!run->lost)
+        cuda_warn(result, call);
+}
+
+void cuda_release(struct backend *backend)
+{
+    struct cuda_run *run = &backend->run;
+    if (run->workload.plan == NULL)
+        return; /* nothing is prepared */
+    cuda_graph_free(&run->graph, run->lost);
+    cpu_worker_free(run->worker);
+    free(run->callbacks);
+    free(run->args);
+    free(run->issued);
+    while (run->event_count > 0)
+        warn(run, cudaEventDestroy(run->events[--run->event_count]), "cudaEventDestroy");
+    destroy_contexts(run);
+    while (run->stream_count > 0) {
+        cudaStream_t stream = run->streams[--run->stream_count];
+        if (stream != cudaStreamLegacy)
+            warn(run, cudaStreamDestroy(stream), "cudaStreamDestroy");
+    }
+    free(run->events);
+    free(run->streams);
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        if (run->registered[b])
+            warn(run, cudaHostUnregister(run->memory[b]), "cudaHostUnregister");
+    }
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        if (run->memory[b] != NULL)
+            warn(run, cudaFree(run->memory[b]), "cudaFree");
+    }
+    cudaGetLastError();
+    pthread_mutex_destroy(&run->callback_lock);
+    *run = (struct cuda_run){0};
+}

@@ -1,0 +1,105 @@
+/* trace_graph.c - which op of a graph each of CUPTI's records is of. */
+#include "cuda/backend.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A node's id in the records, its op, and whether it has run. */
+struct known_node {
+    uint64_t id;
+    uint32_t op;
+    bool seen;
+};
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct known_node *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The nodes of copies, memsets and kernels, by id; callbacks have no records. */
+static struct known_node *know_nodes(const struct cuda_run *run, const struct cuda_graph *graph,
+                                     struct cupti_graph *ids, size_t *count)
+{
+    struct known_node *known = malloc((graph->node_count + 1) * sizeof *known);
+    *count = 0;
+    for (size_t i = 0; known != NULL && i < graph->node_count; i++) {
+        const struct cuda_node *node = &graph->nodes[i];
+        if (!op_on_device(run->workload.plan->ops[node->op].kind))
+            continue;
+        known[*count] = (struct known_node){0, node->op, false};
+        if (!cupti_graph_node_id(ids, node->node, &known[*count].id)) {
+            free(known);
+            return NULL;
+        }
+        ++*count;
+    }
+    if (known != NULL)
+        qsort(known, *count, sizeof *known, compare_nodes);
+    return known;
+}
+
+/* Takes a record's time into its op's. A library's launch of several kernels lasts from the
+ * first one's start to the last one's end. */
+static bool take_record(struct timeline *timeline, struct known_node *node,
+                        const struct cupti_record *record, int64_t begin_ns)
+{
+    struct span *span = timeline_span(timeline, node->op);
+    bool copy = span != NULL && span->kind != OP_KERNEL;
+    if (span == NULL || node->seen || (copy && record->kind != span->kind) ||
+        (copy && record->bytes != span->bytes))
+        return false;
+    int64_t start_ns = record->start_ns - begin_ns, end_ns = record->end_ns - begin_ns;
+    bool first = span->end_ns == 0;
+    if (!first && span->start_ns < start_ns)
+        start_ns = span->start_ns;
+    if (!first && span->end_ns > end_ns)
+        end_ns = span->end_ns;
+    node->seen = true;
+    cuda_set_times(span, start_ns, end_ns);
+    return true;
+}
+
+enum status cuda_traced_graph_create(struct cuda_traced_graph *graph,
+                                     const struct cuda_run *run, cudaEvent_t *ends,
+                                     struct cupti_trace *cupti, struct error *error)
+{
+    if (run->workload.plan->issue != ISSUE_GRAPH)
+        return STATUS_OK;
+    graph->ids = cupti != NULL ? cupti_graph_open(cupti) : NULL;
+    return cuda_graph_create(run, ends, graph->ids != NULL, &graph->graph, error);
+}
+
+void cuda_traced_graph_free(struct cuda_traced_graph *graph, const struct cuda_run *run)
+{
+    cuda_graph_free(&graph->graph, run->lost);
+    cupti_graph_close(graph->ids);
+    graph->ids = NULL;
+}
+
+bool cuda_traced_graph_match(const struct cuda_traced_graph *graph, const struct cuda_run *run,
+                             const struct cupti_record *records, size_t count,
+                             struct timeline *timeline, int64_t begin_ns, char *why,
+                             size_t room)
+{
+    size_t nodes, matched = 0;
+    snprintf(why, room, "it does not tell of graphs' nodes");
+    if (graph->ids == NULL)
+        return false;
+    struct known_node *known = know_nodes(run, &graph->graph, graph->ids, &nodes);
+    if (known == NULL)
+        return false;
+    bool fits = true;
+    for (size_t i = 0; i < count && fits; i++) {
+        const struct known_node wanted = {.id = records[i].node};
+        if (wanted.id == 0)
+            continue; /* before the graph: what warmed CUPTI up */
+        struct known_node *node = bsearch(&wanted, known, nodes, sizeof wanted, compare_nodes);
+        fits = node != NULL && take_record(timeline, node, &records[i], begin_ns);
+        matched += fits;
+    }
+    free(known);
+    snprintf(why, room, "its records did not match: %zu of the graph's %zu nodes are known",
+             matched, nodes);
+    return fits && matched == nodes;
+}

@@ -1,0 +1,95 @@
+/* machine.c - what work costs on a machine: shared by the simulator and the limit. */
+#include "machine/machine.h"
+
+#include <math.h>
+#include <string.h>
+
+uint32_t machine_resident_blocks(const struct machine *machine)
+{
+    uint32_t by_threads = machine->threads_per_sm / KERNEL_THREADS;
+    uint32_t per_sm = by_threads < machine->blocks_per_sm ? by_threads : machine->blocks_per_sm;
+    return machine->sms * (per_sm > 0 ? per_sm : 1);
+}
+
+const struct machine_kernel *machine_kernel_find(const struct machine *machine,
+                                                 const char *kernel)
+{
+    for (int i = 0; i < machine->kernel_count; i++) {
+        if (strcmp(machine->kernels[i].name, kernel) == 0)
+            return &machine->kernels[i];
+    }
+    return NULL;
+}
+
+/* What the machine file says of the kernel, or of the one that it is like. NULL: nothing. */
+static const struct machine_kernel *row_of(const struct machine *machine,
+                                           const struct kernel *kernel)
+{
+    const struct machine_kernel *row = machine_kernel_find(machine, kernel->name);
+    if (row == NULL && kernel->rates_of != NULL)
+        row = machine_kernel_find(machine, kernel->rates_of);
+    return row;
+}
+
+static double rate_or(double measured, double otherwise)
+{
+    return measured > 0 ? measured : otherwise;
+}
+
+struct kernel_cost machine_kernel_cost(const struct machine *machine,
+                                       const struct kernel *kernel,
+                                       const struct kernel_params *params, uint64_t count)
+{
+    static const struct machine_kernel unknown;
+    const struct machine_kernel *row = row_of(machine, kernel);
+    if (row == NULL)
+        row = &unknown;
+    double bytes, flops;
+    kernel_work(kernel, params, count, &bytes, &flops);
+    return (struct kernel_cost){
+        .memory_ns = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s),
+        .arithmetic_ns = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s),
+        .memory_fill = rate_or(row->memory_fill, machine->memory_fill),
+        .arithmetic_fill = rate_or(row->arithmetic_fill, machine->arithmetic_fill),
+        .fixed_ns = row->fixed_ns > 0 ? row->fixed_ns : machine->kernel_fixed_ns,
+    };
+}
+
+double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
+                         const struct kernel_params *params, uint64_t count)
+{
+    struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    return kernel_launches(kernel, params) * fmax(cost.memory_ns, cost.arithmetic_ns);
+}
+
+double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
+                      const struct kernel_params *params, uint64_t count)
+{
+    const struct machine_kernel *row = row_of(machine, kernel);
+    double bytes_rate =
+        rate_or(row != NULL ? row->cpu_bytes_per_s : 0, machine->cpu_bytes_per_s);
+    double flops_rate =
+        rate_or(row != NULL ? row->cpu_flops_per_s : 0, machine->cpu_flops_per_s);
+    double bytes, flops;
+    kernel_work(kernel, params, count, &bytes, &flops);
+    double launch_ns = 1e9 * fmax(bytes / bytes_rate, flops / flops_rate);
+    return kernel_launches(kernel, params) * launch_ns;
+}
+
+double machine_link_ns(const struct machine *machine, double in, double out)
+{
+    double alone = fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);
+    return 1e9 * fmax(alone, (in + out) / machine->joint_bytes_per_s);
+}
+
+int64_t machine_round_ns(double ns)
+{
+    return ns < (double)MACHINE_NEVER_NS ? llround(ns) : MACHINE_NEVER_NS;
+}
+
+double machine_copy_ns(const struct machine *machine, int to_device, uint64_t bytes)
+{
+    double rate = to_device ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
+    int64_t latency = to_device ? machine->h2d_latency_ns : machine->d2h_latency_ns;
+    return (double)latency + 1e9 * (double)bytes / rate;
+}

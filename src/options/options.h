@@ -1,0 +1,185 @@
+/* options.h - one table for the command line and config files.
+ *
+ * Every option is a row of one table: name, letter, type, default, limits, help, and whether a
+ * later version brings it. The command line and INI files both end in options_set(), so they
+ * accept the same values and complain in the same words. */
+#ifndef PIPELINE_OPTIONS_H
+#define PIPELINE_OPTIONS_H
+
+#include "core/status.h"
+#include "kernels/kernels.h"
+#include "plan/mistake.h"
+#include "plan/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum command {
+    COMMAND_RUN,
+    COMMAND_LIST,
+    COMMAND_CALIBRATE,
+    COMMAND_BENCH,
+    COMMAND_COMPARE,
+    COMMAND_VIEW,
+    COMMAND_HELP,
+    COMMAND_VERSION,
+};
+
+enum order { ORDER_DEPTH, ORDER_BREADTH };
+enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
+enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
+enum model { MODEL_NONE, MODEL_SIM, MODEL_WERKHOVEN, MODEL_GOMEZ_LUNA, MODEL_COUNT };
+
+enum {
+    RUN_NAME_MAX = 64,
+    PRIORITIES_MAX = 32,
+    TIMELINE_FILES_MAX = 8,
+    OPTION_PLACE_MAX = 160, /* "command line", "ways.ini:12" */
+    STREAMS_MAX = 1024,
+    SWEEP_AXES_MAX = 2,
+    SWEEP_VALUES_MAX = 1024, /* of an axis */
+    SWEEP_RUNS_MAX = 4096,
+};
+
+/* Where a value came from. A later source wins over an earlier one. */
+enum source {
+    SOURCE_DEFAULT,
+    SOURCE_GLOBAL,
+    SOURCE_SECTION,
+    SOURCE_COMMAND_LINE,
+    SOURCE_SWEEP,
+};
+
+/* The settings of one run. Strings are owned by the options they came with. */
+struct settings {
+    char name[RUN_NAME_MAX]; /* the section's name; "run" when there is none */
+    uint64_t elements;
+    bool elements_given;        /* if not, and there is an input, the input says how many */
+    const char *input, *output; /* NULL: generated; not kept */
+    const struct kernel *chain[CHAIN_MAX];
+    int chain_length;
+    uint32_t intensity;
+    uint64_t columns;     /* transposes: elements of a row */
+    uint32_t stride;      /* stride-copy */
+    uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
+    uint32_t blocks;      /* of a launch, at most; 0: auto, as many as the GPU holds at once */
+    uint32_t tiles;       /* 0: auto, until the device is known */
+    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
+    enum order order;
+    enum layout layout;
+    int ways;
+    double cpu_share; /* 0 to 1; negative: auto */
+    enum memory memory;
+    int priorities[PRIORITIES_MAX];
+    int priority_count; /* 0: none */
+    bool callbacks;
+    enum carry carry;     /* of scans, from tile to tile */
+    uint32_t connections; /* 0: the driver's, or the machine's */
+    enum mistake mistake;
+    const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */
+    uint32_t runs, warmup;
+    enum issue issue;
+    bool profile;
+    bool no_data;
+    uint64_t seed;
+};
+
+/* --sweep: each run of the config files (or the one run there is without any) is made for every
+ * value of the first axis and, within that, for every value of the second. So run r of `runs`
+ * is section r / points, and its place along the axes is (r % points) / counts[1] and r %
+ * counts[1], where points = counts[0] * counts[1] and counts[1] is 1 where there is one axis. A
+ * run is named "SECTION streams=4 tiles=8"; where that is longer than a name may be, it is cut
+ * and numbered: "SECT~17 streams=4 tiles=8". */
+struct sweep_axis {
+    const char *option;  /* "streams" */
+    const char **values; /* as that option takes them, no two alike: "1", "67108864", "depth",
+                            "yes"; numbers have no suffix and ascend */
+    int count;
+};
+struct sweep {
+    struct sweep_axis axes[SWEEP_AXES_MAX];
+    int axis_count; /* 0: no sweep */
+};
+
+struct string; /* the options room's own */
+
+/* The whole command line: what to do, with what, and how to show it. */
+struct options {
+    enum command command;
+    const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
+    struct settings *runs; /* one per run, at least one for COMMAND_RUN; none for others */
+    int run_count;
+    enum format format;
+    const char *timelines[TIMELINE_FILES_MAX]; /* files to write */
+    int timeline_count;
+    enum gantt gantt;
+    enum picture_size size;
+    struct sweep sweep;
+    const char *machine; /* stands for the device; NULL: the file of the device's name */
+    enum model model;    /* predictions asked for */
+    const char **words;  /* COMMAND_VIEW: the traces to show, at least one; COMMAND_BENCH: what
+                            to measure, none for all */
+    int word_count;
+    bool quick; /* COMMAND_BENCH: smaller and fewer */
+    bool dry_run, quiet, no_color;
+    int verbose;
+    struct string *storage; /* owned; options_free() */
+};
+
+/* Reads the command line and the config files it names. Sets *options only on STATUS_OK; on
+ * failure the error is STATUS_USAGE and names the option or file:line, the value and what is
+ * allowed. Nothing is printed. Frees what it had taken. */
+enum status options_parse(int argc, char *const argv[], struct options *options,
+                          struct error *error);
+
+void options_free(struct options *options);
+
+/* What the settings tell the kernels. */
+struct kernel_params settings_params(const struct settings *settings);
+
+/* Whether the array can be cut into `tiles` tiles, each of whole rows or columns where the
+ * kernels work on such. */
+bool settings_tiles_fit(const struct settings *settings, uint32_t tiles);
+
+/* The number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where none
+ * does.
+ */
+uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
+
+/* Checks what only several settings together can get wrong, such as more tiles than elements.
+ * options_parse() has done it; do it again after changing `elements`. */
+enum status settings_check(const struct settings *settings, struct error *error);
+
+/* A run with --profile has no instrumentation of ours inside, and so, on a real device, no
+ * timeline: refuses one (STATUS_USAGE) that a file was asked for, or that is to be compared.
+ * options_parse() has done it where --device says cuda; do it again where "auto" turns out to
+ * be one. */
+enum status settings_check_profile(const struct settings *settings,
+                                   const struct options *options, struct error *error);
+
+/* Prints a note on standard error, unless --quiet, and unless it is the one before again. */
+void options_note(const struct options *options, const char *text);
+
+/* Prints usage and the table of options, made from the table itself. */
+void options_print_help(FILE *out);
+
+/* The names of an enum's values, for reports: "depth", "tile", "pinned", "streams". */
+const char *order_name(enum order order);
+const char *layout_name(enum layout layout);
+const char *memory_name(enum memory memory);
+const char *carry_name(enum carry carry);
+const char *issue_name(enum issue issue);
+const char *model_name(enum model model);
+
+/* Every per-run option's name and its value as used, as text, in table order: calls `each` once
+ * per option. `kind` says how JSON should print it. */
+enum value_kind { VALUE_TEXT, VALUE_INTEGER, VALUE_REAL, VALUE_BOOL, VALUE_NULL };
+typedef void settings_visitor(void *context, const char *name, const char *value,
+                              enum value_kind kind);
+void settings_each(const struct settings *settings, settings_visitor *each, void *context);
+
+#endif

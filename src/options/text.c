@@ -1,0 +1,146 @@
+/* text.c - what the options room's error lines are made of: names that are near to a
+ * misspelt one, places, labels. */
+#include "core/nearest.h"
+#include "options/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *word_nearest(const char *word, const char *const words[])
+{
+    struct nearest nearest = nearest_begin(word);
+    for (; *words != NULL; words++)
+        nearest_offer(&nearest, *words);
+    return nearest.best;
+}
+
+const char *option_nearest(const char *name, bool keys_only)
+{
+    struct nearest nearest = nearest_begin(name);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!keys_only || option_rows[i].scope == SCOPE_RUN)
+            nearest_offer(&nearest, option_rows[i].name);
+    }
+    return nearest.best;
+}
+
+/* Whether a byte goes on with the UTF-8 character that began before it. */
+static bool continues_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+const char *text_shown(const char *raw, char text[SHOWN_MAX])
+{
+    static const char dots[] = "...";
+    size_t length = strlen(raw), room = SHOWN_MAX - sizeof dots;
+    bool clipped = length > room;
+    if (clipped) {
+        length = room;
+        while (length > 0 && continues_character(raw[length]))
+            length--;
+    }
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)raw[i];
+        text[i] = byte < ' ' || byte == 0x7f ? '?' : raw[i];
+    }
+    strcpy(text + length, clipped ? dots : "");
+    return text;
+}
+
+const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX])
+{
+    if (origin->source == SOURCE_DEFAULT) {
+        strcpy(text, "the default");
+        return text;
+    }
+    if (origin->source == SOURCE_COMMAND_LINE || origin->source == SOURCE_SWEEP) {
+        strcpy(text, origin->source == SOURCE_SWEEP ? "--sweep" : "command line");
+        return text;
+    }
+    char shown[SHOWN_MAX];
+    /* The end of a long path says more than its beginning. */
+    const char *file = origin->file;
+    size_t length = strlen(file), room = SHOWN_MAX - 5;
+    bool clipped = length > room;
+    if (clipped)
+        file += length - room;
+    while (clipped && continues_character(*file))
+        file++;
+    snprintf(text, OPTION_PLACE_MAX, "%s%s:%d", clipped ? "..." : "", text_shown(file, shown),
+             origin->line);
+    return text;
+}
+
+const char *assignment_label(const struct assignment *given, char text[LABEL_MAX])
+{
+    char place[OPTION_PLACE_MAX], value[SHOWN_MAX];
+    text_shown(given->text, value);
+    if (given->origin.source == SOURCE_COMMAND_LINE && given->row->placeholder == NULL)
+        snprintf(text, LABEL_MAX, "--%s", given->row->name);
+    else if (given->origin.source == SOURCE_COMMAND_LINE)
+        snprintf(text, LABEL_MAX, "--%s=%s", given->row->name, value);
+    else
+        snprintf(text, LABEL_MAX, "%s: %s=%s", origin_place(&given->origin, place),
+                 given->row->name, value);
+    return text;
+}
+
+static const char *allowed_choices(const struct option_row *row, char text[LABEL_MAX])
+{
+    size_t length = (size_t)snprintf(text, LABEL_MAX, "allowed are");
+    for (int i = 0; row->choices[i] != NULL; i++) {
+        if (row->later == NULL || strcmp(row->choices[i], row->later) != 0)
+            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
+                                       i == 0 ? "" : ",", row->choices[i]);
+    }
+    return text;
+}
+
+static const char *allowed_mistakes(char text[LABEL_MAX])
+{
+    size_t length = (size_t)snprintf(text, LABEL_MAX, "allowed are");
+    for (int i = 0; mistake_rows[i].name != NULL && length < LABEL_MAX; i++)
+        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
+                                   i == 0 ? "" : ",", mistake_rows[i].name);
+    return text;
+}
+
+const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
+{
+    switch (row->type) {
+    case TYPE_NUMBER:
+        snprintf(text, LABEL_MAX, "allowed are %llu to %llu%s", (unsigned long long)row->least,
+                 (unsigned long long)row->most, row->automatic ? ", or auto" : "");
+        return text;
+    case TYPE_CHOICE:
+        return allowed_choices(row, text);
+    case TYPE_SHARE:
+        return strcpy(text, "allowed are 0 to 1, or auto");
+    case TYPE_CHAIN:
+        snprintf(text, LABEL_MAX, "allowed are 1 to %d kernels of `pipeline list kernels`",
+                 CHAIN_MAX);
+        return text;
+    case TYPE_PRIORITIES:
+        snprintf(text, LABEL_MAX, "allowed are 1 to %d whole numbers from -100 to 100, or none",
+                 PRIORITIES_MAX);
+        return text;
+    case TYPE_DEVICE:
+        return strcpy(text, "allowed are auto, cuda, cuda:I, sim:NAME, sim:FILE.ini");
+    case TYPE_MISTAKE:
+        return allowed_mistakes(text);
+    case TYPE_FILE:
+    case TYPE_FILES:
+        return strcpy(text, "allowed is the name of a file");
+    case TYPE_FLAG:
+        return strcpy(text, "allowed are yes, no, true, false, 1, 0, on, off");
+    case TYPE_SWEEP:
+        return strcpy(text,
+                      "allowed is OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
+                      "order=depth,breadth");
+    case TYPE_TALLY:
+    case TYPE_COMMAND:
+        break;
+    }
+    return strcpy(text, "allowed is nothing else");
+}

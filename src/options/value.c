@@ -1,0 +1,448 @@
+/* value.c - reads an option's value into its field, and shows the field as text. */
+#include "options/table.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRIORITY_LIMIT = 100, DEVICE_NUMBER_DIGITS_MAX = 4 };
+
+static void *field_of(const struct option_row *row, void *target)
+{
+    return (char *)target + row->offset;
+}
+
+/* "--tiles=0 is too small: allowed are 1 to 16777216" */
+static enum status refuse(const struct assignment *given, const char *complaint,
+                          struct error *error)
+{
+    char label[LABEL_MAX], allowed[LABEL_MAX];
+    return error_set(error, STATUS_USAGE, "%s %s: %s", assignment_label(given, label),
+                     complaint, option_allowed(given->row, allowed));
+}
+
+static enum status refuse_later(const struct assignment *given, struct error *error)
+{
+    char label[LABEL_MAX];
+    return error_set(error, STATUS_USAGE, "%s is not yet in this version (%s)",
+                     assignment_label(given, label), given->row->instead);
+}
+
+enum units_result option_read_number(const struct option_row *row, const char *text,
+                                     uint64_t *number)
+{
+    if (!row->suffixes && text[strspn(text, "-.0123456789")] != '\0')
+        return UNITS_NOT_A_NUMBER;
+    return units_read_count(text, number);
+}
+
+static enum status set_number(const struct assignment *given, void *field, struct error *error)
+{
+    const struct option_row *row = given->row;
+    uint64_t number = 0;
+    bool automatic = row->automatic && strcmp(given->text, "auto") == 0;
+    enum units_result result =
+        automatic ? UNITS_OK : option_read_number(row, given->text, &number);
+    if (result != UNITS_OK)
+        return refuse(given, units_complaint(result), error);
+    if (number < row->least && !automatic)
+        return refuse(given, "is too small", error);
+    if (number > row->most)
+        return refuse(given, "is too large", error);
+    if (row->size == sizeof number) {
+        memcpy(field, &number, sizeof number);
+    } else {
+        uint32_t small = (uint32_t)number; /* the row's limit fits its field */
+        memcpy(field, &small, sizeof small);
+    }
+    return STATUS_OK;
+}
+
+static enum status set_share(const struct assignment *given, double *field, struct error *error)
+{
+    double share = -1; /* auto */
+    if (strcmp(given->text, "auto") != 0) {
+        enum units_result result = units_read_real(given->text, &share);
+        if (result != UNITS_OK)
+            return refuse(given, units_complaint(result), error);
+        if (given->text[0] == '-')
+            return refuse(given, "is negative", error);
+        if (share > 1)
+            return refuse(given, "is too large", error);
+    }
+    *field = share;
+    return STATUS_OK;
+}
+
+static enum status set_choice(const struct assignment *given, void *field, struct error *error)
+{
+    for (unsigned i = 0; given->row->choices[i] != NULL; i++) {
+        if (strcmp(given->row->choices[i], given->text) == 0) {
+            memcpy(field, &i, sizeof i);
+            return STATUS_OK;
+        }
+    }
+    return refuse(given, "is unknown", error);
+}
+
+static enum status set_flag(const struct assignment *given, bool *field, struct error *error)
+{
+    static const char *const words[] = {"no", "yes", "false", "true", "0", "1", "off", "on"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i], given->text) != 0)
+            continue;
+        bool on = i % 2 == 1;
+        if (on && given->row->later != NULL)
+            return refuse_later(given, error);
+        *field = on;
+        return STATUS_OK;
+    }
+    return refuse(given, "is neither yes nor no", error);
+}
+
+char *list_next(char **rest)
+{
+    char *word = strsep(rest, ",");
+    if (word == NULL)
+        return NULL;
+    word += strspn(word, " \t");
+    size_t length = strlen(word);
+    while (length > 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
+        length--;
+    word[length] = '\0';
+    return word;
+}
+
+static enum status refuse_kernel(const struct assignment *given, const char *name,
+                                 struct error *error)
+{
+    char label[LABEL_MAX], shown[SHOWN_MAX];
+    assignment_label(given, label);
+    text_shown(name, shown);
+    const char *nearest = kernel_nearest(name);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%s: unknown kernel '%s': did you mean %s? (see `pipeline list "
+                         "kernels`)",
+                         label, shown, nearest);
+    return error_set(error, STATUS_USAGE,
+                     "%s: unknown kernel '%s': allowed are those of `pipeline list kernels`",
+                     label, shown);
+}
+
+/* Says what a kernel of the table needs that this machine is without. */
+static enum status refuse_unavailable(const struct assignment *given,
+                                      const struct kernel *kernel, struct error *error)
+{
+    char label[LABEL_MAX];
+    return error_set(error, STATUS_USAGE, "%s: %s is not available: %s",
+                     assignment_label(given, label), kernel->name, kernel_missing(kernel));
+}
+
+/* Says why kernel number `misfit` of the chain can't follow the one before it. */
+static enum status refuse_chain(const struct assignment *given,
+                                const struct kernel *const chain[], int misfit,
+                                struct error *error)
+{
+    char label[LABEL_MAX];
+    const struct kernel *before = chain[misfit - 1], *after = chain[misfit];
+    assignment_label(given, label);
+    if (before->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
+                         "follow it",
+                         label, after->name, before->name, before->name);
+    if (before->alone || after->alone)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
+                         label, after->name, before->name,
+                         before->alone ? before->name : after->name,
+                         before->alone ? before->name : after->name);
+    if (after->launch_per_repeat)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
+            "copied in, so nothing may come before it",
+            label, after->name, before->name, after->name);
+    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
+                         "that was copied in, which each of %s's launches reads",
+                         label, after->name, chain[0]->name, after->name, chain[0]->name);
+    if (after->gather != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first work in place, and "
+                         "%s moves elements",
+                         label, after->name, before->name, after->name);
+    if (chain[0]->gather != NULL && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: maps before a reduction work in place, and "
+                         "%s moves elements",
+                         label, after->name, chain[0]->name, chain[0]->name);
+    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
+                     label, after->name, before->name, before->name, dtype_name(before->out),
+                     after->name, dtype_name(after->in));
+}
+
+static enum status read_chain(const struct assignment *given, char *list,
+                              struct settings *settings, struct error *error)
+{
+    const struct kernel *chain[CHAIN_MAX] = {NULL};
+    int length = 0;
+    for (char *name; (name = list_next(&list)) != NULL; length++) {
+        if (length == CHAIN_MAX)
+            return refuse(given, "names too many kernels", error);
+        chain[length] = kernel_find(name);
+        if (chain[length] == NULL)
+            return refuse_kernel(given, name, error);
+        if (kernel_missing(chain[length]) != NULL)
+            return refuse_unavailable(given, chain[length], error);
+    }
+    int misfit = kernel_chain_misfit(chain, length);
+    if (misfit > 0)
+        return refuse_chain(given, chain, misfit, error);
+    memcpy(settings->chain, chain, (size_t)length * sizeof chain[0]);
+    settings->chain_length = length;
+    return STATUS_OK;
+}
+
+static bool read_priority(const char *word, int *priority)
+{
+    char *end;
+    if (word[0] != '-' && !isdigit((unsigned char)word[0]))
+        return false;
+    long value = strtol(word, &end, 10);
+    if (end == word || *end != '\0' || value < -PRIORITY_LIMIT || value > PRIORITY_LIMIT)
+        return false;
+    *priority = (int)value;
+    return true;
+}
+
+static enum status read_priorities(const struct assignment *given, char *list,
+                                   struct settings *settings, struct error *error)
+{
+    int priorities[PRIORITIES_MAX] = {0}, count = 0;
+    for (char *word; (word = list_next(&list)) != NULL; count++) {
+        if (count == PRIORITIES_MAX)
+            return refuse(given, "has too many priorities", error);
+        if (!read_priority(word, &priorities[count]))
+            return refuse(given, "is not a list of priorities", error);
+    }
+    memcpy(settings->priorities, priorities, (size_t)count * sizeof priorities[0]);
+    settings->priority_count = count;
+    return STATUS_OK;
+}
+
+/* Lists are cut up in a copy. */
+static enum status set_list(const struct assignment *given, struct settings *settings,
+                            struct error *error)
+{
+    if (given->row->type == TYPE_PRIORITIES && strcmp(given->text, "none") == 0) {
+        settings->priority_count = 0;
+        return STATUS_OK;
+    }
+    char *copy = strdup(given->text);
+    if (copy == NULL)
+        return error_set(error, STATUS_FAILED, "out of memory");
+    enum status status = given->row->type == TYPE_CHAIN
+                             ? read_chain(given, copy, settings, error)
+                             : read_priorities(given, copy, settings, error);
+    free(copy);
+    return status;
+}
+
+static enum status set_mistake(const struct assignment *given, enum mistake *field,
+                               struct error *error)
+{
+    if (mistake_find(given->text, field))
+        return STATUS_OK;
+    char label[LABEL_MAX];
+    const char *nearest = mistake_nearest(given->text);
+    if (nearest == NULL)
+        return refuse(given, "is unknown", error);
+    return error_set(error, STATUS_USAGE,
+                     "%s is unknown: did you mean %s? (see `pipeline list mistakes`)",
+                     assignment_label(given, label), nearest);
+}
+
+/* Only the form; whether there is such a device is for its backend to say. */
+static bool is_device(const char *text)
+{
+    if (strcmp(text, "auto") == 0 || strcmp(text, "cuda") == 0)
+        return true;
+    if (strncmp(text, "cuda:", 5) == 0) {
+        const char *number = text + 5;
+        size_t digits = strspn(number, "0123456789");
+        return digits > 0 && digits <= DEVICE_NUMBER_DIGITS_MAX && number[digits] == '\0';
+    }
+    return strncmp(text, "sim:", 4) == 0 && text[4] != '\0';
+}
+
+static enum status set_device(const struct assignment *given, const char **field,
+                              struct error *error)
+{
+    if (strcmp(given->text, "sim") == 0) {
+        *field = "sim:h200";
+        return STATUS_OK;
+    }
+    if (!is_device(given->text))
+        return refuse(given, "is unknown", error);
+    *field = given->text;
+    return STATUS_OK;
+}
+
+static enum status set_file(const struct assignment *given, const char **field,
+                            struct error *error)
+{
+    if (given->text[0] == '\0')
+        return refuse(given, "is empty", error);
+    *field = given->text;
+    return STATUS_OK;
+}
+
+static enum status add_file(const struct assignment *given, struct options *options,
+                            struct error *error)
+{
+    char label[LABEL_MAX];
+    if (options->timeline_count == TIMELINE_FILES_MAX)
+        return error_set(error, STATUS_USAGE, "%s is one too many: allowed are %d",
+                         assignment_label(given, label), TIMELINE_FILES_MAX);
+    enum status status = set_file(given, &options->timelines[options->timeline_count], error);
+    options->timeline_count += status == STATUS_OK;
+    return status;
+}
+
+enum status options_set(const struct assignment *given, void *target, struct error *error)
+{
+    const struct option_row *row = given->row;
+    void *field = field_of(row, target);
+    if (row->later != NULL && strcmp(given->text, row->later) == 0)
+        return refuse_later(given, error);
+    switch (row->type) {
+    case TYPE_NUMBER:
+        return set_number(given, field, error);
+    case TYPE_SHARE:
+        return set_share(given, field, error);
+    case TYPE_CHOICE:
+        return set_choice(given, field, error);
+    case TYPE_FLAG:
+        return set_flag(given, field, error);
+    case TYPE_TALLY:
+        ++*(int *)field;
+        return STATUS_OK;
+    case TYPE_CHAIN:
+    case TYPE_PRIORITIES:
+        return set_list(given, target, error);
+    case TYPE_MISTAKE:
+        return set_mistake(given, field, error);
+    case TYPE_DEVICE:
+        return set_device(given, field, error);
+    case TYPE_FILE:
+        return set_file(given, field, error);
+    case TYPE_FILES:
+        return add_file(given, target, error);
+    case TYPE_COMMAND:
+        return STATUS_OK; /* options_parse() acts on it */
+    case TYPE_SWEEP:
+        return sweep_add(given, target, error);
+    }
+    return STATUS_FAILED;
+}
+
+static const char *show_chain(const struct settings *settings, char text[OPTION_TEXT])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < settings->chain_length && length < OPTION_TEXT; i++)
+        length += (size_t)snprintf(text + length, OPTION_TEXT - length, "%s%s",
+                                   i == 0 ? "" : ",", settings->chain[i]->name);
+    return text;
+}
+
+static const char *show_priorities(const struct settings *settings, char text[OPTION_TEXT])
+{
+    size_t length = 0;
+    for (int i = 0; i < settings->priority_count && length < OPTION_TEXT; i++)
+        length += (size_t)snprintf(text + length, OPTION_TEXT - length, "%s%d",
+                                   i == 0 ? "" : ",", settings->priorities[i]);
+    return settings->priority_count > 0 ? text : NULL;
+}
+
+static const char *show_number(const struct option_row *row, const void *field,
+                               char text[OPTION_TEXT])
+{
+    uint64_t number = 0;
+    if (row->size == sizeof number) {
+        memcpy(&number, field, sizeof number);
+    } else {
+        uint32_t small;
+        memcpy(&small, field, sizeof small);
+        number = small;
+    }
+    if (number < row->least) /* never given, and has no default of ours */
+        return row->automatic ? "auto" : NULL;
+    snprintf(text, OPTION_TEXT, "%llu", (unsigned long long)number);
+    return text;
+}
+
+static const char *show_choice(const struct option_row *row, const void *field)
+{
+    unsigned choice;
+    memcpy(&choice, field, sizeof choice);
+    return row->choices[choice];
+}
+
+static const char *show_mistake(enum mistake mistake)
+{
+    return mistake != MISTAKE_NONE ? mistake_name(mistake) : NULL;
+}
+
+/* The value and its kind; VALUE_TEXT unless said otherwise. */
+static const char *show_value(const struct option_row *row, const void *target,
+                              char text[OPTION_TEXT], enum value_kind *kind)
+{
+    const void *field = (const char *)target + row->offset;
+    switch (row->type) {
+    case TYPE_NUMBER: {
+        const char *number = show_number(row, field, text);
+        *kind = number == text ? VALUE_INTEGER : VALUE_TEXT;
+        return number;
+    }
+    case TYPE_SHARE:
+        if (*(const double *)field < 0)
+            return "auto";
+        *kind = VALUE_REAL;
+        snprintf(text, OPTION_TEXT, "%.15g", *(const double *)field);
+        return text;
+    case TYPE_CHOICE:
+        return show_choice(row, field);
+    case TYPE_FLAG:
+        *kind = VALUE_BOOL;
+        return *(const bool *)field ? "true" : "false";
+    case TYPE_CHAIN:
+        return show_chain(target, text);
+    case TYPE_PRIORITIES:
+        return show_priorities(target, text);
+    case TYPE_MISTAKE:
+        return show_mistake(*(const enum mistake *)field);
+    case TYPE_DEVICE:
+    case TYPE_FILE:
+        return *(const char *const *)field;
+    case TYPE_TALLY:
+    case TYPE_FILES:
+    case TYPE_COMMAND:
+    case TYPE_SWEEP:
+        break;
+    }
+    return NULL;
+}
+
+const char *option_show(const struct option_row *row, const void *target,
+                        char text[OPTION_TEXT], enum value_kind *kind)
+{
+    *kind = VALUE_TEXT;
+    const char *value = show_value(row, target, text, kind);
+    if (value == NULL)
+        *kind = VALUE_NULL;
+    return value;
+}

@@ -1,0 +1,400 @@
+/* deadlock.c - what is wrong with a wait that no earlier op has recorded the event for: the
+ * plan never ends, or the wait orders nothing.
+ *
+ * The plan is run without a clock: the host issues op after op until a sync holds it up; an op
+ * at its stream's head ends as soon as the rules let it. A wait ends once its record has: the
+ * latest before it or, where there is none before it, any. What has not ended when nothing more
+ * can is stuck. What holds a stuck op is stuck as well, so the way from one op to what holds it
+ * comes round to where it was: that is the cycle that is named. */
+#include "plan/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+enum {
+    CYCLE_TEXT = 960,
+    HOP_TEXT = 200, /* of that, what one op of the cycle may take */
+};
+
+/* What is known of an op. */
+struct node {
+    uint32_t next_in_stream;
+    uint32_t record;       /* waits: what they wait for; NONE: any record of the event */
+    uint32_t first_waiter; /* a stream whose head waits until this op has ended, or NONE */
+    uint32_t legacy; /* in blocking streams: the op of the legacy default stream before it, or
+                        NONE; in that: how many ops of blocking streams came before it */
+    bool ended;
+};
+
+/* What is known of an event. */
+struct event_records {
+    uint32_t first, latest; /* NONE: none so far */
+    uint32_t first_waiter;  /* a stream whose head waits for any record, or NONE */
+    bool recorded;
+};
+
+struct lane {
+    uint32_t head, last;  /* of the ops that were issued to the stream; NONE: all have ended */
+    uint32_t next_waiter; /* another stream that waits for the same as this one */
+};
+
+struct search {
+    const struct plan *plan;
+    struct node *nodes;
+    struct event_records *events;
+    struct lane *lanes; /* per stream */
+    uint32_t *to_advance;
+    uint32_t to_advance_count;
+    uint32_t issued, in_streams; /* ops issued, and those of them that streams still hold */
+    uint32_t legacy_stream;      /* or NONE */
+    uint32_t blocking_ended;     /* ops of blocking streams */
+    uint32_t minding; /* of `in_streams`, those of blocking streams and the legacy one */
+    uint32_t early;   /* the first wait before any record of its event, or NONE */
+};
+
+static const struct op *op_at(const struct search *search, uint32_t op)
+{
+    return &search->plan->ops[op];
+}
+
+/* Whether the ops of `stream` and those of the legacy default stream wait for each other. */
+static bool minds_legacy(const struct search *search, uint32_t stream)
+{
+    return plan_stream_kind(search->plan, stream) != STREAM_NONBLOCKING;
+}
+
+/* --- what waits for what --- */
+
+static void link_event(struct search *search, const struct op *op)
+{
+    struct event_records *event = &search->events[op->event.event];
+    if (op->kind == OP_WAIT) {
+        search->nodes[op->id].record = event->latest;
+        if (event->latest == NONE && search->early == NONE)
+            search->early = op->id;
+    } else {
+        event->first = event->first == NONE ? op->id : event->first;
+        event->latest = op->id;
+    }
+}
+
+static void link_ops(struct search *search)
+{
+    uint32_t latest_legacy = NONE, blocking = 0;
+    for (uint32_t i = 0; i < search->plan->op_count; i++) {
+        const struct op *op = op_at(search, i);
+        search->nodes[i] = (struct node){NONE, NONE, NONE, NONE, false};
+        if (op->kind == OP_WAIT || op->kind == OP_RECORD)
+            link_event(search, op);
+        if (!op_in_stream(op->kind))
+            continue;
+        enum stream_kind kind = plan_stream_kind(search->plan, op->stream);
+        if (kind == STREAM_LEGACY) {
+            search->nodes[i].legacy = blocking;
+            search->legacy_stream = op->stream;
+            latest_legacy = i;
+        } else if (kind == STREAM_BLOCKING) {
+            search->nodes[i].legacy = latest_legacy;
+            blocking++;
+        }
+    }
+}
+
+/* --- which ops are stuck --- */
+
+static void advance_later(struct search *search, uint32_t stream)
+{
+    search->to_advance[search->to_advance_count++] = stream;
+}
+
+/* Puts `stream` on the list of those that wait for the same. */
+static bool wait_on(struct search *search, uint32_t *first, uint32_t stream)
+{
+    search->lanes[stream].next_waiter = *first;
+    *first = stream;
+    return false;
+}
+
+static void wake(struct search *search, uint32_t *first)
+{
+    for (uint32_t stream = *first; stream != NONE; stream = search->lanes[stream].next_waiter)
+        advance_later(search, stream);
+    *first = NONE;
+}
+
+/* Whether the head of `stream` can end; if not, the stream is woken when that may change. */
+static bool head_can_end(struct search *search, uint32_t stream)
+{
+    uint32_t head = search->lanes[stream].head;
+    const struct op *op = op_at(search, head);
+    const struct node *node = &search->nodes[head];
+    enum stream_kind kind = plan_stream_kind(search->plan, stream);
+    if (kind == STREAM_LEGACY && search->blocking_ended < node->legacy)
+        return false; /* looked at again whenever an op of a blocking stream has ended */
+    if (kind == STREAM_BLOCKING && node->legacy != NONE && !search->nodes[node->legacy].ended)
+        return wait_on(search, &search->nodes[node->legacy].first_waiter, stream);
+    if (op->kind != OP_WAIT)
+        return true;
+    struct event_records *event = &search->events[op->event.event];
+    if (node->record != NONE)
+        return search->nodes[node->record].ended ||
+               wait_on(search, &search->nodes[node->record].first_waiter, stream);
+    return event->recorded || wait_on(search, &event->first_waiter, stream);
+}
+
+static void end_head(struct search *search, uint32_t stream)
+{
+    uint32_t head = search->lanes[stream].head;
+    const struct op *op = op_at(search, head);
+    struct node *node = &search->nodes[head];
+    node->ended = true;
+    search->lanes[stream].head = node->next_in_stream;
+    search->in_streams--;
+    search->minding -= minds_legacy(search, stream);
+    wake(search, &node->first_waiter);
+    if (op->kind == OP_RECORD) {
+        search->events[op->event.event].recorded = true;
+        wake(search, &search->events[op->event.event].first_waiter);
+    }
+    if (plan_stream_kind(search->plan, stream) != STREAM_BLOCKING)
+        return;
+    search->blocking_ended++;
+    uint32_t legacy = search->legacy_stream;
+    if (legacy != NONE && search->lanes[legacy].head != NONE &&
+        search->nodes[search->lanes[legacy].head].legacy == search->blocking_ended)
+        advance_later(search, legacy);
+}
+
+static void advance_all(struct search *search)
+{
+    while (search->to_advance_count > 0) {
+        uint32_t stream = search->to_advance[--search->to_advance_count];
+        while (search->lanes[stream].head != NONE && head_can_end(search, stream))
+            end_head(search, stream);
+    }
+}
+
+/* Whether the host can issue `op`: a sync holds it up. That of the legacy default stream waits
+ * for the blocking streams as well. */
+static bool can_issue(const struct search *search, const struct op *op)
+{
+    if (op->kind != OP_SYNC)
+        return true;
+    if (plan_stream_kind(search->plan, op->stream) == STREAM_LEGACY)
+        return search->minding == 0;
+    if (op->stream < search->plan->streams)
+        return search->lanes[op->stream].head == NONE;
+    return search->in_streams == 0;
+}
+
+static void issue(struct search *search, const struct op *op)
+{
+    search->issued++;
+    search->nodes[op->id].ended = !op_in_stream(op->kind);
+    if (!op_in_stream(op->kind))
+        return;
+    struct lane *lane = &search->lanes[op->stream];
+    search->in_streams++;
+    search->minding += minds_legacy(search, op->stream);
+    if (lane->head != NONE) {
+        search->nodes[lane->last].next_in_stream = op->id;
+    } else {
+        lane->head = op->id;
+        advance_later(search, op->stream);
+    }
+    lane->last = op->id;
+}
+
+/* Issues and ends all that can be. */
+static void run_without_clock(struct search *search)
+{
+    while (search->issued < search->plan->op_count &&
+           can_issue(search, op_at(search, search->issued))) {
+        issue(search, op_at(search, search->issued));
+        advance_all(search);
+    }
+}
+
+/* --- what holds them --- */
+
+/* What holds an op, and how that is said. */
+struct hold {
+    uint32_t op;
+    const char *how;
+    uint32_t stream; /* to be named behind it; NONE: none */
+};
+
+/* The first stuck op of the streams whose kinds are in `kinds`: bits, by enum stream_kind. */
+static uint32_t first_stuck(const struct search *search, uint32_t kinds)
+{
+    uint32_t first = NONE;
+    for (uint32_t i = 0; i < search->plan->streams; i++) {
+        if (kinds >> plan_stream_kind(search->plan, i) & 1 && search->lanes[i].head < first)
+            first = search->lanes[i].head;
+    }
+    return first;
+}
+
+/* The first stuck op that `sync` waits for. */
+static uint32_t held_sync(const struct search *search, const struct op *sync)
+{
+    enum { ALL = (1 << STREAM_KIND_COUNT) - 1 };
+    if (sync->stream == search->plan->streams)
+        return first_stuck(search, ALL);
+    if (plan_stream_kind(search->plan, sync->stream) == STREAM_LEGACY)
+        return first_stuck(search, ALL & ~(1 << STREAM_NONBLOCKING));
+    return search->lanes[sync->stream].head;
+}
+
+static struct hold hold_of(const struct search *search, uint32_t stuck)
+{
+    const struct op *op = op_at(search, stuck);
+    if (stuck > search->issued)
+        return (struct hold){search->issued, "is issued after", NONE};
+    if (op->kind == OP_SYNC)
+        return (struct hold){held_sync(search, op), "waits for", NONE};
+    if (search->lanes[op->stream].head != stuck)
+        return (struct hold){search->lanes[op->stream].head, "is behind", op->stream};
+    uint32_t legacy = search->nodes[stuck].legacy;
+    enum stream_kind kind = plan_stream_kind(search->plan, op->stream);
+    if (kind == STREAM_LEGACY && search->blocking_ended < legacy)
+        return (struct hold){first_stuck(search, 1 << STREAM_BLOCKING),
+                             "waits, in the default stream, for", NONE};
+    if (kind == STREAM_BLOCKING && legacy != NONE && !search->nodes[legacy].ended)
+        return (struct hold){legacy, "waits, as blocking streams do, for", NONE};
+    uint32_t record = search->nodes[stuck].record;
+    if (record == NONE)
+        record = search->events[op->event.event].first;
+    return (struct hold){record, "waits for", NONE};
+}
+
+/* --- what is said of them --- */
+
+/* The first wait, in order of issue, of the cycle that the way from `stuck` leads into. */
+static uint32_t find_cycle(const struct search *search, uint32_t stuck, uint32_t *length)
+{
+    /* Held are heads, records and a sync: after as many steps one goes round in circles. */
+    for (uint32_t i = 0; i < 2 * search->plan->streams + 2; i++)
+        stuck = hold_of(search, stuck).op;
+    uint32_t at = stuck, first = NONE;
+    *length = 0;
+    do {
+        if (op_at(search, at)->kind == OP_WAIT && at < first)
+            first = at;
+        at = hold_of(search, at).op;
+        ++*length;
+    } while (at != stuck);
+    return first;
+}
+
+/* "op 2 (wait event 1) waits for op 9 (record event 1), which is behind op 7 (wait event 0) in
+ * stream 1, which waits for op 5 (record event 0), which is behind op 2 in stream 0" */
+static enum status refuse_cycle(const struct search *search, uint32_t stuck,
+                                struct error *error)
+{
+    char text[CYCLE_TEXT], label[OP_LABEL];
+    uint32_t length, first = find_cycle(search, stuck, &length), at = first;
+    size_t used = (size_t)snprintf(text, sizeof text, "op %" PRIu32 " (%s)", first,
+                                   plan_op_label(search->plan, op_at(search, first), label));
+    while (length > 0 && used < CYCLE_TEXT - HOP_TEXT) {
+        struct hold hold = hold_of(search, at);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s op %" PRIu32,
+                                 at == first ? "" : ", which", hold.how, hold.op);
+        if (hold.op != first)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, " (%s)",
+                                 plan_op_label(search->plan, op_at(search, hold.op), label));
+        if (hold.stream != NONE)
+            used += (size_t)snprintf(text + used, sizeof text - used, " in stream %" PRIu32,
+                                     hold.stream);
+        at = hold.op;
+        length--;
+    }
+    if (length > 0)
+        snprintf(text + used, sizeof text - used,
+                 ", and so on, over %" PRIu32 " more, back to op %" PRIu32, length - 1, first);
+    return error_set(error, STATUS_FAILED, "a deadlock: %s", text);
+}
+
+static enum status refuse_unrecorded(const struct search *search, uint32_t wait,
+                                     struct error *error)
+{
+    char label[OP_LABEL];
+    const struct op *op = op_at(search, wait);
+    return error_set(error, STATUS_FAILED,
+                     "op %" PRIu32 " (%s) waits for event %" PRIu32
+                     ", which no op records: a deadlock",
+                     wait, plan_op_label(search->plan, op, label), op->event.event);
+}
+
+/* Not a deadlock, but not what anyone can have meant. [CUDA Runtime API, cudaStreamWaitEvent():
+ * a call for an event that was never recorded has no effect] */
+static enum status refuse_early(const struct search *search, uint32_t wait, struct error *error)
+{
+    char label[OP_LABEL], record_label[OP_LABEL];
+    const struct op *op = op_at(search, wait);
+    const struct op *record = op_at(search, search->events[op->event.event].first);
+    return error_set(error, STATUS_FAILED,
+                     "op %" PRIu32 " (%s) is issued before op %" PRIu32
+                     " (%s): a wait for an event that is not yet recorded has no effect, so "
+                     "nothing is ordered by it",
+                     wait, plan_op_label(search->plan, op, label), record->id,
+                     plan_op_label(search->plan, record, record_label));
+}
+
+/* The worst first: an event that is never recorded, a cycle, a wait without effect. */
+static enum status judge(struct search *search, struct error *error)
+{
+    for (uint32_t i = 0; i < search->plan->op_count; i++) {
+        const struct op *op = op_at(search, i);
+        if (op->kind == OP_WAIT && search->events[op->event.event].first == NONE)
+            return refuse_unrecorded(search, i, error);
+    }
+    run_without_clock(search);
+    if (search->issued < search->plan->op_count)
+        return refuse_cycle(search, search->issued, error);
+    for (uint32_t i = 0; i < search->plan->streams; i++) {
+        if (search->lanes[i].head != NONE)
+            return refuse_cycle(search, search->lanes[i].head, error);
+    }
+    return search->early != NONE ? refuse_early(search, search->early, error) : STATUS_OK;
+}
+
+static bool take_memory(struct search *search)
+{
+    size_t events = search->plan->events + (size_t)1;
+    size_t streams = search->plan->streams + (size_t)1;
+    search->nodes = malloc((search->plan->op_count + (size_t)1) * sizeof *search->nodes);
+    search->events = malloc(events * sizeof *search->events);
+    search->lanes = malloc(streams * sizeof *search->lanes);
+    search->to_advance = malloc(2 * streams * sizeof *search->to_advance);
+    if (!search->nodes || !search->events || !search->lanes || !search->to_advance)
+        return false;
+    for (size_t i = 0; i < events; i++)
+        search->events[i] = (struct event_records){NONE, NONE, NONE, false};
+    for (size_t i = 0; i < streams; i++)
+        search->lanes[i] = (struct lane){NONE, NONE, NONE};
+    return true;
+}
+
+enum status plan_check_waits(const struct plan *plan, struct error *error)
+{
+    struct search search = {.plan = plan, .legacy_stream = NONE, .early = NONE};
+    enum status status;
+    if (take_memory(&search)) {
+        link_ops(&search);
+        status = judge(&search, error);
+    } else {
+        status = error_set(error, STATUS_FAILED,
+                           "no memory to check the waits of %" PRIu32 " ops", plan->op_count);
+    }
+    free(search.nodes);
+    free(search.events);
+    free(search.lanes);
+    free(search.to_advance);
+    return status;
+}

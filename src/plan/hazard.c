@@ -1,0 +1,354 @@
+/* hazard.c - finds ops that race: the same bytes, one writing, and no path between them.
+ *
+ * Ops are walked in issue order with a vector clock per stream: clock[s][t] is the number of
+ * ops of stream t that have surely ended before the next op of stream s starts. Each piece of
+ * memory remembers who wrote it last and who has read it since, as (stream, place in stream);
+ * an access is ordered after those if its stream's clock covers them (FastTrack; Flanagan &
+ * Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue order sees
+ * every path. What the host has waited for, and what the legacy default stream and the blocking
+ * streams have of one another, are clocks, too; a stream takes them up at its next op. */
+#include "plan/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who touched a piece of memory: the `place`-th op of its stream, counted from 1. */
+struct epoch {
+    uint32_t op, stream, place,
+        next; /* next: index of another reader in the pool, 0 for none */
+};
+
+struct piece {
+    struct epoch write;    /* place 0: never written */
+    uint32_t first_reader; /* in the pool; 0 for none */
+};
+
+/* A buffer cut at every offset where some op's range begins or ends. */
+struct cut_buffer {
+    uint64_t *cuts;
+    size_t cut_count, cut_capacity;
+    struct piece *pieces; /* piece i is [cuts[i], cuts[i + 1]) */
+};
+
+/* Which of the clocks that all streams share a stream has taken up: as many changes of them. */
+struct seen {
+    uint32_t syncs, legacy_ops;
+};
+
+struct finder {
+    const struct plan *plan;
+    uint32_t lanes;     /* streams and the CPU's lane */
+    uint32_t *clocks;   /* lanes x lanes */
+    uint32_t *events;   /* per event: the recording stream's clock, `lanes` wide */
+    uint32_t *host;     /* what is over for everything that the host issues from here on */
+    uint32_t *blocking; /* all that blocking streams have done, or waited for */
+    uint32_t *legacy;   /* the legacy default stream's among `clocks`; NULL: there is none */
+    struct seen *seen;  /* per stream */
+    struct seen latest; /* how often `host` and `legacy` have changed */
+    struct cut_buffer buffers[BUFFER_COUNT];
+    struct epoch *pool; /* readers; entry 0 is not used */
+    size_t pool_count, pool_capacity;
+    uint32_t free_reader;
+    struct hazard *hazards;
+    size_t max, count;
+};
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the cuts and drops those that are there twice. Host arrays are cut in order already. */
+static void cuts_tidy(struct cut_buffer *buffer)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < buffer->cut_count && sorted; i++)
+        sorted = buffer->cuts[i - 1] <= buffer->cuts[i];
+    if (!sorted)
+        qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
+    size_t kept = 0;
+    for (size_t i = 0; i < buffer->cut_count; i++) {
+        if (kept == 0 || buffer->cuts[i] != buffer->cuts[kept - 1])
+            buffer->cuts[kept++] = buffer->cuts[i];
+    }
+    buffer->cut_count = kept;
+}
+
+/* Slots are cut at the same places again and again: a full table is tidied before it grows. */
+static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
+{
+    if (buffer->cut_count == buffer->cut_capacity) {
+        cuts_tidy(buffer);
+        if (2 * buffer->cut_count >= buffer->cut_capacity) {
+            size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
+            uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
+            if (cuts == NULL)
+                return false;
+            buffer->cuts = cuts;
+            buffer->cut_capacity = capacity;
+        }
+    }
+    buffer->cuts[buffer->cut_count++] = offset;
+    return true;
+}
+
+static bool cuts_finish(struct cut_buffer *buffer)
+{
+    if (buffer->cut_count == 0)
+        return true;
+    cuts_tidy(buffer);
+    buffer->pieces = calloc(buffer->cut_count, sizeof *buffer->pieces);
+    return buffer->pieces != NULL;
+}
+
+static bool finder_cut_buffers(struct finder *finder)
+{
+    for (uint32_t i = 0; i < finder->plan->op_count; i++) {
+        struct access access[OP_ACCESS_MAX];
+        int count = op_accesses(&finder->plan->ops[i], access);
+        for (int j = 0; j < count; j++) {
+            struct cut_buffer *buffer = &finder->buffers[access[j].range.buffer];
+            if (!cuts_add(buffer, access[j].range.offset) ||
+                !cuts_add(buffer, access[j].range.offset + access[j].range.bytes))
+                return false;
+        }
+    }
+    for (int b = 0; b < BUFFER_COUNT; b++) {
+        if (!cuts_finish(&finder->buffers[b]))
+            return false;
+    }
+    return true;
+}
+
+static bool finder_init(struct finder *finder)
+{
+    size_t lanes = finder->lanes;
+    finder->clocks = calloc(lanes * lanes, sizeof *finder->clocks);
+    finder->events = calloc((finder->plan->events + (size_t)1) * lanes, sizeof *finder->events);
+    finder->host = calloc(lanes, sizeof *finder->host);
+    finder->blocking = calloc(lanes, sizeof *finder->blocking);
+    finder->seen = calloc(lanes, sizeof *finder->seen);
+    finder->pool_capacity = 64;
+    finder->pool_count = 1;
+    finder->pool = calloc(finder->pool_capacity, sizeof *finder->pool);
+    if (!finder->clocks || !finder->events || !finder->host || !finder->blocking ||
+        !finder->seen || !finder->pool)
+        return false;
+    for (uint32_t i = 0; i < finder->plan->streams; i++) {
+        if (plan_stream_kind(finder->plan, i) == STREAM_LEGACY)
+            finder->legacy = &finder->clocks[i * lanes];
+    }
+    return finder_cut_buffers(finder);
+}
+
+static void finder_free(struct finder *finder)
+{
+    for (int b = 0; b < BUFFER_COUNT; b++) {
+        free(finder->buffers[b].cuts);
+        free(finder->buffers[b].pieces);
+    }
+    free(finder->clocks);
+    free(finder->events);
+    free(finder->host);
+    free(finder->blocking);
+    free(finder->seen);
+    free(finder->pool);
+}
+
+static void report_if_unordered(struct finder *finder, const struct epoch *before,
+                                const struct op *op, const struct range *where)
+{
+    const uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
+    if (before->place == 0 || before->op == op->id || clock[before->stream] >= before->place ||
+        finder->count == finder->max)
+        return;
+    /* One pair of ops is one hazard, however many pieces they share. */
+    for (size_t i = finder->count; i > 0 && finder->hazards[i - 1].second == op->id; i--) {
+        if (finder->hazards[i - 1].first == before->op)
+            return;
+    }
+    finder->hazards[finder->count++] = (struct hazard){before->op, op->id, *where};
+}
+
+static void piece_forget_readers(struct finder *finder, struct piece *piece)
+{
+    while (piece->first_reader != 0) {
+        uint32_t reader = piece->first_reader;
+        piece->first_reader = finder->pool[reader].next;
+        finder->pool[reader].next = finder->free_reader;
+        finder->free_reader = reader;
+    }
+}
+
+/* A piece keeps one reader per stream: the latest, which covers the earlier ones. */
+static bool piece_add_reader(struct finder *finder, struct piece *piece, struct epoch epoch)
+{
+    for (uint32_t r = piece->first_reader; r != 0; r = finder->pool[r].next) {
+        if (finder->pool[r].stream == epoch.stream) {
+            finder->pool[r].op = epoch.op;
+            finder->pool[r].place = epoch.place;
+            return true;
+        }
+    }
+    uint32_t reader = finder->free_reader;
+    if (reader != 0) {
+        finder->free_reader = finder->pool[reader].next;
+    } else {
+        if (finder->pool_count == finder->pool_capacity) {
+            struct epoch *pool =
+                realloc(finder->pool, 2 * finder->pool_capacity * sizeof *pool);
+            if (pool == NULL)
+                return false;
+            finder->pool = pool;
+            finder->pool_capacity *= 2;
+        }
+        reader = (uint32_t)finder->pool_count++;
+    }
+    epoch.next = piece->first_reader;
+    finder->pool[reader] = epoch;
+    piece->first_reader = reader;
+    return true;
+}
+
+static size_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
+{
+    size_t low = 0, high = buffer->cut_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (buffer->cuts[middle] < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool finder_touch(struct finder *finder, const struct op *op,
+                         const struct access *access, uint32_t place)
+{
+    struct cut_buffer *buffer = &finder->buffers[access->range.buffer];
+    uint64_t end = access->range.offset + access->range.bytes;
+    struct epoch epoch = {op->id, op->stream, place, 0};
+    for (size_t i = cut_index(buffer, access->range.offset); buffer->cuts[i] < end; i++) {
+        struct piece *piece = &buffer->pieces[i];
+        struct range where = {access->range.buffer, buffer->cuts[i],
+                              buffer->cuts[i + 1] - buffer->cuts[i]};
+        report_if_unordered(finder, &piece->write, op, &where);
+        if (!access->writes) {
+            if (!piece_add_reader(finder, piece, epoch))
+                return false;
+            continue;
+        }
+        for (uint32_t r = piece->first_reader; r != 0; r = finder->pool[r].next)
+            report_if_unordered(finder, &finder->pool[r], op, &where);
+        piece_forget_readers(finder, piece);
+        piece->write = epoch;
+    }
+    return true;
+}
+
+/* What `from` covers is covered by `clock`, too, from here on. */
+static void clock_join(const struct finder *finder, uint32_t *clock, const uint32_t *from)
+{
+    for (uint32_t lane = 0; lane < finder->lanes; lane++)
+        clock[lane] = from[lane] > clock[lane] ? from[lane] : clock[lane];
+}
+
+/* A sync ends when its stream's ops have, or, for the device, those of all streams; that of the
+ * legacy default stream is one of all blocking streams, too. */
+static void finder_sync(struct finder *finder, const struct op *op)
+{
+    size_t lanes = finder->lanes;
+    finder->latest.syncs++;
+    if (op->stream < finder->plan->streams) {
+        clock_join(finder, finder->host, &finder->clocks[op->stream * lanes]);
+        if (plan_stream_kind(finder->plan, op->stream) == STREAM_LEGACY)
+            clock_join(finder, finder->host, finder->blocking);
+        return;
+    }
+    for (uint32_t i = 0; i < finder->plan->streams; i++)
+        finder->host[i] = finder->clocks[i * lanes + i];
+}
+
+/* Before an op of a stream: what it comes after beyond the stream's own order. */
+static void finder_catch_up(struct finder *finder, uint32_t stream)
+{
+    uint32_t *clock = &finder->clocks[(size_t)stream * finder->lanes];
+    struct seen *seen = &finder->seen[stream];
+    enum stream_kind kind = plan_stream_kind(finder->plan, stream);
+    if (seen->syncs != finder->latest.syncs)
+        clock_join(finder, clock, finder->host);
+    if (kind == STREAM_LEGACY)
+        clock_join(finder, clock, finder->blocking);
+    else if (kind == STREAM_BLOCKING && seen->legacy_ops != finder->latest.legacy_ops)
+        clock_join(finder, clock, finder->legacy);
+    *seen = finder->latest;
+}
+
+/* Behind an op of a stream: what others come after. */
+static void finder_pass_on(struct finder *finder, uint32_t stream)
+{
+    enum stream_kind kind = plan_stream_kind(finder->plan, stream);
+    if (kind == STREAM_LEGACY)
+        finder->latest.legacy_ops++;
+    else if (kind == STREAM_BLOCKING && finder->legacy != NULL)
+        clock_join(finder, finder->blocking, &finder->clocks[(size_t)stream * finder->lanes]);
+}
+
+/* An op in its stream, or, the CPU's, in its lane. */
+static bool finder_do(struct finder *finder, const struct op *op)
+{
+    uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
+    uint32_t *event = NULL;
+    if (op->kind == OP_RECORD || op->kind == OP_WAIT)
+        event = &finder->events[(size_t)op->event.event * finder->lanes];
+    if (op->kind == OP_RECORD) {
+        memcpy(event, clock, finder->lanes * sizeof *event);
+        return true;
+    }
+    if (op->kind == OP_WAIT) {
+        clock_join(finder, clock, event);
+        return true;
+    }
+    struct access access[OP_ACCESS_MAX];
+    int count = op_accesses(op, access);
+    uint32_t place = clock[op->stream] + 1;
+    for (int i = 0; i < count; i++) {
+        if (!finder_touch(finder, op, &access[i], place))
+            return false;
+    }
+    clock[op->stream] = place;
+    return true;
+}
+
+static bool finder_step(struct finder *finder, const struct op *op)
+{
+    if (op->kind == OP_SYNC)
+        finder_sync(finder, op);
+    if (op_is_call(op->kind))
+        return true;
+    if (op->kind == OP_CPU) /* its own thread takes it up by itself */
+        return finder_do(finder, op);
+    finder_catch_up(finder, op->stream);
+    bool room = finder_do(finder, op);
+    finder_pass_on(finder, op->stream);
+    return room;
+}
+
+enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
+                         size_t *count, struct error *error)
+{
+    struct finder finder = {
+        .plan = plan, .lanes = plan->streams + 1, .hazards = hazards, .max = max};
+    bool room = finder_init(&finder);
+    for (uint32_t i = 0; room && i < plan->op_count && finder.count < max; i++)
+        room = finder_step(&finder, &plan->ops[i]);
+    finder_free(&finder);
+    if (!room)
+        return error_set(error, STATUS_FAILED,
+                         "no memory to look for hazards in %" PRIu32 " ops", plan->op_count);
+    *count = finder.count;
+    return STATUS_OK;
+}

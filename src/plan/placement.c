@@ -1,0 +1,226 @@
+/* placement.c - where a plan's bytes are. */
+#include "plan/placement.h"
+
+enum {
+    SLOT_ALIGNMENT = 256,
+    CARRY_BYTES = 8, /* a place: room for a value of any type */
+};
+
+static bool chain_reduces(const struct plan *plan)
+{
+    return plan_last_kernel(plan)->shape == KERNEL_REDUCE;
+}
+
+/* Elements of the second input that go with `count` of the first. */
+static uint64_t second_count(const struct plan *plan, uint64_t count)
+{
+    return chain_second_count(plan->chain, plan->chain_length, &plan->params, count);
+}
+
+struct range placement_slot(const struct placement *placement, enum buffer buffer,
+                            uint32_t tile, uint64_t bytes)
+{
+    uint64_t slot = tile % placement->plan->slots;
+    return (struct range){buffer, slot * placement->stride[buffer], bytes};
+}
+
+struct range placement_resident(const struct plan *plan, enum buffer buffer)
+{
+    return (struct range){buffer, 0, plan->buffer_bytes[BUFFER_HOST_RESIDENT]};
+}
+
+struct range placement_input(const struct plan *plan, int input, uint32_t tile)
+{
+    uint64_t first, count, size = dtype_bytes(plan->chain[0]->in);
+    plan_tile(plan, tile, &first, &count);
+    if (input == 0)
+        return (struct range){BUFFER_HOST_IN0, first * size, count * size};
+    return (struct range){BUFFER_HOST_IN1, second_count(plan, first) * size,
+                          second_count(plan, count) * size};
+}
+
+struct range placement_output(const struct plan *plan, uint32_t tile)
+{
+    uint64_t first, count, size = dtype_bytes(plan_last_kernel(plan)->out);
+    plan_tile(plan, tile, &first, &count);
+    if (chain_reduces(plan))
+        return (struct range){BUFFER_HOST_OUT, tile * size, size};
+    return (struct range){BUFFER_HOST_OUT, first * size, count * size};
+}
+
+enum buffer placement_output_buffer(const struct placement *placement)
+{
+    return placement->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+/* By the host a tile has two places: its total, and, behind it, the sum before it. */
+static uint64_t carry_bytes(const struct placement *placement)
+{
+    return placement->carry_by_host ? 2 * CARRY_BYTES : CARRY_BYTES;
+}
+
+struct range placement_carry(const struct placement *placement, enum buffer buffer,
+                             uint32_t link, uint32_t tile, enum carry_place place)
+{
+    const struct plan *plan = placement->plan;
+    const bool shared = place == CARRY_BEFORE && !placement->carry_by_host;
+    const uint64_t owner = shared ? tile - 1 : tile;
+    uint64_t offset = ((uint64_t)link * plan->tiles + owner) * carry_bytes(placement);
+    if (place == CARRY_BEFORE && !shared)
+        offset += CARRY_BYTES;
+    return (struct range){buffer, offset, dtype_bytes(plan->chain[link]->out)};
+}
+
+/* Where a kernel keeps what it needs beside its elements. */
+static void place_scratch_and_carry(const struct placement *placement, uint32_t tile,
+                                    struct op *op)
+{
+    const struct plan *plan = placement->plan;
+    const struct kernel *kernel = plan->chain[op->kernel.link];
+    uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
+    if (bytes > 0) {
+        op->kernel.scratch = placement_slot(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
+        op->kernel.scratch.offset += placement->scratch[op->kernel.link];
+    }
+    if (kernel->shape != KERNEL_SCAN)
+        return;
+    const uint32_t link = op->kernel.link;
+    if (tile > 0)
+        op->kernel.carry_in =
+            placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_BEFORE);
+    op->kernel.carry_out =
+        placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_TOTAL);
+    op->kernel.carry_own = placement->carry_by_host;
+}
+
+/* Where the elements of a tile are between two kernels of the chain. */
+static enum buffer work_buffer(const struct placement *placement)
+{
+    return chain_reduces(placement->plan) ? BUFFER_DEVICE_IN0
+                                          : placement_output_buffer(placement);
+}
+
+/* With mapped memory the chain begins and ends on the host's arrays. */
+static void place_on_host(const struct placement *placement, uint32_t tile, uint32_t link,
+                          struct op *op)
+{
+    const struct plan *plan = placement->plan;
+    if (!placement->mapped)
+        return;
+    if (link == 0)
+        op->kernel.in[0] = placement_input(plan, 0, tile);
+    if (plan->chain[link]->inputs == 2)
+        op->kernel.in[1] = placement_input(plan, 1, tile);
+    if (link + 1 == (uint32_t)plan->chain_length)
+        op->kernel.out = placement_output(plan, tile);
+}
+
+/* A chain of maps and scans reads the input buffer once and then works in place on the output
+ * buffer, unless its kernel works in place from the start: so its first kernel, and it alone,
+ * may gather. One that ends in a reduction works in place on the input buffer; only the value
+ * goes to the output. */
+void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t link,
+                      struct op *op)
+{
+    const struct plan *plan = placement->plan;
+    const struct kernel *kernel = plan->chain[link];
+    uint64_t first, count;
+    plan_tile(plan, tile, &first, &count);
+    op->kernel.link = link;
+    op->kernel.count = count;
+    bool reduces = kernel->shape == KERNEL_REDUCE;
+    enum buffer work = work_buffer(placement);
+    op->kernel.in[0] = placement_slot(placement, link == 0 ? BUFFER_DEVICE_IN0 : work, tile,
+                                      count * dtype_bytes(kernel->in));
+    if (kernel->inputs == 2)
+        op->kernel.in[1] = placement_slot(placement, BUFFER_DEVICE_IN1, tile,
+                                          second_count(plan, count) * dtype_bytes(kernel->in));
+    if (kernel->resident_count != NULL)
+        op->kernel.resident = placement_resident(plan, BUFFER_DEVICE_RESIDENT);
+    op->kernel.out = placement_slot(placement, reduces ? BUFFER_DEVICE_OUT : work, tile,
+                                    (reduces ? 1 : count) * dtype_bytes(kernel->out));
+    place_on_host(placement, tile, link, op);
+    place_scratch_and_carry(placement, tile, op);
+}
+
+static uint64_t slot_aligned(uint64_t bytes)
+{
+    return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+}
+
+/* Each kernel has scratch of its own, where it finds what it left. Returns a slot's bytes. */
+static uint64_t lay_out_scratch(struct placement *placement, uint64_t count)
+{
+    uint64_t bytes = 0;
+    for (int link = 0; link < placement->plan->chain_length; link++) {
+        placement->scratch[link] = bytes;
+        bytes += slot_aligned(kernel_scratch_bytes(placement->plan->chain[link], count));
+    }
+    return bytes;
+}
+
+/* A slot's bytes of what is copied in and out; where nothing is, of what is between kernels. */
+static void size_slots(struct placement *placement, uint64_t tile)
+{
+    const struct plan *plan = placement->plan;
+    uint64_t in = dtype_bytes(plan->chain[0]->in),
+             out = dtype_bytes(plan_last_kernel(plan)->out);
+    bool reduces = chain_reduces(plan);
+    if (placement->mapped) {
+        if (plan->chain_length > 1)
+            placement->stride[work_buffer(placement)] = tile * (reduces ? in : out);
+        return;
+    }
+    placement->stride[BUFFER_DEVICE_IN0] = tile * in;
+    placement->stride[BUFFER_DEVICE_IN1] = second_count(plan, tile) * in;
+    placement->stride[placement_output_buffer(placement)] = reduces ? out : tile * out;
+}
+
+static void size_buffers(struct placement *placement, struct plan *plan)
+{
+    uint64_t in = dtype_bytes(plan->chain[0]->in),
+             out = dtype_bytes(plan_last_kernel(plan)->out);
+    uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
+    bool reduces = chain_reduces(plan);
+    size_slots(placement, tile);
+    placement->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(placement, tile);
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        placement->stride[b] = slot_aligned(placement->stride[b]);
+        plan->buffer_bytes[b] = plan->slots * placement->stride[b];
+    }
+    if (kernel_chain_scans(plan->chain, plan->chain_length))
+        plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
+            (uint64_t)plan->chain_length * plan->tiles * carry_bytes(placement);
+    if (placement->carry_by_host)
+        plan->buffer_bytes[BUFFER_HOST_CARRY] = plan->buffer_bytes[BUFFER_DEVICE_CARRY];
+    plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;
+    plan->buffer_bytes[BUFFER_HOST_IN1] = second_count(plan, plan->elements) * in;
+    plan->buffer_bytes[BUFFER_HOST_RESIDENT] = plan->buffer_bytes[BUFFER_DEVICE_RESIDENT] =
+        chain_resident_bytes(plan->chain, plan->chain_length, &plan->params);
+    plan->buffer_bytes[BUFFER_HOST_OUT] = reduces ? plan->tiles * out : plan->elements * out;
+}
+
+static void study_chain(struct placement *placement)
+{
+    const struct plan *plan = placement->plan;
+    bool reduces = chain_reduces(plan);
+    placement->inputs = 1;
+    placement->mapped = plan->memory == MEMORY_MAPPED;
+    placement->in_place = plan->chain[0]->in_place;
+    placement->last_input_link = reduces ? plan->chain_length - 1 : 0;
+    placement->first_output_link = reduces ? plan->chain_length - 1 : 0;
+    for (int link = 0; link < plan->chain_length; link++) {
+        if (plan->chain[link]->inputs < 2)
+            continue;
+        placement->inputs = 2;
+        if (link > placement->last_input_link)
+            placement->last_input_link = link;
+    }
+}
+
+void placement_begin(struct placement *placement, struct plan *plan, bool carry_by_host)
+{
+    *placement = (struct placement){.plan = plan, .carry_by_host = carry_by_host};
+    study_chain(placement);
+    size_buffers(placement, plan);
+}

@@ -1,0 +1,71 @@
+/* share.c - what is settled of a plan before any op is placed: how many tiles the CPU
+ * gets, and the streams' priorities. */
+#include "plan/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Nanoseconds per element on the GPU (the slowest of link and kernels) and on the CPU. */
+static void rates_per_element(const struct settings *settings, const struct machine *machine,
+                              double *gpu_ns, double *cpu_ns)
+{
+    enum { LARGE = 1 << 20 }; /* enough that rates, not latencies, count */
+    struct kernel_params params = settings_params(settings);
+    uint64_t unit = chain_unit(settings->chain, settings->chain_length, &params);
+    uint64_t sample = (LARGE + unit - 1) / unit * unit;
+    const struct kernel *last = settings->chain[settings->chain_length - 1];
+    double kernels = 0, cpu = 0;
+    for (int i = 0; i < settings->chain_length; i++) {
+        const struct kernel *kernel = settings->chain[i];
+        kernels += machine_kernel_ns(machine, kernel, &params, sample) / (double)sample;
+        cpu += machine_cpu_ns(machine, kernel, &params, sample) / (double)sample;
+    }
+    double second =
+        (double)chain_second_count(settings->chain, settings->chain_length, &params, sample) /
+        (double)sample;
+    double in = (1 + second) * (double)dtype_bytes(settings->chain[0]->in);
+    double out = last->shape == KERNEL_REDUCE ? 0 : (double)dtype_bytes(last->out);
+    double link = machine_link_ns(machine, in, out);
+    if (settings->memory == MEMORY_MAPPED)
+        link /= MACHINE_MAPPED_SHARE;
+    *gpu_ns = fmax(link, kernels);
+    *cpu_ns = cpu;
+}
+
+uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *machine)
+{
+    if (settings->ways != 4)
+        return 0;
+    uint32_t tiles = settings->tiles;
+    if (settings->cpu_share >= 0)
+        return (uint32_t)lround(settings->cpu_share * tiles);
+    double gpu_ns, cpu_ns;
+    rates_per_element(settings, machine, &gpu_ns, &cpu_ns);
+    double exact = tiles * gpu_ns / (gpu_ns + cpu_ns);
+    /* Whole tiles: the better of the neighbours of the exact share. */
+    uint32_t fewer = (uint32_t)exact;
+    double with_fewer = fmax(fewer * cpu_ns, (tiles - fewer) * gpu_ns);
+    double with_more = fmax((fewer + 1) * cpu_ns, (tiles - fewer - 1) * gpu_ns);
+    return with_more < with_fewer ? fewer + 1 : fewer;
+}
+
+enum status plan_set_priorities(struct plan *plan, const struct settings *settings,
+                                const struct machine *machine, struct error *error)
+{
+    if (settings->priority_count == 0)
+        return STATUS_OK;
+    plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
+    if (plan->priorities == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for a plan");
+    for (uint32_t stream = 0; stream < plan->streams; stream++) {
+        int priority = settings->priorities[stream % (uint32_t)settings->priority_count];
+        if (plan_stream_kind(plan, stream) == STREAM_LEGACY) /* nobody can give it one */
+            priority = 0;
+        if (priority > machine->priority_least)
+            priority = machine->priority_least;
+        if (priority < machine->priority_greatest)
+            priority = machine->priority_greatest;
+        plan->priorities[stream] = priority;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,463 @@
+/* timeline.c - spans: made from a plan, completed, and named. */
+#include "plan/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void timeline_init(struct timeline *timeline)
+{
+    *timeline = (struct timeline){0};
+}
+
+void timeline_free(struct timeline *timeline)
+{
+    free(timeline->spans);
+    free(timeline->issue_ns);
+    free(timeline->names);
+    free(timeline->stream_ids);
+    free(timeline->stream_kinds);
+    free(timeline->texts);
+    timeline_init(timeline);
+}
+
+static enum engine engine_of(enum op_kind kind)
+{
+    static const enum engine engines[OP_KIND_COUNT] = {
+        [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
+        [OP_CPU] = ENGINE_CPU,     [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
+        [OP_RECORD] = ENGINE_NONE, [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
+        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
+    };
+    return engines[kind];
+}
+
+static struct span span_of(const struct op *op)
+{
+    struct span span = {
+        .op = op->id,
+        .kind = (uint8_t)op->kind,
+        .engine = (uint8_t)engine_of(op->kind),
+        .stream = op->stream,
+        .tile = op->tile,
+        .bytes = op_bytes(op),
+    };
+    if (op->kind == OP_KERNEL)
+        span.link = (uint16_t)op->kernel.link;
+    if (op_is_call(op->kind))
+        span.target = UINT32_MAX;
+    return span;
+}
+
+/* What an event stands for: the op before its record in the record's stream. */
+static void set_targets(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
+                        uint32_t *last_op)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_RECORD)
+            event_op[op->event.event] = last_op[op->stream];
+        else if (op->kind == OP_WAIT)
+            timeline_span(timeline, i)->target = event_op[op->event.event];
+        else if (op_in_stream(op->kind))
+            last_op[op->stream] = i;
+    }
+}
+
+enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
+                           struct error *error)
+{
+    timeline_free(timeline);
+    size_t ops = plan->op_count;
+    uint32_t *event_op = calloc(plan->events + (size_t)1, sizeof *event_op);
+    uint32_t *last_op = calloc(plan->streams + (size_t)1, sizeof *last_op);
+    timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
+    timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
+    timeline->names = calloc(CHAIN_MAX, sizeof *timeline->names);
+    if (plan->stream_kinds != NULL)
+        timeline->stream_kinds = malloc(plan->streams + (size_t)1);
+    bool kinds = plan->stream_kinds == NULL || timeline->stream_kinds != NULL;
+    enum status status = STATUS_OK;
+    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names ||
+        !kinds) {
+        timeline_free(timeline);
+        status = error_set(error, STATUS_FAILED, "no memory for a timeline of %zu ops", ops);
+    } else {
+        timeline->issue_count = plan->op_count;
+        timeline->streams = plan->streams;
+        if (plan->stream_kinds != NULL)
+            memcpy(timeline->stream_kinds, plan->stream_kinds, plan->streams);
+        timeline->name_count = (uint32_t)plan->chain_length;
+        for (int i = 0; i < plan->chain_length; i++)
+            timeline->names[i] = plan->chain[i]->name;
+        for (size_t i = 0; i < ops; i++) {
+            if (plan->ops[i].kind != OP_RECORD)
+                timeline->spans[timeline->span_count++] = span_of(&plan->ops[i]);
+        }
+        memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
+        set_targets(timeline, plan, event_op, last_op);
+    }
+    free(event_op);
+    free(last_op);
+    return status;
+}
+
+struct span *timeline_span(struct timeline *timeline, uint32_t op)
+{
+    size_t low = 0, high = timeline->span_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (timeline->spans[middle].op < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < timeline->span_count && timeline->spans[low].op == op;
+    return found ? &timeline->spans[low] : NULL;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The op that ends last of some. */
+struct last {
+    uint32_t op; /* UINT32_MAX: none yet */
+    int64_t end_ns;
+};
+
+/* A wait stands for what it waited for. */
+static void last_take(struct last *last, const struct span *span)
+{
+    if (last->op != UINT32_MAX && span->end_ns <= last->end_ns)
+        return;
+    last->end_ns = span->end_ns;
+    if (span->kind != OP_WAIT)
+        last->op = span->op;
+    else if (span->end_ns > span->start_ns)
+        last->op = span->target;
+}
+
+/* What bounds an op's start from below, as far as the walk in issue order has come. */
+struct walk {
+    const struct plan *plan;
+    struct last *streams;        /* of each stream */
+    struct last device, minding; /* of all, and of those that mind the legacy default stream */
+    int64_t legacy_end;          /* of the latest op of that one */
+    int64_t *event_end;          /* per event: end of what it stands for */
+};
+
+static bool walk_begin(struct walk *walk, const struct plan *plan)
+{
+    *walk = (struct walk){.plan = plan, .device = {UINT32_MAX, 0}, .minding = {UINT32_MAX, 0}};
+    walk->streams = calloc(plan->streams + (size_t)1, sizeof *walk->streams);
+    walk->event_end = calloc(plan->events + (size_t)1, sizeof *walk->event_end);
+    for (uint32_t i = 0; walk->streams != NULL && i <= plan->streams; i++)
+        walk->streams[i].op = UINT32_MAX;
+    return walk->streams != NULL && walk->event_end != NULL;
+}
+
+static void walk_end(struct walk *walk)
+{
+    free(walk->streams);
+    free(walk->event_end);
+}
+
+/* When a stream reaches its next op, as far as streams have a say in it. */
+static int64_t walk_reached(const struct walk *walk, uint32_t stream)
+{
+    enum stream_kind kind = plan_stream_kind(walk->plan, stream);
+    int64_t end_ns = walk->streams[stream].end_ns;
+    if (kind == STREAM_LEGACY)
+        return later(end_ns, walk->minding.end_ns);
+    return kind == STREAM_BLOCKING ? later(end_ns, walk->legacy_end) : end_ns;
+}
+
+static void walk_pass(struct walk *walk, const struct span *span)
+{
+    enum stream_kind kind = plan_stream_kind(walk->plan, span->stream);
+    last_take(&walk->streams[span->stream], span);
+    if (span->kind == OP_CPU)
+        return;
+    last_take(&walk->device, span);
+    if (kind != STREAM_NONBLOCKING)
+        last_take(&walk->minding, span);
+    if (kind == STREAM_LEGACY)
+        walk->legacy_end = later(walk->legacy_end, span->end_ns);
+}
+
+/* What a call of the host waited for: whatever it is that ended last. */
+static uint32_t walk_target(const struct walk *walk, const struct op *op)
+{
+    if (op->kind != OP_SYNC)
+        return UINT32_MAX;
+    if (op->stream == walk->plan->streams)
+        return walk->device.op;
+    bool legacy = plan_stream_kind(walk->plan, op->stream) == STREAM_LEGACY;
+    return legacy ? walk->minding.op : walk->streams[op->stream].op;
+}
+
+/* Walks one op. A wait lasts from when its stream reaches it until what it waits for is over.
+ * With `rebuild`, copies, memsets and kernels start as soon as their stream lets them; the
+ * host's clock timed the CPU's ops, callbacks and its own calls itself. */
+static void walk_op(struct walk *walk, const struct op *op, struct span *span, bool rebuild)
+{
+    if (op_is_call(op->kind)) {
+        span->target = walk_target(walk, op);
+        return;
+    }
+    int64_t reached = walk_reached(walk, op->stream);
+    if (op->kind == OP_WAIT) {
+        span->start_ns = later(span->issue_ns, reached);
+        span->end_ns = later(span->start_ns, walk->event_end[op->event.event]);
+    } else if (rebuild && op_on_device(op->kind)) {
+        /* An event's time has a resolution: an end is never before its op's start. */
+        span->start_ns = later(span->issue_ns, reached);
+        span->end_ns = later(span->end_ns, span->start_ns);
+    }
+    walk_pass(walk, span);
+}
+
+static enum status walk_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
+                            struct error *error)
+{
+    struct walk walk;
+    enum status status = STATUS_OK;
+    if (!walk_begin(&walk, plan))
+        status = error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+    struct span *span = timeline->spans;
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_RECORD)
+            walk.event_end[op->event.event] = walk_reached(&walk, op->stream);
+        else
+            walk_op(&walk, op, span++, rebuild);
+    }
+    walk_end(&walk);
+    return status;
+}
+
+static int compare_by_end(const void *a, const void *b)
+{
+    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    return x->op < y->op ? -1 : 1;
+}
+
+/* Pushes each copy's start behind the end of the copy that its engine did before it. */
+static enum status start_after_engine(struct timeline *timeline, enum engine engine,
+                                      struct error *error)
+{
+    struct span **copies = malloc((timeline->span_count + (size_t)1) * sizeof *copies);
+    if (copies == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+    size_t count = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].engine == engine)
+            copies[count++] = &timeline->spans[i];
+    }
+    qsort(copies, count, sizeof *copies, compare_by_end);
+    for (size_t i = 1; i < count; i++)
+        copies[i]->start_ns = later(copies[i]->start_ns, copies[i - 1]->end_ns);
+    free(copies);
+    return STATUS_OK;
+}
+
+enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
+                                    struct error *error)
+{
+    enum status status = walk_ops(timeline, plan, true, error);
+    if (status == STATUS_OK)
+        status = start_after_engine(timeline, ENGINE_H2D, error);
+    if (status == STATUS_OK)
+        status = start_after_engine(timeline, ENGINE_D2H, error);
+    return status;
+}
+
+static int compare_by_start(const void *a, const void *b)
+{
+    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->op < y->op ? -1 : 1;
+}
+
+size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,
+                             struct span **spans)
+{
+    size_t count = 0;
+    bool sorted = true; /* as they mostly are: engines tend to work in the order of issue */
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].engine != engine)
+            continue;
+        spans[count] = &timeline->spans[i];
+        sorted =
+            sorted && (count == 0 || compare_by_start(&spans[count - 1], &spans[count]) < 0);
+        count++;
+    }
+    if (!sorted)
+        qsort(spans, count, sizeof *spans, compare_by_start);
+    return count;
+}
+
+/* A lane and what its heap is ordered by: when it is free again, or its number. */
+struct lane {
+    int64_t key;
+    uint32_t number;
+};
+
+/* A binary heap of lanes, least key first; ties by number. */
+struct lane_heap {
+    struct lane *lanes;
+    size_t count;
+};
+
+static bool lane_before(struct lane a, struct lane b)
+{
+    return a.key != b.key ? a.key < b.key : a.number < b.number;
+}
+
+static void lane_push(struct lane_heap *heap, struct lane lane)
+{
+    size_t hole = heap->count++;
+    while (hole > 0 && lane_before(lane, heap->lanes[(hole - 1) / 2])) {
+        heap->lanes[hole] = heap->lanes[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    heap->lanes[hole] = lane;
+}
+
+static struct lane lane_pop(struct lane_heap *heap)
+{
+    struct lane least = heap->lanes[0], last = heap->lanes[--heap->count];
+    size_t hole = 0;
+    for (size_t child; (child = 2 * hole + 1) < heap->count; hole = child) {
+        if (child + 1 < heap->count && lane_before(heap->lanes[child + 1], heap->lanes[child]))
+            child++;
+        if (!lane_before(heap->lanes[child], last))
+            break;
+        heap->lanes[hole] = heap->lanes[child];
+    }
+    heap->lanes[hole] = last;
+    return least;
+}
+
+/* Whether no two of `count` spans, in order of start, run at once: most engines' do not. */
+static bool take_turns(struct span *const *spans, size_t count)
+{
+    size_t i = 1;
+    while (i < count && spans[i]->start_ns >= spans[i - 1]->end_ns)
+        i++;
+    return i >= count;
+}
+
+/* Gives the spans of one engine, in order of start, the lowest lane that is free. */
+static enum status lanes_of_engine(struct span **spans, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        spans[i]->lane = 0;
+    if (take_turns(spans, count))
+        return STATUS_OK;
+    struct lane *room = malloc((2 * count + 1) * sizeof *room);
+    if (room == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
+    struct lane_heap busy = {room, 0}, free_lanes = {room + count, 0};
+    uint32_t lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        while (busy.count > 0 && busy.lanes[0].key <= spans[i]->start_ns) {
+            uint32_t number = lane_pop(&busy).number;
+            lane_push(&free_lanes, (struct lane){number, number});
+        }
+        uint32_t lane = free_lanes.count > 0 ? lane_pop(&free_lanes).number : lanes++;
+        lane_push(&busy, (struct lane){spans[i]->end_ns, lane});
+        spans[i]->lane = lane;
+    }
+    free(room);
+    return STATUS_OK;
+}
+
+static enum status set_lanes(struct timeline *timeline, struct error *error)
+{
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    if (spans == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
+    enum status status = STATUS_OK;
+    for (int engine = 0; engine < ENGINE_NONE && status == STATUS_OK; engine++) {
+        size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
+        status = lanes_of_engine(spans, count, error);
+    }
+    free(spans);
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].engine == ENGINE_NONE)
+            timeline->spans[i].lane = timeline->spans[i].stream;
+    }
+    return status;
+}
+
+enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
+                            struct error *error)
+{
+    enum status status = walk_ops(timeline, plan, false, error);
+    return status == STATUS_OK ? set_lanes(timeline, error) : status;
+}
+
+int64_t timeline_span_ns(const struct timeline *timeline)
+{
+    int64_t last = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        last = later(last, timeline->spans[i].end_ns);
+    return last;
+}
+
+const char *timeline_source(const struct timeline *timeline)
+{
+    return timeline->timing == TIMING_VIRTUAL ? "simulated" : "measured";
+}
+
+const char *timeline_timing(const struct timeline *timeline)
+{
+    static const char *const names[] = {
+        [TIMING_VIRTUAL] = "virtual", [TIMING_CUPTI] = "cupti", [TIMING_EVENTS] = "events"};
+    return names[timeline->timing];
+}
+
+uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream)
+{
+    return timeline->stream_ids != NULL && stream < timeline->streams
+               ? timeline->stream_ids[stream]
+               : stream;
+}
+
+const char *engine_name(enum engine engine)
+{
+    static const char *const names[ENGINE_COUNT] = {
+        [ENGINE_H2D] = "h2d", [ENGINE_COMPUTE] = "compute", [ENGINE_D2H] = "d2h",
+        [ENGINE_CPU] = "cpu", [ENGINE_HOST] = "host",       [ENGINE_NONE] = "none",
+    };
+    return names[engine];
+}
+
+static const char *own_name(const struct timeline *timeline, const struct span *span)
+{
+    if (span->kind == OP_KERNEL && span->link < timeline->name_count)
+        return timeline->names[span->link];
+    return op_kind_name(span->kind);
+}
+
+const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
+                               char text[SPAN_NAME])
+{
+    if (span->kind != OP_WAIT && span->kind != OP_SYNC)
+        return own_name(timeline, span);
+    const struct span *target = timeline_span((struct timeline *)timeline, span->target);
+    if (target == NULL)
+        return op_kind_name(span->kind);
+    if (target->tile >= 0)
+        snprintf(text, SPAN_NAME, "%s %" PRId32, own_name(timeline, target), target->tile);
+    else
+        snprintf(text, SPAN_NAME, "%s", own_name(timeline, target));
+    return text;
+}

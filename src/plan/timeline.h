@@ -1,0 +1,121 @@
+/* timeline.h - what really happened: one span per op, and where the times came from. */
+#ifndef PIPELINE_PLAN_TIMELINE_H
+#define PIPELINE_PLAN_TIMELINE_H
+
+#include "core/status.h"
+#include "plan/plan.h"
+
+#include <stdint.h>
+
+enum engine {
+    ENGINE_H2D,
+    ENGINE_COMPUTE,
+    ENGINE_D2H,
+    ENGINE_CPU,
+    ENGINE_HOST, /* the driver's thread, which runs callbacks; the caller's own calls */
+    ENGINE_NONE, /* waits: they occupy a stream, not an engine */
+    ENGINE_COUNT,
+    ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
+};
+
+enum timing {
+    TIMING_VIRTUAL, /* the simulator's clock */
+    TIMING_CUPTI,   /* activity records */
+    TIMING_EVENTS,  /* ends from CUDA events; starts rebuilt from engine order */
+};
+
+/* One op as it ran. Times are ns from the run's first issue. */
+struct span {
+    uint32_t op;
+    uint8_t kind;   /* enum op_kind */
+    uint8_t engine; /* enum engine */
+    uint16_t link;  /* kernels: which of the timeline's names, that is, of the chain */
+    uint32_t lane;  /* row within the engine; spans of one lane never overlap. Waits: stream */
+    uint32_t stream;
+    int32_t tile;
+    /* Waits, syncs: the op waited for, of a sync the last to end; UINT32_MAX: none, the event
+     * stood for nothing. */
+    uint32_t target;
+    uint64_t bytes; /* op_bytes() */
+    int64_t issue_ns, start_ns, end_ns;
+};
+
+enum { TIMELINE_TEXT = 128 };
+struct timeline {
+    enum timing timing;
+    char device[TIMELINE_TEXT]; /* "NVIDIA H200", or the machine's name when simulated */
+    char driver[TIMELINE_TEXT]; /* "driver 13.0, runtime 13.0"; empty when simulated */
+    int64_t resolution_ns;
+    const char **names; /* of kernels, by link: owned, what they point to is not */
+    uint32_t name_count;
+    uint32_t streams;      /* as in the plan */
+    uint8_t *stream_kinds; /* as in the plan: enum stream_kind; NULL: all non-blocking. Owned */
+    uint32_t *stream_ids;  /* what to call each stream; NULL: by its number. Owned */
+    void *texts;           /* what names and the like of a trace point to; NULL: none. Owned */
+    int64_t
+        launched_ns;    /* of a graph: when the one call that issued all ops returned; else 0 */
+    bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */
+    struct span *spans; /* one per op that has one, in op order */
+    uint32_t span_count;
+    int64_t
+        *issue_ns; /* when each op of the plan was issued, by op id; `issue_count` of them */
+    uint32_t issue_count;
+};
+
+void timeline_init(struct timeline *timeline);
+void timeline_free(struct timeline *timeline);
+
+/* The kind of a stream; plan.streams, which stands for none, is non-blocking. */
+static inline enum stream_kind timeline_stream_kind(const struct timeline *timeline,
+                                                    uint32_t stream)
+{
+    if (timeline->stream_kinds == NULL || stream >= timeline->streams)
+        return STREAM_NONBLOCKING;
+    return (enum stream_kind)timeline->stream_kinds[stream];
+}
+
+/* Empties `timeline` and makes one span for every op of `plan` but records: everything is
+ * filled except times, which are 0, and lanes. */
+enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
+                           struct error *error);
+
+/* The span of op `op`, or NULL (records have none). */
+struct span *timeline_span(struct timeline *timeline, uint32_t op);
+
+/* Where only ends are known (events): sets each start to the latest of its issue, its stream's
+ * previous end, what its stream waited for (by events, or by the legacy default stream), and,
+ * for copies, the end of the copy before it on its engine in the order the ends came. */
+enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
+                                    struct error *error);
+
+/* Gives waits their times from the ops around them, syncs what they waited for, and every span
+ * its lane; call it last. */
+enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
+                            struct error *error);
+
+/* Fills `spans`, which has room for all, with those of `engine` in order of start (ties: of op)
+ * and returns how many they are. */
+size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,
+                             struct span **spans);
+
+/* First issue to last end, in ns. */
+int64_t timeline_span_ns(const struct timeline *timeline);
+
+/* "simulated" or "measured"; "virtual", "cupti" or "events". */
+const char *timeline_source(const struct timeline *timeline);
+const char *timeline_timing(const struct timeline *timeline);
+
+/* What to call `stream`: its number, or its id where the timeline was read from a trace. */
+uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream);
+
+/* "h2d", "compute", "d2h", "cpu", "host", "none". */
+const char *engine_name(enum engine engine);
+
+/* The span's name: "h2d", "scale", "d2h", "callback", "cpu"; for a wait or a sync, what it
+ * waited for: "scale 3". `text` has room for SPAN_NAME; the result may be `text` or a constant.
+ */
+enum { SPAN_NAME = 64 };
+const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
+                               char text[SPAN_NAME]);
+
+#endif

@@ -1,0 +1,297 @@
+/* compare.c - two timelines of one plan, span by span; and many settings together. */
+#include "report/compare.h"
+
+#include "analysis/analysis.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Depth and breadth are told apart where the slower takes this much longer, as measured. */
+static const double APART = 0.03;
+
+static enum status fail_memory(struct error *error)
+{
+    return error_set(error, STATUS_FAILED, "no memory to compare");
+}
+
+double compare_error(int64_t predicted_ns, int64_t measured_ns)
+{
+    if (predicted_ns == measured_ns)
+        return 0;
+    return (double)predicted_ns / (double)measured_ns - 1;
+}
+
+double compare_noise(const int64_t *sorted_ns, size_t count)
+{
+    int64_t median = sorted_ns[rank_of(50, count)];
+    int64_t between = sorted_ns[rank_of(75, count)] - sorted_ns[rank_of(25, count)];
+    return median > 0 ? (double)between / 2 / (double)median : 0;
+}
+
+/* --- two timelines --- */
+
+/* Sorts the `count` distances. */
+static struct deviation deviation_of(int64_t *distances, size_t count)
+{
+    if (count == 0)
+        return (struct deviation){0};
+    qsort(distances, count, sizeof *distances, compare_i64);
+    return (struct deviation){
+        .median_ns = distances[rank_of(50, count)],
+        .p95_ns = distances[rank_of(95, count)],
+        .largest_ns = distances[count - 1],
+    };
+}
+
+static bool is_same_op(const struct span *a, const struct span *b)
+{
+    return a->op == b->op && a->kind == b->kind && a->engine == b->engine &&
+           a->stream == b->stream && a->tile == b->tile && a->link == b->link &&
+           a->bytes == b->bytes;
+}
+
+static enum status check_same_plan(const struct timeline *measured,
+                                   const struct timeline *simulated, struct error *error)
+{
+    if (measured->span_count != simulated->span_count)
+        return error_set(error, STATUS_FAILED,
+                         "timelines of different plans: %" PRIu32 " and %" PRIu32 " spans",
+                         measured->span_count, simulated->span_count);
+    for (uint32_t i = 0; i < measured->span_count; i++) {
+        if (!is_same_op(&measured->spans[i], &simulated->spans[i]))
+            return error_set(error, STATUS_FAILED,
+                             "timelines of different plans: op %" PRIu32 " is another",
+                             measured->spans[i].op);
+    }
+    return STATUS_OK;
+}
+
+/* Waits occupy a stream, not an engine: their times follow from the others'. */
+static bool is_on_engine(const struct span *span)
+{
+    return span->engine != ENGINE_NONE;
+}
+
+static void compare_times(const struct timeline *measured, const struct timeline *simulated,
+                          int64_t *starts, int64_t *ends, struct comparison *comparison)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < measured->span_count; i++) {
+        const struct span *real = &measured->spans[i], *virtual = &simulated->spans[i];
+        if (!is_on_engine(real))
+            continue;
+        starts[count] = llabs(virtual->start_ns - real->start_ns);
+        ends[count] = llabs(virtual->end_ns - real->end_ns);
+        count++;
+    }
+    comparison->spans = (uint32_t)count;
+    comparison->start = deviation_of(starts, count);
+    comparison->end = deviation_of(ends, count);
+}
+
+static double share_in_order(const struct timeline *measured, const struct timeline *simulated,
+                             struct span **order)
+{
+    uint32_t neighbours = 0, kept = 0;
+    for (int engine = 0; engine < ENGINE_NONE; engine++) {
+        size_t count = timeline_engine_spans(measured, (enum engine)engine, order);
+        for (size_t i = 1; i < count; i++) {
+            const struct span *one = &simulated->spans[order[i - 1] - measured->spans];
+            const struct span *two = &simulated->spans[order[i] - measured->spans];
+            neighbours++;
+            kept +=
+                one->start_ns <= two->start_ns || order[i - 1]->start_ns == order[i]->start_ns;
+        }
+    }
+    return neighbours > 0 ? (double)kept / neighbours : 1;
+}
+
+enum status compare_timelines(const struct timeline *measured, const struct timeline *simulated,
+                              struct comparison *comparison, struct error *error)
+{
+    enum status status = check_same_plan(measured, simulated, error);
+    if (status != STATUS_OK)
+        return status;
+    size_t room = measured->span_count + (size_t)1;
+    int64_t *starts = malloc(room * sizeof *starts);
+    int64_t *ends = malloc(room * sizeof *ends);
+    struct span **order = malloc(room * sizeof *order);
+    if (starts == NULL || ends == NULL || order == NULL) {
+        status = fail_memory(error);
+    } else {
+        compare_times(measured, simulated, starts, ends, comparison);
+        comparison->same_order = share_in_order(measured, simulated, order);
+        comparison->traced_error =
+            compare_error(timeline_span_ns(simulated), timeline_span_ns(measured));
+    }
+    free(order);
+    free(ends);
+    free(starts);
+    return status;
+}
+
+/* --- many settings: how large errors are --- */
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the `count` values. */
+static struct compare_quantiles quantiles_of(double *values, size_t count)
+{
+    if (count == 0)
+        return (struct compare_quantiles){0};
+    qsort(values, count, sizeof *values, compare_double);
+    return (struct compare_quantiles){
+        .median = values[rank_of(50, count)],
+        .p95 = values[rank_of(95, count)],
+        .largest = values[count - 1],
+    };
+}
+
+static void summarise_errors(const struct comparison *comparisons, uint32_t count,
+                             double *values, struct compare_summary *summary)
+{
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = fabs(comparisons[i].error);
+    summary->simulator = quantiles_of(values, count);
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = comparisons[i].noise;
+    summary->noise = quantiles_of(values, count);
+    for (int model = 0; model < MODEL_COUNT; model++) {
+        uint32_t said = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            int64_t predicted = comparisons[i].models_ns[model];
+            if (predicted > 0)
+                values[said++] = fabs(compare_error(predicted, comparisons[i].measured_ns));
+        }
+        summary->models[model] = quantiles_of(values, said);
+        summary->modelled[model] = said;
+    }
+}
+
+/* --- many settings: depth or breadth --- */
+
+/* A setting's values as one text, but for those in which a pair differs. */
+struct key {
+    char *text;
+    size_t length, room;
+    bool failed;
+    enum order order;
+    uint32_t index;
+};
+
+static void key_append(struct key *key, const char *text)
+{
+    size_t length = strlen(text) + 1; /* with its end, which keeps the values apart */
+    if (key->length + length > key->room && !key->failed) {
+        size_t room = 2 * (key->length + length);
+        char *grown = realloc(key->text, room);
+        key->failed = grown == NULL;
+        if (grown != NULL) {
+            key->text = grown;
+            key->room = room;
+        }
+    }
+    if (key->failed)
+        return;
+    memcpy(key->text + key->length, text, length);
+    key->length += length;
+}
+
+static void key_add(void *context, const char *name, const char *value, enum value_kind kind)
+{
+    if (strcmp(name, "order") != 0 && strcmp(name, "output") != 0)
+        key_append(context, kind == VALUE_NULL ? "" : value);
+}
+
+static int compare_texts(const struct key *a, const struct key *b)
+{
+    size_t shorter = a->length < b->length ? a->length : b->length;
+    int first = memcmp(a->text, b->text, shorter);
+    return first != 0 ? first : (a->length > b->length) - (a->length < b->length);
+}
+
+static int compare_keys(const void *one, const void *other)
+{
+    const struct key *a = one, *b = other;
+    int texts = compare_texts(a, b);
+    if (texts != 0)
+        return texts;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void judge_pair(const struct comparison *depth, const struct comparison *breadth,
+                       struct compare_summary *summary)
+{
+    int64_t measured = breadth->measured_ns - depth->measured_ns;
+    int64_t simulated = breadth->simulated_ns - depth->simulated_ns;
+    int64_t faster = measured > 0 ? depth->measured_ns : breadth->measured_ns;
+    summary->pairs++;
+    if ((double)llabs(measured) <= APART * (double)faster)
+        return;
+    summary->apart++;
+    summary->right += measured > 0 ? simulated > 0 : simulated < 0;
+}
+
+/* Pairs the first depth-first run of like settings with the first breadth-first one, and so on.
+ */
+static void judge_pairs(const struct comparison *comparisons, const struct key *keys,
+                        uint32_t count, struct compare_summary *summary)
+{
+    for (uint32_t first = 0, end; first < count; first = end) {
+        uint32_t depths = 0;
+        for (end = first; end < count && compare_texts(&keys[first], &keys[end]) == 0; end++)
+            depths += keys[end].order == ORDER_DEPTH;
+        uint32_t middle = first + depths;
+        for (uint32_t i = 0; first + i < middle && middle + i < end; i++)
+            judge_pair(&comparisons[keys[first + i].index],
+                       &comparisons[keys[middle + i].index], summary);
+    }
+}
+
+static enum status summarise_orders(const struct comparison *comparisons,
+                                    const struct settings *settings, uint32_t count,
+                                    struct compare_summary *summary, struct error *error)
+{
+    struct key *keys = calloc(count + (size_t)1, sizeof *keys);
+    if (keys == NULL)
+        return fail_memory(error);
+    bool failed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i].index = i;
+        keys[i].order = settings[i].order;
+        settings_each(&settings[i], key_add, &keys[i]);
+        failed |= keys[i].failed;
+    }
+    if (!failed) {
+        qsort(keys, count, sizeof *keys, compare_keys);
+        judge_pairs(comparisons, keys, count, summary);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        free(keys[i].text);
+    free(keys);
+    return failed ? fail_memory(error) : STATUS_OK;
+}
+
+enum status compare_summarise(const struct comparison *comparisons,
+                              const struct settings *settings, uint32_t count,
+                              struct compare_summary *summary, struct error *error)
+{
+    struct compare_summary result = {.settings = count};
+    double *values = malloc((count + (size_t)1) * sizeof *values);
+    if (values == NULL)
+        return fail_memory(error);
+    summarise_errors(comparisons, count, values, &result);
+    free(values);
+    enum status status = summarise_orders(comparisons, settings, count, &result, error);
+    if (status == STATUS_OK)
+        *summary = result;
+    return status;
+}

@@ -1,0 +1,67 @@
+/* compare.h - how far a simulated run is from the same plan's run on a device.
+ *
+ * No I/O, no global state. All quantiles are by nearest rank: the smallest value that is not
+ * less than that share of them. */
+#ifndef PIPELINE_REPORT_COMPARE_H
+#define PIPELINE_REPORT_COMPARE_H
+
+#include "options/options.h"
+#include "plan/timeline.h"
+
+#include <stddef.h>
+
+/* Distances of the spans' times, simulated less measured, in ns without sign. */
+struct deviation {
+    int64_t median_ns, p95_ns, largest_ns;
+};
+
+/* One setting, measured and simulated. */
+struct comparison {
+    int64_t measured_ns, simulated_ns; /* the spans: median of the bare repeats; virtual */
+    int64_t models_ns[MODEL_COUNT];    /* what the closed formulas say; 0 where they do not */
+    double error;                      /* compare_error(simulated_ns, measured_ns) */
+    double noise;                      /* of the hardware: compare_noise() of its repeats */
+    uint32_t spans;                    /* that were compared: those on engines */
+    struct deviation start, end;       /* of those, each timeline from its own first issue */
+    double traced_error; /* likewise, of the traced run, which the spans are of: tracing takes
+                            time */
+    double same_order;   /* share of an engine's neighbouring spans, by start, that the
+                            simulator has in the same order; 1 where there are no two. Spans
+                            that start at once have no order to keep */
+};
+
+/* predicted / measured - 1: 0.02 is 2 % too long. Infinite where only the measured is 0. */
+double compare_error(int64_t predicted_ns, int64_t measured_ns);
+
+/* How much repeats differ: half the distance of the quartiles of `count` times, at least one
+ * and sorted, over their median. */
+double compare_noise(const int64_t *sorted_ns, size_t count);
+
+/* Compares two timelines of one plan, span by span, and fills spans, start, end, traced_error
+ * and same_order; the rest stays. O(n log n). STATUS_FAILED when memory runs out or they are of
+ * different plans. */
+enum status compare_timelines(const struct timeline *measured, const struct timeline *simulated,
+                              struct comparison *comparison, struct error *error);
+
+/* How settings do together: quantiles of |error|. */
+struct compare_quantiles {
+    double median, p95, largest;
+};
+struct compare_summary {
+    uint32_t settings;
+    struct compare_quantiles simulator, noise;
+    struct compare_quantiles models[MODEL_COUNT]; /* over the settings they say something of */
+    uint32_t modelled[MODEL_COUNT];               /* how many those are */
+    uint32_t pairs, apart, right; /* settings that differ in their order alone; of those, that
+                                     differ by more than 3 % as measured; of those, where the
+                                     simulator has the same winner */
+};
+
+/* Summarises `count` comparisons of the runs with `settings`, one for each. Whether settings
+ * differ in their order alone is told by what was asked for: so give the settings as read,
+ * before a plan resolved the CPU's share. STATUS_FAILED: no memory. */
+enum status compare_summarise(const struct comparison *comparisons,
+                              const struct settings *settings, uint32_t count,
+                              struct compare_summary *summary, struct error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/* hazard_report.h - what is said of a plan's hazards, and of what came of them in a run. */
+#ifndef PIPELINE_REPORT_HAZARD_REPORT_H
+#define PIPELINE_REPORT_HAZARD_REPORT_H
+
+#include "core/status.h"
+#include "plan/plan.h"
+#include "report/report.h"
+
+/* Refuses a plan with hazards: STATUS_FAILED names the two ops of the first. */
+enum status hazards_refuse(const struct plan *plan, struct error *error);
+
+/* Finds all hazards of `plan`: an array to be freed, in order of issue; NULL where there are
+ * none. */
+enum status hazards_find(const struct plan *plan, struct hazard **hazards, size_t *count,
+                         struct error *error);
+
+/* "h2d 4 and scale 4 both touch device.in0 [0, 4096)" */
+const char *hazard_text(const struct plan *plan, const struct hazard *hazard,
+                        char text[HAZARD_TEXT]);
+
+/* Sets report->hazard_texts and hazards_lost from its hazards and, unless it was left to a
+ * profiler, its timeline. A race is lost where the op that was issued later starts before the
+ * other has ended; the text says what happened, and by how much time. */
+enum status hazards_tell(const struct plan *plan, struct run_report *report,
+                         struct error *error);
+
+#endif

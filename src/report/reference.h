@@ -1,0 +1,21 @@
+/* reference.h - the machine file that stands for a device: what it is simulated on. */
+#ifndef PIPELINE_REPORT_REFERENCE_H
+#define PIPELINE_REPORT_REFERENCE_H
+
+#include "core/status.h"
+#include "machine/machine.h"
+
+#include <stdbool.h>
+
+/* Finds the machine that stands for a device. `asked` is --machine's value: NAME or FILE.ini,
+ * read as machine_load() does, or NULL: then it is `device` itself where that is simulated,
+ * else the built-in machine file whose summary is the device's name (device->name, "NVIDIA
+ * H200"). `queues`, unless it is 0, is how many hardware queues the device was opened with: the
+ * machine gets them as its default, as far as it has so many. *machine is set on STATUS_OK.
+ * STATUS_USAGE: there is none; says to name one by --machine, or to make one by `pipeline
+ * calibrate`.
+ */
+enum status reference_machine(const char *asked, const struct machine *device, bool simulated,
+                              uint32_t queues, struct machine *machine, struct error *error);
+
+#endif

@@ -1,0 +1,60 @@
+/* report.c - a run's rate, and giving back what the runs of a report own. */
+#include "report/report.h"
+
+#include "report/compare_run.h"
+
+#include "trace/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+double report_gflops(const struct run_report *run)
+{
+    const struct settings *settings = run->settings;
+    const struct kernel_params params = settings_params(settings);
+    double all = 0;
+    bool rated = false;
+    for (int i = 0; i < settings->chain_length; i++) {
+        double bytes, flops;
+        kernel_work(settings->chain[i], &params, run->elements, &bytes, &flops);
+        all += kernel_launches(settings->chain[i], &params) * flops;
+        rated |= settings->chain[i]->rated;
+    }
+    return rated && run->median_ns > 0 ? all / (double)run->median_ns : (double)NAN;
+}
+
+enum status report_judge(struct run_report *run, const struct plan *plan,
+                         const struct machine *machine, struct error *error)
+{
+    const struct trace *trace = run->trace;
+    struct error why = {0};
+    if (verdict_check(&run->timeline, plan, &why) != STATUS_OK) {
+        snprintf(run->no_verdict, sizeof run->no_verdict, "%.255s", why.text);
+        return STATUS_OK;
+    }
+    const struct verdict_case facts = {
+        .timeline = &run->timeline,
+        .critical = &run->critical,
+        .plan = plan,
+        .machine = machine,
+        .limit = &run->limit,
+        .races = run->hazard_count > 0,
+        .pageable = trace != NULL && trace->in.pageable + trace->out.pageable > 0,
+        .untraced_ns =
+            run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
+    };
+    return verdicts_find(&facts, &run->verdicts, error);
+}
+
+void report_free(struct report *report)
+{
+    for (int i = 0; i < report->run_count; i++) {
+        timeline_free(&report->runs[i].timeline);
+        critical_free(&report->runs[i].critical);
+        latency_free(&report->runs[i].latency);
+        compared_free(report->runs[i].compared);
+        free(report->runs[i].hazards);
+        free(report->runs[i].hazard_texts);
+    }
+}

@@ -1,0 +1,77 @@
+/* report.h - everything the writers show of a comparison: settings, results, timelines. */
+#ifndef PIPELINE_REPORT_H
+#define PIPELINE_REPORT_H
+
+#include "analysis/analysis.h"
+#include "analysis/critical.h"
+#include "analysis/latency.h"
+#include "analysis/limit.h"
+#include "analysis/verdict.h"
+#include "options/options.h"
+#include "plan/plan.h"
+#include "plan/timeline.h"
+
+enum { HAZARD_TEXT = 256 };
+
+enum verified { VERIFIED_NO, VERIFIED_YES, VERIFIED_NOT_ASKED /* --no-data */ };
+
+struct run_report {
+    const struct settings *settings; /* as used: tiles, streams, connections, share resolved */
+    uint32_t streams, slots, cpu_tiles; /* of the plan */
+    uint64_t elements;                  /* as run: an input file may have said how many */
+    uint64_t host_bytes, device_bytes;
+    enum verified verified;
+    uint32_t repeats;
+    int64_t median_ns, min_ns, max_ns; /* spans of the measured repeats */
+    double noise;                      /* compare_noise() of them */
+    int64_t issue_ns;                  /* median host time spent issuing */
+    double speedup;                    /* against the first run's median */
+    int64_t predicted_ns[MODEL_COUNT]; /* --model: the span; 0: not asked for, or no answer */
+    struct limit limit;
+    struct timeline timeline; /* of one more, traced run */
+    struct analysis analysis; /* of that timeline */
+    struct critical critical; /* likewise */
+    struct verdicts verdicts; /* likewise; none where there are none to be had: */
+    char no_verdict[256];     /* and then why: "no verdict: op 3 (h2d) ends before it starts" */
+    struct latency latency;   /* likewise, of the GPU's tiles; of a foreign run none. Owned */
+    bool profiled;            /* --profile: there is no timeline and no analysis */
+    bool foreign; /* read from a trace of another program: there is a timeline with its analysis
+                     and critical path, a name in `settings`, and nothing else: no other
+                     setting, no limit, no repeats (median_ns is the timeline's span) */
+    const struct trace *trace; /* what else the trace of a foreign run said; else NULL */
+    struct hazard *hazards;    /* of the plan. Owned, as are the texts */
+    size_t hazard_count;       /* 0 unless settings->mistake allows for them */
+    size_t hazards_lost;       /* those whose ops overlapped or came in the wrong order */
+    char (*hazard_texts)[HAZARD_TEXT]; /* "h2d 4 and scale 4 both touch device.in0 [0, 4096); in
+                                          this run scale 4 began 12 us before h2d 4 ended" */
+    bool has_result;                   /* the chain ends in a reduction */
+    double result;                     /* over all tiles */
+    struct compared *compared; /* COMMAND_COMPARE: the same plan, simulated; else NULL. Owned */
+    char device[TIMELINE_TEXT + 16];
+};
+
+/* Runs are in the order of options.runs. Of a sweep no timelines are kept unless a file needs
+ * them. */
+struct report {
+    const char *version;
+    struct run_report *runs;
+    int run_count;
+    const struct sweep *sweep;                /* NULL: none */
+    const struct compare_summary *comparison; /* COMMAND_COMPARE; else NULL */
+};
+
+/* The rate of a run's arithmetic in Gflop/s, by its median span, where that is what counts (a
+ * kernel of its chain is `rated`); else NAN. */
+double report_gflops(const struct run_report *run);
+
+/* Judges what an analysed run has: fills run->verdicts from its timeline, its critical path
+ * and, unless they are NULL, what its plan and machine were. A timeline that can't be gets no
+ * verdict, but run->no_verdict. STATUS_FAILED only when memory runs out. */
+enum status report_judge(struct run_report *run, const struct plan *plan,
+                         const struct machine *machine, struct error *error);
+
+/* Frees what the runs own: timelines, critical paths, latencies, hazards, what they were
+ * compared with. */
+void report_free(struct report *report);
+
+#endif

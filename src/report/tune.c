@@ -1,0 +1,310 @@
+/* tune.c - tries tiles and streams in the simulator, coarsely and then around the best.
+ *
+ * What a number of tiles takes at least is known without simulating: its limit, and what the
+ * host needs to issue them. Once a trial came near to that, none with as many tiles is worth
+ * its while; large numbers of tiles, the dear ones, mostly go that way. Nothing here depends on
+ * how fast the host is, so that the same is chosen everywhere. */
+#include "report/tune.h"
+
+#include "analysis/limit.h"
+#include "core/units.h"
+#include "plan/build.h"
+#include "plan/rules.h"
+#include "report/model.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <time.h>
+
+enum {
+    TILES_MOST = 1024,       /* of a trial; of more that are given, as many are simulated */
+    STREAMS_MOST = 32,       /* likewise, unless more are given */
+    TILE_BYTES_LEAST = 4096, /* below it a copy is all latency */
+    LAUNCHES_MOST = 65536,   /* likewise; but TILES_LEAST may have more */
+    TILES_LEAST = 16,        /* that are tried, however many launches each has */
+    TRIALS_MAX = 256,
+    OPS_MOST = 60000,    /* of all trials; a trial is begun below it: some 25 ms */
+    OPS_TRIALS = 8,      /* and more, where as many trials of TILES_LEAST take more, */
+    OPS_LIMIT = 2000000, /* but no more than that: a second */
+    WORTH = 200,         /* a gain of less than half a per cent is not worth simulating for */
+    TIES = 1000,         /* and a thousandth is none */
+    FINEST = 16,         /* steps of the search, at last, are a sixteenth */
+};
+
+/* No span: the trial can't be run. */
+static const int64_t SPAN_NONE = INT64_MAX;
+
+struct trial {
+    uint32_t tiles, streams;
+    int64_t span_ns;
+};
+
+struct tuner {
+    struct settings settings; /* those to choose for; a trial's tiles and streams */
+    const struct machine *machine;
+    uint32_t given_tiles, given_streams; /* 0: to be chosen */
+    uint32_t tiles_most;
+    uint64_t ops_most;
+    struct trial trials[TRIALS_MAX];
+    uint32_t count;
+    uint64_t ops;       /* simulated so far */
+    struct trial best;  /* span_ns is SPAN_NONE: none yet */
+    struct error error; /* of the first trial that could not be simulated */
+};
+
+static int64_t host_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* --- what a number of tiles takes at least --- */
+
+/* All that the limit asks of a plan, without its ops. */
+static struct plan plan_outline(const struct settings *settings, const struct machine *machine)
+{
+    struct plan plan;
+    plan_init(&plan);
+    plan.memory = settings->memory;
+    plan.issue = settings->issue;
+    plan.elements = settings->elements;
+    plan.tiles = settings->tiles;
+    plan.cpu_tiles = plan_cpu_tiles(settings, machine);
+    plan.params = settings_params(settings);
+    plan.chain_length = settings->chain_length;
+    for (int i = 0; i < settings->chain_length; i++)
+        plan.chain[i] = settings->chain[i];
+    return plan;
+}
+
+/* What it takes at least to issue the tiles' copies and kernels: a call for each; or one for a
+ * graph of which they are the nodes, which the device then takes up one by one. */
+static int64_t issue_floor_ns(const struct machine *machine, const struct plan *plan)
+{
+    int64_t tiles = plan->tiles - plan->cpu_tiles;
+    int64_t copies = plan->memory == MEMORY_MAPPED ? 0 : 1;
+    int64_t launches =
+        (int64_t)kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
+    int64_t nodes = tiles * (2 * copies + launches);
+    if (plan->issue == ISSUE_GRAPH)
+        return rule_graph_launch_ns(machine, (uint32_t)nodes) +
+               nodes * rule_graph_node_ns(machine);
+    int64_t copy_ns = rule_issue_ns(machine, OP_H2D) + rule_issue_ns(machine, OP_D2H);
+    return tiles * (copies * copy_ns + launches * rule_issue_ns(machine, OP_KERNEL));
+}
+
+/* The limit; and nothing can be issued any faster. */
+static int64_t floor_ns(const struct settings *settings, const struct machine *machine)
+{
+    struct plan plan = plan_outline(settings, machine);
+    int64_t limit_ns = limit_of(machine, &plan).ns;
+    int64_t issue_ns = issue_floor_ns(machine, &plan);
+    return issue_ns > limit_ns ? issue_ns : limit_ns;
+}
+
+/* Whether the trial that the settings say may be better than the best by what is worth it. */
+static bool is_promising(const struct tuner *tuner)
+{
+    return tuner->best.span_ns - tuner->best.span_ns / WORTH >
+           floor_ns(&tuner->settings, tuner->machine);
+}
+
+/* --- trials --- */
+
+static enum status simulate(struct tuner *tuner, int64_t *span_ns)
+{
+    const struct settings *settings = &tuner->settings;
+    struct error *error = &tuner->error;
+    struct plan plan;
+    char text[UNITS_TEXT];
+    enum status status = plan_build(settings, tuner->machine, &plan, error);
+    if (status != STATUS_OK)
+        return status;
+    tuner->ops += plan.op_count;
+    if (plan_device_bytes(&plan) > tuner->machine->memory_bytes)
+        status = error_set(error, STATUS_FAILED,
+                           "with %" PRIu32 " tiles in %" PRIu32 " streams the plan needs %s of "
+                           "device memory, more than %s has",
+                           settings->tiles, settings->streams,
+                           units_bytes(plan_device_bytes(&plan), text), tuner->machine->name);
+    else
+        status = model_span_ns(MODEL_SIM, tuner->machine, &plan, settings, span_ns, error);
+    plan_free(&plan);
+    return status;
+}
+
+static bool is_tried(const struct tuner *tuner, uint32_t tiles, uint32_t streams)
+{
+    for (uint32_t i = 0; i < tuner->count; i++) {
+        if (tuner->trials[i].tiles == tiles && tuner->trials[i].streams == streams)
+            return true;
+    }
+    return false;
+}
+
+/* Simulates these settings, but for what was given, unless they are none, or were simulated, or
+ * there is no hope in them. More streams than tiles are as many as tiles. */
+static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
+{
+    struct trial trial = {tiles, streams, SPAN_NONE};
+    if (tuner->given_tiles > 0)
+        trial.tiles = tuner->given_tiles;
+    else
+        trial.tiles = settings_tiles_near(&tuner->settings, trial.tiles);
+    if (tuner->given_streams > 0)
+        trial.streams = tuner->given_streams;
+    else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)
+        return;
+    if (trial.tiles < 1 || trial.tiles > tuner->tiles_most || trial.streams < 1 ||
+        tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
+        !settings_tiles_fit(&tuner->settings, trial.tiles) ||
+        is_tried(tuner, trial.tiles, trial.streams))
+        return;
+    tuner->settings.tiles = trial.tiles;
+    tuner->settings.streams = trial.streams;
+    if (!is_promising(tuner))
+        return;
+    if (simulate(tuner, &trial.span_ns) != STATUS_OK)
+        trial.span_ns = SPAN_NONE;
+    tuner->trials[tuner->count++] = trial;
+    if (trial.span_ns < tuner->best.span_ns)
+        tuner->best = trial;
+}
+
+/* --- the search --- */
+
+/* From the middle outwards: what is good is known early. Beyond the ends the climb goes on. */
+static void try_coarsely(struct tuner *tuner)
+{
+    static const uint32_t tiles[] = {16, 64, 4, 256}, streams[] = {1, 2, 4, 8, 32};
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+        for (size_t j = 0; j < sizeof streams / sizeof streams[0]; j++)
+            try_settings(tuner, tiles[i], streams[j]);
+    }
+}
+
+/* In 4-way, numbers of tiles of which the CPU's share is about whole: CPU and GPU then end
+ * together, and tiles in between are worse. */
+static void try_whole_shares(struct tuner *tuner)
+{
+    struct settings fine = tuner->settings;
+    fine.tiles = 1 << 20;
+    double share = (double)plan_cpu_tiles(&fine, tuner->machine) / fine.tiles;
+    for (int cpu_tiles = 1; cpu_tiles <= 4 && cpu_tiles <= share * TILES_MOST; cpu_tiles++) {
+        for (uint32_t streams = 2; streams <= 8; streams *= 2)
+            try_settings(tuner, (uint32_t)lround(cpu_tiles / share), streams);
+    }
+}
+
+/* A step up or down, or none: by one part of `parts`, and by one at least. */
+static uint32_t step(uint32_t number, int direction, uint32_t parts)
+{
+    uint32_t up = number / parts, down = number / (parts + 1);
+    if (direction == 0)
+        return number;
+    return direction > 0 ? number + (up > 0 ? up : 1) : number - (down > 0 ? down : 1);
+}
+
+static void try_around(struct tuner *tuner, struct trial centre, uint32_t parts)
+{
+    for (int tiles = -1; tiles <= 1; tiles++) {
+        for (int streams = -1; streams <= 1; streams++)
+            try_settings(tuner, step(centre.tiles, tiles, parts),
+                         step(centre.streams, streams, parts));
+    }
+}
+
+/* Climbs in ever smaller steps. */
+static void search(struct tuner *tuner)
+{
+    try_coarsely(tuner);
+    try_whole_shares(tuner);
+    for (uint32_t parts = 1; parts <= FINEST; parts *= 2) {
+        int64_t before_ns;
+        do {
+            before_ns = tuner->best.span_ns;
+            try_around(tuner, tuner->best, parts);
+        } while (tuner->best.span_ns < before_ns);
+    }
+}
+
+/* The fewest streams, and then the fewest tiles, of what is as good as the best. */
+static struct trial choose(const struct tuner *tuner)
+{
+    struct trial chosen = tuner->best;
+    int64_t most_ns = tuner->best.span_ns + tuner->best.span_ns / TIES;
+    for (uint32_t i = 0; i < tuner->count; i++) {
+        struct trial trial = tuner->trials[i];
+        bool fewer = trial.streams < chosen.streams ||
+                     (trial.streams == chosen.streams && trial.tiles < chosen.tiles);
+        if (trial.span_ns <= most_ns && fewer)
+            chosen = trial;
+    }
+    return chosen;
+}
+
+static uint64_t launches_of_tile(const struct settings *settings)
+{
+    const struct kernel_params params = {.intensity = settings->intensity};
+    return kernel_chain_launches(settings->chain, settings->chain_length, &params);
+}
+
+static uint32_t trial_tiles_most(const struct settings *settings)
+{
+    const uint64_t most = LAUNCHES_MOST / launches_of_tile(settings);
+    return most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : (uint32_t)most;
+}
+
+static uint64_t ops_most(const struct settings *settings)
+{
+    const uint64_t most = OPS_TRIALS * TILES_LEAST * launches_of_tile(settings);
+    return most < OPS_MOST ? OPS_MOST : most > OPS_LIMIT ? OPS_LIMIT : most;
+}
+
+/* Of more tiles than are tried, that are given, the first ones stand for all. */
+static void shorten(struct settings *settings)
+{
+    const uint32_t most = trial_tiles_most(settings);
+    if (settings->tiles <= most)
+        return;
+    settings->elements = settings->elements / settings->tiles * most;
+    settings->tiles = most;
+}
+
+static uint32_t tiles_most(const struct settings *settings)
+{
+    uint64_t most = settings->elements * dtype_bytes(settings->chain[0]->in) / TILE_BYTES_LEAST;
+    const uint32_t tried = trial_tiles_most(settings);
+    if (settings->tiles > 0)
+        return settings->tiles;
+    return most < 1 ? 1 : most > tried ? tried : (uint32_t)most;
+}
+
+enum status tune_settings(struct settings *settings, const struct machine *machine,
+                          struct tuned *tuned, struct error *error)
+{
+    int64_t began_ns = host_now_ns();
+    struct tuner tuner = {.settings = *settings, .machine = machine, .best = {1, 1, SPAN_NONE}};
+    shorten(&tuner.settings);
+    tuner.given_tiles = tuner.settings.tiles;
+    tuner.given_streams = tuner.settings.streams;
+    tuner.tiles_most = tiles_most(&tuner.settings);
+    tuner.ops_most = ops_most(&tuner.settings);
+    search(&tuner);
+    if (tuner.best.span_ns == SPAN_NONE)
+        return error_set(error, tuner.error.status, "%s", tuner.error.text);
+    struct trial chosen = choose(&tuner);
+    if (settings->tiles == 0)
+        settings->tiles = chosen.tiles;
+    if (settings->streams == 0)
+        settings->streams = chosen.streams;
+    *tuned = (struct tuned){
+        .tiles = settings->tiles,
+        .streams = settings->streams,
+        .span_ns = chosen.span_ns,
+        .candidates = tuner.count,
+        .took_ns = host_now_ns() - began_ns,
+    };
+    return STATUS_OK;
+}

@@ -1,0 +1,294 @@
+/* arrays.c - the host arrays of a run: taken, filled, poisoned, given back. */
+#include "run/arrays.h"
+
+#include "core/units.h"
+#include "run/npy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
+
+/* Elements that one read of an input file takes. */
+#define READ_ELEMENTS ((uint64_t)4 << 20)
+
+/* Fewer elements than these are not worth waking the other cores for. */
+#define PARALLEL_ELEMENTS 16384
+
+/* A quiet NaN with an odd payload as float32 and, twice, as float64; a number nobody counts to
+ * as int32. */
+#define POISON_BITS UINT32_C(0x7FFADEAD)
+
+uint64_t host_memory_available(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (file == NULL)
+        return 0;
+    char line[128];
+    uint64_t kib = 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) == 1)
+            break;
+    }
+    fclose(file);
+    return kib * 1024;
+}
+
+static uint64_t page_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* host_map() without the touch. Huge pages need an aligned start: a page less than one huge
+ * page too much is taken, and what lies around the aligned part is given back. */
+static void *map_untouched(uint64_t bytes, bool huge, uint64_t *mapped)
+{
+    huge = huge && bytes >= HUGE_PAGE_BYTES;
+    const uint64_t unit = huge ? HUGE_PAGE_BYTES : page_bytes();
+    const uint64_t slack = unit - page_bytes();
+    if (bytes > PTRDIFF_MAX - 2 * unit)
+        return NULL;
+    const uint64_t size = (bytes + unit - 1) / unit * unit;
+    char *taken =
+        mmap(NULL, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (taken == MAP_FAILED)
+        return NULL;
+    const uint64_t head = (unit - (uintptr_t)taken % unit) % unit;
+    if (head > 0)
+        munmap(taken, head);
+    if (slack > head)
+        munmap(taken + head + size, slack - head);
+    if (huge)
+        madvise(taken + head, size, MADV_HUGEPAGE); /* without huge pages plain ones do */
+    *mapped = size;
+    return taken + head;
+}
+
+/* Whether arrays were touched since arrays_settle(). */
+static bool all_cores_worked;
+
+void *host_map(uint64_t bytes, bool huge, uint64_t *mapped)
+{
+    uint64_t size;
+    volatile char *memory = map_untouched(bytes, huge, &size);
+    if (memory == NULL)
+        return NULL;
+    const uint64_t page = page_bytes();
+#pragma omp parallel for schedule(static)
+    for (uint64_t at = 0; at < size; at += page)
+        memory[at] = 0;
+    *mapped = size;
+    return (void *)memory;
+}
+
+void host_unmap(void *memory, uint64_t mapped)
+{
+    if (memory != NULL)
+        munmap(memory, mapped);
+}
+
+/* A bijection of 64 bits in which every bit of the result depends on every bit of `z`. */
+static inline uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+/* Elements 2 * pair and 2 * pair + 1 of the sequence `key`, in the low and the high half:
+ * splitmix64, reached without the elements before it. */
+static inline uint64_t random_pair(uint64_t key, uint64_t pair)
+{
+    return mix(key + (pair + 1) * UINT64_C(0x9E3779B97F4A7C15));
+}
+
+/* Makes an element of 32 random bits. A float takes 24 of them and is a multiple of 2^-23; a
+ * double takes all. */
+static inline void element_set(enum dtype dtype, void *data, uint64_t index, uint32_t bits)
+{
+    if (dtype == DTYPE_F32)
+        ((float *)data)[index] = (float)(int32_t)(bits >> 8) * 0x1p-23f - 1.0f;
+    else if (dtype == DTYPE_F64)
+        ((double *)data)[index] = bits * 0x1p-31 - 1;
+    else
+        ((int32_t *)data)[index] = (int32_t)bits;
+}
+
+void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
+                     void *data)
+{
+    const uint64_t key = mix(mix(seed) + (uint64_t)which);
+    const uint64_t head =
+        first % 2 < count ? first % 2 : count; /* half a pair, before whole ones */
+    const uint64_t pairs = (count - head) / 2;
+    if (head > 0)
+        element_set(dtype, data, 0, (uint32_t)(random_pair(key, first / 2) >> 32));
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
+    for (uint64_t i = 0; i < pairs; i++) {
+        const uint64_t bits = random_pair(key, (first + head) / 2 + i);
+        element_set(dtype, data, head + 2 * i, (uint32_t)bits);
+        element_set(dtype, data, head + 2 * i + 1, (uint32_t)(bits >> 32));
+    }
+    if (head + 2 * pairs < count)
+        element_set(dtype, data, count - 1, (uint32_t)random_pair(key, (first + count) / 2));
+}
+
+static void poison_buffer(const struct arrays *arrays, enum buffer buffer)
+{
+    uint32_t *out = arrays->host[buffer];
+    _Static_assert(sizeof *out == sizeof(float), "one pattern serves all element types");
+    const uint64_t count = arrays->bytes[buffer] / sizeof *out;
+#pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = POISON_BITS;
+}
+
+void arrays_poison(const struct arrays *arrays)
+{
+    all_cores_worked = true;
+    poison_buffer(arrays, BUFFER_HOST_OUT);
+    poison_buffer(arrays, BUFFER_HOST_CARRY);
+}
+
+static enum status input_probe(const struct plan *plan, const char *path,
+                               struct array_file *file, struct error *error)
+{
+    enum status status = array_file_probe(path, plan->chain[0]->in, file, error);
+    if (status != STATUS_OK)
+        return status;
+    if (file->count != plan->elements)
+        return error_set(error, STATUS_USAGE,
+                         "--input=%s: holds %" PRIu64 " elements; this run has %" PRIu64, path,
+                         file->count, plan->elements);
+    return STATUS_OK;
+}
+
+/* Reads the whole file, in parts by all cores: from the page cache one core is slower than the
+ * memory. */
+static enum status input_read(const char *path, const struct array_file *file, void *data,
+                              struct error *error)
+{
+    const uint64_t parts = (file->count + READ_ELEMENTS - 1) / READ_ELEMENTS;
+    enum status status = STATUS_OK;
+#pragma omp parallel for schedule(dynamic)
+    for (uint64_t part = 0; part < parts; part++) {
+        const uint64_t first = part * READ_ELEMENTS, left = file->count - first;
+        const uint64_t count = left < READ_ELEMENTS ? left : READ_ELEMENTS;
+        struct error own = {0};
+        if (array_file_read(path, file, first, count,
+                            (char *)data + first * dtype_bytes(file->dtype), &own) != STATUS_OK)
+#pragma omp critical(arrays_input_read)
+            status = error_set(error, own.status, "%s", own.text);
+    }
+    return status;
+}
+
+/* Takes the memory of every buffer that the plan uses. */
+static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bool huge,
+                              struct error *error)
+{
+    char needed_text[UNITS_TEXT], available_text[UNITS_TEXT];
+    uint64_t needed = 0;
+    for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
+        if (__builtin_add_overflow(needed, plan->buffer_bytes[i], &needed))
+            needed = UINT64_MAX;
+    }
+    const uint64_t available = host_memory_available();
+    if (available > 0 && needed > available)
+        return error_set(
+            error, STATUS_FAILED, "the arrays need %s of host memory and %s are available",
+            units_bytes(needed, needed_text), units_bytes(available, available_text));
+    for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
+        if (plan->buffer_bytes[i] == 0)
+            continue;
+        arrays->host[i] = map_untouched(plan->buffer_bytes[i], huge, &arrays->mapped[i]);
+        if (arrays->host[i] == NULL)
+            return error_set(error, STATUS_FAILED,
+                             "the arrays need %s of host memory, which can't be had: %s",
+                             units_bytes(needed, needed_text), strerror(errno));
+        arrays->bytes[i] = plan->buffer_bytes[i];
+    }
+    return STATUS_OK;
+}
+
+/* The type of the second input, and of a resident one: that of the first kernel which reads it.
+ */
+static enum dtype second_dtype(const struct plan *plan)
+{
+    for (int link = 0; link < plan->chain_length; link++) {
+        if (plan->chain[link]->inputs > 1)
+            return plan->chain[link]->in;
+    }
+    return plan->chain[0]->in;
+}
+
+/* Fills the inputs and poisons the output. Writing them is also what touches their memory. */
+static enum status arrays_fill(const struct arrays *arrays, const struct plan *plan,
+                               const struct settings *settings, const struct array_file *file,
+                               struct error *error)
+{
+    arrays_poison(arrays);
+    static const struct {
+        enum buffer buffer;
+        int which;
+    } generated[] = {{BUFFER_HOST_IN1, 1}, {BUFFER_HOST_RESIDENT, 2}};
+    for (size_t i = 0; i < sizeof generated / sizeof generated[0]; i++) {
+        const enum buffer buffer = generated[i].buffer;
+        const enum dtype dtype = second_dtype(plan);
+        if (arrays->host[buffer] != NULL)
+            arrays_generate(dtype, settings->seed, generated[i].which, 0,
+                            plan->buffer_bytes[buffer] / dtype_bytes(dtype),
+                            arrays->host[buffer]);
+    }
+    if (settings->input != NULL)
+        return input_read(settings->input, file, arrays->host[BUFFER_HOST_IN0], error);
+    arrays_generate(plan->chain[0]->in, settings->seed, 0, 0, plan->elements,
+                    arrays->host[BUFFER_HOST_IN0]);
+    return STATUS_OK;
+}
+
+enum status arrays_create(struct arrays *arrays, const struct plan *plan,
+                          const struct settings *settings, struct error *error)
+{
+    all_cores_worked = true;
+    const bool huge = plan->memory == MEMORY_PINNED || plan->memory == MEMORY_MAPPED;
+    struct arrays taken = {0};
+    struct array_file file = {0};
+    enum status status = STATUS_OK;
+    if (settings->input != NULL)
+        status = input_probe(plan, settings->input, &file, error);
+    if (status == STATUS_OK)
+        status = arrays_map(&taken, plan, huge, error);
+    if (status == STATUS_OK)
+        status = arrays_fill(&taken, plan, settings, &file, error);
+    if (status != STATUS_OK) {
+        arrays_free(&taken);
+        return status;
+    }
+    *arrays = taken;
+    return STATUS_OK;
+}
+
+void arrays_free(struct arrays *arrays)
+{
+    for (int i = 0; i < BUFFER_FIRST_DEVICE; i++)
+        host_unmap(arrays->host[i], arrays->mapped[i]);
+    *arrays = (struct arrays){0};
+}
+
+void arrays_settle(void)
+{
+    enum { REST_NS = 20000000 };
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (all_cores_worked &&
+           1000000000L * (now.tv_sec - begin.tv_sec) + now.tv_nsec - begin.tv_nsec < REST_NS);
+    all_cores_worked = false;
+}

@@ -1,0 +1,308 @@
+/* backend_sim.c - the simulated device: virtual time, real bytes.
+ *
+ * The simulator says when each op ends; the bytes follow in that order: copies copy, kernels
+ * run their CPU twins on memory that stands for the device's. So a result is right only where
+ * the timeline allows it to be: ops in the wrong order work on stale bytes, and of ops that
+ * race and overlap, run/running.h says whose output is spoiled. */
+#include "run/backend_sim.h"
+
+#include "core/units.h"
+#include "plan/carry.h"
+#include "run/arrays.h"
+#include "run/chain_host.h"
+#include "run/running.h"
+#include "sim/simulator.h"
+#include "term/marks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POISON_BYTE = 0xFF };
+
+struct backend {
+    struct machine machine;
+    uint32_t queues;
+    const struct workload *workload; /* prepared; NULL when not */
+    uint8_t *buffers[BUFFER_COUNT];  /* host arrays and device buffers; NULL with --no-data */
+    uint64_t mapped[BUFFER_COUNT];   /* of device buffers: as taken */
+    void *cpu_scratch;               /* for the CPU's tiles: maps before a reduction */
+    uint64_t cpu_scratch_mapped;
+    struct running running;    /* of a plan with hazards */
+    struct timeline *timeline; /* of the present run */
+};
+
+/* A simulated device can be touched at any time. */
+static void sim_configure(const struct settings *settings)
+{
+    (void)settings;
+}
+
+static enum status sim_open(const char *argument, const struct settings *settings,
+                            struct backend **backend, struct error *error)
+{
+    struct backend *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for a simulated device");
+    const char *name = argument[0] != '\0' ? argument : SIM_DEFAULT_MACHINE;
+    enum status status = machine_load(&opened->machine, name, error);
+    if (status == STATUS_OK && settings->connections > opened->machine.queues_max)
+        status =
+            error_set(error, STATUS_USAGE,
+                      "--connections=%u: the machine %s has %u hardware queue%s at most",
+                      settings->connections, opened->machine.name, opened->machine.queues_max,
+                      opened->machine.queues_max > 1 ? "s" : "");
+    if (status != STATUS_OK) {
+        free(opened);
+        return status;
+    }
+    if (settings->connections > 0)
+        opened->machine.queues = settings->connections;
+    *backend = opened;
+    return STATUS_OK;
+}
+
+static enum status sim_describe(struct backend *backend, const struct settings *settings,
+                                struct machine *machine, struct error *error)
+{
+    (void)settings;
+    (void)error;
+    *machine = backend->machine;
+    return STATUS_OK;
+}
+
+static enum status refuse(const struct backend *backend, const struct workload *workload,
+                          struct error *error)
+{
+    if (simulator_check(&backend->machine, workload->plan, error) != STATUS_OK)
+        return error->status;
+    uint64_t needed = plan_device_bytes(workload->plan);
+    char needed_text[UNITS_TEXT], there_text[UNITS_TEXT];
+    if (needed > backend->machine.memory_bytes)
+        return error_set(error, STATUS_FAILED,
+                         "the plan needs %s of device memory and the machine %s has %s (ways 3 "
+                         "and 4 need only a slot per stream)",
+                         units_bytes(needed, needed_text), backend->machine.name,
+                         units_bytes(backend->machine.memory_bytes, there_text));
+    return STATUS_OK;
+}
+
+static void sim_release(struct backend *backend)
+{
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++)
+        host_unmap(backend->buffers[b], backend->mapped[b]);
+    host_unmap(backend->cpu_scratch, backend->cpu_scratch_mapped);
+    memset(backend->buffers, 0, sizeof backend->buffers);
+    backend->cpu_scratch = NULL;
+    backend->workload = NULL;
+}
+
+/* Poison: a NaN, or an integer that is hardly ever right. But scratch starts as zero. */
+static void poison_device_memory(struct backend *backend, const struct plan *plan)
+{
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        if (backend->buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
+            memset(backend->buffers[b], POISON_BYTE, plan->buffer_bytes[b]);
+    }
+}
+
+static enum status take_device_memory(struct backend *backend, const struct plan *plan,
+                                      struct error *error)
+{
+    char text[UNITS_TEXT];
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
+        uint64_t bytes = plan->buffer_bytes[b];
+        if (bytes == 0)
+            continue;
+        backend->buffers[b] = host_map(bytes, true, &backend->mapped[b]);
+        if (backend->buffers[b] == NULL)
+            return error_set(error, STATUS_FAILED,
+                             "no host memory for %s of simulated device memory",
+                             units_bytes(plan_device_bytes(plan), text));
+    }
+    poison_device_memory(backend, plan);
+    if (plan->cpu_tiles == 0 || !chain_host_needs_scratch(plan->chain, plan->chain_length))
+        return STATUS_OK;
+    uint64_t elements = (plan->elements + plan->tiles - 1) / plan->tiles;
+    uint64_t bytes = elements * dtype_bytes(plan->chain[0]->in);
+    backend->cpu_scratch = host_map(bytes, true, &backend->cpu_scratch_mapped);
+    if (backend->cpu_scratch == NULL)
+        return error_set(error, STATUS_FAILED, "no host memory for %s of scratch",
+                         units_bytes(bytes, text));
+    return STATUS_OK;
+}
+
+static enum status sim_prepare(struct backend *backend, const struct workload *workload,
+                               struct error *error)
+{
+    enum status status = refuse(backend, workload, error);
+    if (status != STATUS_OK)
+        return status;
+    backend->workload = workload;
+    if (workload->arrays == NULL)
+        return STATUS_OK;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
+        backend->buffers[b] = workload->arrays->host[b];
+    status = take_device_memory(backend, workload->plan, error);
+    if (status != STATUS_OK)
+        sim_release(backend);
+    return status;
+}
+
+static void *at(const struct backend *backend, const struct range *range)
+{
+    return range->bytes > 0 ? backend->buffers[range->buffer] + range->offset : NULL;
+}
+
+static void do_kernel(const struct backend *backend, const struct op *op)
+{
+    const struct plan *plan = backend->workload->plan;
+    struct kernel_args args = {
+        .in = {at(backend, &op->kernel.in[0]), at(backend, &op->kernel.in[1])},
+        .resident = at(backend, &op->kernel.resident),
+        .out = at(backend, &op->kernel.out),
+        .scratch = at(backend, &op->kernel.scratch),
+        .carry_in = at(backend, &op->kernel.carry_in),
+        .carry_out = at(backend, &op->kernel.carry_out),
+        .carry_own = op->kernel.carry_own,
+        .count = op->kernel.count,
+        .blocks = op->kernel.blocks,
+        .repeat = op->kernel.repeat,
+        .params = plan->params,
+    };
+    plan->chain[op->kernel.link]->host(&args);
+}
+
+static void do_cpu(const struct backend *backend, const struct op *op)
+{
+    const struct plan *plan = backend->workload->plan;
+    chain_host_run(plan->chain, plan->chain_length, &plan->params, at(backend, &op->cpu.in[0]),
+                   at(backend, &op->cpu.in[1]), at(backend, &op->cpu.resident),
+                   at(backend, &op->cpu.out), op->cpu.count, backend->cpu_scratch);
+}
+
+/* What an op leaves that raced and lost. A kernel's scratch is not what it leaves. */
+static void poison_output(const struct backend *backend, const struct op *op)
+{
+    struct access access[OP_ACCESS_MAX];
+    int count = op_accesses(op, access);
+    for (int i = 0; i < count; i++) {
+        const struct range *range = &access[i].range;
+        if (access[i].writes && range->buffer != BUFFER_DEVICE_SCRATCH)
+            memset(at(backend, range), POISON_BYTE, range->bytes);
+    }
+}
+
+static enum status start_op(void *context, const struct op *op, struct error *error)
+{
+    struct backend *backend = context;
+    int64_t start_ns = timeline_span(backend->timeline, op->id)->start_ns;
+    if (running_start(&backend->running, op, start_ns))
+        return STATUS_OK;
+    return error_set(error, STATUS_FAILED, "no memory to watch ops that race");
+}
+
+static bool is_spoiled(struct backend *backend, const struct op *op)
+{
+    if (!backend->workload->races)
+        return false;
+    int64_t end_ns = timeline_span(backend->timeline, op->id)->end_ns;
+    return running_end(&backend->running, op, end_ns);
+}
+
+static enum status do_op(void *context, const struct op *op, struct error *error)
+{
+    struct backend *backend = context;
+    const struct workload *workload = backend->workload;
+    (void)error;
+    if (op->kind == OP_CALLBACK && !op_feeds(op) && workload->on_tile != NULL)
+        workload->on_tile(workload->context, op->tile);
+    if (workload->arrays == NULL)
+        return STATUS_OK;
+    if (is_spoiled(backend, op))
+        poison_output(backend, op);
+    else if (op->kind == OP_H2D)
+        memcpy(at(backend, &op->copy.device), at(backend, &op->copy.host), op->copy.host.bytes);
+    else if (op->kind == OP_D2H)
+        memcpy(at(backend, &op->copy.host), at(backend, &op->copy.device), op->copy.host.bytes);
+    else if (op->kind == OP_D2D)
+        memcpy(at(backend, &op->d2d.to), at(backend, &op->d2d.from), op->d2d.to.bytes);
+    else if (op->kind == OP_MEMSET)
+        memset(at(backend, &op->set.range), op->set.value, op->set.range.bytes);
+    else if (op->kind == OP_KERNEL)
+        do_kernel(backend, op);
+    else if (op->kind == OP_CPU)
+        do_cpu(backend, op);
+    else if (op_feeds(op))
+        carry_feed(at(backend, &op->callback.before), at(backend, &op->callback.total),
+                   at(backend, &op->callback.next));
+    return STATUS_OK;
+}
+
+static enum status sim_run(struct backend *backend, struct timeline *timeline,
+                           struct run_times *times, struct error *error)
+{
+    struct timeline own;
+    timeline_init(&own);
+    struct timeline *filled = timeline != NULL ? timeline : &own;
+    bool races = backend->workload->races && backend->workload->arrays != NULL;
+    struct simulator_hooks hooks = {
+        .on_start = races ? start_op : NULL,
+        .on_end = do_op,
+        .context = backend,
+    };
+    struct run_times result = {0};
+    backend->timeline = filled;
+    running_clear(&backend->running);
+    if (races) /* what an earlier run left must not look right */
+        poison_device_memory(backend, backend->workload->plan);
+    marks_begin("simulate");
+    enum status status =
+        simulator_run(&backend->machine, backend->machine.queues, backend->workload->plan,
+                      &hooks, filled, &result.issue_ns, error);
+    marks_end();
+    if (status == STATUS_OK) {
+        filled->timing = TIMING_VIRTUAL;
+        filled->resolution_ns = 1;
+        snprintf(filled->device, sizeof filled->device, "%s", backend->machine.summary);
+        result.span_ns = timeline_span_ns(filled);
+        *times = result;
+    }
+    timeline_free(&own);
+    return status;
+}
+
+static void sim_close(struct backend *backend)
+{
+    if (backend != NULL) {
+        sim_release(backend);
+        running_free(&backend->running);
+    }
+    free(backend);
+}
+
+static void sim_list(void (*each)(void *context, const char *device, const char *summary),
+                     void *context)
+{
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
+        struct machine machine;
+        char device[MACHINE_TEXT + 8];
+        snprintf(device, sizeof device, "sim:%s", text->name);
+        if (machine_parse(&machine, text->text, text->name, NULL) == STATUS_OK)
+            each(context, device, machine.summary);
+    }
+}
+
+const struct backend_ops backend_sim_ops = {
+    .name = "sim",
+    .summary = "a simulated machine, in virtual time",
+    .configure = sim_configure,
+    .open = sim_open,
+    .describe = sim_describe,
+    .prepare = sim_prepare,
+    .run = sim_run,
+    .release = sim_release,
+    .close = sim_close,
+    .list = sim_list,
+    .measures = false,
+};

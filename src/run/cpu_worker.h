@@ -1,0 +1,45 @@
+/* cpu_worker.h - the fourth way: a thread that works on a plan's CPU tiles.
+ *
+ * The thread and its OpenMP team are made ready before the run and sleep between runs. The team
+ * leaves a core to the thread that issues and one to the driver's. */
+#ifndef PIPELINE_RUN_CPU_WORKER_H
+#define PIPELINE_RUN_CPU_WORKER_H
+
+#include "core/status.h"
+#include "plan/plan.h"
+
+#include <stdint.h>
+
+struct cpu_worker;
+
+/* When something ran, by CLOCK_MONOTONIC in ns. */
+struct interval {
+    int64_t start_ns, end_ns;
+};
+
+/* CLOCK_MONOTONIC now, in ns. */
+int64_t clock_now_ns(void);
+
+/* Threads of the team: the process's cores less two, at least 1. */
+int cpu_worker_threads(void);
+
+/* Creates the worker for `plan`, whose host buffers start at `host`; both must outlive it.
+ * *worker is NULL when the plan has no CPU ops. STATUS_FAILED when there is no memory or no
+ * thread. */
+enum status cpu_worker_create(struct cpu_worker **worker, const struct plan *plan,
+                              void *const host[BUFFER_FIRST_DEVICE], struct error *error);
+
+/* Wakes the worker: it runs every CPU op in plan order. `times`, by op id, gets when each ran;
+ * NULL: not wanted. The calls below do nothing when `worker` is NULL. */
+void cpu_worker_start(struct cpu_worker *worker, struct interval *times);
+
+/* Makes a started worker leave out the tiles it has not begun. */
+void cpu_worker_cancel(struct cpu_worker *worker);
+
+/* Waits until a started worker is done. */
+void cpu_worker_wait(struct cpu_worker *worker);
+
+/* Ends the thread, which must not be at work. */
+void cpu_worker_free(struct cpu_worker *worker);
+
+#endif

@@ -1,0 +1,39 @@
+/* npy.h - arrays in files: numpy's .npy format (versions 1.0 to 3.0) and raw little-endian. */
+#ifndef PIPELINE_RUN_NPY_H
+#define PIPELINE_RUN_NPY_H
+
+#include "core/status.h"
+#include "kernels/kernels.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* An array file: what it holds and where its data starts. */
+struct array_file {
+    enum dtype dtype;
+    uint64_t count;       /* elements, all dimensions together */
+    uint64_t data_offset; /* bytes before the first element: 0 for raw files */
+};
+
+/* Looks at `path` without reading its data. A name ending in ".npy" must be a .npy file of
+ * `dtype`, C order, little-endian, of any shape; anything else is raw elements of `dtype`. The
+ * file must be regular and hold exactly its elements. STATUS_USAGE names the file, what it
+ * holds and what is allowed. */
+enum status array_file_probe(const char *path, enum dtype dtype, struct array_file *file,
+                             struct error *error);
+
+/* Reads elements [first, first + count) of `path` into `data`. A short read is STATUS_FAILED.
+ */
+enum status array_file_read(const char *path, const struct array_file *file, uint64_t first,
+                            uint64_t count, void *data, struct error *error);
+
+/* Writes `count` elements to `stream`: with a .npy header (version 1.0, shape (count,)) if
+ * `npy`, else raw. STATUS_FAILED on a full disk or any other failed write; `path` is for the
+ * message. */
+enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype dtype,
+                             uint64_t count, const void *data, struct error *error);
+
+/* Whether `path` ends in ".npy". */
+int array_path_is_npy(const char *path);
+
+#endif

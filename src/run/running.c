@@ -1,0 +1,82 @@
+/* running.c - ops that run at the same time on the same bytes. */
+#include "run/running.h"
+
+#include <stdlib.h>
+
+static bool overlaps(const struct range *a, const struct range *b)
+{
+    return a->buffer == b->buffer && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
+}
+
+/* Whether `writer` writes a byte that `op` reads, or, with `writes`, writes as well. */
+static bool meets(const struct op *op, bool writes, const struct op *writer)
+{
+    struct access own[OP_ACCESS_MAX], others[OP_ACCESS_MAX];
+    int own_count = op_accesses(op, own), other_count = op_accesses(writer, others);
+    for (int i = 0; i < own_count; i++) {
+        if (!own[i].writes != !writes)
+            continue;
+        for (int j = 0; j < other_count; j++) {
+            if (others[j].writes && overlaps(&own[i].range, &others[j].range))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool op_reads_output(const struct op *reader, const struct op *writer)
+{
+    return meets(reader, false, writer);
+}
+
+bool op_writes_output(const struct op *one, const struct op *other)
+{
+    return meets(one, true, other);
+}
+
+void running_free(struct running *running)
+{
+    free(running->ops);
+    *running = (struct running){0};
+}
+
+void running_clear(struct running *running)
+{
+    running->count = 0;
+}
+
+bool running_start(struct running *running, const struct op *op, int64_t start_ns)
+{
+    if (running->count == running->capacity) {
+        size_t capacity = running->capacity > 0 ? 2 * running->capacity : 16;
+        struct running_op *ops = realloc(running->ops, capacity * sizeof *ops);
+        if (ops == NULL)
+            return false;
+        running->ops = ops;
+        running->capacity = capacity;
+    }
+    running->ops[running->count++] = (struct running_op){op, start_ns, false};
+    return true;
+}
+
+/* Each pair is looked at once: when the first of the two ends. */
+bool running_end(struct running *running, const struct op *op, int64_t end_ns)
+{
+    size_t own = running->count;
+    bool spoiled = false;
+    for (size_t i = 0; i < running->count; i++) {
+        struct running_op *other = &running->ops[i];
+        if (other->op == op) {
+            own = i;
+            spoiled |= other->spoiled;
+        } else if (other->start_ns < end_ns) {
+            bool both_write = op_writes_output(op, other->op);
+            spoiled |= both_write || op_reads_output(op, other->op);
+            other->spoiled |= both_write || op_reads_output(other->op, op);
+        }
+    }
+    if (own < running->count)
+        running->ops[own] = running->ops[--running->count];
+    return spoiled;
+}

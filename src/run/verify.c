@@ -1,0 +1,369 @@
+/* verify.c - compares the output with the chain's oracles, piece by piece, with all cores.
+ *
+ * A batch of pieces is worked on in parallel and then judged in order. So the first wrong
+ * element is found whichever core was faster, and a sum is folded in the same order on any
+ * machine. What a scan's element must be depends on all elements before it: where the chain has
+ * one, its pieces are worked on one after another, in order, and each scan's running total goes
+ * from piece to piece. */
+#include "run/verify.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 1024,       /* elements an oracle sees at once: they stay in the cache */
+    PIECE = 16 * CHUNK, /* elements at most: enough work to be handed to a core */
+    BATCH = 256,        /* pieces */
+};
+
+/* One thread's. */
+struct workspace {
+    double value[CHUNK], bound[CHUNK], actual[CHUNK];
+};
+
+/* A part of a tile, and what was found of it. */
+struct piece {
+    uint32_t tile;
+    bool ends_tile;
+    uint64_t first, count; /* elements of the array */
+    uint64_t tile_first;   /* the tile's first one */
+    uint64_t right;        /* maps: how many of its elements are right before one that is not */
+    struct {
+        double value, bound, actual;
+    } wrong;               /* that one */
+    struct oracle_sum sum; /* reductions */
+};
+
+/* What is compared with what: verify_output()'s arguments. */
+struct comparison {
+    const struct plan *plan;
+    void *const *host;
+    const struct kernel *last;
+    uint32_t *totals; /* per link, of scans: of all that came before. NULL: no link is a scan */
+};
+
+/* Cuts a plan's tiles into pieces, in order. */
+struct cutter {
+    uint32_t tile;
+    uint64_t done; /* elements of that tile */
+};
+
+/* Elements [first, first + count) of an array of `dtype` as doubles, which hold any of them. */
+static void elements_load(enum dtype dtype, const void *data, uint64_t first, size_t count,
+                          double *to)
+{
+    switch (dtype) {
+    case DTYPE_F32:
+        for (size_t i = 0; i < count; i++)
+            to[i] = ((const float *)data)[first + i];
+        return;
+    case DTYPE_I32:
+        for (size_t i = 0; i < count; i++)
+            to[i] = ((const int32_t *)data)[first + i];
+        return;
+    case DTYPE_F64:
+        memcpy(to, (const double *)data + first, count * sizeof *to);
+        return;
+    case DTYPE_COUNT:
+        return;
+    }
+}
+
+/* The same of an input of a kernel that gathers: what it moves to elements [first, first +
+ * count), which lie in tile `tile`. */
+static void elements_gather(const struct plan *plan, const void *data, uint32_t tile,
+                            uint64_t first, size_t count, double *to)
+{
+    const struct kernel *kernel = plan->chain[0];
+    uint64_t tile_first, tile_count;
+    plan_tile(plan, tile, &tile_first, &tile_count);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t from = kernel->gather(first + i - tile_first, tile_count, &plan->params);
+        elements_load(kernel->in, data, tile_first + from, 1, &to[i]);
+    }
+}
+
+/* Whether `actual`, of type `dtype`, can be the result where the exact one is `value`, give or
+ * take `bound`: 0 for integers, infinite where nothing is claimed. What is beyond the largest
+ * float may have become an infinity. */
+static bool is_right(enum dtype dtype, double value, double bound, double actual)
+{
+    const double largest = dtype == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
+    if (isinf(bound))
+        return true;
+    if (isnan(value) || isnan(actual))
+        return isnan(value) && isnan(actual);
+    if (isinf(actual))
+        return actual > 0 ? value + bound > largest : value - bound < -largest;
+    return fabs(actual - value) <= bound;
+}
+
+/* What a 32-bit integer is, of which only the bits are known. */
+static int32_t signed_of(uint32_t bits)
+{
+    return bits <= INT32_MAX ? (int32_t)bits : -(int32_t)~bits - 1;
+}
+
+/* Takes the oracle of the elements before a scan of ints to that after, in place, and `total`
+ * along. They are exact: the bounds stay 0. */
+static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *total)
+{
+    for (size_t i = 0; i < oracle->count; i++) {
+        const uint32_t with = *total + (uint32_t)(int64_t)oracle->value[i];
+        oracle->value[i] = signed_of(exclusive ? *total : with);
+        *total = with;
+    }
+}
+
+/* Sets what elements [first, first + count), which lie in `piece`, must be after the chain's
+ * maps and scans. */
+static struct oracle chunk_predict(const struct comparison *comparison,
+                                   const struct piece *piece, uint64_t first, size_t count,
+                                   struct workspace *work)
+{
+    const struct plan *plan = comparison->plan;
+    const void *input = comparison->host[BUFFER_HOST_IN0];
+    struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
+    if (plan->chain[0]->gather != NULL)
+        elements_gather(plan, input, piece->tile, first, count, work->value);
+    else
+        elements_load(plan->chain[0]->in, input, first, count, work->value);
+    memset(work->bound, 0, count * sizeof work->bound[0]);
+    for (int link = 0; link < plan->chain_length; link++) {
+        const struct kernel *kernel = plan->chain[link];
+        if (kernel->shape == KERNEL_REDUCE)
+            break;
+        if (kernel->shape == KERNEL_SCAN) {
+            chunk_scan(&oracle, kernel->exclusive, &comparison->totals[link]);
+            continue;
+        }
+        const char *second = comparison->host[BUFFER_HOST_IN1];
+        kernel->oracle_map(&oracle,
+                           kernel->inputs > 1 ? second + first * dtype_bytes(kernel->in) : NULL,
+                           &plan->params);
+    }
+    return oracle;
+}
+
+/* How many elements of the chunk are right before one that is not. */
+static size_t chunk_compare(const struct comparison *comparison, const struct oracle *oracle,
+                            uint64_t first, struct workspace *work)
+{
+    elements_load(comparison->last->out, comparison->host[BUFFER_HOST_OUT], first,
+                  oracle->count, work->actual);
+    size_t right = 0;
+    while (right < oracle->count && is_right(comparison->last->out, oracle->value[right],
+                                             oracle->bound[right], work->actual[right]))
+        right++;
+    return right;
+}
+
+/* Compares or folds the elements of `piece`. */
+static void piece_work(const struct comparison *comparison, struct piece *piece,
+                       struct workspace *work)
+{
+    for (uint64_t done = 0; done < piece->count; done += CHUNK) {
+        const uint64_t left = piece->count - done;
+        const size_t count = left < CHUNK ? left : CHUNK;
+        struct oracle oracle =
+            chunk_predict(comparison, piece, piece->first + done, count, work);
+        if (comparison->last->shape == KERNEL_REDUCE) {
+            comparison->last->oracle_fold(&piece->sum, &oracle);
+            continue;
+        }
+        const size_t right = chunk_compare(comparison, &oracle, piece->first + done, work);
+        piece->right += right;
+        if (right == count)
+            continue;
+        piece->wrong.value = work->value[right];
+        piece->wrong.bound = work->bound[right];
+        piece->wrong.actual = work->actual[right];
+        return;
+    }
+}
+
+/* Cuts the next pieces, at most BATCH. Returns how many there were. */
+static int cutter_take(struct cutter *cutter, const struct plan *plan, struct piece *pieces)
+{
+    int taken = 0;
+    while (taken < BATCH && cutter->tile < plan->tiles) {
+        uint64_t first, count;
+        plan_tile(plan, cutter->tile, &first, &count);
+        const uint64_t left = count - cutter->done;
+        const bool ends_tile = left <= PIECE;
+        pieces[taken++] = (struct piece){.tile = cutter->tile,
+                                         .ends_tile = ends_tile,
+                                         .tile_first = first,
+                                         .first = first + cutter->done,
+                                         .count = ends_tile ? left : PIECE};
+        cutter->done = ends_tile ? 0 : cutter->done + PIECE;
+        cutter->tile += ends_tile;
+    }
+    return taken;
+}
+
+/* "should be 0.5 (+-1e-07), is nan", with no bound where there is none. */
+enum { EXPECTATION_TEXT = 96 };
+static const char *expectation(double value, double bound, double actual,
+                               char text[EXPECTATION_TEXT])
+{
+    char give_or_take[32] = "";
+    if (bound != 0)
+        snprintf(give_or_take, sizeof give_or_take, " (+-%.2g)", bound);
+    /* A NaN's sign says nothing. */
+    snprintf(text, EXPECTATION_TEXT, "should be %.10g%s, is %.10g", isnan(value) ? NAN : value,
+             give_or_take, isnan(actual) ? NAN : actual);
+    return text;
+}
+
+/* "4017 of the array", or with the row and column of a matrix whose columns are tiles'. */
+enum { PLACE_TEXT = 128 };
+static const char *place_of(const struct plan *plan, uint64_t element, char text[PLACE_TEXT])
+{
+    const struct kernel *matrix = chain_unit_kernel(plan->chain, plan->chain_length);
+    snprintf(text, PLACE_TEXT, "%" PRIu64 " of the array", element);
+    if (matrix != NULL && strcmp(matrix->unit_name, "columns") == 0) {
+        const uint64_t rows = matrix->unit(&plan->params);
+        const size_t length = strlen(text);
+        snprintf(text + length, PLACE_TEXT - length, ": row %" PRIu64 ", column %" PRIu64,
+                 element % rows, element / rows);
+    }
+    return text;
+}
+
+/* A map's or a scan's piece: names its first wrong element. */
+static enum status piece_judge(const struct plan *plan, const struct piece *piece,
+                               struct error *error)
+{
+    if (piece->right == piece->count)
+        return STATUS_OK;
+    const uint64_t element = piece->first + piece->right;
+    char text[EXPECTATION_TEXT], place[PLACE_TEXT];
+    return error_set(
+        error, STATUS_FAILED, "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%s): %s",
+        piece->tile, element - piece->tile_first, place_of(plan, element, place),
+        expectation(piece->wrong.value, piece->wrong.bound, piece->wrong.actual, text));
+}
+
+/* A reduction's tile, now that all its pieces are folded into `sum`. */
+static enum status tile_judge(const struct comparison *comparison, uint32_t tile,
+                              const struct oracle_sum *sum, struct error *error)
+{
+    const struct kernel *last = comparison->last;
+    double bound = 0, actual = NAN;
+    const double value = last->oracle_result(sum, &bound);
+    elements_load(last->out, comparison->host[BUFFER_HOST_OUT], tile, 1, &actual);
+    if (is_right(last->out, value, bound, actual))
+        return STATUS_OK;
+    char text[EXPECTATION_TEXT];
+    return error_set(error, STATUS_FAILED, "wrong result: tile %" PRIu32 ": %s", tile,
+                     expectation(value, bound, actual, text));
+}
+
+static void sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
+{
+    sum->value += part->value;
+    sum->magnitude += part->magnitude;
+    sum->bound += part->bound;
+    sum->integer += part->integer;
+    sum->count += part->count;
+}
+
+/* Judges a batch in order. `sum` carries what a reduction's unfinished tile has so far. */
+static enum status batch_judge(const struct comparison *comparison, const struct piece *pieces,
+                               int count, struct oracle_sum *sum, struct error *error)
+{
+    const bool reduces = comparison->last->shape == KERNEL_REDUCE;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        if (!reduces) {
+            status = piece_judge(comparison->plan, &pieces[i], error);
+            continue;
+        }
+        sum_add(sum, &pieces[i].sum);
+        if (!pieces[i].ends_tile)
+            continue;
+        status = tile_judge(comparison, pieces[i].tile, sum, error);
+        *sum = (struct oracle_sum){0};
+    }
+    return status;
+}
+
+/* Of a kernel with a check of its own. */
+static enum status check_whole(const struct comparison *comparison, struct error *wrong,
+                               struct error *error)
+{
+    const struct plan *plan = comparison->plan;
+    const struct kernel_args whole = {
+        .in = {comparison->host[BUFFER_HOST_IN0], comparison->host[BUFFER_HOST_IN1]},
+        .resident = comparison->host[BUFFER_HOST_RESIDENT],
+        .out = comparison->host[BUFFER_HOST_OUT],
+        .count = plan->elements,
+        .params = plan->params,
+    };
+    struct kernel_fault fault;
+    const enum kernel_verdict verdict = comparison->last->check(&whole, &fault);
+    if (verdict == KERNEL_NO_MEMORY)
+        return error_set(error, STATUS_FAILED, "no memory to verify the result with");
+    if (verdict == KERNEL_RIGHT)
+        return STATUS_OK;
+    uint32_t tile = 0;
+    uint64_t first = 0, count;
+    for (plan_tile(plan, 0, &first, &count); fault.element >= first + count;)
+        plan_tile(plan, ++tile, &first, &count);
+    char text[EXPECTATION_TEXT], place[PLACE_TEXT];
+    error_set(wrong, STATUS_FAILED,
+              "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%s): %s", tile,
+              fault.element - first, place_of(plan, fault.element, place),
+              expectation(fault.value, fault.bound, fault.actual, text));
+    return STATUS_OK;
+}
+
+enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+                           struct error *wrong, struct error *error)
+{
+    const bool scans = kernel_chain_scans(plan->chain, plan->chain_length);
+    uint32_t totals[CHAIN_MAX] = {0};
+    const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1],
+                                          scans ? totals : NULL};
+    if (comparison.last->check != NULL)
+        return check_whole(&comparison, wrong, error);
+    struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
+    struct piece *pieces = calloc(BATCH, sizeof *pieces);
+    enum status status = STATUS_OK;
+    if (works == NULL || pieces == NULL) {
+        status = error_set(error, STATUS_FAILED, "no memory to verify the result with");
+        goto free_all;
+    }
+    struct cutter cutter = {0};
+    struct oracle_sum sum = {0};
+    int count;
+    bool right = true;
+    while (right && (count = cutter_take(&cutter, plan, pieces)) > 0) {
+#pragma omp parallel for schedule(static) if (count > 1 && !scans)
+        for (int i = 0; i < count; i++)
+            piece_work(&comparison, &pieces[i], &works[omp_get_thread_num()]);
+        right = batch_judge(&comparison, pieces, count, &sum, wrong) == STATUS_OK;
+    }
+
+free_all:
+    free(pieces);
+    free(works);
+    return status;
+}
+
+enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+                          struct error *error)
+{
+    struct error wrong = {0};
+    enum status status = verify_compare(plan, host, &wrong, error);
+    if (status == STATUS_OK && wrong.status != STATUS_OK)
+        status = error_set(error, wrong.status, "%s", wrong.text);
+    return status;
+}

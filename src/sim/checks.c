@@ -1,0 +1,81 @@
+/* checks.c - rule 5: how GPUs before compute capability 3.5 find out that a kernel
+ * has ended.
+ *
+ * They check it for the op behind the kernel in its stream. Kernels issued back to back, a run,
+ * give their signal together; the check waits for all kernels issued earlier to have started;
+ * and it keeps kernels issued later from starting. plan/rules.h has the sources. */
+#include "sim/state.h"
+
+/* The CPU's ops are not issued to the device: they end no run. */
+void checks_link(struct simulation *sim)
+{
+    uint32_t run = NONE;
+    if (sim->checks == NULL)
+        return;
+    for (uint32_t i = 0; i < sim->plan->op_count; i++) {
+        enum op_kind kind = op_at(sim, i)->kind;
+        sim->checks[i].first_waiter = NONE;
+        if (op_is_launch(kind)) {
+            run = run == NONE ? i : run;
+            sim->checks[i].run = run;
+            sim->checks[run].run_left++;
+        } else {
+            sim->checks[i].placed = true; /* it has no blocks */
+            run = kind == OP_CPU ? run : NONE;
+        }
+    }
+}
+
+bool checks_pass(struct simulation *sim, uint32_t op)
+{
+    const struct op *head = op_at(sim, op);
+    struct stream_state *stream = &sim->streams[head->stream];
+    if (op_is_launch(head->kind)) { /* it waits for that kernel in the same queue */
+        stream->unchecked = NONE;
+        return true;
+    }
+    if (head->kind == OP_WAIT) /* the check is left to the op behind it */
+        return true;
+    while (sim->first_unplaced < sim->plan->op_count && sim->checks[sim->first_unplaced].placed)
+        sim->first_unplaced++;
+    struct check_state *run = &sim->checks[sim->checks[stream->unchecked].run];
+    if (rule_dependent_may_go(op, sim->first_unplaced, run->run_left)) {
+        stream->unchecked = NONE;
+        return true;
+    }
+    if (run->run_left > 0)
+        waiters_add(sim, &run->first_waiter, head->stream);
+    else
+        waiters_add(sim, &sim->checks[sim->first_unplaced].first_waiter, head->stream);
+    return false;
+}
+
+bool checks_hold_kernel(const struct simulation *sim, uint32_t op)
+{
+    for (uint32_t i = 0; sim->checks != NULL && i < sim->group_end; i++) {
+        const struct block_group *group = &sim->groups[i];
+        if (group->blocks > 0 &&
+            rule_check_holds_kernel(sim->ops[group->op].next_in_stream, op))
+            return true;
+    }
+    return false;
+}
+
+void checks_kernel_placed(struct simulation *sim, uint32_t op)
+{
+    if (sim->checks == NULL)
+        return;
+    sim->checks[op].placed = true;
+    /* The first of a run has streams that wait for its run, too: they look again. */
+    waiters_wake(sim, &sim->checks[op].first_waiter);
+}
+
+void checks_kernel_ended(struct simulation *sim, uint32_t op)
+{
+    if (sim->checks == NULL)
+        return;
+    sim->streams[op_at(sim, op)->stream].unchecked = op;
+    struct check_state *run = &sim->checks[sim->checks[op].run];
+    if (--run->run_left == 0)
+        waiters_wake(sim, &run->first_waiter);
+}

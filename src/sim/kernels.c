@@ -1,0 +1,263 @@
+/* kernels.c - the GPU's block slots: who places blocks, and how fast they run.
+ *
+ * Blocks that are resident together share memory and arithmetic, so each group's rate changes
+ * whenever blocks are placed or end; its end is then posted anew. */
+#include "sim/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The lowest place that is free: so those in use stay close together, before group_end. */
+static struct block_group *free_group(struct simulation *sim)
+{
+    for (uint32_t i = 0; i < sim->group_end; i++) {
+        if (sim->groups[i].blocks == 0)
+            return &sim->groups[i];
+    }
+    if (sim->group_end == sim->group_capacity) {
+        uint32_t capacity = sim->group_capacity > 0 ? 2 * sim->group_capacity : 16;
+        struct block_group *groups = realloc(sim->groups, capacity * sizeof *groups);
+        if (groups == NULL)
+            return NULL;
+        sim->groups = groups;
+        sim->group_capacity = capacity;
+    }
+    return &sim->groups[sim->group_end++];
+}
+
+static void leave_group(struct simulation *sim, struct block_group *group)
+{
+    group->blocks = 0;
+    while (sim->group_end > 0 && sim->groups[sim->group_end - 1].blocks == 0)
+        sim->group_end--;
+}
+
+/* What a launch's work is. Tiles differ by an element at most, so that of the kernel's latest
+ * launch is mostly the one that is asked for. */
+static struct launch_work launch_work(struct simulation *sim, const struct op *op)
+{
+    if (op->kind != OP_KERNEL)
+        return (struct launch_work){
+            .cost = rule_memory_cost(sim->machine, op),
+            .sweeps = {.least = 1, .share = 1.0 / launch_blocks(sim, op)},
+        };
+    uint64_t in, out;
+    struct launch_work *known = &sim->works[op->kernel.link];
+    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
+    if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
+        known->cost =
+            machine_kernel_cost(sim->machine, kernel, &sim->plan->params, op->kernel.count);
+        known->sweeps = rule_sweeps(op->kernel.count, kernel->sweep, op->kernel.blocks);
+        known->count = op->kernel.count;
+        known->blocks = op->kernel.blocks;
+    }
+    op_link_bytes(op, &in, &out);
+    known->link = (struct link_bytes){known->sweeps.share * (double)in,
+                                      known->sweeps.share * (double)out};
+    return *known;
+}
+
+/* Lets blocks go along with a group of their launch that has only just begun: all are then as
+ * far on as they are in the mean. Without that a launch would be in more pieces than the one
+ * before, whose ends make room for it, and the next in more again. */
+static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uint32_t sweeps,
+                       int64_t since_ns)
+{
+    enum { JUST_BEGUN = 64 }; /* the part of its work that it may have done */
+    for (uint32_t i = 0; i < sim->group_end; i++) {
+        struct block_group *group = &sim->groups[i];
+        if (group->blocks == 0 || group->op != op || group->sweeps != sweeps)
+            continue;
+        double ahead =
+            sweeps - group->left + (double)(since_ns - group->since_ns) / group->sweep_ns;
+        if (ahead * JUST_BEGUN > sweeps)
+            continue;
+        group->left = sweeps - ahead * group->blocks / (group->blocks + blocks);
+        group->blocks += blocks;
+        group->since_ns = since_ns;
+        group->sweep_ns = INFINITY;
+        return true;
+    }
+    return false;
+}
+
+static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks,
+                             const struct launch_work *work, uint32_t sweeps)
+{
+    int64_t since_ns = sim->now + work->cost.fixed_ns;
+    if (blocks == 0 || join_group(sim, op, blocks, sweeps, since_ns))
+        return STATUS_OK;
+    struct block_group *group = free_group(sim);
+    if (group == NULL)
+        return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
+    *group = (struct block_group){
+        .op = op,
+        .blocks = blocks,
+        .cost = work->cost,
+        .share = work->sweeps.share,
+        .link = work->link,
+        .sweeps = sweeps,
+        .left = sweeps,
+        .leftover = sweeps > work->sweeps.least && work->sweeps.least > 0,
+        .sweep_ns = INFINITY,
+        .since_ns = since_ns,
+    };
+    return STATUS_OK;
+}
+
+/* Blocks that are placed together end together, but for those that make a sweep more: they are
+ * the launch's first. `placed` blocks had been placed before. Of a launch with more blocks than
+ * the GPU holds, those that take others' places begin at once: what a launch costs by itself is
+ * paid by its first, and a block's own beginning is hidden by its neighbours' work. */
+static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t placed,
+                              uint32_t blocks)
+{
+    struct launch_work work = launch_work(sim, op_at(sim, op));
+    if (placed > 0 && launch_blocks(sim, op_at(sim, op)) > sim->resident_blocks)
+        work.cost.fixed_ns = 0;
+    uint32_t more =
+        work.sweeps.blocks_with_more > placed ? work.sweeps.blocks_with_more - placed : 0;
+    more = more < blocks ? more : blocks;
+    enum status status = add_group(sim, op, more, &work, work.sweeps.least + 1);
+    if (status == STATUS_OK)
+        status = add_group(sim, op, blocks - more, &work, work.sweeps.least);
+    return status;
+}
+
+/* Brings a group up to now and lets it go on at the rate that holds from here. */
+static enum status set_rate(struct simulation *sim, uint32_t index)
+{
+    struct block_group *group = &sim->groups[index];
+    bool only_first = group->leftover && group->blocks == sim->blocks_in_use;
+    enum dealt dealt = sim->kernels_running > 1 ? DEALT_BESIDE
+                       : only_first             ? DEALT_FIRST
+                                                : DEALT_EVENLY;
+    double sweep =
+        rule_sweep_ns(sim->machine, group->cost, group->share, sim->blocks_in_use, dealt);
+    double link = rule_link_sweep_ns(sim->machine, group->link.in, group->link.out,
+                                     sim->link.in, sim->link.out);
+    sweep = sweep > link ? sweep : link;
+    if (sweep == group->sweep_ns)
+        return STATUS_OK;
+    if (sim->now > group->since_ns) {
+        group->left -= (double)(sim->now - group->since_ns) / group->sweep_ns;
+        group->since_ns = sim->now;
+    }
+    group->sweep_ns = sweep;
+    group->stamp = ++sim->stamps;
+    int64_t rest = group->since_ns - sim->now + machine_round_ns(group->left * sweep);
+    return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
+}
+
+/* What all resident blocks together move over the link in a sweep. */
+static struct link_bytes link_of_all(const struct simulation *sim)
+{
+    struct link_bytes all = {0, 0};
+    for (uint32_t i = 0; i < sim->group_end; i++) {
+        all.in += sim->groups[i].blocks * sim->groups[i].link.in;
+        all.out += sim->groups[i].blocks * sim->groups[i].link.out;
+    }
+    return all;
+}
+
+static enum status set_rates(struct simulation *sim)
+{
+    enum status status = STATUS_OK;
+    if (sim->rates_hold)
+        return status;
+    sim->rates_hold = true;
+    if (sim->plan->memory == MEMORY_MAPPED)
+        sim->link = link_of_all(sim);
+    for (uint32_t i = 0; i < sim->group_end && status == STATUS_OK; i++) {
+        if (sim->groups[i].blocks > 0)
+            status = set_rate(sim, i);
+    }
+    return status;
+}
+
+/* Whether a kernel none of whose blocks were placed yet may start. */
+static bool may_start(const struct simulation *sim, uint32_t op)
+{
+    return rule_kernel_may_start(sim->machine, sim->kernels_running) &&
+           !checks_hold_kernel(sim, op);
+}
+
+/* Places what fits of the kernel at the front of `line`. *goes_on: the line's next kernel may
+ * place some, too. */
+static enum status place_front(struct simulation *sim, struct line *line, bool *goes_on)
+{
+    uint32_t op = line->first;
+    struct op_state *state = &sim->ops[op];
+    uint32_t placed =
+        rule_blocks_placed(state->kernel.to_place, sim->resident_blocks, sim->blocks_in_use);
+    bool starts = state->kernel.running == 0 &&
+                  state->kernel.to_place == launch_blocks(sim, op_at(sim, op));
+    *goes_on = false;
+    if (placed == 0 || (starts && !may_start(sim, op)))
+        return STATUS_OK;
+    if (starts) {
+        sim->kernels_running++;
+        enum status status = engine_start_op(sim, op);
+        if (status != STATUS_OK)
+            return status;
+    }
+    uint32_t before = launch_blocks(sim, op_at(sim, op)) - state->kernel.to_place;
+    state->kernel.to_place -= placed;
+    state->kernel.running += placed;
+    sim->blocks_in_use += placed;
+    sim->rates_hold = false;
+    *goes_on = state->kernel.to_place == 0;
+    if (*goes_on) {
+        line_pop(sim, line);
+        checks_kernel_placed(sim, op);
+    }
+    return add_groups(sim, op, before, placed);
+}
+
+/* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
+ * leaves when fully placed; until then nothing behind it or less urgent places any, for there
+ * is no room; but where it may not start beside so many others, one of those may go on. [RTSS17
+ * X1, R1-R3] */
+static enum status place_blocks(struct simulation *sim)
+{
+    enum status status = STATUS_OK;
+    for (int level = 0; level < sim->level_count; level++) {
+        bool goes_on = true;
+        while (sim->levels[level].first != NONE && goes_on && status == STATUS_OK)
+            status = place_front(sim, &sim->levels[level], &goes_on);
+    }
+    return status == STATUS_OK ? set_rates(sim) : status;
+}
+
+enum status engine_kernel_arrives(struct simulation *sim, uint32_t op)
+{
+    const struct op *kernel = op_at(sim, op);
+    int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
+    sim->ops[op].kernel.to_place = launch_blocks(sim, kernel);
+    sim->ops[op].kernel.running = 0;
+    struct line *line = &sim->levels[priority - sim->most_urgent];
+    bool waits = line->first != NONE; /* behind one that could not be placed */
+    line_push(sim, line, op);
+    return waits ? STATUS_OK : place_blocks(sim);
+}
+
+enum status engine_blocks_end(struct simulation *sim, uint32_t index, uint32_t stamp)
+{
+    struct block_group *group = &sim->groups[index];
+    if (index >= sim->group_end || group->blocks == 0 || stamp != group->stamp)
+        return STATUS_OK; /* its rate changed after this event was posted */
+    uint32_t op = group->op;
+    struct op_state *state = &sim->ops[op];
+    state->kernel.running -= group->blocks;
+    sim->blocks_in_use -= group->blocks;
+    sim->rates_hold = false;
+    leave_group(sim, group);
+    enum status status = STATUS_OK;
+    if (state->kernel.running == 0 && state->kernel.to_place == 0) {
+        sim->kernels_running--;
+        status = engine_end_op(sim, op);
+        if (status == STATUS_OK)
+            status = simulation_call_returns(sim, op);
+    }
+    return status == STATUS_OK ? place_blocks(sim) : status;
+}

@@ -1,0 +1,69 @@
+/* progress.h - the progress line: on standard error, only on a terminal.
+ *
+ * One line of the whole program, drawn over and over with nothing but carriage returns and
+ * blanks. It appears once the work has lasted a second and then tells how much is done and
+ * left, also in the middle of one long repeat: a thread of its own draws it, four times a
+ * second at most. Where standard error is no terminal (or a dumb one), or --quiet was given,
+ * there is no such thread and every call here returns at once.
+ *
+ * What is measured is not disturbed: that thread sleeps, never calls CUDA, and while a timed
+ * part runs draws nothing until that has lasted over a second by itself; one drawing then takes
+ * tens of microseconds of another core. */
+#ifndef PIPELINE_TERM_PROGRESS_H
+#define PIPELINE_TERM_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begins a program of `runs` runs, whose work adds up to `work`, in any unit. */
+void progress_begin(int runs, double work, bool quiet);
+
+/* The next run begins, called `name` (copied), and the one before it has ended. */
+void progress_next(const char *name, double work);
+
+/* Repeat `repeat`, from 0, of `repeats` of this run begins. */
+void progress_repeat(uint32_t repeat, uint32_t repeats);
+
+/* What is timed begins, or ends. */
+void progress_timed(bool timed);
+
+/* `done` of `tiles` tiles of this repeat are done. From any thread, also from a callback: it
+ * stores two numbers. */
+void progress_tile(uint32_t done, uint32_t tiles);
+
+/* Prints `text` and a newline on standard error, clear of the progress line; not again if it is
+ * what was said last. */
+void progress_say(const char *text);
+
+/* Ends all that and clears the line. Safe to call twice, and without a begin. */
+void progress_end(void);
+
+/* Clears the line for good; for a signal handler that ends the program. */
+void progress_abort(void);
+
+/* --- what the line says, for its tests --- */
+
+struct progress_state {
+    int run, runs;            /* which, from 0, of how many */
+    const char *name;         /* of the run */
+    uint32_t repeat, repeats; /* which, from 0, of how many; 0 repeats: it is being prepared */
+    double tiles;             /* share of this repeat's tiles that is done */
+    double elapsed_s;         /* since all began */
+    double run_s;             /* since this run began */
+    double repeats_s;         /* since its first repeat began */
+    double work, work_left;   /* of this run; of all that come after it */
+    double rate_s;            /* that one unit of work took, by the runs that have ended; later
+                                 ones count more. 0: none has */
+};
+
+/* The seconds left; negative: nobody knows. */
+double progress_left_s(const struct progress_state *state);
+
+/* Writes the line for a terminal of `columns` columns into `text` and returns it. It is at
+ * least four columns shorter: the terminal's own ^C has room behind it. `least` is the share
+ * that the bar showed before: it never goes back. */
+enum { PROGRESS_TEXT = 128 };
+const char *progress_line(const struct progress_state *state, int columns, double *least,
+                          char text[PROGRESS_TEXT]);
+
+#endif

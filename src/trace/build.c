@@ -1,0 +1,379 @@
+/* build.c - makes timelines of a trace's rows. */
+#include "trace/build.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A stream or a name that was seen before. */
+struct seen_stream {
+    uint32_t context, stream, number;
+};
+struct seen_name {
+    uint16_t link;
+    char text[];
+};
+
+/* What one device did. */
+struct trace_part {
+    char *device;
+    struct span *spans;
+    size_t count, capacity;
+    void *name_tree, *stream_tree; /* of tsearch() */
+    const struct seen_name **names;
+    size_t name_capacity;
+    uint32_t name_count;
+    const struct seen_name *last_name;
+    uint32_t *stream_ids;
+    size_t stream_capacity;
+    uint32_t stream_count;
+    const struct seen_stream *last_stream;
+    bool issue_unknown;
+    struct trace_copies in, out;
+};
+
+/* Names beyond those that a span's link can tell apart share the last one. */
+static const char other_names[] = "(other kernels)";
+
+static enum status no_memory(struct error *error)
+{
+    return error_set(error, STATUS_FAILED, "no memory for the trace");
+}
+
+/* `array`, with room for one more of `size` bytes behind `count` of them; NULL: no memory, and
+ * `array` is as it was. */
+static void *grown(void *array, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return array;
+    size_t wanted = *capacity > 0 ? 2 * *capacity : 16;
+    void *larger = reallocarray(array, wanted, size);
+    if (larger != NULL)
+        *capacity = wanted;
+    return larger;
+}
+
+enum op_kind trace_kind(const char *name)
+{
+    static const struct {
+        const char *word;
+        enum op_kind kind;
+    } words[] = {
+        {"Host-to-Device", OP_H2D}, {"HtoD", OP_H2D},          {"Host-to-Array", OP_H2D},
+        {"HtoA", OP_H2D},           {"DtoH", OP_D2H},          {"Device-to-Host", OP_D2H},
+        {"AtoH", OP_D2H},           {"Array-to-Host", OP_D2H},
+    };
+    if (strncmp(name, "[CUDA ", 6) != 0 || strstr(name, "memcpy ") == NULL)
+        return OP_KERNEL;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strstr(name, words[i].word) != NULL)
+            return words[i].kind;
+    }
+    return OP_KERNEL;
+}
+
+/* --- devices, streams, names --- */
+
+static enum status part_of(struct trace_builder *builder, const char *device,
+                           struct trace_part **part, struct error *error)
+{
+    if (builder->count > 0 && strcmp(builder->parts[builder->last].device, device) == 0) {
+        *part = &builder->parts[builder->last];
+        return STATUS_OK;
+    }
+    int i = 0;
+    while (i < builder->count && strcmp(builder->parts[i].device, device) != 0)
+        i++;
+    if (i == TRACE_DEVICES_MAX)
+        return error_set(error, STATUS_USAGE, "more than %d devices", TRACE_DEVICES_MAX);
+    if (i == builder->count) {
+        struct trace_part *parts =
+            reallocarray(builder->parts, (size_t)i + 1, sizeof *builder->parts);
+        if (parts == NULL)
+            return no_memory(error);
+        builder->parts = parts;
+        parts[i] = (struct trace_part){.device = strdup(device)};
+        if (parts[i].device == NULL)
+            return no_memory(error);
+        builder->count++;
+    }
+    builder->last = i;
+    *part = &builder->parts[i];
+    return STATUS_OK;
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+    const struct seen_stream *x = a, *y = b;
+    if (x->context != y->context)
+        return x->context < y->context ? -1 : 1;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+/* Streams are numbered as they are met; two contexts may each have a stream 7. */
+static const struct seen_stream *stream_of(struct trace_part *part, const struct trace_row *row)
+{
+    struct seen_stream key = {row->context, row->stream, part->stream_count};
+    if (part->last_stream != NULL && compare_streams(&key, part->last_stream) == 0)
+        return part->last_stream;
+    struct seen_stream **found = tfind(&key, &part->stream_tree, compare_streams);
+    if (found != NULL)
+        return part->last_stream = *found;
+    uint32_t *ids =
+        grown(part->stream_ids, &part->stream_capacity, part->stream_count, sizeof *ids);
+    if (ids == NULL)
+        return NULL;
+    part->stream_ids = ids;
+    struct seen_stream *seen = malloc(sizeof *seen);
+    if (seen == NULL)
+        return NULL;
+    *seen = key;
+    if (tsearch(seen, &part->stream_tree, compare_streams) == NULL) {
+        free(seen);
+        return NULL;
+    }
+    part->stream_ids[part->stream_count++] = row->stream;
+    return part->last_stream = seen;
+}
+
+/* The part of a kernel's name that tells kernels apart at a glance: "scale<float>" of
+ * "void scale<float>(const float *, float *)". */
+static const char *short_name(const char *name, size_t *length)
+{
+    static const char returns[] = "void ";
+    if (strncmp(name, returns, sizeof returns - 1) == 0 && name[sizeof returns - 1] != '\0')
+        name += sizeof returns - 1;
+    size_t end = strlen(name), depth = 0;
+    *length = end;
+    if (end == 0 || name[end - 1] != ')')
+        return name;
+    while (end > 0) {
+        char at = name[--end];
+        depth += at == ')';
+        depth -= at == '(';
+        if (depth == 0)
+            break;
+    }
+    if (end > 0 && depth == 0)
+        *length = end;
+    return name;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct seen_name *x = a, *y = b;
+    return strcmp(x->text, y->text);
+}
+
+static const struct seen_name *name_add(struct trace_part *part, struct seen_name *seen)
+{
+    const struct seen_name **names =
+        grown(part->names, &part->name_capacity, part->name_count, sizeof *names);
+    if (names != NULL)
+        part->names = names;
+    if (names == NULL || tsearch(seen, &part->name_tree, compare_names) == NULL) {
+        free(seen);
+        return NULL;
+    }
+    seen->link = (uint16_t)part->name_count;
+    part->names[part->name_count++] = seen;
+    return seen;
+}
+
+static const struct seen_name *name_of(struct trace_part *part, const char *name)
+{
+    size_t length;
+    name = short_name(part->name_count < UINT16_MAX ? name : other_names, &length);
+    const struct seen_name *last = part->last_name;
+    if (last != NULL && strncmp(last->text, name, length) == 0 && last->text[length] == '\0')
+        return last;
+    struct seen_name *key = malloc(sizeof *key + length + 1);
+    if (key == NULL)
+        return NULL;
+    memcpy(key->text, name, length);
+    key->text[length] = '\0';
+    struct seen_name **found = tfind(key, &part->name_tree, compare_names);
+    if (found != NULL) {
+        free(key);
+        part->last_name = *found;
+    } else {
+        part->last_name = name_add(part, key);
+    }
+    return part->last_name;
+}
+
+/* --- rows --- */
+
+static void count_copy(struct trace_copies *copies, const struct trace_row *row)
+{
+    copies->count++;
+    if (!row->pageable)
+        return;
+    copies->pageable++;
+    copies->pageable_bytes += row->bytes;
+}
+
+enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
+                            struct error *error)
+{
+    struct trace_part *part = NULL;
+    enum status status = part_of(builder, row->device, &part, error);
+    if (status != STATUS_OK)
+        return status;
+    enum op_kind kind = trace_kind(row->name);
+    const struct seen_stream *stream = stream_of(part, row);
+    const struct seen_name *name = kind == OP_KERNEL ? name_of(part, row->name) : NULL;
+    if (part->count >= TRACE_SPANS_MAX)
+        return error_set(error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
+    struct span *spans = grown(part->spans, &part->capacity, part->count, sizeof *spans);
+    if (spans != NULL)
+        part->spans = spans;
+    if (stream == NULL || (kind == OP_KERNEL && name == NULL) || spans == NULL)
+        return no_memory(error);
+    bool copy = kind != OP_KERNEL;
+    part->spans[part->count] = (struct span){
+        .op = (uint32_t)part->count,
+        .kind = (uint8_t)kind,
+        .engine = (uint8_t)(kind == OP_H2D   ? ENGINE_H2D
+                            : kind == OP_D2H ? ENGINE_D2H
+                                             : ENGINE_COMPUTE),
+        .link = copy ? 0 : name->link,
+        .stream = stream->number,
+        .tile = -1,
+        .bytes = copy ? row->bytes : 0,
+        .issue_ns = row->issue_ns < row->start_ns ? row->issue_ns : row->start_ns,
+        .start_ns = row->start_ns,
+        .end_ns = row->end_ns,
+    };
+    part->count++;
+    part->issue_unknown |= row->issue_ns < 0;
+    if (copy)
+        count_copy(kind == OP_H2D ? &part->in : &part->out, row);
+    return STATUS_OK;
+}
+
+/* --- timelines --- */
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+/* In order of start, from the first time that is known. */
+static void set_order(struct trace_part *part)
+{
+    int64_t first = INT64_MAX;
+    qsort(part->spans, part->count, sizeof *part->spans, compare_spans);
+    for (size_t i = 0; i < part->count; i++) {
+        struct span *span = &part->spans[i];
+        span->op = (uint32_t)i;
+        if (part->issue_unknown)
+            span->issue_ns = span->start_ns;
+        first = span->issue_ns < first ? span->issue_ns : first;
+    }
+    for (size_t i = 0; i < part->count; i++) {
+        part->spans[i].issue_ns -= first;
+        part->spans[i].start_ns -= first;
+        part->spans[i].end_ns -= first;
+    }
+}
+
+/* All names in one piece of memory, as the timeline owns them. */
+static enum status set_names(const struct trace_part *part, struct timeline *timeline,
+                             struct error *error)
+{
+    size_t bytes = 1;
+    for (uint32_t i = 0; i < part->name_count; i++)
+        bytes += strlen(part->names[i]->text) + 1;
+    char *text = malloc(bytes);
+    timeline->texts = text;
+    timeline->names = calloc(part->name_count + (size_t)1, sizeof *timeline->names);
+    if (text == NULL || timeline->names == NULL)
+        return no_memory(error);
+    for (uint32_t i = 0; i < part->name_count; i++) {
+        timeline->names[i] = text;
+        text = stpcpy(text, part->names[i]->text) + 1;
+    }
+    timeline->name_count = part->name_count;
+    return STATUS_OK;
+}
+
+/* Rows of a file that names devices may leave it out. */
+static const char *device_name(const struct trace_part *part)
+{
+    return part->device[0] != '\0' ? part->device : "a GPU";
+}
+
+static enum status finish_part(struct trace_part *part, const struct trace_facts *facts,
+                               struct trace *trace, struct error *error)
+{
+    const struct plan no_plan = {0};
+    struct timeline *timeline = &trace->timeline;
+    timeline_init(timeline);
+    set_order(part);
+    timeline->timing = TIMING_CUPTI;
+    snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));
+    snprintf(timeline->driver, sizeof timeline->driver, "traced by Nsight Systems");
+    timeline->resolution_ns = facts->resolution_ns;
+    timeline->issue_unknown = part->issue_unknown;
+    timeline->streams = part->stream_count;
+    timeline->stream_ids = part->stream_ids;
+    timeline->spans = part->spans;
+    timeline->span_count = (uint32_t)part->count;
+    part->stream_ids = NULL;
+    part->spans = NULL;
+    trace->issue_known = !part->issue_unknown;
+    trace->memory_known = facts->memory_known;
+    trace->bytes_unit = facts->bytes_unit;
+    trace->in = part->in;
+    trace->out = part->out;
+    enum status status = set_names(part, timeline, error);
+    return status == STATUS_OK ? timeline_finish(timeline, &no_plan, error) : status;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct trace_part *x = a, *y = b;
+    return strcmp(x->device, y->device);
+}
+
+enum status trace_build_finish(struct trace_builder *builder, const struct trace_facts *facts,
+                               struct traces *traces, struct error *error)
+{
+    size_t count = (size_t)builder->count;
+    struct traces result = {calloc(count + 1, sizeof *result.items), (int)count};
+    enum status status = result.items != NULL ? STATUS_OK : no_memory(error);
+    if (status == STATUS_OK && count > 1)
+        qsort(builder->parts, count, sizeof *builder->parts, compare_parts);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        struct trace *trace = &result.items[i];
+        snprintf(trace->name, sizeof trace->name, "%s",
+                 count > 1 ? device_name(&builder->parts[i]) : "trace");
+        status = finish_part(&builder->parts[i], facts, trace, error);
+    }
+    trace_build_free(builder);
+    if (status == STATUS_OK)
+        *traces = result;
+    else
+        traces_free(&result);
+    return status;
+}
+
+void trace_build_free(struct trace_builder *builder)
+{
+    for (int i = 0; i < builder->count; i++) {
+        struct trace_part *part = &builder->parts[i];
+        tdestroy(part->name_tree, free);
+        tdestroy(part->stream_tree, free);
+        free(part->device);
+        free(part->spans);
+        free(part->names);
+        free(part->stream_ids);
+    }
+    free(builder->parts);
+    *builder = (struct trace_builder){0};
+}

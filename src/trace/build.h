@@ -1,0 +1,54 @@
+/* build.h - makes timelines of a trace's rows: private to the readers of traces.
+ *
+ * Rows come in any order; each goes to its device's timeline, which is put in order at the end.
+ */
+#ifndef PIPELINE_TRACE_BUILD_H
+#define PIPELINE_TRACE_BUILD_H
+
+#include "trace/trace.h"
+
+enum { TRACE_DEVICES_MAX = 256, TRACE_SPANS_MAX = INT32_MAX };
+
+/* One span as a reader finds it. */
+struct trace_row {
+    const char *device; /* "NVIDIA H200 (0)"; empty where the trace does not say */
+    const char *name;   /* "[CUDA memcpy Host-to-Device]", or the kernel's */
+    uint32_t context, stream;
+    uint64_t bytes;
+    bool pageable;            /* the host's side of a copy */
+    int64_t issue_ns;         /* negative: not known */
+    int64_t start_ns, end_ns; /* not negative, in this order */
+};
+
+struct trace_builder {
+    struct trace_part *parts; /* one per device */
+    int count, last;          /* the part that the last row went to */
+};
+
+/* Begin with zeroes. Adds a copy of `row`. STATUS_FAILED when memory runs out, STATUS_USAGE
+ * where the row does not fit: the reason without its place. */
+enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
+                            struct error *error);
+
+/* What holds for all rows. */
+struct trace_facts {
+    int64_t resolution_ns;
+    uint64_t bytes_unit;
+    bool memory_known;
+};
+
+/* Moves all that was added into `traces`, devices by name. Issue times count only where every
+ * row of the device had one. The builder is empty then, also after a failure. */
+enum status trace_build_finish(struct trace_builder *builder, const struct trace_facts *facts,
+                               struct traces *traces, struct error *error);
+void trace_build_free(struct trace_builder *builder);
+
+/* What a row named `name` is: OP_H2D, OP_D2H, or OP_KERNEL for all else. Copies are called
+ * "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy HtoD]". */
+enum op_kind trace_kind(const char *name);
+
+/* `raw` fit for a message: one line, cut where it is long. Returns `text`. */
+enum { TRACE_SHOWN = 96 };
+const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);
+
+#endif

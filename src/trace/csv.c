@@ -1,0 +1,457 @@
+/* csv.c - reads what `nsys stats -r cuda_gpu_trace --format csv` prints, line by line.
+ *
+ * Lines before the one with the columns' names are the tool's own ("Processing [x.sqlite] with
+ * ..."). Columns are found by how their names begin, since versions differ in which there are
+ * and in what order; a time's or a size's unit stands behind its name: "Start (ns)",
+ * "Duration (us)", "Bytes (MB)". Quoting is RFC 4180's. */
+#include "trace/build.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    FIELDS_MAX = 64,
+    PART_DIGITS = 18,  /* behind a point, that count */
+    PREFACE_MAX = 200, /* lines that the tool may print before the columns' names */
+};
+
+enum column { START, DURATION, NAME, STREAM, DEVICE, CONTEXT, BYTES, SOURCE, TARGET, COLUMNS };
+
+static const struct {
+    const char *begins, *called;
+    bool required;
+} columns[COLUMNS] = {
+    [START] = {"Start", "Start", true},       [DURATION] = {"Dur", "Duration", true},
+    [NAME] = {"Name", "Name", true},          [STREAM] = {"Str", "Strm", true},
+    [DEVICE] = {"Dev", "Device", false},      [CONTEXT] = {"Ctx", "Ctx", false},
+    [BYTES] = {"Bytes", "Bytes", false},      [SOURCE] = {"SrcMem", "SrcMemKd", false},
+    [TARGET] = {"DstMem", "DstMemKd", false},
+};
+
+struct unit {
+    const char *name;
+    uint64_t size;
+};
+
+static const struct unit time_units[] = {
+    {"ns", 1},           {"nsec", 1},         {"us", 1000},    {"usec", 1000},
+    {"\xc2\xb5s", 1000}, {"\xce\xbcs", 1000}, {"ms", 1000000}, {"msec", 1000000},
+    {"s", 1000000000},   {"sec", 1000000000}, {NULL, 0},
+};
+static const struct unit byte_units[] = {
+    {"B", 1},         {"bytes", 1},     {"kB", 1000},     {"MB", 1000000}, {"GB", 1000000000},
+    {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
+};
+
+struct reader {
+    const char *path;
+    FILE *file;
+    uint64_t line_number;
+    char *line; /* getline()'s; fields point into it */
+    size_t room;
+    char *fields[FIELDS_MAX];
+    int field_count;
+    int header_fields;
+    int at[COLUMNS]; /* field of a column; -1: there is none */
+    uint64_t start_unit, duration_unit, bytes_unit;
+    int start_decimals, duration_decimals, bytes_decimals; /* most that one had */
+    bool blank;                                            /* the line before was */
+    struct trace_builder builder;
+    struct error *error;
+};
+
+/* --- lines and fields --- */
+
+static enum status refuse(const struct reader *reader, const char *why)
+{
+    char path[TRACE_SHOWN];
+    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+                     trace_shown(reader->path, path), reader->line_number, why);
+}
+
+static enum status refuse_field(const struct reader *reader, enum column column,
+                                const char *why)
+{
+    char shown[TRACE_SHOWN], text[TRACE_SHOWN + 128];
+    snprintf(text, sizeof text, "%s '%s' %s", columns[column].called,
+             trace_shown(reader->fields[reader->at[column]], shown), why);
+    return refuse(reader, text);
+}
+
+/* Reads a line without its end. False at the end of the file, or where it fails: ferror(). */
+static bool next_line(struct reader *reader, ssize_t *length)
+{
+    *length = getline(&reader->line, &reader->room, reader->file);
+    if (*length < 0)
+        return false;
+    reader->line_number++;
+    while (*length > 0 &&
+           (reader->line[*length - 1] == '\n' || reader->line[*length - 1] == '\r'))
+        reader->line[--*length] = '\0';
+    if (reader->line_number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0)
+        memmove(reader->line, reader->line + 3, (size_t)(*length -= 3) + 1);
+    return true;
+}
+
+/* Takes the quotes off a field; returns what follows it, or NULL when it isn't closed. */
+static char *unquote(char *field)
+{
+    char *to = field, *from = field + 1;
+    for (; *from != '\0'; from++) {
+        if (*from == '"' && from[1] != '"')
+            break;
+        from += *from == '"';
+        *to++ = *from;
+    }
+    char *end = *from == '"' ? from + 1 : NULL;
+    *to = '\0';
+    return end;
+}
+
+static enum status split(struct reader *reader)
+{
+    char *at = reader->line;
+    reader->field_count = 0;
+    for (;;) {
+        if (reader->field_count == FIELDS_MAX)
+            return refuse(reader, "too many fields for a trace");
+        reader->fields[reader->field_count++] = at;
+        if (*at == '"') {
+            at = unquote(at);
+            if (at == NULL)
+                return refuse(reader, "a quote is not closed");
+            if (*at != ',' && *at != '\0')
+                return refuse(reader, "something stands behind a closing quote");
+        } else {
+            at += strcspn(at, ",");
+        }
+        if (*at == '\0')
+            return STATUS_OK;
+        *at++ = '\0';
+    }
+}
+
+/* --- the header --- */
+
+/* Whether the fields are columns' names. */
+static bool is_header(const struct reader *reader)
+{
+    bool start = false, duration = false;
+    for (int i = 0; i < reader->field_count; i++) {
+        start |= strncasecmp(reader->fields[i], columns[START].begins, 5) == 0;
+        duration |= strncasecmp(reader->fields[i], columns[DURATION].begins, 3) == 0;
+    }
+    return start && duration;
+}
+
+/* The unit in the brackets behind a column's name; the first of `units` where none stands. */
+static enum status read_unit(const struct reader *reader, enum column column,
+                             const struct unit *units, uint64_t *size)
+{
+    *size = units[0].size;
+    if (reader->at[column] < 0)
+        return STATUS_OK;
+    const char *text = strpbrk(reader->fields[reader->at[column]], "([");
+    if (text == NULL)
+        return STATUS_OK;
+    size_t length = strcspn(++text, ")]");
+    for (const struct unit *unit = units; unit->name != NULL; unit++) {
+        if (strlen(unit->name) == length && strncasecmp(unit->name, text, length) == 0) {
+            *size = unit->size;
+            return STATUS_OK;
+        }
+    }
+    return refuse_field(reader, column, "has a unit that is not known");
+}
+
+static enum status find_column(struct reader *reader, enum column column)
+{
+    char text[160];
+    reader->at[column] = -1;
+    for (int i = 0; i < reader->field_count; i++) {
+        const char *begins = columns[column].begins;
+        if (strncasecmp(reader->fields[i], begins, strlen(begins)) != 0)
+            continue;
+        if (reader->at[column] >= 0) {
+            snprintf(text, sizeof text, "two columns are called %s", columns[column].called);
+            return refuse(reader, text);
+        }
+        reader->at[column] = i;
+    }
+    if (reader->at[column] >= 0 || !columns[column].required)
+        return STATUS_OK;
+    snprintf(text, sizeof text,
+             "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
+             "--format csv REPORT)",
+             columns[column].called);
+    return refuse(reader, text);
+}
+
+static enum status read_header(struct reader *reader)
+{
+    enum status status = STATUS_OK;
+    reader->header_fields = reader->field_count;
+    for (int column = 0; column < COLUMNS && status == STATUS_OK; column++)
+        status = find_column(reader, (enum column)column);
+    if (status == STATUS_OK)
+        status = read_unit(reader, START, time_units, &reader->start_unit);
+    if (status == STATUS_OK)
+        status = read_unit(reader, DURATION, time_units, &reader->duration_unit);
+    if (status == STATUS_OK)
+        status = read_unit(reader, BYTES, byte_units, &reader->bytes_unit);
+    return status;
+}
+
+static enum status refuse_file(struct reader *reader, const char *why)
+{
+    char text[320], path[TRACE_SHOWN];
+    if (ferror(reader->file))
+        return error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
+                         trace_shown(reader->path, path), strerror(errno));
+    if (reader->line_number == 0)
+        return error_set(reader->error, STATUS_USAGE, "%s:1: not a trace: the file is empty",
+                         trace_shown(reader->path, path));
+    reader->line_number = 1;
+    snprintf(text, sizeof text,
+             "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys stats "
+             "-r cuda_gpu_trace --format csv REPORT prints one)",
+             why);
+    return refuse(reader, text);
+}
+
+static enum status find_header(struct reader *reader)
+{
+    ssize_t length;
+    const char *why = "";
+    for (int i = 0; i < PREFACE_MAX && next_line(reader, &length); i++) {
+        if (memchr(reader->line, '\0', (size_t)length) != NULL)
+            return refuse_file(reader, ", and not text");
+        const char *text = reader->line + strspn(reader->line, " \"");
+        bool table = strncmp(text, "Start (", 7) == 0 && strchr(text, ',') == NULL;
+        why = table ? ", but nsys's table for people" : why;
+        if (split(reader) != STATUS_OK) {
+            error_clear(reader->error); /* the tool's own words */
+            continue;
+        }
+        if (is_header(reader))
+            return read_header(reader);
+    }
+    return refuse_file(reader, why);
+}
+
+/* --- rows --- */
+
+enum number { NUMBER_OK, NUMBER_NONE, NUMBER_NEGATIVE, NUMBER_TOO_LARGE };
+
+/* Reads digits, in groups behind commas or not, up to anything else. */
+static const char *read_digits(const char *text, uint64_t *value, enum number *result)
+{
+    *result = isdigit((unsigned char)*text) ? NUMBER_OK : NUMBER_NONE;
+    *value = 0;
+    for (; isdigit((unsigned char)*text) || (*text == ',' && isdigit((unsigned char)text[1]));
+         text++) {
+        if (*text != ',' && (__builtin_mul_overflow(*value, 10, value) ||
+                             __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value)))
+            *result = NUMBER_TOO_LARGE;
+    }
+    return text;
+}
+
+/* Reads the digits behind a point as part of `unit`, rounded; *decimals grows to their number.
+ */
+static const char *read_part(const char *text, uint64_t unit, uint64_t *part, int *decimals)
+{
+    uint64_t numerator = 0, denominator = 1;
+    int digits = 0;
+    for (; isdigit((unsigned char)*text); text++) {
+        if (digits++ >= PART_DIGITS)
+            continue;
+        numerator = 10 * numerator + (uint64_t)(*text - '0');
+        denominator *= 10;
+    }
+    __extension__ unsigned __int128 product = (unsigned __int128)numerator * unit;
+    *part = (uint64_t)((product + denominator / 2) / denominator);
+    *decimals = digits > *decimals ? digits : *decimals;
+    return text;
+}
+
+/* Reads a decimal number in units of `unit`, rounded to a whole one, at most INT64_MAX. */
+static enum number read_decimal(const char *text, uint64_t unit, int64_t *value, int *decimals)
+{
+    enum number result;
+    uint64_t whole, part = 0;
+    bool negative = *text == '-';
+    text = read_digits(text + negative, &whole, &result);
+    if (*text == '.')
+        text = read_part(text + 1, unit, &part, decimals);
+    if (*text != '\0' || result == NUMBER_NONE)
+        return NUMBER_NONE;
+    if (negative && (whole > 0 || part > 0))
+        return NUMBER_NEGATIVE;
+    if (result != NUMBER_OK || __builtin_mul_overflow(whole, unit, &whole) ||
+        __builtin_add_overflow(whole, part, &whole) || whole > INT64_MAX)
+        return NUMBER_TOO_LARGE;
+    *value = (int64_t)whole;
+    return NUMBER_OK;
+}
+
+static enum status read_number(const struct reader *reader, enum column column, uint64_t unit,
+                               int64_t *value, int *decimals)
+{
+    static const char *const complaints[] = {
+        [NUMBER_NONE] = "is not a number",
+        [NUMBER_NEGATIVE] = "is negative",
+        [NUMBER_TOO_LARGE] = "is too large",
+    };
+    enum number result =
+        read_decimal(reader->fields[reader->at[column]], unit, value, decimals);
+    return result == NUMBER_OK ? STATUS_OK : refuse_field(reader, column, complaints[result]);
+}
+
+/* A stream or a context. */
+static enum status read_id(const struct reader *reader, enum column column, uint32_t *id)
+{
+    int64_t value;
+    int decimals = 0;
+    enum status status = read_number(reader, column, 1, &value, &decimals);
+    if (status == STATUS_OK && (value > UINT32_MAX || decimals > 0))
+        status = refuse_field(reader, column, "is no id");
+    if (status == STATUS_OK)
+        *id = (uint32_t)value;
+    return status;
+}
+
+/* The field of a column that need not be there, or not be filled. */
+static const char *field_or_empty(const struct reader *reader, enum column column)
+{
+    return reader->at[column] >= 0 ? reader->fields[reader->at[column]] : "";
+}
+
+static enum status read_times(struct reader *reader, struct trace_row *row)
+{
+    int64_t duration_ns = 0;
+    enum status status =
+        read_number(reader, START, reader->start_unit, &row->start_ns, &reader->start_decimals);
+    if (status == STATUS_OK)
+        status = read_number(reader, DURATION, reader->duration_unit, &duration_ns,
+                             &reader->duration_decimals);
+    if (status == STATUS_OK && __builtin_add_overflow(row->start_ns, duration_ns, &row->end_ns))
+        status = refuse_field(reader, DURATION, "is too large: it ends after all time");
+    return status;
+}
+
+static enum status read_row(struct reader *reader)
+{
+    struct trace_row row = {.issue_ns = -1};
+    int64_t bytes = 0;
+    enum status status = read_times(reader, &row);
+    if (status == STATUS_OK)
+        status = read_id(reader, STREAM, &row.stream);
+    if (status == STATUS_OK && *field_or_empty(reader, CONTEXT) != '\0')
+        status = read_id(reader, CONTEXT, &row.context);
+    if (status == STATUS_OK && *field_or_empty(reader, BYTES) != '\0')
+        status =
+            read_number(reader, BYTES, reader->bytes_unit, &bytes, &reader->bytes_decimals);
+    if (status != STATUS_OK)
+        return status;
+    row.bytes = (uint64_t)bytes;
+    row.device = field_or_empty(reader, DEVICE);
+    row.name = reader->fields[reader->at[NAME]];
+    if (*row.name == '\0')
+        return refuse(reader, "a row without a name");
+    bool in = trace_kind(row.name) == OP_H2D;
+    row.pageable = strcasecmp(field_or_empty(reader, in ? SOURCE : TARGET), "Pageable") == 0;
+    struct error why = {0};
+    status = trace_build_add(&reader->builder, &row, &why);
+    if (status == STATUS_FAILED)
+        return error_set(reader->error, status, "%s", why.text);
+    return status == STATUS_OK ? STATUS_OK : refuse(reader, why.text);
+}
+
+/* What a line behind the header is. The report ends where, behind a blank line, something else
+ * begins: nsys prints several reports one after the other. */
+static enum status read_line(struct reader *reader, ssize_t length, bool *more)
+{
+    if (memchr(reader->line, '\0', (size_t)length) != NULL)
+        return refuse(reader, "not text");
+    if (reader->line[strspn(reader->line, " \t")] == '\0') {
+        reader->blank = true;
+        return STATUS_OK;
+    }
+    enum status status = split(reader);
+    if (reader->blank && (status != STATUS_OK || reader->field_count != reader->header_fields ||
+                          is_header(reader))) {
+        error_clear(reader->error);
+        *more = false;
+        return STATUS_OK;
+    }
+    if (status != STATUS_OK)
+        return status;
+    reader->blank = false;
+    char text[96];
+    if (reader->field_count == reader->header_fields)
+        return read_row(reader);
+    snprintf(text, sizeof text, "%d field%s where the header has %d: cut short?",
+             reader->field_count, reader->field_count == 1 ? "" : "s", reader->header_fields);
+    return refuse(reader, text);
+}
+
+static enum status read_rows(struct reader *reader)
+{
+    ssize_t length;
+    bool more = true;
+    enum status status = STATUS_OK;
+    while (more && status == STATUS_OK && next_line(reader, &length))
+        status = read_line(reader, length, &more);
+    char path[TRACE_SHOWN];
+    if (status == STATUS_OK && ferror(reader->file))
+        status = error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
+                           trace_shown(reader->path, path), strerror(errno));
+    return status;
+}
+
+/* The finest step of what is printed in units of `unit`. */
+static uint64_t step_of(uint64_t unit, int decimals)
+{
+    for (; decimals > 0 && unit >= 10; decimals--)
+        unit /= 10;
+    return unit;
+}
+
+static enum status finish(struct reader *reader, struct traces *traces)
+{
+    uint64_t start = step_of(reader->start_unit, reader->start_decimals);
+    uint64_t duration = step_of(reader->duration_unit, reader->duration_decimals);
+    const struct trace_facts facts = {
+        .resolution_ns = (int64_t)(start > duration ? start : duration),
+        .bytes_unit = step_of(reader->bytes_unit, reader->bytes_decimals),
+        .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,
+    };
+    return trace_build_finish(&reader->builder, &facts, traces, reader->error);
+}
+
+enum status trace_csv_read(const char *path, struct traces *traces, struct error *error)
+{
+    char shown[TRACE_SHOWN];
+    struct error why = {0};
+    struct reader reader = {.path = path, .file = fopen(path, "r"), .error = &why};
+    if (reader.file == NULL)
+        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
+                         strerror(errno));
+    enum status status = find_header(&reader);
+    if (status == STATUS_OK)
+        status = read_rows(&reader);
+    if (status == STATUS_OK)
+        status = finish(&reader, traces);
+    if (status != STATUS_OK)
+        error_set(error, status, "%s", why.text);
+    trace_build_free(&reader.builder);
+    free(reader.line);
+    fclose(reader.file);
+    return status;
+}

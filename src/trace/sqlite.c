@@ -1,0 +1,373 @@
+/* sqlite.c - reads the database of `nsys export -t sqlite`.
+ *
+ * Versions differ in which tables and columns there are, and tables are only there where
+ * something was recorded: so each query is put together from what the database has. Names are
+ * numbers of StringIds. A call of the host and what it started share a correlationId within a
+ * process, which is the upper part of globalPid and globalTid. */
+#include "trace/build.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    QUERY_TEXT = 2048,
+    TERM_TEXT = 128,
+    PROCESS_BITS = -(1 << 24), /* of globalPid and globalTid */
+    BUSY_MS = 2000,            /* to wait for a program that writes the database */
+    KIND_PAGEABLE = 0,         /* of ENUM_CUDA_MEM_KIND */
+};
+
+/* The columns of every query, in this order. */
+enum field {
+    START,
+    END,
+    DEVICE,
+    GPU,
+    CONTEXT,
+    STREAM,
+    BYTES,
+    KIND,
+    HOST_MEMORY,
+    NAME,
+    CORRELATION,
+    PROCESS
+};
+
+/* A call of the host. */
+struct call {
+    int64_t process, correlation, start_ns;
+};
+
+struct database {
+    const char *path;
+    sqlite3 *handle;
+    struct call *calls; /* in order; NULL: they are not known */
+    size_t call_count, call_room;
+    bool by_process; /* calls say whose they are */
+    struct trace_builder builder;
+    struct error *error;
+};
+
+static enum status refuse(const struct database *database, const char *why)
+{
+    char shown[TRACE_SHOWN];
+    return error_set(database->error, STATUS_USAGE, "%s: %s",
+                     trace_shown(database->path, shown), why);
+}
+
+/* What SQLite says of its latest failure. */
+static enum status refuse_sqlite(const struct database *database)
+{
+    char text[256];
+    if (sqlite3_errcode(database->handle) == SQLITE_NOMEM)
+        return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+    snprintf(text, sizeof text, "can't be read as a database: %s",
+             sqlite3_errmsg(database->handle));
+    return refuse(database, text);
+}
+
+static bool has_column(const struct database *database, const char *table, const char *column)
+{
+    return sqlite3_table_column_metadata(database->handle, NULL, table, column, NULL, NULL,
+                                         NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static bool has_table(const struct database *database, const char *table)
+{
+    return has_column(database, table, NULL);
+}
+
+/* --- queries --- */
+
+/* What is read from a table: kernels, copies, memory that is set. */
+struct source {
+    const char *table, *what;
+    const char *names[3]; /* columns with the number of a name, best first; else `what` */
+};
+static const struct source sources[] = {
+    {"CUPTI_ACTIVITY_KIND_KERNEL", "[kernel]", {"demangledName", "shortName", NULL}},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY", "[CUDA memcpy]", {NULL}},
+    {"CUPTI_ACTIVITY_KIND_MEMSET", "[CUDA memset]", {NULL}},
+};
+enum { SOURCES = sizeof sources / sizeof sources[0] };
+
+/* "t.column", or `instead` where the table lacks it. */
+static const char *term(const struct database *database, const struct source *source,
+                        const char *column, const char *instead, char text[TERM_TEXT])
+{
+    if (has_column(database, source->table, column))
+        snprintf(text, TERM_TEXT, "t.%s", column);
+    else
+        snprintf(text, TERM_TEXT, "%s", instead);
+    return text;
+}
+
+/* The name: of StringIds by number, or what the source is called. */
+static const char *name_term(const struct database *database, const struct source *source,
+                             char text[TERM_TEXT])
+{
+    bool strings = has_table(database, "StringIds");
+    for (const char *const *name = source->names; *name != NULL && strings; name++) {
+        if (!has_column(database, source->table, *name))
+            continue;
+        snprintf(text, TERM_TEXT, "(SELECT value FROM StringIds WHERE id = t.%s)", *name);
+        return text;
+    }
+    snprintf(text, TERM_TEXT, "NULL");
+    return text;
+}
+
+static void make_query(const struct database *database, const struct source *source,
+                       char query[QUERY_TEXT])
+{
+    char device[TERM_TEXT], context[TERM_TEXT], stream[TERM_TEXT], bytes[TERM_TEXT],
+        kind[TERM_TEXT], from[TERM_TEXT], to[TERM_TEXT], name[TERM_TEXT], process[TERM_TEXT],
+        correlation[TERM_TEXT];
+    bool gpus = has_column(database, "TARGET_INFO_GPU", "id") &&
+                has_column(database, "TARGET_INFO_GPU", "name") &&
+                has_column(database, source->table, "deviceId");
+    term(database, source, "srcKind", "NULL", from);
+    term(database, source, "dstKind", "NULL", to);
+    term(database, source, "copyKind", "NULL", kind);
+    snprintf(query, QUERY_TEXT,
+             "SELECT t.start, t.end, %s, (%s), %s, %s, %s, %s, CASE %s WHEN 1 THEN %s WHEN 2 "
+             "THEN %s END, %s, %s, %s FROM %s AS t",
+             term(database, source, "deviceId", "0", device),
+             gpus ? "SELECT g.name FROM TARGET_INFO_GPU AS g WHERE g.id = t.deviceId" : "NULL",
+             term(database, source, "contextId", "0", context),
+             term(database, source, "streamId", "0", stream),
+             term(database, source, "bytes", "0", bytes), kind, kind, from, to,
+             name_term(database, source, name),
+             term(database, source, "correlationId", "NULL", correlation),
+             term(database, source, "globalPid", "NULL", process), source->table);
+}
+
+/* --- the host's calls --- */
+
+static const char calls_table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
+
+static enum status add_call(struct database *database, sqlite3_stmt *statement)
+{
+    if (database->call_count == database->call_room) {
+        size_t room = database->call_room > 0 ? 2 * database->call_room : 1024;
+        struct call *calls = reallocarray(database->calls, room, sizeof *calls);
+        if (calls == NULL)
+            return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+        database->calls = calls;
+        database->call_room = room;
+    }
+    database->calls[database->call_count++] =
+        (struct call){sqlite3_column_int64(statement, 2) & PROCESS_BITS,
+                      sqlite3_column_int64(statement, 1), sqlite3_column_int64(statement, 0)};
+    return STATUS_OK;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static enum status read_calls(struct database *database)
+{
+    char query[QUERY_TEXT];
+    sqlite3_stmt *statement;
+    if (!has_column(database, calls_table, "correlationId") ||
+        !has_column(database, calls_table, "start"))
+        return STATUS_OK;
+    database->by_process = has_column(database, calls_table, "globalTid");
+    snprintf(
+        query, sizeof query,
+        "SELECT start, correlationId, %s FROM %s WHERE start >= 0 AND correlationId NOTNULL",
+        database->by_process ? "globalTid" : "0", calls_table);
+    if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
+        return refuse_sqlite(database);
+    enum status status = STATUS_OK;
+    int step = SQLITE_DONE;
+    while (status == STATUS_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        status = add_call(database, statement);
+    if (status == STATUS_OK && step != SQLITE_DONE)
+        status = refuse_sqlite(database);
+    sqlite3_finalize(statement);
+    if (status == STATUS_OK && database->call_count > 1)
+        qsort(database->calls, database->call_count, sizeof *database->calls, compare_calls);
+    return status;
+}
+
+/* When the host called for what a row tells of; -1 where that is not known. */
+static int64_t issue_of(const struct database *database, sqlite3_stmt *statement)
+{
+    if (database->call_count == 0 ||
+        sqlite3_column_type(statement, CORRELATION) != SQLITE_INTEGER)
+        return -1;
+    bool known = sqlite3_column_type(statement, PROCESS) == SQLITE_INTEGER;
+    if (database->by_process != known)
+        return -1;
+    const struct call key = {known ? sqlite3_column_int64(statement, PROCESS) & PROCESS_BITS
+                                   : 0,
+                             sqlite3_column_int64(statement, CORRELATION), 0};
+    const struct call *call = bsearch(&key, database->calls, database->call_count,
+                                      sizeof *database->calls, compare_calls);
+    return call != NULL ? call->start_ns : -1;
+}
+
+/* --- rows --- */
+
+/* By ENUM_CUDA_MEMCPY_OPER: "CUDA copy kind enum" of the schema reference. */
+static const char *copy_name(int64_t kind)
+{
+    static const char *const names[] = {
+        "[CUDA memcpy]",
+        "[CUDA memcpy Host-to-Device]",
+        "[CUDA memcpy Device-to-Host]",
+        "[CUDA memcpy Host-to-Array]",
+        "[CUDA memcpy Array-to-Host]",
+        "[CUDA memcpy Array-to-Array]",
+        "[CUDA memcpy Array-to-Device]",
+        "[CUDA memcpy Device-to-Array]",
+        "[CUDA memcpy Device-to-Device]",
+        "[CUDA memcpy Host-to-Host]",
+        "[CUDA memcpy Peer-to-Peer]",
+        "[CUDA memcpy Unified Host-to-Device]",
+        "[CUDA memcpy Unified Device-to-Host]",
+        "[CUDA memcpy Unified Device-to-Device]",
+    };
+    bool known = kind > 0 && kind < (int64_t)(sizeof names / sizeof names[0]);
+    return names[known ? kind : 0];
+}
+
+static enum status refuse_row(const struct database *database, const struct source *source,
+                              uint64_t row, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof text, "table %s, row %" PRIu64 ": %.160s", source->table, row, why);
+    return refuse(database, text);
+}
+
+/* What is wrong with a row's numbers; NULL: nothing. */
+static const char *complaint(sqlite3_stmt *statement)
+{
+    if (sqlite3_column_type(statement, START) != SQLITE_INTEGER ||
+        sqlite3_column_type(statement, END) != SQLITE_INTEGER)
+        return "start and end are no whole numbers";
+    if (sqlite3_column_int64(statement, START) < 0)
+        return "start is negative";
+    if (sqlite3_column_int64(statement, END) < sqlite3_column_int64(statement, START))
+        return "it ends before it starts";
+    if (sqlite3_column_int64(statement, BYTES) < 0)
+        return "bytes are negative";
+    int64_t stream = sqlite3_column_int64(statement, STREAM);
+    int64_t context = sqlite3_column_int64(statement, CONTEXT);
+    if (stream < 0 || stream > UINT32_MAX || context < 0 || context > UINT32_MAX)
+        return "streamId or contextId is no id";
+    return NULL;
+}
+
+static const char *text_or(sqlite3_stmt *statement, enum field field, const char *instead)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, field);
+    return text != NULL && *text != '\0' ? text : instead;
+}
+
+static enum status add_row(struct database *database, const struct source *source,
+                           sqlite3_stmt *statement, uint64_t number)
+{
+    char device[TRACE_SHOWN + 32];
+    const char *wrong = complaint(statement);
+    if (wrong != NULL)
+        return refuse_row(database, source, number, wrong);
+    snprintf(device, sizeof device, "%.*s (%" PRId64 ")", TRACE_SHOWN,
+             text_or(statement, GPU, "GPU"), (int64_t)sqlite3_column_int64(statement, DEVICE));
+    bool copy = sqlite3_column_type(statement, KIND) != SQLITE_NULL;
+    struct trace_row row = {
+        .device = device,
+        .name = copy ? copy_name(sqlite3_column_int64(statement, KIND))
+                     : text_or(statement, NAME, source->what),
+        .context = (uint32_t)sqlite3_column_int64(statement, CONTEXT),
+        .stream = (uint32_t)sqlite3_column_int64(statement, STREAM),
+        .bytes = (uint64_t)sqlite3_column_int64(statement, BYTES),
+        .pageable = sqlite3_column_type(statement, HOST_MEMORY) == SQLITE_INTEGER &&
+                    sqlite3_column_int64(statement, HOST_MEMORY) == KIND_PAGEABLE,
+        .issue_ns = issue_of(database, statement),
+        .start_ns = sqlite3_column_int64(statement, START),
+        .end_ns = sqlite3_column_int64(statement, END),
+    };
+    struct error why = {0};
+    enum status status = trace_build_add(&database->builder, &row, &why);
+    if (status == STATUS_FAILED)
+        return error_set(database->error, status, "%s", why.text);
+    return status == STATUS_OK ? STATUS_OK : refuse_row(database, source, number, why.text);
+}
+
+static enum status read_source(struct database *database, const struct source *source)
+{
+    char query[QUERY_TEXT];
+    sqlite3_stmt *statement;
+    uint64_t number = 0;
+    if (!has_column(database, source->table, "start") ||
+        !has_column(database, source->table, "end"))
+        return refuse_row(database, source, 0, "no columns start and end");
+    make_query(database, source, query);
+    if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
+        return refuse_sqlite(database);
+    enum status status = STATUS_OK;
+    int step = SQLITE_DONE;
+    while (status == STATUS_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        status = add_row(database, source, statement, ++number);
+    if (status == STATUS_OK && step != SQLITE_DONE)
+        status = refuse_sqlite(database);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static enum status read_sources(struct database *database)
+{
+    int tables = 0;
+    /* The first look at the file: only now does SQLite say what is wrong with it. */
+    if (sqlite3_exec(database->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL,
+                     NULL) != SQLITE_OK)
+        return refuse_sqlite(database);
+    enum status status = read_calls(database);
+    for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
+        if (!has_table(database, sources[i].table))
+            continue;
+        tables++;
+        status = read_source(database, &sources[i]);
+    }
+    if (status != STATUS_OK || tables > 0)
+        return status;
+    return refuse(database,
+                  "not a trace of a GPU: the database has none of the tables "
+                  "CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY and _MEMSET (nsys profile -t cuda "
+                  "records them, nsys export -t sqlite writes them)");
+}
+
+enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)
+{
+    struct error why = {0};
+    struct database database = {.path = path, .error = &why};
+    const struct trace_facts facts = {
+        .resolution_ns = 1, .bytes_unit = 1, .memory_known = true};
+    enum status status = STATUS_OK;
+    if (sqlite3_open_v2(path, &database.handle, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        status = database.handle != NULL
+                     ? refuse_sqlite(&database)
+                     : error_set(&why, STATUS_FAILED, "no memory for the trace");
+    } else {
+        sqlite3_busy_timeout(database.handle, BUSY_MS);
+        status = read_sources(&database);
+    }
+    if (status == STATUS_OK)
+        status = trace_build_finish(&database.builder, &facts, traces, &why);
+    if (status != STATUS_OK)
+        error_set(error, status, "%s", why.text);
+    trace_build_free(&database.builder);
+    free(database.calls);
+    sqlite3_close(database.handle);
+    return status;
+}

@@ -1,0 +1,80 @@
+/* trace.c - which reader a trace is for, and what the readers share. */
+#include "trace/trace.h"
+
+#include "trace/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
+{
+    size_t length = strlen(raw), room = TRACE_SHOWN - sizeof "..";
+    bool cut = length > room;
+    if (cut)
+        length = room;
+    while (cut && length > 0 && ((unsigned char)raw[length] & 0xc0) == 0x80)
+        length--; /* between characters */
+    for (size_t i = 0; i < length; i++)
+        text[i] = (unsigned char)raw[i] < ' ' || raw[i] == 0x7f ? '?' : raw[i];
+    strcpy(text + length, cut ? ".." : "");
+    return text;
+}
+
+/* The first bytes of a regular file; of anything else, such as a pipe, none are taken. */
+static enum status read_beginning(const char *path, char *bytes, size_t room, size_t *count,
+                                  struct error *error)
+{
+    char shown[TRACE_SHOWN];
+    struct stat status;
+    *count = 0;
+    if (stat(path, &status) != 0)
+        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
+                         strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return error_set(error, STATUS_USAGE, "%s: a folder, not a trace",
+                         trace_shown(path, shown));
+    if (!S_ISREG(status.st_mode))
+        return STATUS_OK;
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
+                         strerror(errno));
+    *count = fread(bytes, 1, room, file);
+    fclose(file);
+    return STATUS_OK;
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t length = strlen(path), end = strlen(ending);
+    return length >= end && strcmp(path + length - end, ending) == 0;
+}
+
+enum status traces_read(const char *path, struct traces *traces, struct error *error)
+{
+    static const char sqlite[] = "SQLite format 3"; /* and a NUL: 16 bytes */
+    char bytes[sizeof sqlite], shown[TRACE_SHOWN];
+    size_t count;
+    enum status status = read_beginning(path, bytes, sizeof bytes, &count, error);
+    if (status != STATUS_OK)
+        return status;
+    if (count == sizeof sqlite && memcmp(bytes, sqlite, sizeof sqlite) == 0)
+        return trace_sqlite_read(path, traces, error);
+    if (ends_in(path, ".nsys-rep") || ends_in(path, ".qdrep"))
+        return error_set(error, STATUS_USAGE,
+                         "%s:1: a report that only Nsight Systems reads: export it with nsys "
+                         "stats -r cuda_gpu_trace --format csv, or nsys export -t sqlite",
+                         trace_shown(path, shown));
+    return trace_csv_read(path, traces, error);
+}
+
+void traces_free(struct traces *traces)
+{
+    for (int i = 0; i < traces->count; i++)
+        timeline_free(&traces->items[i].timeline);
+    free(traces->items);
+    *traces = (struct traces){0};
+}

@@ -1,0 +1,54 @@
+/* trace.h - timelines that a profiler exported, read back.
+ *
+ * Two forms of Nsight Systems' exports: what `nsys stats -r cuda_gpu_trace --format csv` prints
+ * (headers differ between versions: columns are matched by the beginning of their names, units
+ * stand in their names), and the SQLite database of `nsys export -t sqlite` (tables
+ * CUPTI_ACTIVITY_KIND_MEMCPY, _KERNEL, _MEMSET, _RUNTIME, StringIds, TARGET_INFO_GPU), where
+ * SQLite was there at build time. See "Nsight Systems, Post-Collection Analysis Guide" and
+ * "SQLite Export Schema Reference".
+ *
+ * A trace says when copies and kernels ran, in which stream, and how many bytes; from SQLite
+ * also when the host issued them. It says nothing of tiles, events or waits: spans have tile -1
+ * and, from CSV, issue_ns equal to start_ns (timeline.issue_unknown). Copies from and to the
+ * host are ops of their own kind; all else that ran is an op of kind OP_KERNEL under its name:
+ * kernels (less "void " and what they take: overloads share a name), "[CUDA memset]", "[CUDA
+ * memcpy Device-to-Device]". */
+#ifndef PIPELINE_TRACE_H
+#define PIPELINE_TRACE_H
+
+#include "core/status.h"
+#include "plan/timeline.h"
+
+/* Copies of one direction, by what the host's memory was. */
+struct trace_copies {
+    uint32_t count, pageable; /* how many, and how many of them from or to pageable memory */
+    uint64_t pageable_bytes;
+};
+
+/* One device's part of a trace. */
+struct trace {
+    char name[64]; /* "trace", or the device where there are several */
+    struct timeline timeline;
+    bool issue_known;            /* issue_ns is the host's, not a stand-in */
+    bool memory_known;           /* the trace says what memory copies went from and to */
+    uint64_t bytes_unit;         /* how coarse its bytes are: 1000 where it prints 4.194 MB */
+    struct trace_copies in, out; /* from the host, to the host */
+};
+
+struct traces {
+    struct trace *items;
+    int count;
+};
+
+/* Reads the trace in `path`, of the form that its first bytes say, into one timeline per
+ * device, each finished (lanes, in order of start). Times count from the first span's start (or
+ * issue, where known) of its device. There is none where the trace has no spans. STATUS_USAGE
+ * names file:line and what is wrong; set only on STATUS_OK; free with traces_free(). */
+enum status traces_read(const char *path, struct traces *traces, struct error *error);
+void traces_free(struct traces *traces);
+
+/* The two readers. Without SQLite the second is STATUS_USAGE, saying what to export instead. */
+enum status trace_csv_read(const char *path, struct traces *traces, struct error *error);
+enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error);
+
+#endif

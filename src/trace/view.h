@@ -1,0 +1,21 @@
+/* view.h - `pipeline view TRACE...`: draws, measures and explains what another program did. */
+#ifndef PIPELINE_TRACE_VIEW_H
+#define PIPELINE_TRACE_VIEW_H
+
+#include "options/options.h"
+#include "report/report.h"
+#include "trace/trace.h"
+
+struct view {
+    struct report report;
+    struct settings *settings; /* of the runs: their names, and nothing else */
+    struct trace *traces;      /* of the runs, less the timelines, which the runs have */
+};
+
+/* Reads options->traces into a report of foreign runs, one per file and device in the order
+ * given, each analysed and named after its file. A trace in which nothing ran makes a run
+ * without spans. To be given back with view_free(), also after a failure. */
+enum status view_read(const struct options *options, struct view *view, struct error *error);
+void view_free(struct view *view);
+
+#endif

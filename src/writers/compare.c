@@ -1,0 +1,233 @@
+/* compare.c - the comparison for people: a row for each run, and how they do together.
+ */
+#include "core/units.h"
+#include "report/compare_run.h"
+#include "writers/table.h"
+#include "writers/writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS_MAX = 40, /* of more runs only the worst are shown, unless verbose */
+    WORST = 10,
+};
+
+/* --- cells --- */
+
+static const struct comparison *comparison_of(const struct run_report *run)
+{
+    return &run->compared->comparison;
+}
+
+static void put_percent(double share, const char *format, char text[CELL_TEXT])
+{
+    if (isfinite(share))
+        snprintf(text, CELL_TEXT, share == 0 ? "%.1f%%" : format, fmin(100 * share, 1e7));
+    else
+        snprintf(text, CELL_TEXT, "-");
+}
+
+static void cell_noise(const struct run_report *run, char text[CELL_TEXT])
+{
+    put_percent(run->repeats > 1 ? comparison_of(run)->noise : NAN, "%.2f%%", text);
+}
+
+static void cell_simulated(const struct run_report *run, char text[CELL_TEXT])
+{
+    units_time(comparison_of(run)->simulated_ns, text);
+}
+
+static void cell_error(const struct run_report *run, char text[CELL_TEXT])
+{
+    put_percent(comparison_of(run)->error, "%+.1f%%", text);
+}
+
+static void cell_start_median(const struct run_report *run, char text[CELL_TEXT])
+{
+    units_time(comparison_of(run)->start.median_ns, text);
+}
+
+static void cell_start_p95(const struct run_report *run, char text[CELL_TEXT])
+{
+    units_time(comparison_of(run)->start.p95_ns, text);
+}
+
+static void cell_end_p95(const struct run_report *run, char text[CELL_TEXT])
+{
+    units_time(comparison_of(run)->end.p95_ns, text);
+}
+
+static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
+{
+    put_percent(comparison_of(run)->same_order, "%.1f%%", text);
+}
+
+static void put_model(const struct run_report *run, enum model model, char text[CELL_TEXT])
+{
+    const struct comparison *comparison = comparison_of(run);
+    int64_t predicted = comparison->models_ns[model];
+    put_percent(predicted > 0 ? compare_error(predicted, comparison->measured_ns) : NAN,
+                "%+.1f%%", text);
+}
+
+static void cell_werkhoven(const struct run_report *run, char text[CELL_TEXT])
+{
+    put_model(run, MODEL_WERKHOVEN, text);
+}
+
+static void cell_gomez_luna(const struct run_report *run, char text[CELL_TEXT])
+{
+    put_model(run, MODEL_GOMEZ_LUNA, text);
+}
+
+static const struct table_column columns[] = {
+    {0, "tiles", cell_tiles, false},
+    {0, "streams", cell_streams, false},
+    {0, "order", cell_order, true},
+    {0, "measured", cell_span, false},
+    {0, "noise", cell_noise, false},
+    {0, "simulated", cell_simulated, false},
+    {0, "error", cell_error, false},
+    {1, "start p50", cell_start_median, false},
+    {1, "start p95", cell_start_p95, false},
+    {1, "end p95", cell_end_p95, false},
+    {1, "order kept", cell_same_order, false},
+    {2, "Werkhoven", cell_werkhoven, false},
+    {2, "Gomez-Luna", cell_gomez_luna, false},
+};
+enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
+
+/* --- what ran, and what it is held against --- */
+
+static bool same_device(const struct run_report *a, const struct run_report *b)
+{
+    return timeline_source(&a->timeline) == timeline_source(&b->timeline) &&
+           strcmp(writer_device(a), writer_device(b)) == 0 &&
+           strcmp(a->compared->device, b->compared->device) == 0;
+}
+
+/* "measured, NVIDIA H200, driver 13.0; against simulated, NVIDIA H200 (sim:h200)" */
+static void put_devices(FILE *out, const struct run_report *run, const char *head)
+{
+    char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT], machine[3 * TIMELINE_TEXT];
+    char name[3 * sizeof run->compared->device];
+    writer_clean(device, sizeof device, writer_device(run), true);
+    writer_clean(driver, sizeof driver, run->timeline.driver, true);
+    writer_clean(machine, sizeof machine, writer_device(&run->compared->run), true);
+    writer_clean(name, sizeof name, run->compared->device, true);
+    fprintf(out, "%s%s, %s%s%s\n%*sagainst simulated, %s (%s)\n", head,
+            timeline_source(&run->timeline), device, driver[0] ? ", " : "", driver,
+            writer_columns(head), "", machine, name);
+}
+
+static void put_head(FILE *out, const struct report *report)
+{
+    char text[TABLE_NAME], head[TABLE_NAME + 4];
+    bool same = true, measured = false;
+    fprintf(out, "pipeline %s\n", writer_clean(text, sizeof text, report->version, true));
+    for (int i = 0; i < report->run_count; i++) {
+        same &= same_device(&report->runs[0], &report->runs[i]);
+        measured |= report->runs[i].timeline.timing != TIMING_VIRTUAL;
+    }
+    for (int i = 0; i < (same ? 1 : report->run_count); i++) {
+        table_name(&report->runs[i], text);
+        snprintf(head, sizeof head, "  %s: ", text);
+        put_devices(out, &report->runs[i], same ? "" : head);
+    }
+    if (!measured)
+        fputs("nothing was measured: the errors are those of one machine file to another\n",
+              out);
+}
+
+/* --- the rows --- */
+
+static int compare_by_error(const void *a, const void *b)
+{
+    const struct run_report *x = *(const struct run_report *const *)a;
+    const struct run_report *y = *(const struct run_report *const *)b;
+    double one = fabs(comparison_of(x)->error), other = fabs(comparison_of(y)->error);
+    if (one != other)
+        return one > other ? -1 : 1;
+    return x < y ? -1 : 1;
+}
+
+/* Fills `worst` with the runs of the largest errors; false for lack of memory. */
+static bool find_worst(const struct report *report, struct run_report worst[WORST])
+{
+    size_t count = (size_t)report->run_count;
+    const struct run_report **sorted = calloc(count, sizeof *sorted);
+    if (sorted == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &report->runs[i];
+    qsort(sorted, count, sizeof *sorted, compare_by_error);
+    for (int i = 0; i < WORST; i++)
+        worst[i] = *sorted[i];
+    free(sorted);
+    return true;
+}
+
+static void put_rows(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    struct run_report worst[WORST];
+    struct report shown = *report;
+    if (report->run_count > ROWS_MAX && style->verbose == 0 && find_worst(report, worst)) {
+        shown.runs = worst;
+        shown.run_count = WORST;
+        fprintf(out, "\nthe %d worst of %d runs (--verbose shows all):\n", WORST,
+                report->run_count);
+    }
+    table_write(out, &shown, style, columns, COLUMN_COUNT);
+}
+
+/* --- all of them together --- */
+
+static void put_quantiles(FILE *out, const char *name, const struct compare_quantiles *of)
+{
+    char median[CELL_TEXT], p95[CELL_TEXT], largest[CELL_TEXT];
+    put_percent(of->median, "%.2f%%", median);
+    put_percent(of->p95, "%.2f%%", p95);
+    put_percent(of->largest, "%.2f%%", largest);
+    fprintf(out, "%-17s%9s%9s%9s\n", name, median, p95, largest);
+}
+
+static void put_orders(FILE *out, const struct compare_summary *summary)
+{
+    if (summary->pairs == 0)
+        return;
+    fprintf(out,
+            "\ndepth or breadth: %" PRIu32 " of %" PRIu32
+            " pairs are over 3%% apart as measured;\n"
+            "the simulator has the right winner in %" PRIu32 " of %" PRIu32 "\n",
+            summary->apart, summary->pairs, summary->right, summary->apart);
+}
+
+static void put_summary(FILE *out, const struct report *report)
+{
+    const struct compare_summary *summary = report->comparison;
+    bool repeated = false;
+    for (int i = 0; i < report->run_count; i++)
+        repeated |= report->runs[i].repeats > 1;
+    fprintf(out, "\n%-17s%9s%9s%9s\n", "|error| of", "median", "p95", "largest");
+    put_quantiles(out, "the simulator", &summary->simulator);
+    if (summary->modelled[MODEL_WERKHOVEN] > 0)
+        put_quantiles(out, "Werkhoven", &summary->models[MODEL_WERKHOVEN]);
+    if (summary->modelled[MODEL_GOMEZ_LUNA] > 0)
+        put_quantiles(out, "Gomez-Luna", &summary->models[MODEL_GOMEZ_LUNA]);
+    if (repeated)
+        put_quantiles(out, "noise of repeats", &summary->noise);
+    put_orders(out, summary);
+}
+
+void write_compare(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    if (report->run_count == 0)
+        return;
+    put_head(out, report);
+    put_rows(out, report, style);
+    if (report->run_count > 1)
+        put_summary(out, report);
+}

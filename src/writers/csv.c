@@ -1,0 +1,397 @@
+/* csv.c - the report as CSV, a row per run, and the timeline as CSV, a row per span.
+ *
+ * Quoting is RFC 4180's; lines end in LF, as text tools expect. */
+#include "report/compare_run.h"
+#include "writers/put.h"
+#include "writers/writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Prints ns as ms without rounding. */
+static void put_ms(FILE *out, int64_t ns)
+{
+    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    fprintf(out, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", size / 1000000, size % 1000000);
+}
+
+/* A field of its own; empty where there is no number to give. */
+static void put_real(FILE *out, double value, int digits)
+{
+    putc(',', out);
+    if (isfinite(value))
+        fprintf(out, "%.*g", digits, value);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    putc(',', out);
+    write_csv_field(out, text);
+}
+
+static void put_comma_ms(FILE *out, int64_t ns)
+{
+    putc(',', out);
+    put_ms(out, ns);
+}
+
+/* Setting columns carry a prefix: some options are called like a column of the report. */
+static void put_setting_name(void *context, const char *name, const char *value,
+                             enum value_kind kind)
+{
+    (void)value, (void)kind;
+    fprintf(context, ",settings.%s", name);
+}
+
+static void put_setting_value(void *context, const char *name, const char *value,
+                              enum value_kind kind)
+{
+    (void)name;
+    put_text(context, kind == VALUE_NULL ? "" : value);
+}
+
+static void put_setting_nothing(void *context, const char *name, const char *value,
+                                enum value_kind kind)
+{
+    (void)name, (void)value, (void)kind;
+    putc(',', context);
+}
+
+/* A time that a trace of another program doesn't tell: empty there. */
+static void put_own_ms(FILE *out, const struct run_report *run, int64_t ns)
+{
+    if (run->foreign)
+        putc(',', out);
+    else
+        put_comma_ms(out, ns);
+}
+
+/* Times by model, from `first` on; empty where there is none. */
+static void put_predicted(FILE *out, const int64_t predicted_ns[MODEL_COUNT], int first)
+{
+    for (int model = first; model < MODEL_COUNT; model++) {
+        if (predicted_ns[model] > 0)
+            put_comma_ms(out, predicted_ns[model]);
+        else
+            putc(',', out);
+    }
+}
+
+/* The columns of a comparison, behind the report's own and before the settings. */
+static void put_compared_header(FILE *out)
+{
+    fputs(",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,start_p95_ms,"
+          "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
+          out);
+    for (int model = MODEL_WERKHOVEN; model < MODEL_COUNT; model++)
+        fprintf(out, ",%s_ms", model_name(model));
+}
+
+static void put_deviation(FILE *out, const struct deviation *deviation)
+{
+    put_comma_ms(out, deviation->median_ns);
+    put_comma_ms(out, deviation->p95_ns);
+    put_comma_ms(out, deviation->largest_ns);
+}
+
+static void put_compared(FILE *out, const struct compared *compared)
+{
+    const struct comparison *comparison = &compared->comparison;
+    put_text(out, compared->device);
+    put_comma_ms(out, comparison->simulated_ns);
+    put_real(out, comparison->error, 9);
+    put_real(out, comparison->noise, 9);
+    put_real(out, comparison->traced_error, 9);
+    fprintf(out, ",%" PRIu32, comparison->spans);
+    put_deviation(out, &comparison->start);
+    put_deviation(out, &comparison->end);
+    put_real(out, comparison->same_order, 9);
+    put_predicted(out, comparison->models_ns, MODEL_WERKHOVEN);
+}
+
+/* Of a report on kernels whose arithmetic is what counts. */
+static bool is_rated(const struct report *report)
+{
+    bool rated = false;
+    for (int i = 0; i < report->run_count; i++)
+        rated |= !isnan(report_gflops(&report->runs[i]));
+    return rated;
+}
+
+static void put_report_header(FILE *out, const struct settings *settings, bool compared,
+                              bool rated)
+{
+    fputs("run,source,timing,device,driver,verified,span_ms,span_min_ms,span_max_ms,limit_ms,"
+          "limit_ratio,speedup",
+          out);
+    for (int i = 0; i < ENGINE_WORKING; i++)
+        fprintf(out, ",%1$s_busy_ms,%1$s_utilisation,%1$s_bytes", engine_name((enum engine)i));
+    fputs(",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
+          "cpu_tiles,host_bytes,device_bytes",
+          out);
+    for (int model = MODEL_SIM; model < MODEL_COUNT; model++)
+        fprintf(out, ",predicted_%s_ms", model_name((enum model)model));
+    if (rated)
+        fputs(",gflops", out);
+    if (compared)
+        put_compared_header(out);
+    if (settings != NULL)
+        settings_each(settings, put_setting_name, out);
+    putc('\n', out);
+}
+
+static void put_plan_fields(FILE *out, const struct run_report *run)
+{
+    if (run->foreign) {
+        fprintf(out, ",,%" PRIu32 ",,,,", run->streams);
+        return;
+    }
+    fprintf(out, ",%zu,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64,
+            run->hazard_count, run->streams, run->slots, run->cpu_tiles, run->host_bytes,
+            run->device_bytes);
+}
+
+/* Fields of every engine; empty where --profile left the timeline to a profiler. */
+static void put_analysis(FILE *out, const struct run_report *run)
+{
+    for (int i = 0; i < ENGINE_WORKING && !run->profiled; i++) {
+        const struct engine_use *use = &run->analysis.engines[i];
+        put_comma_ms(out, use->busy_ns);
+        put_real(out, use->utilisation, 9);
+        fprintf(out, ",%" PRIu64, use->bytes);
+    }
+    for (int i = 0; i < 3 * ENGINE_WORKING && run->profiled; i++)
+        putc(',', out);
+    put_real(out, run->profiled ? NAN : run->analysis.concurrency, 9);
+}
+
+static void put_report_row(FILE *out, const struct run_report *run, bool rated)
+{
+    static const char *const verified[] = {
+        [VERIFIED_NO] = "false", [VERIFIED_YES] = "true", [VERIFIED_NOT_ASKED] = ""};
+    write_csv_field(out, run->settings->name);
+    put_text(out, timeline_source(&run->timeline));
+    put_text(out, run->profiled ? "" : timeline_timing(&run->timeline));
+    put_text(out, writer_device(run));
+    put_text(out, run->timeline.driver);
+    put_text(out, verified[run->verified]);
+    put_comma_ms(out, run->median_ns);
+    put_comma_ms(out, run->min_ns);
+    put_comma_ms(out, run->max_ns);
+    put_own_ms(out, run, run->limit.ns);
+    put_real(out, run->foreign ? NAN : (double)run->limit.ns / (double)run->median_ns, 9);
+    put_real(out, run->speedup, 9);
+    put_analysis(out, run);
+    putc(',', out);
+    if (!run->foreign)
+        fprintf(out, "%" PRIu32, run->repeats);
+    if (run->profiled)
+        putc(',', out);
+    else
+        put_comma_ms(out, run->analysis.span_ns);
+    put_own_ms(out, run, run->issue_ns);
+    put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
+    put_real(out, run->has_result ? run->result : NAN, 17);
+    put_plan_fields(out, run);
+    put_predicted(out, run->predicted_ns, MODEL_SIM);
+    if (rated)
+        put_real(out, report_gflops(run), 9);
+    if (run->compared != NULL)
+        put_compared(out, run->compared);
+    settings_each(run->settings, run->foreign ? put_setting_nothing : put_setting_value, out);
+    putc('\n', out);
+}
+
+void write_csv_report(FILE *out, const struct report *report)
+{
+    const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
+    put_report_header(out, first != NULL ? first->settings : NULL,
+                      first != NULL && first->compared != NULL, is_rated(report));
+    for (int i = 0; i < report->run_count; i++)
+        put_report_row(out, &report->runs[i], is_rated(report));
+}
+
+static void put_line(FILE *out, const char *text)
+{
+    char clean[4096 * 3];
+    fputs(writer_clean(clean, sizeof clean, text, true), out);
+}
+
+static void put_setting(void *context, const char *name, const char *value,
+                        enum value_kind kind)
+{
+    FILE *out = context;
+    bool quoted = kind != VALUE_NULL && strpbrk(value, " \t") != NULL;
+    fprintf(out, " %s=%s", name, quoted ? "\"" : "");
+    put_line(out, kind == VALUE_NULL ? "" : value);
+    if (quoted)
+        putc('"', out);
+}
+
+/* What pictures show beside the spans: they are drawn from this file alone. */
+static void put_results(FILE *out, const struct run_report *run)
+{
+    fprintf(out, "#   span_ns: %" PRId64 "\n", run->median_ns);
+    if (!run->foreign)
+        fprintf(out, "#   limit_ns: %" PRId64 "\n#   speedup: %.9g\n", run->limit.ns,
+                isfinite(run->speedup) ? run->speedup : 0);
+    if (run->profiled)
+        return;
+    fputs("#   busy_ns:", out);
+    for (int i = 0; i < ENGINE_WORKING; i++)
+        fprintf(out, " %s=%" PRId64, engine_name((enum engine)i),
+                run->analysis.engines[i].busy_ns);
+    putc('\n', out);
+}
+
+static void put_provenance(FILE *out, const struct run_report *run)
+{
+    const struct timeline *timeline = &run->timeline;
+    fputs("# run: ", out);
+    put_line(out, run->settings->name);
+    fprintf(out, "\n#   source: %s\n#   timing: %s\n#   device: ", timeline_source(timeline),
+            timeline_timing(timeline));
+    put_line(out, writer_device(run));
+    if (timeline->driver[0] != '\0') {
+        fputs("\n#   driver: ", out);
+        put_line(out, timeline->driver);
+    }
+    fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
+    put_results(out, run);
+    if (run->foreign)
+        return;
+    fputs("#   settings:", out);
+    settings_each(run->settings, put_setting, out);
+    putc('\n', out);
+}
+
+/* --- spans: millions of them, by hand --- */
+
+/* Texts of a row that come again in every row like it, as CSV. */
+enum { PIECE_ROOM = 32 };
+struct piece {
+    const char *name; /* of the span, in `stages` */
+    size_t length;    /* 0: too long, or to be quoted */
+    char text[PIECE_ROOM];
+};
+struct pieces {
+    struct piece run;                               /* "3-way," */
+    struct piece stages[OP_KIND_COUNT + CHAIN_MAX]; /* ",kernel,scale," */
+    struct piece engines[ENGINE_COUNT];             /* ",compute," */
+};
+
+static void piece_set(struct piece *piece, const char *prefix, const char *text)
+{
+    int length = snprintf(piece->text, PIECE_ROOM, "%s%s,", prefix, text);
+    bool whole = length > 0 && length < PIECE_ROOM && put_csv_is_plain(text);
+    piece->length = whole ? (size_t)length : 0;
+}
+
+static char *write_piece(char *at, const struct piece *piece)
+{
+    memcpy(at, piece->text, PIECE_ROOM);
+    return at + piece->length;
+}
+
+/* The piece for what `span` does; NULL where there is none to keep. */
+static const struct piece *stage_piece(struct pieces *pieces, const struct span *span,
+                                       const char *name)
+{
+    bool kernel = span->kind == OP_KERNEL;
+    struct piece *piece =
+        &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
+    if (span->kind == OP_WAIT || span->kind == OP_SYNC)
+        return NULL; /* named for another each time */
+    if (piece->name != name) {
+        char prefix[PIECE_ROOM];
+        snprintf(prefix, sizeof prefix, ",%s,", op_kind_name(span->kind));
+        piece->name = name;
+        piece_set(piece, prefix, name);
+    }
+    return piece->length > 0 ? piece : NULL;
+}
+
+static char *write_comma_integer(char *at, int64_t value)
+{
+    *at = ',';
+    return write_integer(at + 1, value);
+}
+
+enum { ROW_ROOM = 3 * PIECE_ROOM + 9 * (WRITE_NUMBER_ROOM + 1) };
+
+static char *write_place(char *at, const struct span *span)
+{
+    if (span->tile >= 0)
+        return write_comma_integer(write_integer(at, span->tile), span->stream);
+    return write_comma_integer(at, span->stream);
+}
+
+static char *write_times(char *at, const struct span *span)
+{
+    at = write_integer(at, span->lane);
+    at = write_comma_integer(at, (int64_t)span->bytes);
+    at = write_comma_integer(at, span->issue_ns);
+    at = write_comma_integer(at, span->start_ns);
+    at = write_comma_integer(at, span->end_ns);
+    *at = '\n';
+    return at + 1;
+}
+
+static void put_span(struct put *put, const struct run_report *run, struct pieces *pieces,
+                     const struct span *span)
+{
+    char own[SPAN_NAME], *at;
+    const char *name = timeline_span_name(&run->timeline, span, own);
+    const struct piece *stage = stage_piece(pieces, span, name);
+    if (pieces->run.length == 0) {
+        put_csv_field(put, run->settings->name);
+        PUT_LITERAL(put, ",");
+        at = put_reserve(put, ROW_ROOM);
+    } else {
+        at = write_piece(put_reserve(put, ROW_ROOM), &pieces->run);
+    }
+    at = write_integer(at, span->op);
+    if (stage == NULL) {
+        put->at = at;
+        PUT_LITERAL(put, ",");
+        put_string(put, op_kind_name(span->kind));
+        PUT_LITERAL(put, ",");
+        put_csv_field(put, name);
+        PUT_LITERAL(put, ",");
+        at = put_reserve(put, ROW_ROOM);
+    } else {
+        at = write_piece(at, stage);
+    }
+    at = write_place(at, span);
+    at = write_piece(at, &pieces->engines[span->engine]);
+    put->at = write_times(at, span);
+}
+
+static void put_spans(struct put *put, const struct run_report *run)
+{
+    struct pieces pieces = {0};
+    piece_set(&pieces.run, "", run->settings->name);
+    for (int engine = 0; engine < ENGINE_COUNT; engine++)
+        piece_set(&pieces.engines[engine], ",", engine_name((enum engine)engine));
+    for (uint32_t i = 0; i < run->timeline.span_count; i++)
+        put_span(put, run, &pieces, &run->timeline.spans[i]);
+}
+
+void write_csv_timeline(FILE *out, const struct report *report)
+{
+    struct put put;
+    flockfile(out);
+    fputs("# pipeline ", out);
+    put_line(out, report->version);
+    fputs(" timeline\n", out);
+    for (int i = 0; i < report->run_count; i++)
+        put_provenance(out, &report->runs[i]);
+    fputs("run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns\n", out);
+    put_begin(&put, out);
+    for (int i = 0; i < report->run_count; i++)
+        put_spans(&put, &report->runs[i]);
+    put_end(&put);
+    funlockfile(out);
+}

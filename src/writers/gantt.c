@@ -1,0 +1,374 @@
+/* gantt.c - the timelines as a picture of letters, all runs on one time axis.
+ *
+ * A span of a column or more is a bar: its stage's letter, its tile's number where there is
+ * room, then '=' to its end; so a letter always begins a span. Shorter spans share columns: a
+ * capital where they keep the column busy for half its time or more, else a small letter. */
+#include "writers/gantt.h"
+#include "core/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDTH_MIN = 40,
+    LANES_SHOWN = 32,        /* of an engine, or streams; unless verbose */
+    LANES_MAX = STREAMS_MAX, /* in any case */
+    MARGIN = 12,             /* of the rows' labels: room for "stream 31" */
+    MARGIN_VERBOSE = 14,     /* and for "stream 1023" */
+    LABEL_MAX = 32,
+    NAME_COLUMNS = 24,
+    NAME_MIN = 8,
+    FIGURES_TEXT = 256,
+    NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
+};
+
+/* Half of a column's time, less what adding up small shares may lose. */
+static const float HALF = 0.499F;
+
+struct cell {
+    float share[MARK_COUNT]; /* of its time that spans shorter than it take, by mark */
+    char letter;             /* of a bar; '\0' where there is none */
+    uint8_t mark;            /* of the bar */
+};
+
+/* What a row stands for: a lane of an engine or, by streams, a stream, the CPU or the host. */
+struct place {
+    int group; /* an engine; by streams 0, and for what is in no stream its engine */
+    uint32_t index;
+};
+
+/* The rows of one run, group by group. */
+struct grid {
+    uint32_t lanes[ENGINE_COUNT]; /* of a group, as many as are drawn */
+    uint32_t first[ENGINE_COUNT]; /* row of a group */
+    uint32_t rows;
+    uint64_t left_out;
+    bool *used;         /* by row */
+    struct cell *cells; /* row by row */
+};
+
+static struct place place_of(const struct picture *picture, const struct span *span)
+{
+    bool streams = picture->style->gantt == GANTT_STREAMS;
+    if (streams && op_in_stream(span->kind))
+        return (struct place){0, span->stream};
+    return (struct place){span->engine, span->lane};
+}
+
+/* Waits occupy no engine: they are drawn by streams only. */
+static bool is_drawn(const struct picture *picture, const struct span *span)
+{
+    return span->kind < OP_KIND_COUNT &&
+           (span->engine < ENGINE_NONE || picture->style->gantt == GANTT_STREAMS);
+}
+
+static int mark_of(const struct picture *picture, const struct span *span)
+{
+    static const uint8_t marks[OP_KIND_COUNT] = {
+        [OP_H2D] = MARK_H2D,     [OP_KERNEL] = MARK_KERNEL, [OP_D2H] = MARK_D2H,
+        [OP_RECORD] = MARK_WAIT, [OP_WAIT] = MARK_WAIT,     [OP_CALLBACK] = MARK_CALLBACK,
+        [OP_CPU] = MARK_CPU,     [OP_D2D] = MARK_D2D,       [OP_MEMSET] = MARK_MEMSET,
+        [OP_SYNC] = MARK_SYNC,   [OP_ALLOC] = MARK_ALLOC,
+    };
+    bool lettered = span->kind == OP_KERNEL && !picture->one_kernel;
+    return marks[span->kind] + (lettered ? span->link % CHAIN_MAX : 0);
+}
+
+static bool grid_begin(struct grid *grid, const struct picture *picture,
+                       const struct timeline *timeline)
+{
+    uint32_t most = picture->style->verbose > 0 ? LANES_MAX : LANES_SHOWN;
+    *grid = (struct grid){0};
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        struct place place = place_of(picture, &timeline->spans[i]);
+        if (is_drawn(picture, &timeline->spans[i]) && place.index >= grid->lanes[place.group])
+            grid->lanes[place.group] = place.index + (place.index < UINT32_MAX);
+    }
+    for (int group = 0; group < ENGINE_COUNT; group++) {
+        if (grid->lanes[group] > most) {
+            grid->left_out += grid->lanes[group] - most;
+            grid->lanes[group] = most;
+        }
+        grid->first[group] = grid->rows;
+        grid->rows += grid->lanes[group];
+    }
+    size_t columns = (size_t)picture->columns + 1;
+    grid->used = calloc((size_t)grid->rows + 1, sizeof *grid->used);
+    grid->cells = calloc(grid->rows * columns + 1, sizeof *grid->cells);
+    return grid->used != NULL && grid->cells != NULL;
+}
+
+static struct cell *row_cells(const struct picture *picture, const struct grid *grid,
+                              uint32_t row)
+{
+    return &grid->cells[row * (size_t)(picture->columns + 1)];
+}
+
+static void grid_free(struct grid *grid)
+{
+    free(grid->used);
+    free(grid->cells);
+}
+
+static void draw_bar(struct cell *cells, int first, int end, int mark, int32_t tile)
+{
+    char text[16];
+    int length = 1;
+    text[0] = gantt_letters[mark];
+    if (tile >= 0 && mark != MARK_WAIT) {
+        int numbered = snprintf(text, sizeof text, "%c%" PRId32, gantt_letters[mark], tile);
+        length = numbered <= end - first && end - first >= NUMBERED_MIN ? numbered : 1;
+    }
+    for (int c = first; c < end; c++) {
+        cells[c].letter = c - first < length ? text[c - first] : '=';
+        if (mark == MARK_WAIT)
+            cells[c].letter = '-';
+        cells[c].mark = (uint8_t)mark;
+    }
+}
+
+/* A span shorter than a column lies in one column or in two. */
+static void draw_share(struct cell *cells, int columns, double start, double end, int mark)
+{
+    static const float trace = 1e-6F; /* so that a span of no length shows too */
+    int first = (int)start < columns ? (int)start : columns - 1;
+    double boundary = first + 1;
+    if (end <= boundary || first + 1 == columns) {
+        cells[first].share[mark] += (float)(end - start) + trace;
+    } else {
+        cells[first].share[mark] += (float)(boundary - start) + trace;
+        cells[first + 1].share[mark] += (float)(end - boundary);
+    }
+}
+
+static double column_of(const struct picture *picture, int64_t ns)
+{
+    double column = (double)ns * picture->scale;
+    return column < 0 ? 0 : column > picture->columns ? picture->columns : column;
+}
+
+static void draw_span(struct picture *picture, struct grid *grid, const struct span *span)
+{
+    struct place place = place_of(picture, span);
+    if (!is_drawn(picture, span) || place.index >= grid->lanes[place.group])
+        return;
+    uint32_t row = grid->first[place.group] + place.index;
+    struct cell *cells = row_cells(picture, grid, row);
+    double start = column_of(picture, span->start_ns), end = column_of(picture, span->end_ns);
+    int mark = mark_of(picture, span);
+    grid->used[row] = true;
+    picture->seen[mark] = true;
+    picture->seen_tile |= span->tile >= 0;
+    if (end - start >= 1)
+        draw_bar(cells, (int)(start + 0.5), (int)(end + 0.5), mark, span->tile);
+    else
+        draw_share(cells, picture->columns, start, end < start ? start : end, mark);
+}
+
+/* A column as it is printed. */
+struct glyph {
+    char letter;
+    int mark;
+    bool solid; /* busy for half the time or more */
+};
+
+static struct glyph glyph_of(const struct cell *cell)
+{
+    if (cell->letter != '\0')
+        return (struct glyph){cell->letter, cell->mark, true};
+    int most = 0;
+    float busy = 0;
+    for (int mark = 0; mark < MARK_WAIT; mark++) {
+        busy += cell->share[mark];
+        if (cell->share[mark] > cell->share[most])
+            most = mark;
+    }
+    if (busy >= HALF)
+        return (struct glyph){gantt_letters[most], most, true};
+    if (busy > 0)
+        return (struct glyph){(char)tolower(gantt_letters[most]), most, false};
+    int mark = cell->share[MARK_WAIT] >= HALF ? MARK_WAIT : MARK_IDLE;
+    return (struct glyph){gantt_letters[mark], mark, false};
+}
+
+static void print_glyph(struct picture *picture, struct glyph glyph)
+{
+    bool solid = glyph.solid && glyph.mark < MARK_WAIT;
+    picture->seen[glyph.mark] = true;
+    picture->seen_bar |= glyph.letter == '=';
+    picture->seen_small |= islower((unsigned char)glyph.letter) != 0;
+    gantt_color(picture, glyph.mark, solid);
+    /* On a ground of its colour a bar needs no other filling. */
+    putc(solid && picture->style->color && glyph.letter == '=' ? ' ' : glyph.letter,
+         picture->out);
+}
+
+/* Whether the mark of the limit may stand here: it hides no span's letter and no tile's number,
+ * and in a busy column its neighbours say what it hides. */
+static bool is_free(const struct cell *cell)
+{
+    struct glyph glyph = glyph_of(cell);
+    return strchr(".-=", glyph.letter) != NULL || (cell->letter == '\0' && glyph.solid);
+}
+
+static bool is_free_somewhere(const struct picture *picture, const struct grid *grid, int limit)
+{
+    for (uint32_t row = 0; row < grid->rows; row++) {
+        if (grid->used[row] && is_free(&row_cells(picture, grid, row)[limit]))
+            return true;
+    }
+    return false;
+}
+
+/* `limit` is the column of its mark; -1: none. It is `forced` where no row of the run is free.
+ */
+static void print_cells(struct picture *picture, const struct cell *cells, int limit,
+                        bool forced)
+{
+    static const struct glyph mark = {'|', MARK_LIMIT, false};
+    for (int c = 0; c < picture->columns; c++) {
+        bool marked = c == limit && (forced || is_free(&cells[c]));
+        print_glyph(picture, marked ? mark : glyph_of(&cells[c]));
+    }
+    if (limit == picture->columns)
+        print_glyph(picture, mark);
+    gantt_color_off(picture);
+    putc('\n', picture->out);
+}
+
+static void print_label(const struct picture *picture, const struct timeline *timeline,
+                        const struct grid *grid, int group, uint32_t lane)
+{
+    static const char *const names[ENGINE_COUNT] = {"H2D", "kernel", "D2H", "CPU", "host", ""};
+    char label[LABEL_MAX];
+    bool stream = picture->style->gantt == GANTT_STREAMS && group == 0;
+    if (stream || grid->lanes[group] > 1)
+        snprintf(label, sizeof label, "%s %" PRIu32, stream ? "stream" : names[group],
+                 stream ? timeline_stream_id(timeline, lane) : lane);
+    else
+        snprintf(label, sizeof label, "%s", names[group]);
+    fprintf(picture->out, "  %-*s", picture->margin - 2, label);
+}
+
+static void print_grid(struct picture *picture, const struct timeline *timeline,
+                       const struct grid *grid, int limit)
+{
+    bool forced = limit >= 0 && !is_free_somewhere(picture, grid, limit);
+    for (int group = 0; group < ENGINE_COUNT; group++) {
+        for (uint32_t lane = 0; lane < grid->lanes[group]; lane++) {
+            uint32_t row = grid->first[group] + lane;
+            if (!grid->used[row])
+                continue;
+            print_label(picture, timeline, grid, group, lane);
+            print_cells(picture, row_cells(picture, grid, row), limit, forced);
+        }
+    }
+    if (grid->left_out > 0)
+        fprintf(picture->out, "  %" PRIu64 " more rows%s\n", grid->left_out,
+                picture->style->verbose > 0 ? "" : " (--verbose)");
+}
+
+/* ": 22.4 ms, 1.90x, limit 21.2 ms". The median's span; the drawn run's own too, where they
+ * differ to the eye. Of another program's run there is no more than its span. */
+static void figures_text(const struct run_report *run, char text[FIGURES_TEXT])
+{
+    char span[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
+    units_time(run->median_ns, span);
+    units_time(timeline_span_ns(&run->timeline), drawn);
+    units_time(run->limit.ns, limit);
+    if (isfinite(run->speedup))
+        snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
+    bool differ = strcmp(span, drawn) != 0 && !run->profiled;
+    if (run->foreign)
+        snprintf(text, FIGURES_TEXT, ": %s", span);
+    else
+        snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", span, speedup, limit,
+                 differ ? ", drawn " : "", differ ? drawn : "");
+}
+
+/* A name gives way to the figures. */
+static void print_heading(const struct picture *picture, const struct run_report *run)
+{
+    char name[4 * NAME_COLUMNS + 4], figures[FIGURES_TEXT];
+    figures_text(run, figures);
+    int room = picture->margin + picture->columns - (int)strlen(figures);
+    room = room < NAME_MIN ? NAME_MIN : room > NAME_COLUMNS ? NAME_COLUMNS : room;
+    writer_fit(name, sizeof name, run->settings->name, room);
+    bool bold = picture->style->color;
+    fprintf(picture->out, "%s%s%.*s%s\n", bold ? "\033[1m" : "", name,
+            picture->margin + picture->columns - writer_columns(name), figures,
+            bold ? "\033[0m" : "");
+}
+
+static void print_run(struct picture *picture, const struct run_report *run)
+{
+    struct grid grid;
+    const struct timeline *timeline = &run->timeline;
+    print_heading(picture, run);
+    if (timeline->span_count == 0) {
+        fprintf(picture->out, "  no timeline%s\n", run->profiled ? " (--profile)" : "");
+        return;
+    }
+    picture->seen_span = true;
+    if (grid_begin(&grid, picture, timeline)) {
+        for (uint32_t i = 0; i < timeline->span_count; i++)
+            draw_span(picture, &grid, &timeline->spans[i]);
+        /* A limit beyond the longest run is beyond the picture. */
+        int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
+                        ? (int)(column_of(picture, run->limit.ns) + 0.5)
+                        : -1;
+        print_grid(picture, timeline, &grid, limit);
+    } else {
+        fputs("  no memory to draw\n", picture->out);
+    }
+    grid_free(&grid);
+}
+
+/* Columns of the longest label there can be: another program's streams may have any number. */
+static int margin_of(const struct picture *picture)
+{
+    bool verbose = picture->style->verbose > 0;
+    uint32_t most = verbose ? LANES_MAX : LANES_SHOWN;
+    int margin = verbose ? MARGIN_VERBOSE : MARGIN;
+    for (int i = 0; i < picture->report->run_count; i++) {
+        const struct timeline *timeline = &picture->report->runs[i].timeline;
+        if (picture->style->gantt != GANTT_STREAMS || timeline->stream_ids == NULL)
+            continue;
+        for (uint32_t stream = 0; stream < timeline->streams && stream < most; stream++) {
+            int label = snprintf(NULL, 0, "  stream %" PRIu32 " ",
+                                 timeline_stream_id(timeline, stream));
+            margin = label > margin ? label : margin;
+        }
+    }
+    return margin;
+}
+
+void write_gantt(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    int width = style->width < WIDTH_MIN ? WIDTH_MIN : style->width;
+    struct picture picture = {.out = out, .report = report, .style = style};
+    if (style->gantt == GANTT_NONE || report->run_count == 0)
+        return;
+    width = width > GANTT_WIDTH_MAX ? GANTT_WIDTH_MAX : width;
+    picture.margin = margin_of(&picture);
+    picture.columns = width - picture.margin - 1;
+    for (int i = 0; i < report->run_count; i++) {
+        const struct timeline *timeline = &report->runs[i].timeline;
+        int64_t span_ns = timeline_span_ns(timeline);
+        picture.length_ns = span_ns > picture.length_ns ? span_ns : picture.length_ns;
+        picture.one_kernel |= timeline->name_count > CHAIN_MAX;
+    }
+    picture.scale = picture.length_ns > 0 ? picture.columns / (double)picture.length_ns : 0;
+    for (int i = 0; i < report->run_count; i++) {
+        putc('\n', out);
+        print_run(&picture, &report->runs[i]);
+    }
+    if (!picture.seen_span)
+        return;
+    gantt_put_axis(&picture);
+    gantt_put_legend(&picture);
+}

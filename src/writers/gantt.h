@@ -1,0 +1,49 @@
+/* gantt.h - shared by the files that draw the terminal Gantt. */
+#ifndef PIPELINE_WRITERS_GANTT_H
+#define PIPELINE_WRITERS_GANTT_H
+
+#include "writers/writer.h"
+
+/* What a column can show. */
+enum mark {
+    MARK_H2D,
+    MARK_KERNEL, /* the first of the chain; the others follow */
+    MARK_D2H = MARK_KERNEL + CHAIN_MAX,
+    MARK_CPU,
+    MARK_CALLBACK,
+    MARK_D2D,
+    MARK_MEMSET,
+    MARK_SYNC,
+    MARK_ALLOC,
+    MARK_WAIT,
+    MARK_COUNT,
+    MARK_IDLE = MARK_COUNT,
+    MARK_LIMIT,
+};
+
+extern const char gantt_letters[]; /* by mark */
+
+enum { GANTT_WIDTH_MAX = 400 };
+
+struct picture {
+    FILE *out;
+    const struct report *report;
+    const struct writer_style *style;
+    int64_t length_ns; /* of the axis: the longest run */
+    int columns;       /* of the axis; one more is kept for a limit at its end */
+    int margin;        /* columns of the rows' labels */
+    double scale;      /* columns per ns */
+    bool one_kernel;   /* there are more names than letters: all are shown as one */
+    bool seen[MARK_LIMIT + 1], seen_small, seen_bar, seen_tile, seen_span;
+    int color; /* that is on; 0: none */
+};
+
+/* Turns on the colour of `mark`, on a plain ground or, if `solid`, as the ground itself. */
+void gantt_color(struct picture *picture, int mark, bool solid);
+void gantt_color_off(struct picture *picture);
+
+/* The time axis below all runs, and what the letters mean. */
+void gantt_put_axis(const struct picture *picture);
+void gantt_put_legend(struct picture *picture);
+
+#endif

@@ -1,0 +1,414 @@
+/* sweep.c - a sweep as tables: what all runs share, then, for each run of the config
+ * files, a row for every value or, with two axes, a matrix.
+ *
+ * A matrix that is wider than the terminal is written as rows, one for each pair of values. */
+#include "writers/sweep.h"
+
+#include "core/units.h"
+#include "writers/cells.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUE_COLUMNS = 24, GAP = 2, WIDTH_MIN = 40 };
+
+/* --- cells --- */
+
+static const struct run_report *run_at(const struct sweep_table *table, int section, int point)
+{
+    return &table->report->runs[section * table->points + point];
+}
+
+/* A result that is wrong on purpose. */
+static bool is_wrong(const struct run_report *run)
+{
+    return run->verified == VERIFIED_NO;
+}
+
+static int count_wrong(const struct report *report)
+{
+    int wrong = 0;
+    for (int i = 0; i < report->run_count; i++)
+        wrong += is_wrong(&report->runs[i]);
+    return wrong;
+}
+
+/* The time of one element decides, so that the smallest array is not the best. */
+static double cost_of(const struct run_report *run)
+{
+    return (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1);
+}
+
+/* Of equals the first; -1 where every result is wrong. */
+static int best_of(const struct run_report *runs, int count)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++) {
+        if (is_wrong(&runs[i]))
+            continue;
+        if (best < 0 || cost_of(&runs[i]) < cost_of(&runs[best]))
+            best = i;
+    }
+    return best;
+}
+
+/* A value of an axis, as short as people write it. */
+static void value_text(const struct sweep_axis *axis, int at, char text[CELL_TEXT * 4])
+{
+    char count[UNITS_TEXT];
+    const char *value = axis->values[at];
+    if (strcmp(axis->option, "elements") == 0)
+        value = units_count(strtoull(value, NULL, 10), count);
+    writer_fit(text, CELL_TEXT * 4, value, VALUE_COLUMNS);
+}
+
+/* --- a row for each point --- */
+
+static const struct column {
+    const char *title;
+    cell_show *show;
+    bool repeated; /* only of repeats */
+    int sized;     /* 1: only where runs differ in elements; -1: only where not */
+} columns[] = {
+    {"span", cell_span, false, 0},
+    {"fastest", cell_fastest, true, 0},
+    {"slowest", cell_slowest, true, 0},
+    {"speed-up", cell_speedup, false, -1},
+    {"copied", cell_copied, false, 1},
+    {"limit", cell_limit, false, 0},
+    {"of limit", cell_limit_share, false, 0},
+    {"bound by", cell_limit_cause, false, 0},
+};
+enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
+
+static bool is_wanted(const struct sweep_table *table, const struct column *column)
+{
+    return (!column->repeated || table->repeated) &&
+           (column->sized == 0 || (column->sized > 0) == table->sized);
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int axis_width(const struct sweep_axis *axis)
+{
+    char text[CELL_TEXT * 4];
+    int width = (int)strlen(axis->option);
+    for (int i = 0; i < axis->count; i++) {
+        value_text(axis, i, text);
+        width = larger(width, writer_columns(text));
+    }
+    return width;
+}
+
+static int cells_width(const struct sweep_table *table, cell_show *show)
+{
+    char text[CELL_TEXT];
+    int width = 0;
+    for (int i = 0; i < table->report->run_count; i++) {
+        show(&table->report->runs[i], text);
+        width = larger(width, (int)strlen(text));
+    }
+    return width;
+}
+
+static void put_bold(const struct sweep_table *table, bool on)
+{
+    if (table->style->color)
+        fputs(on ? "\033[1m" : "\033[0m", table->out);
+}
+
+/* Figures and words alike stand to the right, under their titles. */
+static void put_cell(const struct sweep_table *table, int width, const char *text)
+{
+    fprintf(table->out, "%*s%s", width - writer_columns(text), "", text);
+}
+
+static void put_row(const struct sweep_table *table, const int widths[], int section, int point)
+{
+    char text[CELL_TEXT * 4];
+    const struct sweep *sweep = table->sweep;
+    for (int i = 0; i < sweep->axis_count; i++) {
+        bool first = i == 0;
+        snprintf(text, sizeof text, "%s", sweep->axes[i].option);
+        if (point >= 0)
+            value_text(&sweep->axes[i], first ? point / table->inner : point % table->inner,
+                       text);
+        put_cell(table, axis_width(&sweep->axes[i]) + (first ? 0 : GAP), text);
+    }
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        if (widths[c] == 0)
+            continue;
+        snprintf(text, CELL_TEXT, "%s", columns[c].title);
+        if (point >= 0)
+            columns[c].show(run_at(table, section, point), text);
+        put_cell(table, widths[c] + GAP, text);
+    }
+}
+
+/* Leaves out the last columns of which there is no room. */
+static void choose_columns(const struct sweep_table *table, int widths[COLUMN_COUNT])
+{
+    static const int mark = sizeof "  best" - 1;
+    int used = mark - GAP;
+    for (int i = 0; i < table->sweep->axis_count; i++)
+        used += axis_width(&table->sweep->axes[i]) + GAP;
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        widths[c] = 0;
+        if (!is_wanted(table, &columns[c]))
+            continue;
+        int width = larger((int)strlen(columns[c].title), cells_width(table, columns[c].show));
+        if (c > 0 && used + GAP + width > table->style->width)
+            continue;
+        widths[c] = width;
+        used += GAP + width;
+    }
+}
+
+static void put_rows(const struct sweep_table *table, int section)
+{
+    int widths[COLUMN_COUNT];
+    choose_columns(table, widths);
+    int best = best_of(run_at(table, section, 0), table->points);
+    put_bold(table, true);
+    put_row(table, widths, section, -1);
+    put_bold(table, false);
+    putc('\n', table->out);
+    for (int point = 0; point < table->points; point++) {
+        if (point == best)
+            put_bold(table, true);
+        put_row(table, widths, section, point);
+        if (point == best) {
+            fputs("  best", table->out);
+            put_bold(table, false);
+        } else if (is_wrong(run_at(table, section, point))) {
+            fputs("  WRONG", table->out);
+        }
+        putc('\n', table->out);
+    }
+}
+
+/* --- a matrix for two axes --- */
+
+/* "streams \ tiles": rows are of the first axis. */
+static void corner_text(const struct sweep_table *table, char text[CELL_TEXT])
+{
+    snprintf(text, CELL_TEXT, "%s \\ %s", table->sweep->axes[0].option,
+             table->sweep->axes[1].option);
+}
+
+static int corner_width(const struct sweep_table *table)
+{
+    char corner[CELL_TEXT];
+    corner_text(table, corner);
+    return larger((int)strlen(corner), axis_width(&table->sweep->axes[0]));
+}
+
+/* Of a matrix' columns; behind each there is room for the mark of the best. */
+static int matrix_width(const struct sweep_table *table, cell_show *show)
+{
+    char text[CELL_TEXT * 4];
+    const struct sweep_axis *axis = &table->sweep->axes[1];
+    int width = cells_width(table, show);
+    for (int i = 0; i < axis->count; i++) {
+        value_text(axis, i, text);
+        width = larger(width, writer_columns(text));
+    }
+    return width;
+}
+
+static bool matrix_fits(const struct sweep_table *table)
+{
+    int64_t width = larger(matrix_width(table, cell_span),
+                           matrix_width(table, table->sized ? cell_copied : cell_speedup));
+    return table->sweep->axis_count == 2 &&
+           corner_width(table) + table->inner * (GAP + width) + 1 <= table->style->width;
+}
+
+static void put_matrix_row(const struct sweep_table *table, cell_show *show, int section,
+                           int row)
+{
+    char text[CELL_TEXT * 4];
+    int best = best_of(run_at(table, section, 0), table->points);
+    int width = matrix_width(table, show), owed = 1; /* the blank behind what is not the best */
+    value_text(&table->sweep->axes[0], row, text);
+    put_cell(table, corner_width(table), text);
+    for (int i = 0; i < table->inner; i++) {
+        int point = row * table->inner + i;
+        show(run_at(table, section, point), text);
+        fprintf(table->out, "%*s", owed + GAP - 1, "");
+        if (point == best)
+            put_bold(table, true);
+        put_cell(table, width, text);
+        bool wrong = is_wrong(run_at(table, section, point));
+        if (point == best || wrong)
+            putc(wrong ? '!' : '*', table->out);
+        if (point == best)
+            put_bold(table, false);
+        owed = point != best && !wrong;
+    }
+    putc('\n', table->out);
+}
+
+static void put_matrix(const struct sweep_table *table, const char *title, cell_show *show,
+                       int section)
+{
+    char text[CELL_TEXT * 4];
+    int width = matrix_width(table, show);
+    fprintf(table->out, "%s\n", title);
+    put_bold(table, true);
+    corner_text(table, text);
+    put_cell(table, corner_width(table), text);
+    for (int i = 0; i < table->inner; i++) {
+        value_text(&table->sweep->axes[1], i, text);
+        put_cell(table, width + GAP, text);
+    }
+    put_bold(table, false);
+    putc('\n', table->out);
+    for (int row = 0; row < table->sweep->axes[0].count; row++)
+        put_matrix_row(table, show, section, row);
+}
+
+/* --- all of it --- */
+
+/* The name of the config file's run: the runs' names go on with their point. */
+static void section_name(const struct sweep_table *table, int section,
+                         char name[4 * RUN_NAME_MAX])
+{
+    char raw[RUN_NAME_MAX], mark[CELL_TEXT];
+    snprintf(raw, sizeof raw, "%s", run_at(table, section, 0)->settings->name);
+    snprintf(mark, sizeof mark, " %s=", table->sweep->axes[0].option);
+    char *end = NULL;
+    for (char *found = raw; (found = strstr(found, mark)) != NULL; found++)
+        end = found;
+    if (end != NULL)
+        *end = '\0';
+    writer_fit(name, 4 * RUN_NAME_MAX, raw, RUN_NAME_MAX);
+}
+
+/* "serial: ways=1 streams=1"; nothing where there is one section, called "run". */
+static void put_section_name(const struct sweep_table *table, int section)
+{
+    char name[4 * RUN_NAME_MAX];
+    section_name(table, section, name);
+    putc('\n', table->out);
+    if (table->sections == 1 && strcmp(name, "run") == 0)
+        return;
+    put_bold(table, true);
+    fputs(name, table->out);
+    put_bold(table, false);
+    putc(':', table->out);
+    int used = writer_columns(name) + 1;
+    sweep_put_settings(table, run_at(table, section, 0), table->points, true, used, GAP);
+    putc('\n', table->out);
+}
+
+static void put_section(const struct sweep_table *table, int section)
+{
+    put_section_name(table, section);
+    bool matrix = matrix_fits(table);
+    if (matrix) {
+        put_matrix(table, "span", cell_span, section);
+        putc('\n', table->out);
+        if (table->sized)
+            put_matrix(table, "copied", cell_copied, section);
+        else
+            put_matrix(table, "speed-up", cell_speedup, section);
+    }
+    if (matrix && table->style->verbose > 0)
+        putc('\n', table->out);
+    if (!matrix || table->style->verbose > 0)
+        put_rows(table, section);
+}
+
+/* The widest spread of repeats, of all runs, as a share of the median. */
+static double spread_of(const struct report *report)
+{
+    double most = 0;
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *run = &report->runs[i];
+        if (run->median_ns > 0)
+            most = fmax(most, (double)(run->max_ns - run->min_ns) / (double)run->median_ns);
+    }
+    return most;
+}
+
+/* "best: depth streams=4 (5.67 ms, 1.84x, 99.1% of limit)" */
+static void put_best(const struct sweep_table *table)
+{
+    const struct report *report = table->report;
+    int at = best_of(report->runs, report->run_count);
+    if (at < 0) { /* the blank line stays */
+        putc('\n', table->out);
+        return;
+    }
+    const struct run_report *best = &report->runs[at];
+    char name[4 * RUN_NAME_MAX], span[CELL_TEXT], gain[CELL_TEXT], share[CELL_TEXT];
+    char words[4 * RUN_NAME_MAX + 4 * CELL_TEXT];
+    section_name(table, at / table->points, name);
+    bool named = table->sections > 1 || strcmp(name, "run") != 0;
+    writer_fit(name, sizeof name, best->settings->name, RUN_NAME_MAX);
+    cell_span(best, span);
+    if (table->sized)
+        cell_copied(best, gain);
+    else
+        cell_speedup(best, gain);
+    cell_limit_share(best, share);
+    int used = fprintf(table->out, "\nbest:") - 1;
+    snprintf(words, sizeof words, "%s", named ? name : strchr(name, ' ') + 1);
+    sweep_put_words(table, &used, GAP, words);
+    snprintf(words, sizeof words, "(%s, %s, %s of limit)", span, gain, share);
+    sweep_put_words(table, &used, GAP, words);
+    putc('\n', table->out);
+}
+
+static void put_foot(const struct sweep_table *table)
+{
+    const struct report *report = table->report;
+    bool asked = report->runs[0].verified != VERIFIED_NOT_ASKED;
+    char words[2 * CELL_TEXT], verified[CELL_TEXT];
+    int used = 0, wrong = count_wrong(report);
+    put_best(table);
+    snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");
+    if (wrong > 0)
+        snprintf(verified, sizeof verified, "%d of them WRONG", wrong);
+    snprintf(words, sizeof words, "%d run%s, %s%s", report->run_count,
+             report->run_count == 1 ? "" : "s", verified, table->sized ? "" : ";");
+    sweep_put_words(table, &used, 0, words);
+    if (!table->sized)
+        sweep_put_words(table, &used, 0, "speed-ups are against the first");
+    putc('\n', table->out);
+    if (!table->repeated)
+        return;
+    used = fprintf(table->out, "medians of repeats,");
+    snprintf(words, sizeof words, "which differ by %.1f%% at most", 100 * spread_of(report));
+    sweep_put_words(table, &used, 0, words);
+    putc('\n', table->out);
+}
+
+void write_sweep(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    const struct sweep *sweep = report->sweep;
+    struct writer_style wide = *style;
+    struct sweep_table table = {.out = out, .report = report, .sweep = sweep, .style = &wide};
+    if (report->run_count == 0)
+        return;
+    wide.width = larger(style->width, WIDTH_MIN);
+    table.inner = sweep->axis_count > 1 ? sweep->axes[1].count : 1;
+    table.points = sweep->axes[0].count * table.inner;
+    table.sections = report->run_count / table.points;
+    for (int i = 0; i < report->run_count; i++) {
+        table.repeated |= report->runs[i].repeats > 1;
+        table.sized |= report->runs[i].elements != report->runs[0].elements;
+    }
+    sweep_put_head(&table);
+    for (int section = 0; section < table.sections; section++)
+        put_section(&table, section);
+    write_predictions(out, report, &wide);
+    put_foot(&table);
+}

@@ -1,0 +1,31 @@
+/* sweep.h - shared by the files that write a sweep's tables. */
+#ifndef PIPELINE_WRITERS_SWEEP_H
+#define PIPELINE_WRITERS_SWEEP_H
+
+#include "writers/writer.h"
+
+struct sweep_table {
+    FILE *out;
+    const struct report *report;
+    const struct sweep *sweep;
+    const struct writer_style *style;
+    int points, inner; /* runs of a section; of those, along the second axis */
+    int sections;
+    bool repeated; /* measured more than once */
+    bool sized;    /* the runs differ in elements, so that times do not compare */
+};
+
+/* "pipeline 0.1.0", "simulated, NVIDIA H200", and the settings that all runs share. */
+void sweep_put_head(const struct sweep_table *table);
+
+/* The settings that `count` runs from `runs` on share but those that are swept; if `apart`,
+ * only those that not all runs share. They go on a line of `used` columns, and further lines
+ * begin with `indent` blanks. */
+void sweep_put_settings(const struct sweep_table *table, const struct run_report *runs,
+                        int count, bool apart, int used, int indent);
+
+/* Puts words on a line of `used` columns, which it counts, or on a new one that begins with
+ * `indent` blanks. */
+void sweep_put_words(const struct sweep_table *table, int *used, int indent, const char *words);
+
+#endif

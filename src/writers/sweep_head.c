@@ -1,0 +1,135 @@
+/* sweep_head.c - what the runs of a sweep share: where they ran, and their settings. */
+#include "core/units.h"
+#include "writers/sweep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SETTING_TEXT = 160 };
+
+/* Settings that a reader needs to make the same sweep again. */
+static const char *const told[] = {"kernel",      "elements", "input",  "intensity", "columns",
+                                   "stride",      "blocks",   "ways",   "order",     "layout",
+                                   "streams",     "tiles",    "memory", "callbacks", "carry",
+                                   "connections", "seed",     NULL};
+
+struct search {
+    const char *name;
+    char *text;
+};
+
+static void take_setting(void *context, const char *name, const char *value,
+                         enum value_kind kind)
+{
+    struct search *search = context;
+    if (strcmp(search->name, name) != 0 || kind == VALUE_NULL ||
+        (kind == VALUE_BOOL && strcmp(value, "false") == 0))
+        return;
+    writer_fit(search->text, SETTING_TEXT, value, SETTING_TEXT / 4);
+}
+
+/* The rows and columns of what is no matrix, and a stride that is none, say nothing. */
+static bool is_idle(const struct settings *settings, const char *name)
+{
+    const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
+    const char *unit = matrix != NULL ? matrix->unit_name : "";
+    return (strcmp(name, "columns") == 0 && strcmp(unit, "rows") != 0) ||
+           (strcmp(name, "rows") == 0 && strcmp(unit, "columns") != 0) ||
+           (strcmp(name, "inner") == 0 && strcmp(unit, "columns") != 0) ||
+           (strcmp(name, "stride") == 0 && settings->stride == 1) ||
+           (strcmp(name, "blocks") == 0 && settings->blocks == 0) ||
+           (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE);
+}
+
+/* The setting as used; empty where there is none, or it is off. */
+static void setting_text(const struct run_report *run, const char *name,
+                         char text[SETTING_TEXT])
+{
+    struct search search = {name, text};
+    text[0] = '\0';
+    if (is_idle(run->settings, name))
+        return;
+    settings_each(run->settings, take_setting, &search);
+    if (strcmp(name, "elements") == 0)
+        units_count(run->elements, text);
+}
+
+static bool is_swept(const struct sweep_table *table, const char *name)
+{
+    for (int i = 0; i < table->sweep->axis_count; i++) {
+        if (strcmp(table->sweep->axes[i].option, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether `count` runs from `runs` on agree on a setting, which is then in `text`. */
+static bool is_shared(const struct run_report *runs, int count, const char *name,
+                      char text[SETTING_TEXT])
+{
+    char other[SETTING_TEXT];
+    setting_text(&runs[0], name, text);
+    for (int i = 1; i < count; i++) {
+        setting_text(&runs[i], name, other);
+        if (strcmp(text, other) != 0)
+            return false;
+    }
+    return true;
+}
+
+void sweep_put_words(const struct sweep_table *table, int *used, int indent, const char *words)
+{
+    int length = writer_columns(words);
+    if (*used > indent && *used + 1 + length > table->style->width) {
+        fprintf(table->out, "\n%*s", indent, "");
+        *used = indent;
+    }
+    *used += length + fprintf(table->out, "%s", *used > indent ? " " : "");
+    fputs(words, table->out);
+}
+
+void sweep_put_settings(const struct sweep_table *table, const struct run_report *runs,
+                        int count, bool apart, int used, int indent)
+{
+    char text[SETTING_TEXT], all[SETTING_TEXT], words[2 * SETTING_TEXT];
+    for (int i = 0; told[i] != NULL; i++) {
+        if (is_swept(table, told[i]) || !is_shared(runs, count, told[i], text) ||
+            text[0] == '\0')
+            continue;
+        if (apart && is_shared(table->report->runs, table->report->run_count, told[i], all))
+            continue;
+        snprintf(words, sizeof words, "%s=%s", told[i], text);
+        sweep_put_words(table, &used, indent, words);
+    }
+}
+
+/* "simulated, NVIDIA H200": of the device only what all runs have in common. */
+static void put_device(const struct sweep_table *table)
+{
+    const struct run_report *runs = table->report->runs;
+    char text[3 * (TIMELINE_TEXT + 16)];
+    bool source = true, device = true, driver = runs[0].timeline.driver[0] != '\0';
+    for (int i = 1; i < table->report->run_count; i++) {
+        source &= timeline_source(&runs[i].timeline) == timeline_source(&runs[0].timeline);
+        device &= strcmp(writer_device(&runs[i]), writer_device(&runs[0])) == 0;
+        driver &= strcmp(runs[i].timeline.driver, runs[0].timeline.driver) == 0;
+    }
+    fputs(source ? timeline_source(&runs[0].timeline) : "measured and simulated", table->out);
+    if (device)
+        fprintf(table->out, ", %s",
+                writer_clean(text, sizeof text, writer_device(&runs[0]), true));
+    if (driver)
+        fprintf(table->out, ", %s",
+                writer_clean(text, sizeof text, runs[0].timeline.driver, true));
+    putc('\n', table->out);
+}
+
+void sweep_put_head(const struct sweep_table *table)
+{
+    char text[3 * SETTING_TEXT];
+    fprintf(table->out, "pipeline %s\n",
+            writer_clean(text, sizeof text, table->report->version, true));
+    put_device(table);
+    sweep_put_settings(table, table->report->runs, table->report->run_count, false, 0, 0);
+    putc('\n', table->out);
+}

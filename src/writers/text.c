@@ -1,0 +1,254 @@
+/* text.c - the report for people: what was done, a table with a row per run, hazards.
+ *
+ * Everything hangs on the columns: a row of `columns` per figure. */
+#include "core/units.h"
+#include "writers/cells.h"
+#include "writers/table.h"
+#include "writers/writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FACT_TEXT = 1024,
+    PATH_COLUMNS = 60,
+    HAZARDS_SHOWN = 8, /* per run, unless verbose */
+};
+
+/* When a column is worth its place. */
+enum when { ALWAYS, REPEATED, REDUCED, SHARED, RATED, GRAPHED, ISSUED, VERBOSE };
+
+struct column {
+    int group;
+    const char *title;
+    cell_show *show;
+    enum when when;
+    bool left; /* words stand left, figures right */
+};
+
+static const struct column columns[] = {
+    {0, "ways", cell_ways, ALWAYS, false},
+    {0, "order", cell_order, ALWAYS, true},
+    {0, "layout", cell_layout, ALWAYS, true},
+    {0, "streams", cell_streams, ALWAYS, false},
+    {0, "tiles", cell_tiles, ALWAYS, false},
+    {0, "CPU tiles", cell_cpu_tiles, SHARED, false},
+    {0, "slots", cell_slots, VERBOSE, false},
+    {0, "issued by", cell_issued_by, GRAPHED, true},
+    {1, "span", cell_span, ALWAYS, false},
+    {1, "fastest", cell_fastest, REPEATED, false},
+    {1, "slowest", cell_slowest, REPEATED, false},
+    {1, "speed-up", cell_speedup, ALWAYS, false},
+    {1, "limit", cell_limit, ALWAYS, false},
+    {1, "of limit", cell_limit_share, ALWAYS, false},
+    {1, "result", cell_result, REDUCED, false},
+    {1, "Gflop/s", cell_gflops, RATED, false},
+    {1, "verified", cell_verified, ALWAYS, true},
+    {2, "bound by", cell_limit_cause, ALWAYS, true},
+    {2, "H2D busy", cell_h2d, ALWAYS, false},
+    {2, "compute busy", cell_compute, ALWAYS, false},
+    {2, "D2H busy", cell_d2h, ALWAYS, false},
+    {2, "CPU busy", cell_cpu, SHARED, false},
+    {2, "concurrency", cell_concurrency, ALWAYS, false},
+    {3, "copied", cell_copied, VERBOSE, false},
+    {3, "issue", cell_issue, ISSUED, false},
+    {3, "host memory", cell_host_bytes, VERBOSE, false},
+    {3, "device memory", cell_device_bytes, VERBOSE, false},
+};
+enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
+
+static bool column_wanted(const struct column *column, const struct report *report,
+                          const struct writer_style *style)
+{
+    bool told = column->when == VERBOSE || column->when == ISSUED;
+    if (column->when == ALWAYS || (told && style->verbose > 0))
+        return true;
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *run = &report->runs[i];
+        if ((column->when == REPEATED && run->repeats > 1) ||
+            (column->when == REDUCED && run->has_result) ||
+            ((column->when == GRAPHED || column->when == ISSUED) &&
+             run->settings->issue == ISSUE_GRAPH) ||
+            (column->when == RATED && !isnan(report_gflops(run))) ||
+            (column->when == SHARED && run->cpu_tiles > 0))
+            return true;
+    }
+    return false;
+}
+
+/* The columns that are worth their place, for these runs. */
+static void print_table(FILE *out, const struct report *report,
+                        const struct writer_style *style)
+{
+    struct table_column shown[COLUMN_COUNT];
+    int count = 0;
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        const struct column *column = &columns[c];
+        if (column_wanted(column, report, style))
+            shown[count++] =
+                (struct table_column){column->group, column->title, column->show, column->left};
+    }
+    table_write(out, report, style, shown, count);
+}
+
+/* A fact of a run in words. */
+typedef void fact(const struct run_report *run, char text[FACT_TEXT]);
+
+static void fact_device(const struct run_report *run, char text[FACT_TEXT])
+{
+    char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
+    writer_clean(device, sizeof device, writer_device(run), true);
+    writer_clean(driver, sizeof driver, run->timeline.driver, true);
+    snprintf(text, FACT_TEXT, "%s, %s%s%s", timeline_source(&run->timeline), device,
+             driver[0] ? ", " : "", driver);
+}
+
+static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
+{
+    static const char *const words[] = {
+        [TIMING_VIRTUAL] = "virtual time",
+        [TIMING_CUPTI] = "CUPTI",
+        [TIMING_EVENTS] = "events, starts rebuilt from engine order",
+    };
+    const char *memory = memory_name(run->settings->memory);
+    const enum mistake mistake = run->settings->mistake;
+    char made[64] = "";
+    if (mistake != MISTAKE_NONE)
+        snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));
+    if (run->profiled)
+        snprintf(text, FACT_TEXT,
+                 "%s memory%s; profiled: span by the host's clock, no timeline", memory, made);
+    else
+        snprintf(text, FACT_TEXT, "%s memory%s; timeline: %s", memory, made,
+                 words[run->timeline.timing]);
+}
+
+static uint64_t bytes_in(const struct settings *settings)
+{
+    const struct kernel_params params = settings_params(settings);
+    uint64_t second = chain_second_count(settings->chain, settings->chain_length, &params,
+                                         settings->elements);
+    return (settings->elements + second) * dtype_bytes(settings->chain[0]->in) +
+           chain_resident_bytes(settings->chain, settings->chain_length, &params);
+}
+
+static uint64_t bytes_out(const struct settings *settings)
+{
+    const struct kernel *last = settings->chain[settings->chain_length - 1];
+    uint64_t count = last->shape == KERNEL_REDUCE ? settings->tiles : settings->elements;
+    return count * dtype_bytes(last->out);
+}
+
+static void chain_text(const struct settings *settings, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < settings->chain_length && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "," : "",
+                                 settings->chain[i]->name);
+}
+
+/* What the kernels were told beyond their data. */
+static void params_text(const struct settings *settings, char *text, size_t room)
+{
+    const struct kernel_params params = settings_params(settings);
+    size_t used = 0;
+    text[0] = '\0';
+    if (params.intensity > 1)
+        used += (size_t)snprintf(text, room, " at intensity %" PRIu32, params.intensity);
+    if (params.stride > 1)
+        used +=
+            (size_t)snprintf(text + used, room - used, " at stride %" PRIu32, params.stride);
+    if (settings->blocks > 0)
+        used += (size_t)snprintf(text + used, room - used, " with blocks=%" PRIu32,
+                                 settings->blocks);
+    if (settings->carry != CARRY_DEVICE)
+        used += (size_t)snprintf(text + used, room - used, " with carry=%s",
+                                 carry_name(settings->carry));
+    const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
+    if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
+        snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
+    else if (matrix != NULL)
+        snprintf(text + used, room - used, " with A of %" PRIu64 " x %" PRIu64, params.rows,
+                 params.inner);
+}
+
+static void fact_work(const struct run_report *run, char text[FACT_TEXT])
+{
+    const struct settings *settings = run->settings;
+    char chain[256], told[128], count[UNITS_TEXT], in[UNITS_TEXT], out[UNITS_TEXT];
+    char path[4 * PATH_COLUMNS], from[sizeof path + 32], to[sizeof path + 32] = "";
+    chain_text(settings, chain, sizeof chain);
+    params_text(settings, told, sizeof told);
+    snprintf(from, sizeof from, "seed %" PRIu64, settings->seed);
+    if (settings->input != NULL)
+        snprintf(from, sizeof from, "from %s",
+                 writer_fit(path, sizeof path, settings->input, PATH_COLUMNS));
+    if (settings->output != NULL)
+        snprintf(to, sizeof to, ", to %s",
+                 writer_fit(path, sizeof path, settings->output, PATH_COLUMNS));
+    snprintf(text, FACT_TEXT, "%s%s on %s elements: %s in, %s out; %s%s", chain, told,
+             units_count(settings->elements, count), units_bytes(bytes_in(settings), in),
+             units_bytes(bytes_out(settings), out), from, to);
+}
+
+/* Prints a fact once where it holds for all runs (there is one at least), else run by run. */
+static void print_fact(FILE *out, const struct report *report, fact *state)
+{
+    char first[FACT_TEXT] = "", text[FACT_TEXT] = "", name[TABLE_NAME];
+    bool same = true;
+    state(&report->runs[0], first);
+    for (int i = 1; i < report->run_count && same; i++) {
+        state(&report->runs[i], text);
+        same = strcmp(first, text) == 0;
+    }
+    if (same) {
+        fprintf(out, "%s\n", first);
+        return;
+    }
+    for (int i = 0; i < report->run_count; i++) {
+        state(&report->runs[i], text);
+        table_name(&report->runs[i], name);
+        fprintf(out, "  %s: %s\n", name, text);
+    }
+}
+
+static void print_hazards(FILE *out, const struct run_report *run, int verbose)
+{
+    char name[TABLE_NAME], text[3 * sizeof run->hazard_texts[0]];
+    if (run->hazard_count == 0)
+        return;
+    table_name(run, name);
+    fprintf(out, "\n%s: %zu hazard%s", name, run->hazard_count,
+            run->hazard_count > 1 ? "s" : "");
+    if (!run->profiled && run->hazards_lost > 0)
+        fprintf(out, ", %zu of them lost in this run", run->hazards_lost);
+    else if (!run->profiled)
+        fputs(", none of them lost in this run", out);
+    fputs(": another run may give another result\n", out);
+    size_t shown = run->hazard_count;
+    if (verbose == 0 && shown > HAZARDS_SHOWN)
+        shown = HAZARDS_SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        fprintf(out, "  %s\n", writer_clean(text, sizeof text, run->hazard_texts[i], true));
+    if (shown < run->hazard_count)
+        fprintf(out, "  and %zu more (--verbose shows them)\n", run->hazard_count - shown);
+}
+
+void write_text(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    char version[CELL_TEXT * 4];
+    fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
+    if (report->run_count == 0)
+        return;
+    print_fact(out, report, fact_device);
+    print_fact(out, report, fact_work);
+    print_fact(out, report, fact_conditions);
+    print_table(out, report, style);
+    write_predictions(out, report, style);
+    write_latency(out, report, style);
+    for (int i = 0; i < report->run_count; i++)
+        print_hazards(out, &report->runs[i], style->verbose);
+}

@@ -1,0 +1,62 @@
+/* trace.h - the parts of the Chrome trace writer. Private to writer_trace*.c. */
+#ifndef PIPELINE_WRITERS_TRACE_H
+#define PIPELINE_WRITERS_TRACE_H
+
+#include "report/report.h"
+#include "writers/put.h"
+
+/* The tracks of one run, a `tid` each, one behind another: the lanes of its engines, its
+ * streams, the host's calls. No tid is 0, nor a pid, nor used twice in a file: Perfetto takes a
+ * thread whose tid is its pid for the main one and puts it first, and takes tids for the
+ * system's, where they are unique. */
+struct tracks {
+    const struct run_report *run;
+    uint32_t pid;       /* from 1, in the order of the runs */
+    uint32_t first_tid; /* also what stands for the run where an event wants some tid */
+    uint32_t end_tid;   /* one behind the last; at least first_tid + 1 */
+    uint32_t engine_tid[ENGINE_NONE], lanes[ENGINE_NONE];
+    uint32_t stream_tid, streams;
+    uint32_t calls_tid; /* 0: nothing is known of the host's calls */
+};
+
+/* Lays out the tracks of `run` from `first_tid` on. */
+struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t first_tid);
+
+/* Each of these puts events, every one behind a comma. */
+
+/* Names and orders the tracks. */
+void tracks_put_names(struct put *put, const struct tracks *tracks);
+
+/* Every span, as a slice on its engine's track and on its stream's; waits on the latter alone.
+ */
+void tracks_put_spans(struct put *put, const struct tracks *tracks);
+
+/* The host's calls. */
+void tracks_put_calls(struct put *put, const struct tracks *tracks);
+
+/* How many of the working engines are busy, at each time that changes. Exact, in order of time,
+ * with memory that does not grow with the spans. */
+void tracks_put_busy(struct put *put, const struct tracks *tracks);
+
+/* --- shared by them: each returns the end of what it wrote --- */
+
+enum { HEAD_ROOM = 128 };
+
+/* A comma and the beginning of an event, up to its tid; with HEAD_ROOM. */
+static inline char *write_head(char *at, const struct tracks *tracks, char phase, uint32_t tid)
+{
+    at = WRITE_LITERAL(at, ",\n{\"ph\":\"X\",\"pid\":");
+    at[-9] = phase;
+    at = write_count(at, tracks->pid);
+    at = WRITE_LITERAL(at, ",\"tid\":");
+    return write_count(at, tid);
+}
+
+/* `ts` and `dur` are in us; three decimals give every ns. */
+static inline char *write_us(char *at, int64_t ns)
+{
+    uint64_t size = write_sign(&at, ns);
+    return write_thousandths(at, size);
+}
+
+#endif

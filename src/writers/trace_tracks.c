@@ -1,0 +1,393 @@
+/* trace_tracks.c - the tracks of a run, and the slices on them.
+ *
+ * Slices of one track may lie within one another but not overlap in part (Trace Event Format;
+ * the Perfetto FAQ, "Why are overlapping events in JSON traces not displayed correctly?"). On a
+ * lane of an engine spans never overlap. In a stream they follow one another, but measured
+ * times may be off by some ns, and a trace of another program may hold anything: there a slice
+ * is drawn no earlier than the end of the one before it. Its arguments keep the true times.
+ *
+ * A tile's way through the engines is a flow: slices with the same `bind_id` are joined in
+ * order of time, from `flow_out` to `flow_in`. Perfetto's importer takes these on X events, and
+ * the id as a number or as a string of hexadecimal digits (google/perfetto,
+ * src/trace_processor/importers/json/json_trace_parser_impl.cc: MaybeAddFlow,
+ * MaybeExtractFlowIdentifier). A string it is: JavaScript's numbers end at 2^53. */
+#include "writers/trace.h"
+
+#include "writers/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint32_t more(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t first_tid)
+{
+    const struct timeline *timeline = &run->timeline;
+    struct tracks tracks = {.run = run, .pid = pid, .first_tid = first_tid};
+    uint32_t tid = first_tid;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->engine < ENGINE_NONE)
+            tracks.lanes[span->engine] = more(tracks.lanes[span->engine], span->lane + 1);
+        if (op_in_stream(span->kind))
+            tracks.streams = more(tracks.streams, span->stream + 1);
+    }
+    for (int engine = 0; engine < ENGINE_NONE; engine++) {
+        tracks.engine_tid[engine] = tid;
+        tid += tracks.lanes[engine];
+    }
+    tracks.stream_tid = tid;
+    tid += tracks.streams;
+    if (!timeline->issue_unknown && timeline->span_count > 0)
+        tracks.calls_tid = tid++;
+    tracks.end_tid = more(tid, first_tid + 1);
+    return tracks;
+}
+
+static char *write_times(char *at, int64_t start_ns, int64_t end_ns)
+{
+    at = WRITE_LITERAL(at, ",\"ts\":");
+    at = write_us(at, start_ns);
+    at = WRITE_LITERAL(at, ",\"dur\":");
+    return write_thousandths(at, end_ns > start_ns ? (uint64_t)end_ns - (uint64_t)start_ns : 0);
+}
+
+/* --- names of tracks --- */
+
+static void put_track_name(struct put *put, const struct tracks *tracks, uint32_t tid,
+                           const char *name, const uint32_t *number)
+{
+    put->at = write_head(put_reserve(put, HEAD_ROOM), tracks, 'M', tid);
+    PUT_LITERAL(put, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
+    put_string(put, name);
+    if (number != NULL) {
+        PUT_LITERAL(put, " ");
+        put_integer(put, *number);
+    }
+    PUT_LITERAL(put, "\"}}");
+    put->at = write_head(put_reserve(put, HEAD_ROOM), tracks, 'M', tid);
+    PUT_LITERAL(put, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":");
+    put_integer(put, tid - tracks->first_tid + 1);
+    PUT_LITERAL(put, "}}");
+}
+
+void tracks_put_names(struct put *put, const struct tracks *tracks)
+{
+    static const char *const names[ENGINE_NONE] = {"H2D", "kernel", "D2H", "CPU", "host"};
+    for (int engine = 0; engine < ENGINE_NONE; engine++) {
+        bool several = tracks->lanes[engine] > 1;
+        for (uint32_t lane = 0; lane < tracks->lanes[engine]; lane++)
+            put_track_name(put, tracks, tracks->engine_tid[engine] + lane, names[engine],
+                           several ? &lane : NULL);
+    }
+    for (uint32_t stream = 0; stream < tracks->streams; stream++) {
+        uint32_t id = timeline_stream_id(&tracks->run->timeline, stream);
+        put_track_name(put, tracks, tracks->stream_tid + stream, "stream", &id);
+    }
+    if (tracks->calls_tid != 0)
+        put_track_name(put, tracks, tracks->calls_tid, "host calls", NULL);
+}
+
+/* --- names of slices --- */
+
+static const char *stage_name(const struct timeline *timeline, const struct span *span)
+{
+    static const char *const names[OP_KIND_COUNT] = {
+        [OP_H2D] = "H2D",       [OP_KERNEL] = "kernel", [OP_D2H] = "D2H",
+        [OP_RECORD] = "record", [OP_WAIT] = "wait",     [OP_CALLBACK] = "callback",
+        [OP_CPU] = "CPU",       [OP_D2D] = "D2D",       [OP_MEMSET] = "memset",
+        [OP_SYNC] = "sync",     [OP_ALLOC] = "alloc",
+    };
+    if (span->kind == OP_KERNEL && span->link < timeline->name_count)
+        return timeline->names[span->link];
+    return names[span->kind];
+}
+
+/* "H2D 3": viewers colour by the name less its digits. */
+static void put_label(struct put *put, const struct timeline *timeline, const struct span *span)
+{
+    put_json_text(put, stage_name(timeline, span));
+    if (span->tile < 0 || span->kind == OP_WAIT)
+        return;
+    PUT_LITERAL(put, " ");
+    put_integer(put, span->tile);
+}
+
+static bool has_target(const struct span *span)
+{
+    return span->kind == OP_WAIT || span->kind == OP_SYNC;
+}
+
+/* Waits are for what they wait for: "wait for scale 3". */
+static void put_name(struct put *put, const struct timeline *timeline, const struct span *span)
+{
+    const struct span *target = NULL;
+    if (has_target(span))
+        target = timeline_span((struct timeline *)timeline, span->target);
+    put_label(put, timeline, span);
+    if (target == NULL)
+        return;
+    PUT_LITERAL(put, " for ");
+    put_label(put, timeline, target);
+}
+
+/* A slice's beginning: track, times and name. */
+static void put_slice(struct put *put, const struct tracks *tracks, const struct span *span,
+                      uint32_t tid, int64_t start_ns, int64_t end_ns)
+{
+    char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tid);
+    at = write_times(at, start_ns, end_ns);
+    put->at = WRITE_LITERAL(at, ",\"name\":\"");
+    put_name(put, &tracks->run->timeline, span);
+    PUT_LITERAL(put, "\",\"cat\":\"");
+    put_string(put, op_kind_name(span->kind));
+    PUT_LITERAL(put, "\"");
+}
+
+/* --- arguments --- */
+
+/* Numbers, printed once for both slices of a span. */
+struct numbers {
+    char text[512], *end;
+};
+
+/* GB/s are bytes per ns. */
+static char *write_rate(char *at, const struct span *span)
+{
+    double length_ns = (double)span->end_ns - (double)span->start_ns;
+    double mb_per_s = 1e3 * (double)span->bytes / length_ns;
+    if (span->bytes == 0 || !(length_ns > 0) || mb_per_s >= 1e15)
+        return at;
+    at = WRITE_LITERAL(at, ",\"GB_per_s\":");
+    return write_thousandths(at, (uint64_t)(mb_per_s + 0.5));
+}
+
+static void numbers_write(struct numbers *numbers, const struct tracks *tracks, uint32_t index)
+{
+    const struct timeline *timeline = &tracks->run->timeline;
+    const struct span *span = &timeline->spans[index];
+    char *at = WRITE_LITERAL(numbers->text, ",\"args\":{\"op\":");
+    at = write_count(at, span->op);
+    if (span->tile >= 0)
+        at = write_count(WRITE_LITERAL(at, ",\"tile\":"), (uint32_t)span->tile);
+    if (op_in_stream(span->kind))
+        at = write_count(WRITE_LITERAL(at, ",\"stream\":"),
+                         timeline_stream_id(timeline, span->stream));
+    if (span->engine < ENGINE_NONE)
+        at = write_count(WRITE_LITERAL(at, ",\"lane\":"), span->lane);
+    at = write_count(WRITE_LITERAL(at, ",\"bytes\":"), span->bytes);
+    at = write_rate(at, span);
+    if (!timeline->issue_unknown)
+        at = write_integer(WRITE_LITERAL(at, ",\"issue_ns\":"), span->issue_ns);
+    at = write_integer(WRITE_LITERAL(at, ",\"start_ns\":"), span->start_ns);
+    at = write_integer(WRITE_LITERAL(at, ",\"end_ns\":"), span->end_ns);
+    if (tracks->run->critical.on_path != NULL && tracks->run->critical.on_path[index])
+        at = WRITE_LITERAL(at, ",\"critical\":true");
+    numbers->end = at;
+}
+
+static void numbers_put(const struct numbers *numbers, struct put *put)
+{
+    put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
+}
+
+static void put_waited_for(struct put *put, const struct timeline *timeline,
+                           const struct span *span)
+{
+    PUT_LITERAL(put, ",\"waited for\":\"");
+    put_label(put, timeline, span);
+    PUT_LITERAL(put, "\"");
+}
+
+/* Why span `index` did not start earlier: what held it, and when that let it go. */
+static void put_hold(struct put *put, const struct run_report *run, uint32_t index)
+{
+    const struct timeline *timeline = &run->timeline;
+    const struct hold *hold = &run->critical.holds[index];
+    if (hold->by == HELD_BY_NOTHING && timeline->issue_unknown)
+        return; /* nothing that is known */
+    PUT_LITERAL(put, ",\"held by\":\"");
+    put_string(put, held_by_name(hold->by));
+    char *at = put_reserve(put, HEAD_ROOM);
+    at = WRITE_LITERAL(at, "\",\"free_ns\":");
+    put->at = write_integer(at, hold->free_ns);
+    if (hold->span != SPAN_NONE)
+        put_waited_for(put, timeline, &timeline->spans[hold->span]);
+}
+
+/* In words, too, as long as somebody may read them one by one: they take a third of the time
+ * and a tenth of the file, all of which a viewer keeps in memory. */
+enum { EXPLAINED_SPANS_MAX = 100000 };
+
+static void put_reason(struct put *put, const struct run_report *run, uint32_t index)
+{
+    const struct timeline *timeline = &run->timeline;
+    const struct span *span = &timeline->spans[index], *target = NULL;
+    char text[CRITICAL_TEXT];
+    if (has_target(span))
+        target = timeline_span((struct timeline *)timeline, span->target);
+    if (target != NULL)
+        put_waited_for(put, timeline, target);
+    if (run->critical.holds == NULL)
+        return;
+    if (!has_target(span))
+        put_hold(put, run, index);
+    if (timeline->span_count > EXPLAINED_SPANS_MAX)
+        return;
+    PUT_LITERAL(put, ",\"why\":\"");
+    put_json_text(put, critical_explain(timeline, &run->critical, index, text));
+    PUT_LITERAL(put, "\"");
+}
+
+/* --- slices --- */
+
+/* A tile goes in by one copy or several, issued one behind another, then through its kernels,
+ * and out by one copy: so the first and the last of its way are known without a look at the
+ * others. */
+static void put_flow(struct put *put, const struct tracks *tracks, uint32_t index)
+{
+    static const char digits[] = "0123456789abcdef";
+    const struct span *span = &tracks->run->timeline.spans[index];
+    if (span->tile < 0 || span->engine > ENGINE_D2H || span->kind == OP_MEMSET)
+        return;
+    bool first = span->kind == OP_H2D &&
+                 (index == 0 || span[-1].kind != OP_H2D || span[-1].tile != span->tile);
+    uint64_t id = (uint64_t)tracks->pid << 32 | (uint32_t)span->tile;
+    char *at = put_reserve(put, HEAD_ROOM);
+    at = WRITE_LITERAL(at, ",\"bind_id\":\"0x");
+    for (int shift = 60 - __builtin_clzll(id) / 4 * 4; shift >= 0; shift -= 4)
+        *at++ = digits[id >> shift & 15];
+    *at++ = '"';
+    if (!first)
+        at = WRITE_LITERAL(at, ",\"flow_in\":true");
+    if (span->kind != OP_D2H)
+        at = WRITE_LITERAL(at, ",\"flow_out\":true");
+    put->at = at;
+}
+
+static void put_on_engine(struct put *put, const struct tracks *tracks, uint32_t index,
+                          const struct numbers *numbers)
+{
+    const struct span *span = &tracks->run->timeline.spans[index];
+    put_slice(put, tracks, span, tracks->engine_tid[span->engine] + span->lane, span->start_ns,
+              span->end_ns);
+    put_flow(put, tracks, index);
+    numbers_put(numbers, put);
+    put_reason(put, tracks->run, index);
+    PUT_LITERAL(put, "}}");
+}
+
+/* `reached` is how far the stream's track is drawn; NULL: not known. */
+static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t index,
+                          const struct numbers *numbers, int64_t *reached)
+{
+    const struct span *span = &tracks->run->timeline.spans[index];
+    int64_t start_ns = span->start_ns, end_ns = span->end_ns;
+    if (reached != NULL) {
+        start_ns = start_ns > *reached ? start_ns : *reached;
+        end_ns = end_ns > start_ns ? end_ns : start_ns;
+        *reached = end_ns;
+    }
+    put_slice(put, tracks, span, tracks->stream_tid + span->stream, start_ns, end_ns);
+    numbers_put(numbers, put);
+    if (span->kind == OP_WAIT)
+        put_reason(put, tracks->run, index);
+    PUT_LITERAL(put, "}}");
+}
+
+void tracks_put_spans(struct put *put, const struct tracks *tracks)
+{
+    struct numbers numbers;
+    /* Without the memory for it nothing is clipped. */
+    int64_t *reached = malloc((tracks->streams + (size_t)1) * sizeof *reached);
+    for (uint32_t stream = 0; reached != NULL && stream < tracks->streams; stream++)
+        reached[stream] = INT64_MIN;
+    for (uint32_t i = 0; i < tracks->run->timeline.span_count; i++) {
+        const struct span *span = &tracks->run->timeline.spans[i];
+        numbers_write(&numbers, tracks, i);
+        if (span->engine < ENGINE_NONE)
+            put_on_engine(put, tracks, i, &numbers);
+        if (op_in_stream(span->kind))
+            put_on_stream(put, tracks, i, &numbers,
+                          reached != NULL ? &reached[span->stream] : NULL);
+    }
+    free(reached);
+}
+
+/* --- the host's calls --- */
+
+/* What follows an event's times: `span` is the op's, NULL where it has none. */
+static void put_call(struct put *put, const struct tracks *tracks, uint32_t op,
+                     const struct span *span, int64_t issue_ns)
+{
+    PUT_LITERAL(put, ",\"name\":\"issue ");
+    if (span != NULL)
+        put_name(put, &tracks->run->timeline, span);
+    else
+        PUT_LITERAL(put, "record"); /* the only ops without a span */
+    char *at = put_reserve(put, HEAD_ROOM);
+    at = WRITE_LITERAL(at, "\",\"cat\":\"call\",\"args\":{\"op\":");
+    at = write_count(at, op);
+    at = write_integer(WRITE_LITERAL(at, ",\"issue_ns\":"), issue_ns);
+    put->at = WRITE_LITERAL(at, "}}");
+}
+
+/* The host issues op after op, and its clock is read between the calls: so a call lasts from
+ * its own issue to the next one's, also where a full queue blocks it. When the last returned is
+ * not in the timeline: it is drawn without length. */
+static void put_calls_of_plan(struct put *put, const struct tracks *tracks)
+{
+    const struct timeline *timeline = &tracks->run->timeline;
+    const struct span *span = timeline->spans, *end = span + timeline->span_count;
+    int64_t reached_ns = INT64_MIN;
+    for (uint32_t op = 0; op < timeline->issue_count; op++) {
+        int64_t issue_ns = timeline->issue_ns[op], next_ns = issue_ns;
+        if (op + 1 < timeline->issue_count)
+            next_ns = timeline->issue_ns[op + 1];
+        int64_t start_ns = issue_ns > reached_ns ? issue_ns : reached_ns;
+        reached_ns = next_ns > start_ns ? next_ns : start_ns;
+        while (span < end && span->op < op)
+            span++;
+        char *at = put_reserve(put, 2 * HEAD_ROOM);
+        at = write_head(at, tracks, 'X', tracks->calls_tid);
+        put->at = write_times(at, start_ns, reached_ns);
+        put_call(put, tracks, op, span < end && span->op == op ? span : NULL, issue_ns);
+    }
+}
+
+/* The one call that launched a graph. */
+static void put_launch(struct put *put, const struct tracks *tracks)
+{
+    char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tracks->calls_tid);
+    put->at = write_times(at, 0, tracks->run->timeline.launched_ns);
+    PUT_LITERAL(put, ",\"name\":\"issue graph\",\"cat\":\"call\"}");
+}
+
+/* Of another program it is only known when its calls began, and it does other things between
+ * them: instants. */
+static void put_calls_of_trace(struct put *put, const struct tracks *tracks)
+{
+    const struct timeline *timeline = &tracks->run->timeline;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'i', tracks->calls_tid);
+        at = WRITE_LITERAL(at, ",\"s\":\"t\",\"ts\":");
+        put->at = write_us(at, span->issue_ns);
+        put_call(put, tracks, span->op, span, span->issue_ns);
+    }
+}
+
+void tracks_put_calls(struct put *put, const struct tracks *tracks)
+{
+    if (tracks->calls_tid == 0)
+        return;
+    if (tracks->run->timeline.launched_ns > 0)
+        put_launch(put, tracks);
+    else if (tracks->run->timeline.issue_ns != NULL)
+        put_calls_of_plan(put, tracks);
+    else
+        put_calls_of_trace(put, tracks);
+}

@@ -1,0 +1,85 @@
+/* verdicts.c - why each run took longer than its limit, in words. */
+#include "core/units.h"
+#include "writers/table.h"
+#include "writers/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { LINE_BYTES = 1024, INDENT = 4 };
+
+static bool costs_nothing(const struct verdict *verdict)
+{
+    return verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
+}
+
+/* "1.2 ms, 21%: "; nothing for what has no cost. */
+static void put_cost(const struct verdicts *verdicts, const struct verdict *verdict,
+                     char text[LINE_BYTES])
+{
+    char cost[UNITS_TEXT];
+    text[0] = '\0';
+    if (costs_nothing(verdict) || verdict->code == VERDICT_MISSING_WAIT)
+        return;
+    bool negative = verdict->cost_ns < 0;
+    units_time(negative ? -verdict->cost_ns : verdict->cost_ns, cost);
+    double share =
+        verdicts->span_ns > 0 ? 100 * (double)verdict->cost_ns / (double)verdicts->span_ns : 0;
+    snprintf(text, LINE_BYTES, "%s%s, %.1f%%: ", negative ? "-" : "", cost, share);
+}
+
+static void put_verdict(FILE *out, const struct verdicts *verdicts, int index,
+                        const struct writer_style *style)
+{
+    const struct verdict *verdict = &verdicts->items[index];
+    const struct verdict_row *row = &verdict_rows[verdict->code];
+    char cost[LINE_BYTES], line[2 * LINE_BYTES];
+    put_cost(verdicts, verdict, cost);
+    snprintf(line, sizeof line, "  %s%s%s%s", cost, index < verdicts->named ? row->name : "",
+             index < verdicts->named ? ": " : "", row->text);
+    view_put_words(out, style->width, INDENT, line);
+    if (index >= verdicts->named)
+        return;
+    snprintf(line, sizeof line, "    fix: %s", row->fix);
+    view_put_words(out, style->width, 2 * INDENT, line);
+}
+
+/* Of a run that has nothing to be named one line is enough, unless more is asked for. */
+static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
+{
+    const struct verdicts *verdicts = &run->verdicts;
+    char name[TABLE_NAME], span[UNITS_TEXT], limit[UNITS_TEXT], line[LINE_BYTES];
+    table_name(run, name);
+    if (run->no_verdict[0] != '\0') {
+        snprintf(line, sizeof line, "%s: %s", name, run->no_verdict);
+        view_put_words(out, style->width, INDENT, line);
+        return;
+    }
+    if (verdicts->count == 0)
+        return;
+    snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->span_ns, span),
+             verdicts->limit_known ? "limit" : "its busiest engine",
+             units_time(verdicts->limit_ns, limit));
+    view_put_words(out, style->width, INDENT, line);
+    for (int i = 0; i < verdicts->count; i++)
+        put_verdict(out, verdicts, i, style);
+}
+
+void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    bool any = false, foreign = false;
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *run = &report->runs[i];
+        any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
+        foreign |= run->foreign;
+    }
+    if (!any)
+        return;
+    fputs("\nwhy\n", out);
+    if (foreign)
+        view_put_words(out, style->width, 0,
+                       "A trace says neither what each op needs nor what the machine allows: "
+                       "data, buffers, hardware queues and the limit are not known here.");
+    for (int i = 0; i < report->run_count; i++)
+        put_run(out, &report->runs[i], style);
+}

@@ -1,0 +1,281 @@
+/* view.c - what a trace of another program shows, in words and figures. */
+#include "writers/view.h"
+#include "core/units.h"
+#include "trace/trace.h"
+#include "trace/view_facts.h"
+#include "writers/writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    NAMES_SHOWN = 8, /* unless verbose */
+    GAPS_SHOWN = 2,  /* of an engine, unless verbose */
+    STREAMS_SHOWN = 8,
+    NAME_MIN = 16,
+    FIGURES = 58, /* columns of a row of figures behind its name */
+    LINE_TEXT = 512,
+};
+
+static const char *const engines[DEVICE_ENGINES] = {"H2D", "kernel", "D2H"};
+
+void view_put_words(FILE *out, int width, int indent, const char *text)
+{
+    int column = (int)strspn(text, " ");
+    fprintf(out, "%*s", column, "");
+    text += column;
+    bool first = true;
+    while (*text != '\0') {
+        char word[LINE_TEXT];
+        size_t bytes = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)bytes, text);
+        int columns = writer_columns(word);
+        if (!first && column + 1 + columns > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            putc(' ', out);
+            column++;
+        }
+        first = false;
+        fputs(word, out);
+        column += columns;
+        text += bytes + (text[bytes] == ' ');
+    }
+    putc('\n', out);
+}
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* --- figures --- */
+
+static void put_streams(const struct timeline *timeline, char text[LINE_TEXT])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < timeline->streams && i < STREAMS_SHOWN; i++)
+        used += (size_t)snprintf(text + used, LINE_TEXT - used, "%s%" PRIu32, i > 0 ? ", " : "",
+                                 timeline_stream_id(timeline, i));
+    if (timeline->streams > STREAMS_SHOWN)
+        snprintf(text + used, LINE_TEXT - used, ", ..");
+}
+
+static void put_heading(FILE *out, const struct run_report *run,
+                        const struct writer_style *style)
+{
+    const struct timeline *timeline = &run->timeline;
+    char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],
+        streams[LINE_TEXT], line[2 * LINE_TEXT], span[UNITS_TEXT];
+    writer_clean(name, sizeof name, run->settings->name, true);
+    writer_clean(device, sizeof device, writer_device(run), true);
+    writer_clean(driver, sizeof driver, timeline->driver, true);
+    fprintf(out, "\n%s%s%s\n", style->color ? "\033[1m" : "", name,
+            style->color ? "\033[0m" : "");
+    snprintf(line, sizeof line, "%s, %s, %s", timeline_source(timeline), device,
+             driver[0] != '\0' ? driver : "from a trace");
+    view_put_words(out, style->width, 2, line);
+    if (timeline->span_count == 0) {
+        fputs("no copy and no kernel ran: there is nothing to draw\n", out);
+        return;
+    }
+    put_streams(timeline, streams);
+    snprintf(line, sizeof line,
+             "%" PRIu32 " op%s in %" PRIu32
+             " stream%s (%s); %s from the first %s to the last end",
+             timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
+             timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, span),
+             timeline->issue_unknown ? "start" : "issue");
+    view_put_words(out, style->width, 2, line);
+}
+
+static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
+{
+    fprintf(out, "\n%-8s%8s%11s%8s%12s%10s%13s\n", "engine", "ops", "busy", "of span",
+            "longest gap", "bytes", "rate");
+    for (int i = 0; i < DEVICE_ENGINES; i++) {
+        const struct engine_use *use = &run->analysis.engines[i];
+        char busy[UNITS_TEXT], gap[UNITS_TEXT] = "-", bytes[UNITS_TEXT] = "-",
+                               rate[UNITS_TEXT] = "-";
+        if (facts->gap_counts[i] > 0)
+            units_time(facts->gaps[i][0].end_ns - facts->gaps[i][0].start_ns, gap);
+        if (use->bytes > 0)
+            units_bytes(use->bytes, bytes);
+        if (use->bytes > 0 && use->busy_ns > 0)
+            units_rate((double)use->bytes * 1e9 / (double)use->busy_ns, rate);
+        fprintf(out, "%-8s%8" PRIu32 "%11s%7.0f%%%12s%10s%13s\n", engines[i], use->spans,
+                units_time(use->busy_ns, busy), 100 * use->utilisation, gap, bytes, rate);
+    }
+}
+
+static void put_name(FILE *out, const struct run_report *run, const struct view_name *name,
+                     int columns)
+{
+    char fitted[LINE_TEXT], sum[UNITS_TEXT], mean[UNITS_TEXT];
+    const char *shown = name->engine == ENGINE_H2D   ? "copies in"
+                        : name->engine == ENGINE_D2H ? "copies out"
+                                                     : name->name;
+    writer_fit(fitted, sizeof fitted, shown, columns);
+    fprintf(out, "%s%*s%9" PRIu32 "%11s%11s%9.1f%%%9.1f%%\n", fitted,
+            columns - writer_columns(fitted), "", name->ops, units_time(name->sum_ns, sum),
+            units_time(name->sum_ns / name->ops, mean), share(name->sum_ns, run->median_ns),
+            share(name->path_ns, run->median_ns));
+}
+
+static void put_names(FILE *out, const struct run_report *run, const struct view_facts *facts,
+                      const struct writer_style *style)
+{
+    uint32_t shown = facts->name_count;
+    if (style->verbose == 0 && shown > NAMES_SHOWN)
+        shown = NAMES_SHOWN;
+    int columns = style->width - FIGURES, widest = NAME_MIN;
+    for (uint32_t i = 0; i < shown; i++) {
+        char fitted[LINE_TEXT];
+        int own = writer_columns(writer_fit(fitted, sizeof fitted, facts->names[i].name, 100));
+        widest = own > widest ? own : widest;
+    }
+    columns = columns < NAME_MIN ? NAME_MIN : columns > widest ? widest : columns;
+    fprintf(out, "\n%-*s%9s%11s%11s%10s%10s\n", columns, "name", "ops", "sum", "mean",
+            "of span", "critical");
+    for (uint32_t i = 0; i < shown; i++)
+        put_name(out, run, &facts->names[i], columns);
+    if (shown < facts->name_count)
+        fprintf(out, "and %" PRIu32 " more names (--verbose shows them)\n",
+                facts->name_count - shown);
+}
+
+static void put_together(FILE *out, const struct run_report *run,
+                         const struct view_facts *facts, const struct writer_style *style)
+{
+    static const unsigned pairs[] = {1U << ENGINE_H2D | 1U << ENGINE_COMPUTE,
+                                     1U << ENGINE_H2D | 1U << ENGINE_D2H,
+                                     1U << ENGINE_COMPUTE | 1U << ENGINE_D2H};
+    static const char *const words[] = {"none", "one", "two", "all three"};
+    char line[LINE_TEXT], time[UNITS_TEXT];
+    size_t used = (size_t)snprintf(line, sizeof line, "at work at once:");
+    for (int count = 0; count <= DEVICE_ENGINES; count++) {
+        int64_t ns = view_facts_at_once_ns(facts, count);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s (%.0f%%)",
+                                 count > 0 ? "," : "", words[count], units_time(ns, time),
+                                 share(ns, run->median_ns));
+    }
+    snprintf(line + used, sizeof line - used, "; %.2f engines on average",
+             run->analysis.concurrency);
+    putc('\n', out);
+    view_put_words(out, style->width, 2, line);
+    used = (size_t)snprintf(line, sizeof line, "together:");
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        used +=
+            (size_t)snprintf(line + used, sizeof line - used, "%s %s and %s %s",
+                             i > 0 ? "," : "", engines[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D],
+                             engines[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H],
+                             units_time(view_facts_together_ns(facts, pairs[i]), time));
+    view_put_words(out, style->width, 2, line);
+}
+
+/* --- what it comes to --- */
+
+static void put_path(FILE *out, const struct run_report *run, const struct view_facts *facts,
+                     const struct writer_style *style)
+{
+    char line[LINE_TEXT], times[DEVICE_ENGINES + 1][UNITS_TEXT];
+    int64_t work_ns = 0, first_ns = 0;
+    for (int i = 0; i < DEVICE_ENGINES; i++) {
+        work_ns += facts->path_ns[i];
+        units_time(facts->path_ns[i], times[i]);
+    }
+    if (run->critical.path_count > 0 && run->timeline.issue_unknown)
+        first_ns = run->timeline.spans[run->critical.path[0]].start_ns;
+    snprintf(line, sizeof line,
+             "critical path: %" PRIu32 " op%s, H2D %s, kernel %s, D2H %s; %s between them",
+             run->critical.path_count, run->critical.path_count == 1 ? "" : "s", times[0],
+             times[1], times[2],
+             units_time(run->median_ns - work_ns - first_ns, times[DEVICE_ENGINES]));
+    view_put_words(out, style->width, 2, line);
+    if (first_ns == 0)
+        return;
+    snprintf(line, sizeof line,
+             "  It goes back to %s: what its first op waited for, the trace doesn't say.",
+             units_time(first_ns, times[0]));
+    view_put_words(out, style->width, 2, line);
+}
+
+static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
+{
+    char line[LINE_TEXT], busy[UNITS_TEXT], span[UNITS_TEXT];
+    int busiest = 0;
+    for (int i = 1; i < DEVICE_ENGINES; i++) {
+        if (run->analysis.engines[i].busy_ns > run->analysis.engines[busiest].busy_ns)
+            busiest = i;
+    }
+    int64_t busy_ns = run->analysis.engines[busiest].busy_ns;
+    snprintf(
+        line, sizeof line,
+        "lower bound: %s was at work for %s: no order of these ops ends sooner%s; this run "
+        "took %s, so the bound is %.0f%% of it",
+        engines[busiest], units_time(busy_ns, busy),
+        busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
+        units_time(run->median_ns, span), share(busy_ns, run->median_ns));
+    view_put_words(out, style->width, 2, line);
+}
+
+static void put_gaps(FILE *out, const struct run_report *run, const struct view_facts *facts,
+                     const struct writer_style *style)
+{
+    uint32_t most = style->verbose > 0 ? GAPS_KEPT : GAPS_SHOWN;
+    bool any = false;
+    for (int i = 0; i < DEVICE_ENGINES; i++) {
+        for (uint32_t g = 0; g < facts->gap_counts[i] && g < most; g++) {
+            const struct view_gap *gap = &facts->gaps[i][g];
+            const struct span *next = &run->timeline.spans[gap->next];
+            char why[CRITICAL_TEXT], name[SPAN_NAME], line[4 * LINE_TEXT], clean[4 * LINE_TEXT],
+                fitted[4 * SPAN_NAME], length[UNITS_TEXT], at[UNITS_TEXT];
+            if (!any)
+                fputs("\nlongest gaps, and what the op behind each had waited for\n", out);
+            any = true;
+            writer_fit(fitted, sizeof fitted, timeline_span_name(&run->timeline, next, name),
+                       40);
+            snprintf(line, sizeof line,
+                     "  %s idle for %s at %s, until %s (stream %" PRIu32 "): %s", engines[i],
+                     units_time(gap->end_ns - gap->start_ns, length),
+                     units_time(gap->start_ns, at), fitted,
+                     timeline_stream_id(&run->timeline, next->stream),
+                     critical_explain(&run->timeline, &run->critical, gap->next, why));
+            view_put_words(out, style->width, 4, writer_clean(clean, sizeof clean, line, true));
+        }
+    }
+}
+
+static enum status put_run(FILE *out, const struct run_report *run,
+                           const struct writer_style *style)
+{
+    struct view_facts facts;
+    put_heading(out, run, style);
+    if (run->timeline.span_count == 0)
+        return STATUS_OK;
+    enum status status = view_facts_find(&run->timeline, &run->critical, &facts, NULL);
+    if (status != STATUS_OK)
+        return status;
+    put_engines(out, run, &facts);
+    put_names(out, run, &facts, style);
+    put_together(out, run, &facts, style);
+    put_path(out, run, &facts, style);
+    put_bound(out, run, style);
+    put_gaps(out, run, &facts, style);
+    view_put_findings(out, run, &facts, style);
+    view_facts_free(&facts);
+    return STATUS_OK;
+}
+
+void write_view(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    char version[64];
+    fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
+    for (int i = 0; i < report->run_count; i++) {
+        if (put_run(out, &report->runs[i], style) != STATUS_OK)
+            fputs("no memory to say more\n", out);
+    }
+}

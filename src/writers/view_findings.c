@@ -1,0 +1,188 @@
+/* view_findings.c - what stands out in a trace, in plain words.
+ *
+ * Each finding looks at one thing and says nothing where that is as it should be. */
+#include "core/units.h"
+#include "trace/trace.h"
+#include "writers/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    FINDING_TEXT = 512,
+    SHORT_OP_NS = 10000, /* an op as short as what a launch and its start take */
+    SHORT_OPS_MIN = 16,  /* fewer are not worth a word */
+    DEFAULT_STREAM = 7,  /* as the default stream of the first context is numbered */
+    IDLE_PERCENT = 10,   /* of the span */
+    ISSUE_PERCENT = 5,
+};
+
+/* Writes what it found into `text` and returns true, or returns false. */
+typedef bool finding(const struct run_report *run, const struct view_facts *facts,
+                     char text[FINDING_TEXT]);
+
+static uint32_t ops_of(const struct run_report *run, enum engine engine)
+{
+    return run->analysis.engines[engine].spans;
+}
+
+static bool one_stream(const struct run_report *run, const struct view_facts *facts,
+                       char text[FINDING_TEXT])
+{
+    (void)facts;
+    if (run->timeline.streams != 1 || run->timeline.span_count < 2)
+        return false;
+    uint32_t id = timeline_stream_id(&run->timeline, 0);
+    snprintf(text, FINDING_TEXT,
+             "All work is in one stream (%" PRIu32 "%s): its ops run one after the other, and "
+             "nothing can overlap.",
+             id, id == DEFAULT_STREAM ? ", as the default stream is called here" : "");
+    return true;
+}
+
+static bool kernels_beside_copies(const struct run_report *run, const struct view_facts *facts,
+                                  char text[FINDING_TEXT])
+{
+    const unsigned in = 1U << ENGINE_H2D | 1U << ENGINE_COMPUTE;
+    const unsigned out = 1U << ENGINE_D2H | 1U << ENGINE_COMPUTE;
+    uint32_t copies = ops_of(run, ENGINE_H2D) + ops_of(run, ENGINE_D2H);
+    if (copies == 0 || ops_of(run, ENGINE_COMPUTE) == 0 ||
+        view_facts_together_ns(facts, in) + view_facts_together_ns(facts, out) > 0)
+        return false;
+    snprintf(text, FINDING_TEXT, "No kernel ran while a copy did.");
+    return true;
+}
+
+static bool copies_both_ways(const struct run_report *run, const struct view_facts *facts,
+                             char text[FINDING_TEXT])
+{
+    if (ops_of(run, ENGINE_H2D) == 0 || ops_of(run, ENGINE_D2H) == 0 ||
+        view_facts_together_ns(facts, 1U << ENGINE_H2D | 1U << ENGINE_D2H) > 0)
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "Copies in and copies out never overlapped: the link carries both directions at "
+             "once, but on a GPU with one copy engine.");
+    return true;
+}
+
+static bool pageable(const struct run_report *run, const struct view_facts *facts,
+                     char text[FINDING_TEXT])
+{
+    (void)facts;
+    char in[UNITS_TEXT], out[UNITS_TEXT];
+    const struct trace *trace = run->trace;
+    if (trace == NULL || trace->in.pageable + trace->out.pageable == 0)
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "Pageable memory: %" PRIu32 " of %" PRIu32 " copies in (%s) and %" PRIu32
+             " of %" PRIu32 " copies out (%s). Such copies are staged through a pinned buffer, "
+             "and the host waits for them: pinned memory (cudaMallocHost, cudaHostRegister) "
+             "copies faster and lets them overlap.",
+             trace->in.pageable, trace->in.count, units_bytes(trace->in.pageable_bytes, in),
+             trace->out.pageable, trace->out.count,
+             units_bytes(trace->out.pageable_bytes, out));
+    return true;
+}
+
+static bool short_ops(const struct run_report *run, const struct view_facts *facts,
+                      char text[FINDING_TEXT])
+{
+    static const char *const names[DEVICE_ENGINES] = {"copies in", "kernels", "copies out"};
+    for (int i = 0; i < DEVICE_ENGINES; i++) {
+        uint32_t ops = ops_of(run, (enum engine)i);
+        char mean[UNITS_TEXT];
+        if (ops < SHORT_OPS_MIN || facts->sum_ns[i] / ops >= SHORT_OP_NS)
+            continue;
+        snprintf(text, FINDING_TEXT,
+                 "%" PRIu32 " %s take %s on average, about as long as it takes to launch one: "
+                 "fewer and larger ones would cost less.",
+                 ops, names[i], units_time(facts->sum_ns[i] / ops, mean));
+        return true;
+    }
+    return false;
+}
+
+static bool idle(const struct run_report *run, const struct view_facts *facts,
+                 char text[FINDING_TEXT])
+{
+    char time[UNITS_TEXT];
+    double percent =
+        run->median_ns > 0 ? 100 * (double)facts->together_ns[0] / (double)run->median_ns : 0;
+    if (percent < IDLE_PERCENT)
+        return false;
+    snprintf(
+        text, FINDING_TEXT,
+        "For %s (%.0f%% of the span) no engine was at work: the host was late with issuing, "
+        "or waited for results.",
+        units_time(facts->together_ns[0], time), percent);
+    return true;
+}
+
+static bool late_issue(const struct run_report *run, const struct view_facts *facts,
+                       char text[FINDING_TEXT])
+{
+    int64_t issue_ns = 0;
+    uint32_t count = 0;
+    char time[UNITS_TEXT];
+    (void)facts;
+    if (run->timeline.issue_unknown)
+        return false;
+    /* The path ends where the host had not issued: all before that is the host's time. */
+    if (run->critical.path_count > 0) {
+        const struct hold *first = &run->critical.holds[run->critical.path[0]];
+        issue_ns = first->by == HELD_BY_ISSUE ? first->free_ns : 0;
+    }
+    for (uint32_t i = 0; i < run->timeline.span_count; i++)
+        count += run->critical.holds[i].by == HELD_BY_ISSUE;
+    if (100 * (double)issue_ns < ISSUE_PERCENT * (double)run->median_ns)
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "The host: what the end waited for was issued only at %s; %" PRIu32 " of %" PRIu32
+             " ops waited for nothing but their issue.",
+             units_time(issue_ns, time), count, run->timeline.span_count);
+    return true;
+}
+
+/* Said only where it matters: where copies are not far larger than what they are rounded to. */
+static bool coarse_bytes(const struct run_report *run, const struct view_facts *facts,
+                         char text[FINDING_TEXT])
+{
+    static const enum engine copies[] = {ENGINE_H2D, ENGINE_D2H};
+    char unit[UNITS_TEXT];
+    bool rough = false;
+    (void)facts;
+    for (size_t i = 0; i < 2 && run->trace != NULL; i++) {
+        const struct engine_use *use = &run->analysis.engines[copies[i]];
+        rough |= use->spans > 0 && use->bytes / use->spans < 100 * run->trace->bytes_unit &&
+                 run->trace->bytes_unit > 1;
+    }
+    if (!rough)
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "The trace rounds sizes to %s: bytes and rates of small copies are rough.",
+             units_bytes(run->trace->bytes_unit, unit));
+    return true;
+}
+
+static finding *const findings[] = {
+    one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops, idle,
+    late_issue, coarse_bytes};
+
+void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
+                       const struct writer_style *style)
+{
+    char text[FINDING_TEXT], line[FINDING_TEXT + 8];
+    fputs("\nwhat stands out\n", out);
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
+        if (!findings[i](run, facts, text))
+            continue;
+        snprintf(line, sizeof line, "- %s", text);
+        view_put_words(out, style->width, 2, line);
+    }
+    snprintf(
+        line, sizeof line,
+        "- A trace has no events and no waits%s: what was held by those only shows as a late "
+        "start.",
+        run->timeline.issue_unknown ? ", and this one not the host's calls either" : "");
+    view_put_words(out, style->width, 2, line);
+}

@@ -1,0 +1,193 @@
+/* writer.c - the table of timeline writers, and what the writers share: text made fit to show.
+ */
+#include "writers/writer.h"
+
+#include "writers/put.h"
+
+#include <string.h>
+#include <strings.h>
+
+const struct timeline_writer timeline_writers[] = {
+    {".csv", "every span of every run, under lines of provenance", write_csv_timeline, NULL},
+    {".json", "a Chrome trace, for Perfetto", write_trace, NULL},
+    {".svg", "a picture, drawn by gnuplot", NULL, plot_draw},
+    {".png", "a picture, drawn by gnuplot", NULL, plot_draw},
+    {".pdf", "a picture, drawn by gnuplot", NULL, plot_draw},
+    {".html", "a page to look around in", write_html, NULL},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* Well-formed UTF-8 by its first two bytes (The Unicode Standard, table 3-7). */
+static const struct {
+    unsigned char first_low, first_high, second_low, second_high, length;
+} utf8_forms[] = {
+    {0x01, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+/* Bytes of the character at `text`; 0 where there is no well-formed one. Reads no further than
+ * the first byte that does not fit, hence never beyond a terminating NUL. */
+static size_t utf8_length(const unsigned char *text)
+{
+    for (size_t i = 0; i < sizeof utf8_forms / sizeof utf8_forms[0]; i++) {
+        if (text[0] < utf8_forms[i].first_low || text[0] > utf8_forms[i].first_high)
+            continue;
+        size_t length = utf8_forms[i].length;
+        if (length > 1 &&
+            (text[1] < utf8_forms[i].second_low || text[1] > utf8_forms[i].second_high))
+            return 0;
+        for (size_t k = 2; k < length; k++) {
+            if (text[k] < 0x80 || text[k] > 0xbf)
+                return 0;
+        }
+        return length;
+    }
+    return 0;
+}
+
+/* C0, DEL and C1: what could move a terminal's cursor. */
+static bool is_control(const unsigned char *text)
+{
+    return text[0] < 0x20 || text[0] == 0x7f ||
+           (text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f);
+}
+
+/* Takes the next character of *text, cleaned. Sets *length to its bytes; not called at the end.
+ */
+static const char *next_character(const char **text, bool line, size_t *length)
+{
+    const char *character = *text;
+    size_t taken = utf8_length((const unsigned char *)character);
+    *text += taken != 0 ? taken : 1;
+    *length = taken;
+    if (taken == 0) {
+        *length = 3;
+        return "\xef\xbf\xbd";
+    }
+    if (line && is_control((const unsigned char *)character)) {
+        *length = 1;
+        return "?";
+    }
+    return character;
+}
+
+const char *writer_clean(char *clean, size_t room, const char *text, bool line)
+{
+    size_t used = 0;
+    while (*text != '\0') {
+        size_t length;
+        const char *character = next_character(&text, line, &length);
+        if (used + length >= room)
+            break;
+        memcpy(clean + used, character, length);
+        used += length;
+    }
+    clean[used] = '\0';
+    return clean;
+}
+
+int writer_columns(const char *text)
+{
+    int columns = 0;
+    for (; *text != '\0'; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+const char *writer_fit(char *fitted, size_t room, const char *text, int columns)
+{
+    char *cut = fitted; /* where ".." goes, should the text be too long */
+    size_t used = 0, length;
+    int taken = 0;
+    while (*text != '\0') {
+        const char *character = next_character(&text, true, &length);
+        if (taken == columns || used + length >= room) {
+            memcpy(cut, "..", sizeof "..");
+            return fitted;
+        }
+        memcpy(fitted + used, character, length);
+        used += length;
+        if (++taken <= columns - 2 && used + sizeof ".." <= room)
+            cut = fitted + used;
+    }
+    fitted[used] = '\0';
+    return fitted;
+}
+
+const char *writer_device(const struct run_report *run)
+{
+    return run->device[0] != '\0' ? run->device : run->timeline.device;
+}
+
+void write_csv_field(FILE *out, const char *text)
+{
+    struct put put;
+    put_begin(&put, out);
+    put_csv_field(&put, text);
+    put_end(&put);
+}
+
+/* All endings: ".csv, .json". */
+static void list_endings(char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
+        int length = snprintf(text + used, room - used, "%s%s", used ? ", " : "", row->ending);
+        if (length < 0 || (size_t)length >= room - used)
+            return;
+        used += (size_t)length;
+    }
+}
+
+enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
+                                 struct error *error)
+{
+    char shown[256], endings[64];
+    const char *slash = strrchr(path, '/');
+    const char *ending = strrchr(slash != NULL ? slash : path, '.');
+    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
+        if (ending == NULL || strcasecmp(ending, row->ending) != 0)
+            continue;
+        *writer = row;
+        return STATUS_OK;
+    }
+    writer_fit(shown, sizeof shown, path, 100);
+    list_endings(endings, sizeof endings);
+    return error_set(error, STATUS_USAGE,
+                     "--timeline: '%s': the ending says no form of timeline; allowed: %s",
+                     shown, endings);
+}
+
+/* Decimals that tell one tick from the next. */
+static int ticks_decimals(const struct writer_ticks *ticks)
+{
+    int decimals = 0;
+    for (double unit = ticks->unit_ns; unit > 1.5 * ticks->step_ns; unit /= 10)
+        decimals++;
+    return decimals;
+}
+
+struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apart)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    static const int steps[] = {1, 2, 5};
+    double length = (double)length_ns, decade = 1;
+    int unit = 0;
+    while (unit < 3 && length < units[unit].ns)
+        unit++;
+    struct writer_ticks ticks = {units[unit].name, units[unit].ns, 1, 0};
+    for (int i = 0; length > 0; i = (i + 1) % 3) {
+        ticks.step_ns = steps[i] * decade;
+        ticks.decimals = ticks_decimals(&ticks);
+        int label = snprintf(NULL, 0, "%.*f", ticks.decimals, length / ticks.unit_ns) + 2;
+        if (ticks.step_ns / length * columns >= (label > apart ? label : apart))
+            break;
+        decade *= i == 2 ? 10 : 1;
+    }
+    return ticks;
+}

@@ -1,0 +1,126 @@
+/* writer.h - what shows a report: one function per form, chosen by --format or a file's ending.
+ *
+ * Writers only read the report. They write to a FILE and leave errors to its owner, who checks
+ * ferror() (output_file_commit() does). */
+#ifndef PIPELINE_WRITERS_WRITER_H
+#define PIPELINE_WRITERS_WRITER_H
+
+#include "options/options.h"
+#include "report/report.h"
+#include "term/output_file.h"
+
+#include <stdio.h>
+
+struct writer_style {
+    bool color; /* terminal colours */
+    int width;  /* columns */
+    enum gantt gantt;
+    int verbose;
+};
+
+/* --format: the reports on standard output. */
+void write_text(FILE *out, const struct report *report, const struct writer_style *style);
+void write_json(FILE *out, const struct report *report);
+void write_csv_report(FILE *out, const struct report *report);
+
+/* --timeline=FILE.csv: every span of every run, under provenance lines. */
+void write_csv_timeline(FILE *out, const struct report *report);
+
+/* The same for a sweep: a table with a row per value (or pair of values). */
+void write_sweep(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* `pipeline compare`: a row for each run, measured and simulated, and how they do together. Of
+ * many runs only the worst, unless verbose. */
+void write_compare(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* --model: a row for each run, with its span, what each model predicted and how far that is
+ * off. Nothing where nothing was predicted. */
+void write_predictions(FILE *out, const struct report *report,
+                       const struct writer_style *style);
+
+/* How long tiles took, where a run has priorities, or where the report is verbose: figures for
+ * each group of tiles of one priority, and how they are spread on a common time axis. */
+void write_latency(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* `pipeline view`: what a trace of another program shows: its ops by name and engine, what
+ * overlapped, where engines were idle and what ended that, as far as a trace can tell. */
+void write_view(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* The terminal Gantt: all runs above one another on one time axis; a row per engine lane (or
+ * per stream), a letter per stage, a line that marks each run's limit. */
+void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* Why each run took longer than its limit: the causes that are worth a name, dearest first,
+ * with what each cost and what to do; what bounds the run; and what is left. */
+void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* --dry-run: the plan, readably: a summary and one line per op. */
+void write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
+
+/* --timeline=FILE.json: a Chrome trace (Trace Event Format), for Perfetto: a process per run, a
+ * track per engine lane, per stream and for the host's calls. */
+void write_trace(FILE *out, const struct report *report);
+
+/* --timeline=FILE.html: one page that holds all it needs. */
+void write_html(FILE *out, const struct report *report);
+
+/* How a picture is drawn. */
+struct picture_style {
+    enum picture_size size;
+    enum gantt rows; /* by engine or by stream; GANTT_NONE is taken as engines */
+};
+
+/* --timeline=FILE.svg, .png, .pdf: gnuplot draws into `file`, from data as CSV and the scripts
+ * of plots/, which are part of the program; those of the folder that PIPELINE_PLOTS names are
+ * taken instead. A sweep is drawn as curves, one run by engine and by stream, several above one
+ * another. STATUS_FAILED when there is no gnuplot or it fails: the data then stays as PATH.csv,
+ * and the error says so. */
+enum status plot_draw(struct output_file *file, const struct report *report,
+                      const struct picture_style *style, struct error *error);
+
+/* Timeline files: what an ending (".csv") is written by: one of the two. */
+struct timeline_writer {
+    const char *ending;
+    const char *summary;
+    void (*write)(FILE *out, const struct report *report);
+    enum status (*draw)(struct output_file *file, const struct report *report,
+                        const struct picture_style *style, struct error *error);
+};
+extern const struct timeline_writer timeline_writers[]; /* ended by a row with no ending */
+
+/* The writer for `path`'s ending. STATUS_USAGE names the endings that there are. */
+enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
+                                 struct error *error);
+
+/* A CSV field per RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or LF; or
+ * '#', so that no row is taken for a comment. What is not valid UTF-8 becomes U+FFFD. */
+void write_csv_field(FILE *out, const char *text);
+
+/* Shared by the writers: text that came from the user, made fit to be shown. */
+
+/* Copies `text` into `clean` (of `room` bytes, at least 1) as valid UTF-8: what is not becomes
+ * U+FFFD and, if `line`, a control character becomes '?'. Cut between characters where there is
+ * no room. Returns `clean`. */
+const char *writer_clean(char *clean, size_t room, const char *text, bool line);
+
+/* Likewise, for one line and at most `columns` characters; ".." at the end shows a cut. */
+const char *writer_fit(char *fitted, size_t room, const char *text, int columns);
+
+/* How many characters `text`, valid UTF-8, takes on a line. */
+int writer_columns(const char *text);
+
+/* A time axis from 0: ticks 1, 2 or 5 times a power of ten apart, and how to label them. */
+struct writer_ticks {
+    const char *unit; /* "ms" */
+    double unit_ns, step_ns;
+    int decimals; /* of a label, in `unit` */
+};
+
+/* The closest ticks of an axis of `length_ns`, `columns` long, that are at least `apart`
+ * columns from one another and leave two between their labels. */
+struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apart);
+
+/* What `run` ran on: its device, or what its timeline calls it. */
+const char *writer_device(const struct run_report *run);
+
+#endif
