@@ -24,15 +24,19 @@ BEGIN {
             line = line " -n " pick("1k 4k 64k 256k 1M") " -t " pick("1 2 3 4 7 8 16 32")
         else
             line = line " --no-data -n " pick("64k 1M 16M 64M 256M 1G") " -t " pick("1 2 3 5 8 16 32 64 100 256 1k auto")
-        line = line " -s " pick("1 2 3 4 4 8 16 33 auto")
+        ways = pick("1 2 3 3 3 3 4")
+        streams = ways == 1 ? "1" : pick("1 2 3 4 4 8 16 auto")
+        line = line " --ways=" ways " -s " streams
         line = line maybe(0.5, "--order=breadth") maybe(0.3, "--layout=stage")
-        line = line maybe(0.4, "--ways=" pick("1 2 4")) maybe(0.2, "--cpu-share=" pick("0 0.1 0.5"))
+        if (ways == 4)
+            line = line maybe(0.5, "--cpu-share=" pick("0 0.1 0.5"))
         line = line maybe(0.3, "--memory=" pick("pageable registered mapped"))
         line = line maybe(0.2, "--priorities=" pick("0,-5 0,0,-1 -5,0")) maybe(0.2, "--callbacks")
-        line = line maybe(0.2, "--connections=" pick("1 2 8 32")) maybe(0.2, "--issue=graph")
+        line = line maybe(0.15, "--connections=" pick("1 2 8")) maybe(0.15, "--issue=graph")
         line = line maybe(0.3, "--intensity=" pick("10 100 1000")) maybe(0.1, "--blocks=" pick("1 8 132"))
-        line = line maybe(0.1, "--carry=" pick("callback sync")) maybe(0.25, "--mistake=" pick(mistakes))
-        line = line maybe(0.1, "--columns=256") maybe(0.1, "--stride=2")
+        if (line ~ /kernel=scan/)
+            line = line maybe(0.4, "--carry=" pick("callback sync"))
+        line = line maybe(0.25, "--mistake=" pick(mistakes)) maybe(0.1, "--columns=256")
         print line
     }
 }
