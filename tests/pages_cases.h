@@ -7,7 +7,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-#define PAGES_FOLDER TESTS_FOLDER "/../pages"
+#define PAGES_FOLDER TESTS_FOLDER "/../docs/manual"
 
 /* A folder of the test's own becomes its working directory; and goes. */
 void pages_enter_folder(void);

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const order_names[] = {"depth", "breadth", NULL};
-static const char *const layout_names[] = {"tile", "stage", NULL};
-static const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
-static const char *const carry_names[] = {"device", "callback", "sync", NULL};
-static const char *const issue_names[] = {"streams", "graph", NULL};
 static const char *const format_names[] = {"text", "json", "csv", NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
@@ -76,7 +71,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
                                "many as the GPU holds at once. With more they are shorter, and "
                                "priorities act between blocks"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles), .fallback = "32",
-                      .least = 1, .most = 1u << 24, .suffixes = true, .automatic = true,
+                      .least = 1, .most = TILES_MAX, .suffixes = true, .automatic = true,
                       .help = "tiles the array is cut into; auto: the simulator chooses"},
     [OPTION_STREAMS] = {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams),
                         .fallback = "4", .least = 1, .most = STREAMS_MAX, .automatic = true,
@@ -183,31 +178,6 @@ const struct option_row option_rows[OPTION_COUNT] = {
                      .help = "print this"},
 };
 
-const char *order_name(enum order order)
-{
-    return order_names[order];
-}
-
-const char *layout_name(enum layout layout)
-{
-    return layout_names[layout];
-}
-
-const char *memory_name(enum memory memory)
-{
-    return memory_names[memory];
-}
-
-const char *carry_name(enum carry carry)
-{
-    return carry_names[carry];
-}
-
-const char *issue_name(enum issue issue)
-{
-    return issue_names[issue];
-}
-
 const char *model_name(enum model model)
 {
     return model_names[model];
@@ -229,15 +199,6 @@ void options_set_defaults(enum option_scope scope, void *target)
         if (given.row->scope == scope && given.text != NULL)
             options_set(&given, target, NULL);
     }
-}
-
-struct kernel_params settings_params(const struct settings *settings)
-{
-    return (struct kernel_params){.intensity = settings->intensity,
-                                  .columns = settings->columns,
-                                  .stride = settings->stride,
-                                  .rows = settings->rows,
-                                  .inner = settings->inner};
 }
 
 void settings_each(const struct settings *settings, settings_visitor *each, void *context)

@@ -7,9 +7,7 @@
 #define PIPELINE_OPTIONS_H
 
 #include "core/status.h"
-#include "kernels/kernels.h"
-#include "plan/mistake.h"
-#include "plan/op.h"
+#include "plan/settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,20 +24,14 @@ enum command {
     COMMAND_VERSION,
 };
 
-enum order { ORDER_DEPTH, ORDER_BREADTH };
-enum layout { LAYOUT_TILE, LAYOUT_STAGE };
-enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
 enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
 enum model { MODEL_NONE, MODEL_SIM, MODEL_WERKHOVEN, MODEL_GOMEZ_LUNA, MODEL_COUNT };
 
 enum {
-    RUN_NAME_MAX = 64,
-    PRIORITIES_MAX = 32,
     TIMELINE_FILES_MAX = 8,
     OPTION_PLACE_MAX = 160, /* "command line", "ways.ini:12" */
-    STREAMS_MAX = 1024,
     SWEEP_AXES_MAX = 2,
     SWEEP_VALUES_MAX = 1024, /* of an axis */
     SWEEP_RUNS_MAX = 4096,
@@ -52,40 +44,6 @@ enum source {
     SOURCE_SECTION,
     SOURCE_COMMAND_LINE,
     SOURCE_SWEEP,
-};
-
-/* The settings of one run. Strings are owned by the options they came with. */
-struct settings {
-    char name[RUN_NAME_MAX]; /* the section's name; "run" when there is none */
-    uint64_t elements;
-    bool elements_given;        /* if not, and there is an input, the input says how many */
-    const char *input, *output; /* NULL: generated; not kept */
-    const struct kernel *chain[CHAIN_MAX];
-    int chain_length;
-    uint32_t intensity;
-    uint64_t columns;     /* transposes: elements of a row */
-    uint32_t stride;      /* stride-copy */
-    uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
-    uint32_t blocks;      /* of a launch, at most; 0: auto, as many as the GPU holds at once */
-    uint32_t tiles;       /* 0: auto, until the device is known */
-    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
-    enum order order;
-    enum layout layout;
-    int ways;
-    double cpu_share; /* 0 to 1; negative: auto */
-    enum memory memory;
-    int priorities[PRIORITIES_MAX];
-    int priority_count; /* 0: none */
-    bool callbacks;
-    enum carry carry;     /* of scans, from tile to tile */
-    uint32_t connections; /* 0: the driver's, or the machine's */
-    enum mistake mistake;
-    const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */
-    uint32_t runs, warmup;
-    enum issue issue;
-    bool profile;
-    bool no_data;
-    uint64_t seed;
 };
 
 /* --sweep: each run of the config files (or the one run there is without any) is made for every
@@ -138,18 +96,6 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
 
 void options_free(struct options *options);
 
-/* What the settings tell the kernels. */
-struct kernel_params settings_params(const struct settings *settings);
-
-/* Whether the array can be cut into `tiles` tiles, each of whole rows or columns where the
- * kernels work on such. */
-bool settings_tiles_fit(const struct settings *settings, uint32_t tiles);
-
-/* The number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where none
- * does.
- */
-uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
-
 /* Checks what only several settings together can get wrong, such as more tiles than elements.
  * options_parse() has done it; do it again after changing `elements`. */
 enum status settings_check(const struct settings *settings, struct error *error);
@@ -167,12 +113,7 @@ void options_note(const struct options *options, const char *text);
 /* Prints usage and the table of options, made from the table itself. */
 void options_print_help(FILE *out);
 
-/* The names of an enum's values, for reports: "depth", "tile", "pinned", "streams". */
-const char *order_name(enum order order);
-const char *layout_name(enum layout layout);
-const char *memory_name(enum memory memory);
-const char *carry_name(enum carry carry);
-const char *issue_name(enum issue issue);
+/* "none", "sim", "werkhoven", "gomez-luna". */
 const char *model_name(enum model model);
 
 /* Every per-run option's name and its value as used, as text, in table order: calls `each` once

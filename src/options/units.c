@@ -5,52 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t unit_of(const struct settings *settings)
-{
-    const struct kernel_params params = settings_params(settings);
-    return chain_unit(settings->chain, settings->chain_length, &params);
-}
-
-/* Units, which are rows or columns, alike in number: other tiles differ by an element at most.
- */
-bool settings_tiles_fit(const struct settings *settings, uint32_t tiles)
-{
-    const uint64_t unit = unit_of(settings);
-    if (unit == 1)
-        return true;
-    return tiles > 0 && settings->elements % unit == 0 &&
-           settings->elements / unit % tiles == 0;
-}
-
-/* The next number of tiles that fits from `tiles` on, downwards or upwards; 0: none. */
-static uint32_t next_fit(const struct settings *settings, uint32_t tiles, int step)
-{
-    const uint64_t units = settings->elements / unit_of(settings);
-    uint64_t next = tiles;
-    while (next > 0 && next <= units && next <= option_rows[OPTION_TILES].most) {
-        if (settings_tiles_fit(settings, (uint32_t)next))
-            return (uint32_t)next;
-        next += (uint64_t)(int64_t)step;
-    }
-    return 0;
-}
-
-static uint32_t next_below(const struct settings *settings, uint32_t tiles)
-{
-    const uint64_t units = settings->elements / unit_of(settings);
-    return next_fit(settings, tiles > units ? (uint32_t)units : tiles, -1);
-}
-
-uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
-{
-    if (settings_tiles_fit(settings, tiles))
-        return tiles;
-    const uint32_t below = next_below(settings, tiles), above = next_fit(settings, tiles, 1);
-    if (below == 0 && above == 0)
-        return tiles;
-    return above == 0 || (below > 0 && tiles - below <= above - tiles) ? below : above;
-}
-
 static const struct kernel *unit_kernel(const struct settings *settings)
 {
     return chain_unit_kernel(settings->chain, settings->chain_length);
@@ -69,7 +23,7 @@ static enum status refuse_elements(const struct settings *settings,
 {
     char elements[LABEL_MAX], unit_text[LABEL_MAX];
     const struct kernel *kernel = unit_kernel(settings);
-    const uint64_t unit = unit_of(settings), units = settings->elements / unit;
+    const uint64_t unit = settings_unit(settings), units = settings->elements / unit;
     return error_set(error, STATUS_USAGE,
                      "%s is no whole number of %s of %s, as %s needs: nearest are %" PRIu64
                      " and %" PRIu64,
@@ -83,8 +37,8 @@ static enum status refuse_tiles(const struct settings *settings, const struct or
 {
     char tiles[LABEL_MAX], unit_text[LABEL_MAX], nearest[64];
     const struct kernel *kernel = unit_kernel(settings);
-    const uint32_t below = next_below(settings, settings->tiles);
-    const uint32_t above = next_fit(settings, settings->tiles, 1);
+    const uint32_t below = settings_tiles_below(settings, settings->tiles);
+    const uint32_t above = settings_tiles_above(settings, settings->tiles);
     snprintf(nearest, sizeof nearest,
              above > 0 ? "nearest are %" PRIu32 " and %" PRIu32 : "the most are %" PRIu32,
              below, above);
@@ -92,7 +46,7 @@ static enum status refuse_tiles(const struct settings *settings, const struct or
                      "%s does not cut the array's %" PRIu64 " %s of %s into tiles of as many "
                      "whole %s each, as %s needs: %s",
                      setting_label(settings, origins, OPTION_TILES, tiles),
-                     settings->elements / unit_of(settings), kernel->unit_name,
+                     settings->elements / settings_unit(settings), kernel->unit_name,
                      unit_label(settings, origins, unit_text), kernel->unit_name, kernel->name,
                      nearest);
 }
@@ -106,7 +60,7 @@ enum status options_check_units(const struct settings *settings, const struct or
         origins != NULL && settings->input != NULL && !settings->elements_given;
     if (unknown || settings_tiles_fit(settings, settings->tiles))
         return STATUS_OK;
-    if (settings->elements % unit_of(settings) != 0)
+    if (settings->elements % settings_unit(settings) != 0)
         return refuse_elements(settings, origins, error);
     if (settings->tiles == 0) /* auto: one that fits is chosen */
         return STATUS_OK;

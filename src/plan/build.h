@@ -4,8 +4,8 @@
 
 #include "core/status.h"
 #include "machine/machine.h"
-#include "options/options.h"
 #include "plan/plan.h"
+#include "plan/settings.h"
 
 /* Builds the plan of `settings` for `machine` (its residency gives the kernels' grids, its
  * priorities clamp those asked for, its rates the CPU's share when that is auto). `plan` is

@@ -3,8 +3,8 @@
 #ifndef PIPELINE_PLAN_CARRY_H
 #define PIPELINE_PLAN_CARRY_H
 
-#include "options/options.h"
 #include "plan/placement.h"
+#include "plan/settings.h"
 
 /* Appends what comes right before link `link` of the tile in its stream: the copy in of the sum
  * of all tiles before it, which a callback has left on the host. Nothing for the first tile,

@@ -7,9 +7,9 @@
 
 #include "core/status.h"
 #include "machine/machine.h"
-#include "options/options.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
+#include "plan/settings.h"
 
 enum { PLAN_MISTAKE_NO_STREAM = -1 };
 

@@ -1,0 +1,94 @@
+/* settings.c - what the settings of a run mean for its tiles, and the names of their values. */
+#include "plan/settings.h"
+
+const char *const order_names[] = {"depth", "breadth", NULL};
+const char *const layout_names[] = {"tile", "stage", NULL};
+const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
+const char *const carry_names[] = {"device", "callback", "sync", NULL};
+const char *const issue_names[] = {"streams", "graph", NULL};
+
+const char *order_name(enum order order)
+{
+    return order_names[order];
+}
+
+const char *layout_name(enum layout layout)
+{
+    return layout_names[layout];
+}
+
+const char *memory_name(enum memory memory)
+{
+    return memory_names[memory];
+}
+
+const char *carry_name(enum carry carry)
+{
+    return carry_names[carry];
+}
+
+const char *issue_name(enum issue issue)
+{
+    return issue_names[issue];
+}
+
+struct kernel_params settings_params(const struct settings *settings)
+{
+    return (struct kernel_params){.intensity = settings->intensity,
+                                  .columns = settings->columns,
+                                  .stride = settings->stride,
+                                  .rows = settings->rows,
+                                  .inner = settings->inner};
+}
+
+uint64_t settings_unit(const struct settings *settings)
+{
+    const struct kernel_params params = settings_params(settings);
+    return chain_unit(settings->chain, settings->chain_length, &params);
+}
+
+/* Units, which are rows or columns, alike in number: other tiles differ by an element at most.
+ */
+bool settings_tiles_fit(const struct settings *settings, uint32_t tiles)
+{
+    const uint64_t unit = settings_unit(settings);
+    if (unit == 1)
+        return true;
+    return tiles > 0 && settings->elements % unit == 0 &&
+           settings->elements / unit % tiles == 0;
+}
+
+/* The next number of tiles that fits from `tiles` on, downwards or upwards; 0: none. */
+static uint32_t next_fit(const struct settings *settings, uint32_t tiles, int step)
+{
+    const uint64_t units = settings->elements / settings_unit(settings);
+    uint64_t next = tiles;
+    while (next > 0 && next <= units && next <= TILES_MAX) {
+        if (settings_tiles_fit(settings, (uint32_t)next))
+            return (uint32_t)next;
+        next += (uint64_t)(int64_t)step;
+    }
+    return 0;
+}
+
+uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles)
+{
+    const uint64_t units = settings->elements / settings_unit(settings);
+    return next_fit(settings, tiles > units ? (uint32_t)units : tiles, -1);
+}
+
+uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles)
+{
+    return next_fit(settings, tiles, 1);
+}
+
+uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
+{
+    if (settings_tiles_fit(settings, tiles))
+        return tiles;
+    const uint32_t below = settings_tiles_below(settings, tiles),
+                   above = settings_tiles_above(settings, tiles);
+    if (below == 0 && above == 0)
+        return tiles;
+    return above == 0 || (below > 0 && tiles - below <= above - tiles) ? below : above;
+}

@@ -1,0 +1,88 @@
+/* settings.h - what one run is asked for: a plain struct, filled by the options or by any
+ * caller. */
+#ifndef PIPELINE_PLAN_SETTINGS_H
+#define PIPELINE_PLAN_SETTINGS_H
+
+#include "kernels/kernels.h"
+#include "plan/mistake.h"
+#include "plan/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum order { ORDER_DEPTH, ORDER_BREADTH };
+enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
+
+enum {
+    RUN_NAME_MAX = 64,
+    PRIORITIES_MAX = 32,
+    STREAMS_MAX = 1024,
+    TILES_MAX = 1 << 24,
+};
+
+/* The settings of one run. Strings are owned by whoever filled it in. */
+struct settings {
+    char name[RUN_NAME_MAX]; /* the section's name; "run" when there is none */
+    uint64_t elements;
+    bool elements_given;        /* if not, and there is an input, the input says how many */
+    const char *input, *output; /* NULL: generated; not kept */
+    const struct kernel *chain[CHAIN_MAX];
+    int chain_length;
+    uint32_t intensity;
+    uint64_t columns;     /* transposes: elements of a row */
+    uint32_t stride;      /* stride-copy */
+    uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
+    uint32_t blocks;      /* of a launch, at most; 0: auto, as many as the GPU holds at once */
+    uint32_t tiles;       /* 0: auto, until the device is known */
+    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
+    enum order order;
+    enum layout layout;
+    int ways;
+    double cpu_share; /* 0 to 1; negative: auto */
+    enum memory memory;
+    int priorities[PRIORITIES_MAX];
+    int priority_count; /* 0: none */
+    bool callbacks;
+    enum carry carry;     /* of scans, from tile to tile */
+    uint32_t connections; /* 0: the driver's, or the machine's */
+    enum mistake mistake;
+    const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */
+    uint32_t runs, warmup;
+    enum issue issue;
+    bool profile;
+    bool no_data;
+    uint64_t seed;
+};
+
+/* What the settings tell the kernels. */
+struct kernel_params settings_params(const struct settings *settings);
+
+/* Elements that a tile is a whole number of: a row's or a column's where a kernel of the chain
+ * works on such, else 1. */
+uint64_t settings_unit(const struct settings *settings);
+
+/* Whether the array can be cut into `tiles` tiles, each of whole rows or columns where the
+ * kernels work on such. */
+bool settings_tiles_fit(const struct settings *settings, uint32_t tiles);
+
+/* The number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where none
+ * does.
+ */
+uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
+
+/* The nearest number of tiles that fits, from `tiles` on downwards and upwards; 0: none. */
+uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
+uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
+
+/* The names of each enum's values, in order, ended by NULL: "depth", "tile", "pinned",
+ * "device", "streams". */
+extern const char *const order_names[],
+    *const layout_names[], *const memory_names[], *const carry_names[], *const issue_names[];
+const char *order_name(enum order order);
+const char *layout_name(enum layout layout);
+const char *memory_name(enum memory memory);
+const char *carry_name(enum carry carry);
+const char *issue_name(enum issue issue);
+
+#endif
