@@ -75,8 +75,8 @@ static enum status compare(struct bench *bench, struct bench_run *run, struct se
             status = bench_run_once(run, NULL, &times, error);
         if (status != STATUS_OK || i < 0)
             continue; /* the first warms up */
-        series_add(ratios, bare_s / (1e-9 * (double)times.span_ns));
-        series_add(rates, (double)bytes / (double)times.span_ns);
+        series_add(ratios, bare_s / (1e-9 * (double)times.time_ns));
+        series_add(rates, (double)bytes / (double)times.time_ns);
     }
     bare_copies_close(&copies);
     return status;

@@ -137,8 +137,8 @@ static enum status add_run(struct measured *measured, int way, bool warm, struct
     if (status != STATUS_OK || !warm)
         return status;
     struct limit limit = limit_of(&run->machine, &run->plan);
-    series_add(&measured->spans[way], 1e-9 * (double)times.span_ns);
-    series_add(&measured->limits[way], (double)limit.ns / (double)times.span_ns);
+    series_add(&measured->spans[way], 1e-9 * (double)times.time_ns);
+    series_add(&measured->limits[way], (double)limit.ns / (double)times.time_ns);
     if (way > 0)
         return STATUS_OK;
     struct timeline timeline;
@@ -150,7 +150,7 @@ static enum status add_run(struct measured *measured, int way, bool warm, struct
     timeline_free(&timeline);
     if (status == STATUS_OK)
         series_add(&measured->parts,
-                   (double)times.span_ns / (double)(analysis.engines[ENGINE_H2D].busy_ns +
+                   (double)times.time_ns / (double)(analysis.engines[ENGINE_H2D].busy_ns +
                                                     analysis.engines[ENGINE_COMPUTE].busy_ns +
                                                     analysis.engines[ENGINE_D2H].busy_ns));
     return status;

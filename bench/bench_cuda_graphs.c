@@ -48,7 +48,7 @@ static enum status measure_all(const struct bench *bench, struct sizes *sizes,
             status = bench_run_once(&sizes->runs[form], NULL, &times, error);
             if (round < 0 || status != STATUS_OK)
                 continue;
-            series_add(&sizes->span[form], 1e-6 * (double)times.span_ns);
+            series_add(&sizes->span[form], 1e-6 * (double)times.time_ns);
             series_add(&sizes->issue[form], 1e-6 * (double)times.issue_ns);
         }
     }

@@ -90,7 +90,7 @@ static enum status compare(struct bench *bench, struct bench_run *run,
         if (i < 0 || status != STATUS_OK)
             continue; /* the first two warm up */
         series_add(issue, 1e-9 * (double)times.issue_ns / issue_s);
-        series_add(span, 1e-9 * (double)times.span_ns / span_s);
+        series_add(span, 1e-9 * (double)times.time_ns / span_s);
         series_add(cost, 1e-3 * (double)times.issue_ns / run->plan.op_count);
     }
     return status;

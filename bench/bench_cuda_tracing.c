@@ -11,7 +11,7 @@ static enum status time_run(struct bench_run *run, struct timeline *timeline, do
     struct run_times times;
     enum status status = bench_run_once(run, timeline, &times, error);
     if (status == STATUS_OK)
-        *ns = (double)times.span_ns;
+        *ns = (double)times.time_ns;
     return status;
 }
 

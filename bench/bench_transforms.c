@@ -29,7 +29,7 @@ static enum status add_run(struct bench_run *run, struct parts *parts, struct er
     series_add(&parts->in, 1e-9 * (double)analysis.engines[ENGINE_H2D].busy_ns);
     series_add(&parts->work, 1e-9 * (double)analysis.engines[ENGINE_COMPUTE].busy_ns);
     series_add(&parts->out, 1e-9 * (double)analysis.engines[ENGINE_D2H].busy_ns);
-    series_add(&parts->all, 1e-9 * (double)times.span_ns);
+    series_add(&parts->all, 1e-9 * (double)times.time_ns);
     return STATUS_OK;
 }
 

@@ -47,7 +47,7 @@ static enum status subject_open(struct subject *subject, uint32_t tiles, struct 
         return status;
     run->settings = &subject->run.settings;
     run->verified = VERIFIED_NOT_ASKED;
-    run->median_ns = run->min_ns = run->max_ns = times.span_ns;
+    run->median_ns = run->min_ns = run->max_ns = times.time_ns;
     run->speedup = 1;
     subject->report = (struct report){PIPELINE_VERSION, run, 1, NULL, NULL};
     return STATUS_OK;

@@ -138,15 +138,15 @@ static void check_calls(uint32_t expected)
 
 static void check_times(const struct run_times *times, bool traced)
 {
-    ck_assert_msg(times->span_ns > 0, "%s: it took no time", at.shown);
-    ck_assert_msg(times->issue_ns >= 0 && times->issue_ns <= times->span_ns,
+    ck_assert_msg(times->time_ns > 0, "%s: it took no time", at.shown);
+    ck_assert_msg(times->issue_ns >= 0 && times->issue_ns <= times->time_ns,
                   "%s: issuing took %" PRId64 " of %" PRId64 " ns", at.shown, times->issue_ns,
-                  times->span_ns);
+                  times->time_ns);
     /* The device's clock and the host's agree to some tens of microseconds. */
     int64_t slack = at.ops->measures ? 100000 : 0;
-    if (traced && times->span_ns + slack < timeline_span_ns(&at.timeline))
+    if (traced && times->time_ns + slack < timeline_span_ns(&at.timeline))
         ck_abort_msg("%s: the timeline ends at %" PRId64 ", the run at %" PRId64, at.shown,
-                     timeline_span_ns(&at.timeline), times->span_ns);
+                     timeline_span_ns(&at.timeline), times->time_ns);
 }
 
 /* Cases. */

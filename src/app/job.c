@@ -245,7 +245,7 @@ static enum status run_repeats(struct job *job, uint32_t warmup, uint32_t repeat
         marks_end();
         if (warm)
             continue;
-        spans[i - warmup] = times.span_ns;
+        spans[i - warmup] = times.time_ns;
         issues[i - warmup] = times.issue_ns;
     }
     return status;
@@ -285,7 +285,7 @@ static enum status run_all(struct job *job, struct run_report *report, struct er
         status = run_last(job, &report->timeline, &times, error);
     if (status == STATUS_OK) {
         if (!apart) {
-            spans[0] = times.span_ns;
+            spans[0] = times.time_ns;
             issues[0] = times.issue_ns;
         }
         report->repeats = repeats;

@@ -243,7 +243,7 @@ static enum status run_repeats(struct rig *rig, const struct workload *workload,
             return status;
         if (i < 0)
             continue;
-        spans[i] = times.span_ns;
+        spans[i] = times.time_ns;
         issues[i] = times.issue_ns;
     }
     *span = measured_median(spans, repeats);

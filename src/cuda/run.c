@@ -202,7 +202,7 @@ enum status cuda_run_plain(struct backend *backend, struct run_times *times,
     enum status status = cuda_run_settle(run, result, at, error);
     if (status == STATUS_OK)
         *times =
-            (struct run_times){.span_ns = clock_now_ns() - begin, .issue_ns = issued - begin};
+            (struct run_times){.time_ns = clock_now_ns() - begin, .issue_ns = issued - begin};
     return status;
 }
 

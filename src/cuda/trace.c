@@ -64,7 +64,7 @@ static enum status run_timed(struct trace *trace, struct run_times *times, struc
     trace->issued_ns = issued_ns - trace->begin_ns;
     enum status status = cuda_run_settle(trace->run, result, at, error);
     if (status == STATUS_OK)
-        *times = (struct run_times){.span_ns = clock_now_ns() - trace->begin_ns,
+        *times = (struct run_times){.time_ns = clock_now_ns() - trace->begin_ns,
                                     .issue_ns = trace->issued_ns};
     return status;
 }

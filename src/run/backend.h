@@ -31,7 +31,7 @@ struct workload {
 
 /* What one run gave beside its timeline. Times in ns. */
 struct run_times {
-    int64_t span_ns;  /* first issue to last end, as the host clock saw it (virtual: the
+    int64_t time_ns;  /* first issue to last end, as the host clock saw it (virtual: the
                          machine's) */
     int64_t issue_ns; /* of that, until the last call returned: the host's cost of issuing */
 };

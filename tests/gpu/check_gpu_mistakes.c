@@ -78,7 +78,7 @@ static void run_case(struct backend *backend, const struct settings *settings)
         must(verify_output(&plan, arrays.host, &error), &error);
     }
     printf("check-gpu: %s: %.3f ms, times from %s (%s)\n", mistake_name(settings->mistake),
-           1e-6 * (double)times.span_ns, timeline_timing(&timeline), timeline.driver);
+           1e-6 * (double)times.time_ns, timeline_timing(&timeline), timeline.driver);
     if (plan.memory != MEMORY_PAGEABLE) /* whose copies may be several */
         ck_assert_ptr_null(strstr(timeline.driver, "did not match"));
     contract_check_timeline(&plan, &timeline, machine.copy_engines, true,
