@@ -20,7 +20,7 @@ static struct analysis analysis_of(struct span *spans, uint32_t count)
 START_TEST(test_empty)
 {
     struct analysis analysis = analysis_of(NULL, 0);
-    ck_assert_int_eq(analysis.span_ns, 0);
+    ck_assert_int_eq(analysis.time_ns, 0);
     ck_assert_double_eq(analysis.concurrency, 0);
     ck_assert_double_eq(analysis.engines[ENGINE_H2D].utilisation, 0);
 }
@@ -40,7 +40,7 @@ START_TEST(test_union_of_overlapping_spans)
         {.engine = ENGINE_HOST, .start_ns = 0, .end_ns = 100},
     };
     struct analysis analysis = analysis_of(spans, 8);
-    ck_assert_int_eq(analysis.span_ns, 100);
+    ck_assert_int_eq(analysis.time_ns, 100);
     ck_assert_int_eq(analysis.engines[ENGINE_H2D].busy_ns, 80);
     ck_assert_uint_eq(analysis.engines[ENGINE_H2D].bytes, 12);
     ck_assert_int_eq(analysis.engines[ENGINE_COMPUTE].busy_ns, 40);
@@ -58,7 +58,7 @@ START_TEST(test_zero_length_spans)
                            {.engine = ENGINE_H2D, .start_ns = 5, .end_ns = 5}};
     struct analysis analysis = analysis_of(spans, 2);
     ck_assert_int_eq(analysis.engines[ENGINE_H2D].busy_ns, 0);
-    ck_assert_int_eq(analysis.span_ns, 5);
+    ck_assert_int_eq(analysis.time_ns, 5);
 }
 END_TEST
 

@@ -231,7 +231,7 @@ static double span_on(const struct machine *machine, const struct plan *plan)
     timeline_init(&timeline);
     enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    double ns = (double)timeline_span_ns(&timeline);
+    double ns = (double)timeline_time_ns(&timeline);
     timeline_free(&timeline);
     return ns;
 }

@@ -357,7 +357,7 @@ static void subject_begin(struct subject *subject)
     ck_assert_int_eq(simulator_run(&subject->machine, 0, &subject->plan, NULL,
                                    &subject->run.timeline, &issued, &error),
                      STATUS_OK);
-    subject->run.median_ns = timeline_span_ns(&subject->run.timeline);
+    subject->run.median_ns = timeline_time_ns(&subject->run.timeline);
 }
 
 static void subject_end(struct subject *subject)

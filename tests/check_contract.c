@@ -144,9 +144,9 @@ static void check_times(const struct run_times *times, bool traced)
                   times->time_ns);
     /* The device's clock and the host's agree to some tens of microseconds. */
     int64_t slack = at.ops->measures ? 100000 : 0;
-    if (traced && times->time_ns + slack < timeline_span_ns(&at.timeline))
+    if (traced && times->time_ns + slack < timeline_time_ns(&at.timeline))
         ck_abort_msg("%s: the timeline ends at %" PRId64 ", the run at %" PRId64, at.shown,
-                     timeline_span_ns(&at.timeline), times->time_ns);
+                     timeline_time_ns(&at.timeline), times->time_ns);
 }
 
 /* Cases. */

@@ -53,7 +53,7 @@ static void assert_path(const struct timeline *timeline, const struct critical *
         ck_assert_int_ge(next, hold->free_ns);
         sum += next - hold->free_ns;
     }
-    ck_assert_int_eq(sum, timeline_span_ns(timeline));
+    ck_assert_int_eq(sum, timeline_time_ns(timeline));
 }
 
 static void random_settings(uint64_t *random, struct settings *settings)

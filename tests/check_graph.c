@@ -29,7 +29,7 @@ static int64_t simulate(const struct machine *machine, const struct plan *plan,
     timeline_init(timeline);
     enum status status = simulator_run(machine, 0, plan, NULL, timeline, issued_ns, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    return timeline_span_ns(timeline);
+    return timeline_time_ns(timeline);
 }
 
 static int64_t span_of_settings(const struct machine *machine, const struct settings *settings,

@@ -127,7 +127,7 @@ START_TEST(test_no_simulated_run_beats_the_limit)
         ck_assert_int_eq(simulator_run(&machine, 0, &plan, NULL, &timeline, &issued, &error),
                          STATUS_OK);
         struct limit limit = limit_of(&machine, &plan);
-        int64_t span = timeline_span_ns(&timeline);
+        int64_t span = timeline_time_ns(&timeline);
         /* Rounding to whole ns, once per op at most, is all the slack there is. */
         ck_assert_msg(limit.ns <= span + plan.op_count, "%s, %u tiles, ways %d: %ld beats %ld",
                       machine.name, settings.tiles, settings.ways, (long)span, (long)limit.ns);

@@ -28,7 +28,7 @@ static int64_t span_of_plan(const struct machine *machine, const struct plan *pl
     timeline_init(&timeline);
     enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    int64_t span_ns = timeline_span_ns(&timeline);
+    int64_t span_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     return span_ns;
 }

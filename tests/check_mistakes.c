@@ -44,7 +44,7 @@ static struct ran run_on(const char *machine, const struct settings *settings)
     must(machine_load(&ran.machine, machine, &error), &error);
     must(plan_build(settings, &ran.machine, &ran.plan, &error), &error);
     ran.timeline = sim_run(&ran.machine, &ran.plan);
-    ran.span_ns = timeline_span_ns(&ran.timeline);
+    ran.span_ns = timeline_time_ns(&ran.timeline);
     return ran;
 }
 

@@ -22,7 +22,7 @@ START_TEST(test_one_tile)
     sim_assert_span(&timeline, 0, 0, 100);
     sim_assert_span(&timeline, 1, 100, 150);
     sim_assert_span(&timeline, 2, 150, 250);
-    ck_assert_int_eq(timeline_span_ns(&timeline), 250);
+    ck_assert_int_eq(timeline_time_ns(&timeline), 250);
     timeline_free(&timeline);
     plan_free(&plan);
 }
@@ -246,7 +246,7 @@ static int64_t span_of_ways(int ways)
             plan.ops[i].kernel.blocks = 8;
     }
     struct timeline timeline = sim_run(&machine, &plan);
-    int64_t span = timeline_span_ns(&timeline);
+    int64_t span = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
     return span;
@@ -269,7 +269,7 @@ START_TEST(test_more_blocks_than_fit_come_in_waves)
     struct plan plan = test_plan(1, 0, 1, COUNT);
     test_kernel(&plan, 0, 0, 0, COUNT, BLOCKS);
     struct timeline timeline = sim_run(&machine, &plan);
-    ck_assert_int_eq(timeline_span_ns(&timeline), 1000 + 2 * 16384);
+    ck_assert_int_eq(timeline_time_ns(&timeline), 1000 + 2 * 16384);
     timeline_free(&timeline);
     plan_free(&plan);
 }

@@ -25,7 +25,7 @@ static int64_t two_kernels_in_each_of_32_streams(uint32_t queues)
         test_kernel(&plan, stream, stream, 200 * stream + 100, 100, 1);
     }
     struct timeline timeline = sim_run(&machine, &plan);
-    int64_t span = timeline_span_ns(&timeline);
+    int64_t span = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
     return span;
@@ -58,7 +58,7 @@ static int64_t chains_of_three(enum order order, uint32_t queues)
             plan.ops[i].kernel.blocks = 2;
     }
     struct timeline timeline = sim_run(&machine, &plan);
-    int64_t span = timeline_span_ns(&timeline);
+    int64_t span = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
     return span;

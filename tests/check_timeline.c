@@ -46,7 +46,7 @@ START_TEST(test_empty_plan)
     struct error error = {0};
     struct timeline timeline = begun(&plan);
     ck_assert_int_eq(timeline_finish(&timeline, &plan, &error), STATUS_OK);
-    ck_assert_int_eq(timeline_span_ns(&timeline), 0);
+    ck_assert_int_eq(timeline_time_ns(&timeline), 0);
     timeline_free(&timeline);
     plan_free(&plan);
 }

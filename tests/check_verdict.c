@@ -130,11 +130,11 @@ static void assert_covered(const struct judged *judged)
         ck_assert_int_gt(pieces.items[i].end_ns, at);
         at = pieces.items[i].end_ns;
     }
-    ck_assert_int_eq(at, timeline_span_ns(&judged->timeline));
+    ck_assert_int_eq(at, timeline_time_ns(&judged->timeline));
     pieces_free(&pieces);
 }
 
-static void assert_adds_up(const struct verdicts *verdicts, int64_t span_ns, int64_t limit_ns)
+static void assert_adds_up(const struct verdicts *verdicts, int64_t time_ns, int64_t limit_ns)
 {
     int64_t sum = 0;
     ck_assert_int_ge(verdicts->count, 2);
@@ -148,9 +148,9 @@ static void assert_adds_up(const struct verdicts *verdicts, int64_t span_ns, int
         if (named && i > 0 && verdicts->items[0].code != VERDICT_MISSING_WAIT)
             ck_assert_int_le(verdict->cost_ns, verdicts->items[i - 1].cost_ns);
     }
-    ck_assert_int_eq(verdicts->span_ns, span_ns);
+    ck_assert_int_eq(verdicts->time_ns, time_ns);
     ck_assert_int_eq(verdicts->limit_ns, limit_ns);
-    ck_assert_int_eq(sum, span_ns - limit_ns);
+    ck_assert_int_eq(sum, time_ns - limit_ns);
     ck_assert_int_eq(verdicts->items[verdicts->count - 1].code, VERDICT_REST);
 }
 
@@ -172,7 +172,7 @@ START_TEST(test_charges_add_up)
             continue;
         tried++;
         assert_covered(&judged);
-        assert_adds_up(&judged.verdicts, timeline_span_ns(&judged.timeline), judged.limit.ns);
+        assert_adds_up(&judged.verdicts, timeline_time_ns(&judged.timeline), judged.limit.ns);
         judged_free(&judged);
     }
     ck_assert_int_gt(tried, test_cases(3000) / 2);
@@ -201,11 +201,11 @@ START_TEST(test_charges_add_up_of_noisy_times)
             critical_find(&judged.timeline, &judged.machine, &judged.critical, &error),
             STATUS_OK);
         struct verdict_case facts = case_of(&judged);
-        facts.untraced_ns = timeline_span_ns(&judged.timeline) / 2;
+        facts.untraced_ns = timeline_time_ns(&judged.timeline) / 2;
         ck_assert_msg(verdicts_find(&facts, &judged.verdicts, &error) == STATUS_OK, "%s",
                       error.text);
         assert_covered(&judged);
-        assert_adds_up(&judged.verdicts, timeline_span_ns(&judged.timeline), judged.limit.ns);
+        assert_adds_up(&judged.verdicts, timeline_time_ns(&judged.timeline), judged.limit.ns);
         judged_free(&judged);
     }
 }
@@ -324,7 +324,7 @@ START_TEST(test_races_come_first)
     ck_assert_int_eq(verdicts_find(&facts, &judged.verdicts, NULL), STATUS_OK);
     ck_assert_int_eq(judged.verdicts.items[0].code, VERDICT_MISSING_WAIT);
     ck_assert_int_eq(judged.verdicts.items[1].code, VERDICT_ONE_STREAM);
-    assert_adds_up(&judged.verdicts, timeline_span_ns(&judged.timeline), judged.limit.ns);
+    assert_adds_up(&judged.verdicts, timeline_time_ns(&judged.timeline), judged.limit.ns);
     judged_free(&judged);
 }
 END_TEST
@@ -337,11 +337,11 @@ START_TEST(test_profiler)
     load(&judged, "h200");
     ck_assert(judge(&settings, &judged));
     struct verdict_case facts = case_of(&judged);
-    facts.untraced_ns = judged.verdicts.span_ns - judged.verdicts.span_ns / 10;
+    facts.untraced_ns = judged.verdicts.time_ns - judged.verdicts.time_ns / 10;
     ck_assert_int_eq(verdicts_find(&facts, &judged.verdicts, NULL), STATUS_OK);
     ck_assert_int_eq(judged.verdicts.items[0].code, VERDICT_PROFILER);
-    ck_assert_int_eq(judged.verdicts.items[0].cost_ns, judged.verdicts.span_ns / 10);
-    assert_adds_up(&judged.verdicts, timeline_span_ns(&judged.timeline), judged.limit.ns);
+    ck_assert_int_eq(judged.verdicts.items[0].cost_ns, judged.verdicts.time_ns / 10);
+    assert_adds_up(&judged.verdicts, timeline_time_ns(&judged.timeline), judged.limit.ns);
     judged_free(&judged);
 }
 END_TEST
@@ -423,7 +423,7 @@ START_TEST(test_hostile)
         ck_assert_int_eq(report_judge(run, NULL, NULL, NULL), STATUS_OK);
         ck_assert_int_eq(run->verdicts.count == 0, run->no_verdict[0] != '\0');
         if (run->verdicts.count > 0)
-            assert_adds_up(&run->verdicts, timeline_span_ns(&run->timeline),
+            assert_adds_up(&run->verdicts, timeline_time_ns(&run->timeline),
                            run->verdicts.limit_ns);
     }
     hostile_end(&hostile);

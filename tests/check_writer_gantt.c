@@ -163,7 +163,7 @@ START_TEST(many_spans_show_how_busy_they_are)
     spans[SPANS - 1].end_ns = SPANS / 3 * 100;
     timeline->spans = spans;
     timeline->span_count = SPANS;
-    test->runs[0].limit.ns = timeline_span_ns(timeline) / 2;
+    test->runs[0].limit.ns = timeline_time_ns(timeline) / 2;
     char *gantt = test_gantt(&test->report, &engines), row[COLUMNS + 1];
     memset(row, 'H', COLUMNS);
     row[COLUMNS] = '\0';

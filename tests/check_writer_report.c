@@ -124,7 +124,7 @@ static void add_run(struct test_report *test, int index, int ways)
         .device = "NVIDIA H200",
     };
     add_spans(test, index, ways);
-    run->median_ns = run->min_ns = run->max_ns = timeline_span_ns(&run->timeline);
+    run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
     run->speedup = (double)test->runs[0].median_ns / (double)run->median_ns;
     ck_assert_msg(analyse(&run->timeline, &run->analysis, &error) == STATUS_OK, "%s",
                   error.text);

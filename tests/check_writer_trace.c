@@ -128,7 +128,7 @@ static void simulate(struct run_report *run, struct settings *settings)
         status = critical_find(&run->timeline, NULL, &run->critical, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     run->settings = settings;
-    run->median_ns = timeline_span_ns(&run->timeline);
+    run->median_ns = timeline_time_ns(&run->timeline);
     run->speedup = 1;
     plan_free(&plan);
 }

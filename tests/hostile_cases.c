@@ -457,7 +457,7 @@ static void finish_run(struct run_report *run)
             timeline->issue_ns[i] = timeline->spans[i].issue_ns;
     }
     if (run->median_ns == 0)
-        run->median_ns = timeline_span_ns(timeline);
+        run->median_ns = timeline_time_ns(timeline);
     run->min_ns = run->max_ns = run->median_ns;
     ck_assert_msg(analyse(timeline, &run->analysis, &error) == STATUS_OK, "%s", error.text);
     ck_assert_msg(critical_find(timeline, NULL, &run->critical, &error) == STATUS_OK, "%s",

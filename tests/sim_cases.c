@@ -29,7 +29,7 @@ struct timeline sim_run_pageable(const struct machine *machine, const struct pla
 int64_t sim_span_ns(const struct machine *machine, const struct plan *plan)
 {
     struct timeline timeline = sim_run(machine, plan);
-    int64_t span = timeline_span_ns(&timeline);
+    int64_t span = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     return span;
 }

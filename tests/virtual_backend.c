@@ -66,7 +66,7 @@ static enum status run(struct backend *backend, struct timeline *timeline,
     status = simulator_run(device->machine, 0, device->workload->plan, NULL, filled,
                            &times->issue_ns, error);
     filled->timing = TIMING_VIRTUAL;
-    times->time_ns = varied_ns(device, timeline_span_ns(filled));
+    times->time_ns = varied_ns(device, timeline_time_ns(filled));
     times->issue_ns = varied_ns(device, times->issue_ns);
     timeline_free(&own);
     return status;

@@ -24,7 +24,7 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
     if (spans == NULL)
         return error_set(error, STATUS_FAILED, "no memory to analyse %u spans",
                          timeline->span_count);
-    struct analysis result = {.span_ns = timeline_span_ns(timeline)};
+    struct analysis result = {.time_ns = timeline_time_ns(timeline)};
     double busy = 0;
     for (int engine = 0; engine < ENGINE_WORKING; engine++) {
         struct engine_use *use = &result.engines[engine];
@@ -33,8 +33,8 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
             use->bytes += spans[i]->bytes;
         use->spans = (uint32_t)count;
         use->busy_ns = union_ns(spans, count);
-        if (result.span_ns > 0)
-            use->utilisation = (double)use->busy_ns / (double)result.span_ns;
+        if (result.time_ns > 0)
+            use->utilisation = (double)use->busy_ns / (double)result.time_ns;
         busy += use->utilisation;
     }
     result.concurrency = busy;

@@ -12,7 +12,7 @@ struct engine_use {
 };
 
 struct analysis {
-    int64_t span_ns; /* of the timeline: first issue to last end */
+    int64_t time_ns; /* of the timeline: first issue to last end */
     struct engine_use engines[ENGINE_WORKING];
     double concurrency; /* mean number of busy engines over the span */
 };

@@ -50,8 +50,8 @@ static void draw_line(const struct change *changes, uint32_t count, double scale
         }
         rate += changes[i].rate;
     }
-    struct headway_point end = {headway->span_ns, (double)headway->limit_ns};
-    if (points[headway->count - 1].time_ns == headway->span_ns)
+    struct headway_point end = {headway->time_ns, (double)headway->limit_ns};
+    if (points[headway->count - 1].time_ns == headway->time_ns)
         points[headway->count - 1] = end;
     else
         points[headway->count++] = end;
@@ -64,7 +64,7 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
     size_t room = 2 * (size_t)timeline->span_count + 2;
     struct change *changes = malloc(room * sizeof *changes);
     struct headway result = {.points = malloc(room * sizeof *result.points),
-                             .span_ns = timeline_span_ns(timeline),
+                             .time_ns = timeline_time_ns(timeline),
                              .limit_ns = limit_ns};
     if (changes == NULL || result.points == NULL) {
         free(changes);
@@ -86,15 +86,15 @@ void headway_free(struct headway *headway)
     *headway = (struct headway){0};
 }
 
-int64_t headway_lost_ns(const struct headway *headway, int64_t time_ns, uint32_t *at)
+int64_t headway_lost_ns(const struct headway *headway, int64_t until_ns, uint32_t *at)
 {
     const struct headway_point *points = headway->points;
-    if (time_ns >= headway->span_ns)
-        return headway->span_ns - headway->limit_ns;
-    while (*at + 2 < headway->count && points[*at + 1].time_ns <= time_ns)
+    if (until_ns >= headway->time_ns)
+        return headway->time_ns - headway->limit_ns;
+    while (*at + 2 < headway->count && points[*at + 1].time_ns <= until_ns)
         ++*at;
     const struct headway_point *a = &points[*at], *b = &points[*at + 1];
-    double part = (double)(time_ns - a->time_ns) / (double)(b->time_ns - a->time_ns);
+    double part = (double)(until_ns - a->time_ns) / (double)(b->time_ns - a->time_ns);
     double done = a->done_ns + part * (b->done_ns - a->done_ns);
-    return time_ns - (int64_t)llround(done);
+    return until_ns - (int64_t)llround(done);
 }

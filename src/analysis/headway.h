@@ -19,7 +19,7 @@ struct headway {
         double done_ns;
     } * points; /* in order of time; straight lines between them */
     uint32_t count;
-    int64_t span_ns, limit_ns;
+    int64_t time_ns, limit_ns;
 };
 
 /* Finds it for `timeline` and a limit of `limit_ns`. Where no span does any of the work it is
@@ -30,9 +30,9 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
                          struct error *error);
 void headway_free(struct headway *headway);
 
-/* What was lost before `time_ns`, in whole ns: 0 at 0, span less limit at the end. Differences
- * of it add up, however a time is cut. `*at` is where the search goes on, 0 at first; times
- * must not fall from call to call. */
-int64_t headway_lost_ns(const struct headway *headway, int64_t time_ns, uint32_t *at);
+/* Returns what was lost before `until_ns`, in whole ns: 0 at 0, the run's time less the limit
+ * at its end. Differences of it add up, however a time is cut. `*at` is where the search goes
+ * on, 0 at first; times must not fall from call to call. */
+int64_t headway_lost_ns(const struct headway *headway, int64_t until_ns, uint32_t *at);
 
 #endif

@@ -109,7 +109,7 @@ static enum status charge_all(const struct verdict_case *facts, const struct pie
         lost_ns = until_ns;
     }
     /* Where there is no path there is nothing to charge but the limit itself. */
-    account->items[VERDICT_REST].cost_ns += headway->span_ns - headway->limit_ns - lost_ns;
+    account->items[VERDICT_REST].cost_ns += headway->time_ns - headway->limit_ns - lost_ns;
     free(near);
     return STATUS_OK;
 }
@@ -117,9 +117,9 @@ static enum status charge_all(const struct verdict_case *facts, const struct pie
 /* What the tracing cost is known from the runs without it; on the path it is anywhere. */
 static void charge_profiler(const struct verdict_case *facts, struct account *account)
 {
-    int64_t span_ns = timeline_span_ns(facts->timeline);
-    int64_t more_ns = span_ns - facts->untraced_ns;
-    if (facts->untraced_ns <= 0 || (double)more_ns < PROFILER_SHARE * (double)span_ns)
+    int64_t time_ns = timeline_time_ns(facts->timeline);
+    int64_t more_ns = time_ns - facts->untraced_ns;
+    if (facts->untraced_ns <= 0 || (double)more_ns < PROFILER_SHARE * (double)time_ns)
         return;
     account->items[VERDICT_PROFILER].cost_ns += more_ns;
     account->items[VERDICT_REST].cost_ns -= more_ns;
@@ -152,7 +152,7 @@ static void name_causes(const struct verdict_case *facts, const struct account *
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         const struct verdict *item = &account->items[code];
         if (item->cost_ns > 0 &&
-            (double)item->cost_ns >= named_share(item->code) * (double)verdicts->span_ns) {
+            (double)item->cost_ns >= named_share(item->code) * (double)verdicts->time_ns) {
             verdicts->items[verdicts->count++] = *item;
             continue;
         }
@@ -189,7 +189,7 @@ static enum status find_all(const struct verdict_bound *bound, struct verdicts *
     if (status == STATUS_OK)
         status = charge_all(facts, &pieces, &headway, &account, error);
     if (status == STATUS_OK) {
-        *verdicts = (struct verdicts){.span_ns = headway.span_ns,
+        *verdicts = (struct verdicts){.time_ns = headway.time_ns,
                                       .limit_ns = bound->limit.ns,
                                       .limit_known = facts->plan != NULL,
                                       .bound = bound->limit.cause};

@@ -72,12 +72,12 @@ struct verdict {
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
  * be named, dearest first (a race before all others); then what bounds the run, of no cost;
  * last the rest, with what each too little to be named had cost. The costs of all add up to
- * span_ns - limit_ns. */
+ * time_ns - limit_ns. */
 struct verdicts {
     struct verdict items[VERDICT_COUNT];
     int count;
     int named; /* how many of the first are named causes */
-    int64_t span_ns, limit_ns;
+    int64_t time_ns, limit_ns;
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     enum limit_cause bound;
 };

@@ -325,7 +325,7 @@ static enum status simulate_row(struct rig *rig, const struct row *row, double *
         status = simulator_run(&machine, rig->device->queues, &rows.plan, NULL, &timeline,
                                &issued_ns, rig->error);
     if (status == STATUS_OK)
-        *span_ns = (double)timeline_span_ns(&timeline);
+        *span_ns = (double)timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&rows.plan);
     return status;

@@ -404,7 +404,7 @@ enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
     return status == STATUS_OK ? set_lanes(timeline, error) : status;
 }
 
-int64_t timeline_span_ns(const struct timeline *timeline)
+int64_t timeline_time_ns(const struct timeline *timeline)
 {
     int64_t last = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++)

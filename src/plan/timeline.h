@@ -99,7 +99,7 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
                              struct span **spans);
 
 /* First issue to last end, in ns. */
-int64_t timeline_span_ns(const struct timeline *timeline);
+int64_t timeline_time_ns(const struct timeline *timeline);
 
 /* "simulated" or "measured"; "virtual", "cupti" or "events". */
 const char *timeline_source(const struct timeline *timeline);

@@ -124,7 +124,7 @@ enum status compare_timelines(const struct timeline *measured, const struct time
         compare_times(measured, simulated, starts, ends, comparison);
         comparison->same_order = share_in_order(measured, simulated, order);
         comparison->traced_error =
-            compare_error(timeline_span_ns(simulated), timeline_span_ns(measured));
+            compare_error(timeline_time_ns(simulated), timeline_time_ns(measured));
     }
     free(order);
     free(ends);

@@ -51,7 +51,7 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
     timeline->timing = TIMING_VIRTUAL;
     timeline->resolution_ns = 1;
     snprintf(timeline->device, sizeof timeline->device, "%s", machine->summary);
-    run->median_ns = run->min_ns = run->max_ns = timeline_span_ns(timeline);
+    run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(timeline);
     status = analyse(timeline, &run->analysis, error);
     return status == STATUS_OK ? critical_find(timeline, machine, &run->critical, error)
                                : status;

@@ -48,7 +48,7 @@ static enum status time_alone(const struct alone *alone, uint32_t count, double 
     timeline_init(&timeline);
     enum status status = simulate_alone(alone, count, &timeline, error);
     if (status == STATUS_OK)
-        *ns = (double)timeline_span_ns(&timeline);
+        *ns = (double)timeline_time_ns(&timeline);
     timeline_free(&timeline);
     return status;
 }
@@ -164,7 +164,7 @@ static enum status simulated_span_ns(const struct machine *machine, const struct
     timeline_init(&timeline);
     enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, error);
     if (status == STATUS_OK)
-        *span_ns = timeline_span_ns(&timeline);
+        *span_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     return status;
 }

@@ -265,7 +265,7 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
         filled->timing = TIMING_VIRTUAL;
         filled->resolution_ns = 1;
         snprintf(filled->device, sizeof filled->device, "%s", backend->machine.summary);
-        result.time_ns = timeline_span_ns(filled);
+        result.time_ns = timeline_time_ns(filled);
         *times = result;
     }
     timeline_free(&own);

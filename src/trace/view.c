@@ -56,7 +56,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     timeline_init(&trace->timeline);
     view->traces[index] = *trace;
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
-    run->median_ns = run->min_ns = run->max_ns = timeline_span_ns(&run->timeline);
+    run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
     enum status status = analyse(&run->timeline, &run->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&run->timeline, NULL, &run->critical, error);

@@ -102,7 +102,7 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
             merge(timeline, spans, count, i, &intervals[i], facts);
     }
     if (there)
-        find_together(intervals, timeline_span_ns(timeline), facts);
+        find_together(intervals, timeline_time_ns(timeline), facts);
     for (int i = 0; i < DEVICE_ENGINES; i++)
         free(intervals[i].items);
     free(spans);

@@ -190,7 +190,7 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
     if (run->profiled)
         putc(',', out);
     else
-        put_comma_ms(out, run->analysis.span_ns);
+        put_comma_ms(out, run->analysis.time_ns);
     put_own_ms(out, run, run->issue_ns);
     put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
     put_real(out, run->has_result ? run->result : NAN, 17);

@@ -278,7 +278,7 @@ static void figures_text(const struct run_report *run, char text[FIGURES_TEXT])
 {
     char span[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
     units_time(run->median_ns, span);
-    units_time(timeline_span_ns(&run->timeline), drawn);
+    units_time(timeline_time_ns(&run->timeline), drawn);
     units_time(run->limit.ns, limit);
     if (isfinite(run->speedup))
         snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
@@ -358,7 +358,7 @@ void write_gantt(FILE *out, const struct report *report, const struct writer_sty
     picture.columns = width - picture.margin - 1;
     for (int i = 0; i < report->run_count; i++) {
         const struct timeline *timeline = &report->runs[i].timeline;
-        int64_t span_ns = timeline_span_ns(timeline);
+        int64_t span_ns = timeline_time_ns(timeline);
         picture.length_ns = span_ns > picture.length_ns ? span_ns : picture.length_ns;
         picture.one_kernel |= timeline->name_count > CHAIN_MAX;
     }

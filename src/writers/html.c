@@ -143,7 +143,7 @@ static void put_provenance(FILE *out, const struct run_report *run)
     put_bool(out, "foreign", run->foreign);
     put_bool(out, "profiled", run->profiled);
     put_time(out, "span", run->median_ns);
-    put_time(out, "drawn", timeline_span_ns(timeline));
+    put_time(out, "drawn", timeline_time_ns(timeline));
 }
 
 /* What each cause cost, in the words of the terminal's report. */
@@ -158,9 +158,9 @@ static void put_verdicts(FILE *out, const struct run_report *run)
         fputs(i > 0 ? ",{\"code\":" : "{\"code\":", out);
         put_text(out, row->name);
         put_member(out, "cost", units_time(verdicts->items[i].cost_ns, cost));
-        if (verdicts->span_ns > 0)
+        if (verdicts->time_ns > 0)
             put_share(out, "share",
-                      (double)verdicts->items[i].cost_ns / (double)verdicts->span_ns);
+                      (double)verdicts->items[i].cost_ns / (double)verdicts->time_ns);
         put_bool(out, "named", i < verdicts->named);
         put_member(out, "text", row->text);
         put_member(out, "fix", row->fix);
@@ -306,7 +306,7 @@ static void put_data(FILE *out, const struct report *report)
 {
     int64_t axis_ns = 1; /* all runs are drawn on one */
     for (int i = 0; i < report->run_count; i++) {
-        int64_t span_ns = timeline_span_ns(&report->runs[i].timeline);
+        int64_t span_ns = timeline_time_ns(&report->runs[i].timeline);
         axis_ns = span_ns > axis_ns ? span_ns : axis_ns;
     }
     fputs("{\"version\":", out);

@@ -312,12 +312,12 @@ static json_t *json_predictions(const struct run_report *run)
 static json_t *json_verdict(const struct run_report *run, const struct verdict *verdict)
 {
     const struct verdict_row *row = &verdict_rows[verdict->code];
-    int64_t span_ns = run->verdicts.span_ns;
+    int64_t time_ns = run->verdicts.time_ns;
     struct member members[] = {
         {"code", json_text(row->name)},
         {"ms", json_ms(verdict->cost_ns)},
         {"ns", json_integer(verdict->cost_ns)},
-        {"share", json_number(span_ns > 0 ? (double)verdict->cost_ns / (double)span_ns : 0)},
+        {"share", json_number(time_ns > 0 ? (double)verdict->cost_ns / (double)time_ns : 0)},
         {"named", json_boolean(verdict - run->verdicts.items < run->verdicts.named)},
         {"text", json_text(row->text)},
         {"fix", json_text(row->fix)},
@@ -349,7 +349,7 @@ static json_t *json_run(const struct run_report *run)
         {"span_ms", json_ms(run->median_ns)},
         {"span_min_ms", json_ms(run->min_ns)},
         {"span_max_ms", json_ms(run->max_ns)},
-        {"timeline_ms", json_traced(run, json_ms(run->analysis.span_ns))},
+        {"timeline_ms", json_traced(run, json_ms(run->analysis.time_ns))},
         {"issue_ms", json_own(run, json_ms(run->issue_ns))},
         {"limit_ms", json_own(run, json_ms(run->limit.ns))},
         {"limit_ratio", json_own(run, json_ratio(run->limit.ns, run->median_ns))},

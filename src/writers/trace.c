@@ -116,7 +116,7 @@ static void put_provenance(struct put *put, const struct run_report *run, uint32
     put_integer(put, timeline->resolution_ns);
     put_ms_member(put, "span_ms", run->median_ns);
     if (!run->profiled)
-        put_ms_member(put, "timeline_ms", timeline_span_ns(timeline));
+        put_ms_member(put, "timeline_ms", timeline_time_ns(timeline));
     if (!run->foreign)
         put_own_provenance(put, run);
     PUT_LITERAL(put, "}");
@@ -149,7 +149,7 @@ static void put_process_name(struct put *put, const struct run_report *run)
     if (!run->foreign)
         used += snprintf(figures + used, sizeof figures - (size_t)used, ", limit %s",
                          units_time(run->limit.ns, limit));
-    units_time(timeline_span_ns(&run->timeline), drawn);
+    units_time(timeline_time_ns(&run->timeline), drawn);
     if (!run->profiled && strcmp(span, drawn) != 0)
         used += snprintf(figures + used, sizeof figures - (size_t)used, ", drawn %s", drawn);
     snprintf(figures + used, sizeof figures - (size_t)used, ", %s",

@@ -24,7 +24,7 @@ static void put_cost(const struct verdicts *verdicts, const struct verdict *verd
     bool negative = verdict->cost_ns < 0;
     units_time(negative ? -verdict->cost_ns : verdict->cost_ns, cost);
     double share =
-        verdicts->span_ns > 0 ? 100 * (double)verdict->cost_ns / (double)verdicts->span_ns : 0;
+        verdicts->time_ns > 0 ? 100 * (double)verdict->cost_ns / (double)verdicts->time_ns : 0;
     snprintf(text, LINE_BYTES, "%s%s, %.1f%%: ", negative ? "-" : "", cost, share);
 }
 
@@ -57,7 +57,7 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     }
     if (verdicts->count == 0)
         return;
-    snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->span_ns, span),
+    snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->time_ns, span),
              verdicts->limit_known ? "limit" : "its busiest engine",
              units_time(verdicts->limit_ns, limit));
     view_put_words(out, style->width, INDENT, line);

@@ -84,8 +84,8 @@ static void require_verdicts(const struct timeline *timeline, const struct criti
     FUZZ_REQUIRE_TEXT(verdicts_find(&facts, &verdicts, &error) == STATUS_OK, error.text);
     for (int i = 0; i < verdicts.count; i++)
         sum_ns += verdicts.items[i].cost_ns;
-    FUZZ_REQUIRE(verdicts.span_ns == timeline_span_ns(timeline));
-    FUZZ_REQUIRE(sum_ns == verdicts.span_ns - verdicts.limit_ns);
+    FUZZ_REQUIRE(verdicts.time_ns == timeline_time_ns(timeline));
+    FUZZ_REQUIRE(sum_ns == verdicts.time_ns - verdicts.limit_ns);
 }
 
 /* What `pipeline view` goes on to do with it. */
@@ -95,10 +95,10 @@ static void require_analysis(const struct timeline *timeline)
     struct critical critical;
     struct error error = {0};
     FUZZ_REQUIRE_TEXT(analyse(timeline, &analysis, &error) == STATUS_OK, error.text);
-    FUZZ_REQUIRE(analysis.span_ns == timeline_span_ns(timeline));
+    FUZZ_REQUIRE(analysis.time_ns == timeline_time_ns(timeline));
     for (int engine = 0; engine < ENGINE_WORKING; engine++) {
         const struct engine_use *use = &analysis.engines[engine];
-        FUZZ_REQUIRE(use->busy_ns >= 0 && use->busy_ns <= analysis.span_ns);
+        FUZZ_REQUIRE(use->busy_ns >= 0 && use->busy_ns <= analysis.time_ns);
         FUZZ_REQUIRE(use->utilisation >= 0 && use->utilisation <= 1);
     }
     FUZZ_REQUIRE_TEXT(critical_find(timeline, NULL, &critical, &error) == STATUS_OK,
