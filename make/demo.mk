@@ -1,0 +1,36 @@
+# What is run with the program once it is built: the demo, the lessons, measurements.
+
+.PHONY: demo run-demo
+demo:
+	$(Q)scripts/bootstrap.sh build
+	$(Q)$(MAKE) --no-print-directory run-demo
+
+# Pictures are drawn where there is gnuplot.
+run-demo: DRAW = $(if $(shell command -v gnuplot 2>/dev/null),out/ways.svg)
+run-demo: $(O)/pipeline
+	$(Q)mkdir -p out
+	$(Q)$(O)/pipeline --timeline=out/ways.csv --timeline=out/ways.html $(DRAW:%=--timeline=%) \
+		configs/ways.ini
+	$(Q)echo "timelines: out/ways.csv out/ways.html $(DRAW)"
+	$(Q)echo "The program is $(O)/pipeline; \`make install\` makes it plain \`pipeline\`."
+
+# Reports and pictures of docs/lessons.md, anew; and all of it as one page and one PDF, where
+# DEVICE=cuda has them measured.
+.PHONY: lessons lecture
+lessons: $(O)/pipeline
+	$(Q)DEVICE= scripts/lessons.sh $(abspath $(O))/pipeline docs
+
+lecture: $(O)/pipeline
+	$(Q)scripts/bootstrap.sh lecture
+	$(Q)DEVICE='$(DEVICE)' scripts/lecture.sh $(abspath $(O))/pipeline $(abspath out/lecture)
+
+.PHONY: bench bench-browser accuracy
+bench: $(O)/pipeline
+	$(Q)$(O)/pipeline bench
+
+bench-browser: $(O)/pipeline
+	$(Q)tests/browser/run.sh $(O) measure
+
+# MACHINE= names the machine file; DEVICE= another device than the GPU.
+accuracy: $(O)/pipeline
+	$(Q)DEVICE='$(DEVICE)' bench/accuracy/run.sh $(O) out/accuracy $(MACHINE)

@@ -1,0 +1,24 @@
+# What is looked at without being run: format, headers, and cppcheck's findings.
+
+SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
+             tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] \
+             tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
+.PHONY: check-format check-headers check-static
+check-format:
+	$(say) FORMAT "$(words $(SOURCES)) files"
+	$(Q)$(CLANG_FORMAT) --dry-run --Werror $(SOURCES)
+
+# Each header stands alone; those that need CUDA's are left to the build.
+check-headers:
+	$(say) HEADERS "$(words $(HEADERS)) files"
+	$(Q)for header in $(filter-out src/cuda/check.h src/cuda/backend.h src/cuda/cupti_trace.h \
+		bench/bench_cuda.h,$(HEADERS)); do \
+		echo "#include \"$$header\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
+			-I. -Isrc -fsyntax-only -x c - || exit 1; done
+
+check-static:
+	$(say) CPPCHECK "src kernels docs/manual bench"
+	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
+		--enable=warning,performance,portability --suppress=missingIncludeSystem \
+		-D_GNU_SOURCE -Isrc -I. \
+		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*/*.c kernels/*.c docs/manual/*.c bench/*.c))

@@ -1,0 +1,43 @@
+# The man page and the shells' completions, from the program's tables; and what is installed.
+
+PAGES := $(addprefix $(O)/share/,man/man1/pipeline.1 bash-completion/completions/pipeline \
+           zsh/site-functions/_pipeline fish/vendor_completions.d/pipeline.fish)
+$(OBJ)/bin/print-pages: $(patsubst %.c,$(OBJ)/%.o,$(wildcard docs/manual/*.c)) $(OBJECTS)
+
+# The date is that of the last commit, never that of the build.
+ifeq ($(origin SOURCE_DATE_EPOCH),undefined)
+SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null)
+endif
+.PHONY: pages
+pages: $(PAGES)
+$(O)/share/man/man1/pipeline.1: docs/manual/pipeline.1
+$(O)/share/bash-completion/completions/pipeline: docs/manual/complete.bash
+$(O)/share/zsh/site-functions/_pipeline: docs/manual/complete.zsh
+$(O)/share/fish/vendor_completions.d/pipeline.fish: docs/manual/complete.fish
+# The pages name PREFIX, so they are printed anew each time.
+$(PAGES): $(O)/print-pages FORCE
+	$(call write,SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(O)/print-pages $(PREFIX) \
+		<$(filter docs/manual/%,$^) >$(NEW))
+
+.PHONY: install uninstall check-install
+INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
+install: $(O)/pipeline $(PAGES)
+	$(Q)install -d $(DESTDIR)$(PREFIX)/bin
+	$(Q)install -m 755 $(O)/pipeline $(DESTDIR)$(PREFIX)/bin/pipeline
+	$(Q)for page in $(PAGES:$(O)/%=%); do \
+		install -D -m 644 $(O)/$$page $(DESTDIR)$(PREFIX)/$$page || exit 1; done
+	$(Q)for file in $(INSTALLED); do \
+		install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/pipeline/$$file || exit 1; done
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/pipeline $(PAGES:$(O)/%=$(DESTDIR)$(PREFIX)/%)
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/pipeline
+
+# Installs into an empty folder and looks at everything there.
+check-install:
+	$(say) INSTALL $(O)/stage
+	$(Q)rm -rf $(O)/stage
+	$(Q)$(MAKE) --no-print-directory DESTDIR=$(abspath $(O))/stage PREFIX=/opt/p install
+	$(Q)tests/install.sh $(abspath $(O))/stage /opt/p
+	$(Q)$(MAKE) --no-print-directory DESTDIR=$(abspath $(O))/stage PREFIX=/opt/p uninstall
+	$(Q)[ -z "$$(find $(O)/stage -type f)" ]

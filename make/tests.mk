@@ -1,0 +1,114 @@
+# The tests: of every room, of kernels without a GPU, with one, and fuzzing.
+
+# --- every test ----------------------------------------------------------------------------------
+# The plain suite comes last: its summary closes the output.
+.PHONY: test run-tests
+test:
+	$(Q)scripts/bootstrap.sh test
+	$(Q)$(MAKE) --no-print-directory run-tests
+
+run-tests:
+	$(Q)$(MAKE) --no-print-directory check-format check-headers check-static
+	$(Q)$(MAKE) --no-print-directory O=$(O)/clang CC=clang WERROR=1 all
+	$(Q)$(MAKE) --no-print-directory O=$(O)/valgrind NVCC= check-valgrind
+	$(Q)$(MAKE) --no-print-directory O=$(O)/asan ASAN=1 WERROR=1 NVCC= check
+	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 all check-browser
+	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 check-install
+	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 NVCC="$(NVCC)" \
+		$(if $(NVCC),gpu-binaries) check
+
+# --- the suites ----------------------------------------------------------------------------------
+SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
+            $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
+TEST_CFLAGS = -Itests -DPIPELINE_PROGRAM='"$(abspath $(O))/pipeline"' \
+              -DTESTS_FOLDER='"$(CURDIR)/tests"' -DBUILD_FOLDER='"$(abspath $(O))"' \
+              -DTESTS_NVTX=$(if $(NVTX),1,0)
+$(OBJ)/tests/%.o: ROOM_CFLAGS += $(TEST_CFLAGS)
+SUITE_OBJECTS := $(SUITES:%.c=$(OBJ)/%.o)
+$(OBJ)/bin/check $(OBJ)/bin/check-emulator $(OBJ)/bin/check-gpu: \
+	PROGRAM_LIBS = $(CHECK_LIBS) $(LIBS) $(CUDA_LIBS)
+$(OBJ)/bin/check: $(SUITE_OBJECTS) $(OBJECTS)
+
+# The tests of NVTX's marks need a tool that writes down what it is told, and a program that issues
+# a plan without a device.
+NVTX_TESTS := $(if $(NVTX),$(O)/tests/nvtx/injection.so $(O)/nvtx-walk)
+$(OBJ)/bin/tests/nvtx/injection.so: tests/nvtx/injection.c
+	$(say) CC $<
+	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -isystem $(NVTX) -shared -fPIC \
+		-pthread -o $(NEW) $<)
+$(OBJ)/bin/nvtx-walk: $(OBJ)/tests/nvtx/walk.o $(OBJECTS)
+
+# Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
+# checks find there traps, so that the emulator can say which thread it was.
+EMULATED := $(patsubst kernels/%.cu,$(OBJ)/tests/emulator/%.cu.o,$(wildcard kernels/*.cu)) \
+            $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp))
+EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Itests/emulator -Wall -Wextra \
+                  -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
+                  -U_FORTIFY_SOURCE -ffp-contract=off -pthread
+EMULATOR_TRAPS := -fsanitize=alignment,bounds,null,shift,integer-divide-by-zero,signed-integer-overflow \
+                  -fsanitize-undefined-trap-on-error
+$(OBJ)/tests/emulator/%.cu.o: kernels/%.cu
+	$(say) CXX $<
+	$(call compile,$(CXX) $(EMULATOR_CFLAGS) $(EMULATOR_TRAPS) -x c++)
+
+$(OBJ)/tests/emulator/%.o: tests/emulator/%.cpp
+	$(say) CXX $<
+	$(call compile,$(CXX) $(EMULATOR_CFLAGS) $(if $(findstring check,$*),$(EMULATOR_TRAPS)))
+
+$(OBJ)/bin/check-emulator: LINKER = $(CXX)
+$(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $(OBJ)/tests/fixtures.o \
+	$(filter-out $(CUDA_ROOMS:%.c=$(OBJ)/%.o) %.cu.o,$(OBJECTS))
+
+# Seconds for one test, for a slow and busy machine: no test is about time.
+TIMEOUT ?= 300
+.PHONY: check check-valgrind
+check: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
+	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 \
+		$(O)/check-emulator
+	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
+
+# Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.
+check-valgrind: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)
+	$(say) MEMCHECK $(O)/check
+	$(Q)PIPELINE_TESTS=quick CK_FORK=no CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 valgrind -q --error-exitcode=1 \
+		--leak-check=full --errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
+		$(O)/check
+
+# The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
+.PHONY: check-browser
+check-browser: $(O)/check $(O)/pipeline
+	$(say) BROWSER tests/browser
+	$(Q)tests/browser/run.sh $(O)
+
+# --- fuzzing -------------------------------------------------------------------------------------
+# libFuzzer on each reader of files, for FUZZ_SECONDS each, from the seeds that `test` replays.
+FUZZ_SECONDS ?= 600
+FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
+               -fno-sanitize-recover=all
+$(FUZZERS:%=$(OBJ)/bin/fuzz-%): LINKER = $(CC) -fsanitize=fuzzer
+$(FUZZERS:%=$(OBJ)/bin/fuzz-%): $(OBJ)/bin/fuzz-%: $(OBJ)/tests/fuzz/target_%.o \
+	$(filter $(OBJ)/tests/fuzz/%,$(SUITE_OBJECTS)) $(OBJECTS)
+
+.PHONY: fuzz run-fuzz
+fuzz:
+	$(Q)echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+		clang -fsanitize=fuzzer -x c -o /dev/null - || { echo "fuzz: needs clang, its run-time" \
+		"library and OpenMP: apt-get install clang libclang-rt-14-dev libomp-dev" >&2; exit 1; }
+	$(Q)$(MAKE) --no-print-directory O=$(O)/fuzz CC=clang NVCC= CFLAGS='$(FUZZ_CFLAGS)' run-fuzz
+
+run-fuzz: $(FUZZERS:%=$(O)/fuzz-%)
+	$(Q)tests/fuzz/run.sh $(O) $(FUZZ_SECONDS) $(FUZZERS)
+
+# --- on a real GPU -------------------------------------------------------------------------------
+GPU_TESTS := $(wildcard tests/gpu/*.c)
+$(OBJ)/bin/check-gpu: $(GPU_TESTS:%.c=$(OBJ)/%.o) $(filter-out %/check_main.o,$(SUITE_OBJECTS)) $(OBJECTS)
+
+.PHONY: gpu-binaries gpu-test
+gpu-binaries: $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS)
+gpu-test:
+ifeq ($(NVCC),)
+	@echo "gpu-test: no nvcc, so nothing was built for a GPU"; exit 77
+else
+	$(Q)$(MAKE) --no-print-directory gpu-binaries
+	$(Q)tests/gpu/run.sh $(O)
+endif
