@@ -280,7 +280,7 @@ static struct machine built_in(int which)
 {
     struct machine machine;
     struct error error = {0};
-    enum status status = machine_load(&machine, machine_texts[which].name, &error);
+    enum status status = machine_built_in(&machine, machine_texts[which].name, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     return machine;
 }

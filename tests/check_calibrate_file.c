@@ -14,7 +14,7 @@ static struct machine built_in(const char *name)
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_msg(machine_load(&machine, name, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
     return machine;
 }
 
@@ -84,6 +84,7 @@ START_TEST(test_every_figure_has_its_source)
                 comment_of(text, section, field->key, comment);
         }
     }
+    ck_assert_ptr_nonnull(strstr(text, "\n[machine]\nformat = 1\n"));
     ck_assert_ptr_nonnull(strstr(text, "simulated"));
     ck_assert_ptr_nonnull(strstr(text, "Nothing here was measured"));
     ck_assert_ptr_null(strstr(text, "+-")); /* simulated times don't vary */

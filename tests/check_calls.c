@@ -215,7 +215,7 @@ static struct machine shelf_machine(const char *name)
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_msg(machine_load(&machine, name, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
     return machine;
 }
 

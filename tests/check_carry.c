@@ -346,7 +346,7 @@ START_TEST(test_lesson)
         for (int i = 0; i < 3; i++) {
             struct machine machine;
             struct plan plan;
-            must(machine_load(&machine, machines[m], &error), &error);
+            must(machine_built_in(&machine, machines[m], &error), &error);
             must(plan_build(&options.runs[i], &machine, &plan, &error), &error);
             spans[i] = sim_span_ns(&machine, &plan);
             plan_free(&plan);

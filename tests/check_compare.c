@@ -348,7 +348,7 @@ static void subject_begin(struct subject *subject)
     settings->tiles = 8;
     memset(settings->name, 'x', RUN_NAME_MAX - 1);
     settings->name[RUN_NAME_MAX - 1] = '\0';
-    ck_assert_int_eq(machine_load(&subject->machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&subject->machine, "h200", &error), STATUS_OK);
     plan_init(&subject->plan);
     ck_assert_int_eq(plan_build(settings, &subject->machine, &subject->plan, &error),
                      STATUS_OK);
@@ -371,7 +371,7 @@ static const struct compared *subject_compare(struct subject *subject, const cha
 {
     struct machine other;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&other, machine, &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&other, machine, &error), STATUS_OK);
     enum status status = compare_run(&subject->plan, &other, &subject->run, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     ck_assert_ptr_nonnull(subject->run.compared);

@@ -126,7 +126,7 @@ START_TEST(test_delays_are_the_machine_s)
     uint64_t random = 99;
     struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     machine.queues = 32;
     enum { STREAMS = 8 };
     int64_t most = machine.d2h_dependency_ns + STREAMS * machine.poll_ns +

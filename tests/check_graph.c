@@ -165,7 +165,7 @@ START_TEST(test_any_plan_keeps_its_edges)
         int64_t issued_ns;
         char shown[64];
         snprintf(shown, sizeof shown, "graph %d on %s", i, machines[i % 3]);
-        ck_assert_int_eq(machine_load(&machine, machines[i % 3], &error), STATUS_OK);
+        ck_assert_int_eq(machine_built_in(&machine, machines[i % 3], &error), STATUS_OK);
         ck_assert_msg(plan_build(&settings, &machine, &plan, &error) == STATUS_OK, "%s: %s",
                       shown, error.text);
         ck_assert_int_eq(plan_hazards(&plan, &hazard, 1, &hazards, &error), STATUS_OK);
@@ -232,7 +232,7 @@ START_TEST(test_what_an_h200_does)
     static const double measured_ms[] = {[ISSUE_STREAMS] = 130, [ISSUE_GRAPH] = 111};
     struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     for (int issue = ISSUE_STREAMS; issue <= ISSUE_GRAPH; issue++) {
         struct settings settings = test_settings("scale");
         int64_t issued_ns;

@@ -155,7 +155,8 @@ static struct timeline simulated(const struct settings *settings, const char *ma
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_msg(machine_load(&machine, machine_name, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(machine_built_in(&machine, machine_name, &error) == STATUS_OK, "%s",
+                  error.text);
     ck_assert_msg(plan_build(settings, &machine, plan, &error) == STATUS_OK, "%s", error.text);
     return sim_run(&machine, plan);
 }

@@ -175,7 +175,7 @@ START_TEST(test_tuning_heeds_the_launches)
     struct machine machine;
     struct tuned tuned;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     settings.elements = 1 << 22;
     settings.intensity = 2000;
     settings.tiles = settings.streams = 0;

@@ -104,7 +104,7 @@ START_TEST(test_no_simulated_run_beats_the_limit)
     double best = 0;
     for (int i = 0; i < test_cases(2000); i++) {
         struct machine machine;
-        ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+        ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
         if (test_random_below(&random, 2))
             machine = test_machine();
         machine.copy_engines = 1 + (int)test_random_below(&random, 2);

@@ -1,6 +1,7 @@
 /* check_machine.c - machine files good and bad, and what work costs on a machine. */
 #include "fixtures.h"
-#include "machine/machine.h"
+#include "machine/fields.h"
+#include "run/machine_file.h"
 #include "suites.h"
 
 #include <stdio.h>
@@ -8,24 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TEXT_MAX 16384
+
 static const char *h200_text(void)
 {
-    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
-        if (strcmp(text->name, "h200") == 0)
-            return text->text;
-    }
-    ck_abort_msg("h200 is not embedded");
-    return NULL;
+    const char *text = embedded_find(machine_texts, "h200");
+    ck_assert_ptr_nonnull(text);
+    return text;
 }
 
-/* The embedded h200 with its first `from` replaced by `to`, read as "mine.ini". */
-static void assert_refused(const char *from, const char *to, const char *words)
+/* Writes the embedded h200 with its first `from` replaced by `to` into `text`. */
+static void h200_with(const char *from, const char *to, char text[TEXT_MAX])
 {
-    char text[16384];
     const char *original = h200_text(), *place = strstr(original, from);
     ck_assert_msg(place != NULL, "h200 has no \"%s\"", from);
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(place - original), original, to,
-             place + strlen(from));
+    int length = snprintf(text, TEXT_MAX, "%.*s%s%s", (int)(place - original), original, to,
+                          place + strlen(from));
+    ck_assert_int_lt(length, TEXT_MAX);
+}
+
+/* Asserts that such an h200, read as "mine.ini", is refused in these words. */
+static void assert_refused(const char *from, const char *to, const char *words)
+{
+    char text[TEXT_MAX];
+    h200_with(from, to, text);
     struct machine machine = {.sms = 12345};
     struct error error = {0};
     ck_assert_int_eq(machine_parse(&machine, text, "mine.ini", &error), STATUS_USAGE);
@@ -58,6 +65,8 @@ START_TEST(test_bad_machine_files)
     assert_refused("sms = 132", "smss = 132", "smss is no key of [kernels]");
     assert_refused("sms = 132", "sms = 132\nsms = 132", "given twice");
     assert_refused("sms = 132", "", "sms is missing from [kernels]");
+    assert_refused("summary = NVIDIA H200", "", "summary is missing from [machine]");
+    assert_refused("joint_bytes_per_s", "; ", "joint_bytes_per_s is missing from [copies]");
     assert_refused("[kernels]", "[kernel]", "[kernel]");
     assert_refused("sms = 132", "what", "neither [section] nor key = value");
     assert_refused("sms = 132", "[kernel nonesuch]\nbytes_per_s = 1", "no such kernel");
@@ -83,6 +92,143 @@ START_TEST(test_bad_machine_files)
     char line[400] = "sms = 132 ; ";
     memset(line + strlen(line), 'x', 300);
     assert_refused("sms = 132", line, "longer than");
+}
+END_TEST
+
+/* Asserts that the text is a machine's, and reads it. */
+static void read_text(const char *text, struct machine *machine)
+{
+    struct error error = {0};
+    ck_assert_msg(machine_parse(machine, text, "mine.ini", &error) == STATUS_OK, "%s",
+                  error.text);
+}
+
+/* What editors leave, and people write. */
+START_TEST(test_spellings)
+{
+    static const char *const spellings[][2] = {
+        {"sms = 132", "sms=132"},
+        {"sms = 132", "  sms\t:\t132\r"},
+        {"sms = 132", "sms = 132 ;"},
+        {"sms = 132", "sms = 132\r\n\r\n  # not ; a key\n;sms = 133"},
+        {"[kernels]", "  [kernels] of the device"},
+        {"; NVIDIA", "\xef\xbb\xbf; NVIDIA"},
+        {"; NVIDIA", "# NVIDIA"},
+    };
+    struct machine original;
+    read_text(h200_text(), &original);
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+        char text[TEXT_MAX];
+        struct machine machine;
+        h200_with(spellings[i][0], spellings[i][1], text);
+        read_text(text, &machine);
+        ck_assert_msg(memcmp(&machine, &original, sizeof machine) == 0, "%s", spellings[i][1]);
+    }
+    char text[TEXT_MAX];
+    struct machine machine;
+    h200_with("summary = NVIDIA H200", "summary = a;b # c ; d", text);
+    read_text(text, &machine);
+    ck_assert_str_eq(machine.summary, "a;b # c");
+}
+END_TEST
+
+/* --- formats, and files that lack keys --- */
+
+START_TEST(test_formats)
+{
+    struct machine original, machine;
+    char text[TEXT_MAX];
+    read_text(h200_text(), &original);
+    h200_with("format = 1\n", "", text);
+    read_text(text, &machine);
+    ck_assert_mem_eq(&machine, &original, sizeof machine);
+    assert_refused("format = 1", "format = 0", "format=0: allowed are whole numbers from 1");
+    assert_refused("format = 1", "format = one", "format=one");
+    assert_refused("format = 1", "format = 2", "mine.ini:7: the file is of format 2");
+    assert_refused("format = 1", "format = 2", "up to format 1");
+    /* Nothing else that a newer file may hold is complained about. */
+    assert_refused("summary = NVIDIA H200\n", "wheels = 4\nwhat\nformat = 12\n", "format 12");
+    assert_refused("[copies]\n", "[copies]\nformat = 1\n", "format is no key of [copies]");
+}
+END_TEST
+
+/* Returns the value that a field has in an h200 whose file lacks the key. */
+static double h200_default(const struct field *field, const struct machine *h200)
+{
+    double times = 1;
+    if (field->like != NULL)
+        times = machine_field_get(machine_field_find(machine_fields, field->like), h200);
+    return times * field->otherwise;
+}
+
+/* A user's file from before a key was known keeps every other figure, and gets the key's
+ * default. */
+START_TEST(test_older_files)
+{
+    struct machine h200;
+    read_text(h200_text(), &h200);
+    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+        if (field->required || field->type == FIELD_TEXT)
+            continue;
+        char line[128], text[TEXT_MAX];
+        struct machine machine, expected = h200;
+        snprintf(line, sizeof line, "\n%s =", field->key);
+        h200_with(line, "\n; ", text);
+        read_text(text, &machine);
+        machine_field_put(field, &expected, h200_default(field, &h200));
+        ck_assert_msg(memcmp(&machine, &expected, sizeof machine) == 0, "%s", field->key);
+    }
+}
+END_TEST
+
+START_TEST(test_shortest_file)
+{
+    static const char shortest[] = "[machine]\nsummary = mine\ncompute_capability = 9.0\n"
+                                   "[copies]\nh2d_bytes_per_s = 10e9\nd2h_bytes_per_s = 8e9\n"
+                                   "joint_bytes_per_s = 15e9\n"
+                                   "[kernels]\nsms = 10\nmemory_bytes_per_s = 1e12\n"
+                                   "flops_per_s = 1e13\n";
+    struct machine machine;
+    read_text(shortest, &machine);
+    ck_assert_double_eq(machine.pageable_h2d_bytes_per_s, 5e9);
+    ck_assert_double_eq(machine.pageable_d2h_bytes_per_s, 4e9);
+    ck_assert_int_eq(machine.signal_gap_ns, machine.h2d_gap_ns);
+    ck_assert_int_eq(machine.copy_engines, 2);
+    ck_assert_uint_eq(machine.queues, 8);
+    ck_assert_int_eq(machine.graph_launch_ns, 0);
+    ck_assert_uint_eq(machine_resident_blocks(&machine), 80);
+
+    int required = 0;
+    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+        required += field->required;
+        double value = machine_field_get(field, &machine);
+        ck_assert_msg(field->type == FIELD_TEXT ||
+                          (value >= field->least && value <= field->most),
+                      "%s", field->key);
+        ck_assert_msg(field->like == NULL ||
+                          machine_field_find(machine_fields, field->like) < field,
+                      "%s is settled before %s", field->key, field->like);
+    }
+    ck_assert_int_eq(required, 8); /* so that all of them are in the file above */
+}
+END_TEST
+
+/* A default may contradict what is in the file; then the line is that of the latter. */
+START_TEST(test_default_against_figure)
+{
+    char text[TEXT_MAX];
+    struct machine machine;
+    struct error error = {0};
+    h200_with("\nqueues = 8", "\n", text);
+    char *most = strstr(text, "queues_max = 32");
+    memcpy(most, "queues_max = 04", 15);
+    int line = 1;
+    for (const char *at = text; at < most; at++)
+        line += *at == '\n';
+    char words[64];
+    snprintf(words, sizeof words, "mine.ini:%d: queues=8 is above queues_max=4", line);
+    ck_assert_int_eq(machine_parse(&machine, text, "mine.ini", &error), STATUS_USAGE);
+    ck_assert_str_eq(error.text, words);
 }
 END_TEST
 
@@ -124,8 +270,9 @@ START_TEST(test_every_figure_has_a_source)
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         for (const char *line = text->text; *line != '\0'; line += strcspn(line, "\n") + 1) {
             size_t length = strcspn(line, "\n");
-            bool name =
-                strncmp(line, "summary", 7) == 0 || strncmp(line, "architecture", 12) == 0;
+            bool name = strncmp(line, "summary", 7) == 0 ||
+                        strncmp(line, "architecture", 12) == 0 ||
+                        strncmp(line, "format", 6) == 0;
             ck_assert_msg(name || memchr(line, '=', length) == NULL ||
                               memchr(line, ';', length) != NULL,
                           "%s: no source: %.*s", text->name, (int)length, line);
@@ -205,6 +352,11 @@ Suite *machine_suite(void)
     TCase *tests = tcase_create("machine");
     tcase_add_test(tests, test_h200_loads);
     tcase_add_test(tests, test_bad_machine_files);
+    tcase_add_test(tests, test_spellings);
+    tcase_add_test(tests, test_formats);
+    tcase_add_test(tests, test_older_files);
+    tcase_add_test(tests, test_shortest_file);
+    tcase_add_test(tests, test_default_against_figure);
     tcase_add_test(tests, test_contradictions_name_their_line);
     tcase_add_test(tests, test_every_machine_loads);
     tcase_add_test(tests, test_every_figure_has_a_source);

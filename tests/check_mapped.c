@@ -189,7 +189,7 @@ START_TEST(test_limit)
     uint64_t random = 5;
     struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     for (int i = 0; i < test_cases(200); i++) {
         struct settings settings = mapped_settings(chains[i % 6], 100000, 1);
         settings.tiles = 1 + test_random_below(&random, 40);
@@ -220,7 +220,7 @@ START_TEST(test_what_an_h200_does)
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     struct settings settings = mapped_settings("scale", 256 << 20, 32);
     struct plan plan = plan_of(&settings, &machine);
     double large_ms = 1e-6 * (double)span_of_plan(&machine, &plan);

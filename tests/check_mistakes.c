@@ -41,7 +41,7 @@ static struct ran run_on(const char *machine, const struct settings *settings)
 {
     struct ran ran;
     struct error error = {0};
-    must(machine_load(&ran.machine, machine, &error), &error);
+    must(machine_built_in(&ran.machine, machine, &error), &error);
     must(plan_build(settings, &ran.machine, &ran.plan, &error), &error);
     ran.timeline = sim_run(&ran.machine, &ran.plan);
     ran.span_ns = timeline_time_ns(&ran.timeline);

@@ -234,7 +234,7 @@ START_TEST(test_sim_is_the_simulators_span)
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     struct settings settings = test_settings("scale");
     settings.elements = 1 << 22;
     struct plan plan = plan_for(&settings, &machine);
@@ -251,7 +251,7 @@ START_TEST(test_opinions_differ_within_reason)
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     struct settings settings = test_settings("scale");
     settings.elements = UINT64_C(1) << 26;
     settings.tiles = 32;

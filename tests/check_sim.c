@@ -316,7 +316,7 @@ static struct machine generated_machine(uint64_t *random)
     struct machine machine;
     struct error error = {0};
     const char *name = names[test_random_below(random, 5)];
-    ck_assert_msg(machine_load(&machine, name, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
     machine.queues = 1 + test_random_below(random, machine.queues);
     machine.queue_depth = 2 + test_random_below(random, 100);
     machine.concurrent_kernels = 1 + test_random_below(random, machine.concurrent_kernels);

@@ -345,7 +345,7 @@ START_TEST(test_auto_chooses_whole_rows)
     struct machine machine;
     struct tuned tuned;
     struct error error = {0};
-    ck_assert_int_eq(machine_load(&machine, "h200", &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
     settings.columns = 3;
     settings.elements = 3 * 1000003 * 7; /* 1, 7, 1000003 or 7000021 tiles */
     settings.tiles = settings.streams = 0;

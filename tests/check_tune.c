@@ -17,7 +17,7 @@ static struct machine h200(void)
 {
     struct machine machine;
     struct error error = {0};
-    ck_assert_msg(machine_load(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(machine_built_in(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
     return machine;
 }
 
@@ -161,7 +161,7 @@ START_TEST(test_within_a_per_cent_of_the_best)
     struct machine machine;
     struct error error = {0};
     struct settings settings = auto_settings(workloads[_i].kernels, workloads[_i].elements);
-    ck_assert_int_eq(machine_load(&machine, workloads[_i].machine, &error), STATUS_OK);
+    ck_assert_int_eq(machine_built_in(&machine, workloads[_i].machine, &error), STATUS_OK);
     settings.intensity = workloads[_i].intensity;
     settings.ways = workloads[_i].ways;
     settings.order = workloads[_i].order;

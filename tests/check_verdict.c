@@ -87,7 +87,8 @@ static void load(struct judged *judged, const char *name)
 {
     struct error error = {0};
     memset(judged, 0, sizeof *judged);
-    ck_assert_msg(machine_load(&judged->machine, name, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(machine_built_in(&judged->machine, name, &error) == STATUS_OK, "%s",
+                  error.text);
 }
 
 /* --- sums --- */

@@ -117,7 +117,7 @@ static void simulate(struct run_report *run, struct settings *settings)
     struct plan plan;
     struct error error = {0};
     int64_t issued_ns;
-    enum status status = machine_load(&machine, "h200", &error);
+    enum status status = machine_built_in(&machine, "h200", &error);
     if (status == STATUS_OK)
         status = plan_build(settings, &machine, &plan, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);

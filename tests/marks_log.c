@@ -133,7 +133,7 @@ struct plan marks_log_plan(const char *arguments)
     if (options_parse(argc, argv, &options, &error) != STATUS_OK)
         ck_abort_msg("%s: %s", arguments, error.text);
     plan_init(&plan);
-    if (machine_load(&machine, "h200", &error) != STATUS_OK ||
+    if (machine_built_in(&machine, "h200", &error) != STATUS_OK ||
         plan_build(&options.runs[0], &machine, &plan, &error) != STATUS_OK)
         ck_abort_msg("%s: %s", arguments, error.text);
     options_free(&options);

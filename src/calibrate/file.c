@@ -113,8 +113,8 @@ static void put_head(FILE *out, const struct calibration *calibration)
                     ? "Nothing here was measured on a real device."
                     : "+-: half the distance between the quartiles of a figure's repeats. What "
                       "has none was not timed.");
-    fprintf(out, "\n[machine]\nsummary = %s\narchitecture = %s\n", machine->summary,
-            machine->architecture);
+    fprintf(out, "\n[machine]\nformat = %d\nsummary = %s\narchitecture = %s\n", MACHINE_FORMAT,
+            machine->summary, machine->architecture);
 }
 
 void calibration_write(FILE *out, const struct calibration *calibration)

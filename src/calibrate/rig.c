@@ -405,7 +405,7 @@ static double spread_of(const struct field *field, double value, struct measured
 /* What a machine file can't hold is no figure: something disturbed the measurements. */
 static bool is_figure(struct rig *rig, const struct field *field, double value)
 {
-    bool unknown = value == 0 && !field->required;
+    bool unknown = value == 0 && field->zero_unknown;
     if ((value >= field->least && value <= field->most) || unknown)
         return true;
     error_set(rig->error, STATUS_FAILED,

@@ -1,4 +1,6 @@
-/* fields.h - the keys of machine files: private to what reads and writes them. */
+/* fields.h - the keys of machine files: what may stand there, and what a file without one
+ * means.
+ */
 #ifndef PIPELINE_MACHINE_FIELDS_H
 #define PIPELINE_MACHINE_FIELDS_H
 
@@ -9,26 +11,36 @@
 
 enum field_type { FIELD_TEXT, FIELD_INT, FIELD_U32, FIELD_U64, FIELD_NS, FIELD_REAL };
 
-/* A key: where it goes and what is allowed. */
+/* A key: where its value goes, what is allowed, and what stands in where a file lacks it. */
 struct field {
     const char *section, *key;
     enum field_type type;
-    size_t offset;
+    size_t offset; /* of the value in its record */
     double least, most;
-    bool required;
+    bool required; /* a file without it is refused */
+    /* What a file without the key means: `otherwise`, or that many times the value of the key
+     * `like`, which stands further up in the table. A text is then empty. */
+    double otherwise;
+    const char *like;
+    bool zero_unknown; /* 0 is allowed as well, and means "not known" */
 };
 
-/* Of struct machine, in the order of files, section by section; and of struct machine_kernel.
- * Both end with a row without a key. */
+/* The fields of struct machine, in the order of files, section by section; and those of struct
+ * machine_kernel. Both tables end with a row without a key. */
+enum { MACHINE_FIELDS_MAX = 64 }; /* rows of the first table */
 extern const struct field machine_fields[];
 extern const struct field machine_kernel_fields[];
 
-/* The row for `key`, or NULL. */
+/* Returns the row for `key`, or NULL. */
 const struct field *machine_field_find(const struct field *fields, const char *key);
 
 /* Puts a number into the field's place in `record`, rounded where the field is whole; and reads
- * it from there. Not for texts. */
+ * it from there. A text is left alone, and reads as NaN. */
 void machine_field_put(const struct field *field, void *record, double number);
 double machine_field_get(const struct field *field, const void *record);
+
+/* Gives the field the value that a file without it means. Those that it is like must have their
+ * values already. */
+void machine_field_default(const struct field *field, struct machine *machine);
 
 #endif

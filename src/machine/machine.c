@@ -1,4 +1,4 @@
-/* machine.c - what work costs on a machine: shared by the simulator and the limit. */
+/* machine.c - the cost of work on a machine, which the simulator and the limit share. */
 #include "machine/machine.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ const struct machine_kernel *machine_kernel_find(const struct machine *machine,
     return NULL;
 }
 
-/* What the machine file says of the kernel, or of the one that it is like. NULL: nothing. */
+/* Returns the row of the kernel, or of the one whose rates it has, or NULL. */
 static const struct machine_kernel *row_of(const struct machine *machine,
                                            const struct kernel *kernel)
 {

@@ -1,6 +1,8 @@
 /* reference.c - finds the machine file that stands for a device. */
 #include "report/reference.h"
 
+#include "run/machine_file.h"
+
 #include <string.h>
 
 /* The built-in machine file of the device called `device`: its summary is that name. */
@@ -8,7 +10,7 @@ static bool find_built_in(const char *device, struct machine *machine)
 {
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         struct machine read;
-        if (machine_load(&read, text->name, NULL) != STATUS_OK ||
+        if (machine_built_in(&read, text->name, NULL) != STATUS_OK ||
             strcmp(read.summary, device) != 0)
             continue;
         *machine = read;

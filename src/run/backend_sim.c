@@ -10,6 +10,7 @@
 #include "plan/carry.h"
 #include "run/arrays.h"
 #include "run/chain_host.h"
+#include "run/machine_file.h"
 #include "run/running.h"
 #include "sim/simulator.h"
 #include "term/marks.h"

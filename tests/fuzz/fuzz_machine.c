@@ -5,6 +5,7 @@
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/build.h"
+#include "run/machine_file.h"
 #include "sim/simulator.h"
 
 #include <math.h>
