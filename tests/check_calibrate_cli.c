@@ -118,7 +118,7 @@ static const struct {
     {"-v", "--verbose"},
     {"x.ini", "x.ini"},
     {"mine.ini --device=sim:h200", "mine.ini"},
-    {"calibrate", "calibrate: calibrate"},
+    {"calibrate", "calibrate is not for `pipeline calibrate`"},
     {"--device=sim:h201", "h201|h200"},
     {"--device=gpu", "gpu"},
     {"--device=sim:./nowhere.ini", "./nowhere.ini"},

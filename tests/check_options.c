@@ -336,7 +336,7 @@ START_TEST(commands_are_known)
     ck_assert_ptr_null(options.list_what);
     options_free(&options);
     for (int i = 0; list_words[i] != NULL; i++) {
-        options = parse_right(LINE("-v", "list", (char *)list_words[i]));
+        options = parse_right(LINE("-q", "list", (char *)list_words[i]));
         ck_assert_int_eq(options.command, COMMAND_LIST);
         ck_assert_str_eq(options.list_what, list_words[i]);
         options_free(&options);
@@ -367,7 +367,7 @@ START_TEST(two_dashes_end_the_options)
 {
     parse_wrong(LINE("--", "--tiles=4"), "'--tiles=4'", "neither a command nor a config", NULL);
     parse_wrong(LINE("--", "-h.ini"), "-h.ini cannot be read", NULL);
-    struct options options = parse_right(LINE("-t4", "--", "list"));
+    struct options options = parse_right(LINE("-q", "--", "list"));
     ck_assert_int_eq(options.command, COMMAND_LIST);
     options_free(&options);
     options = parse_right(LINE("-t4", "--"));

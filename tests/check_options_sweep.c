@@ -247,10 +247,11 @@ static const struct {
     {{"--profile", "--timeline=x.csv", "-dcuda:1"},
      {"--profile makes a run without", "one of"}},
     {{"view"}, {"view needs a TRACE", "cuda_gpu_trace"}},
-    {{"view", "a.csv", "-t4"}, {"--tiles=4 is about running", "allowed with it are --format"}},
-    {{"view", "a.csv", "--callbacks"}, {"--callbacks is about running"}},
-    {{"view", "a.csv", "--sweep=tiles=1"}, {"--sweep is about running"}},
-    {{"view", "a.csv", "--dry-run"}, {"--dry-run is about running"}},
+    {{"view", "a.csv", "-t4"},
+     {"--tiles=4 is not for `pipeline view`", "allowed with it are --format"}},
+    {{"view", "a.csv", "--callbacks"}, {"--callbacks is not for"}},
+    {{"view", "a.csv", "--sweep=tiles=1"}, {"--sweep=tiles=1 is not for"}},
+    {{"view", "a.csv", "--dry-run"}, {"--dry-run is not for"}},
     {{"view", "a.csv", "--timeline=./a.csv"}, {"--timeline=./a.csv is the trace that is read"}},
 };
 

@@ -14,7 +14,6 @@ START_TEST(table_is_whole)
         bool flag =
             row->type == TYPE_FLAG || row->type == TYPE_TALLY || row->type == TYPE_COMMAND;
         ck_assert_msg((row->placeholder == NULL) == flag, "%s", row->name);
-        ck_assert_msg((row->later == NULL) == (row->instead == NULL), "%s", row->name);
         for (int j = 0; j < i; j++)
             ck_assert(row->letter == 0 || row->letter != option_rows[j].letter);
         if (row->fallback == NULL)
@@ -80,7 +79,7 @@ START_TEST(help_fits_80_columns)
 END_TEST
 
 /* The words of the help in a row, whatever the lines. */
-START_TEST(help_says_defaults_and_what_is_to_come)
+START_TEST(help_says_limits_and_defaults)
 {
     char help[16384], words[16384] = "";
     read_help(help, sizeof help);
@@ -125,13 +124,63 @@ START_TEST(enums_have_names)
 }
 END_TEST
 
+/* A value that the option takes; NULL where it takes none. */
+static const char *some_value(const struct option_row *row)
+{
+    switch (row->type) {
+    case TYPE_FLAG:
+    case TYPE_TALLY:
+    case TYPE_COMMAND:
+        return NULL;
+    case TYPE_CHOICE:
+        return row->choices[0];
+    case TYPE_FILE:
+    case TYPE_FILES:
+        return "file.csv";
+    case TYPE_SWEEP:
+        return "tiles=1,2";
+    default:
+        return row->fallback != NULL ? row->fallback : "1";
+    }
+}
+
+/* Every option is given to every command: a command that does not take it refuses it, and says
+ * so in these words. An option that it takes is at least not refused for that reason. */
+START_TEST(no_command_ignores_an_option)
+{
+    for (const struct command_row *command = command_rows; command->name != NULL; command++) {
+        for (int i = 0; i < OPTION_COUNT; i++) {
+            const struct option_row *row = &option_rows[i];
+            char given[128], wanted[256];
+            const char *value = some_value(row);
+            if (row->type == TYPE_COMMAND)
+                continue;
+            snprintf(given, sizeof given, "--%s%s%s", row->name, value != NULL ? "=" : "",
+                     value != NULL ? value : "");
+            snprintf(wanted, sizeof wanted, "%s is not for `pipeline %s`", given,
+                     command->name);
+            struct options options;
+            struct error error = {0};
+            char *line[] = {"pipeline", (char *)command->name, given, NULL};
+            enum status status = options_parse(3, line, &options, &error);
+            if (status == STATUS_OK)
+                options_free(&options);
+            bool refused = strncmp(error.text, wanted, strlen(wanted)) == 0;
+            ck_assert_msg(refused != option_is_taken(row, command->command), "%s %s: %s",
+                          command->name, given, error.text);
+        }
+    }
+}
+END_TEST
+
 TCase *options_table_tcase(void)
 {
     TCase *tcase = tcase_create("table");
     tcase_add_test(tcase, table_is_whole);
     tcase_add_test(tcase, help_lists_everything);
     tcase_add_test(tcase, help_fits_80_columns);
-    tcase_add_test(tcase, help_says_defaults_and_what_is_to_come);
+    tcase_add_test(tcase, help_says_limits_and_defaults);
+    tcase_add_test(tcase, no_command_ignores_an_option);
     tcase_add_test(tcase, enums_have_names);
     return tcase;
 }

@@ -16,11 +16,9 @@ void pages_leave_folder(void);
 /* All that a command prints, to be freed. It must end with `code`. */
 char *pages_output(const char *command, int code);
 
-/* Whether a tool that a machine may lack is there; says so if not, and that it is skipped. */
+/* Returns true if a tool that a machine may lack is there; else says that the test is skipped.
+ */
 bool pages_tool_there(const char *name);
-
-/* Whether this version has the option. */
-bool pages_available(const struct option_row *row);
 
 TCase *pages_shells_case(void);
 

@@ -141,8 +141,6 @@ static void print_usage(FILE *out, const struct command_row *row)
 static void print_synopsis(FILE *out)
 {
     for (const struct command_row *row = command_rows; row->name != NULL; row++) {
-        if (!row->available)
-            continue;
         fputs(row == command_rows ? "" : ".br\n", out);
         print_usage(out, row);
     }
@@ -151,8 +149,6 @@ static void print_synopsis(FILE *out)
 static void print_commands(FILE *out)
 {
     for (const struct command_row *row = command_rows; row->name != NULL; row++) {
-        if (!row->available)
-            continue;
         fputs(".TP\n", out);
         print_usage(out, row);
         print_sentence(out, row->summary);
@@ -161,8 +157,8 @@ static void print_commands(FILE *out)
 
 static void print_row(FILE *out, const struct option_row *row)
 {
-    char placeholder[PAGE_TEXT], limits[PAGE_TEXT];
-    page_placeholder(row, placeholder);
+    char limits[PAGE_TEXT];
+    const char *placeholder = row->placeholder != NULL ? row->placeholder : "";
     fputs(".TP\n", out);
     if (row->letter != 0) {
         fprintf(out, "\\fB\\-%c\\fR%s", row->letter, placeholder[0] != '\0' ? " " : "");
@@ -190,7 +186,7 @@ static void print_row(FILE *out, const struct option_row *row)
 static void print_rows(FILE *out, enum option_scope scope)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if (option_rows[i].scope == scope && page_row_available(&option_rows[i]))
+        if (option_rows[i].scope == scope)
             print_row(out, &option_rows[i]);
     }
 }

@@ -2,7 +2,7 @@
  *
  * Nothing of this is part of the program: print-pages links its tables, fills the templates
  * that lie here (pipeline.1, complete.bash, complete.zsh, complete.fish) and is run by the
- * Makefile. What a later version brings is in no page. */
+ * Makefile. */
 #ifndef PIPELINE_PAGES_H
 #define PIPELINE_PAGES_H
 
@@ -31,16 +31,9 @@ struct page_words {
     int count;
 };
 
-/* Whether this version has it. */
-bool page_row_available(const struct option_row *row);
-
 /* What stands behind the option, and the values there are to choose from, if any. */
 enum takes page_takes(const struct option_row *row);
 void page_words(const struct option_row *row, struct page_words *words);
-
-/* The row's placeholder without what a later version brings: "N" of "N|auto". Empty where
- * nothing stands behind the option. */
-const char *page_placeholder(const struct option_row *row, char text[PAGE_TEXT]);
 
 /* "1 to 16M" or "depth, breadth"; empty where the placeholder says it all. */
 const char *page_limits(const struct option_row *row, char text[PAGE_TEXT]);
@@ -51,7 +44,7 @@ const char *page_fallback(const struct option_row *row);
 /* The row's help with its default, for one line. */
 const char *page_summary(const struct option_row *row, char text[PAGE_TEXT]);
 
-/* The words that `pipeline list` takes in this version. */
+/* The words that `pipeline list` takes. */
 void page_list_words(struct page_words *words);
 
 /* A place in a template, "@name@", and what prints it there. `block`: it stands on a line of

@@ -1,4 +1,4 @@
-/* rows.c - what the tables say of an option's values, less what a later version brings. */
+/* rows.c - the values of an option, as the tables have them. */
 #include "core/units.h"
 #include "machine/machine.h"
 #include "pages.h"
@@ -8,11 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool page_row_available(const struct option_row *row)
-{
-    return row->type != TYPE_FLAG || row->later == NULL;
-}
 
 enum takes page_takes(const struct option_row *row)
 {
@@ -52,24 +47,6 @@ static const char *next_part(const char *rest, char part[PAGE_TEXT])
     return rest[length] == '|' ? rest + length + 1 : rest + length;
 }
 
-static bool is_later(const struct option_row *row, const char *value)
-{
-    return row->later != NULL && strcmp(row->later, value) == 0;
-}
-
-const char *page_placeholder(const struct option_row *row, char text[PAGE_TEXT])
-{
-    char part[PAGE_TEXT];
-    size_t length = 0;
-    text[0] = '\0';
-    for (const char *rest = row->placeholder; (rest = next_part(rest, part)) != NULL;) {
-        if (!is_later(row, part))
-            length += (size_t)snprintf(text + length, PAGE_TEXT - length, "%s%s",
-                                       length > 0 ? "|" : "", part);
-    }
-    return text;
-}
-
 /* What stands in a placeholder as it is typed is in small letters or digits: "auto" and "cuda"
  * of "auto|cuda[:I]|sim:NAME". */
 static void add_literals(const struct option_row *row, struct page_words *words)
@@ -80,17 +57,15 @@ static void add_literals(const struct option_row *row, struct page_words *words)
         const char *capital = part;
         while (*capital != '\0' && !isupper((unsigned char)*capital))
             capital++;
-        if (part[0] != '\0' && *capital == '\0' && !is_later(row, part))
+        if (part[0] != '\0' && *capital == '\0')
             add(words, part, "");
     }
 }
 
 static void add_choices(const struct option_row *row, struct page_words *words)
 {
-    for (int i = 0; row->choices[i] != NULL; i++) {
-        if (!is_later(row, row->choices[i]))
-            add(words, row->choices[i], "");
-    }
+    for (int i = 0; row->choices[i] != NULL; i++)
+        add(words, row->choices[i], "");
 }
 
 /* Their names, behind `prefix`. */
@@ -141,18 +116,16 @@ static void add_sweep(struct page_words *words, const struct option_row *row)
     char values[LABEL_MAX] = "", range[PAGE_TEXT], number[UNITS_TEXT];
     size_t length = 0;
     const char *const *list = row->type == TYPE_FLAG ? flags : row->choices;
-    for (; list != NULL && *list != NULL; list++) {
-        if (!is_later(row, *list))
-            length += (size_t)snprintf(values + length, sizeof values - length, "%s%s",
-                                       length > 0 ? "," : "", *list);
-    }
+    for (; list != NULL && *list != NULL; list++)
+        length += (size_t)snprintf(values + length, sizeof values - length, "%s%s",
+                                   length > 0 ? "," : "", *list);
     const char *one = length > 0 ? values : row->fallback;
     if (one == NULL) {
         snprintf(number, sizeof number, "%" PRIu64, row->least);
         one = number;
     }
     snprintf(range, sizeof range, "%s=%s", row->name, one);
-    if (!page_row_available(row) || !is_swept(range))
+    if (!is_swept(range))
         return;
     snprintf(range, sizeof range, "%s=%s", row->name, values);
     add(words, range, row->help);

@@ -6,14 +6,6 @@
 /* Too large for a stack; each function fills it anew. */
 static struct page_words words;
 
-static const struct option_row *next_row(const struct option_row *row)
-{
-    row = row == NULL ? option_rows : row + 1;
-    while (row < option_rows + OPTION_COUNT && !page_row_available(row))
-        row++;
-    return row < option_rows + OPTION_COUNT ? row : NULL;
-}
-
 /* Prints all texts of `words`, a blank between each two. */
 static void print_words(FILE *out)
 {
@@ -42,10 +34,8 @@ static void print_quoted(FILE *out, const char *text, bool fish)
 
 static void print_commands(FILE *out)
 {
-    for (const struct command_row *row = command_rows; row->name != NULL; row++) {
-        if (row->available)
-            fprintf(out, "%s%s", row == command_rows ? "" : " ", row->name);
-    }
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        fprintf(out, "%s%s", row == command_rows ? "" : " ", row->name);
 }
 
 static void print_lists(FILE *out)
@@ -58,7 +48,7 @@ static void print_lists(FILE *out)
 static void print_valued(FILE *out, const char *between)
 {
     const char *before = "";
-    for (const struct option_row *row = NULL; (row = next_row(row)) != NULL;) {
+    for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++) {
         if (row->placeholder == NULL)
             continue;
         if (row->letter != 0)
@@ -84,10 +74,11 @@ static void print_valued_words(FILE *out)
 static void print_bash_names(FILE *out)
 {
     const char *before = "";
-    for (const struct option_row *row = NULL; (row = next_row(row)) != NULL; before = " ") {
+    for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++) {
         fprintf(out, "%s--%s%s", before, row->name, row->placeholder != NULL ? "=" : "");
         if (row->letter != 0)
             fprintf(out, " -%c", row->letter);
+        before = " ";
     }
 }
 
@@ -104,7 +95,7 @@ static const char *bash_kind(enum takes takes)
 /* A case for each option with a value: how it is completed, and from what. */
 static void print_bash_values(FILE *out)
 {
-    for (const struct option_row *row = NULL; (row = next_row(row)) != NULL;) {
+    for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++) {
         if (row->placeholder == NULL)
             continue;
         fputs("    ", out);
@@ -150,10 +141,8 @@ static void print_zsh_described(FILE *out, const char *text, const char *summary
 
 static void print_zsh_commands(FILE *out)
 {
-    for (const struct command_row *row = command_rows; row->name != NULL; row++) {
-        if (row->available)
-            print_zsh_described(out, row->name, row->summary);
-    }
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        print_zsh_described(out, row->name, row->summary);
 }
 
 static void print_zsh_words(FILE *out, enum option_id id)
@@ -229,14 +218,14 @@ static void append_escaped(char *text, size_t room, const char *from, const char
 /* "[help]" and ":placeholder:action". */
 static void zsh_rest(const struct option_row *row, char text[4 * PAGE_TEXT])
 {
-    char summary[PAGE_TEXT], placeholder[PAGE_TEXT], action[PAGE_TEXT];
+    char summary[PAGE_TEXT], action[PAGE_TEXT];
     strcpy(text, "[");
     append_escaped(text, 4 * PAGE_TEXT, page_summary(row, summary), "[]\\");
     strcat(text, "]");
     if (row->placeholder == NULL)
         return;
     strcat(text, ":");
-    append_escaped(text, 4 * PAGE_TEXT, page_placeholder(row, placeholder), ":\\");
+    append_escaped(text, 4 * PAGE_TEXT, row->placeholder, ":\\");
     strcat(text, ":");
     zsh_action(row, action);
     append_escaped(text, 4 * PAGE_TEXT, action, "\\");
@@ -274,7 +263,7 @@ static void print_machines(FILE *out)
 
 static void print_zsh_options(FILE *out)
 {
-    for (const struct option_row *row = NULL; (row = next_row(row)) != NULL;)
+    for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++)
         print_zsh_row(out, row);
 }
 
@@ -314,10 +303,8 @@ static void print_fish_words(FILE *out, enum option_id id)
 
 static void print_fish_commands(FILE *out)
 {
-    for (const struct command_row *row = command_rows; row->name != NULL; row++) {
-        if (row->available)
-            print_fish_pair(out, row->name, row->summary);
-    }
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        print_fish_pair(out, row->name, row->summary);
 }
 
 static void print_fish_kernels(FILE *out)
@@ -377,7 +364,7 @@ static void print_fish_values(FILE *out, const struct option_row *row)
 static void print_fish_options(FILE *out)
 {
     char summary[PAGE_TEXT];
-    for (const struct option_row *row = NULL; (row = next_row(row)) != NULL;) {
+    for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++) {
         fputs("complete -c pipeline", out);
         if (row->letter != 0)
             fprintf(out, " -s %c", row->letter);

@@ -99,7 +99,7 @@ static void note_tuned(const struct job *job, const struct settings *asked,
                  tuned->streams);
     snprintf(text, sizeof text, "%s%s, chosen of %" PRIu32 " in %s by simulating %s", tiles,
              streams, tuned->candidates, units_time(tuned->took_ns, took), job->reference.name);
-    options_note(job->options, text);
+    note_print(job->options->quiet, text);
 }
 
 /* From here on tiles and streams are numbers. */
@@ -129,7 +129,7 @@ static void note_clamped_priorities(const struct job *job)
         snprintf(text, sizeof text,
                  "--priorities: this device has %d (most urgent) to %d: clamped",
                  job->machine.priority_greatest, job->machine.priority_least);
-        options_note(job->options, text);
+        note_print(job->options->quiet, text);
         return;
     }
 }
@@ -144,7 +144,7 @@ static void note_hazards(const struct job *job, const struct run_report *report)
              report->hazard_count > 1 ? "s" : "",
              hazard_text(&job->plan, &report->hazards[0], text),
              report->hazard_count > 1 ? ", and so on" : "");
-    options_note(job->options, note);
+    note_print(job->options->quiet, note);
 }
 
 /* A plan in which ops race is a defect of ours, or a mistake the user has to ask for by name.
@@ -167,9 +167,9 @@ static void resolve_cpu_share(struct job *job)
     if (job->settings.ways != 4)
         return;
     if (job->settings.cpu_share < 0 && job->plan.cpu_tiles == 0)
-        options_note(job->options,
-                     "4-way: one tile would take the CPU longer than all take the GPU, so it "
-                     "gets none: more --tiles make smaller ones");
+        note_print(job->options->quiet,
+                   "4-way: one tile would take the CPU longer than all take the GPU, so it "
+                   "gets none: more --tiles make smaller ones");
     job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
 }
 

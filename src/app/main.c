@@ -269,8 +269,8 @@ static void note_simulated(const struct options *options)
         if (strcmp(options->runs[i].device, "auto") != 0)
             continue;
         if (backend_select("auto", &ops, &argument, NULL) == STATUS_OK && !ops->measures)
-            options_note(options,
-                         "no CUDA device: simulating an NVIDIA H200 (--device=sim:h200)");
+            note_print(options->quiet,
+                       "no CUDA device: simulating an NVIDIA H200 (--device=sim:h200)");
         return;
     }
 }

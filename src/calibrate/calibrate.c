@@ -132,8 +132,8 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
 static void note_simulated(const struct options *options, const struct backend_ops *ops)
 {
     if (strcmp(options->runs[0].device, "auto") == 0 && !ops->measures)
-        options_note(options, "no CUDA device: calibrating a simulated NVIDIA H200, which "
-                              "gives its own figures back (--device=sim:h200)");
+        note_print(options->quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
+                                   "gives its own figures back (--device=sim:h200)");
 }
 
 enum status calibrate_command(const struct options *options, FILE *out, struct error *error)

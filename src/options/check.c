@@ -1,86 +1,74 @@
-/* check.c - a run's draft: how it gets its values, and what they must be together. */
+/* check.c - the checks of what several settings together can get wrong. */
 #include "options/table.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LAUNCHES_MAX = 1 << 24 };
 
-enum status draft_set(struct draft *draft, const struct assignment *given, struct error *error)
+/* --- tiles --- */
+
+/* The kernel of the chain that works on whole rows or columns of a matrix; NULL: none does. */
+static const struct kernel *unit_kernel(const struct settings *settings)
 {
-    enum status status = options_set(given, &draft->settings, error);
-    if (status == STATUS_OK)
-        draft->origins[given->row - option_rows] = given->origin;
-    return status;
+    return chain_unit_kernel(settings->chain, settings->chain_length);
 }
 
-static bool is_run_name(const char *name)
+/* Names the setting that says how long a row or column is. */
+static const char *unit_label(const struct settings *settings, const struct origin *origins,
+                              char label[LABEL_MAX])
 {
-    for (const char *byte = name; *byte != '\0'; byte++) {
-        if (*byte < ' ' || *byte > '~')
-            return false;
-    }
-    return name[0] != '\0' && strlen(name) < RUN_NAME_MAX;
+    const bool rows = strcmp(unit_kernel(settings)->unit_name, "rows") == 0;
+    return setting_label(settings, origins, rows ? OPTION_COLUMNS : OPTION_ROWS, label);
 }
 
-static enum status drafts_check_name(const struct drafts *drafts, const char *name,
-                                     const struct origin *named, struct error *error)
+static enum status refuse_elements(const struct settings *settings,
+                                   const struct origin *origins, struct error *error)
 {
-    char place[OPTION_PLACE_MAX], first[OPTION_PLACE_MAX], shown[SHOWN_MAX];
-    origin_place(named, place);
-    if (!is_run_name(name))
-        return error_set(error, STATUS_USAGE,
-                         "%s: '%s' can't name a run: allowed are 1 to %d printable ASCII "
-                         "characters",
-                         place, text_shown(name, shown), RUN_NAME_MAX - 1);
-    for (int i = 0; i < drafts->count; i++) {
-        if (strcmp(drafts->items[i].settings.name, name) == 0)
-            return error_set(error, STATUS_USAGE,
-                             "%s: a run called '%s' is already at %s: allowed is one of a name",
-                             place, name, origin_place(&drafts->items[i].named, first));
-    }
-    return STATUS_OK;
+    char elements[LABEL_MAX], unit_text[LABEL_MAX];
+    const struct kernel *kernel = unit_kernel(settings);
+    const uint64_t unit = settings_unit(settings), units = settings->elements / unit;
+    return error_set(error, STATUS_USAGE,
+                     "%s is no whole number of %s of %s, as %s needs: nearest are %" PRIu64
+                     " and %" PRIu64,
+                     setting_label(settings, origins, OPTION_ELEMENTS, elements),
+                     kernel->unit_name, unit_label(settings, origins, unit_text), kernel->name,
+                     (units > 0 ? units : 1) * unit, (units > 0 ? units + 1 : 2) * unit);
 }
 
-enum status drafts_add(struct drafts *drafts, const struct draft *model, const char *name,
-                       const struct origin *named, struct error *error)
+static enum status refuse_tiles(const struct settings *settings, const struct origin *origins,
+                                struct error *error)
 {
-    enum status status = drafts_check_name(drafts, name, named, error);
-    if (status != STATUS_OK)
-        return status;
-    if (drafts->count == drafts->capacity) {
-        int capacity = 2 * drafts->capacity + 4;
-        struct draft *items = reallocarray(drafts->items, (size_t)capacity, sizeof *items);
-        if (items == NULL)
-            return error_set(error, STATUS_FAILED, "out of memory");
-        drafts->items = items;
-        drafts->capacity = capacity;
-    }
-    struct draft *draft = &drafts->items[drafts->count++];
-    *draft = *model;
-    draft->named = *named;
-    strcpy(draft->settings.name, name);
-    return STATUS_OK;
+    char tiles[LABEL_MAX], unit_text[LABEL_MAX], nearest[64];
+    const struct kernel *kernel = unit_kernel(settings);
+    const uint32_t below = settings_tiles_below(settings, settings->tiles);
+    const uint32_t above = settings_tiles_above(settings, settings->tiles);
+    snprintf(nearest, sizeof nearest,
+             above > 0 ? "nearest are %" PRIu32 " and %" PRIu32 : "the most are %" PRIu32,
+             below, above);
+    return error_set(error, STATUS_USAGE,
+                     "%s does not cut the array's %" PRIu64 " %s of %s into tiles of as many "
+                     "whole %s each, as %s needs: %s",
+                     setting_label(settings, origins, OPTION_TILES, tiles),
+                     settings->elements / settings_unit(settings), kernel->unit_name,
+                     unit_label(settings, origins, unit_text), kernel->unit_name, kernel->name,
+                     nearest);
 }
 
-const char *setting_label(const struct settings *settings, const struct origin *origins,
-                          enum option_id id, char text[LABEL_MAX])
+/* Each tile of a matrix is whole rows, or columns. */
+static enum status check_units(const struct settings *settings, const struct origin *origins,
+                               struct error *error)
 {
-    char place[OPTION_PLACE_MAX], full[OPTION_TEXT], value[SHOWN_MAX];
-    enum value_kind kind;
-    const char *raw = option_show(&option_rows[id], settings, full, &kind);
-    const char *name = option_rows[id].name;
-    text_shown(raw != NULL ? raw : "none", value);
-    if (origins == NULL)
-        snprintf(text, LABEL_MAX, "%s=%s", name, value);
-    else if (origins[id].source != SOURCE_COMMAND_LINE)
-        snprintf(text, LABEL_MAX, "%s=%s (%s)", name, value, origin_place(&origins[id], place));
-    else if (kind == VALUE_BOOL)
-        snprintf(text, LABEL_MAX, "--%s", name);
-    else
-        snprintf(text, LABEL_MAX, "--%s=%s", name, value);
-    return text;
+    /* An input file tells the number of elements later, and this check then comes again. */
+    const bool unknown =
+        origins != NULL && settings->input != NULL && !settings->elements_given;
+    if (unknown || settings_tiles_fit(settings, settings->tiles))
+        return STATUS_OK;
+    if (settings->elements % settings_unit(settings) != 0)
+        return refuse_elements(settings, origins, error);
+    if (settings->tiles == 0) /* auto: one that fits is chosen */
+        return STATUS_OK;
+    return refuse_tiles(settings, origins, error);
 }
 
 static enum status check_tiles(const struct settings *settings, const struct origin *origins,
@@ -88,15 +76,17 @@ static enum status check_tiles(const struct settings *settings, const struct ori
 {
     char tiles[LABEL_MAX], elements[LABEL_MAX];
     if (settings->tiles <= settings->elements)
-        return STATUS_OK;
+        return check_units(settings, origins, error);
     return error_set(error, STATUS_USAGE,
                      "%s is more than %s: allowed are at most as many tiles as elements",
                      setting_label(settings, origins, OPTION_TILES, tiles),
                      setting_label(settings, origins, OPTION_ELEMENTS, elements));
 }
 
-/* A launch is an op of the plan: of those that one per repeat makes there may be as many as
- * tiles may be. */
+/* --- checks of what is settled --- */
+
+/* A launch is an op of the plan. A kernel that is launched once per repeat may have as many
+ * launches as there may be tiles. */
 static enum status check_launches(const struct settings *settings, const struct origin *origins,
                                   struct error *error)
 {
@@ -137,7 +127,7 @@ static enum status check_no_data(const struct settings *settings, const struct o
 
 /* The CPU's tiles are the last ones, and it works on them while the GPU has not yet come to
  * what a scan would carry over to them. */
-static enum status check_scan(const struct settings *settings, const struct origin *origins,
+static enum status check_ways(const struct settings *settings, const struct origin *origins,
                               struct error *error)
 {
     char ways[LABEL_MAX], kernel[LABEL_MAX];
@@ -165,8 +155,8 @@ static enum status check_carry(const struct settings *settings, const struct ori
                      setting_label(settings, origins, OPTION_KERNEL, kernel));
 }
 
-/* The kernel of the chain whose blocks follow from its work alone, or are its library's affair;
- * NULL: none. */
+/* The kernel of the chain whose number of blocks nobody can choose: it follows from the work,
+ * or the library decides it. NULL: there is no such kernel. */
 static const struct kernel *fixed_grid(const struct settings *settings)
 {
     for (int i = 0; i < settings->chain_length; i++) {
@@ -189,9 +179,9 @@ static enum status check_blocks(const struct settings *settings, const struct or
                      setting_label(settings, origins, OPTION_BLOCKS, blocks), fixed->name);
 }
 
-/* Its result takes the first input's place, which on the host stays what it was; and the
- * resident input is read so often that it has to be on the device. */
-static enum status check_mapped(const struct settings *settings, const struct origin *origins,
+/* Mapped arrays stay on the host. A kernel that works in place would overwrite its first input
+ * there, and a resident input is read so often that it has to be on the device. */
+static enum status check_memory(const struct settings *settings, const struct origin *origins,
                                 struct error *error)
 {
     char memory[LABEL_MAX], kernel[LABEL_MAX];
@@ -207,7 +197,7 @@ static enum status check_mapped(const struct settings *settings, const struct or
 }
 
 /* A graph is launched by one call, in which the host can't stage copies. */
-static enum status check_graph(const struct settings *settings, const struct origin *origins,
+static enum status check_issue(const struct settings *settings, const struct origin *origins,
                                struct error *error)
 {
     char issue[LABEL_MAX], memory[LABEL_MAX];
@@ -220,35 +210,12 @@ static enum status check_graph(const struct settings *settings, const struct ori
                      setting_label(settings, origins, OPTION_MEMORY, memory));
 }
 
-static enum status check_at(const struct settings *settings, const struct origin *origins,
-                            struct error *error)
-{
-    enum status status = check_tiles(settings, origins, error);
-    if (status == STATUS_OK)
-        status = check_scan(settings, origins, error);
-    if (status == STATUS_OK)
-        status = check_carry(settings, origins, error);
-    if (status == STATUS_OK)
-        status = check_blocks(settings, origins, error);
-    if (status == STATUS_OK)
-        status = check_launches(settings, origins, error);
-    if (status == STATUS_OK)
-        status = options_check_units(settings, origins, error);
-    if (status == STATUS_OK)
-        status = check_mapped(settings, origins, error);
-    if (status == STATUS_OK)
-        status = check_graph(settings, origins, error);
-    return status == STATUS_OK ? check_no_data(settings, origins, error) : status;
-}
+/* --- what follows from other settings --- */
 
-enum status settings_check(const struct settings *settings, struct error *error)
-{
-    return check_at(settings, NULL, error);
-}
-
-/* Both given, and in the same place: then the one is not meant to win over the other. A sweep
- * stands on the command line too, and over what stays the default it would do nothing at all;
- * but where `one` itself is swept, some of its values may leave `other` without a meaning. */
+/* Returns true if both options were given in the same place, so that neither is meant to win
+ * over the other. A sweep stands on the command line too, and beside a default of `one` it
+ * would do nothing at all; but where `one` itself is swept, some of its values may leave
+ * `other` without a meaning. */
 static bool given_together(const struct draft *draft, enum option_id one, enum option_id other)
 {
     enum source source = draft->origins[one].source, with = draft->origins[other].source;
@@ -278,7 +245,7 @@ static enum status settle_ways(struct draft *draft, struct error *error)
     return STATUS_OK;
 }
 
-/* A profiler is shown one run. */
+/* With --profile there is one run for the profiler to see. */
 static enum status settle_profile(struct draft *draft, struct error *error)
 {
     struct settings *settings = &draft->settings;
@@ -294,8 +261,9 @@ static enum status settle_profile(struct draft *draft, struct error *error)
     return STATUS_OK;
 }
 
-/* A process loads a kernel's code once: in the run that shows it there is nothing before. */
-static enum status settle_lazy_loading(struct draft *draft, struct error *error)
+/* A process loads a kernel's code once, so the run that shows it has no warm-up and no repeat.
+ */
+static enum status settle_mistake(struct draft *draft, struct error *error)
 {
     struct settings *settings = &draft->settings;
     char mistake[LABEL_MAX], other[LABEL_MAX];
@@ -317,6 +285,49 @@ static enum status settle_lazy_loading(struct draft *draft, struct error *error)
     return STATUS_OK;
 }
 
+/* --- all of them --- */
+
+/* The functions behind enum option_check; either may be NULL. */
+static const struct {
+    enum status (*settle)(struct draft *draft, struct error *error);
+    enum status (*check)(const struct settings *settings, const struct origin *origins,
+                         struct error *error);
+} checks[CHECK_COUNT] = {
+    [CHECK_LAUNCHES] = {NULL, check_launches}, [CHECK_BLOCKS] = {NULL, check_blocks},
+    [CHECK_TILES] = {NULL, check_tiles},       [CHECK_WAYS] = {settle_ways, check_ways},
+    [CHECK_MEMORY] = {NULL, check_memory},     [CHECK_CARRY] = {NULL, check_carry},
+    [CHECK_MISTAKE] = {settle_mistake, NULL},  [CHECK_ISSUE] = {NULL, check_issue},
+    [CHECK_PROFILE] = {settle_profile, NULL},  [CHECK_NO_DATA] = {NULL, check_no_data},
+};
+
+/* Makes the check of every row that has one. */
+static enum status check_rows(const struct settings *settings, const struct origin *origins,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
+        if (checks[option_rows[i].check].check != NULL)
+            status = checks[option_rows[i].check].check(settings, origins, error);
+    }
+    return status;
+}
+
+enum status settings_check(const struct settings *settings, struct error *error)
+{
+    return check_rows(settings, NULL, error);
+}
+
+enum status draft_finish(struct draft *draft, struct error *error)
+{
+    enum status status = STATUS_OK;
+    draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
+    for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
+        if (checks[option_rows[i].check].settle != NULL)
+            status = checks[option_rows[i].check].settle(draft, error);
+    }
+    return status == STATUS_OK ? check_rows(&draft->settings, draft->origins, error) : status;
+}
+
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error)
 {
@@ -333,170 +344,4 @@ enum status settings_check_profile(const struct settings *settings,
         "--profile makes a run without instrumentation of our own, so there is no "
         "timeline to write: allowed is one of --profile and --timeline, or both on "
         "a device sim:NAME");
-}
-
-enum status draft_finish(struct draft *draft, struct error *error)
-{
-    draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
-    enum status status = settle_ways(draft, error);
-    if (status == STATUS_OK)
-        status = settle_profile(draft, error);
-    if (status == STATUS_OK)
-        status = settle_lazy_loading(draft, error);
-    return status == STATUS_OK ? check_at(&draft->settings, draft->origins, error) : status;
-}
-
-/* An option of the whole, of those about reports, files and many runs, that is not at its
- * default; NULL: none. What bench knows of them is let pass where `bench` is true. */
-static const char *whole_given(const struct options *options, bool bench)
-{
-    const struct {
-        bool given;
-        const char *label;
-    } rows[] = {
-        {options->format != FORMAT_TEXT && !bench, "--format"},
-        {options->timeline_count > 0, "--timeline"},
-        {options->gantt != GANTT_ENGINES, "--gantt"},
-        {options->size != PICTURE_SLIDE, "--size"},
-        {options->sweep.axis_count > 0, "--sweep"},
-        {options->machine != NULL, "--machine"},
-        {options->model != MODEL_NONE, "--model"},
-        {options->dry_run, "--dry-run"},
-        {options->verbose > 0, "--verbose"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].given)
-            return rows[i].label;
-    }
-    return NULL;
-}
-
-enum status calibrate_check(const struct assignment *given, int given_count, const char *word,
-                            const struct options *options, struct error *error)
-{
-    char label[LABEL_MAX], shown[SHOWN_MAX];
-    const char *refused = word != NULL ? text_shown(word, shown) : whole_given(options, false);
-    for (int i = 0; i < given_count && refused == NULL; i++) {
-        if (given[i].row != &option_rows[OPTION_DEVICE] &&
-            given[i].row != &option_rows[OPTION_CONNECTIONS])
-            refused = assignment_label(&given[i], label);
-    }
-    if (refused == NULL)
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s: calibrate runs plans of its own and prints a machine file: allowed "
-                     "with it are --device, --connections, --quiet and --no-color",
-                     refused);
-}
-
-enum status bench_check(const struct assignment *given, int given_count,
-                        const struct options *options, struct error *error)
-{
-    char label[LABEL_MAX];
-    const char *refused = whole_given(options, true);
-    for (int i = 0; i < given_count && refused == NULL; i++) {
-        if (given[i].row != &option_rows[OPTION_RUNS])
-            refused = assignment_label(&given[i], label);
-    }
-    if (refused == NULL)
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s: bench measures settings of its own, on this host and the first "
-                     "CUDA device (CUDA_VISIBLE_DEVICES names another): allowed with it are "
-                     "--quick, --runs, --format, --quiet and --no-color",
-                     refused);
-}
-
-/* A file to be written, by its true name. */
-struct target {
-    char *path;
-    const struct draft *draft; /* whose output; NULL for a timeline or a trace */
-    bool is_trace;
-    const char *given;
-};
-
-/* The path without links and detours; the file itself need not exist. NULL if its directory
- * doesn't, or for lack of memory. */
-static char *path_canonical(const char *path)
-{
-    char *whole = realpath(path, NULL);
-    if (whole != NULL)
-        return whole;
-    const char *slash = strrchr(path, '/');
-    const char *base = slash == NULL ? path : slash + 1;
-    char *directory = slash == NULL ? strdup(".") : strndup(path, (size_t)(base - path));
-    char *real = directory == NULL ? NULL : realpath(directory, NULL);
-    if (real != NULL && asprintf(&whole, "%s/%s", real, base) < 0)
-        whole = NULL;
-    free(real);
-    free(directory);
-    return whole;
-}
-
-static bool is_same_target(const struct target *one, const struct target *other)
-{
-    if (strcmp(one->given, other->given) == 0)
-        return true;
-    return one->path != NULL && other->path != NULL && strcmp(one->path, other->path) == 0;
-}
-
-/* `first` comes before `second`, and outputs and traces before timelines. */
-static enum status refuse_targets(const struct target *first, const struct target *second,
-                                  struct error *error)
-{
-    char label[LABEL_MAX], shown[SHOWN_MAX];
-    if (first->is_trace)
-        return error_set(error, STATUS_USAGE,
-                         "--timeline=%s is the trace that is read: allowed is another file",
-                         text_shown(second->given, shown));
-    if (first->draft == NULL)
-        return error_set(error, STATUS_USAGE,
-                         "--timeline=%s is given twice: allowed is each file once",
-                         text_shown(second->given, shown));
-    setting_label(&first->draft->settings, first->draft->origins, OPTION_OUTPUT, label);
-    if (second->draft == NULL)
-        return error_set(error, STATUS_USAGE,
-                         "--timeline=%s is the same file as %s: allowed is each file once",
-                         text_shown(second->given, shown), label);
-    return error_set(error, STATUS_USAGE,
-                     "%s would be written by two runs, '%s' and '%s': allowed is an output of "
-                     "its own for each",
-                     label, first->draft->settings.name, second->draft->settings.name);
-}
-
-static enum status compare_targets(const struct target *targets, size_t count,
-                                   struct error *error)
-{
-    for (size_t second = 1; second < count; second++) {
-        for (size_t first = 0; first < second; first++) {
-            if (!targets[second].is_trace && is_same_target(&targets[first], &targets[second]))
-                return refuse_targets(&targets[first], &targets[second], error);
-        }
-    }
-    return STATUS_OK;
-}
-
-enum status outputs_check(const struct drafts *drafts, const struct options *options,
-                          struct error *error)
-{
-    size_t count = 0, inputs = (size_t)drafts->count + (size_t)options->word_count;
-    struct target *targets = calloc(inputs + TIMELINE_FILES_MAX, sizeof targets[0]);
-    if (targets == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
-    for (int i = 0; i < drafts->count; i++) {
-        const struct draft *draft = &drafts->items[i];
-        if (draft->settings.output != NULL)
-            targets[count++] = (struct target){.draft = draft, .given = draft->settings.output};
-    }
-    for (int i = 0; i < options->word_count; i++)
-        targets[count++] = (struct target){.is_trace = true, .given = options->words[i]};
-    for (int i = 0; i < options->timeline_count; i++)
-        targets[count++] = (struct target){.given = options->timelines[i]};
-    for (size_t i = 0; i < count; i++)
-        targets[i].path = path_canonical(targets[i].given);
-    enum status status = compare_targets(targets, count, error);
-    for (size_t i = 0; i < count; i++)
-        free(targets[i].path);
-    free(targets);
-    return status;
 }

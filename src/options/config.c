@@ -22,7 +22,7 @@ struct config {
     int first_run;         /* of this file, in `drafts` */
     struct draft global;   /* what each section starts from */
     struct drafts *drafts;
-    struct string **strings;
+    struct kept_text **storage;
     struct error *error;
     enum status status; /* once it isn't STATUS_OK, no more lines are read */
 };
@@ -192,7 +192,7 @@ static void config_set(struct config *config, const char *key, const char *value
                       config->shown, row->name, before->line);
         return;
     }
-    const char *kept = strings_copy(config->strings, value);
+    const char *kept = kept_texts_add(config->storage, value);
     if (kept == NULL) {
         config_fail_memory(config);
         return;
@@ -243,7 +243,7 @@ static void config_add_only_run(struct config *config)
 }
 
 enum status config_read(const char *path, const struct draft *defaults, struct drafts *drafts,
-                        struct string **strings, struct error *error)
+                        struct kept_text **storage, struct error *error)
 {
     FILE *file = fopen(path, "r");
     if (file == NULL) {
@@ -257,7 +257,7 @@ enum status config_read(const char *path, const struct draft *defaults, struct d
         .global = *defaults,
         .first_run = drafts->count,
         .drafts = drafts,
-        .strings = strings,
+        .storage = storage,
         .error = error,
     };
     int result = ini_parse_stream(config_next_line, &config, config_take_key, &config);

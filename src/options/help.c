@@ -34,10 +34,7 @@ static void print_commands(FILE *out)
 {
     for (const struct command_row *row = command_rows; row->name != NULL; row++) {
         int column = fprintf(out, "  pipeline %s", row->usage);
-        char text[HELP_TEXT];
-        snprintf(text, sizeof text, "%s%s", row->summary,
-                 row->available ? "" : " (not yet in this version)");
-        print_wrapped(out, column, text);
+        print_wrapped(out, column, row->summary);
     }
 }
 
@@ -56,7 +53,7 @@ static void limits_text(const struct option_row *row, char text[HELP_TEXT])
     snprintf(text, HELP_TEXT, "%s to %s; ", least, most);
 }
 
-/* What a row's help says behind its name: help (limits; default), and what is still to come. */
+/* The text behind an option's name: its help, its limits and its default. */
 static void row_text(const struct option_row *row, char text[HELP_TEXT])
 {
     char limits[HELP_TEXT];
@@ -64,13 +61,8 @@ static void row_text(const struct option_row *row, char text[HELP_TEXT])
     const char *fallback = row->fallback != NULL ? row->fallback : row->absent;
     int length = snprintf(text, HELP_TEXT, "%s", row->help);
     if (fallback != NULL)
-        length += snprintf(text + length, (size_t)(HELP_TEXT - length), " (%sdefault %s)",
-                           limits, fallback);
-    if (row->later == NULL)
-        return;
-    bool whole = row->type == TYPE_FLAG;
-    snprintf(text + length, (size_t)(HELP_TEXT - length), " [%s%snot yet in this version]",
-             whole ? "" : row->later, whole ? "" : ": ");
+        snprintf(text + length, (size_t)(HELP_TEXT - length), " (%sdefault %s)", limits,
+                 fallback);
 }
 
 static void print_rows(FILE *out, enum option_scope scope)

@@ -1,8 +1,8 @@
 /* options.h - one table for the command line and config files.
  *
- * Every option is a row of one table: name, letter, type, default, limits, help, and whether a
- * later version brings it. The command line and INI files both end in options_set(), so they
- * accept the same values and complain in the same words. */
+ * Every option is a row of one table (options/table.h): name, letter, type, default, limits,
+ * help, the commands that take it and the check that it needs. The command line and INI files
+ * read values by the same function, so they accept the same and complain in the same words. */
 #ifndef PIPELINE_OPTIONS_H
 #define PIPELINE_OPTIONS_H
 
@@ -37,7 +37,7 @@ enum {
     SWEEP_RUNS_MAX = 4096,
 };
 
-/* Where a value came from. A later source wins over an earlier one. */
+/* The source of a value. A later source wins over an earlier one. */
 enum source {
     SOURCE_DEFAULT,
     SOURCE_GLOBAL,
@@ -63,7 +63,7 @@ struct sweep {
     int axis_count; /* 0: no sweep */
 };
 
-struct string; /* the options room's own */
+struct kept_text; /* private to the options room */
 
 /* The whole command line: what to do, with what, and how to show it. */
 struct options {
@@ -85,7 +85,7 @@ struct options {
     bool quick; /* COMMAND_BENCH: smaller and fewer */
     bool dry_run, quiet, no_color;
     int verbose;
-    struct string *storage; /* owned; options_free() */
+    struct kept_text *storage; /* owned; options_free() */
 };
 
 /* Reads the command line and the config files it names. Sets *options only on STATUS_OK; on
@@ -106,9 +106,6 @@ enum status settings_check(const struct settings *settings, struct error *error)
  * be one. */
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error);
-
-/* Prints a note on standard error, unless --quiet, and unless it is the one before again. */
-void options_note(const struct options *options, const char *text);
 
 /* Prints usage and the table of options, made from the table itself. */
 void options_print_help(FILE *out);

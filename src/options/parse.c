@@ -1,25 +1,12 @@
-/* parse.c - the command line, and how it, the config files and the defaults become
- * runs. */
+/* parse.c - the command line: which command, its options and its words. */
 #include "options/table.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* getopt's code for row i's long option; letters are below it. */
 enum { LONG_CODE = 256, WORD_CODE = 1 };
-
-/* The command line, taken apart. */
-struct command_line {
-    struct assignment *given; /* the per-run options, in order */
-    int given_count;
-    const char **words; /* what is no option */
-    int word_count;
-    struct string **strings; /* what the settings point at */
-    struct draft trial; /* each value is tried here at once, so that errors come in order */
-};
 
 static enum status fail_memory(struct error *error)
 {
@@ -126,18 +113,19 @@ static enum status refuse_missing_value(struct error *error)
                      option_allowed(row, allowed));
 }
 
-/* Takes one option. Options of the whole are set at once; those of a run are kept for each. */
+/* Takes one option. An option of the whole is set at once, one of a run later in each run. */
 static enum status take_option(struct command_line *line, const struct option_row *row,
                                const char *value, struct options *options, struct error *error)
 {
-    const char *kept = strings_copy(line->strings, value != NULL ? value : "yes");
+    const char *kept = kept_texts_add(line->storage, value != NULL ? value : "yes");
     if (kept == NULL)
         return fail_memory(error);
     struct assignment given = {row, kept, {.source = SOURCE_COMMAND_LINE}};
-    if (row->scope == SCOPE_PROGRAM)
-        return options_set(&given, options, error);
     line->given[line->given_count++] = given;
-    return draft_set(&line->trial, &given, error);
+    if (row->type == TYPE_SWEEP)
+        return sweep_add(&given, options, error);
+    return row->scope == SCOPE_PROGRAM ? options_set(&given, options, error)
+                                       : draft_set(&line->trial, &given, error);
 }
 
 /* Walks over argv with getopt. --help and --version end the walk, whatever stands behind them.
@@ -169,28 +157,76 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
         if (status != STATUS_OK)
             return status;
     }
-    while (optind > 0 && optind < argc) /* behind "--" */
+    while (optind > 0 && optind < argc) /* the words after "--" */
         line->words[line->word_count++] = argv[optind++];
     return STATUS_OK;
 }
 
 /* Takes the command off the front of the words, if it is there. */
-static enum status take_command(struct command_line *line, struct options *options,
-                                struct error *error)
+static void take_command(struct command_line *line, struct options *options)
 {
-    const struct command_row *row = command_rows;
-    while (row->name != NULL && line->word_count > 0 && strcmp(row->name, line->words[0]) != 0)
-        row++;
-    if (row->name == NULL || line->word_count == 0)
-        return STATUS_OK;
-    if (!row->available)
-        return error_set(error, STATUS_USAGE,
-                         "%s is not yet in this version (allowed are run, list, calibrate, "
-                         "bench, compare and view)",
-                         row->name);
+    const struct command_row *row = line->word_count > 0 ? command_find(line->words[0]) : NULL;
+    if (row == NULL)
+        return;
     options->command = row->command;
     line->words++;
     line->word_count--;
+}
+
+/* Writes the options that `command` takes into `text`: "--quick, --runs, --format". */
+static const char *list_taken(enum command command, char text[LABEL_MAX])
+{
+    size_t length = 0;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (option_is_taken(&option_rows[i], command) && option_rows[i].type != TYPE_COMMAND)
+            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s--%s",
+                                       length > 0 ? ", " : "", option_rows[i].name);
+    }
+    return text;
+}
+
+/* Writes the commands that take the option into `text`: "`pipeline run`, `pipeline view`". */
+static const char *list_takers(const struct option_row *row, char text[LABEL_MAX])
+{
+    size_t length = 0;
+    for (const struct command_row *taker = command_rows; taker->name != NULL; taker++) {
+        if (option_is_taken(row, taker->command))
+            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s`pipeline %s`",
+                                       length > 0 ? ", " : "", taker->name);
+    }
+    return text;
+}
+
+/* Refuses `label`, an option or a word that the command does not take. */
+static enum status refuse_for(const struct command_row *command, const char *label,
+                              struct error *error)
+{
+    char taken[LABEL_MAX];
+    return error_set(error, STATUS_USAGE,
+                     "%s is not for `pipeline %s`, which %s: allowed with it are %s", label,
+                     command->name, command->nature, list_taken(command->command, taken));
+}
+
+/* Refuses the first option that the command does not take. */
+static enum status check_command(const struct command_line *line, const struct options *options,
+                                 struct error *error)
+{
+    char label[LABEL_MAX], takers[LABEL_MAX];
+    const struct command_row *command = command_rows;
+    while (command->command != options->command)
+        command++;
+    for (int i = 0; i < line->given_count; i++) {
+        const struct assignment *given = &line->given[i];
+        if (option_is_taken(given->row, options->command))
+            continue;
+        assignment_label(given, label);
+        if (command->nature != NULL)
+            return refuse_for(command, label, error);
+        return error_set(error, STATUS_USAGE, "%s is not for `pipeline %s`: it is for %s",
+                         label, command->name, list_takers(given->row, takers));
+    }
+    if (options->command == COMMAND_CALIBRATE && line->word_count > 0)
+        return refuse_for(command, text_shown(line->words[0], (char[SHOWN_MAX]){""}), error);
     return STATUS_OK;
 }
 
@@ -219,181 +255,6 @@ static enum status take_list_word(const struct command_line *line, struct option
     return error_set(error, STATUS_USAGE, "list %s is unknown: %s", shown, allowed);
 }
 
-/* A word that is neither a command nor the name of a file. */
-static enum status refuse_word(const char *word, struct error *error)
-{
-    const char *commands[16];
-    int count = 0;
-    for (const struct command_row *row = command_rows; row->name != NULL; row++)
-        commands[count++] = row->name;
-    commands[count] = NULL;
-    char shown[SHOWN_MAX];
-    text_shown(word, shown);
-    const char *nearest = word_nearest(word, commands);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "'%s' is neither a command nor a config file: did you mean %s?", shown,
-                         nearest);
-    return error_set(error, STATUS_USAGE,
-                     "'%s' is neither a command nor a config file: allowed are those of "
-                     "`pipeline --help`, and files",
-                     shown);
-}
-
-static bool is_ini_name(const char *word)
-{
-    size_t length = strlen(word);
-    return length >= 4 && strcmp(word + length - 4, ".ini") == 0;
-}
-
-/* Default < [global] < section: without config files, one run called "run". */
-static enum status read_configs(struct command_line *line, struct drafts *drafts,
-                                struct error *error)
-{
-    struct draft defaults = {0};
-    options_set_defaults(SCOPE_RUN, &defaults.settings);
-    if (line->word_count == 0)
-        return drafts_add(drafts, &defaults, "run", &defaults.named, error);
-    for (int i = 0; i < line->word_count; i++) {
-        const char *path = line->words[i];
-        if (!is_ini_name(path) && access(path, F_OK) != 0 && errno == ENOENT)
-            return refuse_word(path, error);
-        enum status status = config_read(path, &defaults, drafts, line->strings, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
-/* ... < command line, which changes every run ... */
-static enum status apply_command_line(const struct command_line *line, struct drafts *drafts,
-                                      struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
-        for (int j = 0; j < line->given_count && status == STATUS_OK; j++)
-            status = draft_set(&drafts->items[i], &line->given[j], error);
-    }
-    return status;
-}
-
-/* ... < sweep. Which of the two would win over the other, one could only guess. */
-static enum status check_sweep(const struct command_line *line, const struct sweep *sweep,
-                               struct error *error)
-{
-    char label[LABEL_MAX];
-    for (int axis = 0; axis < sweep->axis_count; axis++) {
-        for (int j = 0; j < line->given_count; j++) {
-            if (strcmp(line->given[j].row->name, sweep->axes[axis].option) == 0)
-                return error_set(error, STATUS_USAGE,
-                                 "%s is given, and --sweep=%s=... as well: allowed is one of "
-                                 "them",
-                                 assignment_label(&line->given[j], label),
-                                 sweep->axes[axis].option);
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status finish_drafts(struct drafts *drafts, const struct options *options,
-                                 struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
-        const struct settings *settings = &drafts->items[i].settings;
-        status = draft_finish(&drafts->items[i], error);
-        if (status == STATUS_OK && strncmp(settings->device, "cuda", 4) == 0)
-            status = settings_check_profile(settings, options, error);
-    }
-    return status;
-}
-
-/* --machine alone would do nothing, and is easily taken for --device. */
-static enum status check_machine(const struct drafts *drafts, const struct options *options,
-                                 struct error *error)
-{
-    char shown[SHOWN_MAX];
-    bool used = options->command != COMMAND_RUN || options->model != MODEL_NONE;
-    for (int i = 0; i < drafts->count; i++) {
-        const struct settings *settings = &drafts->items[i].settings;
-        used |= settings->tiles == 0 || settings->streams == 0;
-    }
-    if (used || options->machine == NULL)
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "--machine=%s stands for the device in compare, and where --tiles, "
-                     "--streams or --model ask for the simulator: to run on a simulated "
-                     "machine, give --device=sim:NAME",
-                     text_shown(options->machine, shown));
-}
-
-static enum status take_runs(const struct drafts *drafts, struct options *options,
-                             struct error *error)
-{
-    options->runs = calloc((size_t)drafts->count, sizeof options->runs[0]);
-    if (options->runs == NULL)
-        return fail_memory(error);
-    for (int i = 0; i < drafts->count; i++)
-        options->runs[i] = drafts->items[i].settings;
-    options->run_count = drafts->count;
-    return STATUS_OK;
-}
-
-static enum status build_runs(struct command_line *line, struct options *options,
-                              struct error *error)
-{
-    struct drafts drafts = {0};
-    enum status status = check_sweep(line, &options->sweep, error);
-    if (status == STATUS_OK)
-        status = read_configs(line, &drafts, error);
-    if (status == STATUS_OK)
-        status = apply_command_line(line, &drafts, error);
-    if (status == STATUS_OK)
-        status = sweep_expand(&options->sweep, &drafts, error);
-    if (status == STATUS_OK)
-        status = finish_drafts(&drafts, options, error);
-    if (status == STATUS_OK)
-        status = check_machine(&drafts, options, error);
-    if (status == STATUS_OK)
-        status = outputs_check(&drafts, options, error);
-    if (status == STATUS_OK)
-        status = take_runs(&drafts, options, error);
-    free(drafts.items);
-    return status;
-}
-
-/* Nothing is run, so nothing can be set or swept. */
-static enum status check_view(const struct command_line *line, const struct options *options,
-                              struct error *error)
-{
-    char label[LABEL_MAX];
-    const char *given = NULL;
-    if (line->given_count > 0)
-        given = assignment_label(&line->given[0], label);
-    else if (options->sweep.axis_count > 0)
-        given = "--sweep";
-    else if (options->dry_run)
-        given = "--dry-run";
-    else if (options->quick)
-        given = "--quick";
-    else if (options->machine != NULL)
-        given = "--machine";
-    else if (options->model != MODEL_NONE)
-        given = "--model";
-    if (given != NULL)
-        return error_set(
-            error, STATUS_USAGE,
-            "%s is about running, and view shows what has run: allowed with it are "
-            "--format, --timeline, --gantt, --size, --quiet, --verbose and "
-            "--no-color",
-            given);
-    if (line->word_count == 0)
-        return error_set(error, STATUS_USAGE,
-                         "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format csv` "
-                         "printed, or `nsys export --type=sqlite` wrote");
-    return STATUS_OK;
-}
-
 static enum status take_words(const struct command_line *line, struct options *options,
                               struct error *error)
 {
@@ -401,7 +262,7 @@ static enum status take_words(const struct command_line *line, struct options *o
     if (options->words == NULL)
         return fail_memory(error);
     for (int i = 0; i < line->word_count; i++) {
-        options->words[i] = strings_copy(line->strings, line->words[i]);
+        options->words[i] = kept_texts_add(line->storage, line->words[i]);
         if (options->words[i] == NULL)
             return fail_memory(error);
     }
@@ -414,9 +275,11 @@ static enum status take_traces(const struct command_line *line, struct options *
                                struct error *error)
 {
     static const struct drafts none;
-    enum status status = check_view(line, options, error);
-    if (status == STATUS_OK)
-        status = take_words(line, options, error);
+    if (line->word_count == 0)
+        return error_set(error, STATUS_USAGE,
+                         "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format csv` "
+                         "printed, or `nsys export --type=sqlite` wrote");
+    enum status status = take_words(line, options, error);
     return status == STATUS_OK ? outputs_check(&none, options, error) : status;
 }
 
@@ -424,11 +287,9 @@ static enum status take_traces(const struct command_line *line, struct options *
 static enum status take_bench(struct command_line *line, struct options *options,
                               struct error *error)
 {
-    enum status status = bench_check(line->given, line->given_count, options, error);
-    if (status == STATUS_OK)
-        status = take_words(line, options, error);
+    enum status status = take_words(line, options, error);
     line->word_count = 0;
-    return status == STATUS_OK ? build_runs(line, options, error) : status;
+    return status == STATUS_OK ? runs_build(line, options, error) : status;
 }
 
 static enum status parse(int argc, char *const argv[], struct command_line *line,
@@ -439,7 +300,8 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
     if (status != STATUS_OK || options->command == COMMAND_HELP ||
         options->command == COMMAND_VERSION)
         return status;
-    status = take_command(line, options, error);
+    take_command(line, options);
+    status = check_command(line, options, error);
     if (status != STATUS_OK)
         return status;
     if (options->command == COMMAND_LIST)
@@ -448,19 +310,14 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
         return take_traces(line, options, error);
     if (options->command == COMMAND_BENCH)
         return take_bench(line, options, error);
-    if (options->quick)
-        return error_set(error, STATUS_USAGE, "--quick is about `pipeline bench` alone");
-    if (options->command == COMMAND_CALIBRATE)
-        status = calibrate_check(line->given, line->given_count,
-                                 line->word_count > 0 ? line->words[0] : NULL, options, error);
-    return status == STATUS_OK ? build_runs(line, options, error) : status;
+    return runs_build(line, options, error);
 }
 
 enum status options_parse(int argc, char *const argv[], struct options *options,
                           struct error *error)
 {
     struct options parsed = {.command = COMMAND_RUN};
-    /* As many as there are letters: one argument may hold several options, as -qv does. */
+    /* There may be as many as there are letters: -qv is two options in one argument. */
     size_t most = 1;
     for (int i = 0; i < argc; i++)
         most += strlen(argv[i]) + 1;
@@ -471,7 +328,7 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
         fail_memory(error);
         goto free_lists;
     }
-    struct command_line line = {.given = given, .words = words, .strings = &parsed.storage};
+    struct command_line line = {.given = given, .words = words, .storage = &parsed.storage};
     status = parse(argc, argv, &line, &parsed, error);
     if (status == STATUS_OK)
         *options = parsed;
@@ -481,4 +338,14 @@ free_lists:
     free(words);
     free(given);
     return status;
+}
+
+void options_free(struct options *options)
+{
+    for (int i = 0; i < options->sweep.axis_count; i++)
+        free(options->sweep.axes[i].values);
+    free(options->words);
+    free(options->runs);
+    kept_texts_free(options->storage);
+    *options = (struct options){0};
 }

@@ -11,7 +11,7 @@ enum { COMPLAINT_MAX = 256 };
 struct value_range {
     const struct assignment *given;
     const struct option_row *row;
-    struct string **strings;
+    struct kept_text **storage;
     const char **values; /* room for SWEEP_VALUES_MAX */
     uint64_t *numbers;   /* the same as numbers, where the option takes one */
     int count;
@@ -56,7 +56,7 @@ static enum status range_append(struct value_range *range, const char *text)
 {
     if (range->count == SWEEP_VALUES_MAX)
         return range_refuse(range, "too many values: allowed are %d", SWEEP_VALUES_MAX);
-    range->values[range->count] = strings_copy(range->strings, text);
+    range->values[range->count] = kept_texts_add(range->storage, text);
     if (range->values[range->count] == NULL)
         return error_set(range->error, STATUS_FAILED, "out of memory");
     range->count++;
@@ -269,10 +269,10 @@ static enum status take_items(struct value_range *range, char *text)
 }
 
 enum status range_read(const struct assignment *given, const struct option_row *row,
-                       const char *text, struct string **strings, struct sweep_axis *axis,
+                       const char *text, struct kept_text **storage, struct sweep_axis *axis,
                        struct error *error)
 {
-    struct value_range range = {.given = given, .row = row, .strings = strings, .error = error};
+    struct value_range range = {.given = given, .row = row, .storage = storage, .error = error};
     char *copy = strdup(text);
     range.values = calloc(SWEEP_VALUES_MAX, sizeof range.values[0]);
     range.numbers = calloc(SWEEP_VALUES_MAX, sizeof range.numbers[0]);

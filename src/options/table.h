@@ -1,9 +1,21 @@
 /* table.h - the table of options, shared by the files of the options room only.
  *
- * options/options.c holds the table, options/value.c reads and shows a row's values,
- * options/parse.c and options/config.c are the two ways in, options/range.c and options/sweep.c
- * make many runs of one, options/check.c judges what they gave together, and options/help.c
- * prints the table.
+ * Each file of the room stands on those before it, and the declarations below come in that
+ * order:
+ *
+ *     table.c    the table: data alone
+ *     text.c     what error lines are made of
+ *     chain.c    a chain of kernels by name
+ *     value.c    reads and shows a row's value
+ *     draft.c    a run while its settings are being gathered
+ *     check.c    what several settings together can get wrong
+ *     outputs.c  files that would be written twice
+ *     range.c    the values that a sweep gives one option
+ *     sweep.c    many runs of one
+ *     config.c   config files
+ *     runs.c     defaults, files, the command line and a sweep become runs
+ *     help.c     prints the table
+ *     parse.c    the command line, on top of them all
  */
 #ifndef PIPELINE_OPTIONS_TABLE_H
 #define PIPELINE_OPTIONS_TABLE_H
@@ -13,7 +25,9 @@
 
 #include <stddef.h>
 
-/* The rows, in the order of the help and of settings_each(). */
+/* --- table.c --- */
+
+/* The rows of the table, in the order of the help and of settings_each(). */
 enum option_id {
     OPTION_ELEMENTS,
     OPTION_INPUT,
@@ -82,21 +96,39 @@ enum option_scope {
     SCOPE_PROGRAM, /* of the whole: a field of struct options, on the command line only */
 };
 
+/* The checks that settings need together, each brought in by the row of one option;
+ * options/check.c has the function behind each. */
+enum option_check {
+    CHECK_NONE,
+    CHECK_LAUNCHES,
+    CHECK_BLOCKS,
+    CHECK_TILES,
+    CHECK_WAYS,
+    CHECK_MEMORY,
+    CHECK_CARRY,
+    CHECK_MISTAKE,
+    CHECK_ISSUE,
+    CHECK_PROFILE,
+    CHECK_NO_DATA,
+    CHECK_COUNT
+};
+
 struct option_row {
     const char *name;
     char letter;             /* 0: none */
-    const char *placeholder; /* what the value looks like in the help; NULL: takes no value */
+    const char *placeholder; /* the value as the help shows it; NULL: takes no value */
     enum option_type type;
     enum option_scope scope;
-    size_t offset, size;  /* of the field */
-    const char *fallback; /* the default, as if it had been given; NULL: the field stays zero */
-    const char *absent;   /* and what the help then calls that */
-    uint64_t least, most; /* limits of a number */
-    bool suffixes;        /* a number may have k, M, G or T */
-    bool automatic;       /* a number may be "auto", which is 0 */
+    size_t offset, size;     /* of the field */
+    unsigned commands;       /* the commands that take it: a bit for each, 1u << COMMAND_... */
+    enum option_check check; /* the check that this option makes necessary */
+    const char *fallback;    /* the default, as if it had been given; NULL: the field stays
+                                zero */
+    const char *absent;      /* the help's words for that; NULL where `fallback` says it */
+    uint64_t least, most;    /* limits of a number */
+    bool suffixes;           /* a number may have k, M, G or T */
+    bool automatic;          /* a number may be "auto", which is 0 */
     const char *const *choices; /* ended by NULL */
-    const char *later;          /* a value that a later version brings; flags: "yes" */
-    const char *instead;        /* what to do until then */
     const char *help;
 };
 extern const struct option_row option_rows[OPTION_COUNT];
@@ -104,13 +136,23 @@ extern const struct option_row option_rows[OPTION_COUNT];
 struct command_row {
     const char *name;
     enum command command;
-    bool available; /* or in a later version */
     const char *usage, *summary;
+    const char *nature; /* of a command that takes few options, the reason: "measures ..." */
 };
 extern const struct command_row command_rows[]; /* ended by a row with no name */
-extern const char *const list_words[];          /* what `pipeline list` lists; ended by NULL */
+extern const char *const list_words[];          /* the words after `list`; ended by NULL */
 
-/* Where a value came from; `file` and `line` for SOURCE_GLOBAL and SOURCE_SECTION. */
+/* The row called `name`, or NULL. */
+const struct option_row *option_find(const char *name);
+const struct command_row *command_find(const char *name);
+
+/* Returns true if `command` takes the option. */
+bool option_is_taken(const struct option_row *row, enum command command);
+
+/* --- text.c --- */
+
+/* The place that a value came from; `file` and `line` are set for SOURCE_GLOBAL and
+ * SOURCE_SECTION. */
 struct origin {
     enum source source;
     const char *file;
@@ -124,36 +166,22 @@ struct assignment {
     struct origin origin;
 };
 
-/* A run while its settings are being gathered: with the origin of each. */
-struct draft {
-    struct settings settings;
-    struct origin origins[OPTION_COUNT];
-    struct origin named; /* where its name stands */
-};
-struct drafts {
-    struct draft *items;
-    int count, capacity;
-};
-
-/* Strings that live as long as the options. */
-struct string {
-    struct string *next;
+/* A text that lives as long as the options; a list of them is struct options' storage. */
+struct kept_text {
+    struct kept_text *next;
     char text[];
 };
-const char *strings_copy(struct string **strings, const char *text); /* NULL: no memory */
-void strings_free(struct string *strings);
-
-/* The row called `name`, or NULL. */
-const struct option_row *option_find(const char *name);
+const char *kept_texts_add(struct kept_text **texts, const char *text); /* NULL: no memory */
+void kept_texts_free(struct kept_text *texts);
 
 /* The option's name nearest to `name` by edit distance, or NULL if none is near. `keys_only`
- * leaves out what may not stand in a config file. */
+ * leaves out options that may not stand in a config file. */
 const char *option_nearest(const char *name, bool keys_only);
 
-/* The same in a list ended by NULL. */
+/* The word nearest to `word` in a list ended by NULL, or NULL if none is near. */
 const char *word_nearest(const char *word, const char *const words[]);
 
-/* Texts for error lines. Each writes into `text` and returns it. */
+/* Texts for error lines. Each function writes into `text` and returns it. */
 enum { SHOWN_MAX = 96, LABEL_MAX = 512, OPTION_TEXT = 512 };
 const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* one line, clipped */
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX]);
@@ -162,33 +190,49 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
 /* "--tiles=12", "ways.ini:7: tiles=12" or "--sweep: tiles=12". */
 const char *assignment_label(const struct assignment *given, char text[LABEL_MAX]);
 
-/* A setting in words: "--tiles=32", "tiles=32 (ways.ini:3)", "tiles=32 (the default)"; without
- * origins "tiles=32". */
-const char *setting_label(const struct settings *settings, const struct origin *origins,
-                          enum option_id id, char text[LABEL_MAX]);
-
-/* Checks that tiles are whole rows or columns where the kernels work on such. */
-enum status options_check_units(const struct settings *settings, const struct origin *origins,
-                                struct error *error);
-
-/* Reads given->text into the row's field of `target`: a struct settings or a struct options, by
- * the row's scope. */
-enum status options_set(const struct assignment *given, void *target, struct error *error);
-
-/* Reads a number as the row's option takes it: with a suffix only where the row allows it. */
-enum units_result option_read_number(const struct option_row *row, const char *text,
-                                     uint64_t *number);
+/* Refuses a value: "--tiles=0 is too small: allowed are 1 to 16777216". */
+enum status assignment_refuse(const struct assignment *given, const char *complaint,
+                              struct error *error);
 
 /* Cuts the next word off a comma-separated list, without the blanks around it; NULL at its end.
  */
 char *list_next(char **rest);
 
+/* --- chain.c --- */
+
+/* Reads the names of kernels in `list`, which is cut up, into settings->chain. */
+enum status chain_read(const struct assignment *given, char *list, struct settings *settings,
+                       struct error *error);
+
+/* --- value.c --- */
+
+/* Reads given->text into the row's field of `target`: a struct settings or a struct options, by
+ * the row's scope. Not for TYPE_SWEEP and TYPE_COMMAND, which options_parse() acts on. */
+enum status options_set(const struct assignment *given, void *target, struct error *error);
+
 /* Sets every field of `scope` in `target`, which is zeroed, to its default. */
 void options_set_defaults(enum option_scope scope, void *target);
+
+/* Reads a number as the row's option takes it: with a suffix only where the row allows it. */
+enum units_result option_read_number(const struct option_row *row, const char *text,
+                                     uint64_t *number);
 
 /* The value of the row's field as text, in `text` or elsewhere; NULL when there is none. */
 const char *option_show(const struct option_row *row, const void *target,
                         char text[OPTION_TEXT], enum value_kind *kind);
+
+/* --- draft.c --- */
+
+/* A run while its settings are being gathered, with the origin of each. */
+struct draft {
+    struct settings settings;
+    struct origin origins[OPTION_COUNT];
+    struct origin named; /* the place of its name */
+};
+struct drafts {
+    struct draft *items;
+    int count, capacity;
+};
 
 /* options_set() on a draft, which remembers the origin. */
 enum status draft_set(struct draft *draft, const struct assignment *given, struct error *error);
@@ -197,43 +241,64 @@ enum status draft_set(struct draft *draft, const struct assignment *given, struc
 enum status drafts_add(struct drafts *drafts, const struct draft *model, const char *name,
                        const struct origin *named, struct error *error);
 
-/* Adds the runs of one config file, each starting from `defaults`. */
-enum status config_read(const char *path, const struct draft *defaults, struct drafts *drafts,
-                        struct string **strings, struct error *error);
+/* A setting in words: "--tiles=32", "tiles=32 (ways.ini:3)", "tiles=32 (the default)"; without
+ * origins "tiles=32". */
+const char *setting_label(const struct settings *settings, const struct origin *origins,
+                          enum option_id id, char text[LABEL_MAX]);
 
-/* --sweep. A range is what stands behind "--sweep=OPTION=": values, and ways to write many:
+/* --- check.c --- */
+
+/* Settles what follows from other settings (one stream in 1-way) and checks them together. */
+enum status draft_finish(struct draft *draft, struct error *error);
+
+/* --- outputs.c --- */
+
+/* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
+enum status outputs_check(const struct drafts *drafts, const struct options *options,
+                          struct error *error);
+
+/* --- range.c --- */
+
+/* A range is the text behind "--sweep=OPTION=": values, and ways to write many:
  *
  *     1,2,4   1..8   8..64+8   1..1024*2   1,2,4,...,1024   depth,breadth
  *
  * range_read() expands one into the values of `row`, each checked by options_set() and as
- * option_show() shows it: an array to be freed, of texts in `strings`. `given` is the option as
+ * option_show() shows it: an array to be freed, of texts in `storage`. `given` is the option as
  * it stands on the command line, for errors. */
 enum status range_read(const struct assignment *given, const struct option_row *row,
-                       const char *text, struct string **strings, struct sweep_axis *axis,
+                       const char *text, struct kept_text **storage, struct sweep_axis *axis,
                        struct error *error);
+
+/* --- sweep.c --- */
 
 /* Adds the axis that `given` asks for to options->sweep. */
 enum status sweep_add(const struct assignment *given, struct options *options,
                       struct error *error);
 
-/* Puts in the place of each draft one for every point of the sweep. */
+/* Replaces each draft by one for every point of the sweep. */
 enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struct error *error);
 
-/* Settles what follows from other settings (one stream in 1-way) and checks them together. */
-enum status draft_finish(struct draft *draft, struct error *error);
+/* --- config.c --- */
 
-/* Refuses what `pipeline calibrate` would ignore: all of `given` but --device and
- * --connections, `word` (a config file; NULL: none), and what options say of reports, files and
- * many runs. */
-enum status calibrate_check(const struct assignment *given, int given_count, const char *word,
-                            const struct options *options, struct error *error);
+/* Adds the runs of one config file, each starting from `defaults`. */
+enum status config_read(const char *path, const struct draft *defaults, struct drafts *drafts,
+                        struct kept_text **storage, struct error *error);
 
-/* The same of `pipeline bench`. */
-enum status bench_check(const struct assignment *given, int given_count,
-                        const struct options *options, struct error *error);
+/* --- runs.c --- */
 
-/* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
-enum status outputs_check(const struct drafts *drafts, const struct options *options,
-                          struct error *error);
+/* The command line, taken apart. */
+struct command_line {
+    struct assignment *given; /* the options, in order */
+    int given_count;
+    const char **words; /* the arguments that are no options */
+    int word_count;
+    struct kept_text **storage; /* the texts that settings point at */
+    struct draft trial; /* each value is tried here at once, so that errors come in order */
+};
+
+/* Makes options->runs of the config files that the words name and of the options given. */
+enum status runs_build(const struct command_line *line, struct options *options,
+                       struct error *error);
 
 #endif

@@ -90,9 +90,8 @@ static const char *allowed_choices(const struct option_row *row, char text[LABEL
 {
     size_t length = (size_t)snprintf(text, LABEL_MAX, "allowed are");
     for (int i = 0; row->choices[i] != NULL; i++) {
-        if (row->later == NULL || strcmp(row->choices[i], row->later) != 0)
-            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
-                                       i == 0 ? "" : ",", row->choices[i]);
+        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
+                                   i == 0 ? "" : ",", row->choices[i]);
     }
     return text;
 }
@@ -143,4 +142,46 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
         break;
     }
     return strcpy(text, "allowed is nothing else");
+}
+
+const char *kept_texts_add(struct kept_text **texts, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    struct kept_text *kept = malloc(sizeof *kept + bytes);
+    if (kept == NULL)
+        return NULL;
+    memcpy(kept->text, text, bytes);
+    kept->next = *texts;
+    *texts = kept;
+    return kept->text;
+}
+
+void kept_texts_free(struct kept_text *texts)
+{
+    while (texts != NULL) {
+        struct kept_text *next = texts->next;
+        free(texts);
+        texts = next;
+    }
+}
+
+enum status assignment_refuse(const struct assignment *given, const char *complaint,
+                              struct error *error)
+{
+    char label[LABEL_MAX], allowed[LABEL_MAX];
+    return error_set(error, STATUS_USAGE, "%s %s: %s", assignment_label(given, label),
+                     complaint, option_allowed(given->row, allowed));
+}
+
+char *list_next(char **rest)
+{
+    char *word = strsep(rest, ",");
+    if (word == NULL)
+        return NULL;
+    word += strspn(word, " \t");
+    size_t length = strlen(word);
+    while (length > 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
+        length--;
+    word[length] = '\0';
+    return word;
 }

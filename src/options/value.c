@@ -12,22 +12,6 @@ static void *field_of(const struct option_row *row, void *target)
     return (char *)target + row->offset;
 }
 
-/* "--tiles=0 is too small: allowed are 1 to 16777216" */
-static enum status refuse(const struct assignment *given, const char *complaint,
-                          struct error *error)
-{
-    char label[LABEL_MAX], allowed[LABEL_MAX];
-    return error_set(error, STATUS_USAGE, "%s %s: %s", assignment_label(given, label),
-                     complaint, option_allowed(given->row, allowed));
-}
-
-static enum status refuse_later(const struct assignment *given, struct error *error)
-{
-    char label[LABEL_MAX];
-    return error_set(error, STATUS_USAGE, "%s is not yet in this version (%s)",
-                     assignment_label(given, label), given->row->instead);
-}
-
 enum units_result option_read_number(const struct option_row *row, const char *text,
                                      uint64_t *number)
 {
@@ -44,11 +28,11 @@ static enum status set_number(const struct assignment *given, void *field, struc
     enum units_result result =
         automatic ? UNITS_OK : option_read_number(row, given->text, &number);
     if (result != UNITS_OK)
-        return refuse(given, units_complaint(result), error);
+        return assignment_refuse(given, units_complaint(result), error);
     if (number < row->least && !automatic)
-        return refuse(given, "is too small", error);
+        return assignment_refuse(given, "is too small", error);
     if (number > row->most)
-        return refuse(given, "is too large", error);
+        return assignment_refuse(given, "is too large", error);
     if (row->size == sizeof number) {
         memcpy(field, &number, sizeof number);
     } else {
@@ -64,11 +48,11 @@ static enum status set_share(const struct assignment *given, double *field, stru
     if (strcmp(given->text, "auto") != 0) {
         enum units_result result = units_read_real(given->text, &share);
         if (result != UNITS_OK)
-            return refuse(given, units_complaint(result), error);
+            return assignment_refuse(given, units_complaint(result), error);
         if (given->text[0] == '-')
-            return refuse(given, "is negative", error);
+            return assignment_refuse(given, "is negative", error);
         if (share > 1)
-            return refuse(given, "is too large", error);
+            return assignment_refuse(given, "is too large", error);
     }
     *field = share;
     return STATUS_OK;
@@ -82,7 +66,7 @@ static enum status set_choice(const struct assignment *given, void *field, struc
             return STATUS_OK;
         }
     }
-    return refuse(given, "is unknown", error);
+    return assignment_refuse(given, "is unknown", error);
 }
 
 static enum status set_flag(const struct assignment *given, bool *field, struct error *error)
@@ -91,119 +75,10 @@ static enum status set_flag(const struct assignment *given, bool *field, struct 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i], given->text) != 0)
             continue;
-        bool on = i % 2 == 1;
-        if (on && given->row->later != NULL)
-            return refuse_later(given, error);
-        *field = on;
+        *field = i % 2 == 1;
         return STATUS_OK;
     }
-    return refuse(given, "is neither yes nor no", error);
-}
-
-char *list_next(char **rest)
-{
-    char *word = strsep(rest, ",");
-    if (word == NULL)
-        return NULL;
-    word += strspn(word, " \t");
-    size_t length = strlen(word);
-    while (length > 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
-        length--;
-    word[length] = '\0';
-    return word;
-}
-
-static enum status refuse_kernel(const struct assignment *given, const char *name,
-                                 struct error *error)
-{
-    char label[LABEL_MAX], shown[SHOWN_MAX];
-    assignment_label(given, label);
-    text_shown(name, shown);
-    const char *nearest = kernel_nearest(name);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "%s: unknown kernel '%s': did you mean %s? (see `pipeline list "
-                         "kernels`)",
-                         label, shown, nearest);
-    return error_set(error, STATUS_USAGE,
-                     "%s: unknown kernel '%s': allowed are those of `pipeline list kernels`",
-                     label, shown);
-}
-
-/* Says what a kernel of the table needs that this machine is without. */
-static enum status refuse_unavailable(const struct assignment *given,
-                                      const struct kernel *kernel, struct error *error)
-{
-    char label[LABEL_MAX];
-    return error_set(error, STATUS_USAGE, "%s: %s is not available: %s",
-                     assignment_label(given, label), kernel->name, kernel_missing(kernel));
-}
-
-/* Says why kernel number `misfit` of the chain can't follow the one before it. */
-static enum status refuse_chain(const struct assignment *given,
-                                const struct kernel *const chain[], int misfit,
-                                struct error *error)
-{
-    char label[LABEL_MAX];
-    const struct kernel *before = chain[misfit - 1], *after = chain[misfit];
-    assignment_label(given, label);
-    if (before->shape == KERNEL_REDUCE)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
-                         "follow it",
-                         label, after->name, before->name, before->name);
-    if (before->alone || after->alone)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
-                         label, after->name, before->name,
-                         before->alone ? before->name : after->name,
-                         before->alone ? before->name : after->name);
-    if (after->launch_per_repeat)
-        return error_set(
-            error, STATUS_USAGE,
-            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
-            "copied in, so nothing may come before it",
-            label, after->name, before->name, after->name);
-    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
-                         "that was copied in, which each of %s's launches reads",
-                         label, after->name, chain[0]->name, after->name, chain[0]->name);
-    if (after->gather != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: kernels behind the first work in place, and "
-                         "%s moves elements",
-                         label, after->name, before->name, after->name);
-    if (chain[0]->gather != NULL && after->shape == KERNEL_REDUCE)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: maps before a reduction work in place, and "
-                         "%s moves elements",
-                         label, after->name, chain[0]->name, chain[0]->name);
-    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
-                     label, after->name, before->name, before->name, dtype_name(before->out),
-                     after->name, dtype_name(after->in));
-}
-
-static enum status read_chain(const struct assignment *given, char *list,
-                              struct settings *settings, struct error *error)
-{
-    const struct kernel *chain[CHAIN_MAX] = {NULL};
-    int length = 0;
-    for (char *name; (name = list_next(&list)) != NULL; length++) {
-        if (length == CHAIN_MAX)
-            return refuse(given, "names too many kernels", error);
-        chain[length] = kernel_find(name);
-        if (chain[length] == NULL)
-            return refuse_kernel(given, name, error);
-        if (kernel_missing(chain[length]) != NULL)
-            return refuse_unavailable(given, chain[length], error);
-    }
-    int misfit = kernel_chain_misfit(chain, length);
-    if (misfit > 0)
-        return refuse_chain(given, chain, misfit, error);
-    memcpy(settings->chain, chain, (size_t)length * sizeof chain[0]);
-    settings->chain_length = length;
-    return STATUS_OK;
+    return assignment_refuse(given, "is neither yes nor no", error);
 }
 
 static bool read_priority(const char *word, int *priority)
@@ -224,9 +99,9 @@ static enum status read_priorities(const struct assignment *given, char *list,
     int priorities[PRIORITIES_MAX] = {0}, count = 0;
     for (char *word; (word = list_next(&list)) != NULL; count++) {
         if (count == PRIORITIES_MAX)
-            return refuse(given, "has too many priorities", error);
+            return assignment_refuse(given, "has too many priorities", error);
         if (!read_priority(word, &priorities[count]))
-            return refuse(given, "is not a list of priorities", error);
+            return assignment_refuse(given, "is not a list of priorities", error);
     }
     memcpy(settings->priorities, priorities, (size_t)count * sizeof priorities[0]);
     settings->priority_count = count;
@@ -245,7 +120,7 @@ static enum status set_list(const struct assignment *given, struct settings *set
     if (copy == NULL)
         return error_set(error, STATUS_FAILED, "out of memory");
     enum status status = given->row->type == TYPE_CHAIN
-                             ? read_chain(given, copy, settings, error)
+                             ? chain_read(given, copy, settings, error)
                              : read_priorities(given, copy, settings, error);
     free(copy);
     return status;
@@ -259,7 +134,7 @@ static enum status set_mistake(const struct assignment *given, enum mistake *fie
     char label[LABEL_MAX];
     const char *nearest = mistake_nearest(given->text);
     if (nearest == NULL)
-        return refuse(given, "is unknown", error);
+        return assignment_refuse(given, "is unknown", error);
     return error_set(error, STATUS_USAGE,
                      "%s is unknown: did you mean %s? (see `pipeline list mistakes`)",
                      assignment_label(given, label), nearest);
@@ -286,7 +161,7 @@ static enum status set_device(const struct assignment *given, const char **field
         return STATUS_OK;
     }
     if (!is_device(given->text))
-        return refuse(given, "is unknown", error);
+        return assignment_refuse(given, "is unknown", error);
     *field = given->text;
     return STATUS_OK;
 }
@@ -295,7 +170,7 @@ static enum status set_file(const struct assignment *given, const char **field,
                             struct error *error)
 {
     if (given->text[0] == '\0')
-        return refuse(given, "is empty", error);
+        return assignment_refuse(given, "is empty", error);
     *field = given->text;
     return STATUS_OK;
 }
@@ -316,8 +191,6 @@ enum status options_set(const struct assignment *given, void *target, struct err
 {
     const struct option_row *row = given->row;
     void *field = field_of(row, target);
-    if (row->later != NULL && strcmp(given->text, row->later) == 0)
-        return refuse_later(given, error);
     switch (row->type) {
     case TYPE_NUMBER:
         return set_number(given, field, error);
@@ -342,11 +215,10 @@ enum status options_set(const struct assignment *given, void *target, struct err
     case TYPE_FILES:
         return add_file(given, target, error);
     case TYPE_COMMAND:
-        return STATUS_OK; /* options_parse() acts on it */
     case TYPE_SWEEP:
-        return sweep_add(given, target, error);
+        break;
     }
-    return STATUS_FAILED;
+    return STATUS_OK;
 }
 
 static const char *show_chain(const struct settings *settings, char text[OPTION_TEXT])
@@ -445,4 +317,26 @@ const char *option_show(const struct option_row *row, const void *target,
     if (value == NULL)
         *kind = VALUE_NULL;
     return value;
+}
+
+void options_set_defaults(enum option_scope scope, void *target)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        struct assignment given = {.row = &option_rows[i], .text = option_rows[i].fallback};
+        if (given.row->scope == scope && given.text != NULL)
+            options_set(&given, target, NULL);
+    }
+}
+
+void settings_each(const struct settings *settings, settings_visitor *each, void *context)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (row->scope != SCOPE_RUN)
+            continue;
+        char text[OPTION_TEXT];
+        enum value_kind kind;
+        const char *value = option_show(row, settings, text, &kind);
+        each(context, row->name, value, kind);
+    }
 }

@@ -27,7 +27,7 @@ static struct {
     char name[NAME_MAX_KEPT];
     int64_t begin_ns, run_begin_ns, repeats_begin_ns;
     double least;   /* of the bar */
-    char said[512]; /* last, by progress_say() */
+    char said[512]; /* the last note */
     char drawn[PROGRESS_TEXT];
     atomic_uint done, tiles;
     atomic_llong timed_ns; /* since when; 0: nothing is */
@@ -225,15 +225,17 @@ void progress_tile(uint32_t done, uint32_t tiles)
     atomic_store_explicit(&line.tiles, tiles, memory_order_relaxed);
 }
 
-void progress_say(const char *text)
+void note_print(bool quiet, const char *text)
 {
+    if (quiet)
+        return;
     pthread_mutex_lock(&line.lock);
     bool again = strcmp(text, line.said) == 0;
     snprintf(line.said, sizeof line.said, "%s", text);
     if (!again) {
         wipe();
         line.drawn[0] = '\0';
-        fprintf(stderr, "%s\n", text);
+        fprintf(stderr, "pipeline: note: %s\n", text);
     }
     pthread_mutex_unlock(&line.lock);
 }

@@ -31,9 +31,9 @@ void progress_timed(bool timed);
  * stores two numbers. */
 void progress_tile(uint32_t done, uint32_t tiles);
 
-/* Prints `text` and a newline on standard error, clear of the progress line; not again if it is
- * what was said last. */
-void progress_say(const char *text);
+/* Prints "pipeline: note: TEXT" on standard error, clear of the progress line; nothing if
+ * `quiet`, or if it was the last note already. */
+void note_print(bool quiet, const char *text);
 
 /* Ends all that and clears the line. Safe to call twice, and without a begin. */
 void progress_end(void);

@@ -1,0 +1,97 @@
+/* chain.c - reads a chain of kernels, and says why one can't follow another. */
+#include "options/table.h"
+
+#include <string.h>
+
+static enum status refuse_kernel(const struct assignment *given, const char *name,
+                                 struct error *error)
+{
+    char label[LABEL_MAX], shown[SHOWN_MAX];
+    assignment_label(given, label);
+    text_shown(name, shown);
+    const char *nearest = kernel_nearest(name);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%s: unknown kernel '%s': did you mean %s? (see `pipeline list "
+                         "kernels`)",
+                         label, shown, nearest);
+    return error_set(error, STATUS_USAGE,
+                     "%s: unknown kernel '%s': allowed are those of `pipeline list kernels`",
+                     label, shown);
+}
+
+/* Says what a kernel of the table needs that this machine is without. */
+static enum status refuse_unavailable(const struct assignment *given,
+                                      const struct kernel *kernel, struct error *error)
+{
+    char label[LABEL_MAX];
+    return error_set(error, STATUS_USAGE, "%s: %s is not available: %s",
+                     assignment_label(given, label), kernel->name, kernel_missing(kernel));
+}
+
+/* Says why kernel number `misfit` of the chain can't follow the one before it. */
+static enum status refuse_chain(const struct assignment *given,
+                                const struct kernel *const chain[], int misfit,
+                                struct error *error)
+{
+    char label[LABEL_MAX];
+    const struct kernel *before = chain[misfit - 1], *after = chain[misfit];
+    assignment_label(given, label);
+    if (before->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
+                         "follow it",
+                         label, after->name, before->name, before->name);
+    if (before->alone || after->alone)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
+                         label, after->name, before->name,
+                         before->alone ? before->name : after->name,
+                         before->alone ? before->name : after->name);
+    if (after->launch_per_repeat)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
+            "copied in, so nothing may come before it",
+            label, after->name, before->name, after->name);
+    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
+                         "that was copied in, which each of %s's launches reads",
+                         label, after->name, chain[0]->name, after->name, chain[0]->name);
+    if (after->gather != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first work in place, and "
+                         "%s moves elements",
+                         label, after->name, before->name, after->name);
+    if (chain[0]->gather != NULL && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: maps before a reduction work in place, and "
+                         "%s moves elements",
+                         label, after->name, chain[0]->name, chain[0]->name);
+    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
+                     label, after->name, before->name, before->name, dtype_name(before->out),
+                     after->name, dtype_name(after->in));
+}
+
+enum status chain_read(const struct assignment *given, char *list, struct settings *settings,
+                       struct error *error)
+{
+    const struct kernel *chain[CHAIN_MAX] = {NULL};
+    int length = 0;
+    for (char *name; (name = list_next(&list)) != NULL; length++) {
+        if (length == CHAIN_MAX)
+            return assignment_refuse(given, "names too many kernels", error);
+        chain[length] = kernel_find(name);
+        if (chain[length] == NULL)
+            return refuse_kernel(given, name, error);
+        if (kernel_missing(chain[length]) != NULL)
+            return refuse_unavailable(given, chain[length], error);
+    }
+    int misfit = kernel_chain_misfit(chain, length);
+    if (misfit > 0)
+        return refuse_chain(given, chain, misfit, error);
+    memcpy(settings->chain, chain, (size_t)length * sizeof chain[0]);
+    settings->chain_length = length;
+    return STATUS_OK;
+}

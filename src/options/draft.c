@@ -1,0 +1,82 @@
+/* draft.c - a run while its settings are being gathered: how it gets its values, and in which
+ * words a setting is named in an error line. */
+#include "options/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum status draft_set(struct draft *draft, const struct assignment *given, struct error *error)
+{
+    enum status status = options_set(given, &draft->settings, error);
+    if (status == STATUS_OK)
+        draft->origins[given->row - option_rows] = given->origin;
+    return status;
+}
+
+static bool is_run_name(const char *name)
+{
+    for (const char *byte = name; *byte != '\0'; byte++) {
+        if (*byte < ' ' || *byte > '~')
+            return false;
+    }
+    return name[0] != '\0' && strlen(name) < RUN_NAME_MAX;
+}
+
+static enum status drafts_check_name(const struct drafts *drafts, const char *name,
+                                     const struct origin *named, struct error *error)
+{
+    char place[OPTION_PLACE_MAX], first[OPTION_PLACE_MAX], shown[SHOWN_MAX];
+    origin_place(named, place);
+    if (!is_run_name(name))
+        return error_set(error, STATUS_USAGE,
+                         "%s: '%s' can't name a run: allowed are 1 to %d printable ASCII "
+                         "characters",
+                         place, text_shown(name, shown), RUN_NAME_MAX - 1);
+    for (int i = 0; i < drafts->count; i++) {
+        if (strcmp(drafts->items[i].settings.name, name) == 0)
+            return error_set(error, STATUS_USAGE,
+                             "%s: a run called '%s' is already at %s: allowed is one of a name",
+                             place, name, origin_place(&drafts->items[i].named, first));
+    }
+    return STATUS_OK;
+}
+
+enum status drafts_add(struct drafts *drafts, const struct draft *model, const char *name,
+                       const struct origin *named, struct error *error)
+{
+    enum status status = drafts_check_name(drafts, name, named, error);
+    if (status != STATUS_OK)
+        return status;
+    if (drafts->count == drafts->capacity) {
+        int capacity = 2 * drafts->capacity + 4;
+        struct draft *items = reallocarray(drafts->items, (size_t)capacity, sizeof *items);
+        if (items == NULL)
+            return error_set(error, STATUS_FAILED, "out of memory");
+        drafts->items = items;
+        drafts->capacity = capacity;
+    }
+    struct draft *draft = &drafts->items[drafts->count++];
+    *draft = *model;
+    draft->named = *named;
+    strcpy(draft->settings.name, name);
+    return STATUS_OK;
+}
+
+const char *setting_label(const struct settings *settings, const struct origin *origins,
+                          enum option_id id, char text[LABEL_MAX])
+{
+    char place[OPTION_PLACE_MAX], full[OPTION_TEXT], value[SHOWN_MAX];
+    enum value_kind kind;
+    const char *raw = option_show(&option_rows[id], settings, full, &kind);
+    const char *name = option_rows[id].name;
+    text_shown(raw != NULL ? raw : "none", value);
+    if (origins == NULL)
+        snprintf(text, LABEL_MAX, "%s=%s", name, value);
+    else if (origins[id].source != SOURCE_COMMAND_LINE)
+        snprintf(text, LABEL_MAX, "%s=%s (%s)", name, value, origin_place(&origins[id], place));
+    else if (kind == VALUE_BOOL)
+        snprintf(text, LABEL_MAX, "--%s", name);
+    else
+        snprintf(text, LABEL_MAX, "--%s=%s", name, value);
+    return text;
+}

@@ -1,0 +1,153 @@
+/* runs.c - defaults, config files, the command line and a sweep become runs. */
+#include "options/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Refuses a word that is neither a command nor the name of a file. */
+static enum status refuse_word(const char *word, struct error *error)
+{
+    const char *commands[16];
+    int count = 0;
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        commands[count++] = row->name;
+    commands[count] = NULL;
+    char shown[SHOWN_MAX];
+    text_shown(word, shown);
+    const char *nearest = word_nearest(word, commands);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "'%s' is neither a command nor a config file: did you mean %s?", shown,
+                         nearest);
+    return error_set(error, STATUS_USAGE,
+                     "'%s' is neither a command nor a config file: allowed are those of "
+                     "`pipeline --help`, and files",
+                     shown);
+}
+
+static bool is_ini_name(const char *word)
+{
+    size_t length = strlen(word);
+    return length >= 4 && strcmp(word + length - 4, ".ini") == 0;
+}
+
+/* Takes the runs of the config files: [global] wins over a default, and a section over
+ * [global]. Without config files there is one run, called "run". */
+static enum status read_configs(const struct command_line *line, struct drafts *drafts,
+                                struct error *error)
+{
+    struct draft defaults = {0};
+    options_set_defaults(SCOPE_RUN, &defaults.settings);
+    if (line->word_count == 0)
+        return drafts_add(drafts, &defaults, "run", &defaults.named, error);
+    for (int i = 0; i < line->word_count; i++) {
+        const char *path = line->words[i];
+        if (!is_ini_name(path) && access(path, F_OK) != 0 && errno == ENOENT)
+            return refuse_word(path, error);
+        enum status status = config_read(path, &defaults, drafts, line->storage, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* The command line wins over config files, in every run. */
+static enum status apply_command_line(const struct command_line *line, struct drafts *drafts,
+                                      struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
+        for (int j = 0; j < line->given_count && status == STATUS_OK; j++) {
+            if (line->given[j].row->scope == SCOPE_RUN)
+                status = draft_set(&drafts->items[i], &line->given[j], error);
+        }
+    }
+    return status;
+}
+
+/* Refuses an option that is given and swept as well: nobody could tell which should win. */
+static enum status check_sweep(const struct command_line *line, const struct sweep *sweep,
+                               struct error *error)
+{
+    char label[LABEL_MAX];
+    for (int axis = 0; axis < sweep->axis_count; axis++) {
+        for (int j = 0; j < line->given_count; j++) {
+            if (strcmp(line->given[j].row->name, sweep->axes[axis].option) == 0)
+                return error_set(error, STATUS_USAGE,
+                                 "%s is given, and --sweep=%s=... as well: allowed is one of "
+                                 "them",
+                                 assignment_label(&line->given[j], label),
+                                 sweep->axes[axis].option);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status finish_drafts(struct drafts *drafts, const struct options *options,
+                                 struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
+        const struct settings *settings = &drafts->items[i].settings;
+        status = draft_finish(&drafts->items[i], error);
+        if (status == STATUS_OK && strncmp(settings->device, "cuda", 4) == 0)
+            status = settings_check_profile(settings, options, error);
+    }
+    return status;
+}
+
+/* Refuses --machine where it would do nothing: it is easily taken for --device. */
+static enum status check_machine(const struct drafts *drafts, const struct options *options,
+                                 struct error *error)
+{
+    char shown[SHOWN_MAX];
+    bool used = options->command == COMMAND_COMPARE || options->model != MODEL_NONE;
+    for (int i = 0; i < drafts->count; i++) {
+        const struct settings *settings = &drafts->items[i].settings;
+        used |= settings->tiles == 0 || settings->streams == 0;
+    }
+    if (used || options->machine == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "--machine=%s stands for the device in compare, and where --tiles, "
+                     "--streams or --model ask for the simulator: to run on a simulated "
+                     "machine, give --device=sim:NAME",
+                     text_shown(options->machine, shown));
+}
+
+static enum status take_runs(const struct drafts *drafts, struct options *options,
+                             struct error *error)
+{
+    options->runs = calloc((size_t)drafts->count, sizeof options->runs[0]);
+    if (options->runs == NULL)
+        return error_set(error, STATUS_FAILED, "out of memory");
+    for (int i = 0; i < drafts->count; i++)
+        options->runs[i] = drafts->items[i].settings;
+    options->run_count = drafts->count;
+    return STATUS_OK;
+}
+
+enum status runs_build(const struct command_line *line, struct options *options,
+                       struct error *error)
+{
+    struct drafts drafts = {0};
+    enum status status = check_sweep(line, &options->sweep, error);
+    if (status == STATUS_OK)
+        status = read_configs(line, &drafts, error);
+    if (status == STATUS_OK)
+        status = apply_command_line(line, &drafts, error);
+    if (status == STATUS_OK)
+        status = sweep_expand(&options->sweep, &drafts, error);
+    if (status == STATUS_OK)
+        status = finish_drafts(&drafts, options, error);
+    if (status == STATUS_OK)
+        status = check_machine(&drafts, options, error);
+    if (status == STATUS_OK)
+        status = outputs_check(&drafts, options, error);
+    if (status == STATUS_OK)
+        status = take_runs(&drafts, options, error);
+    free(drafts.items);
+    return status;
+}

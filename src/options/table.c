@@ -1,0 +1,226 @@
+/* table.c - the table: every command and option there is, by name. It is data alone, on which
+ * all other files of this room stand. */
+#include "options/table.h"
+
+#include <string.h>
+
+static const char *const format_names[] = {"text", "json", "csv", NULL};
+static const char *const size_names[] = {"slide", "paper", NULL};
+static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
+static const char *const model_names[] = {"none", "sim", "werkhoven", "gomez-luna", NULL};
+
+const char *const list_words[] = {"kernels",  "machines", "devices",
+                                  "mistakes", "lessons",  NULL};
+
+const struct command_row command_rows[] = {
+    {"run", COMMAND_RUN, "[run] [options] [CONFIG.ini ...]",
+     "the main job; `run` may be left out", NULL},
+    {"list", COMMAND_LIST, "list [kernels|machines|devices|mistakes|lessons]",
+     "what there is to choose from", "prints what there is to choose from"},
+    {"calibrate", COMMAND_CALIBRATE, "calibrate [--device=cuda:0]",
+     "measure this GPU; print a machine file",
+     "runs plans of its own and prints a machine file"},
+    {"bench", COMMAND_BENCH, "bench [--quick] [NAME ...]",
+     "kernels and pipelines against their peers and limits",
+     "measures settings of its own, on this host and the first CUDA device "
+     "(CUDA_VISIBLE_DEVICES names another)"},
+    {"compare", COMMAND_COMPARE, "compare [options] [CONFIG.ini ...]",
+     "the same plans on the device and on its machine file", NULL},
+    {"view", COMMAND_VIEW, "view TRACE ...",
+     "draw and explain a timeline that a profiler exported",
+     "shows what has run, and runs nothing"},
+    {.name = NULL},
+};
+
+/* Sets of commands. */
+enum {
+    BENCH = 1u << COMMAND_BENCH,
+    CALIBRATE = 1u << COMMAND_CALIBRATE,
+    VIEW = 1u << COMMAND_VIEW,
+    RUNS = 1u << COMMAND_RUN | 1u << COMMAND_COMPARE,
+    ALL_COMMANDS = ~0,
+};
+
+/* The place of a row's field, and the commands that take the option. */
+#define RUN_FIELD(member, commands_that_take_it)                                               \
+    .scope = SCOPE_RUN, .offset = offsetof(struct settings, member),                           \
+    .size = sizeof((struct settings *)NULL)->member, .commands = commands_that_take_it
+#define PROGRAM_FIELD(member, commands_that_take_it)                                           \
+    .scope = SCOPE_PROGRAM, .offset = offsetof(struct options, member),                        \
+    .size = sizeof((struct options *)NULL)->member, .commands = commands_that_take_it
+
+const struct option_row option_rows[OPTION_COUNT] = {
+    [OPTION_ELEMENTS] = {"elements", 'n', "N", TYPE_NUMBER, RUN_FIELD(elements, RUNS),
+                         .fallback = "64M", .least = 1, .most = 1ull << 40, .suffixes = true,
+                         .help = "elements of the array; k, M, G and T are powers of 1024"},
+    [OPTION_INPUT] = {"input", 'i', "FILE", TYPE_FILE, RUN_FIELD(input, RUNS),
+                      .absent = "generated",
+                      .help = "a real array: .npy, or raw little-endian"},
+    [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS),
+                       .absent = "not kept", .help = "keep the result: .npy, or raw"},
+    [OPTION_KERNEL] = {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
+                       .fallback = "scale",
+                       .help = "the chain run on every tile: `pipeline list kernels`"},
+    [OPTION_INTENSITY] = {"intensity", 0, "R", TYPE_NUMBER, RUN_FIELD(intensity, RUNS),
+                          .check = CHECK_LAUNCHES, .fallback = "1", .least = 1, .most = 65536,
+                          .help = "arithmetic per element, to make a kernel heavier"},
+    [OPTION_COLUMNS] = {"columns", 0, "W", TYPE_NUMBER, RUN_FIELD(columns, RUNS),
+                        .fallback = "1024", .least = 1, .most = 1u << 30, .suffixes = true,
+                        .help = "transposes: elements of a row; a tile is a matrix of its own, "
+                                "of whole rows"},
+    [OPTION_STRIDE] = {"stride", 0, "N", TYPE_NUMBER, RUN_FIELD(stride, RUNS), .fallback = "1",
+                       .least = 1, .most = 65536,
+                       .help = "stride-copy: from one element that is read to the next"},
+    [OPTION_ROWS] = {"rows", 0, "M", TYPE_NUMBER, RUN_FIELD(rows, RUNS), .fallback = "16384",
+                     .least = 1, .most = 1u << 20, .suffixes = true,
+                     .help = "dgemm: rows of A and C; C has elements / M columns"},
+    [OPTION_INNER] = {"inner", 0, "K", TYPE_NUMBER, RUN_FIELD(inner, RUNS), .fallback = "1408",
+                      .least = 1, .most = 1u << 20, .suffixes = true,
+                      .help = "dgemm: columns of A, which are rows of B"},
+    [OPTION_BLOCKS] = {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks, RUNS),
+                       .check = CHECK_BLOCKS, .fallback = "auto", .least = 1,
+                       .most = KERNEL_BLOCKS_MAX, .suffixes = true, .automatic = true,
+                       .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
+                               "many as the GPU holds at once. With more they are shorter, and "
+                               "priorities act between blocks"},
+    [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles, RUNS),
+                      .check = CHECK_TILES, .fallback = "32", .least = 1, .most = TILES_MAX,
+                      .suffixes = true, .automatic = true,
+                      .help = "tiles the array is cut into; auto: the simulator chooses"},
+    [OPTION_STREAMS] = {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams, RUNS),
+                        .fallback = "4", .least = 1, .most = STREAMS_MAX, .automatic = true,
+                        .help = "tiles in flight: that many streams, or slots where --layout "
+                                "is stage; auto: the simulator chooses"},
+    [OPTION_ORDER] = {"order", 0, "depth|breadth", TYPE_CHOICE, RUN_FIELD(order, RUNS),
+                      .fallback = "depth", .choices = order_names,
+                      .help = "issue all stages of a tile, then the next tile; or one stage of "
+                              "every tile of a wave, then the next stage"},
+    [OPTION_LAYOUT] = {"layout", 0, "tile|stage", TYPE_CHOICE, RUN_FIELD(layout, RUNS),
+                       .fallback = "tile", .choices = layout_names,
+                       .help = "all stages of a tile in one stream; or one stream per stage, "
+                               "joined by events"},
+    [OPTION_WAYS] = {"ways", 'w', "1|2|3|4", TYPE_NUMBER, RUN_FIELD(ways, RUNS),
+                     .check = CHECK_WAYS, .fallback = "3", .least = 1, .most = 4,
+                     .help = "1: serial, in one stream; 2: kernels overlap copies back; 3: "
+                             "both copies and kernels overlap; 4: and the CPU works too"},
+    [OPTION_CPU_SHARE] = {"cpu-share", 0, "F|auto", TYPE_SHARE, RUN_FIELD(cpu_share, RUNS),
+                          .fallback = "auto",
+                          .help = "the CPU's share of the tiles in 4-way, 0 to 1"},
+    [OPTION_MEMORY] = {"memory", 0, "pinned|pageable|registered|mapped", TYPE_CHOICE,
+                       RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
+                       .choices = memory_names,
+                       .help = "where the host array lives; mapped: kernels read and write it "
+                               "there, without copies"},
+    [OPTION_PRIORITIES] = {"priorities", 0, "P[,P...]", TYPE_PRIORITIES,
+                           RUN_FIELD(priorities, RUNS), .fallback = "none",
+                           .help = "stream priorities, lower is more urgent, dealt "
+                                   "round-robin"},
+    [OPTION_CALLBACKS] = {"callbacks", 0, NULL, TYPE_FLAG, RUN_FIELD(callbacks, RUNS),
+                          .help = "a host callback after each tile folds its result and drives "
+                                  "the progress bar"},
+    [OPTION_CARRY] = {"carry", 0, "device|callback|sync", TYPE_CHOICE, RUN_FIELD(carry, RUNS),
+                      .check = CHECK_CARRY, .fallback = "device", .choices = carry_names,
+                      .help =
+                          "scans, from tile to tile: on the device, by events; or by way of "
+                          "the host, where a callback feeds the next tile; or likewise, and "
+                          "the host waits for each"},
+    [OPTION_CONNECTIONS] = {"connections", 0, "N", TYPE_NUMBER,
+                            RUN_FIELD(connections, RUNS | CALIBRATE), .absent = "the driver's",
+                            .least = 1, .most = 32,
+                            .help = "hardware queues: CUDA_DEVICE_MAX_CONNECTIONS, or the "
+                                    "machine's queues when simulated"},
+    [OPTION_MISTAKE] = {"mistake", 0, "NAME", TYPE_MISTAKE, RUN_FIELD(mistake, RUNS),
+                        .check = CHECK_MISTAKE, .fallback = "none",
+                        .help = "break it on purpose: `pipeline list mistakes`"},
+    [OPTION_DEVICE] = {"device", 'd', "auto|cuda[:I]|sim:NAME", TYPE_DEVICE,
+                       RUN_FIELD(device, RUNS | CALIBRATE), .fallback = "auto",
+                       .help = "auto: the first CUDA device, else sim:h200, which is also what "
+                               "sim alone means; sim:FILE.ini reads a machine file"},
+    [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
+                     .fallback = "5", .least = 1, .most = 10000,
+                     .help = "measured repeats: the report gives the median and the spread"},
+    [OPTION_WARMUP] = {"warmup", 0, "N", TYPE_NUMBER, RUN_FIELD(warmup, RUNS), .fallback = "1",
+                       .least = 0, .most = 1000, .help = "repeats before the measured ones"},
+    [OPTION_ISSUE] = {"issue", 0, "streams|graph", TYPE_CHOICE, RUN_FIELD(issue, RUNS),
+                      .check = CHECK_ISSUE, .fallback = "streams", .choices = issue_names,
+                      .help = "call by call, or captured once and launched as a CUDA graph"},
+    [OPTION_PROFILE] = {"profile", 0, NULL, TYPE_FLAG, RUN_FIELD(profile, RUNS),
+                        .check = CHECK_PROFILE,
+                        .help = "one clean run for an outside profiler, with no "
+                                "instrumentation of our own"},
+    [OPTION_NO_DATA] = {"no-data", 0, NULL, TYPE_FLAG, RUN_FIELD(no_data, RUNS),
+                        .check = CHECK_NO_DATA,
+                        .help = "simulator only: times without the bytes, nothing verified"},
+    [OPTION_SEED] = {"seed", 0, "N", TYPE_NUMBER, RUN_FIELD(seed, RUNS), .fallback = "1",
+                     .least = 0, .most = UINT64_MAX, .help = "which data to generate"},
+
+    [OPTION_FORMAT] = {"format", 0, "text|json|csv", TYPE_CHOICE,
+                       PROGRAM_FIELD(format, RUNS | BENCH | VIEW), .fallback = "text",
+                       .choices = format_names, .help = "the report on standard output"},
+    [OPTION_TIMELINE] = {"timeline", 0, "FILE", TYPE_FILES,
+                         PROGRAM_FIELD(timelines, RUNS | VIEW), .absent = "none",
+                         .help = "write the timeline, in the form that FILE's ending names; "
+                                 "may be repeated"},
+    [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
+                      PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
+                      .choices = gantt_names,
+                      .help = "the picture in the terminal: what a row is"},
+    [OPTION_SIZE] = {"size", 0, "slide|paper", TYPE_CHOICE, PROGRAM_FIELD(size, RUNS | VIEW),
+                     .fallback = "slide", .choices = size_names,
+                     .help = "of pictures: 1920x1080, or a page's width in print"},
+    [OPTION_SWEEP] = {"sweep", 0, "OPTION=RANGE", TYPE_SWEEP, PROGRAM_FIELD(sweep, RUNS),
+                      .absent = "none",
+                      .help = "every run for each value: streams=1..8, tiles=1,2,4,...,256, "
+                              "elements=1M..1G*4, order=depth,breadth; may be given twice, for "
+                              "every pair"},
+    [OPTION_MACHINE] = {"machine", 0, "NAME|FILE.ini", TYPE_FILE, PROGRAM_FIELD(machine, RUNS),
+                        .absent = "the one of the device's name",
+                        .help = "the machine file that stands for the device: compare, auto "
+                                "and --model simulate it"},
+    [OPTION_MODEL] = {"model", 0, "none|sim|werkhoven|gomez-luna", TYPE_CHOICE,
+                      PROGRAM_FIELD(model, RUNS), .fallback = "none", .choices = model_names,
+                      .help = "predict each run's span, too: by simulating the machine file, "
+                              "and by a closed formula as a second opinion"},
+    [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick, BENCH),
+                      .help = "bench: smaller and fewer, to see that it works"},
+    [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS),
+                        .help = "print the plan, run nothing"},
+    [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet, ALL_COMMANDS),
+                      .help = "no progress and no notes"},
+    [OPTION_VERBOSE] = {"verbose", 'v', NULL, TYPE_TALLY, PROGRAM_FIELD(verbose, RUNS | VIEW),
+                        .help = "say more; may be repeated"},
+    [OPTION_NO_COLOR] = {"no-color", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(no_color, ALL_COMMANDS),
+                         .help = "no colour, on a terminal either"},
+    [OPTION_VERSION] = {"version", 0, NULL, TYPE_COMMAND, PROGRAM_FIELD(command, ALL_COMMANDS),
+                        .help = "print the version"},
+    [OPTION_HELP] = {"help", 'h', NULL, TYPE_COMMAND, PROGRAM_FIELD(command, ALL_COMMANDS),
+                     .help = "print this"},
+};
+
+const char *model_name(enum model model)
+{
+    return model_names[model];
+}
+
+const struct option_row *option_find(const char *name)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (strcmp(option_rows[i].name, name) == 0)
+            return &option_rows[i];
+    }
+    return NULL;
+}
+
+const struct command_row *command_find(const char *name)
+{
+    for (const struct command_row *row = command_rows; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+bool option_is_taken(const struct option_row *row, enum command command)
+{
+    return (row->commands >> command & 1) != 0;
+}
