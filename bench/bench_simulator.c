@@ -1,5 +1,6 @@
 /* bench_simulator.c - how fast the simulator is, and how its cost grows. */
 #include "bench/bench.h"
+#include "plan/hazard.h"
 
 #include <math.h>
 #include <stdio.h>

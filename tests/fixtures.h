@@ -4,7 +4,8 @@
 
 #include "machine/machine.h"
 #include "options/options.h"
-#include "plan/plan.h"
+#include "plan/hazard.h"
+#include "plan/validate.h"
 
 #include <check.h>
 

@@ -3,6 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "machine/fields.h"
+#include "plan/validate.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
 

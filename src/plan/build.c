@@ -12,6 +12,7 @@
 #include "plan/carry.h"
 #include "plan/mistake_hooks.h"
 #include "plan/placement.h"
+#include "plan/validate.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue order sees
  * every path. What the host has waited for, and what the legacy default stream and the blocking
  * streams have of one another, are clocks, too; a stream takes them up at its next op. */
-#include "plan/plan.h"
+#include "plan/hazard.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

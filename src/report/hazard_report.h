@@ -3,7 +3,7 @@
 #define PIPELINE_REPORT_HAZARD_REPORT_H
 
 #include "core/status.h"
-#include "plan/plan.h"
+#include "plan/hazard.h"
 #include "report/report.h"
 
 /* Refuses a plan with hazards: STATUS_FAILED names the two ops of the first. */

@@ -8,6 +8,7 @@
 #include "analysis/limit.h"
 #include "analysis/verdict.h"
 #include "options/options.h"
+#include "plan/hazard.h"
 #include "plan/plan.h"
 #include "plan/timeline.h"
 

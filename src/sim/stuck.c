@@ -3,6 +3,7 @@
  * No plan that plan_validate() accepts comes to this on a machine that a machine file can
  * describe: everything waits for what was issued before it. This is for those that were not
  * asked. */
+#include "plan/validate.h"
 #include "sim/state.h"
 
 #include <inttypes.h>
