@@ -1,0 +1,62 @@
+#!/bin/sh
+# docs.sh - runs every command that README.md and docs/*.md print, on a simulated machine.
+#
+#     tests/docs.sh PROGRAM [FILE.md ...]
+#
+# A command is a line indented by four spaces or more, outside of a fenced block, that calls `pipeline` or
+# `build/pipeline`, unless its comment begins with "on a GPU". It has to exit with 0, or with what its comment says ("exits with 1"). The commands of a
+# page run in turn in a folder of their own, which has the folders that they name and a profiler's trace
+# called trace.csv. What `bench` measures is not looked at, so it measures as little as it can.
+set -eu
+
+if [ $# -lt 1 ]; then
+    echo "usage: $0 PROGRAM [FILE.md ...]" >&2
+    exit 2
+fi
+program=$(realpath "$1")
+shift
+source=$(realpath "$(dirname "$0")/..")
+[ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CUDA_VISIBLE_DEVICES= # a GPU that is there is not asked
+
+commands() {
+    awk '/^ *```/ { fenced = !fenced }
+         /^ *pipeline [0-9]/ || /# on a GPU/ { next } # the first line of a report
+         !fenced && /^    +(\$ )?([A-Z_]+=[^ ]* )?(build\/)?pipeline( |$)/ {
+             sub(/^ +(\$ )?/, ""); sub(/ \\$/, ""); print }' "$1"
+}
+
+pages=0
+count=0
+failed=0
+for page; do
+    pages=$((pages + 1))
+    place=$work/$pages
+    mkdir -p "$place/build" "$place/bin"
+    for name in configs plots bench docs tests kernels; do
+        ln -s "$source/$name" "$place/$name"
+    done
+    ln -s "$program" "$place/build/pipeline"
+    ln -s "$program" "$place/bin/pipeline"
+    cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
+    commands "$page" >"$place.commands"
+    while IFS= read -r command; do
+        wanted=$(expr "$command" : '.*# .*exits with \([0-9]*\)' || true)
+        case $command in
+        *pipeline\ bench*) run=$(echo "$command" | sed 's/pipeline bench/pipeline bench --quick/') ;;
+        *) run=$command ;;
+        esac
+        code=0
+        (cd "$place" && PATH="$place/bin:$PATH" timeout 300 sh -c "$run") >"$work/output" 2>&1 </dev/null ||
+            code=$?
+        count=$((count + 1))
+        [ "$code" = "${wanted:-0}" ] && continue
+        failed=$((failed + 1))
+        echo "$(basename "$page"): $command"
+        echo "  exit code $code, not ${wanted:-0}; $(tail -1 "$work/output")"
+    done <"$place.commands"
+done
+echo "docs.sh: $count commands, $failed failed"
+[ "$failed" = 0 ] && [ "$count" -gt 0 ]
