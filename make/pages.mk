@@ -19,6 +19,11 @@ $(PAGES): $(O)/print-pages FORCE
 	$(call write,SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(O)/print-pages $(PREFIX) \
 		<$(filter docs/manual/%,$^) >$(NEW))
 
+# plots/ops.gp repeats the program's table of op kinds: this writes it anew into the source.
+.PHONY: ops
+ops: $(O)/print-pages
+	$(Q)echo @plot-ops@ | $(O)/print-pages $(PREFIX) >$(O)/ops.gp && cp $(O)/ops.gp plots/ops.gp
+
 .PHONY: install uninstall check-install
 INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
 install: $(O)/pipeline $(PAGES)

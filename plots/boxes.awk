@@ -1,10 +1,9 @@
 # boxes.awk - timeline.awk's second pass: a box for every span, and a text for every box that has
 # room.
 
-function draw(    class) {
+function draw() {
     if (run < FROM || run > TO)
         return
-    class = kind in CLASS_OF_KIND ? CLASS_OF_KIND[kind] : CLASS[engine]
     if (rows != "streams" && engine != "none")
         draw_box(engine, field("lane"), class, 0)
     if (rows != "engines")
@@ -23,11 +22,11 @@ function draw_box(band, lane, class, by_stream,    top, bottom, key, pixel, from
     from = start * scale
     to = end * scale
     if (to - from >= 2) {
-        table = class == 6 ? "waits" : to - from >= 0.24 * em * density ? "wide" : "narrow"
+        table = class == WAITS ? "waits" : to - from >= 0.24 * em * density ? "wide" : "narrow"
         BOX[table, ++boxes] = \
             sprintf("%.9g\t%.9g\t%.6g\t%.6g\t%d\t1", start / unit_ns, end / unit_ns, top, bottom,
                     class)
-        if (class != 6)
+        if (class != WAITS)
             draw_label((to - from) / density, (top + bottom) / 2, BAND_LANE[run, band], class,
                        by_stream)
         return
@@ -44,7 +43,7 @@ function draw_label(room, middle, height, class, by_stream,    text, size, lette
     text = field("tile")
     if (by_stream)
         text = LETTER[class] text
-    if (field("tile") == "" && class == 2)
+    if (field("tile") == "" && class == KERNELS)
         text = short_name(field("name"))
     if (text == "")
         return

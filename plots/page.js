@@ -46,7 +46,7 @@ function readSpan(values, index) {
     const [op, kind, link, engine, lane, stream, tile, bytes, issue, start, end, holder, critical,
         text] = values;
     return {
-        index, op, kind: data.kinds[kind], link, engine: data.engines[engine], lane, stream, tile,
+        index, op, kind: data.kinds[kind].name, link, engine: data.engines[engine].name, lane, stream, tile,
         bytes: Number(bytes), issue: Number(issue), start: Number(start),
         end: Math.max(Number(start), Number(end)), holder, critical: critical === 1, text,
     };
@@ -88,9 +88,9 @@ function countUntil(items, before) {
 
 /* --- words -------------------------------------------------------------------------------------- */
 
-const ENGINE_WORDS = {
-    h2d: 'H2D', compute: 'kernel', d2h: 'D2H', cpu: 'CPU', host: 'host', none: 'waits',
-};
+const engineNames = data.engines.map((engine) => engine.name);
+const engineLabels = new Map(data.engines.map((engine) => [engine.name, engine.label]));
+const kinds = new Map(data.kinds.map((kind) => [kind.name, kind]));
 
 function unitOf(ns) {
     const units = [['s', 1e9, 9], ['ms', 1e6, 6], ['us', 1e3, 3], ['ns', 1, 0]];
@@ -132,7 +132,7 @@ const streamId = (run, stream) => run.stream_ids?.[stream] ?? stream;
 
 let view = 'engines'; // or 'streams'
 
-const inStream = (span) => !['cpu', 'sync', 'alloc'].includes(span.kind);
+const inStream = (span) => kinds.get(span.kind).in_stream;
 
 function placeOf(span) {
     if (view === 'streams' && inStream(span)) return ['stream', span.stream];
@@ -141,7 +141,7 @@ function placeOf(span) {
 
 function rowLabel(run, group, lanes, index) {
     const id = (lane) => (group === 'stream' ? streamId(run, lane) : lane);
-    let label = ENGINE_WORDS[group] ?? 'stream';
+    let label = engineLabels.get(group) ?? 'stream';
     if (group === 'stream' || lanes.length > 1) label += ` ${id(lanes[index])}`;
     if (index === ROWS_MAX - 1 && lanes.length > ROWS_MAX) label += `-${id(lanes.at(-1))}`;
     return label;
@@ -157,9 +157,9 @@ function layRows(run) {
         groups.get(group).add(lane);
     }
     run.rows = [];
-    for (const group of ['stream', ...data.engines].filter((name) => groups.has(name))) {
+    for (const group of ['stream', ...engineNames].filter((name) => groups.has(name))) {
         const lanes = [...groups.get(group)].sort((a, b) => a - b);
-        const engine = { name: ENGINE_WORDS[group], spans: [], until: [] };
+        const engine = { name: engineLabels.get(group), spans: [], until: [] };
         lanes.forEach((lane, i) => {
             if (i < ROWS_MAX) {
                 const label = rowLabel(run, group, lanes, i);
@@ -198,7 +198,8 @@ const stretch = (from, to) => percent(share(to) - share(from));
 const vertical = (kind, x, y1 = 0) => svg('line', { class: kind, x1: x, x2: x, y1, y2: '100%' });
 const rowPlace = (row) => `translate(0 ${row.index * ROW})`;
 const middle = (span) => span.row.index * ROW + ROW / 2;
-const stageClass = (span) => (span.kind === 'kernel' ? `kernel${span.link % 4}` : span.kind);
+const kernelClass = (link) => (link % 4 === 0 ? 'kernel' : `kernel${link % 4}`);
+const stageClass = (span) => (span.kind === 'kernel' ? kernelClass(span.link) : span.kind);
 
 function drawBar(span) {
     const part = Math.max(share(span.end) - share(span.start), 1e-8); // a width of 0 is not drawn
@@ -225,7 +226,7 @@ function copyBar(run, span, mark) {
  * one bar. */
 function drawColumns(run) {
     const classes = { compute: 'kernel', host: 'callback' };
-    run.rows = data.engines.map((group, i) => ({ group, label: ENGINE_WORDS[group], first: true,
+    run.rows = engineNames.map((group, i) => ({ group, label: engineLabels.get(group), first: true,
         shares: run.columns[i] ?? [] })).filter((row) => row.shares.some((busy) => busy > 0));
     fill(run.barsGroup, run.rows.flatMap(({ group, shares }, row) => {
         const begins = [...shares.keys()].filter((i) => shares[i] !== shares[i - 1]);
@@ -252,7 +253,7 @@ function placeBars(run) {
         class: 'row', x1: 0, x2: '100%', y1: (i + 1) * ROW - 0.5, y2: (i + 1) * ROW - 0.5,
     })));
     fill(run.labels, run.rows.map((row) => {
-        const use = row.first && run.use[data.engines.indexOf(row.group)];
+        const use = row.first && run.use[engineNames.indexOf(row.group)];
         return html('div', '', html('b', '', row.label), use ? ` ${use}` : '');
     }));
 }
@@ -345,7 +346,7 @@ function showSpan(run, span, x) {
         ['run', run.name],
         ['tile', span.tile >= 0 ? span.tile : ''],
         ['stream', inStream(span) ? streamId(run, span.stream) : ''],
-        ['engine', wait ? '' : ENGINE_WORDS[span.engine] + (span.lane ? `, lane ${span.lane}` : '')],
+        ['engine', wait ? '' : engineLabels.get(span.engine) + (span.lane ? `, lane ${span.lane}` : '')],
         ['bytes', span.bytes ? bytesText(span.bytes) : ''],
         ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],
         ['issued', run.foreign && span.issue === span.start ? '' : timeText(span.issue)], // not known
@@ -599,7 +600,7 @@ function drawLegend() {
             const wait = span.kind === 'wait', name = stageName(run, span);
             if (!shapes.has(name)) shapes.set(name, svg('rect', {
                 class: stageClass(span), width: '100%', y: wait ? 4 : 0, height: wait ? THIN : '100%',
-            }));
+            }, svg('title', {}, kinds.get(span.kind).title)));
         }
     }
     const limit = 'limit: no order of this work ends before it';

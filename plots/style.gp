@@ -13,13 +13,15 @@ small = 0.89 * em                        # 8 pt on paper
 large = (size eq "paper" ? 1.2 : 1.5) * em
 
 # --- colours: after Okabe and Ito, told apart also by those who see few -----------------------
-h2d = 0x0072B2; kernel = 0xE69F00; d2h = 0x009E73; cpu = 0xCC79A7; host = 0x56B4E9; wait = 0xC4C4C4
 ink = 0x202020; pale = 0x606060; grid = 0xD8D8D8; paper = 0xF4F4F4
-d2d = 0xD55E00; memset = 0xF0E442; sync = 0xA0A0A0; alloc = 0x707070
-class_color(c) = c == 1 ? h2d : c == 2 ? kernel : c == 3 ? d2h : c == 4 ? cpu : c == 5 ? host : \
-                 c == 7 ? d2d : c == 8 ? memset : c == 9 ? sync : c == 10 ? alloc : wait
-class_name(c) = word("H2D kernel D2H CPU callback wait D2D memset sync alloc", int(c))
-class_ink(c) = c == 1 || c == 10 ? 0xFFFFFF : 0x000000   # text on it
+# A class is what a box is coloured by: the number of its kind of op in the lists of ops.gp.
+load exists("ops_gp") ? ops_gp : folder."ops.gp"
+class_color(c) = word(kind_colors, int(c)) + 0
+class_name(c) = word(kind_labels, int(c))
+class_ink(c) = word(kind_inks, int(c)) + 0   # text on it
+class_of(name) = class_among(name, 1)
+class_among(name, c) = word(kind_names, c) eq name ? c : class_among(name, c + 1)
+h2d = class_color(class_of("h2d")); d2h = class_color(class_of("d2h")); wait = class_color(class_of("wait"))
 # Curves: a colour and a mark each; neighbours differ in how dark they are.
 curve_color(i) = word("0x0072B2 0xE69F00 0x202020 0x56B4E9 0xD55E00 0xCC79A7 0x009E73 0x8A6D00", \
                       (i - 1) % 8 + 1) + 0

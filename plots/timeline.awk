@@ -1,24 +1,30 @@
 # timeline.awk - lays a timeline out: reads its CSV twice, prints what timeline.gp draws.
 #
 #     awk -f csv.awk -f boxes.awk -f timeline.awk -v page=1920 -v em=28 -v density=1 \
-#         -v rows=engines -v only=0 pass=1 DATA.csv pass=2 DATA.csv
+#         -v rows=engines -v only=0 -v engine_names=... pass=1 DATA.csv pass=2 DATA.csv
 #
+# The lists of kinds and engines are those of ops.gp: timeline.gp hands them on.
 # A section is a part of the picture with a name: a run or, of one run by engine and by stream
 # (rows=both), one of the two. A band is an engine or a stream of a section; its lanes lie in it. A
-# class is what a box is coloured by. Lengths are in units of the page, of which `em` make the size
+# class is what a box is coloured by: the number of its kind of op. Lengths are in units of the page, of which `em` make the size
 # of the text and each has `density` pixels; heights are in rows, downwards.
 
 BEGIN {
     SECTIONS_MAX = 24
-    split("h2d compute d2h cpu host none", ENGINES, " ")
-    for (i = 1; i <= 6; i++)
-        CLASS[ENGINES[i]] = i
-    split("H2D kernel D2H CPU host", ENGINE_LABEL, " ")
-    # Ops that are not what their engine is for have classes of their own, and no letter.
-    CLASSES = split("h2d compute d2h cpu host none d2d memset sync alloc", KINDS, " ")
-    for (i = 7; i <= CLASSES; i++)
+    engines = split(engine_names, ENGINES, " ")
+    split(engine_labels, ENGINE_LABEL, " ")
+    for (i = 1; i <= engines; i++)
+        IS_ENGINE[ENGINES[i]] = 1
+    CLASSES = split(kind_names, KINDS, " ")
+    split(kind_engines, KIND_ENGINE, " ")
+    split(kind_letters, LETTER, " ")
+    split(kind_in_stream, KIND_IN_STREAM, " ")
+    for (i = CLASSES; i >= 1; i--) {
         CLASS_OF_KIND[KINDS[i]] = i
-    split("H K D C B", LETTER, " ")
+        CLASS[KIND_ENGINE[i]] = i # of a kind that is not known: the first of its engine
+    }
+    CLASS["none"] = WAITS = CLASS_OF_KIND["wait"]
+    KERNELS = CLASS_OF_KIND["kernel"]
 }
 
 # --- first pass: what there is ----------------------------------------------------------------
@@ -58,9 +64,10 @@ pass == 2 && (/^#/ || !told) {
     end = field("end_ns") + 0
     engine = field("engine")
     kind = field("kind")
-    in_stream = engine != "cpu" && kind != "sync" && kind != "alloc"
-    if (!(engine in CLASS) || start < 0 || end < start)
+    if (!(engine in IS_ENGINE) || start < 0 || end < start)
         next
+    class = kind in CLASS_OF_KIND ? CLASS_OF_KIND[kind] : CLASS[engine]
+    in_stream = KIND_IN_STREAM[class]
     if (pass == 1)
         measure()
     else
@@ -255,14 +262,14 @@ function add_streams(of,    i, n, most, height) {
 }
 
 # An engine with several lanes is higher, but not as often.
-function add_engines(of,    i, n, engines) {
-    for (i = 1; i <= 5; i++)
-        engines += LANES[of, ENGINES[i]] > 0
-    for (i = 1; i <= 5; i++) {
+function add_engines(of,    i, n, busy) {
+    for (i = 1; i <= engines; i++)
+        busy += LANES[of, ENGINES[i]] > 0
+    for (i = 1; i <= engines; i++) {
         n = LANES[of, ENGINES[i]]
         if (n > 0)
             add_band(of, ENGINES[i], ENGINE_LABEL[i], n,
-                     engines == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
+                     busy == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
     }
 }
 

@@ -22,9 +22,12 @@ if (!exists("style_gp")) {
     boxes_awk = folder."boxes.awk"; timeline_awk = folder."timeline.awk"
 }
 load style_gp
-load sprintf("< %s '%s' -f '%s' -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d \
+ops = sprintf("-v engine_names='%s' -v engine_labels='%s' -v kind_names='%s' -v kind_engines='%s' \
+              -v kind_letters='%s' -v kind_in_stream='%s'", engine_names, engine_labels, \
+              kind_names, kind_engines, kind_letters, kind_in_stream)
+load sprintf("< %s '%s' -f '%s' -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d %s \
              pass=1 %s pass=2 %s", awk, boxes_awk, timeline_awk, page_width, em, png_scale, rows, \
-             only eq "" ? 0 : only + 0, path, path)
+             only eq "" ? 0 : only + 0, ops, path, path)
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------
@@ -162,7 +165,8 @@ lower(y, h) = y + (h * row > 6 ? pad * h : 0)
 upper(y, h) = y - (h * row > 6 ? pad * h : 0)
 label_size(c) = (c == 1 ? 0.86 : 0.66) * em
 number(s) = ($6 == s && $5 * row >= label_size(s)) ? $2 : NaN
-plot $waits using (($1 + $2) / 2):(($3 + $4) / 2):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)) \
+# A wait is a third as high as work, and stands back behind it.
+plot $waits using (($1 + $2) / 2):(($3 + $4) / 2):1:2:($3 + ($4 - $3) / 3):($4 - ($4 - $3) / 3) \
         with boxxyerror lc rgb wait, \
     $narrow using (($1 + $2) / 2):(($3 + $4) / 2):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)): \
         (shade(class_color($5), $6)) with boxxyerror lc rgb variable, \

@@ -105,6 +105,21 @@ END_TEST
 
 /* --- by hand --- */
 
+START_TEST(kinds_of_ops_are_those_of_the_program)
+{
+    size_t size;
+    ck_assert_int_eq(
+        system("echo @plot-ops@ | " BUILD_FOLDER "/print-pages /usr >ops.gp 2>err"), 0);
+    char *made = plot_read_file("ops.gp", &size);
+    char *kept = plot_read_file(TESTS_FOLDER "/../plots/ops.gp", &size);
+    ck_assert_msg(strcmp(made, kept) == 0, "plots/ops.gp is not of today: run make ops");
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++)
+        ck_assert_ptr_nonnull(strstr(kept, op_rows[kind].label));
+    free(made);
+    free(kept);
+}
+END_TEST
+
 int plot_by_hand(const char *arguments)
 {
     char command[512];
@@ -178,6 +193,7 @@ TCase *plot_hand_case(void)
     tcase_add_checked_fixture(tests, plot_enter_folder, plot_leave_folder);
     tcase_add_test(tests, scripts_run_by_hand);
     tcase_add_test(tests, the_program_draws);
+    tcase_add_test(tests, kinds_of_ops_are_those_of_the_program);
     return tests;
 }
 

@@ -216,6 +216,8 @@ static const char *color_of(enum op_kind kind)
         return "FFD55E00";
     case OP_MEMSET:
         return "FFF0E442";
+    case OP_ALLOC:
+        return "FF707070";
     default:
         return "FF999999";
     }

@@ -58,6 +58,7 @@ extern const struct page_place manual_places[]; /* each ended by a row with no n
 extern const struct page_place bash_places[];
 extern const struct page_place zsh_places[];
 extern const struct page_place fish_places[];
+extern const struct page_place plot_places[];
 
 /* Where the program is installed: what print-pages was told. */
 extern const char *page_prefix;

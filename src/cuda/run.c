@@ -59,19 +59,11 @@ cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
 /* The CUDA function that issues an op, as errors name it. */
 static const char *call_name(const struct cuda_issued *op)
 {
-    static const char *const names[OP_KIND_COUNT] = {
-        [OP_H2D] = "cudaMemcpyAsync",          [OP_D2H] = "cudaMemcpyAsync",
-        [OP_KERNEL] = "the kernel's launch",   [OP_RECORD] = "cudaEventRecord",
-        [OP_WAIT] = "cudaStreamWaitEvent",     [OP_CALLBACK] = "cudaLaunchHostFunc",
-        [OP_CPU] = "the CPU's work",           [OP_D2D] = "cudaMemcpyAsync",
-        [OP_MEMSET] = "cudaMemsetAsync",       [OP_SYNC] = "cudaStreamSynchronize",
-        [OP_ALLOC] = "cudaMalloc or cudaFree",
-    };
     if (op->kind == OP_SYNC && op->device)
         return "cudaDeviceSynchronize";
     if (op->kind == OP_ALLOC && op->alloc.pinned)
         return "cudaMallocHost or cudaFreeHost";
-    return names[op->kind];
+    return op_rows[op->kind].call;
 }
 
 /* An error of work that was issued earlier may surface at any later call. */

@@ -1,5 +1,120 @@
-/* op.c - what each kind of op reads and writes, and what things are called. */
+/* op.c - the table of op kinds, and what each op reads and writes. */
 #include "plan/op.h"
+
+/* The colours are Okabe and Ito's, which people who see few colours can tell apart as well. The
+ * grey #999999 is the one that is commonly added to them: on white paper and on a dark page it
+ * stands back behind work, and can still be seen. Whatever only waits has it, a stream or the
+ * host. Taking memory is not a wait, and has a darker grey. */
+const struct op_row op_rows[OP_KIND_COUNT] = {
+    [OP_H2D] = {.name = "h2d",
+                .label = "H2D",
+                .title = "copy to the device",
+                .call = "cudaMemcpyAsync",
+                .letter = 'H',
+                .light_text = true,
+                .terminal = 25,
+                .color = 0x0072B2,
+                .engine = ENGINE_H2D,
+                .in_stream = true},
+    [OP_KERNEL] = {.name = "kernel",
+                   .label = "kernel",
+                   .title = "kernel",
+                   .call = "the kernel's launch",
+                   .letter = 'K',
+                   .terminal = 178,
+                   .color = 0xE69F00,
+                   .engine = ENGINE_COMPUTE,
+                   .in_stream = true},
+    [OP_D2H] = {.name = "d2h",
+                .label = "D2H",
+                .title = "copy back to the host",
+                .call = "cudaMemcpyAsync",
+                .letter = 'D',
+                .terminal = 36,
+                .color = 0x009E73,
+                .engine = ENGINE_D2H,
+                .in_stream = true},
+    [OP_RECORD] = {.name = "record",
+                   .label = "record",
+                   .title = "record an event",
+                   .call = "cudaEventRecord",
+                   .letter = '-',
+                   .terminal = 245,
+                   .color = 0x999999,
+                   .engine = ENGINE_NONE,
+                   .in_stream = true},
+    [OP_WAIT] = {.name = "wait",
+                 .label = "wait",
+                 .title = "wait for an event",
+                 .call = "cudaStreamWaitEvent",
+                 .letter = '-',
+                 .terminal = 245,
+                 .color = 0x999999,
+                 .engine = ENGINE_NONE,
+                 .in_stream = true,
+                 .waits = true},
+    [OP_CALLBACK] = {.name = "callback",
+                     .label = "callback",
+                     .title = "function on the host, in stream order",
+                     .call = "cudaLaunchHostFunc",
+                     .letter = 'B',
+                     .terminal = 74,
+                     .color = 0x56B4E9,
+                     .engine = ENGINE_HOST,
+                     .in_stream = true},
+    [OP_CPU] = {.name = "cpu",
+                .label = "CPU",
+                .title = "all of a tile's work on the CPU",
+                .call = "the CPU's work",
+                .letter = 'C',
+                .terminal = 175,
+                .color = 0xCC79A7,
+                .engine = ENGINE_CPU},
+    [OP_D2D] = {.name = "d2d",
+                .label = "D2D",
+                .title = "copy within the device",
+                .call = "cudaMemcpyAsync",
+                .letter = 'E',
+                .terminal = 166,
+                .color = 0xD55E00,
+                .engine = ENGINE_COMPUTE,
+                .in_stream = true},
+    [OP_MEMSET] = {.name = "memset",
+                   .label = "memset",
+                   .title = "set memory of the device",
+                   .call = "cudaMemsetAsync",
+                   .letter = 'Z',
+                   .terminal = 227,
+                   .color = 0xF0E442,
+                   .engine = ENGINE_COMPUTE,
+                   .in_stream = true},
+    [OP_SYNC] = {.name = "sync",
+                 .label = "sync",
+                 .title = "the host waits for the device",
+                 .call = "cudaStreamSynchronize",
+                 .letter = 'S',
+                 .terminal = 245,
+                 .color = 0x999999,
+                 .engine = ENGINE_HOST,
+                 .on_host = true,
+                 .waits = true},
+    [OP_ALLOC] = {.name = "alloc",
+                  .label = "alloc",
+                  .title = "take memory and give it back",
+                  .call = "cudaMalloc or cudaFree",
+                  .letter = 'A',
+                  .light_text = true,
+                  .terminal = 243,
+                  .color = 0x707070,
+                  .engine = ENGINE_HOST,
+                  .on_host = true},
+};
+
+const struct engine_row engine_rows[ENGINE_COUNT] = {
+    [ENGINE_H2D] = {"h2d", "H2D"},    [ENGINE_COMPUTE] = {"compute", "kernel"},
+    [ENGINE_D2H] = {"d2h", "D2H"},    [ENGINE_CPU] = {"cpu", "CPU"},
+    [ENGINE_HOST] = {"host", "host"}, [ENGINE_NONE] = {"none", "waits"},
+};
 
 static int access_add(struct access access[], int count, struct range range, int writes)
 {
@@ -27,7 +142,7 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
             n = access_add(access, n, op->kernel.in[i], 0);
         n = access_add(access, n, op->kernel.resident, 0);
         n = access_add(access, n, op->kernel.carry_in, 0);
-        if (op->kernel.repeat > 0) /* it goes on with what the launch before left */
+        if (op->kernel.repeat > 0) /* reads what the launch before it left */
             n = access_add(access, n, op->kernel.out, 0);
         n = access_add(access, n, op->kernel.out, 1);
         n = access_add(access, n, op->kernel.scratch, 1);
@@ -67,7 +182,8 @@ static uint64_t host_bytes(const struct range *range)
     return range->buffer < BUFFER_FIRST_DEVICE ? range->bytes : 0;
 }
 
-/* Of what a kernel touches, only its inputs and its output can be on the host. */
+/* Only inputs and outputs of a kernel can lie on the host: its other buffers are the device's.
+ */
 void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
 {
     *in = *out = 0;
@@ -78,17 +194,6 @@ void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
     *out = host_bytes(&op->kernel.out);
     if (op->kernel.repeat > 0) /* see op_accesses() */
         *in += *out;
-}
-
-const char *op_kind_name(enum op_kind kind)
-{
-    static const char *const names[OP_KIND_COUNT] = {
-        [OP_H2D] = "h2d",       [OP_KERNEL] = "kernel", [OP_D2H] = "d2h",
-        [OP_RECORD] = "record", [OP_WAIT] = "wait",     [OP_CALLBACK] = "callback",
-        [OP_CPU] = "cpu",       [OP_D2D] = "d2d",       [OP_MEMSET] = "memset",
-        [OP_SYNC] = "sync",     [OP_ALLOC] = "alloc",
-    };
-    return names[kind];
 }
 
 const char *buffer_name(enum buffer buffer)

@@ -1,4 +1,5 @@
-/* op.h - what one issued operation is. */
+/* op.h - one issued operation, and the one table that says what each kind of op is: its names,
+ * its looks in every picture, where it runs and how it behaves. */
 #ifndef PIPELINE_PLAN_OP_H
 #define PIPELINE_PLAN_OP_H
 
@@ -7,40 +8,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The buffers a plan works on. Host arrays are whole; device buffers hold one part per slot,
- * unless it says otherwise. */
+/* The buffers that a plan works on. Host arrays are whole. A device buffer holds one part per
+ * slot, unless its comment says otherwise. */
 enum buffer {
     BUFFER_HOST_IN0,
     BUFFER_HOST_IN1,
     BUFFER_HOST_RESIDENT, /* an input that every tile needs whole */
     BUFFER_HOST_OUT,
-    BUFFER_HOST_CARRY, /* what scans carry from tile to tile, where that goes by the host */
+    BUFFER_HOST_CARRY, /* sums that scans hand from tile to tile by way of the host */
     BUFFER_DEVICE_IN0,
     BUFFER_DEVICE_IN1,
-    BUFFER_DEVICE_RESIDENT, /* whole: it has no slots */
+    BUFFER_DEVICE_RESIDENT, /* whole, without slots */
     BUFFER_DEVICE_OUT,
     BUFFER_DEVICE_SCRATCH,
-    BUFFER_DEVICE_CARRY, /* what scans carry from tile to tile: a place each, not slots */
-    BUFFER_DEVICE_OTHER, /* what is no part of the pipeline works on: it has no slots */
+    BUFFER_DEVICE_CARRY, /* sums that scans hand from tile to tile: a place per tile, no slots
+                          */
+    BUFFER_DEVICE_OTHER, /* for ops that are no part of the pipeline, without slots */
     BUFFER_COUNT,
-    BUFFER_FIRST_DEVICE = BUFFER_DEVICE_IN0, /* host buffers come before it */
+    BUFFER_FIRST_DEVICE = BUFFER_DEVICE_IN0, /* all buffers before it are the host's */
 };
 
 /* Where the host arrays live. */
 enum memory {
-    MEMORY_PINNED,     /* page-locked as it was taken */
-    MEMORY_PAGEABLE,   /* not: the host stages copies through a page-locked buffer */
-    MEMORY_REGISTERED, /* page-locked afterwards */
-    MEMORY_MAPPED,     /* page-locked, and kernels work on it where it is */
+    MEMORY_PINNED,   /* taken as page-locked memory */
+    MEMORY_PAGEABLE, /* ordinary memory: the host stages copies through a page-locked buffer */
+    MEMORY_REGISTERED, /* ordinary memory that was page-locked after it was taken */
+    MEMORY_MAPPED,     /* page-locked memory that kernels read and write without copies */
 };
 
 /* How the host issues a plan. */
 enum issue {
-    ISSUE_STREAMS, /* op by op, a call for each */
-    ISSUE_GRAPH,   /* captured once; a run is one launch of it */
+    ISSUE_STREAMS, /* one call per op */
+    ISSUE_GRAPH,   /* captured once as a graph; a run is one launch of it */
 };
 
-/* Bytes [offset, offset + bytes) of a buffer; no bytes means no range. */
+/* Bytes [offset, offset + bytes) of a buffer; a range of 0 bytes stands for none. */
 struct range {
     enum buffer buffer;
     uint64_t offset, bytes;
@@ -61,12 +63,51 @@ enum op_kind {
     OP_KIND_COUNT
 };
 
+/* The engine that an op occupies while it runs. */
+enum engine {
+    ENGINE_H2D,
+    ENGINE_COMPUTE,
+    ENGINE_D2H,
+    ENGINE_CPU,
+    ENGINE_HOST, /* the driver's thread, which runs callbacks, and the caller's own calls */
+    ENGINE_NONE, /* waits occupy a stream, not an engine */
+    ENGINE_COUNT,
+    ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
+};
+
+/* One kind of op. Everything that names, draws or sorts ops by their kind reads it here; the
+ * parts of the pictures that are no C are made from these rows (docs/manual/plots.c,
+ * writers/html.c). */
+struct op_row {
+    const char *name;  /* as files and reports have it: "h2d" */
+    const char *label; /* as tracks of a viewer have it: "H2D" */
+    const char *title; /* for people: "copy to the device" */
+    const char *call;  /* the CUDA call that issues it, as errors name it */
+    char letter;       /* in the terminal's picture; a chain's further kernels follow it */
+    bool light_text;   /* text on `color` is white, not black */
+    uint8_t terminal;  /* `color` by the nearest of a terminal's 256 colours */
+    uint32_t color;    /* 0xRRGGBB */
+    enum engine engine;
+    bool in_stream; /* takes its turn in a stream */
+    bool on_host;   /* is a call that the host alone makes: nothing is issued to the device */
+    bool waits;     /* does no work: it waits for another op */
+};
+extern const struct op_row op_rows[OP_KIND_COUNT];
+
+/* An engine's name in files, and what people call it: "compute" is the engine that runs
+ * kernels.
+ */
+struct engine_row {
+    const char *name, *label;
+};
+extern const struct engine_row engine_rows[ENGINE_COUNT];
+
 /* One operation. Plain data: a plan is an array of these in host issue order. */
 struct op {
     uint32_t id; /* its index in the plan */
     enum op_kind kind;
-    /* Below plan.streams. plan.streams stands for none of them: the CPU's own lane for OP_CPU,
-     * the whole device for OP_SYNC, and always that for OP_ALLOC. */
+    /* A stream's number is below plan.streams. The number plan.streams itself stands for none
+     * of them: the CPU's own lane for OP_CPU, the whole device for OP_SYNC and OP_ALLOC. */
     uint32_t stream;
     int32_t tile; /* -1 where an op belongs to no tile */
     union {
@@ -74,22 +115,22 @@ struct op {
             struct range host, device;
         } copy;
         struct {
-            uint32_t link;   /* which kernel of the chain */
-            uint32_t repeat; /* and which of its kernel_launches(), from 0 */
+            uint32_t link;   /* the kernel's place in the chain, from 0 */
+            uint32_t repeat; /* the launch's place among the kernel_launches() of that kernel */
             uint32_t blocks;
             uint64_t count; /* elements */
             struct range in[KERNEL_INPUTS_MAX], resident, out, scratch;
-            struct range carry_in, carry_out; /* scans; the first tile's has no carry_in */
-            bool carry_own; /* carry_out is the tile's own total, without carry_in */
+            struct range carry_in, carry_out; /* of scans; the first tile has no carry_in */
+            bool carry_own; /* carry_out is the total of this tile alone, without carry_in */
         } kernel;
         struct {
             uint32_t event; /* below plan.events */
         } event;
         struct {
-            struct range result; /* the host bytes it reads */
-            int64_t sleep_ns;    /* and how long it sleeps then */
-            /* Of one that feeds the next tile of a scan, which has no result: it sets `next` to
-             * `before` (none for the first tile) and `total` together. */
+            struct range result; /* the host bytes that it reads */
+            int64_t sleep_ns;    /* how long it sleeps after that */
+            /* A callback that feeds the next tile of a scan has no result. It sets `next` to
+             * the sum of `before` (no range for the first tile) and `total`. */
             struct range before, total, next;
         } callback;
         struct {
@@ -97,59 +138,67 @@ struct op {
             struct range in[KERNEL_INPUTS_MAX], resident, out;
         } cpu;
         struct {
-            struct range from, to; /* of one size; they don't overlap */
+            struct range from, to; /* ranges of one size, which don't overlap */
         } d2d;
         struct {
             struct range range;
-            uint8_t value; /* of every byte */
+            uint8_t value; /* that every byte is set to */
         } set;
         struct {
             uint64_t bytes;
-            bool pinned; /* page-locked memory of the host; else the device's */
+            bool pinned; /* page-locked memory of the host is taken, else the device's */
         } alloc;
     };
 };
 
-/* Whether an op runs as blocks of threads, as kernels do. NVIDIA's programming guide, "Overlap
- * of Data Transfer and Kernel Execution": copies within the device run beside kernels where
- * kernels run side by side, not where there is a copy engine for it. That of a memset is
- * assumed to be alike. */
+/* Returns true if an op runs as blocks of threads, as kernels do. NVIDIA's programming guide,
+ * "Overlap of Data Transfer and Kernel Execution", says that copies within the device run
+ * beside kernels where kernels run side by side, not where there is a copy engine for them. A
+ * memset is assumed to be alike. */
 static inline bool op_is_launch(enum op_kind kind)
 {
-    return kind == OP_KERNEL || kind == OP_D2D || kind == OP_MEMSET;
+    return op_rows[kind].engine == ENGINE_COMPUTE;
 }
 
-/* Whether an op is a call that the host alone makes: nothing of it is issued to the device. */
+/* Returns true if an op is a call that the host alone makes: nothing is issued to the device.
+ */
 static inline bool op_is_call(enum op_kind kind)
 {
-    return kind == OP_SYNC || kind == OP_ALLOC;
+    return op_rows[kind].on_host;
 }
 
-/* Whether an op takes its turn in a stream. */
+/* Returns true if an op takes its turn in a stream. */
 static inline bool op_in_stream(enum op_kind kind)
 {
-    return kind != OP_CPU && !op_is_call(kind);
+    return op_rows[kind].in_stream;
 }
 
-/* Whether an op is work for one of the device's engines. */
+/* Returns true if an op is work for one of the device's engines. */
 static inline bool op_on_device(enum op_kind kind)
 {
-    return kind == OP_H2D || kind == OP_D2H || op_is_launch(kind);
+    return op_rows[kind].engine <= ENGINE_D2H;
 }
 
-/* Whether a callback feeds the next tile; else it is told of its own tile's end. */
+/* Returns true if an op copies between the host and the device. */
+static inline bool op_is_copy(enum op_kind kind)
+{
+    return kind == OP_H2D || kind == OP_D2H;
+}
+
+/* Returns true if a callback feeds the next tile of a scan, and false if it is only told that
+ * its own tile has ended. */
 static inline bool op_feeds(const struct op *op)
 {
     return op->kind == OP_CALLBACK && op->callback.next.bytes > 0;
 }
 
-/* Bytes of host arrays that a launch reads and writes itself: they cross the link, into the
- * device and out of it, as a copy's do. 0 where the arrays are not mapped, and for other kinds.
- */
+/* Sets the bytes of host arrays that a kernel reads and writes itself: they cross the link,
+ * into the device and out of it, as a copy's do. They are 0 where the arrays are not mapped,
+ * and for other kinds. */
 void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out);
 
-/* Bytes that a copy moves, a memset sets or a kernel moves over the link by itself; 0 for other
- * kinds. */
+/* Returns the bytes that a copy moves, a memset sets or a kernel moves over the link by itself;
+ * 0 for other kinds. */
 static inline uint64_t op_bytes(const struct op *op)
 {
     if (op->kind == OP_KERNEL) {
@@ -157,29 +206,37 @@ static inline uint64_t op_bytes(const struct op *op)
         op_link_bytes(op, &in, &out);
         return in + out;
     }
-    if (op->kind == OP_H2D || op->kind == OP_D2H)
+    if (op_is_copy(op->kind))
         return op->copy.host.bytes;
     if (op->kind == OP_D2D)
         return op->d2d.to.bytes;
     return op->kind == OP_MEMSET ? op->set.range.bytes : 0;
 }
 
-/* What an op touches: at most OP_ACCESS_MAX ranges. */
+/* One range that an op touches; an op touches at most OP_ACCESS_MAX of them. */
 enum { OP_ACCESS_MAX = KERNEL_INPUTS_MAX + 5 };
 struct access {
     struct range range;
-    int writes; /* 1: writes it; 0: only reads it */
+    int writes; /* 1 if the op writes the range, 0 if it only reads it */
 };
 
 /* Fills `access` with what `op` reads and writes and returns how many ranges that is. Events,
  * waits and the host's calls touch nothing. */
 int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX]);
 
-/* "h2d", "kernel", "d2h", "record", "wait", "callback", "cpu", "d2d", "memset", "sync",
- * "alloc". */
-const char *op_kind_name(enum op_kind kind);
+/* Returns the kind's name in files: "h2d", "kernel", ... */
+static inline const char *op_kind_name(enum op_kind kind)
+{
+    return op_rows[kind].name;
+}
 
-/* "host.in0", "device.out", ... */
+/* Returns the engine's name in files: "h2d", "compute", "d2h", "cpu", "host" or "none". */
+static inline const char *engine_name(enum engine engine)
+{
+    return engine_rows[engine].name;
+}
+
+/* Returns the buffer's name: "host.in0", "device.out", ... */
 const char *buffer_name(enum buffer buffer);
 
 #endif

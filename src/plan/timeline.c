@@ -22,23 +22,12 @@ void timeline_free(struct timeline *timeline)
     timeline_init(timeline);
 }
 
-static enum engine engine_of(enum op_kind kind)
-{
-    static const enum engine engines[OP_KIND_COUNT] = {
-        [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
-        [OP_CPU] = ENGINE_CPU,     [OP_CALLBACK] = ENGINE_HOST,  [OP_WAIT] = ENGINE_NONE,
-        [OP_RECORD] = ENGINE_NONE, [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
-        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
-    };
-    return engines[kind];
-}
-
 static struct span span_of(const struct op *op)
 {
     struct span span = {
         .op = op->id,
         .kind = (uint8_t)op->kind,
-        .engine = (uint8_t)engine_of(op->kind),
+        .engine = (uint8_t)op_rows[op->kind].engine,
         .stream = op->stream,
         .tile = op->tile,
         .bytes = op_bytes(op),
@@ -429,15 +418,6 @@ uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream)
     return timeline->stream_ids != NULL && stream < timeline->streams
                ? timeline->stream_ids[stream]
                : stream;
-}
-
-const char *engine_name(enum engine engine)
-{
-    static const char *const names[ENGINE_COUNT] = {
-        [ENGINE_H2D] = "h2d", [ENGINE_COMPUTE] = "compute", [ENGINE_D2H] = "d2h",
-        [ENGINE_CPU] = "cpu", [ENGINE_HOST] = "host",       [ENGINE_NONE] = "none",
-    };
-    return names[engine];
 }
 
 static const char *own_name(const struct timeline *timeline, const struct span *span)

@@ -7,17 +7,6 @@
 
 #include <stdint.h>
 
-enum engine {
-    ENGINE_H2D,
-    ENGINE_COMPUTE,
-    ENGINE_D2H,
-    ENGINE_CPU,
-    ENGINE_HOST, /* the driver's thread, which runs callbacks; the caller's own calls */
-    ENGINE_NONE, /* waits: they occupy a stream, not an engine */
-    ENGINE_COUNT,
-    ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
-};
-
 enum timing {
     TIMING_VIRTUAL, /* the simulator's clock */
     TIMING_CUPTI,   /* activity records */
@@ -107,9 +96,6 @@ const char *timeline_timing(const struct timeline *timeline);
 
 /* What to call `stream`: its number, or its id where the timeline was read from a trace. */
 uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream);
-
-/* "h2d", "compute", "d2h", "cpu", "host", "none". */
-const char *engine_name(enum engine engine);
 
 /* The span's name: "h2d", "scale", "d2h", "callback", "cpu"; for a wait or a sync, what it
  * waited for: "scale 3". `text` has room for SPAN_NAME; the result may be `text` or a constant.

@@ -23,15 +23,6 @@ static struct {
     nvtxStringHandle_t *kernels; /* by row of kernel_table; the process's, never freed */
 } tool;
 
-/* Okabe and Ito's colours, which the colour-blind can tell apart, as in every picture of ours.
- */
-static const uint32_t colors[OP_KIND_COUNT] = {
-    [OP_H2D] = 0xFF0072B2,    [OP_KERNEL] = 0xFFE69F00, [OP_D2H] = 0xFF009E73,
-    [OP_RECORD] = 0xFF999999, [OP_WAIT] = 0xFF999999,   [OP_CALLBACK] = 0xFF56B4E9,
-    [OP_CPU] = 0xFFCC79A7,    [OP_D2D] = 0xFFD55E00,    [OP_MEMSET] = 0xFFF0E442,
-    [OP_SYNC] = 0xFF999999,   [OP_ALLOC] = 0xFF999999,
-};
-
 /* Categories are numbered from 1: 0 is NVTX's "none". */
 static uint32_t category(enum op_kind kind)
 {
@@ -112,7 +103,7 @@ void marks_issue_begin(const struct op *op, const struct kernel *kernel)
     nvtxEventAttributes_t event = event_begin();
     event.category = category(op->kind);
     event.colorType = NVTX_COLOR_ARGB;
-    event.color = colors[op->kind];
+    event.color = 0xFF000000 | op_rows[op->kind].color;
     event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
     event.message.registered =
         kernel != NULL ? tool.kernels[kernel - kernel_table] : tool.stages[op->kind];

@@ -68,14 +68,8 @@ static bool is_drawn(const struct picture *picture, const struct span *span)
 
 static int mark_of(const struct picture *picture, const struct span *span)
 {
-    static const uint8_t marks[OP_KIND_COUNT] = {
-        [OP_H2D] = MARK_H2D,     [OP_KERNEL] = MARK_KERNEL, [OP_D2H] = MARK_D2H,
-        [OP_RECORD] = MARK_WAIT, [OP_WAIT] = MARK_WAIT,     [OP_CALLBACK] = MARK_CALLBACK,
-        [OP_CPU] = MARK_CPU,     [OP_D2D] = MARK_D2D,       [OP_MEMSET] = MARK_MEMSET,
-        [OP_SYNC] = MARK_SYNC,   [OP_ALLOC] = MARK_ALLOC,
-    };
     bool lettered = span->kind == OP_KERNEL && !picture->one_kernel;
-    return marks[span->kind] + (lettered ? span->link % CHAIN_MAX : 0);
+    return gantt_mark((enum op_kind)span->kind) + (lettered ? span->link % CHAIN_MAX : 0);
 }
 
 static bool grid_begin(struct grid *grid, const struct picture *picture,
@@ -118,9 +112,9 @@ static void draw_bar(struct cell *cells, int first, int end, int mark, int32_t t
 {
     char text[16];
     int length = 1;
-    text[0] = gantt_letters[mark];
+    text[0] = gantt_letter(mark);
     if (tile >= 0 && mark != MARK_WAIT) {
-        int numbered = snprintf(text, sizeof text, "%c%" PRId32, gantt_letters[mark], tile);
+        int numbered = snprintf(text, sizeof text, "%c%" PRId32, gantt_letter(mark), tile);
         length = numbered <= end - first && end - first >= NUMBERED_MIN ? numbered : 1;
     }
     for (int c = first; c < end; c++) {
@@ -188,11 +182,11 @@ static struct glyph glyph_of(const struct cell *cell)
             most = mark;
     }
     if (busy >= HALF)
-        return (struct glyph){gantt_letters[most], most, true};
+        return (struct glyph){gantt_letter(most), most, true};
     if (busy > 0)
-        return (struct glyph){(char)tolower(gantt_letters[most]), most, false};
+        return (struct glyph){(char)tolower(gantt_letter(most)), most, false};
     int mark = cell->share[MARK_WAIT] >= HALF ? MARK_WAIT : MARK_IDLE;
-    return (struct glyph){gantt_letters[mark], mark, false};
+    return (struct glyph){gantt_letter(mark), mark, false};
 }
 
 static void print_glyph(struct picture *picture, struct glyph glyph)
@@ -243,14 +237,15 @@ static void print_cells(struct picture *picture, const struct cell *cells, int l
 static void print_label(const struct picture *picture, const struct timeline *timeline,
                         const struct grid *grid, int group, uint32_t lane)
 {
-    static const char *const names[ENGINE_COUNT] = {"H2D", "kernel", "D2H", "CPU", "host", ""};
     char label[LABEL_MAX];
     bool stream = picture->style->gantt == GANTT_STREAMS && group == 0;
     if (stream || grid->lanes[group] > 1)
-        snprintf(label, sizeof label, "%s %" PRIu32, stream ? "stream" : names[group],
+        snprintf(label, sizeof label, "%s %" PRIu32,
+                 stream ? "stream" : engine_rows[group].label,
                  stream ? timeline_stream_id(timeline, lane) : lane);
     else
-        snprintf(label, sizeof label, "%s", names[group]);
+        snprintf(label, sizeof label, "%s",
+                 group == ENGINE_NONE ? "" : engine_rows[group].label);
     fprintf(picture->out, "  %-*s", picture->margin - 2, label);
 }
 

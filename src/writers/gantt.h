@@ -21,7 +21,11 @@ enum mark {
     MARK_LIMIT,
 };
 
-extern const char gantt_letters[]; /* by mark */
+/* Returns the mark of a kind of op; of a kernel that of the chain's first. */
+int gantt_mark(enum op_kind kind);
+
+/* Returns the letter or sign of a mark, from 0 to MARK_LIMIT. */
+char gantt_letter(int mark);
 
 enum { GANTT_WIDTH_MAX = 400 };
 

@@ -11,33 +11,41 @@ enum {
     NAME_TEXT = 4 * NAME_COLUMNS + 4,
 };
 
-const char gantt_letters[] = "HKLMNOPQRDCBEZSA-.|";
+/* The colours of what is no op. */
+enum { COLOR_IDLE = 245, COLOR_LIMIT = 160 };
 
-/* Okabe and Ito's colours by the nearest of a terminal's 256, and grey. */
+/* The kind of op that a mark stands for. The order of the marks is that of the legend. */
+static enum op_kind kind_of(int mark)
+{
+    static const uint8_t kinds[MARK_COUNT] = {
+        [MARK_H2D] = OP_H2D,           [MARK_D2H] = OP_D2H,     [MARK_CPU] = OP_CPU,
+        [MARK_CALLBACK] = OP_CALLBACK, [MARK_D2D] = OP_D2D,     [MARK_MEMSET] = OP_MEMSET,
+        [MARK_SYNC] = OP_SYNC,         [MARK_ALLOC] = OP_ALLOC, [MARK_WAIT] = OP_WAIT,
+    };
+    return mark >= MARK_KERNEL && mark < MARK_D2H ? OP_KERNEL : (enum op_kind)kinds[mark];
+}
+
+int gantt_mark(enum op_kind kind)
+{
+    int mark = 0;
+    while (mark < MARK_WAIT && kind_of(mark) != kind)
+        mark++;
+    return mark;
+}
+
+char gantt_letter(int mark)
+{
+    if (mark >= MARK_COUNT)
+        return mark == MARK_IDLE ? '.' : '|';
+    enum op_kind kind = kind_of(mark);
+    return (char)(op_rows[kind].letter + (kind == OP_KERNEL ? mark - MARK_KERNEL : 0));
+}
+
 static int color_of(int mark)
 {
-    switch (mark) {
-    case MARK_H2D:
-        return 25;
-    case MARK_D2H:
-        return 36;
-    case MARK_CPU:
-        return 175;
-    case MARK_D2D:
-        return 166;
-    case MARK_MEMSET:
-        return 227;
-    case MARK_CALLBACK:
-    case MARK_SYNC:
-    case MARK_ALLOC:
-    case MARK_WAIT:
-    case MARK_IDLE:
-        return 245;
-    case MARK_LIMIT:
-        return 160;
-    default:
-        return 178;
-    }
+    if (mark >= MARK_COUNT)
+        return mark == MARK_IDLE ? COLOR_IDLE : COLOR_LIMIT;
+    return op_rows[kind_of(mark)].terminal;
 }
 
 void gantt_color(struct picture *picture, int mark, bool solid)
@@ -47,7 +55,8 @@ void gantt_color(struct picture *picture, int mark, bool solid)
         return;
     picture->color = wanted;
     if (solid)
-        fprintf(picture->out, "\033[0;48;5;%d;38;5;%dm", color, mark == MARK_H2D ? 231 : 16);
+        fprintf(picture->out, "\033[0;48;5;%d;38;5;%dm", color,
+                op_rows[kind_of(mark)].light_text ? 231 : 16);
     else
         fprintf(picture->out, "\033[0;38;5;%dm", color);
 }
@@ -136,20 +145,17 @@ static void print_bar_entry(struct picture *picture, int *used)
 
 void gantt_put_legend(struct picture *picture)
 {
-    static const char *const words[] = {
-        [MARK_H2D] = "h2d",           [MARK_D2H] = "d2h",     [MARK_CPU] = "cpu",
-        [MARK_CALLBACK] = "callback", [MARK_D2D] = "d2d",     [MARK_MEMSET] = "memset",
-        [MARK_SYNC] = "sync",         [MARK_ALLOC] = "alloc", [MARK_WAIT] = "wait",
-        [MARK_IDLE] = "idle",         [MARK_LIMIT] = "limit",
-    };
     int used = 0;
     for (int mark = 0; mark <= MARK_LIMIT; mark++) {
-        char letter[2] = {gantt_letters[mark], '\0'}, text[NAME_TEXT];
+        char letter[2] = {gantt_letter(mark), '\0'}, text[NAME_TEXT];
         if (!picture->seen[mark])
             continue;
-        bool kernel = mark >= MARK_KERNEL && mark < MARK_D2H;
-        print_entry(picture, &used, mark, letter,
-                    kernel ? kernel_name(picture, mark - MARK_KERNEL, text) : words[mark]);
+        const char *words = mark == MARK_IDLE    ? "idle"
+                            : mark == MARK_LIMIT ? "limit"
+                            : kind_of(mark) == OP_KERNEL
+                                ? kernel_name(picture, mark - MARK_KERNEL, text)
+                                : op_rows[kind_of(mark)].name;
+        print_entry(picture, &used, mark, letter, words);
     }
     if (picture->seen_bar)
         print_bar_entry(picture, &used);

@@ -313,11 +313,14 @@ static void put_data(FILE *out, const struct report *report)
     put_text(out, report->version);
     put_key(out, "kinds");
     for (int kind = 0; kind < OP_KIND_COUNT; kind++)
-        fprintf(out, "%c\"%s\"", kind == 0 ? '[' : ',', op_kind_name((enum op_kind)kind));
+        fprintf(out, "%c{\"name\":\"%s\",\"title\":\"%s\",\"in_stream\":%s}",
+                kind == 0 ? '[' : ',', op_rows[kind].name, op_rows[kind].title,
+                op_rows[kind].in_stream ? "true" : "false");
     putc(']', out);
     put_key(out, "engines");
     for (int engine = 0; engine < ENGINE_COUNT; engine++)
-        fprintf(out, "%c\"%s\"", engine == 0 ? '[' : ',', engine_name((enum engine)engine));
+        fprintf(out, "%c{\"name\":\"%s\",\"label\":\"%s\"}", engine == 0 ? '[' : ',',
+                engine_rows[engine].name, engine_rows[engine].label);
     putc(']', out);
     put_key(out, "spans_drawn");
     put_count(out, SPANS_DRAWN);
@@ -331,6 +334,18 @@ static void put_data(FILE *out, const struct report *report)
         put_run(out, &report->runs[i], axis_ns, &room);
     }
     fputs("]}", out);
+}
+
+/* The colours of the kinds of ops, and of the text on them, as rules of the page's style. */
+static void put_colors(FILE *out)
+{
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++) {
+        const struct op_row *row = &op_rows[kind];
+        fprintf(out, ".%s { fill: #%06x; stroke: #%06x; }\n", row->name, (unsigned)row->color,
+                (unsigned)row->color);
+        if (row->light_text)
+            fprintf(out, ".on-%s { fill: #fff; }\n", row->name);
+    }
 }
 
 /* Writes `page` as far as `mark`; returns what stands behind that. */
@@ -348,6 +363,7 @@ void write_html(FILE *out, const struct report *report)
     const char *page = embedded_find(plot_texts, "page.html");
     page = put_until(out, page, "@page.css@\n");
     fputs(embedded_find(plot_texts, "page.css"), out);
+    put_colors(out);
     page = put_until(out, page, "@data@");
     put_data(out, report);
     page = put_until(out, page, "@page.js@\n");

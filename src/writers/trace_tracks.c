@@ -76,12 +76,11 @@ static void put_track_name(struct put *put, const struct tracks *tracks, uint32_
 
 void tracks_put_names(struct put *put, const struct tracks *tracks)
 {
-    static const char *const names[ENGINE_NONE] = {"H2D", "kernel", "D2H", "CPU", "host"};
     for (int engine = 0; engine < ENGINE_NONE; engine++) {
         bool several = tracks->lanes[engine] > 1;
         for (uint32_t lane = 0; lane < tracks->lanes[engine]; lane++)
-            put_track_name(put, tracks, tracks->engine_tid[engine] + lane, names[engine],
-                           several ? &lane : NULL);
+            put_track_name(put, tracks, tracks->engine_tid[engine] + lane,
+                           engine_rows[engine].label, several ? &lane : NULL);
     }
     for (uint32_t stream = 0; stream < tracks->streams; stream++) {
         uint32_t id = timeline_stream_id(&tracks->run->timeline, stream);
@@ -95,15 +94,9 @@ void tracks_put_names(struct put *put, const struct tracks *tracks)
 
 static const char *stage_name(const struct timeline *timeline, const struct span *span)
 {
-    static const char *const names[OP_KIND_COUNT] = {
-        [OP_H2D] = "H2D",       [OP_KERNEL] = "kernel", [OP_D2H] = "D2H",
-        [OP_RECORD] = "record", [OP_WAIT] = "wait",     [OP_CALLBACK] = "callback",
-        [OP_CPU] = "CPU",       [OP_D2D] = "D2D",       [OP_MEMSET] = "memset",
-        [OP_SYNC] = "sync",     [OP_ALLOC] = "alloc",
-    };
     if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
-    return names[span->kind];
+    return op_rows[span->kind].label;
 }
 
 /* "H2D 3": viewers colour by the name less its digits. */
@@ -116,16 +109,11 @@ static void put_label(struct put *put, const struct timeline *timeline, const st
     put_integer(put, span->tile);
 }
 
-static bool has_target(const struct span *span)
-{
-    return span->kind == OP_WAIT || span->kind == OP_SYNC;
-}
-
 /* Waits are for what they wait for: "wait for scale 3". */
 static void put_name(struct put *put, const struct timeline *timeline, const struct span *span)
 {
     const struct span *target = NULL;
-    if (has_target(span))
+    if (op_rows[span->kind].waits)
         target = timeline_span((struct timeline *)timeline, span->target);
     put_label(put, timeline, span);
     if (target == NULL)
@@ -227,13 +215,13 @@ static void put_reason(struct put *put, const struct run_report *run, uint32_t i
     const struct timeline *timeline = &run->timeline;
     const struct span *span = &timeline->spans[index], *target = NULL;
     char text[CRITICAL_TEXT];
-    if (has_target(span))
+    if (op_rows[span->kind].waits)
         target = timeline_span((struct timeline *)timeline, span->target);
     if (target != NULL)
         put_waited_for(put, timeline, target);
     if (run->critical.holds == NULL)
         return;
-    if (!has_target(span))
+    if (!op_rows[span->kind].waits)
         put_hold(put, run, index);
     if (timeline->span_count > EXPLAINED_SPANS_MAX)
         return;

@@ -18,8 +18,6 @@ enum {
     LINE_TEXT = 512,
 };
 
-static const char *const engines[DEVICE_ENGINES] = {"H2D", "kernel", "D2H"};
-
 void view_put_words(FILE *out, int width, int indent, const char *text)
 {
     int column = (int)strspn(text, " ");
@@ -106,8 +104,9 @@ static void put_engines(FILE *out, const struct run_report *run, const struct vi
             units_bytes(use->bytes, bytes);
         if (use->bytes > 0 && use->busy_ns > 0)
             units_rate((double)use->bytes * 1e9 / (double)use->busy_ns, rate);
-        fprintf(out, "%-8s%8" PRIu32 "%11s%7.0f%%%12s%10s%13s\n", engines[i], use->spans,
-                units_time(use->busy_ns, busy), 100 * use->utilisation, gap, bytes, rate);
+        fprintf(out, "%-8s%8" PRIu32 "%11s%7.0f%%%12s%10s%13s\n", engine_rows[i].label,
+                use->spans, units_time(use->busy_ns, busy), 100 * use->utilisation, gap, bytes,
+                rate);
     }
 }
 
@@ -168,11 +167,11 @@ static void put_together(FILE *out, const struct run_report *run,
     view_put_words(out, style->width, 2, line);
     used = (size_t)snprintf(line, sizeof line, "together:");
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        used +=
-            (size_t)snprintf(line + used, sizeof line - used, "%s %s and %s %s",
-                             i > 0 ? "," : "", engines[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D],
-                             engines[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H],
-                             units_time(view_facts_together_ns(facts, pairs[i]), time));
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s %s and %s %s",
+                                 i > 0 ? "," : "",
+                                 engine_rows[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D].label,
+                                 engine_rows[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H].label,
+                                 units_time(view_facts_together_ns(facts, pairs[i]), time));
     view_put_words(out, style->width, 2, line);
 }
 
@@ -216,7 +215,7 @@ static void put_bound(FILE *out, const struct run_report *run, const struct writ
         line, sizeof line,
         "lower bound: %s was at work for %s: no order of these ops ends sooner%s; this run "
         "took %s, so the bound is %.0f%% of it",
-        engines[busiest], units_time(busy_ns, busy),
+        engine_rows[busiest].label, units_time(busy_ns, busy),
         busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
         units_time(run->median_ns, span), share(busy_ns, run->median_ns));
     view_put_words(out, style->width, 2, line);
@@ -239,8 +238,8 @@ static void put_gaps(FILE *out, const struct run_report *run, const struct view_
             writer_fit(fitted, sizeof fitted, timeline_span_name(&run->timeline, next, name),
                        40);
             snprintf(line, sizeof line,
-                     "  %s idle for %s at %s, until %s (stream %" PRIu32 "): %s", engines[i],
-                     units_time(gap->end_ns - gap->start_ns, length),
+                     "  %s idle for %s at %s, until %s (stream %" PRIu32 "): %s",
+                     engine_rows[i].label, units_time(gap->end_ns - gap->start_ns, length),
                      units_time(gap->start_ns, at), fitted,
                      timeline_stream_id(&run->timeline, next->stream),
                      critical_explain(&run->timeline, &run->critical, gap->next, why));
