@@ -63,9 +63,7 @@ $(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $
 TIMEOUT ?= 300
 .PHONY: check check-valgrind
 check: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
-	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 \
-		$(O)/check-emulator
-	$(Q)$(if $(ASAN),PIPELINE_TESTS=quick) CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_WAIT_POLICY=passive $(O)/check
+	$(Q)TIMEOUT=$(TIMEOUT) $(if $(ASAN),PIPELINE_TESTS=quick) tests/run-suites.sh $(O) emulator all
 
 # Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.
 check-valgrind: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)

@@ -1,83 +1,102 @@
-/* check_main.c - runs every suite that needs no GPU. CK_RUN_SUITE=name picks one. */
+/* check_main.c - runs every suite that needs no GPU. CK_RUN_SUITE=name picks one; with
+ * `--list`, their names are printed instead, one a line, for tests/run-suites.sh. */
 #include "suites.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-int main(void)
+static Suite *contract_sim_suite(void)
 {
+    return contract_suite("sim:h200");
+}
+
+static const struct {
+    const char *name;
+    Suite *(*create)(void);
+} suites[] = {
     /* clang-format off */ /* a line each: lists of them merge */
-    Suite *(*const suites[])(void) = {
-        status_suite,
-        options_suite,
-        kernels_suite,
-        npy_suite,
-        arrays_suite,
-        output_file_suite,
-        verify_suite,
-        machine_suite,
-        plan_suite,
-        plan_build_suite,
-        event_queue_suite,
-        sim_suite,
-        timeline_suite,
-        analysis_suite,
-        limit_suite,
-        tile_fold_suite,
-        backend_suite,
-        writer_suite,
-        cli_suite,
-        critical_suite,
-        verdict_suite,
-        trace_suite,
-        view_suite,
-        plot_suite,
-        marks_suite,
-        profiled_suite,
-        pages_suite,
-        sim_rules_suite,
-        sim_queues_suite,
-        sim_sync_suite,
-        calls_suite,
-        history_suite,
-        writer_trace_suite,
-        writer_put_suite,
-        writer_hostile_suite,
-        sweep_suite,
-        terminal_suite,
-        html_suite,
-        fuzz_seeds_suite,
-        compare_suite,
-        compare_cli_suite,
-        deadlock_suite,
-        hazard_suite,
-        hazard_bytes_suite,
-        mistake_suite,
-        reference_suite,
-        model_suite,
-        tune_suite,
-        calibrate_suite,
-        calibrate_file_suite,
-        calibrate_cli_suite,
-        reductions_suite,
-        bench_suite,
-        scan_suite,
-        branches_suite,
-        launches_suite,
-        transpose_suite,
-        dgemm_suite,
-        dgemm_plans_suite,
-        mistakes_suite,
-        latency_suite,
-        carry_suite,
-        graph_suite,
-        mapped_suite,
-        lessons_suite,
-    };
+    {"status", status_suite},
+    {"units", units_suite},
+    {"options", options_suite},
+    {"kernels", kernels_suite},
+    {"npy", npy_suite},
+    {"arrays", arrays_suite},
+    {"output_file", output_file_suite},
+    {"verify", verify_suite},
+    {"machine", machine_suite},
+    {"plan", plan_suite},
+    {"plan_build", plan_build_suite},
+    {"event_queue", event_queue_suite},
+    {"sim", sim_suite},
+    {"timeline", timeline_suite},
+    {"analysis", analysis_suite},
+    {"limit", limit_suite},
+    {"tile_fold", tile_fold_suite},
+    {"backend", backend_suite},
+    {"writer", writer_suite},
+    {"cli", cli_suite},
+    {"critical", critical_suite},
+    {"verdict", verdict_suite},
+    {"trace", trace_suite},
+    {"view", view_suite},
+    {"plot", plot_suite},
+    {"marks", marks_suite},
+    {"profiled", profiled_suite},
+    {"pages", pages_suite},
+    {"sim_rules", sim_rules_suite},
+    {"sim_queues", sim_queues_suite},
+    {"sim_sync", sim_sync_suite},
+    {"calls", calls_suite},
+    {"history", history_suite},
+    {"writer_trace", writer_trace_suite},
+    {"writer_put", writer_put_suite},
+    {"writer_hostile", writer_hostile_suite},
+    {"sweep", sweep_suite},
+    {"terminal", terminal_suite},
+    {"html", html_suite},
+    {"fuzz_seeds", fuzz_seeds_suite},
+    {"compare", compare_suite},
+    {"compare_cli", compare_cli_suite},
+    {"deadlock", deadlock_suite},
+    {"hazard", hazard_suite},
+    {"hazard_bytes", hazard_bytes_suite},
+    {"mistake", mistake_suite},
+    {"reference", reference_suite},
+    {"model", model_suite},
+    {"tune", tune_suite},
+    {"calibrate", calibrate_suite},
+    {"calibrate_file", calibrate_file_suite},
+    {"calibrate_cli", calibrate_cli_suite},
+    {"reductions", reductions_suite},
+    {"bench", bench_suite},
+    {"scan", scan_suite},
+    {"branches", branches_suite},
+    {"launches", launches_suite},
+    {"transpose", transpose_suite},
+    {"dgemm", dgemm_suite},
+    {"dgemm_plans", dgemm_plans_suite},
+    {"mistakes", mistakes_suite},
+    {"latency", latency_suite},
+    {"carry", carry_suite},
+    {"graph", graph_suite},
+    {"mapped", mapped_suite},
+    {"lessons", lessons_suite},
+    {"contract sim:h200", contract_sim_suite},
     /* clang-format on */
-    SRunner *runner = srunner_create(units_suite());
-    for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
-        srunner_add_suite(runner, suites[i]());
-    srunner_add_suite(runner, contract_suite("sim:h200"));
+};
+enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+        for (int i = 0; i < SUITE_COUNT; i++)
+            puts(suites[i].name);
+        return EXIT_SUCCESS;
+    }
+    SRunner *runner = srunner_create(suites[0].create());
+    for (int i = 1; i < SUITE_COUNT; i++)
+        srunner_add_suite(runner, suites[i].create());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

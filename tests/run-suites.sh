@@ -1,0 +1,75 @@
+#!/bin/sh
+# run-suites.sh BUILD SUITE... - runs suites side by side, each as a process of its own, the longest
+# first. `all` stands for every suite of BUILD/check. Two more run BUILD/check-emulator: `emulator`,
+# the kernels without a GPU, and `emulator-quick`, the same with fewer cases.
+#
+# JOBS is how many run at once (else one for each processor), UNDER a command to run BUILD/check with
+# (valgrind); CK_FORK and PIPELINE_TESTS go to the tests as they are. What a suite wrote is kept in
+# BUILD/suites and shown if it failed. The last line sums up all suites in the words of Check.
+set -u
+build=$1
+shift
+results=$build/suites
+
+now() {
+    date +%s.%N
+}
+
+# Suites that take longest go first, so that none of them is left to run alone at the end.
+longest="emulator lessons emulator-quick contract writer_hostile writer_trace plot html hazard_bytes
+transpose options npy terminal calibrate_file scan deadlock bench"
+
+# Runs the suite $1; its words and its exit status are left in BUILD/suites.
+one() {
+    log=$results/$(echo "$1" | tr ' ' _).log
+    start=$(now)
+    case $1 in
+    emulator*)
+        # A heap page that takes the place of a finished thread's stack is a false alarm without forks.
+        unset CK_FORK
+        [ "$1" = emulator ] || export PIPELINE_TESTS=quick
+        OMP_NUM_THREADS=1 "$build/check-emulator" >"$log" 2>&1
+        ;;
+    *) CK_RUN_SUITE=$1 ${UNDER:-} "$build/check" >"$log" 2>&1 ;;
+    esac
+    status=$?
+    # A suite that died before it could sum up, or that no longer exists, is one error.
+    line=$(grep '%: Checks: [1-9]' "$log" | tail -n 1)
+    if [ -z "$line" ] || { [ $status -ne 0 ] && [ "${line#100%}" != "$line" ]; }; then
+        echo "0%: Checks: 1, Failures: 0, Errors: 1 (exit status $status)" >>"$log"
+        status=1
+    fi
+    words=$(echo "$start $(now)" | awk '{ printf "%6.1f s", $2 - $1 }')
+    if [ $status -eq 0 ]; then
+        echo "  passed $words  $1"
+    else
+        echo "  FAILED $words  $1: $log"
+        grep -v '^Running suite' "$log" | head -n 60
+    fi
+}
+
+if [ "${1:-}" = --one ]; then
+    one "$2"
+    exit 0
+fi
+
+mkdir -p "$results"
+rm -f "$results"/*.log
+export CK_DEFAULT_TIMEOUT="${TIMEOUT:-300}" OMP_WAIT_POLICY=passive
+for suite in "$@"; do
+    if [ "$suite" = all ]; then
+        "$build/check" --list
+    else
+        echo "$suite"
+    fi
+done | awk -v longest="$longest" '
+    BEGIN { n = split(longest, name); for (i = 1; i <= n; i++) rank[name[i]] = i }
+    { print ($1 in rank ? rank[$1] : n + 1) "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2 | tr '\n' '\0' |
+    xargs -0 -n 1 -P "${JOBS:-$(nproc)}" "$0" "$build" --one
+
+awk '/%: Checks: / { checks[FILENAME] = $3; failures[FILENAME] = $5; errors[FILENAME] = $7 }
+    END {
+        for (file in checks) { c += checks[file]; f += failures[file]; e += errors[file] }
+        printf "%d%%: Checks: %d, Failures: %d, Errors: %d\n", c ? (c - f - e) * 100 / c : 0, c, f, e
+        exit f + e > 0 || c == 0
+    }' "$results"/*.log
