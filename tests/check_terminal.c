@@ -2,6 +2,7 @@
  * terminal stands for the real one. */
 #include "suites.h"
 #include "term/progress.h"
+#include "term/progress_line.h"
 #include "writers/writer.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* job.c - the straight line for one run: plan -> backend -> timeline -> analysis. */
+/* job.c - the stages of one run, in their order. */
 #include "app/job.h"
 
 #include "analysis/analysis.h"
@@ -13,7 +13,6 @@
 #include "run/npy.h"
 #include "run/verify.h"
 #include "term/marks.h"
-#include "writers/writer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A callback op: folds its tile's result and moves the progress bar. */
+/* Called by a callback op: folds the result of its tile and moves the progress bar. */
 static void on_tile(void *context, int32_t tile)
 {
     struct job *job = context;
@@ -48,6 +47,8 @@ enum status job_count_elements(struct job *job, struct error *error)
     return settings_check(settings, error);
 }
 
+/* --- the device --- */
+
 static enum status open_device(struct job *job, struct error *error)
 {
     const char *argument;
@@ -70,24 +71,31 @@ static enum status open_device(struct job *job, struct error *error)
     return job->ops->describe(job->backend, &job->settings, &job->machine, error);
 }
 
-/* Whether anything is simulated beside the device. */
-static bool needs_reference(const struct job *job)
-{
-    return job->options->command == COMMAND_COMPARE || job->options->model != MODEL_NONE ||
-           job->settings.tiles == 0 || job->settings.streams == 0;
-}
-
-/* The machine that stands for the device. Not to be found, nothing has run. */
+/* Finds the machine that stands for the device, where anything is simulated beside it. That
+ * there is none is found out before anything runs. */
 static enum status find_reference(struct job *job, struct error *error)
 {
-    if (!needs_reference(job))
+    bool needed = job->options->command == COMMAND_COMPARE ||
+                  job->options->model != MODEL_NONE || job->settings.tiles == 0 ||
+                  job->settings.streams == 0;
+    if (!needed)
         return STATUS_OK;
     bool real = job->ops->measures, opened_with = real || job->settings.connections > 0;
     return reference_machine(job->options->machine, &job->machine, !real,
                              opened_with ? job->machine.queues : 0, &job->reference, error);
 }
 
-/* "tiles=24 streams=3, chosen of 32 in 5.1 ms by simulating h200" */
+enum status job_open(struct job *job, struct error *error)
+{
+    marks_begin("open and describe the device");
+    enum status status = open_device(job, error);
+    marks_end();
+    return status == STATUS_OK ? find_reference(job, error) : status;
+}
+
+/* --- the plan --- */
+
+/* Notes "tiles=24 streams=3, chosen of 32 in 5.1 ms by simulating h200". */
 static void note_tuned(const struct job *job, const struct settings *asked,
                        const struct tuned *tuned)
 {
@@ -102,7 +110,9 @@ static void note_tuned(const struct job *job, const struct settings *asked,
     note_print(job->options->quiet, text);
 }
 
-/* From here on tiles and streams are numbers. */
+/* Chooses tiles and streams where they are left to the simulator: from here on they are
+ * numbers.
+ */
 static enum status resolve_auto(struct job *job, struct error *error)
 {
     if (job->settings.tiles > 0 && job->settings.streams > 0)
@@ -110,7 +120,7 @@ static enum status resolve_auto(struct job *job, struct error *error)
     struct settings asked = job->settings;
     struct machine machine = job->reference;
     struct tuned tuned;
-    if (job->machine.memory_bytes < machine.memory_bytes) /* what is there has to do */
+    if (job->machine.memory_bytes < machine.memory_bytes) /* the device has less */
         machine.memory_bytes = job->machine.memory_bytes;
     enum status status = tune_settings(&job->settings, &machine, &tuned, error);
     if (status == STATUS_OK)
@@ -134,7 +144,7 @@ static void note_clamped_priorities(const struct job *job)
     }
 }
 
-/* A dry run has no report to show them in. */
+/* Notes the hazards of a dry run, which has no report to show them in. */
 static void note_hazards(const struct job *job, const struct run_report *report)
 {
     char text[HAZARD_TEXT], note[HAZARD_TEXT + 64];
@@ -147,8 +157,8 @@ static void note_hazards(const struct job *job, const struct run_report *report)
     note_print(job->options->quiet, note);
 }
 
-/* A plan in which ops race is a defect of ours, or a mistake the user has to ask for by name.
- */
+/* Refuses a plan in which ops race, which is a defect of ours, unless the user asked for that
+ * mistake by name. */
 static enum status judge_hazards(const struct job *job, struct run_report *report,
                                  struct error *error)
 {
@@ -161,7 +171,7 @@ static enum status judge_hazards(const struct job *job, struct run_report *repor
     return status;
 }
 
-/* From here on the share is what the plan made of it. */
+/* Sets the CPU's share to the one that the plan could give it, in whole tiles. */
 static void resolve_cpu_share(struct job *job)
 {
     if (job->settings.ways != 4)
@@ -173,9 +183,11 @@ static void resolve_cpu_share(struct job *job)
     job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
 }
 
-static enum status make_plan(struct job *job, struct run_report *report, struct error *error)
+static enum status build_plan(struct job *job, struct run_report *report, struct error *error)
 {
-    enum status status = plan_build(&job->settings, &job->machine, &job->plan, error);
+    enum status status = resolve_auto(job, error);
+    if (status == STATUS_OK)
+        status = plan_build(&job->settings, &job->machine, &job->plan, error);
     if (status != STATUS_OK)
         return status;
     resolve_cpu_share(job);
@@ -184,22 +196,34 @@ static enum status make_plan(struct job *job, struct run_report *report, struct 
     return judge_hazards(job, report, error);
 }
 
-static enum status take_memory(struct job *job, bool races, struct error *error)
+enum status job_plan(struct job *job, struct run_report *report, struct error *error)
+{
+    marks_begin("plan");
+    enum status status = build_plan(job, report, error);
+    marks_end();
+    return status;
+}
+
+/* --- the backend runs it --- */
+
+enum status job_prepare(struct job *job, const struct run_report *report, struct error *error)
 {
     job->workload = (struct workload){
         .plan = &job->plan,
         .settings = &job->settings,
-        .races = races,
+        .races = report->hazard_count > 0,
         .on_tile = on_tile,
         .context = job,
     };
     enum status status = STATUS_OK;
+    marks_begin("prepare");
     if (!job->settings.no_data) {
         status = arrays_create(&job->arrays, &job->plan, &job->settings, error);
         job->workload.arrays = &job->arrays;
     }
     if (status == STATUS_OK)
         status = job->ops->prepare(job->backend, &job->workload, error);
+    marks_end();
     return status;
 }
 
@@ -230,9 +254,9 @@ static enum status run_once(struct job *job, struct timeline *timeline, struct r
     return status;
 }
 
-/* Warms up and makes the bare repeats, and keeps how long those took. */
+/* Warms up, makes the repeats that nothing traces, and keeps how long those took. */
 static enum status run_repeats(struct job *job, uint32_t warmup, uint32_t repeats,
-                               int64_t *spans, int64_t *issues, struct error *error)
+                               int64_t *times_ns, int64_t *issues_ns, struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < warmup + repeats && status == STATUS_OK; i++) {
@@ -245,13 +269,13 @@ static enum status run_repeats(struct job *job, uint32_t warmup, uint32_t repeat
         marks_end();
         if (warm)
             continue;
-        spans[i - warmup] = times.time_ns;
-        issues[i - warmup] = times.issue_ns;
+        times_ns[i - warmup] = times.time_ns;
+        issues_ns[i - warmup] = times.issue_ns;
     }
     return status;
 }
 
-/* The last run: the one that is traced, or left to a profiler, or simulated. */
+/* Makes the last run: the one that is traced, or left to a profiler, or simulated. */
 static enum status run_last(struct job *job, struct timeline *timeline, struct run_times *times,
                             struct error *error)
 {
@@ -264,50 +288,58 @@ static enum status run_last(struct job *job, struct timeline *timeline, struct r
     return status;
 }
 
-/* The measured repeats, bare, and then one run more that is traced. A simulated machine's times
- * do not vary, a profiler wants one run, and code is loaded only once: that one run is both
- * then. */
-static enum status run_all(struct job *job, struct run_report *report, struct error *error)
+/* Sets what the repeats gave: `repeats` times in ns, of the runs and of their issue. */
+static void report_times(const struct job *job, int64_t *times_ns, int64_t *issues_ns,
+                         uint32_t repeats, struct run_report *report)
+{
+    report->repeats = repeats;
+    report->median_ns = median_ns(times_ns, repeats);
+    report->min_ns = times_ns[0];
+    report->max_ns = times_ns[repeats - 1];
+    report->noise = compare_noise(times_ns, repeats);
+    report->issue_ns = median_ns(issues_ns, repeats);
+    report->verified = job->settings.no_data            ? VERIFIED_NOT_ASKED
+                       : job->wrong.status != STATUS_OK ? VERIFIED_NO
+                                                        : VERIFIED_YES;
+    report->profiled = job->ops->measures && job->settings.profile;
+}
+
+/* A simulated machine's times do not vary, a profiler wants one run, and code is loaded only
+ * once: in these cases the one run that is made is both measured and traced. */
+enum status job_run(struct job *job, struct run_report *report, struct error *error)
 {
     const struct settings *settings = &job->settings;
     bool real = job->ops->measures;
     bool apart = real && !settings->profile && !job->plan.loads_lazily;
     uint32_t repeats = apart ? settings->runs : 1, warmup = real ? settings->warmup : 0;
-    int64_t *spans = calloc(2 * (size_t)repeats, sizeof *spans);
-    if (spans == NULL)
+    int64_t *times_ns = calloc(2 * (size_t)repeats, sizeof *times_ns);
+    if (times_ns == NULL)
         return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " repeats", repeats);
-    int64_t *issues = spans + repeats;
+    int64_t *issues_ns = times_ns + repeats;
     struct run_times times = {0};
     uint32_t bare = apart ? repeats : 0;
-    enum status status = run_repeats(job, warmup, bare, spans, issues, error);
+    enum status status = run_repeats(job, warmup, bare, times_ns, issues_ns, error);
     progress_repeat(warmup + bare, warmup + bare + 1);
     if (status == STATUS_OK)
         status = run_last(job, &report->timeline, &times, error);
     if (status == STATUS_OK) {
         if (!apart) {
-            spans[0] = times.time_ns;
-            issues[0] = times.issue_ns;
+            times_ns[0] = times.time_ns;
+            issues_ns[0] = times.issue_ns;
         }
-        report->repeats = repeats;
-        report->median_ns = median_ns(spans, repeats);
-        report->min_ns = spans[0];
-        report->max_ns = spans[repeats - 1];
-        report->noise = compare_noise(spans, repeats);
-        report->issue_ns = median_ns(issues, repeats);
-        report->verified = settings->no_data                ? VERIFIED_NOT_ASKED
-                           : job->wrong.status != STATUS_OK ? VERIFIED_NO
-                                                            : VERIFIED_YES;
-        report->profiled = real && settings->profile;
+        report_times(job, times_ns, issues_ns, repeats, report);
     }
-    free(spans);
+    free(times_ns);
     return status;
 }
+
+/* --- analysis --- */
 
 static void fold_result(struct job *job, struct run_report *report)
 {
     report->has_result =
         !job->settings.no_data && plan_last_kernel(&job->plan)->shape == KERNEL_REDUCE;
-    uint32_t folded = 0; /* by callbacks, which have the first tiles; the rest is left */
+    uint32_t folded = 0; /* the first tiles, by callbacks; the others are folded here */
     for (uint32_t i = 0; report->has_result && i < job->plan.op_count; i++)
         folded += job->plan.ops[i].kind == OP_CALLBACK;
     for (uint32_t tile = folded; report->has_result && tile < job->plan.tiles; tile++)
@@ -315,22 +347,6 @@ static void fold_result(struct job *job, struct run_report *report)
     report->result = report->has_result ? tile_fold_value(&job->fold) : 0;
     if (isnan(report->result)) /* a NaN's sign says nothing */
         report->result = (double)NAN;
-}
-
-static enum status write_output(struct job *job, struct output_file *file, struct error *error)
-{
-    if (file->stream == NULL || job->wrong.status != STATUS_OK)
-        return STATUS_OK;
-    const struct kernel *last = plan_last_kernel(&job->plan);
-    uint64_t count = last->shape == KERNEL_REDUCE ? job->plan.tiles : job->plan.elements;
-    marks_begin("write");
-    enum status status =
-        array_file_write(file->stream, file->path, array_path_is_npy(file->path), last->out,
-                         count, job->arrays.host[BUFFER_HOST_OUT], error);
-    if (status == STATUS_OK)
-        status = output_file_commit(file, error);
-    marks_end();
-    return status;
 }
 
 static void describe_plan(const struct job *job, struct run_report *report)
@@ -344,41 +360,7 @@ static void describe_plan(const struct job *job, struct run_report *report)
     report->limit = limit_of(&job->machine, &job->plan);
 }
 
-void job_end(struct job *job)
-{
-    if (job->backend != NULL) {
-        job->ops->release(job->backend);
-        job->ops->close(job->backend);
-    }
-    arrays_free(&job->arrays);
-    plan_free(&job->plan);
-}
-
-/* The stages before the run, each a range of its own. */
-static enum status make_ready(struct job *job, struct run_report *report, struct error *error)
-{
-    marks_begin("open and describe the device");
-    enum status status = open_device(job, error);
-    marks_end();
-    if (status == STATUS_OK)
-        status = find_reference(job, error);
-    if (status != STATUS_OK)
-        return status;
-    marks_begin("plan");
-    status = resolve_auto(job, error);
-    if (status == STATUS_OK)
-        status = make_plan(job, report, error);
-    marks_end();
-    if (status != STATUS_OK || job->options->dry_run)
-        return status;
-    marks_begin("prepare");
-    status = take_memory(job, report->hazard_count > 0, error);
-    marks_end();
-    return status;
-}
-
-/* What is to be said of the timeline, where there is one. */
-static enum status explain(struct job *job, struct run_report *report, struct error *error)
+enum status job_analyse(struct job *job, struct run_report *report, struct error *error)
 {
     fold_result(job, report);
     describe_plan(job, report);
@@ -398,7 +380,7 @@ static enum status explain(struct job *job, struct run_report *report, struct er
     return status;
 }
 
-/* The simulator's prediction, and the formula's that was asked for beside it. */
+/* Asks the simulator and, where one was asked for, the formula for a prediction. */
 static enum status predict(const struct job *job, struct run_report *report,
                            struct error *error)
 {
@@ -415,47 +397,41 @@ static enum status predict(const struct job *job, struct run_report *report,
     return status;
 }
 
-static enum status compare(const struct job *job, struct run_report *report,
-                           struct error *error)
+enum status job_compare(struct job *job, struct run_report *report, struct error *error)
 {
-    if (job->options->command != COMMAND_COMPARE)
-        return STATUS_OK;
-    marks_begin("compare");
-    enum status status = compare_run(&job->plan, &job->reference, report, error);
-    marks_end();
-    return status;
-}
-
-static enum status run_stages(struct job *job, struct output_file *output,
-                              struct run_report *report, struct error *error)
-{
-    enum status status = make_ready(job, report, error);
-    if (status == STATUS_OK && job->options->dry_run) {
-        write_plan(stdout, &job->plan, &job->settings);
-        return STATUS_OK;
-    }
-    if (status == STATUS_OK)
-        status = run_all(job, report, error);
-    if (status == STATUS_OK)
-        status = explain(job, report, error);
-    if (status == STATUS_OK)
-        status = predict(job, report, error);
-    if (status == STATUS_OK)
-        status = compare(job, report, error);
-    if (status != STATUS_OK)
+    enum status status = predict(job, report, error);
+    if (status != STATUS_OK || job->options->command != COMMAND_COMPARE)
         return status;
-    return write_output(job, output, error);
-}
-
-enum status job_run(struct job *job, struct output_file *output, struct run_report *report,
-                    struct error *error)
-{
-    char name[RUN_NAME_MAX + 8];
-    bool named = strcmp(job->settings.name, "run") != 0; /* what a run without a section has */
-    snprintf(name, sizeof name, named ? "run %s" : "%s", job->settings.name);
-    marks_name_thread("pipeline");
-    marks_begin(name);
-    enum status status = run_stages(job, output, report, error);
+    marks_begin("compare");
+    status = compare_run(&job->plan, &job->reference, report, error);
     marks_end();
     return status;
+}
+
+/* --- the end --- */
+
+enum status job_write_output(struct job *job, struct output_file *file, struct error *error)
+{
+    if (file->stream == NULL || job->wrong.status != STATUS_OK)
+        return STATUS_OK;
+    const struct kernel *last = plan_last_kernel(&job->plan);
+    uint64_t count = last->shape == KERNEL_REDUCE ? job->plan.tiles : job->plan.elements;
+    marks_begin("write");
+    enum status status =
+        array_file_write(file->stream, file->path, array_path_is_npy(file->path), last->out,
+                         count, job->arrays.host[BUFFER_HOST_OUT], error);
+    if (status == STATUS_OK)
+        status = output_file_commit(file, error);
+    marks_end();
+    return status;
+}
+
+void job_end(struct job *job)
+{
+    if (job->backend != NULL) {
+        job->ops->release(job->backend);
+        job->ops->close(job->backend);
+    }
+    arrays_free(&job->arrays);
+    plan_free(&job->plan);
 }

@@ -1,4 +1,4 @@
-/* job.h - one run: all that it holds while it lasts, and its way from settings to results. */
+/* job.h - one run: all that it holds while it lasts, and its stages. */
 #ifndef PIPELINE_APP_JOB_H
 #define PIPELINE_APP_JOB_H
 
@@ -26,21 +26,42 @@ struct job {
     char device[TIMELINE_TEXT];
 };
 
-/* Sets the number of elements where an input file says it, and checks the settings again.
- * Comes before job_run(): done for all runs first, nothing has run when one of them can't. */
+/* Sets the number of elements where an input file says it, and checks the settings again. Call
+ * it for all runs before the first stage of any, so that nothing has run when one can't. */
 enum status job_count_elements(struct job *job, struct error *error);
 
-/* Runs job->settings: opens the device, builds the plan, runs it as often as asked for,
- * verifies every element each time, analyses the traced run into `report`, and writes `output`
- * where it is open. A wrong result ends it, unless it was asked for by settings.mistake: then
- * it is kept in job->wrong, and `output` is not written. With --dry-run prints the plan
- * instead. With --profile a real device, after its warm-up, makes the one run for the profiler:
- * `report` then has no timeline. Every stage is a range (term/marks.h). After it, also where it
- * failed, job_end(). */
-enum status job_run(struct job *job, struct output_file *output, struct run_report *report,
-                    struct error *error);
+/* The stages of a run, in their order; each comes only where the one before it succeeded, and
+ * each is a range of its own for profilers (term/marks.h). */
 
-/* Gives everything back but job->settings, which the report refers to. */
+/* Opens the device that the settings name and describes it as a machine. */
+enum status job_open(struct job *job, struct error *error);
+
+/* Builds the plan, and chooses tiles and streams where they were left to the simulator.
+ * `report` gets the plan's hazards; a plan that has any is refused unless settings.mistake
+ * asked for them. */
+enum status job_plan(struct job *job, struct run_report *report, struct error *error);
+
+/* Takes memory on the host and on the device. */
+enum status job_prepare(struct job *job, const struct run_report *report, struct error *error);
+
+/* Runs the plan as often as asked for and verifies every element each time. `report` gets the
+ * times and the timeline; with --profile a real device, after its warm-up, makes the one run
+ * for the profiler, and there is no timeline. A wrong result is an error, unless it was asked
+ * for by settings.mistake: then it is kept in job->wrong. */
+enum status job_run(struct job *job, struct run_report *report, struct error *error);
+
+/* Explains the timeline: limit, busy times, critical path, verdicts, latency. */
+enum status job_analyse(struct job *job, struct run_report *report, struct error *error);
+
+/* Simulates the plan on the machine that stands for the device, as --model and
+ * `pipeline compare` ask. */
+enum status job_compare(struct job *job, struct run_report *report, struct error *error);
+
+/* Writes the result into `file`, unless that is not open or the result is wrong. */
+enum status job_write_output(struct job *job, struct output_file *file, struct error *error);
+
+/* Gives everything back but job->settings, which the report refers to. Safe after any stage,
+ * also one that failed. */
 void job_end(struct job *job);
 
 #endif

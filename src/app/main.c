@@ -4,18 +4,17 @@
  */
 #include "app/job.h"
 #include "app/list.h"
+#include "app/outputs.h"
 #include "app/process_check.h"
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
 #include "core/version.h"
 #include "options/options.h"
 #include "report/compare_run.h"
-#include "report/report.h"
 #include "run/backend.h"
-#include "term/output_file.h"
+#include "term/marks.h"
 #include "term/progress.h"
 #include "trace/view.h"
-#include "writers/terminal.h"
 #include "writers/writer.h"
 
 #include <errno.h>
@@ -24,78 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a comparison of runs
- * ---------------------------------------------------------------------- */
-
-/* Every file that will be written; opened before anything runs. */
-struct outputs {
-    struct output_file *arrays; /* one per run; not opened where a run keeps no output */
-    struct output_file timelines[TIMELINE_FILES_MAX];
-    const struct timeline_writer *writers[TIMELINE_FILES_MAX];
-};
-
-static enum status open_outputs(const struct options *options, struct outputs *outputs,
-                                struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
-        status = timeline_writer_find(options->timelines[i], &outputs->writers[i], error);
-    if (options->dry_run)
-        return status;
-    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
-        status = output_file_open(&outputs->timelines[i], options->timelines[i], error);
-    for (int i = 0; i < options->run_count && status == STATUS_OK; i++) {
-        if (options->runs[i].output != NULL)
-            status = output_file_open(&outputs->arrays[i], options->runs[i].output, error);
-    }
-    return status;
-}
-
-static void discard_outputs(const struct options *options, struct outputs *outputs)
-{
-    for (int i = 0; i < TIMELINE_FILES_MAX; i++)
-        output_file_discard(&outputs->timelines[i]);
-    for (int i = 0; i < options->run_count; i++)
-        output_file_discard(&outputs->arrays[i]);
-}
-
-static void write_report(const struct options *options, const struct report *report)
-{
-    struct writer_style style = terminal_style(options);
-    if (options->format == FORMAT_JSON) {
-        write_json(stdout, report);
-    } else if (options->format == FORMAT_CSV) {
-        write_csv_report(stdout, report);
-    } else if (options->command == COMMAND_COMPARE) {
-        write_compare(stdout, report, &style);
-    } else if (report->sweep != NULL) {
-        write_sweep(stdout, report, &style);
-    } else {
-        (options->command == COMMAND_VIEW ? write_view : write_text)(stdout, report, &style);
-        if (options->gantt != GANTT_NONE)
-            write_gantt(stdout, report, &style);
-        write_verdicts(stdout, report, &style);
-    }
-}
-
-static enum status write_timelines(const struct options *options, struct outputs *outputs,
-                                   const struct report *report, struct error *error)
-{
-    enum status status = STATUS_OK;
-    const struct picture_style style = {options->size, options->gantt};
-    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++) {
-        struct output_file *file = &outputs->timelines[i];
-        if (outputs->writers[i]->draw != NULL)
-            status = outputs->writers[i]->draw(file, report, &style, error);
-        else
-            outputs->writers[i]->write(file->stream, report);
-        if (status == STATUS_OK)
-            status = output_file_commit(file, error);
-    }
-    return status;
-}
-
-/* Says in which of several runs it was. */
+/* Copies the error `why`, and says in which of several runs it was. */
 static enum status fail_run(const struct options *options, int run, const struct error *why,
                             struct error *error)
 {
@@ -104,7 +32,7 @@ static enum status fail_run(const struct options *options, int run, const struct
     return error_set(error, why->status, "run %s: %s", options->runs[run].name, why->text);
 }
 
-/* What a real device can't do, and what only input files tell, before anything runs. */
+/* Finds out, before anything runs, what a real device can't do and what input files say. */
 static enum status prepare_each(const struct options *options, struct job *jobs,
                                 struct error *error)
 {
@@ -128,15 +56,16 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
     return STATUS_OK;
 }
 
-/* How long a run may take against another: by its bytes or, without them, by its ops. How many
- * of those there are is not known yet of tiles=auto. */
+/* Estimates how long a run takes against another: by its bytes or, without them, by its ops,
+ * whose number is not known yet where tiles are left to the simulator. */
 static double work_of(const struct settings *settings)
 {
     uint32_t tiles = settings->tiles > 0 ? settings->tiles : 1;
     return settings->no_data ? (double)tiles : (double)settings->elements;
 }
 
-/* Of a sweep without config files "streams=4" says as much as "run streams=4". */
+/* The name as the progress line has it: "run streams=4", a point of a sweep without config
+ * files, is shown as "streams=4". */
 static const char *progress_name(const struct settings *settings)
 {
     bool unnamed = strncmp(settings->name, "run ", 4) == 0;
@@ -151,8 +80,8 @@ static void begin_progress(const struct options *options, const struct job *jobs
     progress_begin(options->run_count, work, options->quiet || options->dry_run);
 }
 
-/* Of a sweep or a comparison, whose runs may be thousands, what was analysed is enough: unless
- * a file has to show every span. */
+/* Returns true if reports keep every span. A sweep or a comparison, whose runs may be
+ * thousands, keeps its figures alone, unless a file has to show every span. */
 static bool keeps_spans(const struct options *options, const struct outputs *outputs)
 {
     bool swept = options->sweep.axis_count > 0;
@@ -175,6 +104,40 @@ static void drop_spans(struct run_report *run)
     latency_free_tiles(&run->latency);
 }
 
+/* Begins a run's range for profilers: "run NAME", or "run" where it is the only one. */
+static void begin_range(const struct job *job)
+{
+    char name[RUN_NAME_MAX + 8];
+    bool named = strcmp(job->settings.name, "run") != 0;
+    snprintf(name, sizeof name, named ? "run %s" : "%s", job->settings.name);
+    marks_name_thread("pipeline");
+    marks_begin(name);
+}
+
+/* One run, from its settings to what is known of it. */
+static enum status run_one(struct job *job, struct output_file *output, struct run_report *run,
+                           struct error *error)
+{
+    enum status status = job_open(job, error);
+    if (status == STATUS_OK)
+        status = job_plan(job, run, error);
+    if (status == STATUS_OK && job->options->dry_run) {
+        write_plan(stdout, &job->plan, &job->settings);
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK)
+        status = job_prepare(job, run, error);
+    if (status == STATUS_OK)
+        status = job_run(job, run, error);
+    if (status == STATUS_OK)
+        status = job_analyse(job, run, error);
+    if (status == STATUS_OK)
+        status = job_compare(job, run, error);
+    if (status == STATUS_OK)
+        status = job_write_output(job, output, error);
+    return status;
+}
+
 static enum status run_each(const struct options *options, struct outputs *outputs,
                             struct job *jobs, struct report *report, struct error *error)
 {
@@ -185,7 +148,9 @@ static enum status run_each(const struct options *options, struct outputs *outpu
         progress_next(progress_name(&options->runs[i]), work_of(&jobs[i].settings));
         run->settings = &jobs[i].settings;
         timeline_init(&run->timeline);
-        enum status status = job_run(&jobs[i], &outputs->arrays[i], run, &why);
+        begin_range(&jobs[i]);
+        enum status status = run_one(&jobs[i], &outputs->arrays[i], run, &why);
+        marks_end();
         job_end(&jobs[i]);
         if (status != STATUS_OK)
             return fail_run(options, i, &why, error);
@@ -199,23 +164,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
     return STATUS_OK;
 }
 
-/* Files of a comparison show each run and, beside it, the simulated one; of a sweep, whose
- * pictures are curves, the runs alone. */
-static enum status write_pairs(const struct options *options, struct outputs *outputs,
-                               const struct report *report, struct error *error)
-{
-    if (options->command != COMMAND_COMPARE || report->sweep != NULL)
-        return write_timelines(options, outputs, report, error);
-    struct report pairs;
-    enum status status = compare_pairs(report, &pairs, error);
-    if (status != STATUS_OK)
-        return status;
-    status = write_timelines(options, outputs, &pairs, error);
-    free(pairs.runs);
-    return status;
-}
-
-/* Shows what all runs gave. */
+/* Writes the files and the report of all runs. */
 static enum status write_results(const struct options *options, struct outputs *outputs,
                                  struct report *report, struct error *error)
 {
@@ -226,14 +175,14 @@ static enum status write_results(const struct options *options, struct outputs *
         report->comparison = &summary;
     }
     if (status == STATUS_OK)
-        status = write_pairs(options, outputs, report, error);
+        status = outputs_write(options, outputs, report, error);
     if (status == STATUS_OK)
-        write_report(options, report);
+        report_write(options, report);
     report->comparison = NULL;
     return status;
 }
 
-/* A result that is wrong on purpose is wrong all the same. */
+/* Fails where a result is wrong, also where a mistake was asked for that made it so. */
 static enum status check_results(const struct options *options, const struct job *jobs,
                                  struct error *error)
 {
@@ -251,7 +200,7 @@ static enum status check_results(const struct options *options, const struct job
     return STATUS_OK;
 }
 
-/* Nothing may be lost on the way to standard output either. */
+/* Fails where part of the report could not be written to standard output. */
 static enum status check_stdout(struct error *error)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -275,7 +224,9 @@ static void note_simulated(const struct options *options)
     }
 }
 
-static enum status run_comparison(const struct options *options, struct error *error)
+/* --- all runs: options -> plan -> backend -> timeline -> analysis -> writers --- */
+
+static enum status run_settings(const struct options *options, struct error *error)
 {
     size_t count = (size_t)options->run_count;
     struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
@@ -290,7 +241,7 @@ static enum status run_comparison(const struct options *options, struct error *e
         goto free_all;
     }
     backends_configure(&options->runs[0]);
-    status = open_outputs(options, &outputs, error);
+    status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
     if (status == STATUS_OK) {
@@ -303,7 +254,7 @@ static enum status run_comparison(const struct options *options, struct error *e
         status = write_results(options, &outputs, &report, error);
     if (status == STATUS_OK)
         status = check_results(options, jobs, error);
-    discard_outputs(options, &outputs);
+    outputs_discard(options, &outputs);
     report_free(&report);
 free_all:
     free(report.runs);
@@ -317,23 +268,22 @@ static enum status view_traces(const struct options *options, struct error *erro
 {
     struct outputs outputs = {0};
     struct view view = {0};
-    enum status status = open_outputs(options, &outputs, error);
+    enum status status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = view_read(options, &view, error);
     if (status == STATUS_OK)
-        status = write_timelines(options, &outputs, &view.report, error);
+        status = outputs_write(options, &outputs, &view.report, error);
     if (status == STATUS_OK)
-        write_report(options, &view.report);
-    discard_outputs(options, &outputs);
+        report_write(options, &view.report);
+    outputs_discard(options, &outputs);
     view_free(&view);
     return status;
 }
 
-/* --- the program
- * ------------------------------------------------------------------------------- */
+/* --- the program --- */
 
-/* Ctrl-C: neither half-written files nor a progress line stay behind, and the shell sees what
- * ended us. */
+/* Ends the program on Ctrl-C: neither half-written files nor a progress line stay behind, and
+ * the shell sees which signal it was. */
 static void on_signal(int number)
 {
     output_files_unlink();
@@ -365,7 +315,7 @@ static enum status execute(const struct options *options, struct error *error)
         break;
     case COMMAND_RUN:
     case COMMAND_COMPARE:
-        return run_comparison(options, error);
+        return run_settings(options, error);
     case COMMAND_VIEW:
         return view_traces(options, error);
     case COMMAND_CALIBRATE:

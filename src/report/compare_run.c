@@ -97,15 +97,6 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
     return STATUS_OK;
 }
 
-void compared_free(struct compared *compared)
-{
-    if (compared == NULL)
-        return;
-    timeline_free(&compared->run.timeline);
-    critical_free(&compared->run.critical);
-    free(compared);
-}
-
 enum status compare_report(const struct report *report, const struct settings *settings,
                            struct compare_summary *summary, struct error *error)
 {

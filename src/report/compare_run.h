@@ -3,17 +3,7 @@
 #define PIPELINE_REPORT_COMPARE_RUN_H
 
 #include "machine/machine.h"
-#include "report/compare.h"
 #include "report/report.h"
-
-/* The other half of a run of COMMAND_COMPARE. */
-struct compared {
-    struct comparison comparison;
-    char device[MACHINE_TEXT + 8]; /* "sim:h200": what it was simulated on */
-    struct settings settings;      /* the run's, but for `device`, and named "NAME simulated" */
-    struct run_report run;         /* as simulated; refers to `settings`. Its timeline and its
-                                      critical path are owned */
-};
 
 /* Simulates `plan`, which `measured` is the report of a run of, on `machine`, whose queues are
  * those to simulate with, compares, and asks the closed formulas. Sets measured->compared,
@@ -21,9 +11,6 @@ struct compared {
  * STATUS_FAILED when it can't be simulated, or memory runs out. */
 enum status compare_run(const struct plan *plan, const struct machine *machine,
                         struct run_report *measured, struct error *error);
-
-/* NULL is nothing to free. */
-void compared_free(struct compared *compared);
 
 /* Summarises the runs of `report`, each of which has been compared. `settings` as
  * compare_summarise() has them. */

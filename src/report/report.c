@@ -1,9 +1,5 @@
-/* report.c - a run's rate, and giving back what the runs of a report own. */
+/* report.c - a run's rate and its verdicts, and freeing what the runs of a report own. */
 #include "report/report.h"
-
-#include "report/compare_run.h"
-
-#include "trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +23,6 @@ double report_gflops(const struct run_report *run)
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, struct error *error)
 {
-    const struct trace *trace = run->trace;
     struct error why = {0};
     if (verdict_check(&run->timeline, plan, &why) != STATUS_OK) {
         snprintf(run->no_verdict, sizeof run->no_verdict, "%.255s", why.text);
@@ -40,11 +35,20 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .machine = machine,
         .limit = &run->limit,
         .races = run->hazard_count > 0,
-        .pageable = trace != NULL && trace->in.pageable + trace->out.pageable > 0,
+        .pageable = run->pageable,
         .untraced_ns =
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };
     return verdicts_find(&facts, &run->verdicts, error);
+}
+
+void compared_free(struct compared *compared)
+{
+    if (compared == NULL)
+        return;
+    timeline_free(&compared->run.timeline);
+    critical_free(&compared->run.critical);
+    free(compared);
 }
 
 void report_free(struct report *report)

@@ -7,10 +7,12 @@
 #include "analysis/latency.h"
 #include "analysis/limit.h"
 #include "analysis/verdict.h"
+#include "machine/machine.h"
 #include "options/options.h"
 #include "plan/hazard.h"
 #include "plan/plan.h"
 #include "plan/timeline.h"
+#include "report/compare.h"
 
 enum { HAZARD_TEXT = 256 };
 
@@ -39,7 +41,8 @@ struct run_report {
     bool foreign; /* read from a trace of another program: there is a timeline with its analysis
                      and critical path, a name in `settings`, and nothing else: no other
                      setting, no limit, no repeats (median_ns is the timeline's span) */
-    const struct trace *trace; /* what else the trace of a foreign run said; else NULL */
+    bool pageable; /* a foreign run's: copies of pageable memory were seen in its trace */
+    const struct trace *trace; /* the rest of what the trace of a foreign run said; else NULL */
     struct hazard *hazards;    /* of the plan. Owned, as are the texts */
     size_t hazard_count;       /* 0 unless settings->mistake allows for them */
     size_t hazards_lost;       /* those whose ops overlapped or came in the wrong order */
@@ -50,6 +53,18 @@ struct run_report {
     struct compared *compared; /* COMMAND_COMPARE: the same plan, simulated; else NULL. Owned */
     char device[TIMELINE_TEXT + 16];
 };
+
+/* The same plan as a run's, simulated, beside it: `pipeline compare`. */
+struct compared {
+    struct comparison comparison;
+    char device[MACHINE_TEXT + 8]; /* "sim:h200": the machine that it was simulated on */
+    struct settings settings;      /* the run's, but for `device`, and named "NAME simulated" */
+    struct run_report run;         /* as simulated; refers to `settings`. Its timeline and its
+                                      critical path are owned */
+};
+
+/* Frees one; NULL is nothing to free. */
+void compared_free(struct compared *compared);
 
 /* Runs are in the order of options.runs. Of a sweep no timelines are kept unless a file needs
  * them. */

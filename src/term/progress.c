@@ -1,6 +1,8 @@
 /* progress.c - the thread that draws the progress line, and what it is told. */
 #include "term/progress.h"
 
+#include "term/progress_line.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

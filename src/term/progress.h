@@ -41,29 +41,4 @@ void progress_end(void);
 /* Clears the line for good; for a signal handler that ends the program. */
 void progress_abort(void);
 
-/* --- what the line says, for its tests --- */
-
-struct progress_state {
-    int run, runs;            /* which, from 0, of how many */
-    const char *name;         /* of the run */
-    uint32_t repeat, repeats; /* which, from 0, of how many; 0 repeats: it is being prepared */
-    double tiles;             /* share of this repeat's tiles that is done */
-    double elapsed_s;         /* since all began */
-    double run_s;             /* since this run began */
-    double repeats_s;         /* since its first repeat began */
-    double work, work_left;   /* of this run; of all that come after it */
-    double rate_s;            /* that one unit of work took, by the runs that have ended; later
-                                 ones count more. 0: none has */
-};
-
-/* The seconds left; negative: nobody knows. */
-double progress_left_s(const struct progress_state *state);
-
-/* Writes the line for a terminal of `columns` columns into `text` and returns it. It is at
- * least four columns shorter: the terminal's own ^C has room behind it. `least` is the share
- * that the bar showed before: it never goes back. */
-enum { PROGRESS_TEXT = 128 };
-const char *progress_line(const struct progress_state *state, int columns, double *least,
-                          char text[PROGRESS_TEXT]);
-
 #endif

@@ -1,5 +1,5 @@
 /* progress_line.c - what the progress line says, and how it is made to fit. */
-#include "term/progress.h"
+#include "term/progress_line.h"
 
 #include <inttypes.h>
 #include <stdio.h>

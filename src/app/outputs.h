@@ -1,0 +1,33 @@
+/* outputs.h - the files that a command writes, and its report. */
+#ifndef PIPELINE_APP_OUTPUTS_H
+#define PIPELINE_APP_OUTPUTS_H
+
+#include "core/status.h"
+#include "options/options.h"
+#include "report/report.h"
+#include "term/output_file.h"
+#include "writers/writer.h"
+
+/* Every file that will be written; opened before anything runs. */
+struct outputs {
+    struct output_file *arrays; /* one per run; not opened where a run keeps no output */
+    struct output_file timelines[TIMELINE_FILES_MAX];
+    const struct timeline_writer *writers[TIMELINE_FILES_MAX];
+};
+
+/* Opens all files; with --dry-run only looks for the timelines' writers. STATUS_USAGE for a
+ * file that can't be written. Whatever comes of it, outputs_discard() follows. */
+enum status outputs_open(const struct options *options, struct outputs *outputs,
+                         struct error *error);
+
+/* Writes the timelines of `report` into their files. */
+enum status outputs_write(const struct options *options, struct outputs *outputs,
+                          const struct report *report, struct error *error);
+
+/* Closes and removes the files that were not completed. */
+void outputs_discard(const struct options *options, struct outputs *outputs);
+
+/* Prints the report on standard output, in the form that --format names. */
+void report_write(const struct options *options, const struct report *report);
+
+#endif
