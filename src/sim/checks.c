@@ -1,12 +1,11 @@
-/* checks.c - rule 5: how GPUs before compute capability 3.5 find out that a kernel
- * has ended.
+/* checks.c - rule 5: how GPUs before compute capability 3.5 find out that a kernel has ended.
  *
  * They check it for the op behind the kernel in its stream. Kernels issued back to back, a run,
  * give their signal together; the check waits for all kernels issued earlier to have started;
  * and it keeps kernels issued later from starting. plan/rules.h has the sources. */
-#include "sim/state.h"
+#include "sim/checks.h"
 
-/* The CPU's ops are not issued to the device: they end no run. */
+/* The CPU's ops are not issued to the device, so they end no run of kernels. */
 void checks_link(struct simulation *sim)
 {
     uint32_t run = NONE;
@@ -20,7 +19,7 @@ void checks_link(struct simulation *sim)
             sim->checks[i].run = run;
             sim->checks[run].run_left++;
         } else {
-            sim->checks[i].placed = true; /* it has no blocks */
+            sim->checks[i].placed = true; /* the op has no blocks */
             run = kind == OP_CPU ? run : NONE;
         }
     }
@@ -29,18 +28,18 @@ void checks_link(struct simulation *sim)
 bool checks_pass(struct simulation *sim, uint32_t op)
 {
     const struct op *head = op_at(sim, op);
-    struct stream_state *stream = &sim->streams[head->stream];
-    if (op_is_launch(head->kind)) { /* it waits for that kernel in the same queue */
-        stream->unchecked = NONE;
+    struct lane_state *lane = &sim->lanes[head->stream];
+    if (op_is_launch(head->kind)) { /* a launch waits for that kernel in the same queue */
+        lane->unchecked = NONE;
         return true;
     }
-    if (head->kind == OP_WAIT) /* the check is left to the op behind it */
+    if (head->kind == OP_WAIT) /* the op behind the wait is checked instead */
         return true;
     while (sim->first_unplaced < sim->plan->op_count && sim->checks[sim->first_unplaced].placed)
         sim->first_unplaced++;
-    struct check_state *run = &sim->checks[sim->checks[stream->unchecked].run];
+    struct check_state *run = &sim->checks[sim->checks[lane->unchecked].run];
     if (rule_dependent_may_go(op, sim->first_unplaced, run->run_left)) {
-        stream->unchecked = NONE;
+        lane->unchecked = NONE;
         return true;
     }
     if (run->run_left > 0)
@@ -66,7 +65,8 @@ void checks_kernel_placed(struct simulation *sim, uint32_t op)
     if (sim->checks == NULL)
         return;
     sim->checks[op].placed = true;
-    /* The first of a run has streams that wait for its run, too: they look again. */
+    /* Streams that wait for a whole run wait at its first kernel: they are woken, too, and look
+     * again. */
     waiters_wake(sim, &sim->checks[op].first_waiter);
 }
 
@@ -74,7 +74,7 @@ void checks_kernel_ended(struct simulation *sim, uint32_t op)
 {
     if (sim->checks == NULL)
         return;
-    sim->streams[op_at(sim, op)->stream].unchecked = op;
+    sim->lanes[op_at(sim, op)->stream].unchecked = op;
     struct check_state *run = &sim->checks[sim->checks[op].run];
     if (--run->run_left == 0)
         waiters_wake(sim, &run->first_waiter);

@@ -1,62 +1,25 @@
-/* engines.c - what does the work, but kernels': copy engines, the driver's thread for
+/* engines.c - the engines that do one op at a time: copy engines, the driver's thread for
  * callbacks, and the CPU. */
-#include "sim/state.h"
+#include "sim/engines.h"
+
+#include "sim/host.h"
+#include "sim/ops.h"
 
 #include <math.h>
 
-void line_push(struct simulation *sim, struct line *line, uint32_t op)
-{
-    sim->ops[op].next_in_line = NONE;
-    if (line->first == NONE)
-        line->first = op;
-    else
-        sim->ops[line->last].next_in_line = op;
-    line->last = op;
-}
-
-static void line_push_front(struct simulation *sim, struct line *line, uint32_t op)
-{
-    sim->ops[op].next_in_line = line->first;
-    if (line->first == NONE)
-        line->last = op;
-    line->first = op;
-}
-
-uint32_t line_pop(struct simulation *sim, struct line *line)
-{
-    uint32_t op = line->first;
-    line->first = sim->ops[op].next_in_line;
-    return op;
-}
-
-/* --- the start and the end of an op --- */
-
-enum status engine_start_op(struct simulation *sim, uint32_t op)
-{
-    span_at(sim, op)->start_ns = sim->now;
-    if (sim->hooks.on_start == NULL)
-        return STATUS_OK;
-    return sim->hooks.on_start(sim->hooks.context, op_at(sim, op), sim->error);
-}
-
-enum status engine_end_op(struct simulation *sim, uint32_t op)
-{
-    const struct op *ended = op_at(sim, op);
-    struct stream_state *stream = &sim->streams[ended->stream];
-    span_at(sim, op)->end_ns = sim->now;
-    simulation_step_stream(sim, op);
-    stream->last_kind = engine_kind(ended->kind);
-    stream->last_end_ns = sim->now;
-    stream->signal_ns = NEVER;
-    sim->to_advance[sim->to_advance_count++] = ended->stream;
-    if (op_is_launch(ended->kind))
-        checks_kernel_ended(sim, op);
-    if (sim->hooks.on_end == NULL)
-        return STATUS_OK;
-    return sim->hooks.on_end(sim->hooks.context, ended, sim->error);
-}
-
 /* --- copies --- */
+
+/* Returns the copy engine of the other direction. */
+static uint32_t other_copies(uint32_t index)
+{
+    return index == COPIES_IN ? COPIES_OUT : COPIES_IN;
+}
+
+/* Returns true if copies go through the host's staging buffer. */
+static bool copies_are_staged(const struct simulation *sim)
+{
+    return sim->plan->memory == MEMORY_PAGEABLE;
+}
 
 static int64_t ns_for(double bytes, double bytes_per_s)
 {
@@ -65,7 +28,7 @@ static int64_t ns_for(double bytes, double bytes_per_s)
 }
 
 /* Brings a flowing copy up to now and lets it go on at the rate that holds from here. */
-static enum status copy_set_rate(struct simulation *sim, int index)
+static enum status copy_set_rate(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
     if (!engine->flowing)
@@ -76,14 +39,14 @@ static enum status copy_set_rate(struct simulation *sim, int index)
     engine->since_ns = sim->now;
     enum op_kind kind = op_at(sim, engine->op)->kind;
     engine->bytes_per_s =
-        rule_copy_bytes_per_s(sim->machine, kind, sim->copies[1 - index].flowing);
+        rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
     if (copies_are_staged(sim))
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
-                           (uint32_t)index, ++engine->stamp);
+                           index, ++engine->stamp);
 }
 
-static enum status copy_begin_next(struct simulation *sim, int index)
+static enum status copy_begin_next(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
     if (engine->op != NONE || engine->turning || engine->line.first == NONE)
@@ -91,23 +54,34 @@ static enum status copy_begin_next(struct simulation *sim, int index)
     int64_t wait = engine->free_ns - sim->now;
     if (wait > 0) {
         engine->turning = true;
-        return simulation_post(sim, wait, EVENT_TURNED, (uint32_t)index, 0);
+        return simulation_post(sim, wait, EVENT_TURNED, index, 0);
     }
     engine->op = line_pop(sim, &engine->line);
     int64_t latency = rule_copy_latency_ns(sim->machine, op_at(sim, engine->op)->kind);
-    enum status status = engine_start_op(sim, engine->op);
+    enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
-    return simulation_post(sim, latency, EVENT_FLOW, (uint32_t)index, 0);
+    return simulation_post(sim, latency, EVENT_FLOW, index, 0);
 }
 
-enum status engine_copy_turned(struct simulation *sim, int index)
+enum status copies_accept(struct simulation *sim, uint32_t op)
+{
+    uint32_t index = (uint32_t)rule_copy_engine(sim->machine, op_at(sim, op)->kind);
+    struct copy_engine *engine = &sim->copies[index];
+    if (op == engine->follower)
+        line_push_front(sim, &engine->line, op);
+    else
+        line_push(sim, &engine->line, op);
+    return copy_begin_next(sim, index);
+}
+
+enum status copies_turn(struct simulation *sim, uint32_t index)
 {
     sim->copies[index].turning = false;
     return copy_begin_next(sim, index);
 }
 
-enum status engine_copy_flows(struct simulation *sim, int index)
+enum status copies_flow(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
     engine->flowing = true;
@@ -115,23 +89,23 @@ enum status engine_copy_flows(struct simulation *sim, int index)
     engine->bytes_per_s = 0;
     engine->since_ns = sim->now;
     enum status status = copy_set_rate(sim, index);
-    return status == STATUS_OK ? copy_set_rate(sim, 1 - index) : status;
+    return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
 }
 
-/* The host is done with a staged copy, whose last piece still has to go. */
-static enum status copy_drain(struct simulation *sim, int index, uint64_t last_bytes)
+/* Lets the host return from a staged copy, whose last piece still has to go to the device. */
+static enum status copy_drain(struct simulation *sim, uint32_t index, uint64_t last_bytes)
 {
     struct copy_engine *engine = &sim->copies[index];
     enum op_kind kind = op_at(sim, engine->op)->kind;
     double rate = rule_copy_bytes_per_s(sim->machine, kind, false);
     engine->draining = true;
     enum status status = simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED,
-                                         (uint32_t)index, ++engine->stamp);
-    return status == STATUS_OK ? simulation_call_returns(sim, engine->op) : status;
+                                         index, ++engine->stamp);
+    return status == STATUS_OK ? host_return_call(sim, engine->op) : status;
 }
 
-/* Whether anything but a copy of the same kind comes next in its stream, or a record: the
- * engine then has to signal its end. What the stream waits for in between is another matter. */
+/* Returns true if anything but a copy of the same kind comes next in the copy's stream, be it a
+ * record: the engine then has to signal the copy's end. Waits in between change nothing. */
 static bool copy_is_waited_for(const struct simulation *sim, uint32_t op)
 {
     uint32_t next = sim->ops[op].next_in_stream;
@@ -140,23 +114,25 @@ static bool copy_is_waited_for(const struct simulation *sim, uint32_t op)
     return next != NONE && op_at(sim, next)->kind != op_at(sim, op)->kind;
 }
 
-static int64_t copy_gap_ns(const struct simulation *sim, uint32_t op)
+/* Returns how long engine `index` takes from the end of copy `op` to its next one. */
+static int64_t copy_gap_ns(const struct simulation *sim, uint32_t index, uint32_t op)
 {
     uint32_t kernels = sim->waiting[0], others = kernels > 0 ? kernels - 1 : 0;
     enum op_kind kind = op_at(sim, op)->kind;
-    bool other_busy = sim->copies[1 - rule_copy_engine(sim->machine, kind)].op != NONE;
+    bool other_busy = sim->copies[other_copies(index)].op != NONE;
     return rule_copy_gap_ns(sim->machine, kind, copy_is_waited_for(sim, op), other_busy,
                             others);
 }
 
-/* The copy right behind it, if it is issued: the engine goes on with that. */
+/* Returns the copy of the same kind right behind `op` in its stream, if it is issued: the
+ * engine goes on with that one. Else NONE. */
 static uint32_t copy_follower(const struct simulation *sim, uint32_t op)
 {
     uint32_t next = sim->ops[op].next_in_stream; /* NONE is above what is issued */
     return next < sim->issued && op_at(sim, next)->kind == op_at(sim, op)->kind ? next : NONE;
 }
 
-enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp)
+enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
 {
     struct copy_engine *engine = &sim->copies[index];
     if (stamp != engine->stamp)
@@ -172,17 +148,17 @@ enum status engine_copy_ends(struct simulation *sim, int index, uint32_t stamp)
     }
     engine->draining = false;
     engine->op = NONE;
-    engine->free_ns = sim->now + copy_gap_ns(sim, op);
+    engine->free_ns = sim->now + copy_gap_ns(sim, index, op);
     engine->follower = copy_follower(sim, op);
-    enum status status = engine_end_op(sim, op);
+    enum status status = simulation_end_op(sim, op);
     if (status == STATUS_OK)
-        status = simulation_call_returns(sim, op);
+        status = host_return_call(sim, op);
     if (status == STATUS_OK)
-        status = copy_set_rate(sim, 1 - index);
+        status = copy_set_rate(sim, other_copies(index));
     if (status != STATUS_OK || engine->follower == NONE)
         return status == STATUS_OK ? copy_begin_next(sim, index) : status;
     engine->turning = true; /* until the follower is in line */
-    return simulation_post(sim, engine->free_ns - sim->now, EVENT_TURNED, (uint32_t)index, 0);
+    return simulation_post(sim, engine->free_ns - sim->now, EVENT_TURNED, index, 0);
 }
 
 /* --- callbacks and the CPU --- */
@@ -202,7 +178,7 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
         return STATUS_OK;
     engine->op = line_pop(sim, &engine->line);
     const struct op *op = op_at(sim, engine->op);
-    enum status status = engine_start_op(sim, engine->op);
+    enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
     if (op->kind == OP_CPU)
@@ -211,32 +187,16 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
                            op->id, 0);
 }
 
-enum status engine_turn_ends(struct simulation *sim, struct turn_engine *engine)
+enum status turns_end(struct simulation *sim, struct turn_engine *engine)
 {
     uint32_t op = engine->op;
     engine->op = NONE;
-    enum status status = engine_end_op(sim, op);
+    enum status status = simulation_end_op(sim, op);
     return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
 }
 
-/* --- which engine --- */
-
-/* Hands an op that is ready, and at the front of its queue, to its engine. */
-enum status engine_accept(struct simulation *sim, uint32_t op)
+enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op)
 {
-    enum op_kind kind = op_at(sim, op)->kind;
-    if (op_is_launch(kind))
-        return engine_kernel_arrives(sim, op);
-    if (kind == OP_CALLBACK || kind == OP_CPU) {
-        struct turn_engine *engine = kind == OP_CPU ? &sim->cpu : &sim->callbacks;
-        line_push(sim, &engine->line, op);
-        return turn_begin_next(sim, engine);
-    }
-    int index = rule_copy_engine(sim->machine, kind);
-    struct copy_engine *engine = &sim->copies[index];
-    if (op == engine->follower)
-        line_push_front(sim, &engine->line, op);
-    else
-        line_push(sim, &engine->line, op);
-    return copy_begin_next(sim, index);
+    line_push(sim, &engine->line, op);
+    return turn_begin_next(sim, engine);
 }

@@ -2,12 +2,23 @@
  *
  * Blocks that are resident together share memory and arithmetic, so each group's rate changes
  * whenever blocks are placed or end; its end is then posted anew. */
-#include "sim/state.h"
+#include "sim/kernels.h"
+
+#include "sim/checks.h"
+#include "sim/host.h"
+#include "sim/ops.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The lowest place that is free: so those in use stay close together, before group_end. */
+/* Returns how many blocks a launch has. */
+static uint32_t launch_blocks(const struct simulation *sim, const struct op *op)
+{
+    return op->kind == OP_KERNEL ? op->kernel.blocks : rule_memory_blocks(sim->machine, op);
+}
+
+/* Returns the lowest place that is free, so that those in use stay close together; NULL where
+ * memory runs out. */
 static struct block_group *free_group(struct simulation *sim)
 {
     for (uint32_t i = 0; i < sim->group_end; i++) {
@@ -32,8 +43,8 @@ static void leave_group(struct simulation *sim, struct block_group *group)
         sim->group_end--;
 }
 
-/* What a launch's work is. Tiles differ by an element at most, so that of the kernel's latest
- * launch is mostly the one that is asked for. */
+/* Returns the work of a launch. Tiles differ by an element at most, so the work of the kernel's
+ * latest launch is mostly the answer. */
 static struct launch_work launch_work(struct simulation *sim, const struct op *op)
 {
     if (op->kind != OP_KERNEL)
@@ -57,13 +68,14 @@ static struct launch_work launch_work(struct simulation *sim, const struct op *o
     return *known;
 }
 
-/* Lets blocks go along with a group of their launch that has only just begun: all are then as
- * far on as they are in the mean. Without that a launch would be in more pieces than the one
- * before, whose ends make room for it, and the next in more again. */
+/* Lets blocks join a group of their launch that has only just begun, and returns true if there
+ * is one: all its blocks then count as having done the mean of what each has. Without this a
+ * launch would be cut into more groups than the one before it, whose ends make room for it, and
+ * the next launch into more again. */
 static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uint32_t sweeps,
                        int64_t since_ns)
 {
-    enum { JUST_BEGUN = 64 }; /* the part of its work that it may have done */
+    enum { JUST_BEGUN = 64 }; /* the group has done at most that part of its work: 1/64 */
     for (uint32_t i = 0; i < sim->group_end; i++) {
         struct block_group *group = &sim->groups[i];
         if (group->blocks == 0 || group->op != op || group->sweeps != sweeps)
@@ -105,10 +117,11 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
     return STATUS_OK;
 }
 
-/* Blocks that are placed together end together, but for those that make a sweep more: they are
- * the launch's first. `placed` blocks had been placed before. Of a launch with more blocks than
- * the GPU holds, those that take others' places begin at once: what a launch costs by itself is
- * paid by its first, and a block's own beginning is hidden by its neighbours' work. */
+/* Adds the groups of `blocks` blocks, of a launch of which `placed` had been placed before.
+ * Blocks that are placed together end together, but for those that make a sweep more: these are
+ * the launch's first. Where a launch has more blocks than the GPU holds, those that take
+ * others' places begin at once: the first blocks have paid the fixed cost of the launch, and
+ * the neighbours' work hides a block's own beginning. */
 static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t placed,
                               uint32_t blocks)
 {
@@ -149,7 +162,7 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
     return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
 }
 
-/* What all resident blocks together move over the link in a sweep. */
+/* Returns how many bytes all resident blocks together move over the link in a sweep. */
 static struct link_bytes link_of_all(const struct simulation *sim)
 {
     struct link_bytes all = {0, 0};
@@ -175,38 +188,38 @@ static enum status set_rates(struct simulation *sim)
     return status;
 }
 
-/* Whether a kernel none of whose blocks were placed yet may start. */
+/* Returns true if a kernel may start, that is, place its first block. */
 static bool may_start(const struct simulation *sim, uint32_t op)
 {
     return rule_kernel_may_start(sim->machine, sim->kernels_running) &&
            !checks_hold_kernel(sim, op);
 }
 
-/* Places what fits of the kernel at the front of `line`. *goes_on: the line's next kernel may
- * place some, too. */
+/* Places as many blocks as fit of the kernel at the front of `line`. Sets *goes_on where the
+ * line's next kernel may place some, too. */
 static enum status place_front(struct simulation *sim, struct line *line, bool *goes_on)
 {
     uint32_t op = line->first;
     struct op_state *state = &sim->ops[op];
     uint32_t placed =
-        rule_blocks_placed(state->kernel.to_place, sim->resident_blocks, sim->blocks_in_use);
-    bool starts = state->kernel.running == 0 &&
-                  state->kernel.to_place == launch_blocks(sim, op_at(sim, op));
+        rule_blocks_placed(state->launch.to_place, sim->resident_blocks, sim->blocks_in_use);
+    bool starts = state->launch.running == 0 &&
+                  state->launch.to_place == launch_blocks(sim, op_at(sim, op));
     *goes_on = false;
     if (placed == 0 || (starts && !may_start(sim, op)))
         return STATUS_OK;
     if (starts) {
         sim->kernels_running++;
-        enum status status = engine_start_op(sim, op);
+        enum status status = simulation_start_op(sim, op);
         if (status != STATUS_OK)
             return status;
     }
-    uint32_t before = launch_blocks(sim, op_at(sim, op)) - state->kernel.to_place;
-    state->kernel.to_place -= placed;
-    state->kernel.running += placed;
+    uint32_t before = launch_blocks(sim, op_at(sim, op)) - state->launch.to_place;
+    state->launch.to_place -= placed;
+    state->launch.running += placed;
     sim->blocks_in_use += placed;
     sim->rates_hold = false;
-    *goes_on = state->kernel.to_place == 0;
+    *goes_on = state->launch.to_place == 0;
     if (*goes_on) {
         line_pop(sim, line);
         checks_kernel_placed(sim, op);
@@ -215,9 +228,9 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
 }
 
 /* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
- * leaves when fully placed; until then nothing behind it or less urgent places any, for there
- * is no room; but where it may not start beside so many others, one of those may go on. [RTSS17
- * X1, R1-R3] */
+ * leaves its line when fully placed; until then no kernel behind it or less urgent places any,
+ * for there is no room. But a kernel that may not start beside so many others holds up its line
+ * alone. [RTSS17 X1, R1-R3] */
 static enum status place_blocks(struct simulation *sim)
 {
     enum status status = STATUS_OK;
@@ -229,35 +242,35 @@ static enum status place_blocks(struct simulation *sim)
     return status == STATUS_OK ? set_rates(sim) : status;
 }
 
-enum status engine_kernel_arrives(struct simulation *sim, uint32_t op)
+enum status kernels_accept(struct simulation *sim, uint32_t op)
 {
     const struct op *kernel = op_at(sim, op);
     int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
-    sim->ops[op].kernel.to_place = launch_blocks(sim, kernel);
-    sim->ops[op].kernel.running = 0;
+    sim->ops[op].launch.to_place = launch_blocks(sim, kernel);
+    sim->ops[op].launch.running = 0;
     struct line *line = &sim->levels[priority - sim->most_urgent];
     bool waits = line->first != NONE; /* behind one that could not be placed */
     line_push(sim, line, op);
     return waits ? STATUS_OK : place_blocks(sim);
 }
 
-enum status engine_blocks_end(struct simulation *sim, uint32_t index, uint32_t stamp)
+enum status kernels_end_blocks(struct simulation *sim, uint32_t index, uint32_t stamp)
 {
     struct block_group *group = &sim->groups[index];
     if (index >= sim->group_end || group->blocks == 0 || stamp != group->stamp)
         return STATUS_OK; /* its rate changed after this event was posted */
     uint32_t op = group->op;
     struct op_state *state = &sim->ops[op];
-    state->kernel.running -= group->blocks;
+    state->launch.running -= group->blocks;
     sim->blocks_in_use -= group->blocks;
     sim->rates_hold = false;
     leave_group(sim, group);
     enum status status = STATUS_OK;
-    if (state->kernel.running == 0 && state->kernel.to_place == 0) {
+    if (state->launch.running == 0 && state->launch.to_place == 0) {
         sim->kernels_running--;
-        status = engine_end_op(sim, op);
+        status = simulation_end_op(sim, op);
         if (status == STATUS_OK)
-            status = simulation_call_returns(sim, op);
+            status = host_return_call(sim, op);
     }
     return status == STATUS_OK ? place_blocks(sim) : status;
 }

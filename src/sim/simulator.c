@@ -1,31 +1,21 @@
-/* simulator.c - the machinery that applies the rules of simulator_rules.h.
+/* simulator.c - streams, hardware queues and the loop: the machinery that applies the rules of
+ * plan/rules.h.
  *
  * The way of an op: the host's call ends (EVENT_ISSUED); when everything before it in its
  * stream has ended it is the stream's head and, after a delay, ready (EVENT_READY); when it is
  * also at the front of its hardware queue it goes to its engine, waits there for its turn, and
  * runs. Its end makes the next op of its stream the head. */
-#include "sim/state.h"
+#include "sim/simulator.h"
 
-enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
-                            uint32_t subject, uint32_t stamp)
-{
-    if (delay_ns >= MACHINE_NEVER_NS - sim->now)
-        return error_set(sim->error, STATUS_FAILED,
-                         "on this machine the plan would take more than a century");
-    if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
-        return STATUS_OK;
-    return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
-}
+#include "plan/graph.h"
+#include "sim/checks.h"
+#include "sim/engines.h"
+#include "sim/host.h"
+#include "sim/kernels.h"
+#include "sim/ops.h"
+#include "sim/sync.h"
 
-/* Puts the next op of `op`'s stream at the stream's head. */
-void simulation_step_stream(struct simulation *sim, uint32_t op)
-{
-    uint32_t stream = op_at(sim, op)->stream;
-    sim->ops[op].ended = true;
-    sim->streams[stream].head = sim->ops[op].next_in_stream;
-    if (sim->sync != NULL)
-        sync_op_ended(sim, op);
-}
+#include <inttypes.h>
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -34,39 +24,17 @@ static int64_t later(int64_t a, int64_t b)
 
 /* --- streams and hardware queues --- */
 
-/* Whether nothing of the op has to be loaded for its call, which is about to be made. */
-static bool is_loaded(struct simulation *sim, const struct op *op)
+/* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
+static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
-    if (op->kind != OP_KERNEL || !sim->plan->loads_lazily)
-        return true;
-    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
-    for (uint32_t i = 0; i < sim->kernels_loaded; i++) {
-        if (sim->loaded[i] == kernel)
-            return true;
-    }
-    sim->loaded[sim->kernels_loaded++] = kernel;
-    return false;
-}
-
-/* Begins the call for the next op, unless its queue is full: then the caller is blocked until
- * there is room. */
-static enum status host_call(struct simulation *sim)
-{
-    uint32_t next = sim->issued;
-    sim->host_blocked = false;
-    if (next == sim->plan->op_count)
-        return STATUS_OK;
-    const struct op *op = op_at(sim, next);
-    if (op_is_call(op->kind))
-        return sync_call_begins(sim, next);
-    int queue = sim->ops[next].queue;
-    if (queue >= 0 && sim->hardware_queues[queue].length >= sim->machine->queue_depth) {
-        sim->host_blocked = true;
-        return STATUS_OK;
-    }
-    int64_t call_ns =
-        rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
-    return simulation_post(sim, call_ns, EVENT_ISSUED, next, 0);
+    enum op_kind kind = op_at(sim, op)->kind;
+    if (op_is_launch(kind))
+        return kernels_accept(sim, op);
+    if (kind == OP_CALLBACK)
+        return turns_accept(sim, &sim->callbacks, op);
+    if (kind == OP_CPU)
+        return turns_accept(sim, &sim->cpu, op);
+    return copies_accept(sim, op);
 }
 
 /* Lets ops leave a hardware queue in order, as far as they are ready: an op that is not ready
@@ -82,8 +50,8 @@ static enum status queue_drain(struct simulation *sim, int number)
             sim->waiting[(uint32_t)number / sim->queues]--;
         status = engine_accept(sim, op);
     }
-    if (status == STATUS_OK && sim->host_blocked) /* there may be room now */
-        status = host_call(sim);
+    if (status == STATUS_OK && sim->host_blocked) /* there may be room in it now */
+        status = host_begin_call(sim);
     return status;
 }
 
@@ -94,25 +62,35 @@ static enum status op_ready(struct simulation *sim, uint32_t op)
     return queue < 0 ? engine_accept(sim, op) : queue_drain(sim, queue);
 }
 
-/* When the head of a stream is ready: launched, and told of the end of what came before it and
- * of the events that its stream waited for. */
+/* Returns when the head of a stream is ready: it has been launched, and told of the end of what
+ * came before it and of the events that its stream waited for. `woken`: see stream_advance().
+ */
 static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool woken)
 {
     const struct machine *machine = sim->machine;
-    const struct stream_state *stream = &sim->streams[op_at(sim, op)->stream];
+    const struct lane_state *lane = &sim->lanes[op_at(sim, op)->stream];
     enum op_kind kind = op_at(sim, op)->kind;
     int queue = sim->ops[op].queue; /* this one holds `op` */
     uint32_t others = queue >= 0 ? sim->waiting[(uint32_t)queue / sim->queues] - 1 : 0;
     int64_t signal = rule_signal_ns(machine, kind, others);
     int64_t ready = sim->now + (woken ? 0 : rule_launch_ns(machine, kind));
-    if (stream->last_end_ns != NEVER) {
-        bool same_engine = stream->last_kind == engine_kind(kind);
+    if (lane->last_end_ns != NEVER) {
+        bool same_engine = lane->last_kind == engine_kind(kind);
         int64_t told = same_engine ? rule_same_engine_ns(machine, kind) : signal;
-        ready = later(ready, stream->last_end_ns + told);
+        ready = later(ready, lane->last_end_ns + told);
     }
-    if (stream->signal_ns != NEVER)
-        ready = later(ready, stream->signal_ns + signal);
+    if (lane->signal_ns != NEVER)
+        ready = later(ready, lane->signal_ns + signal);
     return ready;
+}
+
+/* Returns when a graph's node starts that is ready at `ready_ns` as far as its dependencies
+ * have a say: the device takes it up now, or behind those that it took up before. */
+static int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns)
+{
+    int64_t begins = later(sim->node_free_ns, sim->now);
+    sim->node_free_ns = begins + rule_graph_node_ns(sim->machine);
+    return later(ready_ns, sim->node_free_ns);
 }
 
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
@@ -124,52 +102,48 @@ static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
 }
 
-void waiters_add(struct simulation *sim, uint32_t *first, uint32_t stream)
+/* Passes the record at the head of `stream`, and wakes the streams that wait for it. */
+static void pass_record(struct simulation *sim, uint32_t op)
 {
-    sim->streams[stream].next_waiter = *first;
-    *first = stream;
+    struct record_state *record = &sim->records[sim->ops[op].record];
+    simulation_pass_op(sim, op);
+    waiters_wake(sim, &record->first_waiter);
+    record->passed_ns = sim->now;
 }
 
-void waiters_wake(struct simulation *sim, uint32_t *first)
+/* Passes the wait at the head of `stream` if its record has been passed, and returns true; if
+ * not, the record wakes the stream. */
+static bool pass_wait(struct simulation *sim, uint32_t stream, uint32_t op)
 {
-    for (uint32_t stream = *first; stream != NONE; stream = sim->streams[stream].next_waiter) {
-        sim->streams[stream].signal_ns = sim->now;
-        sim->to_advance[sim->to_advance_count++] = stream;
-    }
-    *first = NONE;
-}
-
-/* Whether `stream`, whose head is a wait, may go on; if not it is woken by the record. */
-static bool wait_is_over(struct simulation *sim, uint32_t stream, uint32_t wait)
-{
-    struct op_state *record = &sim->ops[sim->ops[wait].record];
-    if (!record->ended)
+    struct record_state *record = &sim->records[sim->ops[op].record];
+    if (record->passed_ns == NEVER) {
         waiters_add(sim, &record->first_waiter, stream);
-    return record->ended;
+        return false;
+    }
+    sim->lanes[stream].signal_ns = later(sim->lanes[stream].signal_ns, record->passed_ns);
+    simulation_pass_op(sim, op);
+    return true;
 }
 
-enum status simulation_advance(struct simulation *sim, uint32_t stream, bool woken)
+/* Passes the records and finished waits at the head of a stream, up to the first op that needs
+ * an engine or the first wait that is not over. `woken` says that the stream had waited for
+ * something that has ended now; else the host has just issued its head. */
+static enum status stream_advance(struct simulation *sim, uint32_t stream, bool woken)
 {
-    struct stream_state *state = &sim->streams[stream];
-    while (state->head < sim->issued) { /* NONE is above them all */
-        uint32_t op = state->head;
+    struct lane_state *lane = &sim->lanes[stream];
+    while (lane->head < sim->issued) { /* NONE is above them all */
+        uint32_t op = lane->head;
         enum op_kind kind = op_at(sim, op)->kind;
-        if (state->unchecked != NONE && !checks_pass(sim, op))
+        if (lane->unchecked != NONE && !checks_pass(sim, op))
             return STATUS_OK;
-        if (sim->sync != NULL && !sync_passes(sim, op))
+        if (sim->domains != NULL && !sync_passes(sim, op))
             return STATUS_OK;
-        if (kind == OP_RECORD) {
-            simulation_step_stream(sim, op);
-            waiters_wake(sim, &sim->ops[op].first_waiter);
-            sim->ops[op].passed_ns = sim->now;
-        } else if (kind == OP_WAIT) {
-            if (!wait_is_over(sim, stream, op))
-                return STATUS_OK;
-            state->signal_ns = later(state->signal_ns, sim->ops[sim->ops[op].record].passed_ns);
-            simulation_step_stream(sim, op);
-        } else {
+        if (kind == OP_RECORD)
+            pass_record(sim, op);
+        else if (kind != OP_WAIT)
             return head_is_due(sim, op, woken);
-        }
+        else if (!pass_wait(sim, stream, op))
+            return STATUS_OK;
     }
     return STATUS_OK;
 }
@@ -178,68 +152,67 @@ static enum status advance_all(struct simulation *sim)
 {
     enum status status = STATUS_OK;
     while (sim->to_advance_count > 0 && status == STATUS_OK)
-        status = simulation_advance(sim, sim->to_advance[--sim->to_advance_count], true);
+        status = stream_advance(sim, sim->to_advance[--sim->to_advance_count], true);
     return status;
 }
 
-/* --- the host --- */
-
-enum status simulation_call_returns(struct simulation *sim, uint32_t op)
+/* The call for `op` is over: the op may be its stream's head, and the host goes on. */
+static enum status op_issued(struct simulation *sim, uint32_t op)
 {
-    if (sim->called != op)
-        return STATUS_OK;
-    sim->called = NONE;
-    sim->call_ended_ns = sim->now;
-    return host_call(sim);
-}
-
-static enum status host_issued(struct simulation *sim, uint32_t op)
-{
-    const struct op *issued = op_at(sim, op);
-    if (rule_call_waits(sim->plan, issued->kind))
-        sim->called = op;
-    sim->timeline->issue_ns[op] = sim->call_ended_ns;
-    if (issued->kind != OP_RECORD)
-        span_at(sim, op)->issue_ns = sim->call_ended_ns;
-    sim->call_ended_ns = sim->now;
-    sim->issued++;
-    if (op_is_call(issued->kind)) {
-        sync_call_ends(sim, op);
-        return host_call(sim);
-    }
-    int queue = sim->ops[op].queue;
-    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
-        sim->waiting[(uint32_t)queue / sim->queues]++;
+    uint32_t stream = op_at(sim, op)->stream;
     enum status status = STATUS_OK;
-    if (sim->streams[issued->stream].head == op)
-        status = simulation_advance(sim, issued->stream, false);
+    host_end_call(sim, op);
+    if (sim->lanes[stream].head == op)
+        status = stream_advance(sim, stream, false);
     if (status == STATUS_OK)
         status = advance_all(sim);
-    return status == STATUS_OK && sim->called != op ? host_call(sim) : status;
+    return status == STATUS_OK && sim->called != op ? host_begin_call(sim) : status;
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------ */
+/* --- a plan that is launched as one graph --- */
+
+/* Begins the one call that issues all ops. The CPU takes up its ops by itself, before it ends.
+ */
+static enum status graph_begin(struct simulation *sim)
+{
+    int64_t call_ns = rule_graph_launch_ns(sim->machine, plan_graph_nodes(sim->plan));
+    sim->issued = sim->plan->op_count;
+    enum status status = simulation_post(sim, call_ns, EVENT_LAUNCHED, 0, 0);
+    return status == STATUS_OK ? stream_advance(sim, sim->plan->streams, false) : status;
+}
+
+/* The call has returned: from here on only dependencies and engines have a say. */
+static enum status graph_launched(struct simulation *sim)
+{
+    enum status status = STATUS_OK;
+    sim->call_ended_ns = sim->node_free_ns = sim->now;
+    sim->timeline->launched_ns = sim->now;
+    for (uint32_t i = 0; i < sim->plan->streams && status == STATUS_OK; i++)
+        status = stream_advance(sim, i, false);
+    return status;
+}
+
+/* --- the loop --- */
 
 static enum status dispatch(struct simulation *sim, const struct event *event)
 {
     switch ((enum event_kind)event_kind(event)) {
     case EVENT_ISSUED:
-        return host_issued(sim, event->subject);
+        return op_issued(sim, event->subject);
     case EVENT_READY:
         return op_ready(sim, event->subject);
     case EVENT_FLOW:
-        return engine_copy_flows(sim, (int)event->subject);
+        return copies_flow(sim, event->subject);
     case EVENT_COPIED:
-        return engine_copy_ends(sim, (int)event->subject, event->stamp);
+        return copies_end(sim, event->subject, event->stamp);
     case EVENT_TURNED:
-        return engine_copy_turned(sim, (int)event->subject);
+        return copies_turn(sim, event->subject);
     case EVENT_BLOCKS:
-        return engine_blocks_end(sim, event->subject, event->stamp);
+        return kernels_end_blocks(sim, event->subject, event->stamp);
     case EVENT_CALLED:
-        return engine_turn_ends(sim, &sim->callbacks);
+        return turns_end(sim, &sim->callbacks);
     case EVENT_CPU:
-        return engine_turn_ends(sim, &sim->cpu);
+        return turns_end(sim, &sim->cpu);
     case EVENT_LAUNCHED:
         return graph_launched(sim);
     }
@@ -250,26 +223,52 @@ static enum status run_to_end(struct simulation *sim)
 {
     struct event event;
     bool graph = sim->plan->issue == ISSUE_GRAPH;
-    enum status status = graph ? graph_begin(sim) : host_call(sim);
+    enum status status = graph ? graph_begin(sim) : host_begin_call(sim);
     while (status == STATUS_OK && event_queue_pop(&sim->events, &event)) {
         sim->now = event.time_ns;
         status = dispatch(sim, &event);
         if (status == STATUS_OK)
             status = advance_all(sim);
-        if (status == STATUS_OK && sim->sync != NULL)
-            status = sync_call_goes_on(sim);
+        if (status == STATUS_OK)
+            status = host_continue_call(sim);
     }
     return status;
 }
 
-/* Nothing left to happen, but an op that has not ended: a plan no machine could finish. */
+/* Every op of a plan that plan_validate() accepts ends, on any machine that a machine file can
+ * describe: an op waits only for what was issued before it. So an op that is left when no event
+ * is to come is a mistake of the caller, who did not ask. */
 static enum status check_all_ended(const struct simulation *sim)
 {
+    char label[OP_LABEL];
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
         if (!sim->ops[i].ended)
-            return simulation_refuse_stuck(sim, i);
+            return error_set(sim->error, STATUS_FAILED,
+                             "the plan never ends: op %" PRIu32 " (%s) is left", i,
+                             plan_op_label(sim->plan, op_at(sim, i), label));
     }
     return STATUS_OK;
+}
+
+enum status simulator_check(const struct machine *machine, const struct plan *plan,
+                            struct error *error)
+{
+    if (plan->issue != ISSUE_GRAPH)
+        return STATUS_OK;
+    if (machine->graph_launch_ns == 0)
+        return error_set(error, STATUS_USAGE,
+                         "--issue=graph: the machine %s knows no graphs, or its file does not "
+                         "say what one costs (graph_launch_ns)",
+                         machine->name);
+    return plan_check_graph(plan, error);
+}
+
+static enum status set_up(struct simulation *sim)
+{
+    enum status status = simulation_set_up(sim);
+    if (status == STATUS_OK)
+        checks_link(sim);
+    return status == STATUS_OK && sim->needs_domains ? sync_link(sim) : status;
 }
 
 enum status simulator_run(const struct machine *machine, uint32_t queues,
@@ -286,7 +285,7 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
     if (status == STATUS_OK)
         status = timeline_begin(timeline, plan, error);
     if (status == STATUS_OK)
-        status = simulation_set_up(&sim);
+        status = set_up(&sim);
     if (status == STATUS_OK)
         status = run_to_end(&sim);
     if (status == STATUS_OK)

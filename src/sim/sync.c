@@ -1,18 +1,18 @@
-/* sync.c - what holds up more than its own stream: ops of the legacy default stream
- * (rule 7), ops that synchronise implicitly (rule 10), and the calls in which the host waits
+/* sync.c - ops that hold up more than their own stream: those of the legacy default stream
+ * (rule 7), those that synchronise implicitly (rule 10); and the calls in which the host waits
  * (rule 6).
  *
  * A barrier waits for all ops that were issued before it to the streams of its domain, and all
  * that come to them later wait for it. As each waits for those before it, barriers end in the
- * order of issue, and an op only has to wait for the last before it: that one it is told of,
+ * order of issue, and an op only has to wait for the last before it, of whose end it is told
  * once. So the cost is log n for an op. Every wait is for something issued earlier: there is no
  * deadlock. */
-#include "sim/state.h"
+#include "sim/sync.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Whether the ops of `stream` belong to domain `index`. */
+/* Returns true if the ops of `stream` belong to domain `index`. */
 static bool in_domain(const struct simulation *sim, int index, uint32_t stream)
 {
     if (index == DOMAIN_LEGACY)
@@ -20,6 +20,8 @@ static bool in_domain(const struct simulation *sim, int index, uint32_t stream)
     return stream < sim->plan->streams;
 }
 
+/* Returns true if all ops of domain `index` issued before `op` come before it, and all issued
+ * later behind it. */
 static bool is_barrier(const struct simulation *sim, int index, const struct op *op)
 {
     if (!op_in_stream(op->kind))
@@ -33,7 +35,7 @@ static bool is_barrier(const struct simulation *sim, int index, const struct op 
 
 static enum status take_barriers(struct simulation *sim, int index)
 {
-    struct domain *domain = &sim->sync->domains[index];
+    struct domain *domain = &sim->domains[index];
     domain->first_waiter = NONE;
     for (uint32_t i = 0; i < sim->plan->op_count; i++)
         domain->count += is_barrier(sim, index, op_at(sim, i));
@@ -44,7 +46,8 @@ static enum status take_barriers(struct simulation *sim, int index)
     return STATUS_OK;
 }
 
-/* The domain whose ops a call waits for; a sync of one stream looks at that stream alone. */
+/* Returns the domain whose ops a call waits for. A sync of one stream other than the legacy
+ * default stream looks at that stream alone, whatever the domain. */
 static int domain_of_call(const struct simulation *sim, const struct op *call)
 {
     enum stream_kind kind = plan_stream_kind(sim->plan, call->stream);
@@ -65,7 +68,7 @@ static void find_barriers(struct simulation *sim)
         for (int d = 0; d < DOMAIN_COUNT; d++) {
             struct barrier barrier = {i, ops[d], NONE};
             if (is_barrier(sim, d, op))
-                sim->sync->domains[d].barriers[barriers[d]++] = barrier;
+                sim->domains[d].barriers[barriers[d]++] = barrier;
             ops[d] += in_domain(sim, d, op->stream);
         }
     }
@@ -73,10 +76,9 @@ static void find_barriers(struct simulation *sim)
 
 enum status sync_link(struct simulation *sim)
 {
-    sim->sync = calloc(1, sizeof *sim->sync);
-    if (sim->sync == NULL)
+    sim->domains = calloc(DOMAIN_COUNT, sizeof *sim->domains);
+    if (sim->domains == NULL)
         return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
-    sim->sync->call = NONE;
     enum status status = take_barriers(sim, DOMAIN_ALL);
     if (status == STATUS_OK)
         status = take_barriers(sim, DOMAIN_LEGACY);
@@ -85,16 +87,9 @@ enum status sync_link(struct simulation *sim)
     return status;
 }
 
-void sync_free(struct simulation *sim)
-{
-    for (int d = 0; sim->sync != NULL && d < DOMAIN_COUNT; d++)
-        free(sim->sync->domains[d].barriers);
-    free(sim->sync);
-}
-
 /* --- barriers --- */
 
-/* The barrier that has not ended and was issued last before `op`, or NULL. */
+/* Returns the barrier that was issued last before `op`, if it has not ended; else NULL. */
 static struct barrier *barrier_before(const struct domain *domain, uint32_t op)
 {
     uint32_t low = domain->ended, high = domain->count;
@@ -108,7 +103,8 @@ static struct barrier *barrier_before(const struct domain *domain, uint32_t op)
     return low > domain->ended ? &domain->barriers[low - 1] : NULL;
 }
 
-/* What `op` has to wait for in this domain: the list for its stream to wait in, or NULL. */
+/* Returns the list in which the stream of `op` has to wait for this domain; NULL if `op` may
+ * go. */
 static uint32_t *held_in(struct domain *domain, uint32_t op)
 {
     struct barrier *next = &domain->barriers[domain->ended];
@@ -123,7 +119,7 @@ bool sync_passes(struct simulation *sim, uint32_t op)
 {
     uint32_t stream = op_at(sim, op)->stream;
     for (int d = 0; d < DOMAIN_COUNT; d++) {
-        uint32_t *list = in_domain(sim, d, stream) ? held_in(&sim->sync->domains[d], op) : NULL;
+        uint32_t *list = in_domain(sim, d, stream) ? held_in(&sim->domains[d], op) : NULL;
         if (list == NULL)
             continue;
         waiters_add(sim, list, stream);
@@ -150,42 +146,19 @@ void sync_op_ended(struct simulation *sim, uint32_t op)
     uint32_t stream = op_at(sim, op)->stream;
     for (int d = 0; d < DOMAIN_COUNT; d++) {
         if (in_domain(sim, d, stream))
-            domain_op_ended(sim, &sim->sync->domains[d], op);
+            domain_op_ended(sim, &sim->domains[d], op);
     }
 }
 
 /* --- the host's own calls --- */
 
-static bool call_is_over(const struct simulation *sim, uint32_t call)
+bool sync_call_is_over(const struct simulation *sim, uint32_t call)
 {
     const struct op *op = op_at(sim, call);
     if (!rule_call_synchronises(sim->machine, op))
         return true;
     int domain = domain_of_call(sim, op);
     if (op->kind == OP_SYNC && op->stream < sim->plan->streams && domain == DOMAIN_ALL)
-        return sim->streams[op->stream].head >= sim->issued; /* NONE is above them all */
-    return sim->sync->domains[domain].ops_ended >= sim->ops[call].before;
-}
-
-enum status sync_call_goes_on(struct simulation *sim)
-{
-    uint32_t call = sim->sync->call;
-    if (call == NONE || !call_is_over(sim, call))
-        return STATUS_OK;
-    sim->sync->call = NONE;
-    return simulation_post(sim, rule_call_ns(sim->machine, op_at(sim, call)), EVENT_ISSUED,
-                           call, 0);
-}
-
-enum status sync_call_begins(struct simulation *sim, uint32_t op)
-{
-    span_at(sim, op)->start_ns = sim->call_ended_ns;
-    sim->sync->call = op;
-    return sync_call_goes_on(sim);
-}
-
-void sync_call_ends(struct simulation *sim, uint32_t op)
-{
-    span_at(sim, op)->end_ns = sim->now;
-    sim->ops[op].ended = true;
+        return sim->lanes[op->stream].head >= sim->issued; /* NONE is above them all */
+    return sim->domains[domain].ops_ended >= sim->ops[call].before;
 }

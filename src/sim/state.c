@@ -1,13 +1,93 @@
-/* setup.c - takes a simulation's memory and links its ops. */
+/* state.c - a simulation's memory, and what all its parts use: events, lines, waiters. */
 #include "sim/state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* --- events, lines, waiters --- */
+
+enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
+                            uint32_t subject, uint32_t stamp)
+{
+    if (delay_ns >= MACHINE_NEVER_NS - sim->now)
+        return error_set(sim->error, STATUS_FAILED,
+                         "on this machine the plan would take more than a century");
+    if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
+        return STATUS_OK;
+    return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
+}
+
 static void line_init(struct line *line)
 {
     line->first = line->last = NONE;
+}
+
+void line_push(struct simulation *sim, struct line *line, uint32_t op)
+{
+    sim->ops[op].next_in_line = NONE;
+    if (line->first == NONE)
+        line->first = op;
+    else
+        sim->ops[line->last].next_in_line = op;
+    line->last = op;
+}
+
+void line_push_front(struct simulation *sim, struct line *line, uint32_t op)
+{
+    sim->ops[op].next_in_line = line->first;
+    if (line->first == NONE)
+        line->last = op;
+    line->first = op;
+}
+
+uint32_t line_pop(struct simulation *sim, struct line *line)
+{
+    uint32_t op = line->first;
+    line->first = sim->ops[op].next_in_line;
+    return op;
+}
+
+void waiters_add(struct simulation *sim, uint32_t *first, uint32_t stream)
+{
+    sim->lanes[stream].next_waiter = *first;
+    *first = stream;
+}
+
+void waiters_wake(struct simulation *sim, uint32_t *first)
+{
+    for (uint32_t stream = *first; stream != NONE; stream = sim->lanes[stream].next_waiter) {
+        sim->lanes[stream].signal_ns = sim->now;
+        sim->to_advance[sim->to_advance_count++] = stream;
+    }
+    *first = NONE;
+}
+
+/* --- set-up --- */
+
+/* Returns true if `op` holds up, or waits for, more than its own stream. It is asked of every
+ * op, so the test that settles most of them comes first. */
+static bool needs_domains(const struct simulation *sim, const struct op *op)
+{
+    bool memory = op->kind == OP_MEMSET || op->kind == OP_D2D;
+    return sim->plan->stream_kinds != NULL || op_is_call(op->kind) ||
+           (memory && rule_op_synchronises(sim->machine, op->kind));
+}
+
+/* Gives a wait the record that it waits for, and any op but a record its span. */
+static void link_span(struct simulation *sim, const struct op *op, uint32_t *event_record,
+                      uint32_t *spans)
+{
+    struct op_state *state = &sim->ops[op->id];
+    if (op->kind == OP_WAIT)
+        state->record = event_record[op->event.event];
+    if (op->kind == OP_RECORD) {
+        uint32_t record = op->id - *spans; /* as many records came before it */
+        sim->records[record] = (struct record_state){NEVER, NONE};
+        state->record = event_record[op->event.event] = record;
+    } else {
+        state->span = (*spans)++;
+    }
 }
 
 /* Links the ops of each stream and of each hardware queue, and waits to their records. */
@@ -18,15 +98,14 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
         const struct op *op = op_at(sim, i);
         struct op_state *state = &sim->ops[i];
         *state = (struct op_state){.next_in_stream = NONE, .next_in_line = NONE, .queue = -1};
-        sim->needs_sync |= sync_is_needed(sim, op);
-        if (op_is_call(op->kind)) { /* in no stream, and nobody's work */
-            state->span = spans++;
+        sim->needs_domains |= needs_domains(sim, op);
+        link_span(sim, op, event_record, &spans);
+        if (op_is_call(op->kind)) /* it is in no stream */
             continue;
-        }
         uint32_t *last = &last_in_stream[op->stream];
-        *(*last == NONE ? &sim->streams[op->stream].head : &sim->ops[*last].next_in_stream) = i;
+        *(*last == NONE ? &sim->lanes[op->stream].head : &sim->ops[*last].next_in_stream) = i;
         *last = i;
-        int queue = -1; /* a graph's branches are no streams: none holds another up */
+        int queue = -1; /* no branch of a graph holds up another, as streams in a queue do */
         if (sim->plan->issue == ISSUE_STREAMS)
             queue = rule_queue(sim->machine, sim->queues, op->kind, op->stream);
         state->queue = (int16_t)queue;
@@ -35,14 +114,6 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
             uint32_t *front = &sim->hardware_queues[queue].front;
             *(*last == NONE ? front : &sim->ops[*last].next_in_line) = i;
             *last = i;
-        }
-        if (op->kind == OP_WAIT)
-            state->record = event_record[op->event.event];
-        if (op->kind == OP_RECORD) {
-            event_record[op->event.event] = i;
-            state->first_waiter = NONE;
-        } else {
-            state->span = spans++;
         }
     }
 }
@@ -94,11 +165,13 @@ static enum status take_memory(struct simulation *sim)
     size_t ops = sim->plan->op_count + (size_t)1, streams = sim->plan->streams + (size_t)1;
     find_levels(sim);
     sim->ops = malloc(ops * sizeof *sim->ops);
-    sim->streams = malloc(streams * sizeof *sim->streams);
+    sim->records = malloc((ops - sim->timeline->span_count) * sizeof *sim->records);
+    sim->lanes = malloc(streams * sizeof *sim->lanes);
     sim->to_advance = malloc(2 * streams * sizeof *sim->to_advance);
     sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
     sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
-    if (!sim->ops || !sim->streams || !sim->to_advance || !sim->hardware_queues || !sim->levels)
+    if (!sim->ops || !sim->records || !sim->lanes || !sim->to_advance ||
+        !sim->hardware_queues || !sim->levels)
         return no_memory(sim);
     if (!rule_checks_dependencies(sim->machine))
         return STATUS_OK;
@@ -109,9 +182,12 @@ static enum status take_memory(struct simulation *sim)
 void simulation_free(struct simulation *sim)
 {
     free(sim->ops);
-    free(sim->streams);
+    free(sim->records);
+    free(sim->lanes);
     free(sim->checks);
-    sync_free(sim);
+    for (int d = 0; sim->domains != NULL && d < DOMAIN_COUNT; d++)
+        free(sim->domains[d].barriers);
+    free(sim->domains);
     free(sim->to_advance);
     free(sim->hardware_queues);
     free(sim->levels);
@@ -125,16 +201,16 @@ enum status simulation_set_up(struct simulation *sim)
     if (status != STATUS_OK)
         return status;
     for (uint32_t i = 0; i <= sim->plan->streams; i++)
-        sim->streams[i] = (struct stream_state){.head = NONE,
-                                                .next_waiter = NONE,
-                                                .unchecked = NONE,
-                                                .last_end_ns = NEVER,
-                                                .signal_ns = NEVER};
+        sim->lanes[i] = (struct lane_state){.head = NONE,
+                                            .next_waiter = NONE,
+                                            .unchecked = NONE,
+                                            .last_end_ns = NEVER,
+                                            .signal_ns = NEVER};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
         sim->hardware_queues[i].front = NONE;
     for (int i = 0; i < sim->level_count; i++)
         line_init(&sim->levels[i]);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < COPY_ENGINES; i++) {
         line_init(&sim->copies[i].line);
         sim->copies[i].op = sim->copies[i].follower = NONE;
     }
@@ -142,11 +218,6 @@ enum status simulation_set_up(struct simulation *sim)
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
-    sim->called = NONE;
-    status = link_all(sim);
-    if (status == STATUS_OK)
-        checks_link(sim);
-    if (status == STATUS_OK && sim->needs_sync)
-        status = sync_link(sim);
-    return status;
+    sim->called = sim->own_call = NONE;
+    return link_all(sim);
 }
