@@ -1,14 +1,15 @@
-/* cupti_graph.c - takes down which node is whose clone. */
+/* cupti_graph.c - takes down the clone of each captured node. */
 #include "cuda/cupti_graph.h"
 
-#include <cupti.h>
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
+#include "core/items.h"
+#include "cuda/cupti_library.h"
 
-/* A captured node's id, and that of its clone. */
+#include <cupti.h>
+#include <stdlib.h>
+
 struct clone {
-    uint64_t original, id;
+    uint64_t original; /* the id of the captured node */
+    uint64_t id;       /* the id of its clone in the executable graph */
 };
 
 struct cupti_graph {
@@ -20,26 +21,24 @@ struct cupti_graph {
     CUpti_SubscriberHandle subscriber;
     struct clone *clones;
     size_t count, capacity;
-    bool sorted, lost;
+    bool sorted; /* the clones, by original */
+    bool lost;   /* a clone could not be taken down */
 };
 
 static void keep_clone(struct cupti_graph *graph, struct clone clone)
 {
-    if (graph->count == graph->capacity) {
-        size_t capacity = graph->capacity > 0 ? 2 * graph->capacity : 1024;
-        struct clone *clones = realloc(graph->clones, capacity * sizeof *clones);
-        if (clones == NULL) {
-            graph->lost = true;
-            return;
-        }
-        graph->clones = clones;
-        graph->capacity = capacity;
+    struct clone *clones =
+        items_grow(graph->clones, graph->count, &graph->capacity, sizeof clone);
+    if (clones == NULL) {
+        graph->lost = true;
+        return;
     }
+    graph->clones = clones;
     graph->clones[graph->count++] = clone;
     graph->sorted = false;
 }
 
-/* On the thread that instantiates. */
+/* CUPTI calls this on the thread that instantiates the graph. */
 static void CUPTIAPI node_was_cloned(void *context, CUpti_CallbackDomain domain,
                                      CUpti_CallbackId callback, const void *data)
 {
@@ -57,22 +56,13 @@ static void CUPTIAPI node_was_cloned(void *context, CUpti_CallbackDomain domain,
 
 static bool find_functions(struct cupti_graph *graph, void *library)
 {
-    const struct {
-        const char *name;
-        void *place; /* of the function pointer */
-    } functions[] = {
+    const struct cupti_function functions[] = {
         {"cuptiSubscribe", &graph->subscribe},
         {"cuptiUnsubscribe", &graph->unsubscribe},
         {"cuptiEnableCallback", &graph->enable_callback},
         {"cuptiGetGraphNodeId", &graph->node_id},
     };
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (function == NULL)
-            return false;
-        memcpy(functions[i].place, &function, sizeof function);
-    }
-    return true;
+    return cupti_library_find(library, functions, sizeof functions / sizeof *functions);
 }
 
 struct cupti_graph *cupti_graph_open(struct cupti_trace *trace)

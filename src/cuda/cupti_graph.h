@@ -1,8 +1,8 @@
-/* cupti_graph.h - which of a graph's nodes an activity record is of.
+/* cupti_graph.h - the ids by which activity records name a graph's nodes.
  *
- * A record names its node by an id. That is the id of the executable graph's node, which is a
- * clone of the captured one: CUPTI tells of each clone while the graph is instantiated, to whom
- * has subscribed. One at a time in a process, as for cuda/cupti_trace.h. */
+ * A record's id is that of the executable graph's node, which is a clone of the captured one.
+ * CUPTI reports each clone to its subscriber while the graph is instantiated. A process has one
+ * subscriber at a time. */
 #ifndef PIPELINE_CUDA_CUPTI_GRAPH_H
 #define PIPELINE_CUDA_CUPTI_GRAPH_H
 
@@ -10,15 +10,15 @@
 
 struct cupti_graph;
 
-/* Watches for clones from here on; before the graph is captured. NULL where CUPTI is too old,
- * another tool has subscribed, or there is no memory. `trace` must outlive it. */
+/* Subscribes, which must come before the graph is captured. Returns NULL where CUPTI is too
+ * old, another tool has subscribed, or there is no memory. `trace` must outlive it. */
 struct cupti_graph *cupti_graph_open(struct cupti_trace *trace);
 
-/* The id in the records of `node`, a cudaGraphNode_t of a captured graph; the executable graph
- * must have been instantiated since. False where it has none. */
+/* Sets *id to the id by which records name `node`, a cudaGraphNode_t of a captured graph that
+ * has been instantiated since. Returns false where it has none. */
 bool cupti_graph_node_id(struct cupti_graph *graph, void *node, uint64_t *id);
 
-/* Watches no longer. NULL is nothing. */
+/* Ends the subscription; `graph` may be NULL. */
 void cupti_graph_close(struct cupti_graph *graph);
 
 #endif

@@ -2,15 +2,17 @@
  */
 #include "cuda/cupti_trace.h"
 
+#include "core/items.h"
+#include "cuda/cupti_library.h"
+
 #include <cupti.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Every record begins with the fields that are read here, in every version of CUPTI since that
- * of CUDA 11: these struct types stand for their predecessors and successors. */
+/* In every version of CUPTI since that of CUDA 11 a record begins with the fields that are read
+ * here: these struct types stand for their predecessors and successors. */
 typedef CUpti_ActivityMemcpy5 memcpy_record;
 typedef CUpti_ActivityMemset4 memset_record;
 typedef CUpti_ActivityKernel8 kernel_record;
@@ -52,17 +54,13 @@ static void keep(struct cupti_trace *trace, struct cupti_record record)
         trace->lost = true; /* CUPTI could not time it */
         return;
     }
-    if (trace->count == trace->capacity) {
-        size_t capacity = trace->capacity > 0 ? 2 * trace->capacity : 1024;
-        struct cupti_record *records =
-            realloc(trace->records, capacity * sizeof *trace->records);
-        if (records == NULL) {
-            trace->lost = true;
-            return;
-        }
-        trace->records = records;
-        trace->capacity = capacity;
+    struct cupti_record *records =
+        items_grow(trace->records, trace->count, &trace->capacity, sizeof record);
+    if (records == NULL) {
+        trace->lost = true;
+        return;
     }
+    trace->records = records;
     trace->records[trace->count++] = record;
 }
 
@@ -91,8 +89,8 @@ static void keep_kernel(struct cupti_trace *trace, const kernel_record *kernel)
                                       (int64_t)kernel->end, kernel->graphNodeId});
 }
 
-/* Asked for in the middle of an issued op: a buffer whose pages are not there yet would hold
- * that call up for half a millisecond. */
+/* CUPTI asks for a buffer in the middle of an issued op: one whose pages are not there yet
+ * would hold that call up for half a millisecond, so spare ones come first. */
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     struct cupti_trace *trace = open_trace;
@@ -106,10 +104,10 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
     if (*buffer == NULL)
         *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
     *size = *buffer != NULL ? BUFFER_BYTES : 0;
-    *max_records = 0; /* as many as fit */
+    *max_records = 0; /* as many as the buffer holds */
 }
 
-/* Makes the first buffers' pages be there before the first run. */
+/* Touches the pages of the first buffers, so that they are there before the first run. */
 static void take_spare_buffers(struct cupti_trace *trace)
 {
     while (trace->spare_count < SPARE_MOST / 2) {
@@ -151,33 +149,9 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     free(buffer);
 }
 
-/* The names CUPTI goes by: where the linker looks, then where the toolkit puts it. It is never
- * closed: the driver keeps calling into it. */
-static void *open_library(void)
-{
-    static const char *const names[] = {
-        "libcupti.so",
-        "libcupti.so.13",
-        "libcupti.so.12",
-        "/usr/local/cuda/lib64/libcupti.so",
-        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-        "/usr/local/cuda/lib64/libcupti.so.13",
-        "/usr/local/cuda/lib64/libcupti.so.12",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library != NULL)
-            return library;
-    }
-    return NULL;
-}
-
 static bool find_functions(struct cupti_trace *trace, void *library)
 {
-    const struct {
-        const char *name;
-        void *place; /* of the function pointer */
-    } functions[] = {
+    const struct cupti_function functions[] = {
         {"cuptiActivityRegisterTimestampCallback", &trace->register_timestamp},
         {"cuptiActivityRegisterCallbacks", &trace->register_callbacks},
         {"cuptiActivityEnable", &trace->enable},
@@ -187,13 +161,7 @@ static bool find_functions(struct cupti_trace *trace, void *library)
         {"cuptiActivityGetNumDroppedRecords", &trace->dropped_records},
         {"cuptiGetStreamIdEx", &trace->stream_number},
     };
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (function == NULL)
-            return false;
-        memcpy(functions[i].place, &function, sizeof function);
-    }
-    return true;
+    return cupti_library_find(library, functions, sizeof functions / sizeof *functions);
 }
 
 struct cupti_trace *cupti_trace_open(const char **why)
@@ -202,7 +170,7 @@ struct cupti_trace *cupti_trace_open(const char **why)
         *why = "another trace is open";
         return NULL;
     }
-    void *library = open_library();
+    void *library = cupti_library_open();
     if (library == NULL) {
         *why = "libcupti.so was not found";
         return NULL;
@@ -227,7 +195,8 @@ struct cupti_trace *cupti_trace_open(const char **why)
     return NULL;
 }
 
-/* CONCURRENT_KERNEL, never KERNEL: that would make kernels run one at a time. */
+/* Kernels are recorded as CONCURRENT_KERNEL, never KERNEL: that makes them run one at a time.
+ */
 static const CUpti_ActivityKind recorded[] = {
     CUPTI_ACTIVITY_KIND_MEMCPY,
     CUPTI_ACTIVITY_KIND_MEMSET,

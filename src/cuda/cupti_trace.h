@@ -1,9 +1,8 @@
-/* cupti_trace.h - when the device's work really ran, as the driver's activity records say.
+/* cupti_trace.h - records when the device's work really ran.
  *
- * CUPTI is opened at run time, so the program needs it neither to be built nor to run. Only one
+ * CUPTI is NVIDIA's library for profilers; its activity records come from the driver. Only one
  * tool may trace a process: under a profiler cupti_trace_open() or cupti_trace_start() fails.
- *
- * CUPTI's callbacks carry no context, so the open trace is global to this file: one at a time.
+ * CUPTI's callbacks carry no context, so the open trace is global, and there is one at a time.
  */
 #ifndef PIPELINE_CUDA_CUPTI_TRACE_H
 #define PIPELINE_CUDA_CUPTI_TRACE_H
@@ -18,11 +17,11 @@ struct cupti_trace;
 
 /* One copy, memset or kernel. Times by CLOCK_MONOTONIC, in ns. */
 struct cupti_record {
-    uint32_t stream;   /* CUPTI's number of it: cupti_trace_stream() */
-    enum op_kind kind; /* what op_on_device(); OP_KIND_COUNT: a copy of another kind */
-    uint64_t bytes;    /* of a copy or a memset */
+    uint32_t stream;   /* CUPTI's number of the stream, see cupti_trace_stream() */
+    enum op_kind kind; /* one that runs on the device; OP_KIND_COUNT: a copy of another kind */
+    uint64_t bytes;    /* copied or set; 0 for a kernel */
     int64_t start_ns, end_ns;
-    uint64_t node; /* of a graph's launch: the id of the node; else 0 */
+    uint64_t node; /* the id of the graph's node that it ran for; 0: no graph's */
 };
 
 /* Opens CUPTI. On failure returns NULL and the reason in *why, a constant. */
@@ -31,8 +30,8 @@ struct cupti_trace *cupti_trace_open(const char **why);
 /* Starts recording, with no records. */
 bool cupti_trace_start(struct cupti_trace *trace);
 
-/* Forgets the records so far and goes on recording; all work must be complete. *forgotten is
- * how many there were. */
+/* Forgets the records so far, *forgotten of them, and goes on recording; all work must be
+ * complete. */
 bool cupti_trace_clear(struct cupti_trace *trace, size_t *forgotten);
 
 /* Stops recording; all work must be complete. False when records were lost. The records are by
@@ -40,10 +39,11 @@ bool cupti_trace_clear(struct cupti_trace *trace, size_t *forgotten);
 bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **records,
                       size_t *count);
 
-/* CUPTI's number of a cudaStream_t of the current context. */
+/* Sets *number to CUPTI's number of a cudaStream_t of the current context. Returns false where
+ * it has none. */
 bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number);
 
-/* CUPTI itself, as dlopen() gave it; for other functions of it. */
+/* Returns CUPTI as dlopen() gave it, for other functions of it. */
 void *cupti_trace_library(const struct cupti_trace *trace);
 
 void cupti_trace_close(struct cupti_trace *trace);

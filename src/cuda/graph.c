@@ -2,13 +2,16 @@
  *
  * The capture begins in the first stream, forks to the others that have ops, and joins them
  * again. Streams' orders and events become edges, and the calls that would issue ops make
- * nodes: so what is captured is what would be issued, by the same function. */
-#include "cuda/backend.h"
+ * nodes: so the same function captures a plan and issues it. */
+#include "cuda/graph.h"
+
+#include "core/items.h"
+#include "plan/graph.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Since CUDA 13 edges have data, which has no part here. */
+/* CUDA 13 gives edges data, which is not needed here: hence the NULLs. */
 static cudaError_t capture_info(cudaStream_t stream, cudaGraph_t *graph,
                                 const cudaGraphNode_t **latest, size_t *count)
 {
@@ -41,24 +44,21 @@ static enum status fail_capture(const struct cuda_run *run, uint32_t at, cudaErr
                      cudaGetErrorString(result));
 }
 
-/* --- which nodes are an op's --- */
+/* --- the nodes of each op --- */
 
 static bool keep_node(struct cuda_graph *graph, cudaGraphNode_t node, uint32_t op)
 {
-    if (graph->node_count == graph->node_capacity) {
-        size_t capacity = graph->node_capacity > 0 ? 2 * graph->node_capacity : 1024;
-        struct cuda_node *nodes = realloc(graph->nodes, capacity * sizeof *nodes);
-        if (nodes == NULL)
-            return false;
-        graph->nodes = nodes;
-        graph->node_capacity = capacity;
-    }
+    struct cuda_node *nodes =
+        items_grow(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *nodes);
+    if (nodes == NULL)
+        return false;
+    graph->nodes = nodes;
     graph->nodes[graph->node_count++] = (struct cuda_node){node, op};
     return true;
 }
 
-/* The nodes that the latest call added: the last is what the stream's next one would depend on.
- * A library may add several; they are one behind the other. */
+/* Keeps the nodes that the latest call added. The last of them is the one that the stream's
+ * next node would depend on; if a library added several, each depends on the one before. */
 static cudaError_t keep_nodes(const struct cuda_run *run, uint32_t op, size_t *so_far,
                               struct cuda_graph *graph)
 {
@@ -107,7 +107,8 @@ static cudaError_t meet(const struct cuda_run *run, cudaEvent_t event, bool fork
     return result;
 }
 
-/* With `ends`, an event is recorded behind each op that has one there; it can be timed. */
+/* Captures every op, and behind each op that has an event in `ends` a record of it; such an
+ * event can be timed. */
 static enum status capture_ops(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
                                struct cuda_graph *graph, struct error *error)
 {
@@ -132,7 +133,7 @@ static enum status capture_ops(const struct cuda_run *run, cudaEvent_t *ends, bo
 static enum status capture(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
                            cudaEvent_t event, struct cuda_graph *graph, struct error *error)
 {
-    /* Relaxed: a library may load a kernel at its first launch. */
+    /* The mode is relaxed because a library may load a kernel at its first launch. */
     if (CUDA_CHECK(cudaStreamBeginCapture(run->streams[0], cudaStreamCaptureModeRelaxed),
                    error) != STATUS_OK)
         return STATUS_FAILED;
@@ -145,11 +146,11 @@ static enum status capture(const struct cuda_run *run, cudaEvent_t *ends, bool k
     cudaError_t result = cudaStreamEndCapture(run->streams[0], &graph->graph);
     if (status == STATUS_OK)
         return cuda_check(result, "cudaStreamEndCapture", error);
-    cudaGetLastError(); /* the first failure is reported */
+    cudaGetLastError(); /* the first failure is the one to report */
     return status;
 }
 
-/* What a launch would do the first time is done here: on the device, too. */
+/* Does ahead of time what the first launch would otherwise do, on the host and the device. */
 static enum status instantiate(const struct cuda_run *run, struct cuda_graph *graph,
                                struct error *error)
 {
@@ -176,6 +177,14 @@ enum status cuda_graph_create(const struct cuda_run *run, cudaEvent_t *ends, boo
     if (status != STATUS_OK)
         cuda_graph_free(graph, false);
     return status;
+}
+
+cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_graph *graph,
+                              uint32_t *last)
+{
+    uint32_t count = run->workload.plan->op_count;
+    *last = count > 0 ? count - 1 : 0;
+    return cudaGraphLaunch(graph->exec, run->streams[0]);
 }
 
 void cuda_graph_free(struct cuda_graph *graph, bool silent)

@@ -1,7 +1,10 @@
 /* prepare.c - makes a plan ready to run, and undoes that. */
-#include "cuda/backend.h"
+#include "cuda/prepare.h"
 
 #include "core/units.h"
+#include "cuda/process.h"
+#include "plan/graph.h"
+#include "plan/mistake.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,8 +57,8 @@ static enum status take_device_memory(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
-/* Scratch starts as zeros, as kernels expect; the rest as bytes that make a stale element show.
- */
+/* Fills scratch memory with zeros, as kernels expect, and the rest with bytes that make a stale
+ * element show. */
 static enum status fill_device_memory(struct cuda_run *run, struct error *error)
 {
     enum { POISON = 0xFF }; /* a NaN in floats, -1 in ints */
@@ -95,7 +98,7 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
-/* The legacy default stream is there already. */
+/* Creates the plan's stream `number`; the legacy default stream is there already. */
 static enum status create_stream(const struct plan *plan, uint32_t number, cudaStream_t *stream,
                                  struct error *error)
 {
@@ -106,7 +109,7 @@ static enum status create_stream(const struct plan *plan, uint32_t number, cudaS
         return STATUS_OK;
     }
     if (plan_stream_kind(plan, number) == STREAM_BLOCKING)
-        flags = cudaStreamDefault; /* as by cudaStreamCreate() */
+        flags = cudaStreamDefault; /* what cudaStreamCreate() takes */
     return CUDA_CHECK(cudaStreamCreateWithPriority(stream, flags, priority), error);
 }
 
@@ -133,7 +136,7 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
     return status;
 }
 
-/* For each stream that launches the chain's kernel, if that needs one. */
+/* Creates a context for each stream that launches the chain's kernel, if that needs one. */
 static enum status create_contexts(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
@@ -173,7 +176,7 @@ static void *range_pointer(const struct cuda_run *run, const struct range *range
     return (char *)run->memory[range->buffer] + range->offset;
 }
 
-/* As a kernel sees it: what is the host's goes by an address of the device's. */
+/* The address by which a kernel reaches the range: mapped host memory has one on the device. */
 static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
 {
     if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
@@ -181,8 +184,8 @@ static void *kernel_pointer(const struct cuda_run *run, const struct range *rang
     return (char *)run->mapped[range->buffer] + range->offset;
 }
 
-static void issue_copy(const struct cuda_run *run, const struct op *op,
-                       struct cuda_issued *issued)
+static void look_up_copy(const struct cuda_run *run, const struct op *op,
+                         struct cuda_issued *issued)
 {
     void *host = range_pointer(run, &op->copy.host);
     void *device = range_pointer(run, &op->copy.device);
@@ -191,9 +194,9 @@ static void issue_copy(const struct cuda_run *run, const struct op *op,
     issued->copy.bytes = op->copy.host.bytes;
 }
 
-/* What works on the device's memory alone, and the host's own calls. */
-static void issue_other(const struct cuda_run *run, const struct op *op,
-                        struct cuda_issued *issued)
+/* Looks up an op that works on the device's memory alone, or a call of the host's own. */
+static void look_up_other(const struct cuda_run *run, const struct op *op,
+                          struct cuda_issued *issued)
 {
     if (op->kind == OP_D2D) {
         issued->copy.to = range_pointer(run, &op->d2d.to);
@@ -211,8 +214,8 @@ static void issue_other(const struct cuda_run *run, const struct op *op,
     }
 }
 
-static void issue_kernel(const struct cuda_run *run, const struct op *op,
-                         struct kernel_args *args, struct cuda_issued *issued)
+static void look_up_kernel(const struct cuda_run *run, const struct op *op,
+                           struct kernel_args *args, struct cuda_issued *issued)
 {
     *args = (struct kernel_args){
         .in = {kernel_pointer(run, &op->kernel.in[0]), kernel_pointer(run, &op->kernel.in[1])},
@@ -232,11 +235,11 @@ static void issue_kernel(const struct cuda_run *run, const struct op *op,
     issued->kernel.args = args;
 }
 
-static void issue_callback(struct cuda_run *run, const struct op *op,
-                           struct cuda_callback *callback)
+static void look_up_callback(struct cuda_run *run, const struct op *op,
+                             struct cuda_callback *callback)
 {
-    *callback =
-        (struct cuda_callback){.run = run, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
+    *callback = (struct cuda_callback){
+        .listener = &run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
     if (!op_feeds(op))
         return;
     callback->before = range_pointer(run, &op->callback.before);
@@ -252,8 +255,8 @@ static size_t count_kind(const struct plan *plan, enum op_kind kind)
     return count;
 }
 
-/* Turns the plan's ops into the CUDA calls' arguments. */
-static enum status look_up(struct cuda_run *run, struct error *error)
+/* Turns the plan's ops into the arguments of CUDA calls. */
+static enum status look_up_ops(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
     run->issued = calloc(plan->op_count + (size_t)1, sizeof *run->issued);
@@ -273,22 +276,22 @@ static enum status look_up(struct cuda_run *run, struct error *error)
         if (op->stream < plan->streams)
             issued->stream = run->streams[op->stream];
         if (op->kind == OP_H2D || op->kind == OP_D2H) {
-            issue_copy(run, op, issued);
+            look_up_copy(run, op, issued);
         } else if (op->kind == OP_KERNEL) {
-            issue_kernel(run, op, args++, issued);
+            look_up_kernel(run, op, args++, issued);
         } else if (op->kind == OP_CALLBACK) {
-            issue_callback(run, op, callback);
+            look_up_callback(run, op, callback);
             issued->callback = callback++;
         } else if (op->kind == OP_RECORD || op->kind == OP_WAIT) {
             issued->event = run->events[op->event.event];
         } else {
-            issue_other(run, op, issued);
+            look_up_other(run, op, issued);
         }
     }
     return STATUS_OK;
 }
 
-/* A kernel of the plan's that an earlier run of the process has loaded, or NULL. */
+/* Returns a kernel of the plan that an earlier run of the process has loaded, or NULL. */
 static const struct kernel *loaded_before(const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->op_count; i++) {
@@ -299,7 +302,7 @@ static const struct kernel *loaded_before(const struct plan *plan)
     return NULL;
 }
 
-/* Unless that is left to the run. */
+/* Loads the chain's kernels, unless the run is to do that itself. */
 static enum status preload_kernels(const struct plan *plan, struct error *error)
 {
     for (int i = 0; i < plan->chain_length; i++)
@@ -316,22 +319,44 @@ static enum status preload_kernels(const struct plan *plan, struct error *error)
     return STATUS_OK;
 }
 
-enum status cuda_prepare(struct backend *backend, const struct workload *workload,
-                         struct error *error)
+static enum status refuse_loaded(const struct plan *plan, struct error *error)
 {
-    struct cuda_run *run = &backend->run;
+    const struct kernel *loaded = plan->loads_lazily ? loaded_before(plan) : NULL;
+    if (loaded == NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "--mistake=%s: kernel %s was loaded before this run, and a process does "
+                     "that once: make it the first run, or the only one",
+                     mistake_name(MISTAKE_LAZY_LOADING), loaded->name);
+}
+
+void cuda_run_name_streams(const struct cuda_run *run)
+{
+    static const char *const stages[] = {"h2d", "kernel", "d2h"};
+    enum { STAGES = sizeof stages / sizeof stages[0] };
+    char name[32];
+    bool by_stage = run->workload.settings->layout == LAYOUT_STAGE;
+    for (uint32_t i = 0; i < run->stream_count && marks_on(); i++) {
+        if (by_stage && run->stream_count >= STAGES && i < STAGES)
+            snprintf(name, sizeof name, "pipeline %s", stages[i]);
+        else
+            snprintf(name, sizeof name, "pipeline stream %" PRIu32, i);
+        marks_name_stream(run->streams[i], name);
+    }
+}
+
+enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
+                             struct error *error)
+{
     enum status status = refuse_settings(workload, error);
-    const struct kernel *loaded =
-        workload->plan->loads_lazily ? loaded_before(workload->plan) : NULL;
-    if (status == STATUS_OK && loaded != NULL)
-        status = error_set(error, STATUS_USAGE,
-                           "--mistake=%s: kernel %s was loaded before this run, and a process "
-                           "does that once: make it the first run, or the only one",
-                           mistake_name(MISTAKE_LAZY_LOADING), loaded->name);
+    if (status == STATUS_OK)
+        status = refuse_loaded(workload->plan, error);
     if (status != STATUS_OK)
         return status;
     *run = (struct cuda_run){.workload = *workload};
-    pthread_mutex_init(&run->callback_lock, NULL);
+    run->listener.on_tile = workload->on_tile;
+    run->listener.context = workload->context;
+    pthread_mutex_init(&run->listener.lock, NULL);
     status = take_device_memory(run, error);
     if (status == STATUS_OK)
         status = fill_device_memory(run, error);
@@ -342,34 +367,28 @@ enum status cuda_prepare(struct backend *backend, const struct workload *workloa
     if (status == STATUS_OK)
         status = create_contexts(run, error);
     if (status == STATUS_OK)
-        status = look_up(run, error);
+        status = look_up_ops(run, error);
     if (status == STATUS_OK)
         status = preload_kernels(workload->plan, error);
     if (status == STATUS_OK)
         status = cpu_worker_create(&run->worker, workload->plan, run->memory, error);
-    if (status == STATUS_OK && workload->plan->issue == ISSUE_GRAPH)
-        status = cuda_graph_create(run, NULL, false, &run->graph, error);
-    if (status == STATUS_OK)
-        cuda_name_streams(run);
-    else
-        cuda_release(backend);
+    if (status != STATUS_OK)
+        cuda_run_release(run);
     return status;
 }
 
-/* In a lost context every call fails with the error already reported: they are made, since they
- * still free host memory, but not complained about. */
+/* Warns of a failed call of clean-up, unless the context is lost: then every call fails with
+ * the error already reported. They are made all the same, since they still free host memory. */
 static void warn(const struct cuda_run *run, cudaError_t result, const char *call)
 {
     if (!run->lost)
         cuda_warn(result, call);
 }
 
-void cuda_release(struct backend *backend)
+void cuda_run_release(struct cuda_run *run)
 {
-    struct cuda_run *run = &backend->run;
     if (run->workload.plan == NULL)
         return; /* nothing is prepared */
-    cuda_graph_free(&run->graph, run->lost);
     cpu_worker_free(run->worker);
     free(run->callbacks);
     free(run->args);
@@ -393,6 +412,6 @@ void cuda_release(struct backend *backend)
             warn(run, cudaFree(run->memory[b]), "cudaFree");
     }
     cudaGetLastError();
-    pthread_mutex_destroy(&run->callback_lock);
+    pthread_mutex_destroy(&run->listener.lock);
     *run = (struct cuda_run){0};
 }

@@ -1,5 +1,9 @@
 /* probe.c - measures what a device does: copies, memory, kernels. */
-#include "cuda/backend.h"
+#include "cuda/probe.h"
+
+#include "cuda/check.h"
+#include "run/arrays.h"
+#include "run/cpu_worker.h"
 
 #include <math.h>
 #include <omp.h>

@@ -1,6 +1,10 @@
 /* probe_product.c - measures a kernel whose speed depends on the shape of a tile: a matrix
  * product. It is measured on such tiles, as the run has them. */
-#include "cuda/backend.h"
+#include "cuda/probe.h"
+
+#include "cuda/check.h"
+#include "run/arrays.h"
+#include "run/cpu_worker.h"
 
 #include <math.h>
 #include <omp.h>

@@ -1,14 +1,12 @@
-/* trace_graph.c - which op of a graph each of CUPTI's records is of. */
-#include "cuda/backend.h"
+/* trace_graph.c - finds the op of a graph that each of CUPTI's records belongs to. */
+#include "cuda/trace_graph.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-/* A node's id in the records, its op, and whether it has run. */
 struct known_node {
-    uint64_t id;
+    uint64_t id; /* in the records */
     uint32_t op;
-    bool seen;
+    bool seen; /* a record of it was found */
 };
 
 static int compare_nodes(const void *a, const void *b)
@@ -17,7 +15,8 @@ static int compare_nodes(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The nodes of copies, memsets and kernels, by id; callbacks have no records. */
+/* Lists the nodes of copies, memsets and kernels, sorted by id; callbacks have no records.
+ * Returns NULL where there is no memory or a node has no id. */
 static struct known_node *know_nodes(const struct cuda_run *run, const struct cuda_graph *graph,
                                      struct cupti_graph *ids, size_t *count)
 {
@@ -39,8 +38,9 @@ static struct known_node *know_nodes(const struct cuda_run *run, const struct cu
     return known;
 }
 
-/* Takes a record's time into its op's. A library's launch of several kernels lasts from the
- * first one's start to the last one's end. */
+/* Widens the span of the node's op by a record's time: a library's launch of several kernels
+ * lasts from the first one's start to the last one's end. Returns false where they don't fit.
+ */
 static bool take_record(struct timeline *timeline, struct known_node *node,
                         const struct cupti_record *record, int64_t begin_ns)
 {
@@ -56,18 +56,16 @@ static bool take_record(struct timeline *timeline, struct known_node *node,
     if (!first && span->end_ns > end_ns)
         end_ns = span->end_ns;
     node->seen = true;
-    cuda_set_times(span, start_ns, end_ns);
+    traced_span_set(span, start_ns, end_ns);
     return true;
 }
 
 enum status cuda_traced_graph_create(struct cuda_traced_graph *graph,
-                                     const struct cuda_run *run, cudaEvent_t *ends,
-                                     struct cupti_trace *cupti, struct error *error)
+                                     const struct cuda_run *run, struct cupti_trace *cupti,
+                                     struct error *error)
 {
-    if (run->workload.plan->issue != ISSUE_GRAPH)
-        return STATUS_OK;
-    graph->ids = cupti != NULL ? cupti_graph_open(cupti) : NULL;
-    return cuda_graph_create(run, ends, graph->ids != NULL, &graph->graph, error);
+    graph->ids = cupti_graph_open(cupti);
+    return cuda_graph_create(run, NULL, graph->ids != NULL, &graph->graph, error);
 }
 
 void cuda_traced_graph_free(struct cuda_traced_graph *graph, const struct cuda_run *run)
@@ -77,25 +75,26 @@ void cuda_traced_graph_free(struct cuda_traced_graph *graph, const struct cuda_r
     graph->ids = NULL;
 }
 
-bool cuda_traced_graph_match(const struct cuda_traced_graph *graph, const struct cuda_run *run,
-                             const struct cupti_record *records, size_t count,
-                             struct timeline *timeline, int64_t begin_ns, char *why,
+bool cuda_traced_graph_match(const struct cuda_traced_graph *graph,
+                             const struct traced_run *traced,
+                             const struct cupti_record *records, size_t count, char *why,
                              size_t room)
 {
     size_t nodes, matched = 0;
     snprintf(why, room, "it does not tell of graphs' nodes");
     if (graph->ids == NULL)
         return false;
-    struct known_node *known = know_nodes(run, &graph->graph, graph->ids, &nodes);
+    struct known_node *known = know_nodes(traced->run, &graph->graph, graph->ids, &nodes);
     if (known == NULL)
         return false;
     bool fits = true;
     for (size_t i = 0; i < count && fits; i++) {
         const struct known_node wanted = {.id = records[i].node};
         if (wanted.id == 0)
-            continue; /* before the graph: what warmed CUPTI up */
+            continue; /* no node's: from the ops that warmed CUPTI up before the graph */
         struct known_node *node = bsearch(&wanted, known, nodes, sizeof wanted, compare_nodes);
-        fits = node != NULL && take_record(timeline, node, &records[i], begin_ns);
+        fits =
+            node != NULL && take_record(traced->timeline, node, &records[i], traced->begin_ns);
         matched += fits;
     }
     free(known);

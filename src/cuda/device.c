@@ -1,0 +1,175 @@
+/* device.c - starts a real device, reads its properties, and lists the devices. */
+#include "cuda/device.h"
+
+#include "core/units.h"
+#include "cuda/check.h"
+#include "run/cpu_worker.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static enum status read_number(const char *argument, int *number, struct error *error)
+{
+    *number = 0;
+    if (argument[0] == '\0')
+        return STATUS_OK;
+    char *end;
+    long value = strtol(argument, &end, 10);
+    if (!isdigit((unsigned char)argument[0]) || *end != '\0' || value > INT16_MAX)
+        return error_set(error, STATUS_USAGE,
+                         "--device=cuda:%s: what follows the colon must be a device's number, "
+                         "as in cuda:0",
+                         argument);
+    *number = (int)value;
+    return STATUS_OK;
+}
+
+static uint32_t hardware_queues(void)
+{
+    enum { DEFAULT_QUEUES = 8 }; /* compute capability 3.5 and later (CUDA's documentation) */
+    const char *set = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    int queues = set != NULL ? atoi(set) : 0;
+    return queues > 0 ? (uint32_t)queues : DEFAULT_QUEUES;
+}
+
+static enum status count_devices(int *count, struct error *error)
+{
+    int driver = 0;
+    cudaError_t result = cudaGetDeviceCount(count);
+    if (result == cudaSuccess && *count > 0)
+        return STATUS_OK;
+    cudaGetLastError();
+    if (result == cudaErrorInsufficientDriver &&
+        (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0))
+        return error_set(error, STATUS_NO_DEVICE,
+                         "--device=cuda: there is none: no NVIDIA driver is installed");
+    if (result == cudaSuccess)
+        result = cudaErrorNoDevice;
+    return error_set(error, STATUS_NO_DEVICE, "--device=cuda: there is none: %s: %s",
+                     cudaGetErrorName(result), cudaGetErrorString(result));
+}
+
+/* Makes `device` current and creates its context. The host spins while it waits for the device:
+ * that takes a core, but ends a run microseconds after its last op, and the CPU's share of a
+ * 4-way run leaves a core free for it. */
+static enum status start_device(int device, struct error *error)
+{
+    int count;
+    if (count_devices(&count, error) != STATUS_OK)
+        return error->status;
+    if (device >= count && count == 1)
+        return error_set(error, STATUS_NO_DEVICE,
+                         "--device=cuda:%d: there is one CUDA device, cuda:0", device);
+    if (device >= count)
+        return error_set(error, STATUS_NO_DEVICE,
+                         "--device=cuda:%d: there are %d CUDA devices, cuda:0 to cuda:%d",
+                         device, count, count - 1);
+    enum status status = CUDA_CHECK(cudaSetDevice(device), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaSetDeviceFlags(cudaDeviceScheduleSpin), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaFree(0), error);
+    return status;
+}
+
+/* Returns the single-precision units of an SM, from the CUDA programming guide's table of
+ * throughputs. */
+static int cores_per_sm(const struct cudaDeviceProp *properties)
+{
+    bool data_centre = properties->minor == 0;
+    switch (properties->major) {
+    case 3:
+        return 192;
+    case 6:
+    case 8:
+        return data_centre ? 64 : 128;
+    case 7:
+        return 64;
+    default:
+        return 128;
+    }
+}
+
+static void describe_properties(struct machine *machine,
+                                const struct cudaDeviceProp *properties)
+{
+    enum { RESIDENT_GRIDS = 128, QUEUES_MAX = 32 }; /* programming guide, technical limits */
+    snprintf(machine->name, sizeof machine->name, "%.*s", MACHINE_TEXT - 1, properties->name);
+    snprintf(machine->architecture, sizeof machine->architecture, "sm_%d%d", properties->major,
+             properties->minor);
+    machine->compute_capability = properties->major + 0.1 * properties->minor;
+    machine->copy_engines = properties->asyncEngineCount >= 2 ? 2 : 1;
+    machine->sms = (uint32_t)properties->multiProcessorCount;
+    machine->threads_per_sm = (uint32_t)properties->maxThreadsPerMultiProcessor;
+    machine->blocks_per_sm = (uint32_t)properties->maxBlocksPerMultiProcessor;
+    machine->memory_bytes = properties->totalGlobalMem;
+    machine->arithmetic_fill = machine->memory_fill = 1; /* not measured: 1 is the safe side */
+    machine->leftover_excess = 1;
+    machine->concurrent_kernels = properties->concurrentKernels ? RESIDENT_GRIDS : 1;
+    machine->queues = hardware_queues();
+    machine->queues_max = QUEUES_MAX;
+    machine->cpu_cores = (uint32_t)cpu_worker_threads();
+    char memory[UNITS_TEXT];
+    snprintf(machine->summary, sizeof machine->summary, "%" PRIu32 " SMs, %s, sm_%d%d",
+             machine->sms, units_bytes(machine->memory_bytes, memory), properties->major,
+             properties->minor);
+}
+
+static enum status read_properties(struct cuda_device *device, struct error *error)
+{
+    struct machine *machine = &device->machine;
+    struct cudaDeviceProp properties;
+    int driver, runtime, clock_khz;
+    enum status status =
+        CUDA_CHECK(cudaGetDeviceProperties(&properties, device->number), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(
+            cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device->number), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&machine->priority_least,
+                                                             &machine->priority_greatest),
+                            error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaDriverGetVersion(&driver), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaRuntimeGetVersion(&runtime), error);
+    if (status != STATUS_OK)
+        return status;
+    describe_properties(machine, &properties);
+    machine->flops_per_s =
+        2e3 * clock_khz * cores_per_sm(&properties) * machine->sms; /* fused multiply-adds */
+    snprintf(device->driver, sizeof device->driver, "driver %d.%d, runtime %d.%d",
+             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return STATUS_OK;
+}
+
+enum status cuda_device_open(const char *argument, struct cuda_device *device,
+                             struct error *error)
+{
+    *device = (struct cuda_device){0};
+    enum status status = read_number(argument, &device->number, error);
+    if (status == STATUS_OK)
+        status = start_device(device->number, error);
+    return status == STATUS_OK ? read_properties(device, error) : status;
+}
+
+void cuda_device_list(void (*each)(void *context, const char *device, const char *summary),
+                      void *context)
+{
+    int count;
+    struct error none = {0};
+    if (count_devices(&count, &none) != STATUS_OK)
+        return;
+    for (int device = 0; device < count; device++) {
+        struct cudaDeviceProp properties;
+        if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+            continue;
+        struct machine machine = {0};
+        char name[32], summary[2 * MACHINE_TEXT + 2];
+        describe_properties(&machine, &properties);
+        snprintf(name, sizeof name, "cuda:%d", device);
+        snprintf(summary, sizeof summary, "%s, %s", machine.name, machine.summary);
+        each(context, name, summary);
+    }
+}
