@@ -1,5 +1,5 @@
 /* check_lessons.c - every lesson runs, is right (or wrong where that is what it is about),
- * shows what it claims, and docs/lessons.md shows what it gives. */
+ * shows what it claims, and docs/lessons.md has the figures that it gives. */
 #include "app/lesson.h"
 #include "core/embedded.h"
 #include "core/units.h"
@@ -182,7 +182,8 @@ END_TEST
 
 /* --- docs/lessons.md --- */
 
-/* What stands there behind "$ pipeline --gantt=none configs/lessons/NAME.ini"; ends `page`. */
+/* Returns the report that `page` shows of a lesson: what stands there behind "$ pipeline
+ * --gantt=none configs/lessons/NAME.ini". It is a part of `page`, which ends with it. */
 static const char *report_shown(char *page, const char *name)
 {
     char command[COMMAND_MAX];
@@ -196,34 +197,103 @@ static const char *report_shown(char *page, const char *name)
     return report;
 }
 
-static void without_blanks_at_ends(char *text)
+static double unit_ms(const char *unit)
 {
-    char *to = text;
-    for (const char *from = text; *from != '\0'; from++) {
-        while (*from == '\n' && to > text && to[-1] == ' ')
-            to--;
-        *to++ = *from;
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(units[i].name, unit) == 0)
+            return units[i].ms;
     }
-    *to = '\0';
+    return 0;
 }
 
-/* With all bytes, so that results are looked at: the exit code is that of the head. */
-START_TEST(test_page_shows_what_runs_give)
+/* Returns what follows the name of run `name` in the row that starts with its time, which goes
+ * into `ms`. The other tables' rows go on with no time. */
+static const char *row_of_times(const char *report, const char *name, double *ms)
 {
-    const struct embedded *text = &lesson_texts[_i];
-    struct lesson lesson;
-    ck_assert_int_eq(lesson_read(&lesson, text->name, text->text, NULL), STATUS_OK);
-    int code = lesson_run(text->name, "--gantt=none");
-    ck_assert_msg(code == lesson.exit_code, "%s: exit %d, not %d: %s", text->name, code,
-                  lesson.exit_code, program_err);
-    ck_assert_int_eq(strstr(program_out, "  NO\n") != NULL, lesson.exit_code == 1);
-    without_blanks_at_ends(program_out);
+    size_t length = strlen(name);
+    for (const char *line = report; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        char unit[3];
+        int end = 0;
+        if (strncmp(line, name, length) == 0 && line[length] == ' ' &&
+            sscanf(line + length, " %lf %2s%n", ms, unit, &end) == 2 && unit_ms(unit) > 0) {
+            *ms *= unit_ms(unit);
+            return line + length + end;
+        }
+    }
+    ck_abort_msg("the page has no times of %s in\n%s", name, report);
+}
+
+/* Fails unless `shown`, printed with `step` as its last digit, is `value` rounded. */
+static void assert_rounded(const char *lesson, const char *run, double shown, double value,
+                           double step)
+{
+    ck_assert_msg(fabs(shown - value) <= 0.51 * step,
+                  "%s: docs/lessons.md shows %g of %s, which has %g (make lessons)", lesson,
+                  shown, run, value);
+}
+
+static double figure(const json_t *run, const char *key)
+{
+    const json_t *value = json_object_get(run, key);
+    ck_assert_msg(json_is_number(value), "no %s", key);
+    return json_number_value(value);
+}
+
+/* Each run's row on the page has its time, its speed-up and its part of the limit. The wording
+ * around them is compared by scripts/lessons.sh, in `make test-deep`. */
+START_TEST(test_page_has_the_figures_of_runs)
+{
+    const char *lesson = lesson_texts[_i].name;
+    json_t *report, *run;
+    const json_t *runs = lesson_runs(lesson, &report);
     char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
-    const char *shown = report_shown(page, text->name);
-    ck_assert_msg(strcmp(shown, program_out) == 0,
-                  "%s: docs/lessons.md is out of date (make lessons): it shows\n%s\nnot\n%s",
-                  text->name, shown, program_out);
+    const char *shown = report_shown(page, lesson);
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        const char *name = json_string_value(json_object_get(run, "name"));
+        double shown_ms, value, ms = figure(run, "span_ms");
+        char line[COMMAND_MAX], mark;
+        sscanf(row_of_times(shown, name, &shown_ms), "%767[^\n]", line);
+        assert_rounded(lesson, name, shown_ms, ms, pow(10, floor(log10(ms)) - 2));
+        for (char *word = strtok(line, " "); word != NULL; word = strtok(NULL, " ")) {
+            if (sscanf(word, "%lf%c", &value, &mark) != 2)
+                continue;
+            if (mark == 'x')
+                assert_rounded(lesson, name, value, figure(run, "speedup"), 0.01);
+            else if (mark == '%')
+                assert_rounded(lesson, name, value, 100 * figure(run, "limit_ratio"), 0.1);
+        }
+    }
+    json_decref(report);
     free(page);
+}
+END_TEST
+
+/* A lesson about a wrong result needs the data for it, and its exit code says so. */
+START_TEST(test_wrong_results_show)
+{
+    int wrong = 0;
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        struct lesson lesson;
+        ck_assert_int_eq(lesson_read(&lesson, text->name, text->text, NULL), STATUS_OK);
+        if (lesson.exit_code == 0)
+            continue;
+        int code = lesson_run(text->name, "--gantt=none");
+        ck_assert_msg(code == lesson.exit_code, "%s: exit %d, not %d: %s", text->name, code,
+                      lesson.exit_code, program_err);
+        assert_has(program_out, "  NO\n");
+        char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
+        assert_has(report_shown(page, text->name), "  NO\n");
+        free(page);
+        wrong++;
+    }
+    ck_assert_int_gt(wrong, 0);
 }
 END_TEST
 
@@ -318,7 +388,8 @@ Suite *lessons_suite(void)
     tcase_add_checked_fixture(tests, enter, leave);
     tcase_add_test(tests, test_claims);
     tcase_add_test(tests, test_priorities_help_kernels_alone);
-    tcase_add_loop_test(tests, test_page_shows_what_runs_give, 0, test_cases(count));
+    tcase_add_loop_test(tests, test_page_has_the_figures_of_runs, 0, test_cases(count));
+    tcase_add_test(tests, test_wrong_results_show);
     tcase_add_test(tests, test_pictures_show_what_runs_give);
     tcase_add_test(tests, test_heads);
     tcase_add_test(tests, test_bad_heads);
