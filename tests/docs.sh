@@ -34,7 +34,7 @@ failed=0
 for page; do
     pages=$((pages + 1))
     place=$work/$pages
-    mkdir -p "$place/build" "$place/bin"
+    mkdir "$place" "$place/build" "$place/bin" # new, so that no link lands in a folder of the source
     for name in configs plots bench docs tests kernels; do
         ln -s "$source/$name" "$place/$name"
     done
