@@ -82,6 +82,7 @@ static const struct {
     {"graph", graph_suite},
     {"mapped", mapped_suite},
     {"lessons", lessons_suite},
+    {"library", library_suite},
     {"contract sim:h200", contract_sim_suite},
     /* clang-format on */
 };

@@ -70,6 +70,7 @@ Suite *profiled_suite(void);
 Suite *fuzz_seeds_suite(void);
 Suite *bench_suite(void);
 Suite *lessons_suite(void);
+Suite *library_suite(void);
 
 /* The contract suite: the same tests for any backend; `device` is a --device value. */
 Suite *contract_suite(const char *device);

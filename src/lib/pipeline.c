@@ -1,0 +1,291 @@
+/* pipeline.c - the library's straight line: settings, plan, simulator, analysis, verdicts. */
+#include "lib/pipeline.h"
+
+#include "analysis/analysis.h"
+#include "analysis/critical.h"
+#include "analysis/limit.h"
+#include "analysis/verdict.h"
+#include "core/version.h"
+#include "machine/machine.h"
+#include "options/table.h"
+#include "plan/build.h"
+#include "plan/hazard.h"
+#include "sim/simulator.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char default_machine[] = "h200";
+
+struct pipeline {
+    struct settings settings;
+    struct kept_text *texts; /* what the settings point to */
+    struct machine machine;  /* as given */
+    struct machine used;     /* with the hardware queues that the settings ask for */
+    struct plan plan;
+    struct timeline timeline;
+    struct analysis analysis;
+    struct critical critical;
+    struct limit limit;
+    struct verdicts verdicts;
+};
+
+/* Returns true if `status` says that all went well; else hands the reason on. */
+static bool tell(enum status status, const struct error *why, struct pipeline_error *error)
+{
+    if (status != STATUS_OK && error != NULL)
+        snprintf(error->text, sizeof error->text, "%s", why->text);
+    return status == STATUS_OK;
+}
+
+static void drop_results(struct pipeline *pipeline)
+{
+    plan_free(&pipeline->plan);
+    plan_init(&pipeline->plan);
+    timeline_free(&pipeline->timeline);
+    timeline_init(&pipeline->timeline);
+    critical_free(&pipeline->critical);
+    pipeline->critical = (struct critical){0};
+    pipeline->analysis = (struct analysis){0};
+    pipeline->limit = (struct limit){0};
+    pipeline->verdicts = (struct verdicts){0};
+}
+
+struct pipeline *pipeline_new(void)
+{
+    struct pipeline *pipeline = calloc(1, sizeof *pipeline);
+    if (pipeline == NULL)
+        return NULL;
+    options_set_defaults(SCOPE_RUN, &pipeline->settings);
+    strcpy(pipeline->settings.name, "run");
+    drop_results(pipeline);
+    if (pipeline_set_machine(pipeline, default_machine, NULL))
+        return pipeline;
+    pipeline_free(pipeline);
+    return NULL;
+}
+
+void pipeline_free(struct pipeline *pipeline)
+{
+    if (pipeline == NULL)
+        return;
+    drop_results(pipeline);
+    kept_texts_free(pipeline->texts);
+    free(pipeline);
+}
+
+bool pipeline_set(struct pipeline *pipeline, const char *option, const char *value,
+                  struct pipeline_error *error)
+{
+    struct error why = {0};
+    const struct option_row *row = option_find(option);
+    if (row == NULL || row->scope != SCOPE_RUN || row->type == TYPE_FILE ||
+        row->type == TYPE_DEVICE)
+        return tell(
+            error_set(&why, STATUS_USAGE, "\"%s\" is no option of a simulated run", option),
+            &why, error);
+    const struct assignment given = {.row = row,
+                                     .text = kept_texts_add(&pipeline->texts, value),
+                                     .origin = {.source = SOURCE_COMMAND_LINE}};
+    if (given.text == NULL)
+        return tell(error_set(&why, STATUS_FAILED, "no memory for an option"), &why, error);
+    drop_results(pipeline);
+    return tell(options_set(&given, &pipeline->settings, &why), &why, error);
+}
+
+bool pipeline_set_machine(struct pipeline *pipeline, const char *name,
+                          struct pipeline_error *error)
+{
+    struct machine machine;
+    struct error why = {0};
+    if (!tell(machine_built_in(&machine, name, &why), &why, error))
+        return false;
+    drop_results(pipeline);
+    pipeline->machine = machine;
+    return true;
+}
+
+bool pipeline_set_machine_text(struct pipeline *pipeline, const char *text, const char *name,
+                               struct pipeline_error *error)
+{
+    struct machine machine;
+    struct error why = {0};
+    if (!tell(machine_parse(&machine, text, name, &why), &why, error))
+        return false;
+    drop_results(pipeline);
+    pipeline->machine = machine;
+    return true;
+}
+
+/* A plan whose ops race is a defect, or a mistake that was asked for by name. */
+static enum status judge_hazards(const struct pipeline *pipeline, bool *races,
+                                 struct error *error)
+{
+    struct hazard hazard;
+    size_t count;
+    enum status status = plan_hazards(&pipeline->plan, &hazard, 1, &count, error);
+    *races = status == STATUS_OK && count > 0;
+    if (!*races || mistake_rows[pipeline->settings.mistake].races)
+        return status;
+    return error_set(error, STATUS_FAILED,
+                     "ops %" PRIu32 " and %" PRIu32 " race: nothing orders them", hazard.first,
+                     hazard.second);
+}
+
+static enum status use_machine(struct pipeline *pipeline, struct error *error)
+{
+    const uint32_t queues = pipeline->settings.connections;
+    pipeline->used = pipeline->machine;
+    if (queues > pipeline->used.queues_max)
+        return error_set(error, STATUS_USAGE,
+                         "connections=%" PRIu32 ": the machine %s has %" PRIu32
+                         " hardware queues at most",
+                         queues, pipeline->used.name, pipeline->used.queues_max);
+    if (queues > 0)
+        pipeline->used.queues = queues;
+    return STATUS_OK;
+}
+
+static enum status simulate(struct pipeline *pipeline, struct error *error)
+{
+    int64_t issued_ns;
+    enum status status = simulator_run(&pipeline->used, pipeline->used.queues, &pipeline->plan,
+                                       NULL, &pipeline->timeline, &issued_ns, error);
+    pipeline->timeline.timing = TIMING_VIRTUAL;
+    pipeline->timeline.resolution_ns = 1;
+    return status;
+}
+
+static enum status explain(struct pipeline *pipeline, bool races, struct error *error)
+{
+    pipeline->limit = limit_of(&pipeline->used, &pipeline->plan);
+    enum status status = analyse(&pipeline->timeline, &pipeline->analysis, error);
+    if (status == STATUS_OK)
+        status =
+            critical_find(&pipeline->timeline, &pipeline->used, &pipeline->critical, error);
+    const struct verdict_case facts = {.timeline = &pipeline->timeline,
+                                       .critical = &pipeline->critical,
+                                       .plan = &pipeline->plan,
+                                       .machine = &pipeline->used,
+                                       .limit = &pipeline->limit,
+                                       .races = races};
+    return status == STATUS_OK ? verdicts_find(&facts, &pipeline->verdicts, error) : status;
+}
+
+bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error)
+{
+    struct error why = {0};
+    bool races = false;
+    drop_results(pipeline);
+    enum status status = settings_check(&pipeline->settings, &why);
+    if (status == STATUS_OK &&
+        (pipeline->settings.tiles == 0 || pipeline->settings.streams == 0))
+        status = error_set(&why, STATUS_USAGE,
+                           "tiles and streams must be numbers here: auto is the command's");
+    if (status == STATUS_OK)
+        status = use_machine(pipeline, &why);
+    if (status == STATUS_OK)
+        status = plan_build(&pipeline->settings, &pipeline->used, &pipeline->plan, &why);
+    if (status == STATUS_OK)
+        status = judge_hazards(pipeline, &races, &why);
+    if (status == STATUS_OK)
+        status = simulate(pipeline, &why);
+    if (status == STATUS_OK)
+        status = explain(pipeline, races, &why);
+    if (status != STATUS_OK)
+        drop_results(pipeline);
+    return tell(status, &why, error);
+}
+
+int64_t pipeline_time_ns(const struct pipeline *pipeline)
+{
+    return pipeline->analysis.time_ns;
+}
+
+int64_t pipeline_limit_ns(const struct pipeline *pipeline)
+{
+    return pipeline->limit.ns;
+}
+
+double pipeline_concurrency(const struct pipeline *pipeline)
+{
+    return pipeline->analysis.concurrency;
+}
+
+size_t pipeline_span_count(const struct pipeline *pipeline)
+{
+    return pipeline->timeline.span_count;
+}
+
+bool pipeline_span(const struct pipeline *pipeline, size_t index, struct pipeline_span *span)
+{
+    if (index >= pipeline->timeline.span_count)
+        return false;
+    const struct span *found = &pipeline->timeline.spans[index];
+    *span = (struct pipeline_span){
+        .kind = op_kind_name((enum op_kind)found->kind),
+        .engine = engine_name((enum engine)found->engine),
+        .op = found->op,
+        .lane = found->lane,
+        .stream = found->stream,
+        .tile = found->tile,
+        .bytes = found->bytes,
+        .issue_ns = found->issue_ns,
+        .start_ns = found->start_ns,
+        .end_ns = found->end_ns,
+    };
+    return true;
+}
+
+size_t pipeline_verdict_count(const struct pipeline *pipeline)
+{
+    return (size_t)pipeline->verdicts.count;
+}
+
+bool pipeline_verdict(const struct pipeline *pipeline, size_t index,
+                      struct pipeline_verdict *verdict)
+{
+    if (index >= pipeline_verdict_count(pipeline))
+        return false;
+    const struct verdict *found = &pipeline->verdicts.items[index];
+    const struct verdict_row *row = &verdict_rows[found->code];
+    *verdict = (struct pipeline_verdict){
+        .code = row->name,
+        .ns = found->cost_ns,
+        .share = (double)found->cost_ns / (double)pipeline_time_ns(pipeline),
+        .named = (int)index < pipeline->verdicts.named,
+        .text = row->text,
+        .fix = row->fix,
+    };
+    return true;
+}
+
+const char *pipeline_version(void)
+{
+    return PIPELINE_VERSION;
+}
+
+const char *pipeline_machine_name(size_t index)
+{
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
+        if (index-- == 0)
+            return text->name;
+    }
+    return NULL;
+}
+
+const char *pipeline_kernel_name(size_t index)
+{
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        if (index-- == 0)
+            return kernel->name;
+    }
+    return NULL;
+}
+
+const char *pipeline_mistake_name(size_t index)
+{
+    return index < MISTAKE_COUNT ? mistake_rows[index].name : NULL;
+}
