@@ -69,14 +69,16 @@ OBJ := $(O)/obj-$(shell { printf %s '$(subst ','\'',$(FLAGS_NOW))'; $(CC) --vers
                    cksum | cut -d ' ' -f 1)
 
 # --- what is built from what ---------------------------------------------------------------------
-CUDA_ROOMS := $(wildcard src/cuda/*.c kernels/*_cublas.c)
-ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
+CUDA_ROOMS := $(wildcard src/cuda/*.c kernels/*_cublas.c) kernels/launchers.c
+ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),kernels/launchers_none.c) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c) src/app/main.c, \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
 GENERATED := machine_texts lesson_texts plot_texts
-OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
+# A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
+KERNELS := $(sort $(wildcard kernels/*.cu))
+OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
 ifneq ($(NVCC),)
-OBJECTS += $(CUDA_ROOMS:%.c=$(OBJ)/%.o) $(patsubst %.cu,$(OBJ)/%.cu.o,$(wildcard kernels/*.cu))
+OBJECTS += $(CUDA_ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%=$(OBJ)/%.o)
 $(CUDA_ROOMS:%.c=$(OBJ)/%.o) $(OBJ)/bench/%.o $(OBJ)/tests/gpu/%.o: \
 	ROOM_CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
@@ -105,6 +107,10 @@ compile = $(call write,$(1) -MMD -MP -MT $@ -MF $(NEW).d -c -o $(NEW) $< && mv $
 $(OBJ)/%.o: %.c
 	$(say) CC $<
 	$(call compile,$(CC) $(ALL_CFLAGS))
+
+$(OBJ)/kernels/%.o: kernels/%.cu
+	$(say) CC $<
+	$(call compile,$(CC) $(ALL_CFLAGS) -x c)
 
 $(OBJ)/%.cu.o: %.cu
 	$(say) NVCC $<

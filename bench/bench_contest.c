@@ -22,7 +22,9 @@ struct contender *contest_add_peer(struct contest *contest, const char *kernel,
 
 struct contender *contest_add(struct contest *contest, const char *kernel)
 {
-    return contest_add_peer(contest, kernel, kernel, kernel_find(kernel)->launch);
+    const struct kernel_launcher *launcher = kernel_launcher(kernel_find(kernel));
+    return contest_add_peer(contest, kernel, kernel,
+                            launcher != NULL ? launcher->launch : NULL);
 }
 
 enum status contest_run(struct bench *bench, struct contest *contest, struct error *error)
@@ -35,7 +37,7 @@ enum status contest_run(struct bench *bench, struct contest *contest, struct err
 static void run_twin(const struct kernel *kernel, struct kernel_args args)
 {
     for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
-        kernel->host(&args);
+        kernel_code(kernel)->host(&args);
 }
 
 enum status contest_host(struct bench *bench, const struct contest *contest, const char *name,

@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
 #include "bench/bench_cuda.h"
+#include "kernels/kernel_code.h"
 #include "run/verify.h"
 
 #include <cublasXt.h>

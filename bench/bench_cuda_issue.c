@@ -2,6 +2,8 @@
  */
 #include "bench/bench_cuda.h"
 
+#include "kernels/kernel_code.h"
+
 #include <stdlib.h>
 
 enum { TILES = 2048, TILE = 1024, STREAMS = 4 };
@@ -55,7 +57,7 @@ static enum status loop_time(const struct bare_loop *loop, const struct kernel *
                                    .params = {.intensity = 1}};
         cudaMemcpyAsync(loop->in[s], in + tile * TILE, TILE * sizeof(float),
                         cudaMemcpyHostToDevice, loop->streams[s]);
-        kernel->launch(&args, loop->streams[s]);
+        kernel_launcher(kernel)->launch(&args, loop->streams[s]);
         cudaMemcpyAsync(out + tile * TILE, loop->out[s], TILE * sizeof(float),
                         cudaMemcpyDeviceToHost, loop->streams[s]);
     }

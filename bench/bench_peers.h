@@ -6,7 +6,7 @@
 #ifndef PIPELINE_BENCH_PEERS_H
 #define PIPELINE_BENCH_PEERS_H
 
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 
 #ifdef __cplusplus
 extern "C" {

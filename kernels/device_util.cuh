@@ -2,7 +2,7 @@
 #ifndef PIPELINE_DEVICE_UTIL_CUH
 #define PIPELINE_DEVICE_UTIL_CUH
 
-#include "kernels/kernels.h"
+#include "kernels/kernel_file.h"
 
 #include <cuda_runtime.h>
 
@@ -34,6 +34,15 @@ template <typename... Parameters> int kernel_preload(void (*kernel)(Parameters..
     cudaFuncAttributes attributes;
     return cudaFuncGetAttributes(&attributes, kernel);
 }
+
+/* Defines the launcher of a row of kernels.def: `launch` is its function, and the last argument
+ * the kernel that the runtime can load early. */
+#define KERNEL_LAUNCHER(name, launch, ...)                                                     \
+    static int name##_preload()                                                                \
+    {                                                                                          \
+        return kernel_preload(__VA_ARGS__);                                                    \
+    }                                                                                          \
+    const struct kernel_launcher name##_launcher = {launch, name##_preload, nullptr, nullptr}
 
 /* This thread's number in the grid, and how many threads the grid has. */
 static __device__ inline uint64_t grid_thread()

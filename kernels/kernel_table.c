@@ -1,382 +1,43 @@
-/* kernel_table.c - the table of kernels: a row for each. */
-#include "kernels/kernels.h"
+/* kernel_table.c - the table of kernels, from the rows of kernels.def, and the functions that
+ * rows name for a unit, a count or a cost of their own. */
+#include "kernels/kernel.h"
 
-#include "kernels/dgemm_rows.h"
-#include "kernels/kernel_rows.h"
-#include "kernels/map_rows.h"
-#include "kernels/reduction_rows.h"
-#include "kernels/scan_rows.h"
-#include "kernels/transpose_rows.h"
+/* A row of a matrix that is transposed. */
+static uint64_t matrix_row(const struct kernel_params *params)
+{
+    return params->columns;
+}
 
-/* What all sums of ints have in common; how they come by theirs is the device's affair. */
-#define SUM_OF_INTS                                                                            \
-    .shape = KERNEL_REDUCE, .inputs = 1, .in = DTYPE_I32, .out = DTYPE_I32, .flops = 1,        \
-    .host = reduce_shuffle_host, .oracle_fold = reduce_shuffle_oracle_fold,                    \
-    .oracle_result = reduce_shuffle_oracle_result
+/* A column of C in the matrix product C = A*B + C. */
+static uint64_t product_column(const struct kernel_params *params)
+{
+    return params->rows;
+}
 
-/* The ladder's first steps: what a thread takes, it takes at once, and there is a thread for
- * everything. */
-#define LADDER_STEP(each)                                                                      \
-    SUM_OF_INTS, .per_thread = each, .sweep = each, .whole_grid = true, .any_threads = true
+/* A tile is whole columns of C, and needs as many columns of B. */
+static uint64_t product_second_count(uint64_t count, const struct kernel_params *params)
+{
+    return count / params->rows * params->inner;
+}
 
-#define SCAN_OF_INTS .shape = KERNEL_SCAN, .inputs = 1, .in = DTYPE_I32, .out = DTYPE_I32
+/* Every tile needs all of A. */
+static uint64_t product_resident_count(const struct kernel_params *params)
+{
+    return params->rows * params->inner;
+}
 
-/* Maps of floats that move elements and change none, each thread its share at once. */
-#define MOVES(id, each, twin, from)                                                            \
-    .shape = KERNEL_MAP, .inputs = 1, .in = DTYPE_F32, .out = DTYPE_F32, .flops = 0,           \
-    .per_thread = each, .sweep = each, .whole_grid = true, .launch = id##_launch,              \
-    .preload = id##_preload, .host = twin, .gather = from, .oracle_map = gather_oracle
-
-/* A block of threads per square of the matrix. */
-#define TRANSPOSE(id, twin, from)                                                              \
-    MOVES(transpose_##id, TRANSPOSE_PER_THREAD, twin, from), .unit = transpose_unit,           \
-                                                             .unit_name = "rows"
+/* A, B and C are read from the device's memory at least once, and C is written. */
+static void product_work(uint64_t count, const struct kernel_params *params, double *bytes,
+                         double *flops)
+{
+    const double c = (double)count, rows = (double)params->rows, inner = (double)params->inner;
+    *bytes = (rows * inner + c / rows * inner + 2 * c) * sizeof(double);
+    *flops = 2 * c * inner;
+}
 
 const struct kernel kernel_table[] = {
-    {
-        .name = "scale",
-        .summary = "a*x + b: the light kernel; --intensity makes it as heavy as you like",
-        .shape = KERNEL_MAP,
-        .inputs = 1,
-        .in = DTYPE_F32,
-        .out = DTYPE_F32,
-        .flops = 2,
-        .repeats = true,
-        .per_thread = 4,
-        .sweep = 4, /* a float4 */
-        .calibrated = true,
-        .launch = scale_launch,
-        .preload = scale_preload,
-        .host = scale_host,
-        .oracle_map = scale_oracle,
-    },
-    {
-        .name = "wave",
-        .summary = "sin(cos(sin(sqrt(pow(cos(x*x + y*y), 2))))) of two arrays",
-        .shape = KERNEL_MAP,
-        .inputs = 2,
-        .in = DTYPE_F32,
-        .out = DTYPE_F32,
-        .flops = 100, /* an estimate of what the functions cost; calibration replaces it */
-        .repeats = true,
-        .per_thread = 4,
-        .sweep = 1,
-        .calibrated = true,
-        .launch = wave_launch,
-        .preload = wave_preload,
-        .host = wave_host,
-        .oracle_map = wave_oracle,
-    },
-    {
-        .name = "wave-launches",
-        .summary = "wave, but each of --intensity's repeats is a launch of its own",
-        .shape = KERNEL_MAP,
-        .inputs = 2,
-        .in = DTYPE_F32,
-        .out = DTYPE_F32,
-        .flops = 100, /* as wave's */
-        .repeats = true,
-        .per_thread = 4,
-        .sweep = 1,
-        .launch_per_repeat = true,
-        .rates_of = "wave",
-        .launch = wave_launches_launch,
-        .preload = wave_launches_preload,
-        .host = wave_launches_host,
-        .oracle_map = wave_oracle,
-    },
-    {
-        .name = "uniform",
-        .summary = "one of two branches of equal cost, the same for all threads of a warp",
-        .shape = KERNEL_MAP,
-        .inputs = 1,
-        .in = DTYPE_F32,
-        .out = DTYPE_F32,
-        .flops = 2,
-        .repeats = true,
-        .per_thread = 4,
-        .sweep = 1,
-        .launch = uniform_launch,
-        .preload = uniform_preload,
-        .host = uniform_host,
-        .oracle_map = uniform_oracle,
-    },
-    {
-        .name = "divergent",
-        .summary = "the same, but every warp takes both branches, one after the other",
-        .shape = KERNEL_MAP,
-        .inputs = 1,
-        .in = DTYPE_F32,
-        .out = DTYPE_F32,
-        .flops = 4, /* half of a warp's lanes idle in each branch: two are done, four paid
-                     (not by the CPU, which has no warps) */
-        .repeats = true,
-        .per_thread = 4,
-        .sweep = 1,
-        .launch = divergent_launch,
-        .preload = divergent_preload,
-        .host = divergent_host,
-        .oracle_map = divergent_oracle,
-    },
-    {
-        .name = "sum",
-        .summary = "the sum of floats in one pass: the fastest reduction",
-        .shape = KERNEL_REDUCE,
-        .inputs = 1,
-        .in = DTYPE_F32,
-        .out = DTYPE_F32,
-        .flops = 1,
-        .per_thread = 32, /* eight float4, all in flight at once */
-        .sweep = 32,
-        .calibrated = true,
-        .launch = sum_launch,
-        .preload = sum_preload,
-        .host = sum_host,
-        .oracle_fold = sum_oracle_fold,
-        .oracle_result = sum_oracle_result,
-    },
-    {
-        .name = "reduce-shuffle",
-        .summary = "the sum of ints modulo 2^32: warp shuffles, then the block",
-        SUM_OF_INTS,
-        .per_thread = 8,
-        .sweep = 1,
-        .calibrated = true,
-        .launch = reduce_shuffle_launch,
-        .preload = reduce_shuffle_preload,
-    },
-    {
-        .name = "reduce-divergent",
-        .summary = "int sum, step 1: interleaved pairs; warps diverge, by a slow remainder",
-        LADDER_STEP(1),
-        .launch = reduce_divergent_launch,
-        .preload = reduce_divergent_preload,
-    },
-    {
-        .name = "reduce-conflicts",
-        .summary = "int sum, step 2: the same pairs by threads side by side: bank conflicts",
-        LADDER_STEP(1),
-        .launch = reduce_conflicts_launch,
-        .preload = reduce_conflicts_preload,
-    },
-    {
-        .name = "reduce-sequential",
-        .summary = "int sum, step 3: the far half onto the near one: no bank conflicts",
-        LADDER_STEP(1),
-        .launch = reduce_sequential_launch,
-        .preload = reduce_sequential_preload,
-    },
-    {
-        .name = "reduce-first-add",
-        .summary = "int sum, step 4: two elements per thread, added as they are loaded",
-        LADDER_STEP(2),
-        .launch = reduce_first_add_launch,
-        .preload = reduce_first_add_preload,
-    },
-    {
-        .name = "reduce-last-warp",
-        .summary = "int sum, step 5: the last warp unrolled, without block barriers",
-        LADDER_STEP(2),
-        .launch = reduce_last_warp_launch,
-        .preload = reduce_last_warp_preload,
-    },
-    {
-        .name = "reduce-unrolled",
-        .summary = "int sum, step 6: all unrolled, by a template on the block size",
-        LADDER_STEP(2),
-        .launch = reduce_unrolled_launch,
-        .preload = reduce_unrolled_preload,
-    },
-    {
-        .name = "reduce-many",
-        .summary = "int sum, step 7: many elements per thread before the block adds up",
-        SUM_OF_INTS,
-        .per_thread = 8,
-        .sweep = 2,
-        .any_threads = true,
-        .launch = reduce_many_launch,
-        .preload = reduce_many_preload,
-    },
-    {
-        .name = "reduce-atomic",
-        .summary = "int sum by one atomic addition per element: don't",
-        SUM_OF_INTS,
-        .per_thread = 1,
-        .sweep = 1,
-        .launch = reduce_atomic_launch,
-        .preload = reduce_atomic_preload,
-    },
-    {
-        .name = "sum-int",
-        .summary = "the sum of ints modulo 2^32 in one pass: as fast as sum",
-        SUM_OF_INTS,
-        .per_thread = 32, /* as sum's */
-        .sweep = 32,
-        .launch = sum_int_launch,
-        .preload = sum_int_preload,
-    },
-    {
-        .name = "sum-double",
-        .summary = "the sum of doubles in one pass",
-        .shape = KERNEL_REDUCE,
-        .inputs = 1,
-        .in = DTYPE_F64,
-        .out = DTYPE_F64,
-        .flops = 1,
-        .per_thread = 16, /* eight double2 */
-        .sweep = 16,
-        .launch = sum_double_launch,
-        .preload = sum_double_preload,
-        .host = sum_double_host,
-        .oracle_fold = sum_double_oracle_fold,
-        .oracle_result = sum_double_oracle_result,
-    },
-    {
-        .name = "all",
-        .summary = "logical AND of ints: 1 if none is 0, else 0",
-        .shape = KERNEL_REDUCE,
-        .fold = KERNEL_FOLD_AND,
-        .inputs = 1,
-        .in = DTYPE_I32,
-        .out = DTYPE_I32,
-        .flops = 1, /* a comparison */
-        .per_thread = 32,
-        .sweep = 32,
-        .launch = all_launch,
-        .preload = all_preload,
-        .host = all_host,
-        .oracle_fold = all_oracle_fold,
-        .oracle_result = all_oracle_result,
-    },
-    {
-        .name = "finite",
-        .summary = "1 if no float is infinite or NaN, else 0; told by the exponent's bits",
-        .shape = KERNEL_REDUCE,
-        .fold = KERNEL_FOLD_AND,
-        .inputs = 1,
-        .in = DTYPE_F32,
-        .out = DTYPE_I32,
-        .flops = 1, /* a comparison */
-        .per_thread = 32,
-        .sweep = 32,
-        .launch = finite_launch,
-        .preload = finite_preload,
-        .host = finite_host,
-        .oracle_fold = finite_oracle_fold,
-        .oracle_result = finite_oracle_result,
-    },
-    {
-        .name = "scan",
-        .summary = "prefix sums of ints modulo 2^32, of the whole array: one pass, the fastest",
-        SCAN_OF_INTS,
-        .flops = 2,
-        .per_thread = 32, /* eight int4, all in flight at once */
-        .sweep = 32,
-        .launch = scan_launch,
-        .preload = scan_preload,
-        .host = scan_inclusive_host,
-    },
-    {
-        .name = "scan-exclusive",
-        .summary = "as scan, but each element gets the sum of those before it alone",
-        SCAN_OF_INTS,
-        .flops = 2,
-        .exclusive = true,
-        .per_thread = 32,
-        .sweep = 32,
-        .launch = scan_exclusive_launch,
-        .preload = scan_exclusive_preload,
-        .host = scan_exclusive_host,
-    },
-    {
-        .name = "scan-naive",
-        .summary =
-            "as scan; in a block after Hillis and Steele, double-buffered: n log n additions",
-        SCAN_OF_INTS,
-        .flops = 8,
-        .per_thread = 1,
-        .sweep = 1,
-        .launch = scan_naive_launch,
-        .preload = scan_naive_preload,
-        .host = scan_inclusive_host,
-    },
-    {
-        .name = "scan-efficient",
-        .summary =
-            "as scan-exclusive; in a block after Blelloch, up and down a tree: 2 n additions",
-        SCAN_OF_INTS,
-        .flops = 2,
-        .exclusive = true,
-        .per_thread = 2,
-        .sweep = 2,
-        .launch = scan_efficient_launch,
-        .preload = scan_efficient_preload,
-        .host = scan_exclusive_host,
-    },
-    {
-        .name = "scan-conflict-free",
-        .summary = "as scan-efficient, padded so that no two threads want one memory bank",
-        SCAN_OF_INTS,
-        .flops = 2,
-        .exclusive = true,
-        .per_thread = 2,
-        .sweep = 2,
-        .launch = scan_conflict_free_launch,
-        .preload = scan_conflict_free_preload,
-        .host = scan_exclusive_host,
-    },
-    {.name = "transpose-copy",
-     .summary = "a matrix copied square by square: what a transpose can reach",
-     TRANSPOSE(copy, transpose_copy_host, copy_gather)},
-    {.name = "transpose-shared-copy",
-     .summary = "the copy by way of shared memory, with its barrier",
-     TRANSPOSE(shared_copy, transpose_copy_host, copy_gather)},
-    {.name = "transpose-naive",
-     .summary = "each tile's matrix transposed: reads rows, writes columns",
-     TRANSPOSE(naive, transpose_host, transpose_gather)},
-    {.name = "transpose-coalesced",
-     .summary = "the same through shared memory: writes rows; bank conflicts",
-     TRANSPOSE(coalesced, transpose_host, transpose_gather)},
-    {.name = "transpose-conflict-free",
-     .summary = "the same, shared memory padded by a column: no conflicts",
-     TRANSPOSE(conflict_free, transpose_host, transpose_gather)},
-    {.name = "transpose-fine",
-     .summary = "each square transposed in its place: half a transpose",
-     TRANSPOSE(fine, transpose_fine_host, transpose_fine_gather)},
-    {.name = "transpose-coarse",
-     .summary = "squares change places, as they are: the other half",
-     TRANSPOSE(coarse, transpose_coarse_host, transpose_coarse_gather)},
-    {.name = "transpose-diagonal",
-     .summary = "conflict-free, with squares taken along diagonals",
-     TRANSPOSE(diagonal, transpose_host, transpose_gather)},
-    {.name = "stride-copy",
-     .summary = "a copy that reads --stride elements apart: what bandwidth is left",
-     MOVES(stride_copy, STRIDE_PER_THREAD, stride_copy_host, stride_copy_gather)},
-    {
-        .name = "dgemm",
-        .summary = "C = A*B + C in panels of columns, A resident: --rows, --inner",
-        .shape = KERNEL_MAP,
-        .inputs = 2,
-        .in = DTYPE_F64,
-        .out = DTYPE_F64,
-        .flops = 2, /* per element and column of A */
-        .per_thread = 1,
-        .sweep = 1,
-        .alone = true,
-        .in_place = true,
-        .rated = true,
-        .launch = dgemm_launch,
-        .preload = dgemm_preload,
-        .host = dgemm_host,
-        .host_missing = dgemm_host_missing,
-        .unit = dgemm_unit,
-        .unit_name = "columns",
-        .second_count = dgemm_second_count,
-        .resident_count = dgemm_resident_count,
-        .work = dgemm_work,
-        .check = dgemm_check,
-        .context_create = dgemm_context_create,
-        .context_destroy = dgemm_context_destroy,
-    },
+#define KERNEL(launcher_name, code_name, ...) {__VA_ARGS__},
+#include "kernels/kernels.def"
+#undef KERNEL
     {.name = NULL},
 };

@@ -1,5 +1,6 @@
-/* ladder.cu - the seven steps of M. Harris, "Optimizing Parallel Reduction in CUDA", as sums of
- * ints modulo 2^32: the same sum, each step faster than the one before.
+/* ladder.cu - sums of ints modulo 2^32: the seven steps of M. Harris, "Optimizing Parallel
+ * Reduction in CUDA", each faster than the one before; `reduce-atomic`, which comes before
+ * them, and `reduce-shuffle`, which comes after them.
  *
  * In the lecture each launch leaves a sum per block, and launches follow until one is left.
  * Here a tile's sum takes one launch: a block adds its sum to a total by one atomic addition,
@@ -9,30 +10,33 @@
  *
  * The ints are read as unsigned, whose overflow C defines. Blocks may have any power of two of
  * threads from a warp's to KERNEL_THREADS_MAX; threads behind the last element add 0. */
-#include "kernels/device_util.cuh"
-#include "kernels/kernel_rows.h"
-#include "kernels/reduction_rows.h"
+#include "kernels/kernel_file.h"
 
-/* What a launch keeps between its blocks, in kernel_args.scratch. Both are 0 between launches.
- */
+#ifdef __cplusplus /* ---- the kernels and their launchers ---- */
+
+#include "kernels/device_util.cuh"
+#include "kernels/grid_sum.cuh"
+
+/* The scratch that the blocks of a launch share, in kernel_args.scratch. Both fields are 0
+ * between launches. */
 struct ladder_scratch {
-    unsigned finished; /* blocks that have added theirs */
+    unsigned finished; /* blocks that have added their sums */
     unsigned total;
 };
 static_assert(sizeof(struct ladder_scratch) <= KERNEL_SCRATCH_BYTES, "scratch too small");
 
-/* Counts a block whose part is in the total; the last one to come moves that to *out. For one
- * thread of each block. */
+/* Counts a block whose part is in the total; the last block to come moves the total to *out.
+ * One thread of each block calls it. */
 static __device__ void ladder_arrive(unsigned *out, struct ladder_scratch *scratch)
 {
     __threadfence(); /* our part is in it before we are counted */
     if (atomicInc(&scratch->finished, gridDim.x - 1) != gridDim.x - 1)
         return;
-    __threadfence(); /* and all others' are, too; the counter is 0 again */
+    __threadfence(); /* the parts of all others are in it, too; the counter is 0 again */
     *out = atomicExch(&scratch->total, 0);
 }
 
-/* Adds a block's sum to the total, and ends the block. For one thread of each. */
+/* Adds a block's sum to the total, and ends the block. One thread of each block calls it. */
 static __device__ void ladder_finish(unsigned sum, unsigned *out,
                                      struct ladder_scratch *scratch)
 {
@@ -42,21 +46,21 @@ static __device__ void ladder_finish(unsigned sum, unsigned *out,
 
 /* ---- reduce-atomic: before the ladder ---- */
 
-/* No reduction at all: every element is added to the one total, and all wait for one another
- * there. The ladder is what to do instead. */
+/* This is no reduction at all: every element is added to the one total, and all threads wait
+ * for one another there. The ladder is the remedy. */
 static __global__ void __launch_bounds__(KERNEL_THREADS)
     reduce_atomic_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                          uint64_t count)
 {
     for (uint64_t i = grid_thread(); i < count; i += grid_threads())
         atomicAdd(&scratch->total, in[i]);
-    __threadfence(); /* each thread's own, before its block is counted */
+    __threadfence(); /* each thread's additions are done before its block is counted */
     __syncthreads();
     if (threadIdx.x == 0)
         ladder_arrive(out, scratch);
 }
 
-int reduce_atomic_launch(const struct kernel_args *args, void *stream)
+static int reduce_atomic_launch(const struct kernel_args *args, void *stream)
 {
     return kernel_launch(reduce_atomic_kernel, args, stream,
                          static_cast<const unsigned *>(args->in[0]),
@@ -64,23 +68,23 @@ int reduce_atomic_launch(const struct kernel_args *args, void *stream)
                          static_cast<struct ladder_scratch *>(args->scratch), args->count);
 }
 
-int reduce_atomic_preload(void)
-{
-    return kernel_preload(reduce_atomic_kernel);
-}
+KERNEL_LAUNCHER(reduce_atomic, reduce_atomic_launch, reduce_atomic_kernel);
+
+/* ---- the ladder ---- */
 
 static __device__ inline unsigned element_or_0(const unsigned *in, uint64_t i, uint64_t count)
 {
     return i < count ? in[i] : 0;
 }
 
-/* This thread's element, and this thread's sum of two, a block's width apart: neighbours read
- * neighbours in both. */
+/* Returns this thread's element. Neighbouring threads read neighbouring elements. */
 static __device__ inline unsigned load_one(const unsigned *in, uint64_t count)
 {
     return element_or_0(in, (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, count);
 }
 
+/* Returns the sum of this thread's two elements, which are a block's width apart: neighbouring
+ * threads still read neighbouring elements. */
 static __device__ inline unsigned load_two(const unsigned *in, uint64_t count)
 {
     const uint64_t i = 2 * (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -89,9 +93,9 @@ static __device__ inline unsigned load_two(const unsigned *in, uint64_t count)
 
 /* ---- 1: reduce-divergent ---- */
 
-/* Neighbours are added first, then pairs, then fours. Which threads work is asked by a
- * remainder, slow by itself, and the answer differs within every warp: all warps stay busy to
- * the end, ever more of their lanes for nothing. */
+/* Neighbours are added first, then pairs, then fours. A remainder, slow by itself, decides
+ * which threads work, and it does so differently within every warp: all warps stay busy to the
+ * end, ever more of their lanes for nothing. */
 static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
     reduce_divergent_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                             uint64_t count)
@@ -111,8 +115,9 @@ static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
 
 /* ---- 2: reduce-conflicts ---- */
 
-/* The same additions by the first threads of the block: whole warps work, or rest. But what a
- * warp's threads add lies 2, 4, 8, ... words apart, in ever fewer banks of shared memory. */
+/* The first threads of the block do the same additions: whole warps work, or rest. But the
+ * words that a warp's threads add are 2, 4, 8, ... words apart, in ever fewer banks of shared
+ * memory. */
 static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
     reduce_conflicts_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                             uint64_t count)
@@ -143,8 +148,8 @@ static __device__ inline void fold_halves(unsigned *sums, unsigned left)
     }
 }
 
-/* Neighbouring threads add neighbouring words: no bank is asked twice. Half of the threads
- * never add anything at all. */
+/* Neighbouring threads add neighbouring words, so no bank is asked twice. But half of the
+ * threads never add anything. */
 static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
     reduce_sequential_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                              uint64_t count)
@@ -159,7 +164,8 @@ static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
 
 /* ---- 4: reduce-first-add ---- */
 
-/* A thread's first addition is done as it loads: half as many blocks, whose threads all add. */
+/* A thread does its first addition as it loads: there are half as many blocks, and all of their
+ * threads add. */
 static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
     reduce_first_add_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                             uint64_t count)
@@ -174,12 +180,13 @@ static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
 
 /* ---- 5: reduce-last-warp ---- */
 
-/* The sum of the first warp's values and, in a larger block, of the 32 behind them, in each of
- * the warp's threads; for that warp alone, behind a __syncthreads().
+/* Returns the sum of the first warp's values and, in a larger block, of the 32 behind them, to
+ * each of the warp's threads. Only that warp calls it, behind a __syncthreads().
  *
- * The lectures had no barrier here, only volatile memory, and relied on a warp's threads going
- * in step. Since Volta each has its own program counter, so each step says __syncwarp(): after
- * its writes, and after its reads, which the next writes must not overtake. */
+ * The lectures had no barrier here, only volatile memory, and relied on the threads of a warp
+ * going in step. Since Volta each thread has its own program counter, so each step calls
+ * __syncwarp() after its writes, and again after its reads, which the next writes must not
+ * overtake. */
 static __device__ inline unsigned fold_last_warp(unsigned *sums, bool larger)
 {
     const unsigned lane = threadIdx.x;
@@ -195,7 +202,8 @@ static __device__ inline unsigned fold_last_warp(unsigned *sums, bool larger)
     return sum;
 }
 
-/* From 64 sums on only one warp works, and needs neither the block's barrier nor the loop. */
+/* When 64 sums are left only one warp works, and it needs neither the block's barrier nor the
+ * loop. */
 static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
     reduce_last_warp_kernel(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                             uint64_t count)
@@ -213,8 +221,8 @@ static __global__ void __launch_bounds__(KERNEL_THREADS_MAX)
 
 /* ---- 6: reduce-unrolled ---- */
 
-/* The sum of a block's values, in its first warp's threads; the compiler knows how many there
- * are, so no loop is left. Called once, by all threads. */
+/* Returns the sum of a block's values, to the threads of its first warp. The compiler knows how
+ * many values there are, so no loop is left. All threads call it, once. */
 template <unsigned THREADS> static __device__ inline unsigned fold_unrolled(unsigned sum)
 {
     __shared__ unsigned sums[THREADS];
@@ -257,7 +265,7 @@ static __global__ void __launch_bounds__(THREADS)
         ladder_finish(sum, out, scratch);
 }
 
-/* ---- launchers ---- */
+/* ---- launchers of the ladder ---- */
 
 using ladder_kernel = void(const unsigned *in, unsigned *out, struct ladder_scratch *scratch,
                            uint64_t count);
@@ -281,7 +289,7 @@ static int launch_on(ladder_kernel *kernel, const struct kernel_args *args, uint
                               static_cast<struct ladder_scratch *>(args->scratch), args->count);
 }
 
-/* Launches on a grid of `each` elements per thread. */
+/* Launches on a grid with `each` elements per thread. */
 static int launch_whole(ladder_kernel *kernel, const struct kernel_args *args, unsigned each,
                         void *stream)
 {
@@ -290,8 +298,8 @@ static int launch_whole(ladder_kernel *kernel, const struct kernel_args *args, u
                      stream);
 }
 
-/* Of the instances for blocks of 32, 64, ..., 1024 threads the one that is asked for, or NULL.
- */
+/* Returns the instance for the block size that is asked for, or NULL. There is one for each of
+ * 32, 64, ..., 1024 threads. */
 static ladder_kernel *instance_for(ladder_kernel *const (&instances)[6],
                                    const struct kernel_args *args)
 {
@@ -301,22 +309,20 @@ static ladder_kernel *instance_for(ladder_kernel *const (&instances)[6],
     return nullptr;
 }
 
+/* Defines the launcher of a step whose threads take `each` elements. */
 #define LADDER_LAUNCHER(name, each)                                                            \
-    int reduce_##name##_launch(const struct kernel_args *args, void *stream)                   \
+    static int reduce_##name##_launch(const struct kernel_args *args, void *stream)            \
     {                                                                                          \
         return launch_whole(reduce_##name##_kernel, args, each, stream);                       \
     }                                                                                          \
-    int reduce_##name##_preload(void)                                                          \
-    {                                                                                          \
-        return kernel_preload(reduce_##name##_kernel);                                         \
-    }
-LADDER_LAUNCHER(divergent, 1)
-LADDER_LAUNCHER(conflicts, 1)
-LADDER_LAUNCHER(sequential, 1)
-LADDER_LAUNCHER(first_add, 2)
-LADDER_LAUNCHER(last_warp, 2)
+    KERNEL_LAUNCHER(reduce_##name, reduce_##name##_launch, reduce_##name##_kernel)
+LADDER_LAUNCHER(divergent, 1);
+LADDER_LAUNCHER(conflicts, 1);
+LADDER_LAUNCHER(sequential, 1);
+LADDER_LAUNCHER(first_add, 2);
+LADDER_LAUNCHER(last_warp, 2);
 
-int reduce_unrolled_launch(const struct kernel_args *args, void *stream)
+static int reduce_unrolled_launch(const struct kernel_args *args, void *stream)
 {
     static ladder_kernel *const instances[] = {
         reduce_unrolled_kernel<32>,  reduce_unrolled_kernel<64>,  reduce_unrolled_kernel<128>,
@@ -324,12 +330,10 @@ int reduce_unrolled_launch(const struct kernel_args *args, void *stream)
     return launch_whole(instance_for(instances, args), args, 2, stream);
 }
 
-int reduce_unrolled_preload(void)
-{
-    return kernel_preload(reduce_unrolled_kernel<KERNEL_THREADS>);
-}
+KERNEL_LAUNCHER(reduce_unrolled, reduce_unrolled_launch,
+                reduce_unrolled_kernel<KERNEL_THREADS>);
 
-int reduce_many_launch(const struct kernel_args *args, void *stream)
+static int reduce_many_launch(const struct kernel_args *args, void *stream)
 {
     static ladder_kernel *const instances[] = {
         reduce_many_kernel<32>,  reduce_many_kernel<64>,  reduce_many_kernel<128>,
@@ -337,7 +341,68 @@ int reduce_many_launch(const struct kernel_args *args, void *stream)
     return launch_on(instance_for(instances, args), args, args->blocks, stream);
 }
 
-int reduce_many_preload(void)
+KERNEL_LAUNCHER(reduce_many, reduce_many_launch, reduce_many_kernel<KERNEL_THREADS>);
+
+/* ---- reduce-shuffle: after the ladder ---- */
+
+static __global__ void __launch_bounds__(KERNEL_THREADS)
+    reduce_shuffle_kernel(const unsigned *in, unsigned *out, struct grid_scratch *scratch,
+                          uint64_t count)
 {
-    return kernel_preload(reduce_many_kernel<KERNEL_THREADS>);
+    const struct grid_turn turn = grid_begin(scratch);
+    unsigned sum = 0;
+#pragma unroll 4
+    for (uint64_t i = grid_thread(); i < count; i += grid_threads())
+        sum += in[i];
+    if (grid_sum<KERNEL_THREADS>(sum, scratch, turn))
+        *out = sum;
 }
+
+static int reduce_shuffle_launch(const struct kernel_args *args, void *stream)
+{
+    return kernel_launch(reduce_shuffle_kernel, args, stream,
+                         static_cast<const unsigned *>(args->in[0]),
+                         static_cast<unsigned *>(args->out),
+                         static_cast<struct grid_scratch *>(args->scratch), args->count);
+}
+
+KERNEL_LAUNCHER(reduce_shuffle, reduce_shuffle_launch, reduce_shuffle_kernel);
+
+#else /* ---- the CPU twins and the oracles ---- */
+
+#include "kernels/host_util.h"
+
+/* The elements are unsigned, for signed overflow is undefined in C. */
+DEFINE_SUM_OF_PART(sum_part, uint32_t, uint32_t)
+
+static void sum_of_ints_host(const struct kernel_args *args)
+{
+    const uint32_t *in = args->in[0];
+    uint32_t sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(static) if (host_is_parallel(args))
+    for (int part = 0; part < SUM_PARTS; part++) {
+        const uint64_t first = part_first(args->count, part, SUM_PARTS);
+        sum += sum_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first);
+    }
+    *(uint32_t *)args->out = sum;
+}
+
+static void sum_of_ints_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
+{
+    for (size_t i = 0; i < oracle->count; i++)
+        sum->integer += (uint64_t)(int64_t)oracle->value[i];
+    sum->count += oracle->count;
+}
+
+static double sum_of_ints_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    const uint32_t low = (uint32_t)sum->integer;
+    *bound = 0;
+    return low <= INT32_MAX ? low : (double)low - 0x1p32;
+}
+
+const struct kernel_code sum_of_ints_code = {.host = sum_of_ints_host,
+                                             .oracle_fold = sum_of_ints_oracle_fold,
+                                             .oracle_result = sum_of_ints_oracle_result};
+
+#endif

@@ -1,141 +1,30 @@
-/* reduce.cu - reductions in one pass: `sum` and its like, and `reduce-shuffle`.
- *
- * Each thread sums elements of its own, a warp folds its threads' sums by shuffles, a block its
- * warps' through shared memory, and the block that began last folds the blocks'. */
+/* reduce.cu - the reductions that are as fast as memory can be read: `sum`, `sum-double`,
+ * `sum-int`, `all` and `finite`. */
+#include "kernels/kernel_file.h"
+
+/* The bits of a float's exponent, which are all set in an infinity or a NaN and in nothing
+ * else. */
+#define FLOAT_EXPONENT_BITS UINT32_C(0x7F800000)
+
+#ifdef __cplusplus /* ---- the kernels and their launchers ---- */
+
 #include "kernels/device_util.cuh"
-#include "kernels/kernel_rows.h"
-#include "kernels/reduction_rows.h"
+#include "kernels/grid_sum.cuh"
 
-/* What a launch keeps between its blocks, in kernel_args.scratch. A block tells its sum in two
- * words, each half of it the launch's number: they say themselves whether they have been
- * written, so their reader needs no fence and no counter, only them. That leaves one trip
- * through the L2 cache behind the last element, where "the last block to arrive folds" has
- * three, and at 16 MiB each trip is a tenth of the time. */
-struct grid_scratch {
-    unsigned begun;    /* blocks that have begun; 0 between launches */
-    unsigned launches; /* before this one: tells its words from those of earlier launches */
-    alignas(KERNEL_SCRATCH_HEAD) unsigned long long words[KERNEL_BLOCKS_MAX][2];
-};
-static_assert(sizeof(struct grid_scratch) == KERNEL_SCRATCH_BYTES, "kernels.h counts on it");
-
-/* What a block's first thread learns before its first element, and needs only after its last.
- */
-struct grid_turn {
-    unsigned launch;
-    bool folds; /* this block is the last to begin */
-};
-
-static __device__ struct grid_turn grid_begin(struct grid_scratch *scratch)
-{
-    struct grid_turn turn = {};
-    if (threadIdx.x == 0) {
-        turn.launch = __ldcg(&scratch->launches) + 1;
-        /* The last one wraps the counter to 0, ready for the next launch. */
-        turn.folds = atomicInc(&scratch->begun, gridDim.x - 1) == gridDim.x - 1;
-    }
-    return turn;
-}
-
-/* A sum as 64 bits, and back. */
-static __device__ unsigned long long sum_bits(double sum)
-{
-    return __double_as_longlong(sum);
-}
-
-static __device__ unsigned long long sum_bits(unsigned long long sum)
-{
-    return sum;
-}
-
-static __device__ unsigned long long sum_bits(unsigned sum)
-{
-    return sum;
-}
-
-static __device__ void sum_of_bits(unsigned long long bits, double *sum)
-{
-    *sum = __longlong_as_double(bits);
-}
-
-static __device__ void sum_of_bits(unsigned long long bits, unsigned long long *sum)
-{
-    *sum = bits;
-}
-
-static __device__ void sum_of_bits(unsigned long long bits, unsigned *sum)
-{
-    *sum = static_cast<unsigned>(bits);
-}
-
-template <typename T>
-static __device__ void sum_tell(struct grid_scratch *scratch, unsigned launch, T sum)
-{
-    volatile unsigned long long *words = scratch->words[blockIdx.x];
-    const unsigned long long bits = sum_bits(sum);
-    const unsigned long long head = static_cast<unsigned long long>(launch) << 32;
-    words[0] = head | (bits & 0xffffffff);
-    words[1] = head | bits >> 32;
-}
-
-/* The block that waits began last, so the one that tells is running or has ended. Both words
- * are asked for at once, and each is believed by itself: nothing says that they come together.
- * They are volatile: of other loads, __ldcg() among them, ptxas takes it that a loop of nothing
- * else ends, and leaves it out. */
-template <typename T>
-static __device__ T sum_await(struct grid_scratch *scratch, unsigned block, unsigned launch)
-{
-    const volatile unsigned long long *words = scratch->words[block];
-    unsigned long long low = words[0], high = words[1];
-    while (low >> 32 != launch || high >> 32 != launch) {
-        __nanosleep(0);
-        low = words[0];
-        high = words[1];
-    }
-    T sum;
-    sum_of_bits(high << 32 | (low & 0xffffffff), &sum);
-    return sum;
-}
-
-/* Sums `value` over the grid. True for one thread of it, whose `value` then is the sum. Which
- * block folds is left to chance, but not the order in which it adds: the same input on the same
- * grid gives the same bits. */
-template <unsigned threads, typename T>
-__device__ bool grid_sum(T &value, struct grid_scratch *scratch, struct grid_turn turn)
-{
-    __shared__ struct grid_turn shared_turn;
-    value = block_sum<threads>(value);
-    if (threadIdx.x == 0) {
-        shared_turn = turn;
-        sum_tell(scratch, turn.launch, value);
-    }
-    __syncthreads();
-    if (!shared_turn.folds)
-        return false;
-    T sum = 0;
-    for (unsigned block = threadIdx.x; block < gridDim.x; block += threads)
-        sum += sum_await<T>(scratch, block, shared_turn.launch);
-    value = block_sum<threads>(sum);
-    if (threadIdx.x == 0)
-        scratch->launches = turn.launch; /* all have read it: all have told */
-    return threadIdx.x == 0;
-}
-
-/* ---- sum, sum-double, sum-int, all, finite: as fast as memory can be read ---- */
-
-/* The loads a thread has in flight before its first addition waits for one. */
+/* A thread has this many loads in flight before its first addition waits for one. */
 enum { FOLD_LOADS = 8 };
 
-/* Blocks of this size need half as many others to be waited for, and two on an SM leave each
- * thread the registers for its loads. */
+/* With blocks of twice the usual size, half as many have to be waited for. Two of them on an SM
+ * leave each thread enough registers for its loads. */
 enum { FOLD_THREADS = 2 * KERNEL_THREADS, FOLD_SM_BLOCKS = 2 };
 
-/* A rule says what becomes of the elements: how they are loaded, a Vector at a time; what of()
- * makes of one and of a vector of them; in which type that is summed; and what result() makes
- * of the sum. A neutral() vector adds nothing to it. */
+/* A rule describes a reduction: elements are loaded a Vector at a time, of() gives the value of
+ * an element and that of a vector, the values are summed in type Total, and result() turns
+ * their sum into the result. A neutral() vector adds nothing to the sum. */
 
-/* The sum of a vector's elements. Four floats are added in float, and from there on all in
- * double: at one conversion and one addition per four elements that is free even where double
- * precision is slow, and it makes the error independent of the number of elements
+/* Returns the sum of a vector's elements. Four floats are added in float, and everything from
+ * there on in double: at one conversion and one addition per four elements that is free even
+ * where double precision is slow, and it makes the error independent of the number of elements
  * (sum_oracle_result() says how small it is). */
 static __device__ float vector_sum(float4 x)
 {
@@ -180,8 +69,8 @@ using sum_double_rule = plain_sum_rule<double, double2, double>;
  */
 using sum_int_rule = plain_sum_rule<unsigned, uint4, unsigned>;
 
-/* An AND is a sum that is 0: that of the elements that fail the Test, which is asked of bits.
- */
+/* An AND is 1 if no element fails the Test, which looks at an element's bits: so the elements
+ * that fail are counted. */
 template <typename Test> struct and_rule {
     using Element = unsigned;
     using Vector = uint4;
@@ -223,8 +112,9 @@ struct test_finite {
     }
 };
 
-/* Only the middle of the array can be read as vectors: `head` elements come before it, fewer
- * than a vector has, and as few may follow. The first threads of the grid take them. */
+/* Returns the sum of this thread's share. Only the middle of the array can be read as vectors:
+ * `head` elements come before it, fewer than a vector has, and as few may follow it. The first
+ * threads of the grid take those. */
 template <typename Rule>
 static __device__ typename Rule::Total fold_of_thread(const typename Rule::Element *in,
                                                       uint64_t count, uint64_t head)
@@ -265,7 +155,7 @@ static __global__ void __launch_bounds__(FOLD_THREADS, FOLD_SM_BLOCKS)
         *out = Rule::result(total);
 }
 
-/* Elements of `in` before the first that is aligned like a vector. */
+/* Returns the number of elements of `in` before the first one that is aligned like a vector. */
 template <typename Rule>
 static uint64_t fold_head(const typename Rule::Element *in, uint64_t count)
 {
@@ -284,45 +174,179 @@ template <typename Rule> static int fold_launch(const struct kernel_args *args, 
                               fold_head<Rule>(in, args->count));
 }
 
-#define FOLD_LAUNCHER(name, ...)                                                               \
-    int name##_launch(const struct kernel_args *args, void *stream)                            \
-    {                                                                                          \
-        return fold_launch<__VA_ARGS__>(args, stream);                                         \
-    }                                                                                          \
-    int name##_preload(void)                                                                   \
-    {                                                                                          \
-        return kernel_preload(fold_kernel<__VA_ARGS__>);                                       \
+KERNEL_LAUNCHER(sum, fold_launch<sum_rule>, fold_kernel<sum_rule>);
+KERNEL_LAUNCHER(sum_double, fold_launch<sum_double_rule>, fold_kernel<sum_double_rule>);
+KERNEL_LAUNCHER(sum_int, fold_launch<sum_int_rule>, fold_kernel<sum_int_rule>);
+KERNEL_LAUNCHER(all, fold_launch<and_rule<test_nonzero>>, fold_kernel<and_rule<test_nonzero>>);
+KERNEL_LAUNCHER(finite, fold_launch<and_rule<test_finite>>, fold_kernel<and_rule<test_finite>>);
+
+#else /* ---- the CPU twins and the oracles ---- */
+
+#include "kernels/host_util.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+DEFINE_SUM_OF_PART(sum_part, float, double)
+DEFINE_SUM_OF_PART(sum_double_part, double, double)
+
+static void sum_host(const struct kernel_args *args)
+{
+    const float *in = args->in[0];
+    double parts[SUM_PARTS];
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (int part = 0; part < SUM_PARTS; part++) {
+        const uint64_t first = part_first(args->count, part, SUM_PARTS);
+        parts[part] =
+            sum_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first);
     }
-FOLD_LAUNCHER(sum, sum_rule)
-FOLD_LAUNCHER(sum_double, sum_double_rule)
-FOLD_LAUNCHER(sum_int, sum_int_rule)
-FOLD_LAUNCHER(all, and_rule<test_nonzero>)
-FOLD_LAUNCHER(finite, and_rule<test_finite>)
-
-/* ---- reduce-shuffle ---- */
-
-static __global__ void __launch_bounds__(KERNEL_THREADS)
-    reduce_shuffle_kernel(const unsigned *in, unsigned *out, struct grid_scratch *scratch,
-                          uint64_t count)
-{
-    const struct grid_turn turn = grid_begin(scratch);
-    unsigned sum = 0;
-#pragma unroll 4
-    for (uint64_t i = grid_thread(); i < count; i += grid_threads())
-        sum += in[i];
-    if (grid_sum<KERNEL_THREADS>(sum, scratch, turn))
-        *out = sum;
+    double sum = 0;
+    for (int part = 0; part < SUM_PARTS; part++)
+        sum += parts[part];
+    *(float *)args->out = (float)sum;
 }
 
-int reduce_shuffle_launch(const struct kernel_args *args, void *stream)
+/* An infinite or NaN element decides the sum by itself; `magnitude` is that of all others. */
+static void sum_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
 {
-    return kernel_launch(reduce_shuffle_kernel, args, stream,
-                         static_cast<const unsigned *>(args->in[0]),
-                         static_cast<unsigned *>(args->out),
-                         static_cast<struct grid_scratch *>(args->scratch), args->count);
+    for (size_t i = 0; i < oracle->count; i++) {
+        const double x = oracle->value[i];
+        sum->value += x;
+        sum->magnitude += isfinite(x) ? fabs(x) + oracle->bound[i] : 0;
+        sum->bound += oracle->bound[i];
+    }
+    sum->count += oracle->count;
 }
 
-int reduce_shuffle_preload(void)
+/* Returns how often an element is rounded to float on its way: the device adds four elements in
+ * float, two additions deep, goes on in double, and rounds the sum once; the twin rounds only
+ * the sum. Each rounding changes what it rounds by at most u = 2^-24 of it, so the sum errs by
+ * at most
+ * ((1+u)^3 - 1) sum|x| (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
+ * The roundings in double, the oracle's too, are at most 2 * 2^-53 = 2^-28 u per element. */
+static double sum_roundings(uint64_t count)
 {
-    return kernel_preload(reduce_shuffle_kernel);
+    return 3 + (double)count * 0x1p-28;
 }
+
+/* The order of additions decides whether a partial sum passes FLT_MAX. Where one could, nothing
+ * is claimed: the bound is infinite. */
+static double sum_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    const double growth = expm1(sum_roundings(sum->count) * FLOAT_ROUNDING);
+    if (isnan(sum->value))
+        *bound = 0;
+    else if (sum->magnitude * (1 + growth) > FLT_MAX)
+        *bound = INFINITY;
+    else if (isinf(sum->value))
+        *bound = 0;
+    else
+        *bound = sum->bound + growth * sum->magnitude;
+    return sum->value;
+}
+
+static void sum_double_host(const struct kernel_args *args)
+{
+    const double *in = args->in[0];
+    double parts[SUM_PARTS];
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (int part = 0; part < SUM_PARTS; part++) {
+        const uint64_t first = part_first(args->count, part, SUM_PARTS);
+        parts[part] =
+            sum_double_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first);
+    }
+    double sum = 0;
+    for (int part = 0; part < SUM_PARTS; part++)
+        sum += parts[part];
+    *(double *)args->out = sum;
+}
+
+/* n doubles are summed in n - 1 additions, and in whichever order that is done, no element
+ * passes through more than those: the sum errs by at most ((1+u)^n - 1) sum|x| with u = 2^-53
+ * (Higham, 4.2). There is no wider type to judge it by. So that error is allowed for three
+ * times: for the sum, for the oracle's own sum, and for the oracle's sum|x| with this bound.
+ *
+ * Where a partial sum could pass DBL_MAX, the oracle's may have passed it too, and nothing is
+ * claimed. */
+static double sum_double_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    const double growth = expm1(3 * (double)sum->count * 0x1p-53);
+    if (!(sum->magnitude * (1 + growth) <= DBL_MAX))
+        *bound = INFINITY;
+    else if (!isfinite(sum->value))
+        *bound = 0;
+    else
+        *bound = sum->bound + growth * sum->magnitude;
+    return sum->value;
+}
+
+/* ---- all, finite: the elements that fail are counted ---- */
+
+static void all_host(const struct kernel_args *args)
+{
+    const int32_t *in = args->in[0];
+    uint64_t zeros = 0;
+#pragma omp parallel for reduction(+ : zeros) schedule(static) if (host_is_parallel(args))
+    for (uint64_t i = 0; i < args->count; i++)
+        zeros += in[i] == 0;
+    *(int32_t *)args->out = zeros == 0;
+}
+
+static void all_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
+{
+    for (size_t i = 0; i < oracle->count; i++)
+        sum->integer += oracle->value[i] == 0;
+    sum->count += oracle->count;
+}
+
+static double all_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    *bound = 0;
+    return sum->integer == 0;
+}
+
+static void finite_host(const struct kernel_args *args)
+{
+    const float *in = args->in[0];
+    uint64_t failing = 0;
+#pragma omp parallel for reduction(+ : failing) schedule(static) if (host_is_parallel(args))
+    for (uint64_t i = 0; i < args->count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &in[i], sizeof bits);
+        failing += (bits & FLOAT_EXPONENT_BITS) == FLOAT_EXPONENT_BITS;
+    }
+    *(int32_t *)args->out = failing == 0;
+}
+
+/* After a map an element may be so near FLT_MAX that rounding decides whether it passes it.
+ * Such elements are counted in `bound`. */
+static void finite_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
+{
+    for (size_t i = 0; i < oracle->count; i++) {
+        const double size = fabs(oracle->value[i]), off = oracle->bound[i];
+        const bool fails = !(size - off <= FLT_MAX);
+        sum->integer += fails;
+        sum->bound += !fails && size + off > FLT_MAX;
+    }
+    sum->count += oracle->count;
+}
+
+static double finite_oracle_result(const struct oracle_sum *sum, double *bound)
+{
+    *bound = sum->integer == 0 && sum->bound > 0 ? INFINITY : 0;
+    return sum->integer == 0;
+}
+
+const struct kernel_code sum_code = {
+    .host = sum_host, .oracle_fold = sum_oracle_fold, .oracle_result = sum_oracle_result};
+const struct kernel_code sum_double_code = {.host = sum_double_host,
+                                            .oracle_fold = sum_oracle_fold,
+                                            .oracle_result = sum_double_oracle_result};
+const struct kernel_code all_code = {
+    .host = all_host, .oracle_fold = all_oracle_fold, .oracle_result = all_oracle_result};
+const struct kernel_code finite_code = {.host = finite_host,
+                                        .oracle_fold = finite_oracle_fold,
+                                        .oracle_result = finite_oracle_result};
+
+#endif

@@ -1,171 +1,23 @@
 /* transpose.cu - the transposes, after "Optimizing Matrix Transpose in CUDA" (Ruetsch &
  * Micikevicius, 2009): the same bytes are moved in eight ways, each of which shows one thing.
  *
+ * A tile is a matrix of params.columns elements to a row, and is transposed on its own.
+ * Elements behind its last whole row (there are none where options were checked) are copied as
+ * they are.
+ *
  * The matrix is cut into squares, one for each block of threads. A warp's threads lie side by
- * side in a row of the square, and each thread has an element of every few rows of it: so what
- * a warp reads or writes is one piece of memory where the elements of a row are meant, and 32
- * pieces where those of a column are. A thread reads all its elements before it waits for the
- * first: that many reads on their way are what keeps the memory busy. */
-#include "kernels/device_util.cuh"
-#include "kernels/kernel_rows.h"
-#include "kernels/transpose_rows.h"
+ * side in a row of the square, and each thread has an element of every few rows of it. So a
+ * warp that reads or writes elements of a row touches one piece of memory, and one that reads
+ * or writes elements of a column touches 32. A thread reads all its elements before it waits
+ * for the first: it takes that many reads on their way to keep the memory busy. */
+#include "kernels/kernel_file.h"
+#include "kernels/square.cuh"
 
-constexpr unsigned SQUARE_ROWS = KERNEL_THREADS / SQUARE; /* that a block covers at once */
-constexpr unsigned EACH = TRANSPOSE_PER_THREAD;           /* elements of a thread */
-static_assert(SQUARE % WARP_THREADS == 0, "a warp takes a row of a square, or a part of one");
+#ifdef __cplusplus /* ---- the kernels and their launchers ---- */
 
-/* What every kernel is given. */
-struct matrix {
-    const float *in;
-    float *out;
-    uint64_t count; /* of elements, with those behind the last whole row */
-    uint64_t rows, columns;
-    unsigned down, across; /* squares, the partial ones at the edges too */
-};
+/* ---- transpose-copy, transpose-shared-copy: the best that the memory can do ---- */
 
-/* A block's square: where it begins, and how much of it there is. */
-struct place {
-    uint64_t row, column;
-    unsigned height, width;
-};
-
-static __device__ inline unsigned side_left(uint64_t from, uint64_t end)
-{
-    const uint64_t left = end - from, side = SQUARE;
-    return static_cast<unsigned>(left < side ? left : side);
-}
-
-static __device__ inline struct place place_of(const struct matrix &m, unsigned down,
-                                               unsigned across)
-{
-    const uint64_t row = static_cast<uint64_t>(down) * SQUARE,
-                   column = static_cast<uint64_t>(across) * SQUARE;
-    return {row, column, side_left(row, m.rows), side_left(column, m.columns)};
-}
-
-/* Squares are counted along their rows. */
-static __device__ inline struct place place_in_order(const struct matrix &m)
-{
-    const unsigned down = blockIdx.x / m.across;
-    return place_of(m, down, blockIdx.x - down * m.across);
-}
-
-/* Counted along diagonals instead: squares that are worked on at once then lie in different
- * columns and in different rows. */
-static __device__ inline struct place place_on_diagonal(const struct matrix &m)
-{
-    const unsigned turn = blockIdx.x / m.down, down = blockIdx.x - turn * m.down;
-    return place_of(m, down, (turn + down) % m.across);
-}
-
-/* What no square holds: the elements behind the last whole row. */
-static __device__ inline void copy_rest(const struct matrix &m)
-{
-    for (uint64_t i = m.rows * m.columns + grid_thread(); i < m.count; i += grid_threads())
-        m.out[i] = m.in[i];
-}
-
-/* ---- a thread's share of a square: an element of every SQUARE_ROWS-th row ---- */
-
-static __device__ inline unsigned my_x()
-{
-    return threadIdx.x % SQUARE;
-}
-
-static __device__ inline unsigned my_y()
-{
-    return threadIdx.x / SQUARE;
-}
-
-static __device__ inline const float *square_in(const struct matrix &m, const struct place &at)
-{
-    return m.in + at.row * m.columns + at.column;
-}
-
-/* Where the square goes in the transposed matrix, whose rows have `m.rows` elements. */
-static __device__ inline float *square_across(const struct matrix &m, const struct place &at)
-{
-    return m.out + at.column * m.rows + at.row;
-}
-
-/* And where it stays where it is. */
-static __device__ inline float *square_back(const struct matrix &m, const struct place &at)
-{
-    return m.out + at.row * m.columns + at.column;
-}
-
-/* From a square of `height` rows of `width` elements, each row `pitch` elements from the next.
- * What is not there is 0. */
-static __device__ inline void read_square(const float *from, uint64_t pitch, unsigned height,
-                                          unsigned width, float (&mine)[EACH])
-{
-    const unsigned end = my_x() < width ? height : 0;
-    from += my_y() * pitch + my_x();
-#pragma unroll
-    for (unsigned i = 0; i < EACH; i++)
-        mine[i] = my_y() + i * SQUARE_ROWS < end ? from[i * SQUARE_ROWS * pitch] : 0;
-}
-
-static __device__ inline void write_square(float *to, uint64_t pitch, unsigned height,
-                                           unsigned width, const float (&mine)[EACH])
-{
-    const unsigned end = my_x() < width ? height : 0;
-    to += my_y() * pitch + my_x();
-#pragma unroll
-    for (unsigned i = 0; i < EACH; i++)
-        if (my_y() + i * SQUARE_ROWS < end)
-            to[i * SQUARE_ROWS * pitch] = mine[i];
-}
-
-/* A square in shared memory. With one column more than it needs, the elements of a column lie
- * in different banks; without, 32 of them in the same. */
-template <int width> using shared_square = float[SQUARE][width];
-
-template <int width>
-static __device__ inline void put_rows(const float (&mine)[EACH], shared_square<width> &square)
-{
-#pragma unroll
-    for (unsigned i = 0; i < EACH; i++)
-        square[my_y() + i * SQUARE_ROWS][my_x()] = mine[i];
-}
-
-template <int width>
-static __device__ inline void take_rows(const shared_square<width> &square, float (&mine)[EACH])
-{
-#pragma unroll
-    for (unsigned i = 0; i < EACH; i++)
-        mine[i] = square[my_y() + i * SQUARE_ROWS][my_x()];
-}
-
-/* As rows of the transposed square. */
-template <int width>
-static __device__ inline void take_columns(const shared_square<width> &square,
-                                           float (&mine)[EACH])
-{
-#pragma unroll
-    for (unsigned i = 0; i < EACH; i++)
-        mine[i] = square[my_x()][my_y() + i * SQUARE_ROWS];
-}
-
-/* Reads the block's square into shared memory, for all its threads. */
-template <int width>
-static __device__ inline void load_square(const struct matrix &m, const struct place &at,
-                                          shared_square<width> &square)
-{
-    float mine[EACH];
-    read_square(square_in(m, at), m.columns, at.height, at.width, mine);
-    put_rows(mine, square);
-    __syncthreads();
-}
-
-static __device__ inline bool is_whole(const struct place &at)
-{
-    return at.height == SQUARE && at.width == SQUARE;
-}
-
-/* ---- what the memory can do at best ---- */
-
-/* Rows are read and rows are written. */
+/* This kernel reads rows and writes rows. */
 static __global__ void __launch_bounds__(KERNEL_THREADS) copy_kernel(struct matrix m)
 {
     const struct place at = place_in_order(m);
@@ -175,7 +27,7 @@ static __global__ void __launch_bounds__(KERNEL_THREADS) copy_kernel(struct matr
     copy_rest(m);
 }
 
-/* The same by way of shared memory, with the barrier that the transposes need. */
+/* This copy goes by way of shared memory, with the barrier that the transposes need. */
 static __global__ void __launch_bounds__(KERNEL_THREADS) shared_copy_kernel(struct matrix m)
 {
     __shared__ shared_square<SQUARE> square;
@@ -189,8 +41,8 @@ static __global__ void __launch_bounds__(KERNEL_THREADS) shared_copy_kernel(stru
 
 /* ---- transposes ---- */
 
-/* Rows are read, but a warp writes a column: 32 pieces of memory, of each of which most is not
- * wanted at that time. */
+/* A warp reads a row but writes a column: it touches 32 pieces of memory, most of each in vain.
+ */
 static __global__ void __launch_bounds__(KERNEL_THREADS) naive_kernel(struct matrix m)
 {
     const struct place at = place_in_order(m);
@@ -205,11 +57,11 @@ static __global__ void __launch_bounds__(KERNEL_THREADS) naive_kernel(struct mat
     copy_rest(m);
 }
 
-/* Shared memory turns the square around, so that rows are written too: `coalesced` with a
- * warp's reads of a column all in one bank, `conflict-free` with a column more, and `diagonal`
- * with squares in another order. That one is from GPUs before Fermi, whose memory was cut into
- * partitions of 256 bytes in turn: of a matrix of 2048 columns, say, a whole column of squares
- * lies in one. Since then addresses are spread by a hash. */
+/* Shared memory turns the square around, so that rows are written too. In `coalesced` a warp
+ * that reads a column finds it in one bank; `conflict-free` has a column more; `diagonal` takes
+ * the squares in another order. The diagonal order is from GPUs before Fermi, whose memory was
+ * cut into partitions of 256 bytes in turn: in a matrix of 2048 columns, for example, a whole
+ * column of squares lay in one partition. Since then a hash spreads the addresses. */
 template <int width, bool diagonal>
 static __global__ void __launch_bounds__(KERNEL_THREADS) transpose_kernel(struct matrix m)
 {
@@ -222,10 +74,10 @@ static __global__ void __launch_bounds__(KERNEL_THREADS) transpose_kernel(struct
     copy_rest(m);
 }
 
-/* ---- half a transpose: which half costs what ---- */
+/* ---- transpose-fine, transpose-coarse: half a transpose, to see which half costs what ---- */
 
-/* Inside each square alone: squares stay where they are. Not the transpose. Partial squares at
- * the edges only fit their old place as they are. */
+/* Each square is transposed where it is: that is no transpose of the matrix. Partial squares at
+ * the edges fit their place only as they are. */
 static __global__ void __launch_bounds__(KERNEL_THREADS) fine_kernel(struct matrix m)
 {
     __shared__ shared_square<SQUARE + 1> square;
@@ -240,8 +92,8 @@ static __global__ void __launch_bounds__(KERNEL_THREADS) fine_kernel(struct matr
     copy_rest(m);
 }
 
-/* Squares change places, and stay as they are inside: not the transpose either. Partial squares
- * at the edges only fit their new place transposed. */
+/* Squares change places and stay as they are inside: that is no transpose either. Partial
+ * squares at the edges fit their new place only transposed. */
 static __global__ void __launch_bounds__(KERNEL_THREADS) coarse_kernel(struct matrix m)
 {
     __shared__ shared_square<SQUARE + 1> square;
@@ -263,7 +115,8 @@ static uint64_t squares_along(uint64_t side)
     return side / SQUARE + (side % SQUARE != 0);
 }
 
-/* A block per square. Less than a row has no squares, but blocks that copy it. */
+/* Launches a block per square. A tile of less than a row has no squares, but blocks that copy
+ * it. */
 static int launch(void (*kernel)(struct matrix), const struct kernel_args *args, void *stream)
 {
     struct matrix m = {};
@@ -281,20 +134,188 @@ static int launch(void (*kernel)(struct matrix), const struct kernel_args *args,
     return kernel_launch_grid(kernel, m.down * m.across, KERNEL_THREADS, stream, m);
 }
 
+/* Defines the launcher of a row; the last argument is its kernel. */
 #define TRANSPOSE_LAUNCHER(name, ...)                                                          \
-    int transpose_##name##_launch(const struct kernel_args *args, void *stream)                \
+    static int transpose_##name##_launch(const struct kernel_args *args, void *stream)         \
     {                                                                                          \
         return launch(__VA_ARGS__, args, stream);                                              \
     }                                                                                          \
-    int transpose_##name##_preload(void)                                                       \
-    {                                                                                          \
-        return kernel_preload(__VA_ARGS__);                                                    \
+    KERNEL_LAUNCHER(transpose_##name, transpose_##name##_launch, __VA_ARGS__)
+TRANSPOSE_LAUNCHER(copy, copy_kernel);
+TRANSPOSE_LAUNCHER(shared_copy, shared_copy_kernel);
+TRANSPOSE_LAUNCHER(naive, naive_kernel);
+TRANSPOSE_LAUNCHER(coalesced, transpose_kernel<SQUARE, false>);
+TRANSPOSE_LAUNCHER(conflict_free, transpose_kernel<SQUARE + 1, false>);
+TRANSPOSE_LAUNCHER(fine, fine_kernel);
+TRANSPOSE_LAUNCHER(coarse, coarse_kernel);
+TRANSPOSE_LAUNCHER(diagonal, transpose_kernel<SQUARE + 1, true>);
+
+#else /* ---- the CPU twins and the oracles ---- */
+
+#include "kernels/host_util.h"
+
+#include <string.h>
+
+enum { COPY_PART = 1 << 16 }; /* elements that a thread copies at a time */
+
+/* ---- oracles: from a place in the output back to its place in the input ---- */
+
+static uint64_t transpose_copy_gather(uint64_t place, uint64_t count,
+                                      const struct kernel_params *params)
+{
+    (void)count;
+    (void)params;
+    return place;
+}
+
+/* The output has the input's columns as rows. */
+static uint64_t transpose_gather(uint64_t place, uint64_t count,
+                                 const struct kernel_params *params)
+{
+    const uint64_t columns = params->columns, rows = count / columns;
+    if (place >= rows * columns)
+        return place;
+    return place % rows * columns + place / rows;
+}
+
+/* Returns true if the square that holds element (row, column) is a whole one. */
+static bool in_whole_square(uint64_t row, uint64_t column, uint64_t rows, uint64_t columns)
+{
+    return row < rows - rows % SQUARE && column < columns - columns % SQUARE;
+}
+
+/* Each whole square is transposed where it is; the others are copied. */
+static uint64_t transpose_fine_gather(uint64_t place, uint64_t count,
+                                      const struct kernel_params *params)
+{
+    const uint64_t columns = params->columns, rows = count / columns;
+    const uint64_t row = place / columns, column = place % columns;
+    if (!in_whole_square(row, column, rows, columns))
+        return place;
+    const uint64_t from_row = row - row % SQUARE + column % SQUARE;
+    return from_row * columns + column - column % SQUARE + row % SQUARE;
+}
+
+/* Squares change places as in the transpose, but each whole one stays as it is inside. */
+static uint64_t transpose_coarse_gather(uint64_t place, uint64_t count,
+                                        const struct kernel_params *params)
+{
+    const uint64_t columns = params->columns, rows = count / columns;
+    if (place >= rows * columns)
+        return place;
+    const uint64_t row = place % rows, column = place / rows; /* as the transpose has it */
+    if (!in_whole_square(row, column, rows, columns))
+        return row * columns + column;
+    const uint64_t from_row = row - row % SQUARE + column % SQUARE;
+    return from_row * columns + column - column % SQUARE + row % SQUARE;
+}
+
+/* ---- twins, which work square by square, so that both sides stay in the cache ---- */
+
+struct matrix {
+    const float *in;
+    float *out;
+    uint64_t rows, columns;
+};
+
+/* A square: where it begins, and how large it is (less than whole at the edges). */
+struct square {
+    uint64_t row, column, height, width;
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void square_transpose(const struct matrix *matrix, const struct square *square)
+{
+    const float *in = matrix->in + square->row * matrix->columns + square->column;
+    float *out = matrix->out + square->column * matrix->rows + square->row;
+    for (uint64_t x = 0; x < square->width; x++)
+        for (uint64_t y = 0; y < square->height; y++)
+            out[x * matrix->rows + y] = in[y * matrix->columns + x];
+}
+
+static bool square_is_whole(const struct square *square)
+{
+    return square->height == SQUARE && square->width == SQUARE;
+}
+
+static void square_fine(const struct matrix *matrix, const struct square *square)
+{
+    const uint64_t columns = matrix->columns, first = square->row * columns + square->column;
+    const float *in = matrix->in + first;
+    float *out = matrix->out + first;
+    const bool whole = square_is_whole(square);
+    for (uint64_t y = 0; y < square->height; y++)
+        for (uint64_t x = 0; x < square->width; x++)
+            out[y * columns + x] = whole ? in[x * columns + y] : in[y * columns + x];
+}
+
+static void square_coarse(const struct matrix *matrix, const struct square *square)
+{
+    if (!square_is_whole(square)) {
+        square_transpose(matrix, square);
+        return;
     }
-TRANSPOSE_LAUNCHER(copy, copy_kernel)
-TRANSPOSE_LAUNCHER(shared_copy, shared_copy_kernel)
-TRANSPOSE_LAUNCHER(naive, naive_kernel)
-TRANSPOSE_LAUNCHER(coalesced, transpose_kernel<SQUARE, false>)
-TRANSPOSE_LAUNCHER(conflict_free, transpose_kernel<SQUARE + 1, false>)
-TRANSPOSE_LAUNCHER(fine, fine_kernel)
-TRANSPOSE_LAUNCHER(coarse, coarse_kernel)
-TRANSPOSE_LAUNCHER(diagonal, transpose_kernel<SQUARE + 1, true>)
+    const float *in = matrix->in + square->row * matrix->columns + square->column;
+    float *out = matrix->out + square->column * matrix->rows + square->row;
+    for (uint64_t y = 0; y < SQUARE; y++)
+        memcpy(out + y * matrix->rows, in + y * matrix->columns, SQUARE * sizeof *out);
+}
+
+static void copy(const float *in, float *out, uint64_t count, bool parallel)
+{
+#pragma omp parallel for schedule(static) if (parallel)
+    for (uint64_t first = 0; first < count; first += COPY_PART)
+        memcpy(out + first, in + first, smaller(COPY_PART, count - first) * sizeof *out);
+}
+
+static void each_square(const struct kernel_args *args,
+                        void (*work)(const struct matrix *, const struct square *))
+{
+    const uint64_t columns = args->params.columns, rows = args->count / columns;
+    const struct matrix matrix = {args->in[0], args->out, rows, columns};
+    const uint64_t across = (columns + SQUARE - 1) / SQUARE,
+                   down = (rows + SQUARE - 1) / SQUARE;
+#pragma omp parallel for schedule(static) if (host_is_parallel(args))
+    for (uint64_t i = 0; i < across * down; i++) {
+        const uint64_t row = i / across * SQUARE, column = i % across * SQUARE;
+        const struct square square = {row, column, smaller(SQUARE, rows - row),
+                                      smaller(SQUARE, columns - column)};
+        work(&matrix, &square);
+    }
+    const uint64_t whole = rows * columns;
+    copy(matrix.in + whole, matrix.out + whole, args->count - whole, false);
+}
+
+static void transpose_copy_host(const struct kernel_args *args)
+{
+    copy(args->in[0], args->out, args->count, host_is_parallel(args));
+}
+
+static void transpose_host(const struct kernel_args *args)
+{
+    each_square(args, square_transpose);
+}
+
+static void transpose_fine_host(const struct kernel_args *args)
+{
+    each_square(args, square_fine);
+}
+
+static void transpose_coarse_host(const struct kernel_args *args)
+{
+    each_square(args, square_coarse);
+}
+
+/* Defines the code of a row. */
+#define TRANSPOSE_CODE(name)                                                                   \
+    const struct kernel_code name##_code = {.host = name##_host, .gather = name##_gather}
+TRANSPOSE_CODE(transpose_copy);
+TRANSPOSE_CODE(transpose);
+TRANSPOSE_CODE(transpose_fine);
+TRANSPOSE_CODE(transpose_coarse);
+
+#endif

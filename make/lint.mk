@@ -1,6 +1,6 @@
 # What is looked at without being run: format, headers, and cppcheck's findings.
 
-SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] \
+SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] \
              tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static
@@ -21,4 +21,4 @@ check-static:
 	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
 		-D_GNU_SOURCE -Isrc -I. \
-		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*/*.c kernels/*.c docs/manual/*.c bench/*.c))
+		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*/*.c kernels/*.c kernels/*.cu docs/manual/*.c bench/*.c))

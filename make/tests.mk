@@ -40,7 +40,7 @@ $(OBJ)/bin/nvtx-walk: $(OBJ)/tests/nvtx/walk.o $(OBJECTS)
 
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
 # checks find there traps, so that the emulator can say which thread it was.
-EMULATED := $(patsubst kernels/%.cu,$(OBJ)/tests/emulator/%.cu.o,$(wildcard kernels/*.cu)) \
+EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) $(OBJ)/kernels/launchers.o \
             $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp))
 EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Itests/emulator -Wall -Wextra \
                   -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
@@ -57,7 +57,7 @@ $(OBJ)/tests/emulator/%.o: tests/emulator/%.cpp
 
 $(OBJ)/bin/check-emulator: LINKER = $(CXX)
 $(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $(OBJ)/tests/fixtures.o \
-	$(filter-out $(CUDA_ROOMS:%.c=$(OBJ)/%.o) %.cu.o,$(OBJECTS))
+	$(filter-out $(CUDA_ROOMS:%.c=$(OBJ)/%.o) %/launchers_none.o %.cu.o,$(OBJECTS))
 
 # Seconds for one test, for a slow and busy machine: no test is about time.
 TIMEOUT ?= 300

@@ -1,6 +1,6 @@
 /* check_bench.c - `pipeline bench`: what it prints, in each form. Nothing is said of times. */
 #include "fixtures.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 #include "plot_cases.h"
 #include "suites.h"
 #include "test_folder.h"

@@ -46,7 +46,7 @@ static struct oracle oracle_in_chunks(int kernel, const float *x, uint64_t count
                                .bound = oracle.bound + first,
                                .count = size < left ? size : left,
                                .first = first};
-        table_row(names[kernel])->oracle_map(&chunk, NULL, &params);
+        table_code(names[kernel])->oracle_map(&chunk, NULL, &params);
     }
     return oracle;
 }

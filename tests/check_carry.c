@@ -81,7 +81,7 @@ START_TEST(test_own_total)
                     sum += data[k];
                 args.carry_own = with;
                 args.carry_out = with ? &own : &all;
-                table_row(names[i])->host(&args);
+                table_code(names[i])->host(&args);
             }
             ck_assert_uint_eq(own, sum);
             ck_assert_uint_eq(all, sum + begin);

@@ -1,7 +1,6 @@
 /* check_dgemm.c - the matrix product's twin, and the check that judges results without it. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "kernels/dgemm_rows.h"
 #include "suites.h"
 
 #include <math.h>
@@ -23,6 +22,7 @@ static const struct {
     {17, 6, 33},  {127, 3, 8},  {128, 5, 16},  {129, 4, 7}, {300, 9, 40},
     {2048, 3, 5}, {2049, 5, 3}, {2300, 2, 11},
 };
+enum { BLOCK = 128 }; /* rows of C that the check sums up together */
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static double *random_doubles(uint64_t count)
@@ -83,8 +83,9 @@ static void assert_right(const struct product *product, const char *what)
 {
     const struct kernel_args args = args_of(product);
     struct kernel_fault fault;
-    ck_assert_msg(dgemm_check(&args, &fault) == KERNEL_RIGHT, "%s: %g at %lu, should be %g",
-                  what, fault.actual, (unsigned long)fault.element, fault.value);
+    ck_assert_msg(table_code("dgemm")->check(&args, &fault) == KERNEL_RIGHT,
+                  "%s: %g at %lu, should be %g", what, fault.actual,
+                  (unsigned long)fault.element, fault.value);
 }
 
 /* The first wrong element is `element`. */
@@ -92,9 +93,10 @@ static void assert_wrong(const struct product *product, uint64_t element, const 
 {
     const struct kernel_args args = args_of(product);
     struct kernel_fault fault = {0};
-    ck_assert_msg(dgemm_check(&args, &fault) == KERNEL_WRONG, "%s at %lu of %lu x %lu, %lu",
-                  what, (unsigned long)element, (unsigned long)product->rows,
-                  (unsigned long)product->columns, (unsigned long)product->inner);
+    ck_assert_msg(table_code("dgemm")->check(&args, &fault) == KERNEL_WRONG,
+                  "%s at %lu of %lu x %lu, %lu", what, (unsigned long)element,
+                  (unsigned long)product->rows, (unsigned long)product->columns,
+                  (unsigned long)product->inner);
     ck_assert_uint_eq(fault.element, element);
     ck_assert(memcmp(&fault.actual, &product->c[element], sizeof fault.actual) == 0);
     double bound;
@@ -119,7 +121,7 @@ START_TEST(test_twin_against_three_loops)
             memcpy(out, product.c0, count * sizeof *out);
             args.in[0] = out;
         }
-        table_row("dgemm")->host(&args);
+        table_code("dgemm")->host(&args);
         for (uint64_t i = 0; i < count; i++) {
             double bound;
             const double value = naive(&product, i % product.rows, i / product.rows, &bound);
@@ -143,7 +145,7 @@ START_TEST(test_twin_does_not_depend_on_threads)
     for (int threads = 1; threads <= 5; threads++) {
         omp_set_num_threads(threads);
         memset(product.c, 0xff, args.count * sizeof *product.c);
-        table_row("dgemm")->host(&args);
+        table_code("dgemm")->host(&args);
         assert_right(&product, "with other threads");
         if (threads == 1)
             memcpy(first, product.c, args.count * sizeof *first);
@@ -161,13 +163,13 @@ END_TEST
 static double block_bound(const struct product *product, uint64_t element)
 {
     const uint64_t row = element % product->rows, column = element / product->rows;
-    const uint64_t first = row - row % DGEMM_BLOCK;
+    const uint64_t first = row - row % BLOCK;
     double norm = 0, magnitude = 0;
     for (uint64_t p = 0; p < product->inner; p++) {
         const double b = product->b[column * product->inner + p];
         norm += b * b;
     }
-    for (uint64_t i = first; i < first + DGEMM_BLOCK && i < product->rows; i++) {
+    for (uint64_t i = first; i < first + BLOCK && i < product->rows; i++) {
         double squares = 0;
         for (uint64_t p = 0; p < product->inner; p++) {
             const double a = product->a[p * product->rows + i];
@@ -176,7 +178,7 @@ static double block_bound(const struct product *product, uint64_t element)
         magnitude += sqrt(squares) * sqrt(norm) + fabs(product->c[column * product->rows + i]) +
                      fabs(product->c0[column * product->rows + i]);
     }
-    return (4 * (double)product->inner + 2 * DGEMM_BLOCK + 16) * 0x1p-53 * magnitude;
+    return (4 * (double)product->inner + 2 * BLOCK + 16) * 0x1p-53 * magnitude;
 }
 
 START_TEST(test_right_results_pass)
@@ -260,7 +262,7 @@ START_TEST(test_likely_mistakes_are_found)
         product.c[i] = (double)(float)right[i];
     const struct kernel_args args = args_of(&product);
     struct kernel_fault fault;
-    ck_assert_int_eq(dgemm_check(&args, &fault), KERNEL_WRONG);
+    ck_assert_int_eq(table_code("dgemm")->check(&args, &fault), KERNEL_WRONG);
     product_free(&product);
 }
 END_TEST

@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
 #include "options_cases.h"
 #include "plan/build.h"
 #include "report/tune.h"

@@ -2,6 +2,7 @@
  * simulator.
  *
  * Machine files hold data sheets' figures; nothing in them was fitted to these results. */
+#include "kernels/kernel_code.h"
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/build.h"

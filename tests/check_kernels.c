@@ -18,17 +18,24 @@ START_TEST(test_rows_are_whole)
         ck_assert_ptr_nonnull(kernel->summary);
         ck_assert(kernel->inputs >= 1 && kernel->inputs <= KERNEL_INPUTS_MAX);
         ck_assert(kernel->flops >= 0 && kernel->per_thread > 0);
-        ck_assert_msg((kernel->launch == NULL) == (kernel->preload == NULL), "%s",
-                      kernel->name);
-        ck_assert(kernel->host != NULL);
+        ck_assert(kernel->code == NULL && kernel->launcher == NULL);
         const bool map = kernel->shape == KERNEL_MAP, reduces = kernel->shape == KERNEL_REDUCE;
-        ck_assert((kernel->oracle_map != NULL) == (map && kernel->check == NULL));
-        ck_assert(map || kernel->gather == NULL);
-        ck_assert(kernel->check == NULL || (map && kernel->alone));
-        ck_assert((kernel->context_create == NULL) == (kernel->context_destroy == NULL));
-        ck_assert(kernel->context_create == NULL || kernel->alone);
-        ck_assert((kernel->oracle_fold != NULL) == reduces);
-        ck_assert((kernel->oracle_result != NULL) == reduces);
+        const struct kernel_code *code = kernel_code(kernel);
+        ck_assert(code->host != NULL);
+        const int judges =
+            (code->oracle_map != NULL) + (code->gather != NULL) + (code->check != NULL);
+        ck_assert_msg(judges == map, "%s", kernel->name);
+        ck_assert(kernel->gathers == (code->gather != NULL));
+        ck_assert(code->check == NULL || kernel->alone);
+        ck_assert((code->oracle_fold != NULL) == reduces);
+        ck_assert((code->oracle_result != NULL) == reduces);
+        const struct kernel_launcher *launcher = kernel_launcher(kernel);
+        if (launcher != NULL) {
+            ck_assert(launcher->launch != NULL && launcher->preload != NULL);
+            ck_assert((launcher->context_create == NULL) ==
+                      (launcher->context_destroy == NULL));
+            ck_assert(launcher->context_create == NULL || kernel->alone);
+        }
         ck_assert(kernel->fold == KERNEL_FOLD_SUM || (reduces && kernel->out == DTYPE_I32));
         ck_assert(!kernel->exclusive || kernel->shape == KERNEL_SCAN);
         ck_assert((kernel_scratch_bytes(kernel, 1) == 0) == map);
@@ -320,11 +327,11 @@ START_TEST(test_folding_in_chunks)
         struct oracle_sum sum = {0};
         for (size_t first = 0, size = 1; first < COUNT; first += size, size = size * 2 + 1) {
             const size_t count = size < COUNT - first ? size : COUNT - first;
-            table_row(names[n])->oracle_fold(
+            table_code(names[n])->oracle_fold(
                 &sum,
                 &(struct oracle){oracle.value + first, oracle.bound + first, count, first});
         }
-        ck_assert(table_row(names[n])->oracle_result(&sum, &bound) == whole);
+        ck_assert(table_code(names[n])->oracle_result(&sum, &bound) == whole);
         ck_assert(bound == whole_bound);
         ck_assert(n == 1 || bound > COUNT / 4.0); /* the elements' own bounds are in it */
     }

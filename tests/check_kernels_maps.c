@@ -14,7 +14,7 @@ static struct oracle oracle_of_map(const char *name, const float *x, const float
 {
     struct oracle oracle = oracle_create(x, count);
     const struct kernel_params params = {.intensity = intensity};
-    table_row(name)->oracle_map(&oracle, y, &params);
+    table_code(name)->oracle_map(&oracle, y, &params);
     return oracle;
 }
 
@@ -231,7 +231,7 @@ START_TEST(test_bounds_carry_through_a_chain)
     const struct kernel_params params = {.intensity = 2};
     static const char *const chain[] = {"scale", "wave", "scale", "wave", "scale"};
     for (size_t link = 0; link < sizeof chain / sizeof *chain; link++) {
-        table_row(chain[link])->oracle_map(&oracle, y, &params);
+        table_code(chain[link])->oracle_map(&oracle, y, &params);
         run_host(chain[link], x, y, x, COUNT, 2);
         assert_all_right(chain[link], x, &oracle);
         double widest = 0;
@@ -246,9 +246,9 @@ START_TEST(test_bounds_carry_through_a_chain)
     ck_assert(is_right((double)sum, should, bound) && bound < COUNT * 1e-5);
     /* What a value was off before counts after: a known error of the input is in the bound. */
     struct oracle off = {.value = (double[]){0.5}, .bound = (double[]){0.125}, .count = 1};
-    table_row("scale")->oracle_map(&off, NULL, &params);
+    table_code("scale")->oracle_map(&off, NULL, &params);
     ck_assert(off.bound[0] > 0.1249 && off.bound[0] < 0.126);
-    table_row("wave")->oracle_map(&off, y, &params);
+    table_code("wave")->oracle_map(&off, y, &params);
     ck_assert(off.bound[0] > 0.01 && off.bound[0] < 0.25);
     oracle_free(&oracle);
     free(x);

@@ -46,6 +46,11 @@ const struct kernel *table_row(const char *name)
     return kernel;
 }
 
+const struct kernel_code *table_code(const char *name)
+{
+    return kernel_code(table_row(name));
+}
+
 void run_host(const char *name, const void *x, const void *y, void *out, uint64_t count,
               uint32_t intensity)
 {
@@ -55,7 +60,7 @@ void run_host(const char *name, const void *x, const void *y, void *out, uint64_
                                .params = {.intensity = intensity, .columns = 100, .stride = 7}};
     const struct kernel *kernel = table_row(name);
     for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
-        kernel->host(&args);
+        kernel_code(kernel)->host(&args);
 }
 
 struct oracle oracle_create(const float *x, uint64_t count)
@@ -77,9 +82,9 @@ void oracle_free(struct oracle *oracle)
 double oracle_of_reduction(const char *name, const struct oracle *oracle, double *bound)
 {
     struct oracle_sum sum = {0};
-    table_row(name)->oracle_fold(&sum, oracle);
+    table_code(name)->oracle_fold(&sum, oracle);
     ck_assert_uint_eq(sum.count, oracle->count);
-    return table_row(name)->oracle_result(&sum, bound);
+    return table_code(name)->oracle_result(&sum, bound);
 }
 
 bool is_right(double is, double should, double bound)

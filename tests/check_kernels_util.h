@@ -3,7 +3,7 @@
 #ifndef PIPELINE_TESTS_CHECK_KERNELS_UTIL_H
 #define PIPELINE_TESTS_CHECK_KERNELS_UTIL_H
 
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 #include "plan/plan.h"
 #include "run/arrays.h"
 
@@ -27,6 +27,7 @@ float *random_floats(uint64_t count, float scale);
 
 /* The row called `name`, which must be there. */
 const struct kernel *table_row(const char *name);
+const struct kernel_code *table_code(const char *name);
 
 /* Runs the CPU twin of kernel `name`, as often as its work takes. `y` is NULL for a kernel of
  * one input. */

@@ -32,7 +32,7 @@ static uint64_t count_wrong(const float *x, const float *y, const float *out, ui
     const struct kernel_params params = {.intensity = intensity};
     struct oracle oracle = oracle_create(x, count);
     uint64_t wrong = 0;
-    table_row("wave-launches")->oracle_map(&oracle, y, &params);
+    table_code("wave-launches")->oracle_map(&oracle, y, &params);
     for (uint64_t i = 0; i < count; i++)
         wrong += !is_right((double)out[i], oracle.value[i], oracle.bound[i]);
     oracle_free(&oracle);

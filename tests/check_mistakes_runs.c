@@ -3,6 +3,7 @@
 #include "app/process_check.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
 #include "mistake_cases.h"
 #include "plan/build.h"
 #include "run/backend.h"

@@ -52,10 +52,10 @@ static double oracle_of_ints(const char *name, const int32_t *x, uint64_t count,
             .value = values, .bound = zeros, .count = left < CHUNK ? (size_t)left : CHUNK};
         for (size_t i = 0; i < oracle.count; i++)
             values[i] = x[first + i];
-        table_row(name)->oracle_fold(&sum, &oracle);
+        table_code(name)->oracle_fold(&sum, &oracle);
     }
     ck_assert_uint_eq(sum.count, count);
-    return table_row(name)->oracle_result(&sum, bound);
+    return table_code(name)->oracle_result(&sum, bound);
 }
 
 static int32_t twin_of_ints(const char *name, const int32_t *x, uint64_t count)

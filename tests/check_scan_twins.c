@@ -33,12 +33,12 @@ static void check_twin(const char *name, uint64_t count, uint32_t carry, bool in
     if (in_place)
         memcpy(out, in, count * sizeof *in);
     out[count] = GUARD;
-    kernel->host(&(struct kernel_args){.in = {in_place ? out : in},
-                                       .out = out,
-                                       .carry_in = carry != 0 ? &carry : NULL,
-                                       .carry_out = &left,
-                                       .count = count,
-                                       .params = {.intensity = 1}});
+    kernel_code(kernel)->host(&(struct kernel_args){.in = {in_place ? out : in},
+                                                    .out = out,
+                                                    .carry_in = carry != 0 ? &carry : NULL,
+                                                    .carry_out = &left,
+                                                    .count = count,
+                                                    .params = {.intensity = 1}});
     ck_assert_msg(memcmp(out, expected, count * sizeof *out) == 0,
                   "%s of %" PRIu64 " elements%s", name, count, in_place ? ", in place" : "");
     ck_assert_uint_eq(left, total);
@@ -63,11 +63,11 @@ START_TEST(test_a_twin_needs_no_place_for_the_carry)
 {
     const int32_t in[] = {INT32_MAX, 1, -5};
     int32_t out[3];
-    table_row("scan")->host(&(struct kernel_args){.in = {in}, .out = out, .count = 3});
+    table_code("scan")->host(&(struct kernel_args){.in = {in}, .out = out, .count = 3});
     ck_assert_int_eq(out[0], INT32_MAX);
     ck_assert_int_eq(out[1], INT32_MIN);
     ck_assert_int_eq(out[2], INT32_MAX - 4);
-    table_row("scan-exclusive")
+    table_code("scan-exclusive")
         ->host(&(struct kernel_args){.in = {in}, .out = out, .count = 3});
     ck_assert_int_eq(out[0], 0);
     ck_assert_int_eq(out[1], INT32_MAX);

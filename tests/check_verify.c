@@ -25,7 +25,10 @@ struct run {
 #define MAP(NAME, INPUTS, TYPE)                                                                \
     {                                                                                          \
         .name = #NAME, .shape = KERNEL_MAP, .inputs = (INPUTS), .in = (TYPE), .out = (TYPE),   \
-        .host = NAME##_host, .oracle_map = NAME##_oracle                                       \
+        .code = &(const struct kernel_code)                                                    \
+        {                                                                                      \
+            .host = NAME##_host, .oracle_map = NAME##_oracle                                   \
+        }                                                                                      \
     }
 
 static void nudge_host(const struct kernel_args *args)
@@ -105,14 +108,14 @@ static double tally_result(const struct oracle_sum *sum, double *bound)
     return (double)sum->count;
 }
 
-static const struct kernel tally = {.name = "tally",
-                                    .shape = KERNEL_REDUCE,
-                                    .inputs = 1,
-                                    .in = DTYPE_I32,
-                                    .out = DTYPE_I32,
-                                    .host = tally_host,
-                                    .oracle_fold = tally_fold,
-                                    .oracle_result = tally_result};
+static const struct kernel tally = {
+    .name = "tally",
+    .shape = KERNEL_REDUCE,
+    .inputs = 1,
+    .in = DTYPE_I32,
+    .out = DTYPE_I32,
+    .code = &(const struct kernel_code){
+        .host = tally_host, .oracle_fold = tally_fold, .oracle_result = tally_result}};
 
 static uint64_t out_count(const struct plan *plan)
 {

@@ -2,7 +2,7 @@
 #include "app/list.h"
 
 #include "app/lesson.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 #include "machine/machine.h"
 #include "plan/mistake.h"
 #include "run/backend.h"

@@ -1,5 +1,6 @@
 /* kernels.c - what launches cost, and what the GPU's rates are for each kernel. */
 #include "calibrate/rig.h"
+#include "kernels/kernel_code.h"
 #include "plan/rules.h"
 
 #include <math.h>
@@ -307,7 +308,7 @@ enum status calibrate_kernels(struct rig *rig)
     if (status == STATUS_OK)
         take_from_scale(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        bool there = kernel->launch != NULL || !rig->ops->measures;
+        bool there = kernel_launcher(kernel) != NULL || !rig->ops->measures;
         if (status == STATUS_OK && kernel != scale && kernel->calibrated && there)
             status = measure_kernel(rig, kernel);
     }

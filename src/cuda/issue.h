@@ -6,6 +6,7 @@
 #define PIPELINE_CUDA_ISSUE_H
 
 #include "cuda/check.h"
+#include "kernels/kernel_code.h"
 #include "plan/plan.h"
 #include "run/cpu_worker.h"
 #include "term/marks.h"

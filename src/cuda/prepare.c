@@ -17,7 +17,7 @@ static enum status refuse_settings(const struct workload *workload, struct error
         plan_check_graph(workload->plan, error) != STATUS_OK)
         return error->status;
     for (int i = 0; i < workload->plan->chain_length; i++) {
-        if (workload->plan->chain[i]->launch == NULL)
+        if (kernel_launcher(workload->plan->chain[i]) == NULL)
             return error_set(error, STATUS_FAILED, "kernel %s: it was built without nvcc",
                              workload->plan->chain[i]->name);
     }
@@ -141,8 +141,9 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
     const struct kernel *kernel = plan->chain[0];
+    const struct kernel_launcher *launcher = kernel_launcher(kernel);
     char why[KERNEL_WHY];
-    if (kernel->context_create == NULL)
+    if (launcher->context_create == NULL)
         return STATUS_OK;
     run->contexts = calloc(plan->streams, sizeof *run->contexts);
     if (run->contexts == NULL)
@@ -153,7 +154,7 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
         if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
             continue;
         const char *failed =
-            kernel->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
+            launcher->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
         if (failed != NULL)
             return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
     }
@@ -164,7 +165,7 @@ static void destroy_contexts(struct cuda_run *run)
 {
     for (uint32_t i = 0; run->contexts != NULL && i < run->workload.plan->streams; i++) {
         if (run->contexts[i] != NULL)
-            run->workload.plan->chain[0]->context_destroy(run->contexts[i]);
+            kernel_launcher(run->workload.plan->chain[0])->context_destroy(run->contexts[i]);
     }
     free(run->contexts);
 }
@@ -231,7 +232,7 @@ static void look_up_kernel(const struct cuda_run *run, const struct op *op,
         .params = run->workload.plan->params,
         .context = run->contexts != NULL ? run->contexts[op->stream] : NULL,
     };
-    issued->kernel.launch = run->workload.plan->chain[op->kernel.link]->launch;
+    issued->kernel.launch = kernel_launcher(run->workload.plan->chain[op->kernel.link])->launch;
     issued->kernel.args = args;
 }
 
@@ -308,7 +309,7 @@ static enum status preload_kernels(const struct plan *plan, struct error *error)
     for (int i = 0; i < plan->chain_length; i++)
         cuda_kernel_loaded(plan->chain[i]);
     for (int i = 0; i < plan->chain_length && !plan->loads_lazily; i++) {
-        cudaError_t result = (cudaError_t)plan->chain[i]->preload();
+        cudaError_t result = (cudaError_t)kernel_launcher(plan->chain[i])->preload();
         if (result == cudaSuccess)
             continue;
         cudaGetLastError();

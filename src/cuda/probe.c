@@ -143,9 +143,9 @@ static enum status issue_launches(struct probe *probe, const struct work *work,
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < work->count && status == STATUS_OK; i++)
-        status = cuda_check(
-            (cudaError_t)work->kernel->launch(&work->args[i % SETS], probe->streams[0]),
-            "the kernel's launch", error);
+        status = cuda_check((cudaError_t)kernel_launcher(work->kernel)
+                                ->launch(&work->args[i % SETS], probe->streams[0]),
+                            "the kernel's launch", error);
     return status;
 }
 
@@ -340,8 +340,8 @@ static enum status measure_kernel(struct probe *probe, const struct machine *mac
     uint64_t room = (probe->device_bytes - scratch) / SETS / set_bytes(kernel, 1);
     uint64_t count = (room < KERNEL_MOST ? room : KERNEL_MOST) & ~(uint64_t)1023;
     double light = 1, heavy = 1;
-    enum status status =
-        cuda_check((cudaError_t)kernel->preload(), "loading the kernel", error);
+    enum status status = cuda_check((cudaError_t)kernel_launcher(kernel)->preload(),
+                                    "loading the kernel", error);
     if (status == STATUS_OK)
         status = lay_out(probe, &work, count, error);
     if (status == STATUS_OK)
@@ -365,7 +365,7 @@ static double time_twin(const struct kernel *kernel, struct kernel_args *args, u
     args->count = elements_for(kernel, intensity, TWIN_FLOPS, TWIN_LEAST, room);
     for (int i = 0; i < REPEATS; i++) {
         int64_t begin = clock_now_ns();
-        kernel->host(args);
+        kernel_code(kernel)->host(args);
         fastest = fmin(fastest, (double)(clock_now_ns() - begin));
     }
     return fmax(fastest, 1) / (double)args->count;

@@ -5,7 +5,7 @@
 #define PIPELINE_CUDA_PROBE_H
 
 #include "core/status.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 #include "machine/machine.h"
 
 /* One kernel's rates as measured, and on what. */

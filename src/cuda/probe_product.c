@@ -113,7 +113,8 @@ static enum status rig_open(struct rig *rig, const struct product *product, stru
         status = CUDA_CHECK(cudaEventCreate(&rig->end), error);
     if (status != STATUS_OK)
         return status;
-    const char *failed = product->kernel->context_create(rig->stream, &rig->context, why);
+    const char *failed =
+        kernel_launcher(product->kernel)->context_create(rig->stream, &rig->context, why);
     if (failed != NULL)
         return error_set(error, STATUS_FAILED, "kernel %s: %s", product->kernel->name, failed);
     return STATUS_OK;
@@ -123,7 +124,7 @@ static void rig_close(const struct rig *rig, const struct kernel *kernel)
 {
     CUDA_WARN(cudaDeviceSynchronize()); /* a measurement that failed may have left launches */
     if (rig->context != NULL)
-        kernel->context_destroy(rig->context);
+        kernel_launcher(kernel)->context_destroy(rig->context);
     if (rig->begin != NULL)
         CUDA_WARN(cudaEventDestroy(rig->begin));
     if (rig->end != NULL)
@@ -143,8 +144,9 @@ static enum status time_once(const struct rig *rig, const struct product *produc
     for (int set = 0; set < SETS && status == STATUS_OK; set++) {
         struct kernel_args args = args_at(product, rig->memory, set);
         args.context = rig->context;
-        status = cuda_check((cudaError_t)product->kernel->launch(&args, rig->stream),
-                            "the kernel's launch", error);
+        status = cuda_check(
+            (cudaError_t)kernel_launcher(product->kernel)->launch(&args, rig->stream),
+            "the kernel's launch", error);
     }
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaEventRecord(rig->end, rig->stream), error);
@@ -218,7 +220,7 @@ static enum status measure_twin(const struct kernel *kernel, struct cuda_measure
     omp_set_num_threads(cpu_worker_threads());
     for (int i = 0; i < REPEATS; i++) {
         const int64_t begin = clock_now_ns();
-        kernel->host(&args);
+        kernel_code(kernel)->host(&args);
         fastest = fmin(fastest, (double)(clock_now_ns() - begin));
     }
     omp_set_num_threads(threads);

@@ -7,7 +7,7 @@
 #define PIPELINE_CUDA_PROCESS_H
 
 #include "core/status.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel.h"
 #include "plan/settings.h"
 
 #include <stdbool.h>

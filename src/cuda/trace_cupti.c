@@ -68,7 +68,7 @@ static void count_per_launch(struct matching *matching)
     uint32_t warm[CUDA_FIRST_OPS];
     size_t kernels = 0, launches = 0;
     matching->per_launch = 1;
-    if (plan->chain[0]->context_create == NULL)
+    if (kernel_launcher(plan->chain[0])->context_create == NULL)
         return;
     for (size_t i = 0; i < matching->count; i++)
         kernels += matching->records[i].kind == OP_KERNEL;

@@ -7,7 +7,7 @@
 
 #include "core/embedded.h"
 #include "core/status.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel.h"
 
 #include <stdint.h>
 

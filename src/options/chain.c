@@ -1,4 +1,5 @@
 /* chain.c - reads a chain of kernels, and says why one can't follow another. */
+#include "kernels/kernel_code.h"
 #include "options/table.h"
 
 #include <string.h>
@@ -59,12 +60,12 @@ static enum status refuse_chain(const struct assignment *given,
                          "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
                          "that was copied in, which each of %s's launches reads",
                          label, after->name, chain[0]->name, after->name, chain[0]->name);
-    if (after->gather != NULL)
+    if (after->gathers)
         return error_set(error, STATUS_USAGE,
                          "%s: %s can't follow %s: kernels behind the first work in place, and "
                          "%s moves elements",
                          label, after->name, before->name, after->name);
-    if (chain[0]->gather != NULL && after->shape == KERNEL_REDUCE)
+    if (chain[0]->gathers && after->shape == KERNEL_REDUCE)
         return error_set(error, STATUS_USAGE,
                          "%s: %s can't follow %s: maps before a reduction work in place, and "
                          "%s moves elements",

@@ -3,7 +3,7 @@
 #ifndef PIPELINE_PLAN_OP_H
 #define PIPELINE_PLAN_OP_H
 
-#include "kernels/kernels.h"
+#include "kernels/kernel.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef PIPELINE_PLAN_SETTINGS_H
 #define PIPELINE_PLAN_SETTINGS_H
 
-#include "kernels/kernels.h"
+#include "kernels/kernel.h"
 #include "plan/mistake.h"
 #include "plan/op.h"
 

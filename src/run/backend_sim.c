@@ -7,6 +7,7 @@
 #include "run/backend_sim.h"
 
 #include "core/units.h"
+#include "kernels/kernel_code.h"
 #include "plan/carry.h"
 #include "run/arrays.h"
 #include "run/chain_host.h"
@@ -171,7 +172,7 @@ static void do_kernel(const struct backend *backend, const struct op *op)
         .repeat = op->kernel.repeat,
         .params = plan->params,
     };
-    plan->chain[op->kernel.link]->host(&args);
+    kernel_code(plan->chain[op->kernel.link])->host(&args);
 }
 
 static void do_cpu(const struct backend *backend, const struct op *op)

@@ -23,6 +23,6 @@ void chain_host_run(const struct kernel *const chain[], int length,
             .params = *params,
         };
         for (; args.repeat < kernel_launches(kernel, params); args.repeat++)
-            kernel->host(&args);
+            kernel_code(kernel)->host(&args);
     }
 }

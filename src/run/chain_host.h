@@ -4,7 +4,7 @@
 #ifndef PIPELINE_RUN_CHAIN_HOST_H
 #define PIPELINE_RUN_CHAIN_HOST_H
 
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 
 #include <stdbool.h>
 

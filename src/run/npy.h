@@ -3,7 +3,7 @@
 #define PIPELINE_RUN_NPY_H
 
 #include "core/status.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel.h"
 
 #include <stdint.h>
 #include <stdio.h>

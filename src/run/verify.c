@@ -7,6 +7,8 @@
  * from piece to piece. */
 #include "run/verify.h"
 
+#include "kernels/kernel_code.h"
+
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -81,10 +83,12 @@ static void elements_gather(const struct plan *plan, const void *data, uint32_t 
                             uint64_t first, size_t count, double *to)
 {
     const struct kernel *kernel = plan->chain[0];
+    uint64_t (*gather)(uint64_t, uint64_t, const struct kernel_params *) =
+        kernel_code(kernel)->gather;
     uint64_t tile_first, tile_count;
     plan_tile(plan, tile, &tile_first, &tile_count);
     for (size_t i = 0; i < count; i++) {
-        const uint64_t from = kernel->gather(first + i - tile_first, tile_count, &plan->params);
+        const uint64_t from = gather(first + i - tile_first, tile_count, &plan->params);
         elements_load(kernel->in, data, tile_first + from, 1, &to[i]);
     }
 }
@@ -130,7 +134,7 @@ static struct oracle chunk_predict(const struct comparison *comparison,
     const struct plan *plan = comparison->plan;
     const void *input = comparison->host[BUFFER_HOST_IN0];
     struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
-    if (plan->chain[0]->gather != NULL)
+    if (plan->chain[0]->gathers)
         elements_gather(plan, input, piece->tile, first, count, work->value);
     else
         elements_load(plan->chain[0]->in, input, first, count, work->value);
@@ -144,9 +148,11 @@ static struct oracle chunk_predict(const struct comparison *comparison,
             continue;
         }
         const char *second = comparison->host[BUFFER_HOST_IN1];
-        kernel->oracle_map(&oracle,
-                           kernel->inputs > 1 ? second + first * dtype_bytes(kernel->in) : NULL,
-                           &plan->params);
+        const struct kernel_code *code = kernel_code(kernel);
+        if (code->oracle_map != NULL) /* a map that only moves elements has none */
+            code->oracle_map(
+                &oracle, kernel->inputs > 1 ? second + first * dtype_bytes(kernel->in) : NULL,
+                &plan->params);
     }
     return oracle;
 }
@@ -174,7 +180,7 @@ static void piece_work(const struct comparison *comparison, struct piece *piece,
         struct oracle oracle =
             chunk_predict(comparison, piece, piece->first + done, count, work);
         if (comparison->last->shape == KERNEL_REDUCE) {
-            comparison->last->oracle_fold(&piece->sum, &oracle);
+            kernel_code(comparison->last)->oracle_fold(&piece->sum, &oracle);
             continue;
         }
         const size_t right = chunk_compare(comparison, &oracle, piece->first + done, work);
@@ -257,7 +263,7 @@ static enum status tile_judge(const struct comparison *comparison, uint32_t tile
 {
     const struct kernel *last = comparison->last;
     double bound = 0, actual = NAN;
-    const double value = last->oracle_result(sum, &bound);
+    const double value = kernel_code(last)->oracle_result(sum, &bound);
     elements_load(last->out, comparison->host[BUFFER_HOST_OUT], tile, 1, &actual);
     if (is_right(last->out, value, bound, actual))
         return STATUS_OK;
@@ -308,7 +314,7 @@ static enum status check_whole(const struct comparison *comparison, struct error
         .params = plan->params,
     };
     struct kernel_fault fault;
-    const enum kernel_verdict verdict = comparison->last->check(&whole, &fault);
+    const enum kernel_verdict verdict = kernel_code(comparison->last)->check(&whole, &fault);
     if (verdict == KERNEL_NO_MEMORY)
         return error_set(error, STATUS_FAILED, "no memory to verify the result with");
     if (verdict == KERNEL_RIGHT)
@@ -332,7 +338,7 @@ enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRS
     uint32_t totals[CHAIN_MAX] = {0};
     const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1],
                                           scans ? totals : NULL};
-    if (comparison.last->check != NULL)
+    if (kernel_code(comparison.last)->check != NULL)
         return check_whole(&comparison, wrong, error);
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
     struct piece *pieces = calloc(BATCH, sizeof *pieces);

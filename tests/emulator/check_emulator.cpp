@@ -359,8 +359,10 @@ template <enum wrong wrong> int copy_launch(const struct kernel_args *args, void
 bool is_right(int (*launcher)(const struct kernel_args *, void *), const char *word)
 {
     struct kernel kernel = *kernel_find("scale");
+    const struct kernel_launcher own = {launcher, nullptr, nullptr, nullptr};
     char text[LAUNCHER_TEXT] = "";
-    kernel.launch = launcher;
+    kernel.code = kernel_code(kernel_find("scale"));
+    kernel.launcher = &own;
     const bool right = launcher_is_right(&kernel, 1000, text);
     ck_assert_msg(right || strstr(text, word) != nullptr, "no \"%s\" in: %s", word, text);
     return right;
@@ -368,7 +370,7 @@ bool is_right(int (*launcher)(const struct kernel_args *, void *), const char *w
 
 START_TEST(test_wrong_launchers)
 {
-    ck_assert(is_right(kernel_find("scale")->launch, ""));
+    ck_assert(is_right(kernel_launcher(kernel_find("scale"))->launch, ""));
     ck_assert(!is_right(copy_launch<WRONG_NOT>, "intensity 3")); /* it can't repeat */
     ck_assert(!is_right(copy_launch<WRONG_PAST_THE_END>, "wrote outside"));
     ck_assert(!is_right(copy_launch<WRONG_LAST_LEFT_OUT>, "element 999"));

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_CHECK_LAUNCHERS_H
 #define PIPELINE_TESTS_CHECK_LAUNCHERS_H
 
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 
 #include <check.h>
 

@@ -9,6 +9,7 @@
 #include "check_gpu_mistakes.h"
 #include "check_gpu_scan.h"
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
 #include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
@@ -135,7 +136,7 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
     for (int input = 0; input < kernel->inputs; input++)
         args.in[input] = in[input].data;
     for (; args.repeat < kernel_launches(kernel, &args.params); args.repeat++)
-        must_cuda((cudaError_t)kernel->launch(&args, NULL));
+        must_cuda((cudaError_t)kernel_launcher(kernel)->launch(&args, NULL));
     must_cuda(cudaDeviceSynchronize());
     arrays_poison(&at.arrays);
     must_cuda(cudaMemcpy(at.arrays.host[BUFFER_HOST_OUT], out->data, out->bytes,

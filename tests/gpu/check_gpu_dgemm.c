@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
 #include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
@@ -34,7 +35,7 @@ static void must(enum status status, const struct error *error)
 static bool have_cublas(void)
 {
     const struct kernel *kernel = kernel_find("dgemm");
-    return kernel_missing(kernel) == NULL && kernel->preload() == cudaSuccess;
+    return kernel_missing(kernel) == NULL && kernel_launcher(kernel)->preload() == cudaSuccess;
 }
 
 /* Runs it twice, the second time traced: the result must be right both times. */
@@ -127,13 +128,13 @@ START_TEST(test_context)
     const struct kernel *kernel = kernel_find("dgemm");
     char why[KERNEL_WHY];
     void *context = NULL;
-    const char *failed = kernel->context_create(NULL, &context, why);
+    const char *failed = kernel_launcher(kernel)->context_create(NULL, &context, why);
     ck_assert((failed == NULL) == (context != NULL));
-    ck_assert((kernel->preload() == cudaSuccess) == (failed == NULL));
+    ck_assert((kernel_launcher(kernel)->preload() == cudaSuccess) == (failed == NULL));
     if (failed != NULL)
         ck_assert_ptr_nonnull(strstr(failed, "cuBLAS"));
     else
-        kernel->context_destroy(context);
+        kernel_launcher(kernel)->context_destroy(context);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 
 #include "check_contract_timeline.h"
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
 #include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
@@ -154,7 +155,7 @@ START_TEST(test_a_librarys_kernels)
     struct settings settings = test_settings("dgemm");
     const struct kernel *kernel = settings.chain[0];
     struct line line;
-    if (kernel_missing(kernel) != NULL || kernel->preload() != 0)
+    if (kernel_missing(kernel) != NULL || kernel_launcher(kernel)->preload() != 0)
         return;
     settings.rows = 500;
     settings.inner = 300;

@@ -3,7 +3,7 @@
  */
 #include "check_gpu_scan.h"
 
-#include "kernels/kernels.h"
+#include "kernels/kernel_code.h"
 #include "run/arrays.h"
 
 #include <cuda_runtime_api.h>
@@ -73,9 +73,9 @@ static void part_do(struct work *work, int part, uint32_t blocks, bool device)
         .params = {.intensity = 1},
     };
     if (device)
-        must_cuda((cudaError_t)work->kernel->launch(&args, NULL));
+        must_cuda((cudaError_t)kernel_launcher(work->kernel)->launch(&args, NULL));
     else
-        work->kernel->host(&args);
+        kernel_code(work->kernel)->host(&args);
 }
 
 static void work_check(struct work *work, uint64_t seed, uint32_t blocks)

@@ -1,5 +1,5 @@
-/* kernels.c - finding kernels, and what follows from their rows. */
-#include "kernels/kernels.h"
+/* kernel.c - the functions over a kernel's row: finding it, its grid, its cost, its chains. */
+#include "kernels/kernel.h"
 
 #include "core/nearest.h"
 
@@ -41,7 +41,7 @@ const char *kernel_nearest(const char *name)
     return nearest.best;
 }
 
-/* Elements that a full block takes at once. */
+/* Returns the elements that a full block takes at once. */
 static uint64_t elements_per_block(const struct kernel *kernel)
 {
     return (uint64_t)kernel->per_thread * KERNEL_THREADS;
@@ -84,7 +84,7 @@ uint64_t kernel_chain_launches(const struct kernel *const chain[], int length,
     return launches;
 }
 
-/* A launch that goes on with what the last one left reads that, too. */
+/* A launch that goes on with the output of the last one reads that output, too. */
 double kernel_bytes_per_element(const struct kernel *kernel)
 {
     const size_t read = (size_t)kernel->inputs * dtype_bytes(kernel->in) +
@@ -99,13 +99,70 @@ double kernel_flops_per_element(const struct kernel *kernel, const struct kernel
     return kernel->flops * (repeats ? params->intensity : 1);
 }
 
+void kernel_work(const struct kernel *kernel, const struct kernel_params *params,
+                 uint64_t count, double *bytes, double *flops)
+{
+    if (kernel->work != NULL) {
+        kernel->work(count, params, bytes, flops);
+        return;
+    }
+    double each = kernel_bytes_per_element(kernel);
+    if (kernel->launch_per_repeat) /* the first has no output of another to read */
+        each -= (double)dtype_bytes(kernel->out) / kernel_launches(kernel, params);
+    *bytes = each * (double)count;
+    *flops = kernel_flops_per_element(kernel, params) * (double)count;
+}
+
+uint64_t kernel_second_count(const struct kernel *kernel, const struct kernel_params *params,
+                             uint64_t count)
+{
+    if (kernel->inputs < 2)
+        return 0;
+    return kernel->second_count != NULL ? kernel->second_count(count, params) : count;
+}
+
+uint64_t chain_second_count(const struct kernel *const chain[], int length,
+                            const struct kernel_params *params, uint64_t count)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < length; i++) {
+        const uint64_t second = kernel_second_count(chain[i], params, count);
+        most = second > most ? second : most;
+    }
+    return most;
+}
+
+uint64_t chain_resident_bytes(const struct kernel *const chain[], int length,
+                              const struct kernel_params *params)
+{
+    for (int i = 0; i < length; i++)
+        if (chain[i]->resident_count != NULL)
+            return chain[i]->resident_count(params) * dtype_bytes(chain[i]->in);
+    return 0;
+}
+
+uint64_t chain_unit(const struct kernel *const chain[], int length,
+                    const struct kernel_params *params)
+{
+    const struct kernel *kernel = chain_unit_kernel(chain, length);
+    return kernel != NULL ? kernel->unit(params) : 1;
+}
+
+const struct kernel *chain_unit_kernel(const struct kernel *const chain[], int length)
+{
+    for (int i = 0; i < length; i++)
+        if (chain[i]->unit != NULL)
+            return chain[i];
+    return NULL;
+}
+
 int kernel_chain_misfit(const struct kernel *const chain[], int length)
 {
-    const bool first_reads_on = chain[0]->launch_per_repeat || chain[0]->gather != NULL;
+    const bool first_reads_on = chain[0]->launch_per_repeat || chain[0]->gathers;
     for (int i = 1; i < length; i++)
         if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in ||
             chain[i - 1]->alone || chain[i]->alone || chain[i]->launch_per_repeat ||
-            chain[i]->gather != NULL || (first_reads_on && chain[i]->shape == KERNEL_REDUCE))
+            chain[i]->gathers || (first_reads_on && chain[i]->shape == KERNEL_REDUCE))
             return i;
     return -1;
 }
