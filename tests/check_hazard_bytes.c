@@ -241,7 +241,7 @@ START_TEST(test_missing_waits_give_what_the_timeline_says)
     for (int i = 0; i < test_cases(100); i++) {
         struct raced raced = {.settings = random_settings(&random)};
         raced.settings.layout = LAYOUT_STAGE;
-        raced.settings.mistake = MISTAKE_MISSING_WAIT;
+        raced.settings.mistake = test_mistake("missing-wait");
         raced_begin(&raced, random_machine(&random), &random);
         bool right = is_right(&raced);
         struct lost lost = lost_of(&raced);

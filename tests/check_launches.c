@@ -149,7 +149,7 @@ START_TEST(test_each_launch_races_without_its_wait)
     settings.tiles = 2;
     settings.intensity = 3;
     settings.layout = LAYOUT_STAGE;
-    settings.mistake = MISTAKE_MISSING_WAIT;
+    settings.mistake = test_mistake("missing-wait");
     struct plan plan = build(&settings);
     struct hazard hazards[64];
     struct error error = {0};

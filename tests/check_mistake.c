@@ -20,27 +20,26 @@ START_TEST(test_table_is_whole)
     int count = 0;
     for (; mistake_rows[count].name != NULL; count++) {
         const struct mistake_row *row = &mistake_rows[count];
-        enum mistake found = MISTAKE_COUNT;
+        int found = -1;
         ck_assert_ptr_nonnull(row->summary);
         ck_assert_ptr_nonnull(row->effect);
         ck_assert_ptr_nonnull(row->shows);
         ck_assert(mistake_find(row->name, &found));
-        ck_assert_int_eq((int)found, count); /* no name twice */
+        ck_assert_int_eq(found, count); /* no name twice */
         ck_assert_str_eq(mistake_name(found), row->name);
     }
-    ck_assert_int_eq(count, MISTAKE_COUNT);
     ck_assert_str_eq(mistake_name(MISTAKE_NONE), "none");
-    for (int i = 0; i < MISTAKE_COUNT; i++)
-        ck_assert_int_eq(mistake_rows[i].races, i == MISTAKE_MISSING_WAIT);
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(mistake_rows[i].races, i == test_mistake("missing-wait"));
 }
 END_TEST
 
 START_TEST(test_names_that_are_none)
 {
-    enum mistake untouched = MISTAKE_MISSING_WAIT;
+    int untouched = -1;
     ck_assert(!mistake_find("missing", &untouched));
     ck_assert(!mistake_find("", &untouched));
-    ck_assert_int_eq(untouched, MISTAKE_MISSING_WAIT);
+    ck_assert_int_eq(untouched, -1);
     ck_assert_str_eq(mistake_nearest("missing-wiat"), "missing-wait");
     ck_assert_ptr_null(mistake_nearest("quite-another"));
 }
@@ -115,7 +114,7 @@ START_TEST(test_missing_wait_drops_those_waits_alone)
         struct plan right, broken;
         struct error error = {0};
         ck_assert_int_eq(plan_build(&settings, &machine, &right, &error), STATUS_OK);
-        settings.mistake = MISTAKE_MISSING_WAIT;
+        settings.mistake = test_mistake("missing-wait");
         enum status status = plan_build(&settings, &machine, &broken, &error);
         if (status == STATUS_OK) {
             struct hazard hazard;

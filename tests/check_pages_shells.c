@@ -2,6 +2,7 @@
  * files of every kind. All are asked the same and must say the same. */
 #include "machine/machine.h"
 #include "pages_cases.h"
+#include "plan/mistake.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>

@@ -24,6 +24,21 @@ uint32_t test_random_below(uint64_t *state, uint32_t below)
     return (uint32_t)((test_random(state) >> 32) * below >> 32);
 }
 
+int test_mistake_count(void)
+{
+    int count = 0;
+    while (mistake_rows[count].name != NULL)
+        count++;
+    return count;
+}
+
+int test_mistake(const char *name)
+{
+    int mistake;
+    ck_assert_msg(mistake_find(name, &mistake), "no mistake is called %s", name);
+    return mistake;
+}
+
 struct settings test_settings(const char *kernels)
 {
     struct settings settings = {

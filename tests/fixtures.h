@@ -5,6 +5,7 @@
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/hazard.h"
+#include "plan/mistake.h"
 #include "plan/validate.h"
 
 #include <check.h>
@@ -18,6 +19,10 @@ uint32_t test_random_below(uint64_t *state, uint32_t below);
 
 /* Settings with every default, for `kernels` such as "scale,sum". */
 struct settings test_settings(const char *kernels);
+
+/* How many mistakes the table has, and the index of one that it must have. */
+int test_mistake_count(void);
+int test_mistake(const char *name);
 
 /* A machine whose times can be computed in the head: every copy moves 1 byte per ns in its
  * direction however busy the other is; a kernel that fills its 8 block slots does 1 flop per ns

@@ -2,6 +2,7 @@
 #include "core/units.h"
 #include "machine/machine.h"
 #include "pages.h"
+#include "plan/mistake.h"
 #include "writers/writer.h"
 
 #include <ctype.h>

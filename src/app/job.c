@@ -5,6 +5,7 @@
 #include "analysis/limit.h"
 #include "core/units.h"
 #include "plan/build.h"
+#include "plan/mistake.h"
 #include "report/compare_run.h"
 #include "report/hazard_report.h"
 #include "report/model.h"

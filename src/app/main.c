@@ -10,6 +10,7 @@
 #include "calibrate/calibrate.h"
 #include "core/version.h"
 #include "options/options.h"
+#include "plan/mistake.h"
 #include "report/compare_run.h"
 #include "run/backend.h"
 #include "term/marks.h"

@@ -1,6 +1,7 @@
 /* process_check.c - see process_check.h. */
 #include "app/process_check.h"
 
+#include "plan/mistake.h"
 #include "run/backend.h"
 
 static bool is_real(const struct settings *settings)
@@ -13,7 +14,7 @@ static bool is_real(const struct settings *settings)
 
 static bool launches_wait(const struct settings *settings)
 {
-    return settings->mistake == MISTAKE_LAUNCH_BLOCKING;
+    return mistake_rows[settings->mistake].launches_block;
 }
 
 /* A kernel that both have, or NULL. */
@@ -55,7 +56,7 @@ enum status process_check(const struct options *options, int run, struct error *
                          "runs with and without --mistake=%s are not possible in one process, "
                          "for CUDA takes that once: allowed is one kind of them, or a device "
                          "sim:NAME",
-                         mistake_name(MISTAKE_LAUNCH_BLOCKING));
-    return settings->mistake == MISTAKE_LAZY_LOADING ? check_loading(options, run, error)
-                                                     : STATUS_OK;
+                         mistake_name((launches_wait(settings) ? settings : first)->mistake));
+    return mistake_rows[settings->mistake].loads_lazily ? check_loading(options, run, error)
+                                                        : STATUS_OK;
 }

@@ -320,15 +320,16 @@ static enum status preload_kernels(const struct plan *plan, struct error *error)
     return STATUS_OK;
 }
 
-static enum status refuse_loaded(const struct plan *plan, struct error *error)
+static enum status refuse_loaded(const struct workload *workload, struct error *error)
 {
+    const struct plan *plan = workload->plan;
     const struct kernel *loaded = plan->loads_lazily ? loaded_before(plan) : NULL;
     if (loaded == NULL)
         return STATUS_OK;
     return error_set(error, STATUS_USAGE,
                      "--mistake=%s: kernel %s was loaded before this run, and a process does "
                      "that once: make it the first run, or the only one",
-                     mistake_name(MISTAKE_LAZY_LOADING), loaded->name);
+                     mistake_name(workload->settings->mistake), loaded->name);
 }
 
 void cuda_run_name_streams(const struct cuda_run *run)
@@ -351,7 +352,7 @@ enum status cuda_run_prepare(struct cuda_run *run, const struct workload *worklo
 {
     enum status status = refuse_settings(workload, error);
     if (status == STATUS_OK)
-        status = refuse_loaded(workload->plan, error);
+        status = refuse_loaded(workload, error);
     if (status != STATUS_OK)
         return status;
     *run = (struct cuda_run){.workload = *workload};

@@ -25,10 +25,10 @@ void cuda_process_configure(const struct settings *settings)
         return;
     process.configured = true;
     process.connections = settings->connections;
-    process.launch_blocking = settings->mistake == MISTAKE_LAUNCH_BLOCKING;
+    process.launch_blocking = mistake_rows[settings->mistake].launches_block;
     if (process.launch_blocking)
         setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
-    if (settings->mistake == MISTAKE_LAZY_LOADING) /* the default, but the user may differ */
+    if (mistake_rows[settings->mistake].loads_lazily) /* the default, but the user may differ */
         setenv("CUDA_MODULE_LOADING", "LAZY", 1);
     if (settings->connections == 0)
         return;
@@ -47,7 +47,7 @@ static const char *connections_text(uint32_t connections, char text[UNITS_TEXT])
 enum status cuda_process_check(const struct settings *settings, struct error *error)
 {
     char wanted[UNITS_TEXT], present[UNITS_TEXT];
-    bool blocks = settings->mistake == MISTAKE_LAUNCH_BLOCKING;
+    bool blocks = mistake_rows[settings->mistake].launches_block;
     if (settings->connections != process.connections)
         return error_set(error, STATUS_USAGE,
                          "--connections: %s: CUDA was started with %s, and takes it only once "

@@ -3,6 +3,7 @@
 
 #include "cuda/probe.h"
 #include "cuda/process.h"
+#include "plan/mistake.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ enum status cuda_rates_describe(const struct cuda_device *device,
     if (status != STATUS_OK)
         return status;
     struct machine described = known.machine;
-    const bool loads = settings->mistake != MISTAKE_LAZY_LOADING; /* before the timed run */
+    const bool loads = !mistake_rows[settings->mistake].loads_lazily; /* before the timed run */
     const int measured =
         loads && getenv("PIPELINE_NO_RATES") == NULL ? settings->chain_length : 0;
     for (int i = 0; i < measured; i++) {

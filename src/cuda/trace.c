@@ -31,7 +31,8 @@ static enum status run_either_way(struct cuda_tracer *tracer, bool recorded,
             return error_set(error, STATUS_FAILED,
                              "--mistake=%s: this run can't be traced (%s) nor made again: with "
                              "PIPELINE_NO_CUPTI=1 times come from events",
-                             mistake_name(MISTAKE_LAZY_LOADING), tracer->no_cupti);
+                             mistake_name(traced->run->workload.settings->mistake),
+                             tracer->no_cupti);
         traced->run->listener.muted = true;
     }
     enum status status = trace_with_events(traced, times, error);

@@ -10,6 +10,7 @@
 #include "options/table.h"
 #include "plan/build.h"
 #include "plan/hazard.h"
+#include "plan/mistake.h"
 #include "sim/simulator.h"
 
 #include <inttypes.h>
@@ -287,5 +288,9 @@ const char *pipeline_kernel_name(size_t index)
 
 const char *pipeline_mistake_name(size_t index)
 {
-    return index < MISTAKE_COUNT ? mistake_rows[index].name : NULL;
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
+        if (index-- == 0)
+            return row->name;
+    }
+    return NULL;
 }

@@ -1,6 +1,8 @@
 /* check.c - the checks of what several settings together can get wrong. */
 #include "options/table.h"
 
+#include "plan/mistake.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -267,7 +269,7 @@ static enum status settle_mistake(struct draft *draft, struct error *error)
 {
     struct settings *settings = &draft->settings;
     char mistake[LABEL_MAX], other[LABEL_MAX];
-    if (settings->mistake != MISTAKE_LAZY_LOADING)
+    if (!mistake_rows[settings->mistake].loads_lazily)
         return STATUS_OK;
     bool repeats = settings->runs != 1 && given_together(draft, OPTION_MISTAKE, OPTION_RUNS);
     bool warms_up =

@@ -88,7 +88,7 @@ enum option_type {
     TYPE_FILES,      /* options.timelines: may be repeated */
     TYPE_COMMAND,    /* options.command: --help, --version */
     TYPE_SWEEP,      /* options.sweep: may be given twice */
-    TYPE_MISTAKE,    /* enum mistake */
+    TYPE_MISTAKE,    /* int: index in mistake_rows */
 };
 
 enum option_scope {

@@ -2,6 +2,7 @@
  * misspelt one, places, labels. */
 #include "core/nearest.h"
 #include "options/table.h"
+#include "plan/mistake.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* value.c - reads an option's value into its field, and shows the field as text. */
 #include "options/table.h"
 
+#include "plan/mistake.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +128,7 @@ static enum status set_list(const struct assignment *given, struct settings *set
     return status;
 }
 
-static enum status set_mistake(const struct assignment *given, enum mistake *field,
-                               struct error *error)
+static enum status set_mistake(const struct assignment *given, int *field, struct error *error)
 {
     if (mistake_find(given->text, field))
         return STATUS_OK;
@@ -264,7 +265,7 @@ static const char *show_choice(const struct option_row *row, const void *field)
     return row->choices[choice];
 }
 
-static const char *show_mistake(enum mistake mistake)
+static const char *show_mistake(int mistake)
 {
     return mistake != MISTAKE_NONE ? mistake_name(mistake) : NULL;
 }
@@ -296,7 +297,7 @@ static const char *show_value(const struct option_row *row, const void *target,
     case TYPE_PRIORITIES:
         return show_priorities(target, text);
     case TYPE_MISTAKE:
-        return show_mistake(*(const enum mistake *)field);
+        return show_mistake(*(const int *)field);
     case TYPE_DEVICE:
     case TYPE_FILE:
         return *(const char *const *)field;

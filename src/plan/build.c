@@ -10,7 +10,7 @@
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan/build.h"
 #include "plan/carry.h"
-#include "plan/mistake_hooks.h"
+#include "plan/mistake.h"
 #include "plan/placement.h"
 #include "plan/validate.h"
 
@@ -77,7 +77,7 @@ static uint32_t step_stream(const struct builder *builder, uint32_t stage, uint3
     if (settings->layout == LAYOUT_STAGE && builder->placement.mapped)
         return 0;
     bool is_kernel = stage > 0 && stage < stage_out(builder);
-    if (is_kernel && builder->mistake.kernel_stream != PLAN_MISTAKE_NO_STREAM)
+    if (is_kernel && builder->mistake.kernel_stream != MISTAKE_NO_STREAM)
         return (uint32_t)builder->mistake.kernel_stream;
     if (settings->layout == LAYOUT_STAGE)
         return stage == 0 ? 0 : stage == stage_out(builder) ? 2 : 1;
@@ -133,9 +133,8 @@ static enum status write_copies_in(struct builder *builder, uint32_t stream, uin
     enum status status = STATUS_OK;
     for (int input = 0; input < builder->placement.inputs && status == STATUS_OK; input++) {
         struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
-        op.copy.host = placement_input(builder->plan, input, tile);
-        enum buffer buffer = input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1;
-        op.copy.device = placement_slot(&builder->placement, buffer, tile, op.copy.host.bytes);
+        op.copy.host = placement_input(&builder->placement, input, tile);
+        op.copy.device = placement_input_slot(&builder->placement, input, tile);
         status = plan_append(builder->plan, &op, builder->error);
     }
     return status;
@@ -160,7 +159,7 @@ static enum status write_callback(struct builder *builder, uint32_t stream, uint
     struct op callback = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
     if (!builder->settings->callbacks && builder->mistake.sleep_ns == 0)
         return STATUS_OK;
-    callback.callback.result = placement_output(builder->plan, tile);
+    callback.callback.result = placement_output(&builder->placement, tile);
     callback.callback.sleep_ns = builder->mistake.sleep_ns;
     return plan_append(builder->plan, &callback, builder->error);
 }
@@ -188,7 +187,7 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
 static enum status write_copy_out(struct builder *builder, uint32_t stream, uint32_t tile)
 {
     struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
-    op.copy.host = placement_output(builder->plan, tile);
+    op.copy.host = placement_output(&builder->placement, tile);
     op.copy.device =
         placement_slot(&builder->placement, placement_output_buffer(&builder->placement), tile,
                        op.copy.host.bytes);
@@ -230,7 +229,7 @@ static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
         builder->events[index] = MARKED;
         return STATUS_OK;
     }
-    if (plan_mistake_drops_wait(&builder->mistake, step.stage == 0))
+    if (mistake_drops_wait(&builder->mistake, step.stage == 0))
         return STATUS_OK;
     return write_event(builder, OP_WAIT, stream, tile, builder->events[index] - 1);
 }
@@ -256,8 +255,8 @@ static enum status issue_upload(struct builder *builder)
     if (builder->marking)
         return STATUS_OK;
     struct op op = {.kind = OP_H2D, .stream = FIRST_STREAM, .tile = NO_TILE};
-    op.copy.host = placement_resident(builder->plan, BUFFER_HOST_RESIDENT);
-    op.copy.device = placement_resident(builder->plan, BUFFER_DEVICE_RESIDENT);
+    op.copy.host = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
+    op.copy.device = placement_resident(&builder->placement, BUFFER_DEVICE_RESIDENT);
     enum status status = plan_append(builder->plan, &op, builder->error);
     if (status == STATUS_OK)
         status = record_step(builder, FIRST_STREAM, NO_TILE, index);
@@ -293,13 +292,13 @@ static enum status issue_step(struct builder *builder, uint32_t stage, uint32_t 
         return status;
 
     if (first)
-        status = plan_mistake_before_tile(&builder->mistake, stream, tile);
+        status = mistake_before_tile(&builder->mistake, stream, tile);
     if (status == STATUS_OK)
         status = write_stage(builder, stage, stream, tile);
     if (status == STATUS_OK)
         status = record_step(builder, stream, (int32_t)tile, index);
     if (status == STATUS_OK && last)
-        status = plan_mistake_after_tile(&builder->mistake, stream, tile);
+        status = mistake_after_tile(&builder->mistake, stream, tile);
     return status;
 }
 
@@ -361,9 +360,9 @@ static enum status write_cpu_tiles(struct builder *builder)
         uint64_t first;
         plan_tile(plan, tile, &first, &op.cpu.count);
         for (int input = 0; input < builder->placement.inputs; input++)
-            op.cpu.in[input] = placement_input(plan, input, tile);
-        op.cpu.resident = placement_resident(plan, BUFFER_HOST_RESIDENT);
-        op.cpu.out = placement_output(plan, tile);
+            op.cpu.in[input] = placement_input(&builder->placement, input, tile);
+        op.cpu.resident = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
+        op.cpu.out = placement_output(&builder->placement, tile);
         status = plan_append(plan, &op, builder->error);
     }
     return status;
@@ -430,13 +429,13 @@ static enum status write_ops(struct builder *builder)
     if (status == STATUS_OK)
         status = write_cpu_tiles(builder);
     if (status == STATUS_OK)
-        status = plan_mistake_at_start(&builder->mistake);
+        status = mistake_at_start(&builder->mistake);
     if (status == STATUS_OK) {
         builder->marking = false;
         status = schedule(builder);
     }
     if (status == STATUS_OK)
-        status = plan_mistake_check(&builder->mistake);
+        status = mistake_check(&builder->mistake);
     free_tables(builder);
     return status;
 }
@@ -462,8 +461,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.stages = (uint32_t)plan->chain_length + 2;
     shape_plan(&builder);
     placement_begin(&builder.placement, plan, settings->carry != CARRY_DEVICE);
-    enum status status = plan_mistake_begin(&builder.mistake, settings, machine, plan,
-                                            &builder.placement, error);
+    enum status status =
+        mistake_begin(&builder.mistake, settings, machine, plan, &builder.placement, error);
     if (status == STATUS_OK)
         status = plan_set_priorities(plan, settings, machine, error);
     if (status == STATUS_OK)

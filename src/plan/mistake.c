@@ -1,118 +1,279 @@
-/* mistake.c - the table of mistakes. */
+/* mistake.c - the table of mistakes, and what each does to a plan. */
 #include "plan/mistake.h"
 
 #include "core/nearest.h"
 
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-const struct mistake_row mistake_rows[MISTAKE_COUNT + 1] = {
-    [MISTAKE_NONE] =
-        {
-            .name = "none",
-            .summary = "nothing is broken",
-            .effect = "what a run does unless it is told otherwise",
-            .shows = "no GPU",
-        },
-    [MISTAKE_MISSING_WAIT] =
-        {
-            .name = "missing-wait",
-            .summary = "kernels do not wait for copies that come in through another stream",
-            .effect = "a race: a kernel that comes too early reads what was there before",
-            .shows = "every GPU",
-            .races = true,
-        },
-    [MISTAKE_PAGEABLE_MEMORY] =
-        {
-            .name = "pageable-memory",
-            .summary = "the host arrays are not page-locked",
-            .effect = "the host stages each copy, slowly, and its call returns only then",
-            .shows = "every GPU",
-        },
-    [MISTAKE_LEGACY_STREAM] =
-        {
-            .name = "legacy-stream",
-            .summary = "kernels are launched without a stream, so in the legacy default stream",
-            .effect =
-                "each waits for all copies issued before it, and holds up all issued later",
-            .shows = "every GPU, where copies and kernels would overlap",
-        },
-    [MISTAKE_BLOCKING_STREAM] =
-        {
-            .name = "blocking-stream",
-            .summary =
-                "streams are of cudaStreamCreate(), and other code uses the default stream",
-            .effect = "after each tile all streams wait for that code, and it for them",
-            .shows =
-                "every GPU, where copies and kernels would overlap; most in depth-first order",
-        },
-    [MISTAKE_SYNC_IN_LOOP] =
-        {
-            .name = "sync-in-loop",
-            .summary = "the host synchronises after each tile",
-            .effect = "the next tile is issued only when this one is done: nothing overlaps it",
-            .shows =
-                "every GPU, where copies and kernels would overlap; most in depth-first order",
-        },
-    [MISTAKE_ALLOC_IN_LOOP] =
-        {
-            .name = "alloc-in-loop",
-            .summary = "device memory is taken and given back for each tile",
-            .effect = "every time the host waits until the whole GPU is idle",
-            .shows = "every GPU",
-        },
-    [MISTAKE_PINNED_ALLOC_IN_LOOP] =
-        {
-            .name = "pinned-alloc-in-loop",
-            .summary = "page-locked memory is taken and given back for each tile",
-            .effect =
-                "the host is slow to issue; on old GPUs it also waits until the GPU is idle",
-            .shows = "every GPU; that wait below compute capability 5.0",
-        },
-    [MISTAKE_MEMSET_IN_LOOP] =
-        {
-            .name = "memset-in-loop",
-            .summary = "each tile's device memory is set before it is copied over",
-            .effect = "nothing issued before a memset overlaps what is issued after it",
-            .shows = "below compute capability 5.0; elsewhere it is only more work",
-        },
-    [MISTAKE_LAUNCH_BLOCKING] =
-        {
-            .name = "launch-blocking",
-            .summary = "CUDA_LAUNCH_BLOCKING=1 is left set, as for debugging",
-            .effect = "each launch returns when its kernel has ended: what comes later is "
-                      "issued late",
-            .shows = "every GPU, where copies and kernels would overlap",
-        },
-    [MISTAKE_SLOW_CALLBACK] =
-        {
-            .name = "slow-callback",
-            .summary = "a host callback after each tile takes longer than its copies",
-            .effect = "one thread of the driver runs them in turn, and their streams wait",
-            .shows = "every GPU",
-        },
-    [MISTAKE_LAZY_LOADING] =
-        {
-            .name = "lazy-loading",
-            .summary = "the first launch of each kernel is in the timed run, without a warm-up",
-            .effect = "that launch also loads the kernel's code",
-            .shows = "compute capability 5.0 and later: CUDA 12.2 and later load on first use",
-        },
-    [MISTAKE_PIN_IN_RUN] =
-        {
-            .name = "pin-in-run",
-            .summary = "memory for all host arrays is page-locked within the time that counts",
-            .effect = "pinning costs more than faster copies save",
-            .shows = "every GPU, unless the same memory is used for many runs",
-        },
-    [MISTAKE_COUNT] = {.name = NULL},
+enum {
+    OTHER_BYTES = 4 << 10,   /* of the device, for code that is no part of the pipeline */
+    SLEEP_LEAST_NS = 200000, /* of a slow callback */
+    SLEEP_COPIES = 2,        /* as many times as long as its tile's copies it takes */
+    FIRST_TILE = 0,
+    NO_TILE = -1,
 };
 
-bool mistake_find(const char *name, enum mistake *mistake)
+static enum status append(struct plan_mistake *mistake, const struct op *op)
+{
+    mistake->made++;
+    return plan_append(mistake->plan, op, mistake->error);
+}
+
+static uint32_t gpu_tiles(const struct plan *plan)
+{
+    return plan->tiles - plan->cpu_tiles;
+}
+
+static enum status refuse(const struct plan_mistake *mistake, const char *remedy)
+{
+    return error_set(mistake->error, STATUS_USAGE, "--mistake=%s: %s", mistake->row->name,
+                     remedy);
+}
+
+/* --- memory and callbacks --- */
+
+static enum status shape_pageable(struct plan_mistake *mistake)
+{
+    if (mistake->plan->memory == MEMORY_MAPPED)
+        return refuse(mistake, "mapped memory is page-locked by nature: use --memory=pinned or "
+                               "--memory=registered");
+    mistake->plan->memory = MEMORY_PAGEABLE;
+    return STATUS_OK;
+}
+
+static enum status shape_slow_callback(struct plan_mistake *mistake)
+{
+    const struct machine *machine = mistake->machine;
+    const struct placement *placement = mistake->placement;
+    double copies_ns =
+        machine_copy_ns(machine, 0, placement_output(placement, FIRST_TILE).bytes);
+    for (int input = 0; input < placement->inputs; input++)
+        copies_ns +=
+            machine_copy_ns(machine, 1, placement_input(placement, input, FIRST_TILE).bytes);
+    mistake->sleep_ns = machine_round_ns(SLEEP_COPIES * copies_ns);
+    if (mistake->sleep_ns < SLEEP_LEAST_NS)
+        mistake->sleep_ns = SLEEP_LEAST_NS;
+    return STATUS_OK;
+}
+
+/* --- streams --- */
+
+/* Makes the legacy default stream one more, or `legacy` where that is one, and all others
+ * blocking. */
+static enum status take_legacy_stream(struct plan_mistake *mistake, int32_t *legacy)
+{
+    struct plan *plan = mistake->plan;
+    if (*legacy == MISTAKE_NO_STREAM)
+        *legacy = (int32_t)plan->streams++;
+    plan->stream_kinds = malloc(plan->streams);
+    if (plan->stream_kinds == NULL)
+        return error_set(mistake->error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+                         plan->streams);
+    memset(plan->stream_kinds, STREAM_BLOCKING, plan->streams);
+    plan->stream_kinds[*legacy] = STREAM_LEGACY;
+    return STATUS_OK;
+}
+
+/* With a stream per stage the kernels have one to themselves already. */
+static enum status shape_legacy_stream(struct plan_mistake *mistake)
+{
+    enum { ONLY_STREAM, KERNEL_STAGE_STREAM };
+    if (mistake->settings->layout == LAYOUT_STAGE)
+        mistake->kernel_stream =
+            mistake->plan->memory == MEMORY_MAPPED ? ONLY_STREAM : KERNEL_STAGE_STREAM;
+    return take_legacy_stream(mistake, &mistake->kernel_stream);
+}
+
+static enum status shape_blocking_stream(struct plan_mistake *mistake)
+{
+    mistake->plan->buffer_bytes[BUFFER_DEVICE_OTHER] = OTHER_BYTES;
+    return take_legacy_stream(mistake, &mistake->other_stream);
+}
+
+/* Appends something small that is no part of the pipeline, as of a library that knows no
+ * streams. */
+static enum status call_other_code(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    struct op op = {
+        .kind = OP_MEMSET, .stream = (uint32_t)mistake->other_stream, .tile = NO_TILE};
+    (void)stream;
+    (void)tile;
+    op.set.range = (struct range){BUFFER_DEVICE_OTHER, 0, OTHER_BYTES};
+    return append(mistake, &op);
+}
+
+/* --- calls in the loop --- */
+
+static enum status synchronise(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    return append(mistake,
+                  &(struct op){.kind = OP_SYNC, .stream = stream, .tile = (int32_t)tile});
+}
+
+static enum status allocate(struct plan_mistake *mistake, uint64_t bytes, bool pinned,
+                            int32_t tile)
+{
+    return append(mistake, &(struct op){.kind = OP_ALLOC,
+                                        .stream = mistake->plan->streams,
+                                        .tile = tile,
+                                        .alloc = {bytes, pinned}});
+}
+
+static enum status allocate_device(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    (void)stream;
+    return allocate(mistake, placement_input_bytes(mistake->placement, tile), false,
+                    (int32_t)tile);
+}
+
+static enum status allocate_pinned(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    (void)stream;
+    return allocate(mistake, placement_input_bytes(mistake->placement, tile), true,
+                    (int32_t)tile);
+}
+
+static enum status allocate_host_arrays(struct plan_mistake *mistake)
+{
+    if (gpu_tiles(mistake->plan) == 0)
+        return STATUS_OK;
+    return allocate(mistake, plan_host_bytes(mistake->plan), true, NO_TILE);
+}
+
+static enum status shape_memsets(struct plan_mistake *mistake)
+{
+    if (mistake->plan->memory == MEMORY_MAPPED)
+        return refuse(mistake,
+                      "with mapped memory no tile is copied to the device, so there is "
+                      "nothing to set: use --memory=pinned");
+    return STATUS_OK;
+}
+
+/* Sets the device's memory that the tile's copies in are about to overwrite. */
+static enum status set_inputs(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    enum status status = STATUS_OK;
+    for (int input = 0; input < mistake->placement->inputs && status == STATUS_OK; input++) {
+        struct op op = {.kind = OP_MEMSET, .stream = stream, .tile = (int32_t)tile};
+        op.set.range = placement_input_slot(mistake->placement, input, tile);
+        status = append(mistake, &op);
+    }
+    return status;
+}
+
+/* --- the table --- */
+
+const struct mistake_row mistake_rows[] = {
+    {
+        .name = "none",
+        .summary = "nothing is broken",
+        .effect = "what a run does unless it is told otherwise",
+        .shows = "no GPU",
+    },
+    {
+        .name = "missing-wait",
+        .summary = "kernels do not wait for copies that come in through another stream",
+        .effect = "a race: a kernel that comes too early reads what was there before",
+        .shows = "every GPU",
+        .races = true,
+        .drops_waits = true,
+        .remedy = "with these settings no kernel waits for a copy in another stream, so "
+                  "there is no wait to leave out: use --layout=stage with ways 2, 3 or 4, "
+                  "or --ways=2 with several streams and no scan",
+    },
+    {
+        .name = "pageable-memory",
+        .summary = "the host arrays are not page-locked",
+        .effect = "the host stages each copy, slowly, and its call returns only then",
+        .shows = "every GPU",
+        .shape = shape_pageable,
+    },
+    {
+        .name = "legacy-stream",
+        .summary = "kernels are launched without a stream, so in the legacy default stream",
+        .effect = "each waits for all copies issued before it, and holds up all issued later",
+        .shows = "every GPU, where copies and kernels would overlap",
+        .needs_streams = true,
+        .shape = shape_legacy_stream,
+    },
+    {
+        .name = "blocking-stream",
+        .summary = "streams are of cudaStreamCreate(), and other code uses the default stream",
+        .effect = "after each tile all streams wait for that code, and it for them",
+        .shows = "every GPU, where copies and kernels would overlap; most in depth-first order",
+        .needs_streams = true,
+        .shape = shape_blocking_stream,
+        .after_tile = call_other_code,
+    },
+    {
+        .name = "sync-in-loop",
+        .summary = "the host synchronises after each tile",
+        .effect = "the next tile is issued only when this one is done: nothing overlaps it",
+        .shows = "every GPU, where copies and kernels would overlap; most in depth-first order",
+        .needs_streams = true,
+        .after_tile = synchronise,
+    },
+    {
+        .name = "alloc-in-loop",
+        .summary = "device memory is taken and given back for each tile",
+        .effect = "every time the host waits until the whole GPU is idle",
+        .shows = "every GPU",
+        .before_tile = allocate_device,
+    },
+    {
+        .name = "pinned-alloc-in-loop",
+        .summary = "page-locked memory is taken and given back for each tile",
+        .effect = "the host is slow to issue; on old GPUs it also waits until the GPU is idle",
+        .shows = "every GPU; that wait below compute capability 5.0",
+        .before_tile = allocate_pinned,
+    },
+    {
+        .name = "memset-in-loop",
+        .summary = "each tile's device memory is set before it is copied over",
+        .effect = "nothing issued before a memset overlaps what is issued after it",
+        .shows = "below compute capability 5.0; elsewhere it is only more work",
+        .shape = shape_memsets,
+        .before_tile = set_inputs,
+    },
+    {
+        .name = "launch-blocking",
+        .summary = "CUDA_LAUNCH_BLOCKING=1 is left set, as for debugging",
+        .effect = "each launch returns when its kernel has ended: what comes later is "
+                  "issued late",
+        .shows = "every GPU, where copies and kernels would overlap",
+        .launches_block = true,
+    },
+    {
+        .name = "slow-callback",
+        .summary = "a host callback after each tile takes longer than its copies",
+        .effect = "one thread of the driver runs them in turn, and their streams wait",
+        .shows = "every GPU",
+        .shape = shape_slow_callback,
+    },
+    {
+        .name = "lazy-loading",
+        .summary = "the first launch of each kernel is in the timed run, without a warm-up",
+        .effect = "that launch also loads the kernel's code",
+        .shows = "compute capability 5.0 and later: CUDA 12.2 and later load on first use",
+        .loads_lazily = true,
+    },
+    {
+        .name = "pin-in-run",
+        .summary = "memory for all host arrays is page-locked within the time that counts",
+        .effect = "pinning costs more than faster copies save",
+        .shows = "every GPU, unless the same memory is used for many runs",
+        .at_start = allocate_host_arrays,
+    },
+    {.name = NULL},
+};
+
+bool mistake_find(const char *name, int *mistake)
 {
     for (int i = 0; mistake_rows[i].name != NULL; i++) {
         if (strcmp(mistake_rows[i].name, name) == 0) {
-            *mistake = (enum mistake)i;
+            *mistake = i;
             return true;
         }
     }
@@ -127,7 +288,67 @@ const char *mistake_nearest(const char *name)
     return nearest.best;
 }
 
-const char *mistake_name(enum mistake mistake)
+const char *mistake_name(int mistake)
 {
     return mistake_rows[mistake].name;
+}
+
+/* --- while a plan is built --- */
+
+enum status mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
+                          const struct machine *machine, struct plan *plan,
+                          const struct placement *placement, struct error *error)
+{
+    const struct mistake_row *row = &mistake_rows[settings->mistake];
+    *mistake = (struct plan_mistake){.row = row,
+                                     .settings = settings,
+                                     .machine = machine,
+                                     .plan = plan,
+                                     .placement = placement,
+                                     .kernel_stream = MISTAKE_NO_STREAM,
+                                     .other_stream = MISTAKE_NO_STREAM,
+                                     .error = error};
+    if (row->needs_streams && plan->streams < 2)
+        return refuse(mistake, "with one stream nothing overlaps anyway: use ways 2, 3 or 4 "
+                               "with several tiles and streams, or --layout=stage");
+    plan->launches_block = row->launches_block;
+    plan->loads_lazily = row->loads_lazily;
+    /* A mistake that is in no op of its own is made in every tile. */
+    if (!row->drops_waits && !row->at_start && !row->before_tile && !row->after_tile)
+        mistake->made = gpu_tiles(plan);
+    return row->shape != NULL ? row->shape(mistake) : STATUS_OK;
+}
+
+enum status mistake_at_start(struct plan_mistake *mistake)
+{
+    return mistake->row->at_start != NULL ? mistake->row->at_start(mistake) : STATUS_OK;
+}
+
+enum status mistake_before_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    return mistake->row->before_tile != NULL ? mistake->row->before_tile(mistake, stream, tile)
+                                             : STATUS_OK;
+}
+
+enum status mistake_after_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+{
+    return mistake->row->after_tile != NULL ? mistake->row->after_tile(mistake, stream, tile)
+                                            : STATUS_OK;
+}
+
+bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in)
+{
+    bool drops = mistake->row->drops_waits && for_copy_in;
+    mistake->made += drops;
+    return drops;
+}
+
+enum status mistake_check(const struct plan_mistake *mistake)
+{
+    if (mistake->row == &mistake_rows[MISTAKE_NONE] || mistake->made > 0)
+        return STATUS_OK;
+    return refuse(mistake, mistake->row->remedy != NULL
+                               ? mistake->row->remedy
+                               : "with these settings the GPU has no tiles: use ways 1, 2 or "
+                                 "3, or a smaller --cpu-share");
 }

@@ -1,48 +1,91 @@
 /* mistake.h - what --mistake breaks on purpose, so that one can see what it does.
  *
- * A mistake is a value of the enum, a row of this table, and a row of the one in
- * plan/mistake_hooks.c, which makes it in a plan. Everything else - the option, its
- * completions, `pipeline list mistakes` - goes through this table. */
+ * A mistake is a row of the table in plan/mistake.c: its name and words, and the hooks that
+ * make it in a plan that is being built. Everything else - the option, its completions,
+ * `pipeline list mistakes` - goes through that table. */
 #ifndef PIPELINE_PLAN_MISTAKE_H
 #define PIPELINE_PLAN_MISTAKE_H
 
+#include "core/status.h"
+#include "machine/machine.h"
+#include "plan/placement.h"
+#include "plan/plan.h"
+#include "plan/settings.h"
+
 #include <stdbool.h>
 
-enum mistake {
-    MISTAKE_NONE,
-    MISTAKE_MISSING_WAIT,
-    MISTAKE_PAGEABLE_MEMORY,
-    MISTAKE_LEGACY_STREAM,
-    MISTAKE_BLOCKING_STREAM,
-    MISTAKE_SYNC_IN_LOOP,
-    MISTAKE_ALLOC_IN_LOOP,
-    MISTAKE_PINNED_ALLOC_IN_LOOP,
-    MISTAKE_MEMSET_IN_LOOP,
-    MISTAKE_LAUNCH_BLOCKING,
-    MISTAKE_SLOW_CALLBACK,
-    MISTAKE_LAZY_LOADING,
-    MISTAKE_PIN_IN_RUN,
-    MISTAKE_COUNT,
-};
+struct plan_mistake;
 
 struct mistake_row {
-    const char *name;    /* what --mistake takes */
-    const char *summary; /* what is done wrong, in one line */
-    const char *effect;  /* what comes of it, in one line */
-    const char *shows;   /* on which GPUs one sees that, in one line */
+    const char *name;    /* the value of --mistake */
+    const char *summary; /* the deed, in one line */
+    const char *effect;  /* its consequence, in one line */
+    const char *shows;   /* the GPUs on which one sees that, in one line */
     bool races;          /* its plans have hazards, and run all the same */
+    bool
+        launches_block; /* its plans' launches_block, and CUDA_LAUNCH_BLOCKING of the process */
+    bool loads_lazily;  /* its plans' loads_lazily; a process shows it once */
+    bool drops_waits;   /* kernels' waits for copies in are left out */
+    bool needs_streams; /* with one stream there is nothing that it could spoil */
+    const char *remedy; /* advice where no place for it was found; NULL: there are no tiles */
+    /* The hooks, any of which may be NULL: changes what is no op; appends ops before the first
+     * one of the GPU's; before a tile's copies in, which are in `stream`, and behind what those
+     * wait for; and behind all ops of a tile, of which the last is in `stream`. */
+    enum status (*shape)(struct plan_mistake *mistake);
+    enum status (*at_start)(struct plan_mistake *mistake);
+    enum status (*before_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
+    enum status (*after_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
 };
 
-/* By enum mistake, ended by a row with no name. */
-extern const struct mistake_row mistake_rows[MISTAKE_COUNT + 1];
+/* Ended by a row with no name. settings.mistake is an index; row 0 breaks nothing. */
+extern const struct mistake_row mistake_rows[];
 
-/* Finds the mistake called `name`. False, and *mistake untouched, where there is none. */
-bool mistake_find(const char *name, enum mistake *mistake);
+/* Finds the mistake called `name`. Returns false, and leaves *mistake, where there is none. */
+bool mistake_find(const char *name, int *mistake);
 
-/* The name in the table nearest to `name` by edit distance, or NULL if none is near. */
+/* Returns the name in the table nearest to `name` by edit distance, or NULL if none is near. */
 const char *mistake_nearest(const char *name);
 
-/* "none", "missing-wait". */
-const char *mistake_name(enum mistake mistake);
+/* Returns "none", "missing-wait" and so on. */
+const char *mistake_name(int mistake);
+
+/* --- while a plan is built --- */
+
+enum { MISTAKE_NO_STREAM = -1 };
+
+/* A mistake that is being made. It refers to the plan, its placement, and where it came from.
+ */
+struct plan_mistake {
+    const struct mistake_row *row;
+    const struct settings *settings;
+    const struct machine *machine;
+    struct plan *plan;
+    const struct placement *placement;
+    int32_t kernel_stream; /* all kernels' stream, whatever their tile; or MISTAKE_NO_STREAM */
+    int32_t other_stream;  /* stream of code that is no part of the pipeline; or likewise */
+    int64_t sleep_ns;      /* sleep of each tile's callback; 0: it has none by this mistake */
+    uint32_t made;         /* places in which it has been made so far */
+    struct error *error;
+};
+
+/* Begins the mistake of the settings, and makes what is no op: kinds of streams and one more of
+ * them, where the arrays live, what calls wait for. The plan has its facts, streams, slots and
+ * buffers, but no ops nor priorities yet. STATUS_USAGE where the settings leave no place for
+ * it; STATUS_FAILED when there is no memory. */
+enum status mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
+                          const struct machine *machine, struct plan *plan,
+                          const struct placement *placement, struct error *error);
+
+/* Append what the mistake's hooks of the same names do. */
+enum status mistake_at_start(struct plan_mistake *mistake);
+enum status mistake_before_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
+enum status mistake_after_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
+
+/* Returns true if a wait is left out; `for_copy_in`: it is one for a tile's copy in. */
+bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in);
+
+/* Checks that a plan that has all its ops has the mistake, too: one that could not be made
+ * would teach the wrong thing. STATUS_USAGE says what to use instead. */
+enum status mistake_check(const struct plan_mistake *mistake);
 
 #endif

@@ -1,17 +1,12 @@
-/* placement.c - where a plan's bytes are. */
+/* placement.c - lays out a plan's arrays, and finds the bytes of each tile in them. */
 #include "plan/placement.h"
 
 enum {
     SLOT_ALIGNMENT = 256,
-    CARRY_BYTES = 8, /* a place: room for a value of any type */
+    CARRY_BYTES = 8, /* of a place: room for a value of any type */
 };
 
-static bool chain_reduces(const struct plan *plan)
-{
-    return plan_last_kernel(plan)->shape == KERNEL_REDUCE;
-}
-
-/* Elements of the second input that go with `count` of the first. */
+/* Returns how many elements of the second input go with `count` of the first. */
 static uint64_t second_count(const struct plan *plan, uint64_t count)
 {
     return chain_second_count(plan->chain, plan->chain_length, &plan->params, count);
@@ -24,26 +19,40 @@ struct range placement_slot(const struct placement *placement, enum buffer buffe
     return (struct range){buffer, slot * placement->stride[buffer], bytes};
 }
 
-struct range placement_resident(const struct plan *plan, enum buffer buffer)
+struct range placement_resident(const struct placement *placement, enum buffer buffer)
 {
-    return (struct range){buffer, 0, plan->buffer_bytes[BUFFER_HOST_RESIDENT]};
+    return (struct range){buffer, 0, placement->plan->buffer_bytes[BUFFER_HOST_RESIDENT]};
 }
 
-struct range placement_input(const struct plan *plan, int input, uint32_t tile)
+struct range placement_input(const struct placement *placement, int input, uint32_t tile)
 {
-    uint64_t first, count, size = dtype_bytes(plan->chain[0]->in);
-    plan_tile(plan, tile, &first, &count);
+    uint64_t first, count, size = placement->in_bytes;
+    plan_tile(placement->plan, tile, &first, &count);
     if (input == 0)
         return (struct range){BUFFER_HOST_IN0, first * size, count * size};
-    return (struct range){BUFFER_HOST_IN1, second_count(plan, first) * size,
-                          second_count(plan, count) * size};
+    return (struct range){BUFFER_HOST_IN1, second_count(placement->plan, first) * size,
+                          second_count(placement->plan, count) * size};
 }
 
-struct range placement_output(const struct plan *plan, uint32_t tile)
+uint64_t placement_input_bytes(const struct placement *placement, uint32_t tile)
 {
-    uint64_t first, count, size = dtype_bytes(plan_last_kernel(plan)->out);
-    plan_tile(plan, tile, &first, &count);
-    if (chain_reduces(plan))
+    uint64_t bytes = 0;
+    for (int input = 0; input < placement->inputs; input++)
+        bytes += placement_input(placement, input, tile).bytes;
+    return bytes;
+}
+
+struct range placement_input_slot(const struct placement *placement, int input, uint32_t tile)
+{
+    return placement_slot(placement, input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1, tile,
+                          placement_input(placement, input, tile).bytes);
+}
+
+struct range placement_output(const struct placement *placement, uint32_t tile)
+{
+    uint64_t first, count, size = placement->out_bytes;
+    plan_tile(placement->plan, tile, &first, &count);
+    if (placement->reduces)
         return (struct range){BUFFER_HOST_OUT, tile * size, size};
     return (struct range){BUFFER_HOST_OUT, first * size, count * size};
 }
@@ -53,7 +62,8 @@ enum buffer placement_output_buffer(const struct placement *placement)
     return placement->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
 }
 
-/* By the host a tile has two places: its total, and, behind it, the sum before it. */
+/* Returns the bytes of a tile's places. By the host there are two: the tile's total and, behind
+ * it, the sum before it. */
 static uint64_t carry_bytes(const struct placement *placement)
 {
     return placement->carry_by_host ? 2 * CARRY_BYTES : CARRY_BYTES;
@@ -71,20 +81,19 @@ struct range placement_carry(const struct placement *placement, enum buffer buff
     return (struct range){buffer, offset, dtype_bytes(plan->chain[link]->out)};
 }
 
-/* Where a kernel keeps what it needs beside its elements. */
+/* Sets where a kernel keeps what it needs beside its elements. */
 static void place_scratch_and_carry(const struct placement *placement, uint32_t tile,
                                     struct op *op)
 {
-    const struct plan *plan = placement->plan;
-    const struct kernel *kernel = plan->chain[op->kernel.link];
+    const uint32_t link = op->kernel.link;
+    const struct kernel *kernel = placement->plan->chain[link];
     uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
     if (bytes > 0) {
         op->kernel.scratch = placement_slot(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
-        op->kernel.scratch.offset += placement->scratch[op->kernel.link];
+        op->kernel.scratch.offset += placement->scratch[link];
     }
     if (kernel->shape != KERNEL_SCAN)
         return;
-    const uint32_t link = op->kernel.link;
     if (tile > 0)
         op->kernel.carry_in =
             placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_BEFORE);
@@ -93,14 +102,13 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
     op->kernel.carry_own = placement->carry_by_host;
 }
 
-/* Where the elements of a tile are between two kernels of the chain. */
+/* Returns the buffer that a tile's elements are in between two kernels of the chain. */
 static enum buffer work_buffer(const struct placement *placement)
 {
-    return chain_reduces(placement->plan) ? BUFFER_DEVICE_IN0
-                                          : placement_output_buffer(placement);
+    return placement->reduces ? BUFFER_DEVICE_IN0 : placement_output_buffer(placement);
 }
 
-/* With mapped memory the chain begins and ends on the host's arrays. */
+/* Moves the chain's begin and end to the host's arrays, where memory is mapped. */
 static void place_on_host(const struct placement *placement, uint32_t tile, uint32_t link,
                           struct op *op)
 {
@@ -108,11 +116,11 @@ static void place_on_host(const struct placement *placement, uint32_t tile, uint
     if (!placement->mapped)
         return;
     if (link == 0)
-        op->kernel.in[0] = placement_input(plan, 0, tile);
+        op->kernel.in[0] = placement_input(placement, 0, tile);
     if (plan->chain[link]->inputs == 2)
-        op->kernel.in[1] = placement_input(plan, 1, tile);
+        op->kernel.in[1] = placement_input(placement, 1, tile);
     if (link + 1 == (uint32_t)plan->chain_length)
-        op->kernel.out = placement_output(plan, tile);
+        op->kernel.out = placement_output(placement, tile);
 }
 
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
@@ -136,7 +144,7 @@ void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t
         op->kernel.in[1] = placement_slot(placement, BUFFER_DEVICE_IN1, tile,
                                           second_count(plan, count) * dtype_bytes(kernel->in));
     if (kernel->resident_count != NULL)
-        op->kernel.resident = placement_resident(plan, BUFFER_DEVICE_RESIDENT);
+        op->kernel.resident = placement_resident(placement, BUFFER_DEVICE_RESIDENT);
     op->kernel.out = placement_slot(placement, reduces ? BUFFER_DEVICE_OUT : work, tile,
                                     (reduces ? 1 : count) * dtype_bytes(kernel->out));
     place_on_host(placement, tile, link, op);
@@ -148,7 +156,7 @@ static uint64_t slot_aligned(uint64_t bytes)
     return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
 }
 
-/* Each kernel has scratch of its own, where it finds what it left. Returns a slot's bytes. */
+/* Gives each kernel scratch of its own, where it finds what it left. Returns a slot's bytes. */
 static uint64_t lay_out_scratch(struct placement *placement, uint64_t count)
 {
     uint64_t bytes = 0;
@@ -159,13 +167,13 @@ static uint64_t lay_out_scratch(struct placement *placement, uint64_t count)
     return bytes;
 }
 
-/* A slot's bytes of what is copied in and out; where nothing is, of what is between kernels. */
+/* Sets a slot's bytes of what is copied in and out; where nothing is copied, of what is between
+ * kernels. */
 static void size_slots(struct placement *placement, uint64_t tile)
 {
     const struct plan *plan = placement->plan;
-    uint64_t in = dtype_bytes(plan->chain[0]->in),
-             out = dtype_bytes(plan_last_kernel(plan)->out);
-    bool reduces = chain_reduces(plan);
+    uint64_t in = placement->in_bytes, out = placement->out_bytes;
+    bool reduces = placement->reduces;
     if (placement->mapped) {
         if (plan->chain_length > 1)
             placement->stride[work_buffer(placement)] = tile * (reduces ? in : out);
@@ -178,10 +186,8 @@ static void size_slots(struct placement *placement, uint64_t tile)
 
 static void size_buffers(struct placement *placement, struct plan *plan)
 {
-    uint64_t in = dtype_bytes(plan->chain[0]->in),
-             out = dtype_bytes(plan_last_kernel(plan)->out);
+    uint64_t in = placement->in_bytes, out = placement->out_bytes;
     uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
-    bool reduces = chain_reduces(plan);
     size_slots(placement, tile);
     placement->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(placement, tile);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
@@ -197,18 +203,22 @@ static void size_buffers(struct placement *placement, struct plan *plan)
     plan->buffer_bytes[BUFFER_HOST_IN1] = second_count(plan, plan->elements) * in;
     plan->buffer_bytes[BUFFER_HOST_RESIDENT] = plan->buffer_bytes[BUFFER_DEVICE_RESIDENT] =
         chain_resident_bytes(plan->chain, plan->chain_length, &plan->params);
-    plan->buffer_bytes[BUFFER_HOST_OUT] = reduces ? plan->tiles * out : plan->elements * out;
+    plan->buffer_bytes[BUFFER_HOST_OUT] =
+        (placement->reduces ? plan->tiles : plan->elements) * out;
 }
 
 static void study_chain(struct placement *placement)
 {
     const struct plan *plan = placement->plan;
-    bool reduces = chain_reduces(plan);
+    const struct kernel *last = plan_last_kernel(plan);
     placement->inputs = 1;
+    placement->in_bytes = dtype_bytes(plan->chain[0]->in);
+    placement->out_bytes = dtype_bytes(last->out);
+    placement->reduces = last->shape == KERNEL_REDUCE;
     placement->mapped = plan->memory == MEMORY_MAPPED;
     placement->in_place = plan->chain[0]->in_place;
-    placement->last_input_link = reduces ? plan->chain_length - 1 : 0;
-    placement->first_output_link = reduces ? plan->chain_length - 1 : 0;
+    placement->last_input_link = placement->reduces ? plan->chain_length - 1 : 0;
+    placement->first_output_link = placement->last_input_link;
     for (int link = 0; link < plan->chain_length; link++) {
         if (plan->chain[link]->inputs < 2)
             continue;

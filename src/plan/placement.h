@@ -1,49 +1,58 @@
-/* placement.h - where a plan's bytes are: in the host's arrays, and in the device's slots.
+/* placement.h - the bytes of a plan's tiles: in the host's arrays, and in the device's slots.
  */
 #ifndef PIPELINE_PLAN_PLACEMENT_H
 #define PIPELINE_PLAN_PLACEMENT_H
 
 #include "plan/plan.h"
 
-/* Of a scan's carry, each link and tile has places of its own. On the device a tile's total is
- * that of all tiles so far, and the next tile's sum before; by the host it is its own alone. */
+/* A scan's carry has places of its own for each link and tile. On the device a tile's total is
+ * that of all tiles so far, which is also the next tile's sum before; where the carry goes by
+ * the host, a tile's total is its own alone. */
 enum carry_place { CARRY_TOTAL, CARRY_BEFORE };
 
 /* Plain data; it refers to its plan. */
 struct placement {
     const struct plan *plan;
-    int inputs;            /* arrays copied in, tile by tile */
-    int last_input_link;   /* the last kernel that reads what was copied in */
-    int first_output_link; /* the first kernel that writes what is copied out */
-    bool in_place;         /* the kernel puts its result where its input was */
+    int inputs;                   /* arrays copied in, tile by tile */
+    uint64_t in_bytes, out_bytes; /* of an element that is copied in, and out */
+    bool reduces;                 /* a tile leaves one element */
+    int last_input_link;          /* the last kernel that reads what was copied in */
+    int first_output_link;        /* the first kernel that writes what is copied out */
+    bool in_place;                /* the kernel puts its result where its input was */
     bool mapped; /* the first kernel reads the host's arrays, the last one writes there */
     bool carry_by_host;            /* scans: the carry goes from tile to tile by the host */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
-    uint64_t scratch[CHAIN_MAX];   /* where each kernel's scratch is in the slot's part */
+    uint64_t scratch[CHAIN_MAX];   /* offset of each kernel's scratch in the slot's part */
 };
 
 /* Lays out the plan's arrays by its chain, elements, tiles and slots, and sets its
  * buffer_bytes. */
 void placement_begin(struct placement *placement, struct plan *plan, bool carry_by_host);
 
-/* Where what link `link` carries into, or out of, tile `tile` is: in BUFFER_DEVICE_CARRY, or,
- * if carry_by_host, BUFFER_HOST_CARRY; CARRY_BEFORE of a tile that is not the first. */
+/* Returns the place of what link `link` carries into (CARRY_BEFORE, not for the first tile) or
+ * out of tile `tile`: in BUFFER_DEVICE_CARRY, or, if carry_by_host, BUFFER_HOST_CARRY. */
 struct range placement_carry(const struct placement *placement, enum buffer buffer,
                              uint32_t link, uint32_t tile, enum carry_place place);
 
-/* The tile's part of input 0 or 1, and of the result, on the host. */
-struct range placement_input(const struct plan *plan, int input, uint32_t tile);
-struct range placement_output(const struct plan *plan, uint32_t tile);
+/* Return the tile's part of input 0 or 1, and of the result, on the host. */
+struct range placement_input(const struct placement *placement, int input, uint32_t tile);
+struct range placement_output(const struct placement *placement, uint32_t tile);
 
-/* The whole resident input: `buffer` is the host's or the device's. Empty where there is none.
- */
-struct range placement_resident(const struct plan *plan, enum buffer buffer);
+/* Returns the bytes that all inputs of the tile have together. */
+uint64_t placement_input_bytes(const struct placement *placement, uint32_t tile);
 
-/* The first `bytes` of what a device buffer holds of the tile. */
+/* Returns the whole resident input, in `buffer`, which is the host's or the device's; an empty
+ * range where there is none. */
+struct range placement_resident(const struct placement *placement, enum buffer buffer);
+
+/* Returns the first `bytes` of what a device buffer holds of the tile. */
 struct range placement_slot(const struct placement *placement, enum buffer buffer,
                             uint32_t tile, uint64_t bytes);
 
-/* The device buffer that a tile's result is copied out of. */
+/* Returns the slot's part that input 0 or 1 of the tile is copied into. */
+struct range placement_input_slot(const struct placement *placement, int input, uint32_t tile);
+
+/* Returns the device buffer that a tile's result is copied out of. */
 enum buffer placement_output_buffer(const struct placement *placement);
 
 /* Sets what `op`, link `link` of the tile, works on: its element count and all its ranges. */

@@ -4,7 +4,6 @@
 #define PIPELINE_PLAN_SETTINGS_H
 
 #include "kernels/kernel.h"
-#include "plan/mistake.h"
 #include "plan/op.h"
 
 #include <stdbool.h>
@@ -15,6 +14,7 @@ enum layout { LAYOUT_TILE, LAYOUT_STAGE };
 enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 
 enum {
+    MISTAKE_NONE = 0,
     RUN_NAME_MAX = 64,
     PRIORITIES_MAX = 32,
     STREAMS_MAX = 1024,
@@ -46,8 +46,8 @@ struct settings {
     bool callbacks;
     enum carry carry;     /* of scans, from tile to tile */
     uint32_t connections; /* 0: the driver's, or the machine's */
-    enum mistake mistake;
-    const char *device; /* "auto", "cuda", "cuda:1", "sim:h200" */
+    int mistake;          /* index in mistake_rows (plan/mistake.h) */
+    const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
     uint32_t runs, warmup;
     enum issue issue;
     bool profile;

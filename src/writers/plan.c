@@ -1,5 +1,6 @@
 /* plan.c - a plan in words: what it takes, and one line per op in issue order. */
 #include "core/units.h"
+#include "plan/mistake.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>

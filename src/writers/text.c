@@ -2,6 +2,7 @@
  *
  * Everything hangs on the columns: a row of `columns` per figure. */
 #include "core/units.h"
+#include "plan/mistake.h"
 #include "writers/cells.h"
 #include "writers/table.h"
 #include "writers/writer.h"
@@ -113,7 +114,7 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_EVENTS] = "events, starts rebuilt from engine order",
     };
     const char *memory = memory_name(run->settings->memory);
-    const enum mistake mistake = run->settings->mistake;
+    const int mistake = run->settings->mistake;
     char made[64] = "";
     if (mistake != MISTAKE_NONE)
         snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));

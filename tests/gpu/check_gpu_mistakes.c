@@ -52,9 +52,9 @@ static void leave_folder(void)
 }
 
 /* CUDA takes these once in a process, so they get one of their own. */
-static bool needs_process(enum mistake mistake)
+static bool needs_process(int mistake)
 {
-    return mistake == MISTAKE_LAUNCH_BLOCKING || mistake == MISTAKE_LAZY_LOADING;
+    return mistake_rows[mistake].launches_block || mistake_rows[mistake].loads_lazily;
 }
 
 /* Once bare and once traced, verified, and no CUPTI record left over. */
@@ -92,7 +92,7 @@ static void run_case(struct backend *backend, const struct settings *settings)
 START_TEST(test_bytes_and_times)
 {
     static const char *const chains[] = {"scale", "scale,sum", "scan", "wave"};
-    const enum mistake mistake = (enum mistake)_i;
+    const int mistake = _i;
     struct backend *backend = NULL;
     struct error error = {0};
     if (needs_process(mistake) || mistake_rows[mistake].races)
@@ -143,9 +143,9 @@ START_TEST(test_program)
     ck_assert_str_eq(json_string_value(json_object_get(run, "source")), "measured");
     double span_ms = number_of(run, "span_ms");
     printf("check-gpu: --mistake=%s: %.3f ms\n", mistake_rows[_i].name, span_ms);
-    if (_i == MISTAKE_SLOW_CALLBACK)
+    if (_i == test_mistake("slow-callback"))
         ck_assert(span_ms >= TILES * 0.2);
-    if (_i == MISTAKE_LAZY_LOADING)
+    if (_i == test_mistake("lazy-loading"))
         ck_assert(number_of(run, "repeats") == 1);
     json_decref(report);
 }
@@ -172,7 +172,7 @@ START_TEST(test_once_in_a_process)
     struct settings settings = test_settings("scale");
     struct error error = {0};
     struct backend *backend = NULL;
-    settings.mistake = MISTAKE_LAUNCH_BLOCKING;
+    settings.mistake = test_mistake("launch-blocking");
     ck_assert_int_eq(cuda->open("", &settings, &backend, &error), STATUS_USAGE);
     assert_has(error.text, "CUDA was started without CUDA_LAUNCH_BLOCKING");
 }
@@ -189,7 +189,7 @@ START_TEST(test_loaded_before)
     struct arrays arrays;
     must(cuda->open("", &settings, &backend, &error), &error);
     run_case(backend, &settings);
-    settings.mistake = MISTAKE_LAZY_LOADING;
+    settings.mistake = test_mistake("lazy-loading");
     must(cuda->describe(backend, &settings, &machine, &error), &error);
     must(plan_build(&settings, &machine, &plan, &error), &error);
     must(arrays_create(&arrays, &plan, &settings, &error), &error);
@@ -209,8 +209,8 @@ Suite *gpu_mistakes_suite(void)
     TCase *tests = tcase_create("gpu_mistakes");
     tcase_set_timeout(tests, 300);
     tcase_add_checked_fixture(tests, enter_folder, leave_folder);
-    tcase_add_loop_test(tests, test_bytes_and_times, 0, MISTAKE_COUNT);
-    tcase_add_loop_test(tests, test_program, 0, MISTAKE_COUNT);
+    tcase_add_loop_test(tests, test_bytes_and_times, 0, test_mistake_count());
+    tcase_add_loop_test(tests, test_program, 0, test_mistake_count());
     tcase_add_test(tests, test_once_in_a_process);
     tcase_add_test(tests, test_loaded_before);
     suite_add_tcase(suite, tests);
