@@ -4,6 +4,7 @@
 #include "fixtures.h"
 #include "machine/fields.h"
 #include "plan/build.h"
+#include "run/copy_line.h"
 #include "sim/simulator.h"
 #include "suites.h"
 #include "virtual_backend.h"
@@ -428,6 +429,24 @@ START_TEST(test_random_machines)
 }
 END_TEST
 
+START_TEST(test_copy_line)
+{
+    const double bytes[] = {4096, 65536, 16 << 20}, rate = 50e9, latency = 1500;
+    double ns[3];
+    for (int i = 0; i < 3; i++)
+        ns[i] = latency + 1e9 * bytes[i] / rate;
+    for (int count = 2; count <= 3; count++) {
+        struct copy_line line = copy_line_fit(bytes, ns, count);
+        ck_assert_double_eq_tol(line.bytes_per_s, rate, 1e-9 * rate);
+        ck_assert_double_eq_tol(line.latency_ns, latency, 1e-6);
+        ck_assert_double_lt(line.worst, 1e-9);
+    }
+    ns[1] *= 1.1; /* no line any more, and a short copy's share of the error is as large */
+    ck_assert_double_gt(copy_line_fit(bytes, ns, 3).worst, 0.02);
+    ck_assert_double_eq_tol(copy_line_fit(bytes, ns, 3).latency_ns, 1.05 * latency, 50);
+}
+END_TEST
+
 Suite *calibrate_suite(void)
 {
     Suite *suite = suite_create("calibrate");
@@ -438,5 +457,8 @@ Suite *calibrate_suite(void)
     TCase *unknown = tcase_create("random machines");
     tcase_add_test(unknown, test_random_machines);
     suite_add_tcase(suite, unknown);
+    TCase *line = tcase_create("copy line");
+    tcase_add_test(line, test_copy_line);
+    suite_add_tcase(suite, line);
     return suite;
 }

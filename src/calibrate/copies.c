@@ -1,5 +1,6 @@
 /* copies.c - rates, latencies and gaps of the copy engines. */
 #include "calibrate/rig.h"
+#include "run/copy_line.h"
 
 #include <math.h>
 
@@ -14,30 +15,6 @@ enum {
     GAP_COPIES = 64,
     GAP_BYTES = 256 << 10,
 };
-
-/* A line through points (x, y): y = base + slope x, least squares of relative errors, for a
- * small copy's time matters as much as a large one's. */
-struct line_fit {
-    double base, slope, worst; /* the largest relative error */
-};
-
-static struct line_fit fit_line(const double x[SIZES], const double y[SIZES])
-{
-    double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
-    for (int i = 0; i < SIZES; i++) {
-        double weight = 1 / (y[i] * y[i]);
-        w += weight;
-        wx += weight * x[i];
-        wxx += weight * x[i] * x[i];
-        wy += weight * y[i];
-        wxy += weight * x[i] * y[i];
-    }
-    struct line_fit fit = {.slope = (w * wxy - wx * wy) / (w * wxx - wx * wx)};
-    fit.base = (wy - fit.slope * wx) / w;
-    for (int i = 0; i < SIZES; i++)
-        fit.worst = fmax(fit.worst, fabs((fit.base + fit.slope * x[i]) / y[i] - 1));
-    return fit;
-}
 
 /* From a copy's end to the next one's start, of copies queued behind one another. */
 static enum status engine_gap(struct rig *rig, const char *step, struct measured *gap)
@@ -79,12 +56,12 @@ static enum status measure_direction(struct rig *rig, const struct direction *di
     }
     if (engine_gap(rig, direction->step, &gap) != STATUS_OK)
         return rig->error->status;
-    struct line_fit fit = fit_line(bytes, ns);
+    struct copy_line line = copy_line_fit(bytes, ns, SIZES);
     char how[FIGURE_TEXT];
     snprintf(how, sizeof how, "copies of 64 KiB to 16 MiB in a row: a line, all within %.1f %%",
-             100 * fit.worst);
-    rig_found(rig, direction->rate, 1e9 / fit.slope, steps[LARGE], how);
-    rig_found(rig, direction->latency, fmax(0, fit.base - gap.ns), steps[0],
+             100 * line.worst);
+    rig_found(rig, direction->rate, line.bytes_per_s, steps[LARGE], how);
+    rig_found(rig, direction->latency, fmax(0, line.latency_ns - gap.ns), steps[0],
               "what such a copy takes beside its bytes, less the gap");
     rig_found(rig, direction->gap, gap.ns, gap,
               "from such a copy's end to the next one's start");

@@ -1,15 +1,17 @@
 /* backend.c - the CUDA backend: the hooks of run/backend.h for real devices.
  *
- * From top to bottom of this room, each file uses only those below it:
- *   backend       the hooks
- *   trace         the run with a timeline; trace_cupti (with trace_graph), trace_events: the
- * two ways to get the device's times; traced_run: the host's run           the plain run, and
- * the one for an outside profiler graph         a prepared plan as one graph prepare memory,
- * streams, events, and every op's call looked up issue         the call for one op rates what
- * is known of a device's rates; probe, probe_product: measure them device        starting and
- * describing a device process       what CUDA takes from a process only once cupti_trace,
- * cupti_graph, cupti_library, check */
-#include "cuda/probe.h"
+ * The files of this room from top to bottom; each uses only those below it:
+ * - backend: the hooks;
+ * - trace: the run with a timeline. Device times come from trace_cupti (with trace_graph) or
+ *   trace_events, the host's from traced_run;
+ * - run: the plain run, and the one for an outside profiler;
+ * - graph: a prepared plan as one graph;
+ * - prepare: memory, streams, events, and every op's call looked up;
+ * - issue: the call for one op;
+ * - rates: a device's rates, measured by probe_copies and probe_kernels, which use probe;
+ * - device: starting and describing a device;
+ * - process: settings that CUDA takes only once;
+ * - cupti_trace, cupti_graph, cupti_library: CUPTI; check: errors of CUDA calls. */
 #include "cuda/process.h"
 #include "cuda/rates.h"
 #include "cuda/trace.h"

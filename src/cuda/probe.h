@@ -1,34 +1,58 @@
-/* probe.h - measures what the current device does: copies, memory, kernels.
+/* probe.h - times work on the current device, and CPU twins: what probe_copies and
+ * probe_kernels measure with.
  *
- * Each figure is the fastest of several repeats, timed by events on the device. */
+ * Times of the device are between events, and the fastest of several repeats counts: a rate
+ * that is measured here bounds what a run can do, and a disturbance only ever slows the device
+ * down. */
 #ifndef PIPELINE_CUDA_PROBE_H
 #define PIPELINE_CUDA_PROBE_H
 
-#include "core/status.h"
+#include "cuda/check.h"
 #include "kernels/kernel_code.h"
-#include "machine/machine.h"
 
-/* One kernel's rates as measured, and on what. */
-struct cuda_measured {
-    struct kernel_params params;
-    uint64_t tile; /* elements, where rates depend on a tile's shape; else 0 */
-    bool cpu;      /* the CPU twin is measured, too */
-    struct machine_kernel row;
+enum { PROBE_HOST_BYTES = 16 << 20 };
+
+/* The memory, streams and events to measure with. What is NULL was not taken. */
+struct probe {
+    void *host[2]; /* page-locked, of PROBE_HOST_BYTES each: to copy from, to copy to */
+    uint64_t mapped[2];
+    bool registered[2];
+    char *device;
+    uint64_t device_bytes;
+    cudaStream_t streams[2]; /* H2D and kernels, D2H */
+    cudaEvent_t begin, ends[2];
 };
 
-/* Measures the copy rates, latencies and memory bandwidth of the current device, about 0.2 s,
- * with 32 MiB of host memory. The rest of `machine` is as it was. */
-enum status cuda_probe_copies(struct machine *machine, struct error *error);
+/* Sets *bytes to `wanted`, or to a quarter of the free device memory if that is less. It is an
+ * error if that is too little to measure with. */
+enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error);
 
-/* Measures `kernel` on the current device, with measured->params, on buffers larger than its
- * caches; where measured->cpu is set also its CPU twin, on at most `elements`. Sets
- * measured->row. A kernel that is .rated is left to cuda_probe_product(), which
- * measures it on a tile of measured->tile elements, or on as much of it as there is room for;
- * it sets the rates of its arithmetic alone, for that is what counts. */
-enum status cuda_probe_kernel(const struct machine *machine, const struct kernel *kernel,
-                              uint64_t elements, struct cuda_measured *measured,
-                              struct error *error);
-enum status cuda_probe_product(const struct kernel *kernel, struct cuda_measured *measured,
-                               struct error *error);
+/* Takes it all, with `device_bytes` of device memory. probe_close() in any case. */
+enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error *error);
+void probe_close(struct probe *probe);
+
+/* Fills the device memory with generated elements, in the first stream: nothing is measured on
+ * zeros, which hardware may do faster. */
+enum status probe_fill(struct probe *probe, enum dtype dtype, struct error *error);
+
+/* Times `issue`, which puts all of some work into the probe's streams, `repeats` times: from
+ * when the device reaches it to the later end of the two streams. Sets the fastest, in ns. */
+enum status probe_time(struct probe *probe, int repeats,
+                       enum status (*issue)(struct probe *probe, const void *work,
+                                            struct error *error),
+                       const void *work, double *ns, struct error *error);
+
+/* Launches of one kernel; an `issue` for probe_time(). */
+struct probe_launches {
+    const struct kernel *kernel;
+    const struct kernel_args *args; /* `sets` of them, taken in turn */
+    int sets, count;
+};
+enum status probe_issue_launches(struct probe *probe, const void *launches,
+                                 struct error *error);
+
+/* Returns the fastest of `repeats` calls of the kernel's CPU twin, in ns, with as many threads
+ * as the worker of a 4-way run has. */
+double probe_twin_ns(const struct kernel *kernel, const struct kernel_args *args, int repeats);
 
 #endif

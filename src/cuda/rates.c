@@ -1,7 +1,8 @@
 /* rates.c - what the process has measured of a device. */
 #include "cuda/rates.h"
 
-#include "cuda/probe.h"
+#include "cuda/probe_copies.h"
+#include "cuda/probe_kernels.h"
 #include "cuda/process.h"
 #include "plan/mistake.h"
 
@@ -52,8 +53,7 @@ know_kernel(const struct settings *settings, const struct kernel *kernel, struct
     struct cuda_measured *measured = &known.kernels[known.kernel_count];
     *measured = wanted;
     cuda_kernel_loaded(kernel);
-    if (cuda_probe_kernel(&known.machine, kernel, settings->elements, measured, error) !=
-        STATUS_OK)
+    if (probe_kernel(&known.machine, kernel, settings->elements, measured, error) != STATUS_OK)
         return NULL;
     known.kernel_count++;
     return &measured->row;
@@ -67,7 +67,7 @@ static enum status know_copies(const struct cuda_device *device, struct error *e
     known.kernel_count = 0;
     known.device = device->number;
     known.machine = device->machine;
-    enum status status = cuda_probe_copies(&known.machine, error);
+    enum status status = probe_copies(&known.machine, error);
     known.copies = status == STATUS_OK;
     return status;
 }
