@@ -73,7 +73,7 @@ CUDA_ROOMS := $(wildcard src/cuda/*.c kernels/*_cublas.c) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),kernels/launchers_none.c) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c) src/app/main.c, \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
-GENERATED := machine_texts lesson_texts plot_texts
+GENERATED := machine_texts lesson_texts config_texts plot_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
 KERNELS := $(sort $(wildcard kernels/*.cu))
 OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
@@ -86,6 +86,7 @@ $(OBJ)/src/term/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
 HEADERS := $(wildcard src/*/*.h kernels/*.h bench/*.h)
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
 LESSONS := $(sort $(wildcard configs/lessons/*.ini))
+CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 # `pipeline bench` is in the program, and in nothing that tests link.
 BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
@@ -121,6 +122,7 @@ $(OBJ)/generated/%.o: $(O)/generated/%.c
 
 $(O)/generated/machine_texts.c: $(MACHINES)
 $(O)/generated/lesson_texts.c: $(LESSONS)
+$(O)/generated/config_texts.c: $(CONFIGS)
 $(O)/generated/plot_texts.c: $(PLOTS)
 $(O)/generated/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@

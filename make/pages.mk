@@ -24,6 +24,11 @@ $(PAGES): $(O)/print-pages FORCE
 ops: $(O)/print-pages
 	$(Q)echo @plot-ops@ | $(O)/print-pages $(PREFIX) >$(O)/ops.gp && cp $(O)/ops.gp plots/ops.gp
 
+# docs/options.md is committed, for those who read it where nothing is built; a test compares.
+.PHONY: docs
+docs: $(O)/print-pages
+	$(Q)$(O)/print-pages $(PREFIX) <docs/manual/options.md >docs/options.md
+
 .PHONY: install uninstall check-install
 INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
 install: $(O)/pipeline $(PAGES)

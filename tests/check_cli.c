@@ -171,9 +171,10 @@ END_TEST
 
 START_TEST(test_help_version_and_lists)
 {
-    static const char *const commands[] = {"--help",       "--version",     "list",
-                                           "list kernels", "list machines", "list devices",
-                                           "list mistakes"};
+    static const char *const commands[] = {"--help",        "--version",     "list",
+                                           "list kernels",  "list machines", "list devices",
+                                           "list mistakes", "help",          "help tiles",
+                                           "help view",     "help --mistake"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char text[16384];
         assert_ok(commands[i]);
@@ -214,6 +215,8 @@ START_TEST(test_bad_options)
     assert_refused("--quick", 2, "--quick|bench");
     assert_refused("view --quick x.csv", 2, "--quick|--format");
     assert_refused("list lesson", 2, "lesson|did you mean lessons");
+    assert_refused("help strems", 2, "strems|streams");
+    assert_refused("lesson fyve", 2, "fyve|list lessons");
     assert_refused("--timeline x.doc", 2, "x.doc|.csv");
 }
 END_TEST

@@ -336,10 +336,39 @@ START_TEST(test_heads)
         snprintf(listed, sizeof listed, "\n                     %s\n", lesson.question);
         assert_has(program_out, listed);
         assert_has(program_out, lesson.title);
-        snprintf(listed, sizeof listed, " pipeline configs/lessons/%s.ini\n", text->name);
+        snprintf(listed, sizeof listed, " pipeline lesson %d\n", atoi(text->name));
         assert_has(program_out, listed);
     }
-    assert_has(program_out, "in the sources"); /* a test's folder has no lessons */
+}
+END_TEST
+
+/* A lesson is found by number and by name, from a folder without it, and its report stands
+ * between its question and its explanation; a report in another form stands alone. */
+START_TEST(test_lesson_command)
+{
+    static const char *const words[] = {"2", "02", "pinned", "02-pinned"};
+    struct lesson lesson;
+    const char *text = embedded_find(lesson_texts, "02-pinned");
+    ck_assert_int_eq(lesson_read(&lesson, "02-pinned", text, NULL), STATUS_OK);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char command[COMMAND_MAX];
+        snprintf(command, sizeof command, "lesson %s -q --no-data --gantt=none", words[i]);
+        ck_assert_int_eq(program_run(command), 0);
+        const char *title = strstr(program_out, lesson.title);
+        const char *question = strstr(program_out, lesson.question);
+        const char *report = strstr(program_out, "pageable: ");
+        const char *explanation = strstr(program_out, "  Memory from malloc() is pageable.");
+        ck_assert_msg(title != NULL && question > title && report > question &&
+                          explanation > report,
+                      "lesson %s: %s", words[i], program_out);
+        ck_assert_ptr_null(strstr(explanation, "[global]"));
+    }
+    ck_assert_int_eq(program_run("lesson 2 -q --no-data --format=json --tiles=8"), 0);
+    json_t *report = json_loads(program_out, 0, NULL);
+    ck_assert_ptr_nonnull(report);
+    json_decref(report);
+    ck_assert_int_eq(program_run("lesson 15 -q --gantt=none"), 1); /* wrong on purpose */
+    assert_has(program_out, "What to see:");
 }
 END_TEST
 
@@ -392,6 +421,7 @@ Suite *lessons_suite(void)
     tcase_add_test(tests, test_wrong_results_show);
     tcase_add_test(tests, test_pictures_show_what_runs_give);
     tcase_add_test(tests, test_heads);
+    tcase_add_test(tests, test_lesson_command);
     tcase_add_test(tests, test_bad_heads);
     suite_add_tcase(suite, tests);
     return suite;

@@ -290,6 +290,8 @@ START_TEST(test_list)
         assert_has(program_out, row->summary);
         assert_has(program_out, row->effect);
         assert_has(program_out, row->shows);
+        if (row->needs != NULL)
+            assert_has(program_out, row->needs);
     }
 }
 END_TEST

@@ -363,6 +363,72 @@ START_TEST(help_and_version_win)
 }
 END_TEST
 
+START_TEST(help_has_topics)
+{
+    static char *const lines[][2] = {
+        {"tiles", "tiles"}, {"--tiles", "tiles"}, {"-t", "tiles"},  {"t", "tiles"},
+        {"view", "view"},   {"runs", "runs"},     {"help", "help"}, {"--no-data", "no-data"}};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct options options = parse_right(LINE("help", lines[i][0]));
+        ck_assert_int_eq(options.command, COMMAND_HELP);
+        ck_assert_str_eq(options.topic, lines[i][1]);
+        options_free(&options);
+    }
+    struct options options = parse_right(LINE("help"));
+    ck_assert_int_eq(options.command, COMMAND_HELP);
+    ck_assert_ptr_null(options.topic);
+    options_free(&options);
+    parse_wrong(LINE("help", "tilse"), "help tilse", "did you mean tiles?", NULL);
+    parse_wrong(LINE("help", "--"), "help --", "pipeline help", NULL);
+    parse_wrong(LINE("help", "planetarium"), "help planetarium", "pipeline help", NULL);
+    parse_wrong(LINE("help", "tiles", "streams"), "help streams", "one word too many", NULL);
+    parse_wrong(LINE("-t4", "help"), "--tiles=4 is not for `pipeline help`", NULL);
+}
+END_TEST
+
+START_TEST(lessons_are_known)
+{
+    static char *const words[] = {"1", "01", "serial", "01-serial"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct options options = parse_right(LINE("lesson", words[i], "-t8"));
+        ck_assert_int_eq(options.command, COMMAND_LESSON);
+        ck_assert_str_eq(options.lesson->name, "01-serial");
+        ck_assert_int_gt(options.run_count, 1);
+        ck_assert_uint_eq(options.runs[0].tiles, 8);
+        options_free(&options);
+    }
+    parse_wrong(LINE("lesson"), "lesson needs a number or a name", "list lessons", NULL);
+    parse_wrong(LINE("lesson", "0"), "there is no lesson 0", "list lessons", NULL);
+    parse_wrong(LINE("lesson", ""), "there is no lesson", "list lessons", NULL);
+    parse_wrong(LINE("lesson", "99999999999999999999999"), "there is no lesson 9999", NULL);
+    parse_wrong(LINE("lesson", "serail"), "serail", "did you mean serial?", NULL);
+    parse_wrong(LINE("lesson", "1", "2"), "lesson 2 is one word too many", NULL);
+    parse_wrong(LINE("lessons"), "pipeline list lessons", "pipeline lesson 1", NULL);
+}
+END_TEST
+
+/* A config that is part of the program is found where there is no such file, and only then. */
+START_TEST(configs_are_found_anywhere)
+{
+    static char *const names[] = {"configs/ways.ini", "ways.ini", "configs/history/hyperq.ini",
+                                  "configs/lessons/01-serial.ini"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct options options = parse_right(LINE(names[i]));
+        ck_assert_str_eq(options.embedded, names[i]);
+        ck_assert_int_gt(options.run_count, 1);
+        options_free(&options);
+    }
+    write_bytes("ways.ini", "[mine]\n", 7);
+    struct options options = parse_right(LINE("ways.ini"));
+    ck_assert_ptr_null(options.embedded);
+    ck_assert_str_eq(options.runs[0].name, "mine");
+    options_free(&options);
+    parse_wrong(LINE("elsewhere/ways.ini"), "elsewhere/ways.ini cannot be read", NULL);
+    parse_wrong(LINE("configs/nothing.ini"), "configs/nothing.ini cannot be read", NULL);
+    parse_wrong(LINE("configs/.ini"), "configs/.ini cannot be read", NULL);
+}
+END_TEST
+
 START_TEST(two_dashes_end_the_options)
 {
     parse_wrong(LINE("--", "--tiles=4"), "'--tiles=4'", "neither a command nor a config", NULL);
@@ -475,8 +541,12 @@ static void add_line_cases(Suite *suite)
     tcase_add_test(values, last_of_two_wins);
     suite_add_tcase(suite, values);
     TCase *commands = tcase_create("commands");
+    tcase_add_checked_fixture(commands, options_enter_folder, options_leave_folder);
     tcase_add_test(commands, commands_are_known);
     tcase_add_test(commands, help_and_version_win);
+    tcase_add_test(commands, help_has_topics);
+    tcase_add_test(commands, lessons_are_known);
+    tcase_add_test(commands, configs_are_found_anywhere);
     tcase_add_test(commands, two_dashes_end_the_options);
     tcase_add_test(commands, no_arguments_at_all_are_a_run);
     tcase_add_test(commands, parsing_changes_no_argument_and_prints_nothing);

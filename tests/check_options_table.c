@@ -161,7 +161,7 @@ START_TEST(no_command_ignores_an_option)
                      command->name);
             struct options options;
             struct error error = {0};
-            char *line[] = {"pipeline", (char *)command->name, given, NULL};
+            char *line[] = {"pipeline", given, (char *)command->name, NULL};
             enum status status = options_parse(3, line, &options, &error);
             if (status == STATUS_OK)
                 options_free(&options);

@@ -73,9 +73,8 @@ bool pages_tool_there(const char *name)
 static const struct {
     const char *template, *before, *after;
 } forms[] = {
-    {"pipeline.1", "\\fB\\-\\-", "\\="},
-    {"complete.bash", "--", "= "},
-    {"complete.zsh", "--", "='}"},
+    {"pipeline.1", "\\fB\\-\\-", "\\="}, {"options.md", "`--", "=`"},
+    {"complete.bash", "--", "= "},       {"complete.zsh", "--", "='}"},
     {"complete.fish", " -l ", " "},
 };
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
@@ -113,6 +112,18 @@ START_TEST(test_every_option_is_in_every_page)
                       forms[_i].template, row->name);
     }
     free(text);
+}
+END_TEST
+
+/* docs/options.md is committed, and is what the table gives. */
+START_TEST(test_options_page_is_up_to_date)
+{
+    char *now = page("options.md", "/usr/local");
+    char *committed = pages_output("cat " PAGES_FOLDER "/../options.md", 0);
+    ck_assert_msg(strcmp(now, committed) == 0,
+                  "docs/options.md is out of date: run `make docs`");
+    free(committed);
+    free(now);
 }
 END_TEST
 
@@ -299,8 +310,10 @@ START_TEST(test_examples_work)
         bool simulated = strstr(line, "--device") != NULL;
         bool calibrates = strncmp(line + 9, "calibrate ", 10) == 0; /* has nothing to show */
         bool measures = strncmp(line + 9, "bench ", 6) == 0;
+        bool explains = strncmp(line + 9, "help ", 5) == 0;
         snprintf(command, sizeof command, "%s %s %s %s", PIPELINE_PROGRAM,
                  measures     ? "--quick --runs=1"
+                 : explains   ? ""
                  : simulated  ? "--dry-run"
                  : calibrates ? "--device=sim:h200"
                               : "--device=sim:h200 --dry-run",
@@ -324,6 +337,7 @@ Suite *pages_suite(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, pages_enter_folder, pages_leave_folder);
     tcase_add_loop_test(tcase, test_every_option_is_in_every_page, 0, FORM_COUNT);
+    tcase_add_test(tcase, test_options_page_is_up_to_date);
     tcase_add_test(tcase, test_every_command_and_kernel_is_in_the_manual);
     tcase_add_test(tcase, test_manual_says_what_the_table_says);
     tcase_add_test(tcase, test_manual_is_valid);

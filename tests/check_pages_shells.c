@@ -27,10 +27,14 @@ enum { SHELL_COUNT = sizeof shells / sizeof shells[0] };
 static const struct {
     const char *line, *wanted, *unwanted;
 } questions[] = {
-    {"pipeline ", "run|list|calibrate|bench|compare|view|ways.ini|two words.ini|sub",
+    {"pipeline ",
+     "run|list|calibrate|bench|compare|view|lesson|help|ways.ini|two words.ini|sub",
      "notes.txt|trace.csv|--order"},
-    {"pipeline l", "list", "run|view|ways.ini"},
+    {"pipeline l", "list|lesson", "run|view|ways.ini"},
     {"pipeline list ", "kernels|machines|devices|mistakes|lessons", "ways.ini|run"},
+    {"pipeline lesson ", "01-serial|27-feeding", "ways.ini|run"},
+    {"pipeline help ", "tiles|no-data|view|lesson", "ways.ini|01-serial"},
+    {"pipeline help la", "layout", "tiles|lesson"},
     {"pipeline view ", "trace.csv|old.sqlite|sub", "ways.ini|notes.txt|run|list"},
     {"pipeline view trace.csv ", "old.sqlite", "ways.ini|list"},
     {"pipeline run ", "ways.ini|sub", "list|view|notes.txt"},

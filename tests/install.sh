@@ -45,11 +45,10 @@ version=$("$root/bin/pipeline" --version)
     "$root/share/pipeline/configs/ways.ini" >/dev/null
 
 # Each lesson is listed with a command that runs it, wherever one stands.
-lessons=$(cd / && "$root/bin/pipeline" list lessons | sed -n 's/^ *pipeline //p')
+lessons=$(cd / && "$root/bin/pipeline" list lessons | sed -n 's/^ *pipeline lesson //p')
 [ "$(echo "$lessons" | wc -l)" = "$(ls "$source"/configs/lessons/*.ini | wc -l)" ] || fail "lessons: $lessons"
 for lesson in $lessons; do
-    [ "$lesson" = "$root/share/pipeline/configs/lessons/$(basename "$lesson")" ] || fail "listed: $lesson"
-    "$root/bin/pipeline" --dry-run "$lesson" >/dev/null 2>&1 || fail "$lesson does not run"
+    (cd / && "$root/bin/pipeline" lesson "$lesson" --dry-run) >/dev/null 2>&1 || fail "lesson $lesson does not run"
 done
 
 page=$root/share/man/man1/pipeline.1

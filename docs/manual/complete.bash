@@ -90,6 +90,8 @@ _pipeline_complete_word()
 {
     case $1 in
     list) _pipeline_offer @lists@ ;;
+    lesson) _pipeline_offer @lessons@ ;;
+    help) _pipeline_offer @topics@ ;;
     view) _pipeline_offer_files .csv .sqlite .db ;;
     '')
         _pipeline_offer @commands@

@@ -93,5 +93,7 @@ complete -c pipeline -f
 complete -c pipeline -n __pipeline_at -a '(__pipeline_command_words)'
 complete -c pipeline -n '__pipeline_at; or __pipeline_at run' -a '(__pipeline_files (commandline -ct) .ini)'
 complete -c pipeline -n '__pipeline_at list' -a '@lists@'
+complete -c pipeline -n '__pipeline_at lesson' -a '@lessons@'
+complete -c pipeline -n '__pipeline_at help' -a '@topics@'
 complete -c pipeline -n '__pipeline_at view' -a '(__pipeline_files (commandline -ct) .csv .sqlite .db)'
 @fish-options@

@@ -67,6 +67,8 @@ _pipeline() {
   [[ $state == more ]] || return 1
   case $line[1] in
     list) [[ $#line -eq 2 ]] && compadd -X 'what to list' @lists@ ;;
+    lesson) [[ $#line -eq 2 ]] && compadd -X 'lesson' @lessons@ ;;
+    help) [[ $#line -eq 2 ]] && compadd -X 'option or command' @topics@ ;;
     view) _files -g '*.(csv|sqlite|db)(-.)' ;;
     *) _files -g '*.ini(-.)' ;;
   esac

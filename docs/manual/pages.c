@@ -11,8 +11,8 @@ enum { NAME_MAX_LENGTH = 31 };
 
 static const struct page_place *place_find(const char *name)
 {
-    static const struct page_place *const lists[] = {manual_places, bash_places, zsh_places,
-                                                     fish_places, plot_places};
+    static const struct page_place *const lists[] = {
+        manual_places, bash_places, zsh_places, fish_places, markdown_places, plot_places};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         for (const struct page_place *place = lists[i]; place->name != NULL; place++) {
             if (strcmp(place->name, name) == 0)

@@ -1,8 +1,9 @@
-/* pages.h - the man page and the shells' completions, made from the program's own tables.
+/* pages.h - the man page, docs/options.md and the shells' completions, made from the program's
+ * own tables.
  *
  * Nothing of this is part of the program: print-pages links its tables, fills the templates
- * that lie here (pipeline.1, complete.bash, complete.zsh, complete.fish) and is run by the
- * Makefile. */
+ * that lie here (pipeline.1, options.md, complete.bash, complete.zsh, complete.fish) and is run
+ * by the Makefile. */
 #ifndef PIPELINE_PAGES_H
 #define PIPELINE_PAGES_H
 
@@ -47,6 +48,10 @@ const char *page_summary(const struct option_row *row, char text[PAGE_TEXT]);
 /* The words that `pipeline list` takes. */
 void page_list_words(struct page_words *words);
 
+/* The lessons' names, and the commands and options that `pipeline help` explains. */
+void page_lesson_words(struct page_words *words);
+void page_topic_words(struct page_words *words);
+
 /* A place in a template, "@name@", and what prints it there. `block`: it stands on a line of
  * its own and prints whole lines. */
 struct page_place {
@@ -58,6 +63,7 @@ extern const struct page_place manual_places[]; /* each ended by a row with no n
 extern const struct page_place bash_places[];
 extern const struct page_place zsh_places[];
 extern const struct page_place fish_places[];
+extern const struct page_place markdown_places[];
 extern const struct page_place plot_places[];
 
 /* Where the program is installed: what print-pages was told. */

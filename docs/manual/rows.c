@@ -172,12 +172,7 @@ const char *page_limits(const struct option_row *row, char text[PAGE_TEXT])
                  units_count(row->most, most));
         return text;
     }
-    /* "allowed are depth, breadth" */
-    const char *allowed = option_allowed(row, label);
-    allowed += strcspn(allowed, " ");
-    allowed += strspn(allowed, " ");
-    allowed += strcspn(allowed, " ");
-    snprintf(text, PAGE_TEXT, "%s", allowed + strspn(allowed, " "));
+    snprintf(text, PAGE_TEXT, "%s", option_values(row, label));
     return text;
 }
 
@@ -201,4 +196,22 @@ void page_list_words(struct page_words *words)
     words->count = 0;
     for (int i = 0; list_words[i] != NULL; i++)
         add(words, list_words[i], "");
+}
+
+void page_lesson_words(struct page_words *words)
+{
+    words->count = 0;
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++)
+        add(words, text->name, "");
+}
+
+void page_topic_words(struct page_words *words)
+{
+    words->count = 0;
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        add(words, row->name, row->summary);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (command_find(option_rows[i].name) == NULL)
+            add(words, option_rows[i].name, option_rows[i].help);
+    }
 }

@@ -44,6 +44,18 @@ static void print_lists(FILE *out)
     print_words(out);
 }
 
+static void print_lessons(FILE *out)
+{
+    page_lesson_words(&words);
+    print_words(out);
+}
+
+static void print_topics(FILE *out)
+{
+    page_topic_words(&words);
+    print_words(out);
+}
+
 /* "-n|--elements|-i|--input": as patterns of a case, or with blanks between. */
 static void print_valued(FILE *out, const char *between)
 {
@@ -111,6 +123,8 @@ static void print_bash_values(FILE *out)
 const struct page_place bash_places[] = {
     {"commands", false, print_commands},
     {"lists", false, print_lists},
+    {"lessons", false, print_lessons},
+    {"topics", false, print_topics},
     {"valued-patterns", false, print_valued_patterns},
     {"valued-words", false, print_valued_words},
     {"bash-names", false, print_bash_names},

@@ -1,10 +1,13 @@
-/* lesson.c - reads what a lesson's file says of itself, and finds the files. */
+/* lesson.c - reads the comments at the head of a lesson's file. */
 #include "app/lesson.h"
+
+#include "options/options.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+enum { EXPLANATION_TEXT = 4096 };
 
 /* Copies the rest of the line at `from`. False where that is nothing, or too long. */
 static bool line_copy(const char *from, char copy[LESSON_TEXT])
@@ -17,7 +20,8 @@ static bool line_copy(const char *from, char copy[LESSON_TEXT])
     return true;
 }
 
-/* What stands behind `key` where a comment of the head begins with it; NULL: none does. */
+/* Finds the comment of the head that begins with `key`, and returns the text behind that; NULL:
+ * there is none. */
 static const char *head_find(const char *text, const char *key)
 {
     const char *line = text;
@@ -54,31 +58,39 @@ enum status lesson_read(struct lesson *lesson, const char *name, const char *tex
     return STATUS_OK;
 }
 
-static bool folder_has(const char *folder, const char *file)
+/* The first line of the head's explanation: what stands behind its question and its exit code.
+ * NULL: there is none. */
+static const char *explanation_find(const char *text)
 {
-    char path[LESSON_PATH + LESSON_TEXT];
-    int length = snprintf(path, sizeof path, "%s/%s", folder, file);
-    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+    const char *line = head_find(text, "Question: ");
+    while (line != NULL) {
+        line = strchr(line, '\n');
+        if (line == NULL || line[1] != ';')
+            return NULL;
+        line++;
+        if (strncmp(line, "; ", 2) == 0 && strncmp(line + 2, "Exit: ", 6) != 0)
+            return line;
+    }
+    return NULL;
 }
 
-const char *lesson_folder(const char *file, char path[LESSON_PATH])
+void lesson_print_explanation(FILE *out, const char *text)
 {
-    static const char here[] = "configs/lessons";
-    static const char installed[] = "/../share/pipeline/configs/lessons";
-    strcpy(path, here);
-    if (folder_has(path, file))
-        return path;
-    ssize_t length = readlink("/proc/self/exe", path, LESSON_PATH - sizeof installed);
-    if (length <= 0)
-        return NULL;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return NULL;
-    /* PREFIX/bin/pipeline: without the detour where that is what it is. */
-    *slash = '\0';
-    slash = strrchr(path, '/');
-    bool in_bin = slash != NULL && strcmp(slash, "/bin") == 0;
-    strcpy(in_bin ? slash : strchr(path, '\0'), in_bin ? installed + 3 : installed);
-    return folder_has(path, file) ? path : NULL;
+    char paragraph[EXPLANATION_TEXT] = "";
+    size_t length = 0;
+    const char *line = explanation_find(text);
+    fputs(line != NULL ? "What to see:\n" : "", out);
+    for (; line != NULL && line[0] == ';'; line += strcspn(line, "\n") + 1) {
+        size_t rest = strcspn(line, "\n");
+        if (rest > 2 && length + rest < sizeof paragraph)
+            length += (size_t)snprintf(paragraph + length, sizeof paragraph - length, "%s%.*s",
+                                       length > 0 ? " " : "", (int)(rest - 2), line + 2);
+        bool ends = rest <= 2 || line[rest] == '\0' || line[rest + 1] != ';';
+        if (ends && length > 0) {
+            options_print_wrapped(out, 0, 2, paragraph);
+            length = 0;
+        }
+        if (line[rest] == '\0')
+            break;
+    }
 }

@@ -7,17 +7,28 @@
 #include "plan/mistake.h"
 #include "run/backend.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Returns how wide the names are, so that what follows them is aligned. */
+static int kernel_names_width(void)
+{
+    size_t width = 0;
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
+        width = strlen(kernel->name) > width ? strlen(kernel->name) : width;
+    return (int)width;
+}
 
 static void list_kernels(FILE *out)
 {
+    int width = kernel_names_width();
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool reduces = kernel->shape == KERNEL_REDUCE;
-        fprintf(out, "%-18s %-8s -> %-8s%-14s %s\n", kernel->name, dtype_name(kernel->in),
+        fprintf(out, "%-*s %-8s -> %-8s%-9s %s\n", width, kernel->name, dtype_name(kernel->in),
                 dtype_name(kernel->out), reduces ? " per tile" : "", kernel->summary);
         const char *missing = kernel_missing(kernel);
         if (missing != NULL)
-            fprintf(out, "%-18s not available: %s\n", "", missing);
+            fprintf(out, "%-*s not available: %s\n", width, "", missing);
     }
 }
 
@@ -43,32 +54,24 @@ static void list_devices(FILE *out)
 
 static void list_mistakes(FILE *out)
 {
-    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++)
+    for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
         fprintf(out, "%-22s %s\n%-22s %s\n%-22s shows on: %s\n", row->name, row->summary, "",
                 row->effect, "", row->shows);
+        const char *needs = row->needs_streams ? "several streams" : row->needs;
+        if (needs != NULL)
+            fprintf(out, "%-22s needs: %s\n", "", needs);
+    }
 }
 
-/* Each with the command that runs it from here. */
+/* Prints each lesson with the command that runs it, from any folder. */
 static void list_lessons(FILE *out)
 {
-    char file[LESSON_TEXT], path[LESSON_PATH];
-    const char *folder = "configs/lessons";
-    bool found = true;
     for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
         struct lesson lesson;
-        if (lesson_read(&lesson, text->name, text->text, NULL) != STATUS_OK)
-            continue;
-        snprintf(file, sizeof file, "%s.ini", text->name);
-        if (text == lesson_texts) {
-            const char *there = lesson_folder(file, path);
-            found = there != NULL;
-            folder = found ? there : folder;
-        }
-        fprintf(out, "%-20s %s\n%-20s %s\n%-20s pipeline %s/%s\n", text->name, lesson.title, "",
-                lesson.question, "", folder, file);
+        if (lesson_read(&lesson, text->name, text->text, NULL) == STATUS_OK)
+            fprintf(out, "%-20s %s\n%-20s %s\n%-20s pipeline lesson %d\n", text->name,
+                    lesson.title, "", lesson.question, "", atoi(text->name));
     }
-    if (!found)
-        fprintf(out, "(in the sources: the files are neither here nor beside this program)\n");
 }
 
 static const struct {

@@ -3,6 +3,7 @@
  *     options -> plan -> backend -> timeline -> analysis -> writers
  */
 #include "app/job.h"
+#include "app/lesson.h"
 #include "app/list.h"
 #include "app/outputs.h"
 #include "app/process_check.h"
@@ -23,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { EMBEDDED_NOTE = 320 };
 
 /* Copies the error `why`, and says in which of several runs it was. */
 static enum status fail_run(const struct options *options, int run, const struct error *why,
@@ -86,7 +89,7 @@ static void begin_progress(const struct options *options, const struct job *jobs
 static bool keeps_spans(const struct options *options, const struct outputs *outputs)
 {
     bool swept = options->sweep.axis_count > 0;
-    bool keeps = !swept && (options->command == COMMAND_RUN || options->timeline_count > 0);
+    bool keeps = !swept && (options->command != COMMAND_COMPARE || options->timeline_count > 0);
     for (int i = 0; i < options->timeline_count; i++)
         keeps |= outputs->writers[i]->write != NULL;
     return keeps;
@@ -210,6 +213,19 @@ static enum status check_stdout(struct error *error)
                      strerror(errno));
 }
 
+/* Says that a config file was not found, and that one of its name was. */
+static void note_embedded(const struct options *options)
+{
+    char text[EMBEDDED_NOTE];
+    if (options->embedded == NULL)
+        return;
+    snprintf(text, sizeof text,
+             "there is no file %.200s here: taking the one that is part of "
+             "this program",
+             options->embedded);
+    note_print(options->quiet, text);
+}
+
 /* Says once, not per run, that `auto` found no CUDA device. */
 static void note_simulated(const struct options *options)
 {
@@ -246,6 +262,7 @@ static enum status run_settings(const struct options *options, struct error *err
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
     if (status == STATUS_OK) {
+        note_embedded(options);
         note_simulated(options);
         begin_progress(options, jobs);
         status = run_each(options, &outputs, jobs, &report, error);
@@ -261,6 +278,23 @@ free_all:
     free(report.runs);
     free(jobs);
     free(outputs.arrays);
+    return status;
+}
+
+/* Runs a lesson, between its question and what it shows. */
+static enum status run_lesson(const struct options *options, struct error *error)
+{
+    const struct embedded *text = options->lesson;
+    struct lesson lesson;
+    enum status status = lesson_read(&lesson, text->name, text->text, error);
+    if (status != STATUS_OK || options->format != FORMAT_TEXT || options->dry_run)
+        return status == STATUS_OK ? run_settings(options, error) : status;
+    printf("Lesson %d: %s\nQuestion: %s\n\n", atoi(text->name), lesson.title, lesson.question);
+    status = run_settings(options, error);
+    if (status == STATUS_OK || lesson.exit_code != 0) {
+        putchar('\n');
+        lesson_print_explanation(stdout, text->text);
+    }
     return status;
 }
 
@@ -306,7 +340,10 @@ static enum status execute(const struct options *options, struct error *error)
 {
     switch (options->command) {
     case COMMAND_HELP:
-        options_print_help(stdout);
+        if (options->topic != NULL)
+            options_print_topic(stdout, options->topic);
+        else
+            options_print_help(stdout);
         break;
     case COMMAND_VERSION:
         printf("pipeline %s\n", PIPELINE_VERSION);
@@ -314,6 +351,8 @@ static enum status execute(const struct options *options, struct error *error)
     case COMMAND_LIST:
         list_print(stdout, options->list_what);
         break;
+    case COMMAND_LESSON:
+        return run_lesson(options, error);
     case COMMAND_RUN:
     case COMMAND_COMPARE:
         return run_settings(options, error);

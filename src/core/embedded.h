@@ -11,6 +11,7 @@ struct embedded {
  * and plots/ (names as they are); each ended by a row with no name. */
 extern const struct embedded machine_texts[];
 extern const struct embedded lesson_texts[];
+extern const struct embedded config_texts[]; /* of configs/ itself and configs/history/ */
 extern const struct embedded plot_texts[];
 
 /* The text called `name` in `list`, or NULL. */

@@ -1,4 +1,5 @@
 /* config.c - config files: INI, [global] first, then one section per run. */
+#include "core/nearest.h"
 #include "options/table.h"
 
 #include <ctype.h>
@@ -242,10 +243,10 @@ static void config_add_only_run(struct config *config)
     free(name);
 }
 
-enum status config_read(const char *path, const struct draft *defaults, struct drafts *drafts,
-                        struct kept_text **storage, struct error *error)
+enum status config_read(const char *path, const char *text, const struct draft *defaults,
+                        struct drafts *drafts, struct kept_text **storage, struct error *error)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = text != NULL ? fmemopen((char *)text, strlen(text), "r") : fopen(path, "r");
     if (file == NULL) {
         char shown[SHOWN_MAX];
         return error_set(error, STATUS_USAGE, "%s cannot be read: %s", text_shown(path, shown),
@@ -271,4 +272,53 @@ enum status config_read(const char *path, const struct draft *defaults, struct d
     if (config.status == STATUS_OK && drafts->count == config.first_run)
         config_add_only_run(&config);
     return config.status;
+}
+
+/* --- configs that are part of the program --- */
+
+const struct embedded *config_find_embedded(const char *path)
+{
+    static const char *const folders[] = {"configs/lessons/", "configs/history/", "configs/"};
+    static const struct embedded *const lists[] = {lesson_texts, config_texts};
+    const char *name = path;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && name == path; i++) {
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            name = path + strlen(folders[i]);
+    }
+    const char *dot = strrchr(name, '.');
+    if (dot == NULL || strcmp(dot, ".ini") != 0)
+        return NULL;
+    size_t length = (size_t)(dot - name);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (const struct embedded *text = lists[i]; text->name != NULL; text++) {
+            if (strncmp(text->name, name, length) == 0 && text->name[length] == '\0')
+                return text;
+        }
+    }
+    return NULL;
+}
+
+/* A lesson's name without its number: "serial" of "01-serial". */
+static const char *lesson_word(const struct embedded *lesson)
+{
+    return lesson->name + strcspn(lesson->name, "-") + 1;
+}
+
+const struct embedded *lesson_find(const char *word)
+{
+    bool is_number = word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        if (strcmp(word, text->name) == 0 || strcmp(word, lesson_word(text)) == 0 ||
+            (is_number && strtoul(word, NULL, 10) == strtoul(text->name, NULL, 10)))
+            return text;
+    }
+    return NULL;
+}
+
+const char *lesson_nearest(const char *word)
+{
+    struct nearest nearest = nearest_begin(word);
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++)
+        nearest_offer(&nearest, lesson_word(text));
+    return nearest.best;
 }

@@ -1,27 +1,25 @@
-/* help.c - prints the table of options. */
+/* help.c - prints the table of options, and one row of it at length. */
 #include "options/table.h"
 
 #include <string.h>
 
-enum { HELP_COLUMN = 27, HELP_WIDTH = 79, HELP_TEXT = 512 };
+enum { HELP_COLUMN = 27, TOPIC_COLUMN = 14, HELP_WIDTH = 79, HELP_TEXT = 512 };
 
-/* Prints `text` from column HELP_COLUMN on, breaking lines at blanks; the cursor is in
- * `column`. */
-static void print_wrapped(FILE *out, int column, const char *text)
+void options_print_wrapped(FILE *out, int column, int indent, const char *text)
 {
-    if (column > HELP_COLUMN - 2) {
+    if (column > indent - 2 && column > 0) {
         fputc('\n', out);
         column = 0;
     }
-    fprintf(out, "%*s", HELP_COLUMN - column, "");
-    column = HELP_COLUMN;
+    fprintf(out, "%*s", indent - column, "");
+    column = indent;
     while (*text != '\0') {
         int length = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
-            fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
+        if (column > indent && column + 1 + length > HELP_WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
         }
-        if (column > HELP_COLUMN)
+        if (column > indent)
             column += fprintf(out, " ");
         column += fprintf(out, "%.*s", length, text);
         text += length;
@@ -34,11 +32,11 @@ static void print_commands(FILE *out)
 {
     for (const struct command_row *row = command_rows; row->name != NULL; row++) {
         int column = fprintf(out, "  pipeline %s", row->usage);
-        print_wrapped(out, column, row->summary);
+        options_print_wrapped(out, column, HELP_COLUMN, row->summary);
     }
 }
 
-/* "1 to 16M; ", or nothing where there is no limit worth telling. */
+/* Writes "1 to 16M; ", or nothing where there is no limit worth telling. */
 static void limits_text(const struct option_row *row, char text[HELP_TEXT])
 {
     char least[UNITS_TEXT], most[UNITS_TEXT];
@@ -65,19 +63,24 @@ static void row_text(const struct option_row *row, char text[HELP_TEXT])
                  fallback);
 }
 
+/* Prints "  -t, --tiles=N|auto" and returns how many columns that takes. */
+static int print_name(FILE *out, const struct option_row *row)
+{
+    int column = row->letter != 0 ? fprintf(out, "  -%c, --%s", row->letter, row->name)
+                                  : fprintf(out, "      --%s", row->name);
+    return row->placeholder != NULL ? column + fprintf(out, "=%s", row->placeholder) : column;
+}
+
 static void print_rows(FILE *out, enum option_scope scope)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_rows[i];
+        char text[HELP_TEXT];
         if (row->scope != scope)
             continue;
-        int column = row->letter != 0 ? fprintf(out, "  -%c, --%s", row->letter, row->name)
-                                      : fprintf(out, "      --%s", row->name);
-        if (row->placeholder != NULL)
-            column += fprintf(out, "=%s", row->placeholder);
-        char text[HELP_TEXT];
+        int column = print_name(out, row);
         row_text(row, text);
-        print_wrapped(out, column, text);
+        options_print_wrapped(out, column, HELP_COLUMN, text);
     }
 }
 
@@ -96,4 +99,58 @@ void options_print_help(FILE *out)
           "the default. Exit status: 0 done and verified; 1 the run failed or its result\n"
           "is wrong; 2 usage or config error; 77 no CUDA device where one was asked for.\n",
           out);
+}
+
+/* --- one option, one command --- */
+
+static void print_fact(FILE *out, const char *name, const char *text)
+{
+    options_print_wrapped(out, fprintf(out, "  %s:", name), TOPIC_COLUMN, text);
+}
+
+static void print_option(FILE *out, const struct option_row *row)
+{
+    char text[LABEL_MAX];
+    size_t length = 0;
+    print_name(out, row);
+    fputs("\n\n", out);
+    options_print_wrapped(out, 0, 2, row->help);
+    fputc('\n', out);
+    if (row->placeholder != NULL)
+        print_fact(out, "values", option_values(row, text));
+    if (row->fallback != NULL || row->absent != NULL)
+        print_fact(out, "default", row->fallback != NULL ? row->fallback : row->absent);
+    for (const struct command_row *command = command_rows; command->name != NULL; command++) {
+        if (option_is_taken(row, command->command))
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
+                                       length > 0 ? ", " : "", command->name);
+    }
+    print_fact(out, "commands", text);
+    print_fact(out, "stands in",
+               row->scope == SCOPE_RUN ? "the command line and config files"
+                                       : "the command line only");
+    if (row->with != NULL)
+        print_fact(out, "goes with", row->with);
+}
+
+static void print_command(FILE *out, const struct command_row *command)
+{
+    fprintf(out, "pipeline %s\n\n", command->usage);
+    options_print_wrapped(out, 0, 2, command->summary);
+    fputs("\nIts options (`pipeline help OPTION` explains one):\n", out);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (option_is_taken(&option_rows[i], command->command)) {
+            print_name(out, &option_rows[i]);
+            fputc('\n', out);
+        }
+    }
+}
+
+void options_print_topic(FILE *out, const char *topic)
+{
+    const struct command_row *command = command_find(topic);
+    if (command != NULL)
+        print_command(out, command);
+    else
+        print_option(out, option_find(topic));
 }

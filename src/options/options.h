@@ -6,6 +6,7 @@
 #ifndef PIPELINE_OPTIONS_H
 #define PIPELINE_OPTIONS_H
 
+#include "core/embedded.h"
 #include "core/status.h"
 #include "plan/settings.h"
 
@@ -20,6 +21,7 @@ enum command {
     COMMAND_BENCH,
     COMMAND_COMPARE,
     COMMAND_VIEW,
+    COMMAND_LESSON,
     COMMAND_HELP,
     COMMAND_VERSION,
 };
@@ -32,6 +34,7 @@ enum model { MODEL_NONE, MODEL_SIM, MODEL_WERKHOVEN, MODEL_GOMEZ_LUNA, MODEL_COU
 enum {
     TIMELINE_FILES_MAX = 8,
     OPTION_PLACE_MAX = 160, /* "command line", "ways.ini:12" */
+    COMMANDS_MAX = 16,
     SWEEP_AXES_MAX = 2,
     SWEEP_VALUES_MAX = 1024, /* of an axis */
     SWEEP_RUNS_MAX = 4096,
@@ -69,6 +72,10 @@ struct kept_text; /* private to the options room */
 struct options {
     enum command command;
     const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
+    const char *topic;     /* COMMAND_HELP: the option or command to explain; NULL: all */
+    const struct embedded *lesson; /* COMMAND_LESSON: its name and its text */
+    const char *embedded;  /* the first config file that was not found, and was taken from those
+                              that are part of the program; NULL: none */
     struct settings *runs; /* one per run, at least one for COMMAND_RUN; none for others */
     int run_count;
     enum format format;
@@ -109,6 +116,14 @@ enum status settings_check_profile(const struct settings *settings,
 
 /* Prints usage and the table of options, made from the table itself. */
 void options_print_help(FILE *out);
+
+/* Prints all that the table knows of options->topic, the name of a command or of an option. */
+void options_print_topic(FILE *out, const char *topic);
+
+/* Prints `text` and a newline from column `indent` on, in lines of at most 79 columns broken at
+ * blanks. The cursor is in `column`; where there is no room left of `indent`, a new line is
+ * begun. */
+void options_print_wrapped(FILE *out, int column, int indent, const char *text);
 
 /* "none", "sim", "werkhoven", "gomez-luna". */
 const char *model_name(enum model model);

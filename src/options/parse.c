@@ -255,6 +255,65 @@ static enum status take_list_word(const struct command_line *line, struct option
     return error_set(error, STATUS_USAGE, "list %s is unknown: %s", shown, allowed);
 }
 
+/* pipeline help [OPTION|COMMAND] */
+static enum status take_topic(const struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    const char *names[OPTION_COUNT + COMMANDS_MAX + 1];
+    char shown[SHOWN_MAX];
+    int count = 0;
+    if (line->word_count == 0)
+        return STATUS_OK;
+    if (line->word_count > 1)
+        return error_set(error, STATUS_USAGE, "help %s is one word too many: allowed is one",
+                         text_shown(line->words[1], shown));
+    const struct command_row *command = command_find(line->words[0]);
+    const struct option_row *option = option_find_typed(line->words[0]);
+    if (command != NULL || option != NULL) {
+        options->topic = command != NULL ? command->name : option->name;
+        return STATUS_OK;
+    }
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        names[count++] = row->name;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        names[count++] = option_rows[i].name;
+    names[count] = NULL;
+    text_shown(line->words[0], shown);
+    const char *nearest = word_nearest(line->words[0] + strspn(line->words[0], "-"), names);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "help %s: there is no such command or option: did you mean %s?", shown,
+                         nearest);
+    return error_set(error, STATUS_USAGE,
+                     "help %s: there is no such command or option: allowed are those of "
+                     "`pipeline help`",
+                     shown);
+}
+
+/* pipeline lesson N|NAME */
+static enum status take_lesson(struct command_line *line, struct options *options,
+                               struct error *error)
+{
+    static const char see[] = "`pipeline list lessons` lists them";
+    char shown[SHOWN_MAX];
+    if (line->word_count == 0)
+        return error_set(error, STATUS_USAGE, "lesson needs a number or a name: %s", see);
+    if (line->word_count > 1)
+        return error_set(error, STATUS_USAGE, "lesson %s is one word too many: allowed is one",
+                         text_shown(line->words[1], shown));
+    options->lesson = lesson_find(line->words[0]);
+    if (options->lesson != NULL) {
+        line->word_count = 0;
+        return runs_build(line, options, error);
+    }
+    text_shown(line->words[0], shown);
+    const char *nearest = lesson_nearest(line->words[0]);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE, "there is no lesson %s: did you mean %s? (%s)",
+                         shown, nearest, see);
+    return error_set(error, STATUS_USAGE, "there is no lesson %s: %s", shown, see);
+}
+
 static enum status take_words(const struct command_line *line, struct options *options,
                               struct error *error)
 {
@@ -292,10 +351,22 @@ static enum status take_bench(struct command_line *line, struct options *options
     return status == STATUS_OK ? runs_build(line, options, error) : status;
 }
 
+/* The words behind `pipeline help` are names, also where they begin with dashes. */
+static enum status parse_help(int argc, char *const argv[], struct command_line *line,
+                              struct options *options, struct error *error)
+{
+    options->command = COMMAND_HELP;
+    for (int i = 2; i < argc; i++)
+        line->words[line->word_count++] = argv[i];
+    return take_topic(line, options, error);
+}
+
 static enum status parse(int argc, char *const argv[], struct command_line *line,
                          struct options *options, struct error *error)
 {
     options_set_defaults(SCOPE_PROGRAM, options);
+    if (argc > 1 && strcmp(argv[1], "help") == 0)
+        return parse_help(argc, argv, line, options, error);
     enum status status = command_line_read(argc, argv, line, options, error);
     if (status != STATUS_OK || options->command == COMMAND_HELP ||
         options->command == COMMAND_VERSION)
@@ -304,13 +375,20 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
     status = check_command(line, options, error);
     if (status != STATUS_OK)
         return status;
-    if (options->command == COMMAND_LIST)
+    switch (options->command) {
+    case COMMAND_HELP:
+        return take_topic(line, options, error);
+    case COMMAND_LIST:
         return take_list_word(line, options, error);
-    if (options->command == COMMAND_VIEW)
+    case COMMAND_LESSON:
+        return take_lesson(line, options, error);
+    case COMMAND_VIEW:
         return take_traces(line, options, error);
-    if (options->command == COMMAND_BENCH)
+    case COMMAND_BENCH:
         return take_bench(line, options, error);
-    return runs_build(line, options, error);
+    default:
+        return runs_build(line, options, error);
+    }
 }
 
 enum status options_parse(int argc, char *const argv[], struct options *options,

@@ -9,13 +9,17 @@
 /* Refuses a word that is neither a command nor the name of a file. */
 static enum status refuse_word(const char *word, struct error *error)
 {
-    const char *commands[16];
+    const char *commands[COMMANDS_MAX + 1];
     int count = 0;
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
         commands[count++] = row->name;
     commands[count] = NULL;
     char shown[SHOWN_MAX];
     text_shown(word, shown);
+    if (strcmp(word, "lessons") == 0)
+        return error_set(error, STATUS_USAGE,
+                         "'lessons' is neither a command nor a config file: `pipeline list "
+                         "lessons` lists them, `pipeline lesson 1` runs the first");
     const char *nearest = word_nearest(word, commands);
     if (nearest != NULL)
         return error_set(error, STATUS_USAGE,
@@ -33,24 +37,43 @@ static bool is_ini_name(const char *word)
     return length >= 4 && strcmp(word + length - 4, ".ini") == 0;
 }
 
-/* Takes the runs of the config files: [global] wins over a default, and a section over
- * [global]. Without config files there is one run, called "run". */
-static enum status read_configs(const struct command_line *line, struct drafts *drafts,
-                                struct error *error)
+/* Takes the runs of one config file, which may be part of the program. */
+static enum status read_config(const char *path, const struct draft *defaults,
+                               struct kept_text **storage, struct drafts *drafts,
+                               struct options *options, struct error *error)
+{
+    const char *text = NULL;
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        const struct embedded *embedded = config_find_embedded(path);
+        if (embedded == NULL && !is_ini_name(path))
+            return refuse_word(path, error);
+        if (embedded != NULL) {
+            text = embedded->text;
+            path = kept_texts_add(storage, path);
+            if (path == NULL)
+                return error_set(error, STATUS_FAILED, "out of memory");
+            options->embedded = options->embedded == NULL ? path : options->embedded;
+        }
+    }
+    return config_read(path, text, defaults, drafts, storage, error);
+}
+
+/* Takes the runs of the config files, or of the lesson: [global] wins over a default, and a
+ * section over [global]. Without config files there is one run, called "run". */
+static enum status read_configs(const struct command_line *line, struct options *options,
+                                struct drafts *drafts, struct error *error)
 {
     struct draft defaults = {0};
+    enum status status = STATUS_OK;
     options_set_defaults(SCOPE_RUN, &defaults.settings);
+    if (options->lesson != NULL)
+        return config_read(options->lesson->name, options->lesson->text, &defaults, drafts,
+                           line->storage, error);
     if (line->word_count == 0)
         return drafts_add(drafts, &defaults, "run", &defaults.named, error);
-    for (int i = 0; i < line->word_count; i++) {
-        const char *path = line->words[i];
-        if (!is_ini_name(path) && access(path, F_OK) != 0 && errno == ENOENT)
-            return refuse_word(path, error);
-        enum status status = config_read(path, &defaults, drafts, line->storage, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
+    for (int i = 0; i < line->word_count && status == STATUS_OK; i++)
+        status = read_config(line->words[i], &defaults, line->storage, drafts, options, error);
+    return status;
 }
 
 /* The command line wins over config files, in every run. */
@@ -135,7 +158,7 @@ enum status runs_build(const struct command_line *line, struct options *options,
     struct drafts drafts = {0};
     enum status status = check_sweep(line, &options->sweep, error);
     if (status == STATUS_OK)
-        status = read_configs(line, &drafts, error);
+        status = read_configs(line, options, &drafts, error);
     if (status == STATUS_OK)
         status = apply_command_line(line, &drafts, error);
     if (status == STATUS_OK)

@@ -29,6 +29,10 @@ const struct command_row command_rows[] = {
     {"view", COMMAND_VIEW, "view TRACE ...",
      "draw and explain a timeline that a profiler exported",
      "shows what has run, and runs nothing"},
+    {"lesson", COMMAND_LESSON, "lesson N|NAME [options]",
+     "a lesson, by its number or its name: `pipeline list lessons`", NULL},
+    {"help", COMMAND_HELP, "help [OPTION|COMMAND]", "this, or all about one option or command",
+     "explains commands and options"},
     {.name = NULL},
 };
 
@@ -37,7 +41,7 @@ enum {
     BENCH = 1u << COMMAND_BENCH,
     CALIBRATE = 1u << COMMAND_CALIBRATE,
     VIEW = 1u << COMMAND_VIEW,
-    RUNS = 1u << COMMAND_RUN | 1u << COMMAND_COMPARE,
+    RUNS = 1u << COMMAND_RUN | 1u << COMMAND_LESSON | 1u << COMMAND_COMPARE,
     ALL_COMMANDS = ~0,
 };
 
@@ -54,10 +58,11 @@ const struct option_row option_rows[OPTION_COUNT] = {
                          .fallback = "64M", .least = 1, .most = 1ull << 40, .suffixes = true,
                          .help = "elements of the array; k, M, G and T are powers of 1024"},
     [OPTION_INPUT] = {"input", 'i', "FILE", TYPE_FILE, RUN_FIELD(input, RUNS),
-                      .absent = "generated",
-                      .help = "a real array: .npy, or raw little-endian"},
+                      .absent = "generated", .help = "a real array: .npy, or raw little-endian",
+                      .with = "It does not go with --no-data, which means no bytes at all."},
     [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS),
-                       .absent = "not kept", .help = "keep the result: .npy, or raw"},
+                       .absent = "not kept", .help = "keep the result: .npy, or raw",
+                       .with = "It does not go with --no-data, which means no bytes at all."},
     [OPTION_KERNEL] = {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
                        .fallback = "scale",
                        .help = "the chain run on every tile: `pipeline list kernels`"},
@@ -67,30 +72,40 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_COLUMNS] = {"columns", 0, "W", TYPE_NUMBER, RUN_FIELD(columns, RUNS),
                         .fallback = "1024", .least = 1, .most = 1u << 30, .suffixes = true,
                         .help = "transposes: elements of a row; a tile is a matrix of its own, "
-                                "of whole rows"},
+                                "of whole rows",
+                        .with = "Only transposes use it."},
     [OPTION_STRIDE] = {"stride", 0, "N", TYPE_NUMBER, RUN_FIELD(stride, RUNS), .fallback = "1",
                        .least = 1, .most = 65536,
-                       .help = "stride-copy: from one element that is read to the next"},
+                       .help = "stride-copy: from one element that is read to the next",
+                       .with = "Only stride-copy uses it."},
     [OPTION_ROWS] = {"rows", 0, "M", TYPE_NUMBER, RUN_FIELD(rows, RUNS), .fallback = "16384",
                      .least = 1, .most = 1u << 20, .suffixes = true,
-                     .help = "dgemm: rows of A and C; C has elements / M columns"},
+                     .help = "dgemm: rows of A and C; C has elements / M columns",
+                     .with = "Only dgemm uses it."},
     [OPTION_INNER] = {"inner", 0, "K", TYPE_NUMBER, RUN_FIELD(inner, RUNS), .fallback = "1408",
                       .least = 1, .most = 1u << 20, .suffixes = true,
-                      .help = "dgemm: columns of A, which are rows of B"},
-    [OPTION_BLOCKS] = {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks, RUNS),
-                       .check = CHECK_BLOCKS, .fallback = "auto", .least = 1,
-                       .most = KERNEL_BLOCKS_MAX, .suffixes = true, .automatic = true,
-                       .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
-                               "many as the GPU holds at once. With more they are shorter, and "
-                               "priorities act between blocks"},
+                      .help = "dgemm: columns of A, which are rows of B",
+                      .with = "Only dgemm uses it."},
+    [OPTION_BLOCKS] =
+        {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks, RUNS), .check = CHECK_BLOCKS,
+         .fallback = "auto", .least = 1, .most = KERNEL_BLOCKS_MAX, .suffixes = true,
+         .automatic = true,
+         .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
+                 "many as the GPU holds at once. With more they are shorter, and "
+                 "priorities act between blocks",
+         .with =
+             "Some kernels settle their number of blocks themselves: they go with auto alone."},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles, RUNS),
                       .check = CHECK_TILES, .fallback = "32", .least = 1, .most = TILES_MAX,
                       .suffixes = true, .automatic = true,
-                      .help = "tiles the array is cut into; auto: the simulator chooses"},
+                      .help = "tiles the array is cut into; auto: the simulator chooses",
+                      .with = "There are at most as many as --elements. Transposes and dgemm "
+                              "need tiles of whole rows or columns."},
     [OPTION_STREAMS] = {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams, RUNS),
                         .fallback = "4", .least = 1, .most = STREAMS_MAX, .automatic = true,
                         .help = "tiles in flight: that many streams, or slots where --layout "
-                                "is stage; auto: the simulator chooses"},
+                                "is stage; auto: the simulator chooses",
+                        .with = "--ways=1 uses one stream."},
     [OPTION_ORDER] = {"order", 0, "depth|breadth", TYPE_CHOICE, RUN_FIELD(order, RUNS),
                       .fallback = "depth", .choices = order_names,
                       .help = "issue all stages of a tile, then the next tile; or one stage of "
@@ -98,19 +113,26 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_LAYOUT] = {"layout", 0, "tile|stage", TYPE_CHOICE, RUN_FIELD(layout, RUNS),
                        .fallback = "tile", .choices = layout_names,
                        .help = "all stages of a tile in one stream; or one stream per stage, "
-                               "joined by events"},
+                               "joined by events",
+                       .with = "--mistake=missing-wait needs stage."},
     [OPTION_WAYS] = {"ways", 'w', "1|2|3|4", TYPE_NUMBER, RUN_FIELD(ways, RUNS),
                      .check = CHECK_WAYS, .fallback = "3", .least = 1, .most = 4,
                      .help = "1: serial, in one stream; 2: kernels overlap copies back; 3: "
-                             "both copies and kernels overlap; 4: and the CPU works too"},
+                             "both copies and kernels overlap; 4: and the CPU works too",
+                     .with = "4 does not go with scans, whose tiles need the sums of those "
+                             "before. --cpu-share is about 4 alone."},
     [OPTION_CPU_SHARE] = {"cpu-share", 0, "F|auto", TYPE_SHARE, RUN_FIELD(cpu_share, RUNS),
                           .fallback = "auto",
-                          .help = "the CPU's share of the tiles in 4-way, 0 to 1"},
+                          .help = "the CPU's share of the tiles in 4-way, 0 to 1",
+                          .with = "Only --ways=4 gives the CPU a share."},
     [OPTION_MEMORY] = {"memory", 0, "pinned|pageable|registered|mapped", TYPE_CHOICE,
                        RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
                        .choices = memory_names,
                        .help = "where the host array lives; mapped: kernels read and write it "
-                               "there, without copies"},
+                               "there, without copies",
+                       .with =
+                           "pageable does not go with --issue=graph; mapped does not go with "
+                           "kernels that work in place or keep an array on the device."},
     [OPTION_PRIORITIES] = {"priorities", 0, "P[,P...]", TYPE_PRIORITIES,
                            RUN_FIELD(priorities, RUNS), .fallback = "none",
                            .help = "stream priorities, lower is more urgent, dealt "
@@ -123,7 +145,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .help =
                           "scans, from tile to tile: on the device, by events; or by way of "
                           "the host, where a callback feeds the next tile; or likewise, and "
-                          "the host waits for each"},
+                          "the host waits for each",
+                      .with = "Only scans use it."},
     [OPTION_CONNECTIONS] = {"connections", 0, "N", TYPE_NUMBER,
                             RUN_FIELD(connections, RUNS | CALIBRATE), .absent = "the driver's",
                             .least = 1, .most = 32,
@@ -131,26 +154,36 @@ const struct option_row option_rows[OPTION_COUNT] = {
                                     "machine's queues when simulated"},
     [OPTION_MISTAKE] = {"mistake", 0, "NAME", TYPE_MISTAKE, RUN_FIELD(mistake, RUNS),
                         .check = CHECK_MISTAKE, .fallback = "none",
-                        .help = "break it on purpose: `pipeline list mistakes`"},
+                        .help = "break it on purpose: `pipeline list mistakes`",
+                        .with = "missing-wait needs --layout=stage, lazy-loading makes one run "
+                                "without a warm-up, and most others need several streams."},
     [OPTION_DEVICE] = {"device", 'd', "auto|cuda[:I]|sim:NAME", TYPE_DEVICE,
                        RUN_FIELD(device, RUNS | CALIBRATE), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
                                "sim alone means; sim:FILE.ini reads a machine file"},
     [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
                      .fallback = "5", .least = 1, .most = 10000,
-                     .help = "measured repeats: the report gives the median and the spread"},
+                     .help = "measured repeats: the report gives the median and the spread",
+                     .with = "A simulated machine makes one run, for its times do not vary; so "
+                             "do --profile and --mistake=lazy-loading."},
     [OPTION_WARMUP] = {"warmup", 0, "N", TYPE_NUMBER, RUN_FIELD(warmup, RUNS), .fallback = "1",
-                       .least = 0, .most = 1000, .help = "repeats before the measured ones"},
+                       .least = 0, .most = 1000, .help = "repeats before the measured ones",
+                       .with =
+                           "A simulated machine needs none; --mistake=lazy-loading has none."},
     [OPTION_ISSUE] = {"issue", 0, "streams|graph", TYPE_CHOICE, RUN_FIELD(issue, RUNS),
                       .check = CHECK_ISSUE, .fallback = "streams", .choices = issue_names,
-                      .help = "call by call, or captured once and launched as a CUDA graph"},
+                      .help = "call by call, or captured once and launched as a CUDA graph",
+                      .with = "graph does not go with --memory=pageable."},
     [OPTION_PROFILE] = {"profile", 0, NULL, TYPE_FLAG, RUN_FIELD(profile, RUNS),
                         .check = CHECK_PROFILE,
                         .help = "one clean run for an outside profiler, with no "
-                                "instrumentation of our own"},
-    [OPTION_NO_DATA] = {"no-data", 0, NULL, TYPE_FLAG, RUN_FIELD(no_data, RUNS),
-                        .check = CHECK_NO_DATA,
-                        .help = "simulator only: times without the bytes, nothing verified"},
+                                "instrumentation of our own",
+                        .with = "It makes one run. On a real device there is then no timeline, "
+                                "so neither --timeline nor `pipeline compare` goes with it."},
+    [OPTION_NO_DATA] =
+        {"no-data", 0, NULL, TYPE_FLAG, RUN_FIELD(no_data, RUNS), .check = CHECK_NO_DATA,
+         .help = "simulator only: times without the bytes, nothing verified",
+         .with = "It goes with simulated devices, and neither with --input nor with --output."},
     [OPTION_SEED] = {"seed", 0, "N", TYPE_NUMBER, RUN_FIELD(seed, RUNS), .fallback = "1",
                      .least = 0, .most = UINT64_MAX, .help = "which data to generate"},
 
@@ -164,19 +197,24 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
                       PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
                       .choices = gantt_names,
-                      .help = "the picture in the terminal: what a row is"},
+                      .help = "the picture in the terminal: what a row is",
+                      .with = "Only --format=text and pictures that --timeline writes use it."},
     [OPTION_SIZE] = {"size", 0, "slide|paper", TYPE_CHOICE, PROGRAM_FIELD(size, RUNS | VIEW),
                      .fallback = "slide", .choices = size_names,
-                     .help = "of pictures: 1920x1080, or a page's width in print"},
+                     .help = "of pictures: 1920x1080, or a page's width in print",
+                     .with = "Only pictures that --timeline writes have a size."},
     [OPTION_SWEEP] = {"sweep", 0, "OPTION=RANGE", TYPE_SWEEP, PROGRAM_FIELD(sweep, RUNS),
                       .absent = "none",
                       .help = "every run for each value: streams=1..8, tiles=1,2,4,...,256, "
                               "elements=1M..1G*4, order=depth,breadth; may be given twice, for "
-                              "every pair"},
-    [OPTION_MACHINE] = {"machine", 0, "NAME|FILE.ini", TYPE_FILE, PROGRAM_FIELD(machine, RUNS),
-                        .absent = "the one of the device's name",
-                        .help = "the machine file that stands for the device: compare, auto "
-                                "and --model simulate it"},
+                              "every pair",
+                      .with = "An option that is swept is not given as well."},
+    [OPTION_MACHINE] =
+        {"machine", 0, "NAME|FILE.ini", TYPE_FILE, PROGRAM_FIELD(machine, RUNS),
+         .absent = "the one of the device's name",
+         .help = "the machine file that stands for the device: compare, auto "
+                 "and --model simulate it",
+         .with = "It needs `pipeline compare`, --model, --tiles=auto or --streams=auto."},
     [OPTION_MODEL] = {"model", 0, "none|sim|werkhoven|gomez-luna", TYPE_CHOICE,
                       PROGRAM_FIELD(model, RUNS), .fallback = "none", .choices = model_names,
                       .help = "predict each run's span, too: by simulating the machine file, "
@@ -188,7 +226,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet, ALL_COMMANDS),
                       .help = "no progress and no notes"},
     [OPTION_VERBOSE] = {"verbose", 'v', NULL, TYPE_TALLY, PROGRAM_FIELD(verbose, RUNS | VIEW),
-                        .help = "say more; may be repeated"},
+                        .help = "say more; may be repeated",
+                        .with = "Only --format=text uses it."},
     [OPTION_NO_COLOR] = {"no-color", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(no_color, ALL_COMMANDS),
                          .help = "no colour, on a terminal either"},
     [OPTION_VERSION] = {"version", 0, NULL, TYPE_COMMAND, PROGRAM_FIELD(command, ALL_COMMANDS),
@@ -209,6 +248,16 @@ const struct option_row *option_find(const char *name)
             return &option_rows[i];
     }
     return NULL;
+}
+
+const struct option_row *option_find_typed(const char *typed)
+{
+    const char *name = typed + strspn(typed, "-");
+    for (int i = 0; i < OPTION_COUNT && name[0] != '\0' && name[1] == '\0'; i++) {
+        if (option_rows[i].letter == name[0])
+            return &option_rows[i];
+    }
+    return option_find(name);
 }
 
 const struct command_row *command_find(const char *name)

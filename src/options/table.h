@@ -130,6 +130,7 @@ struct option_row {
     bool automatic;          /* a number may be "auto", which is 0 */
     const char *const *choices; /* ended by NULL */
     const char *help;
+    const char *with; /* what it goes with, or not, in a sentence; NULL: with everything */
 };
 extern const struct option_row option_rows[OPTION_COUNT];
 
@@ -142,8 +143,9 @@ struct command_row {
 extern const struct command_row command_rows[]; /* ended by a row with no name */
 extern const char *const list_words[];          /* the words after `list`; ended by NULL */
 
-/* The row called `name`, or NULL. */
+/* The row called `name`, or NULL; of an option also by its letter, and with its dashes. */
 const struct option_row *option_find(const char *name);
+const struct option_row *option_find_typed(const char *typed);
 const struct command_row *command_find(const char *name);
 
 /* Returns true if `command` takes the option. */
@@ -186,6 +188,10 @@ enum { SHOWN_MAX = 96, LABEL_MAX = 512, OPTION_TEXT = 512 };
 const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* one line, clipped */
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX]);
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
+
+/* The values alone: "1 to 16777216" where option_allowed() gives "allowed are 1 to 16777216".
+ */
+const char *option_values(const struct option_row *row, char text[LABEL_MAX]);
 
 /* "--tiles=12", "ways.ini:7: tiles=12" or "--sweep: tiles=12". */
 const char *assignment_label(const struct assignment *given, char text[LABEL_MAX]);
@@ -281,9 +287,20 @@ enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struc
 
 /* --- config.c --- */
 
-/* Adds the runs of one config file, each starting from `defaults`. */
-enum status config_read(const char *path, const struct draft *defaults, struct drafts *drafts,
-                        struct kept_text **storage, struct error *error);
+/* Adds the runs of one config file, each starting from `defaults`: of the file at `path` or,
+ * unless it is NULL, of `text`, which errors then call by `path`. */
+enum status config_read(const char *path, const char *text, const struct draft *defaults,
+                        struct drafts *drafts, struct kept_text **storage, struct error *error);
+
+/* The config that is part of the program and stands at `path` in the sources: "ways.ini",
+ * "configs/ways.ini", "configs/lessons/01-serial.ini"; NULL: there is none. */
+const struct embedded *config_find_embedded(const char *path);
+
+/* The lesson that `word` means: "1", "01-serial" or "serial"; NULL: there is none. */
+const struct embedded *lesson_find(const char *word);
+
+/* The lesson's name nearest to `word`, without its number; NULL if none is near. */
+const char *lesson_nearest(const char *word);
 
 /* --- runs.c --- */
 

@@ -166,6 +166,16 @@ void kept_texts_free(struct kept_text *texts)
     }
 }
 
+const char *option_values(const struct option_row *row, char text[LABEL_MAX])
+{
+    const char *values = option_allowed(row, text);
+    for (int word = 0; word < 2; word++) { /* "allowed", and "are" or "is" */
+        values += strcspn(values, " ");
+        values += strspn(values, " ");
+    }
+    return values;
+}
+
 enum status assignment_refuse(const struct assignment *given, const char *complaint,
                               struct error *error)
 {

@@ -177,6 +177,7 @@ const struct mistake_row mistake_rows[] = {
         .summary = "kernels do not wait for copies that come in through another stream",
         .effect = "a race: a kernel that comes too early reads what was there before",
         .shows = "every GPU",
+        .needs = "--layout=stage with --ways=2, 3 or 4, or --ways=2 with several streams",
         .races = true,
         .drops_waits = true,
         .remedy = "with these settings no kernel waits for a copy in another stream, so "
@@ -188,6 +189,7 @@ const struct mistake_row mistake_rows[] = {
         .summary = "the host arrays are not page-locked",
         .effect = "the host stages each copy, slowly, and its call returns only then",
         .shows = "every GPU",
+        .needs = "memory that is not mapped",
         .shape = shape_pageable,
     },
     {
@@ -234,6 +236,7 @@ const struct mistake_row mistake_rows[] = {
         .summary = "each tile's device memory is set before it is copied over",
         .effect = "nothing issued before a memset overlaps what is issued after it",
         .shows = "below compute capability 5.0; elsewhere it is only more work",
+        .needs = "memory that is not mapped",
         .shape = shape_memsets,
         .before_tile = set_inputs,
     },

@@ -21,6 +21,7 @@ struct mistake_row {
     const char *summary; /* the deed, in one line */
     const char *effect;  /* its consequence, in one line */
     const char *shows;   /* the GPUs on which one sees that, in one line */
+    const char *needs;   /* other settings without which it can't be made; NULL: none */
     bool races;          /* its plans have hazards, and run all the same */
     bool
         launches_block; /* its plans' launches_block, and CUDA_LAUNCH_BLOCKING of the process */
