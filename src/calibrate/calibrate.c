@@ -1,7 +1,7 @@
 /* calibrate.c - the order of a calibration, what needs no measuring, and the command. */
 #include "calibrate/calibrate.h"
 
-#include "calibrate/rig.h"
+#include "calibrate/parts.h"
 #include "machine/fields.h"
 #include "term/progress.h"
 
@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-/* What the device says of itself, and what NVIDIA says of its generation. */
+/* The figures that need no measuring: from the device itself, or from NVIDIA on its generation.
+ */
 static const struct {
     const char *key, *how;
 } known[] = {
@@ -42,9 +43,9 @@ static int64_t now_ns(void)
     return 1000000000 * (int64_t)now.tv_sec + now.tv_nsec;
 }
 
-/* In this order: each takes the figures of those before it as given. */
+/* The parts in their order: each takes the figures of those before it as given. */
 static const struct {
-    const char *name; /* of the progress line */
+    const char *name; /* for the progress line */
     enum status (*measure)(struct rig *rig);
 } parts[] = {
     {"calls", calibrate_host},      {"copies", calibrate_copies},
@@ -61,14 +62,15 @@ static enum status measure(struct rig *rig)
     for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
         progress_next(parts[i].name, 1);
         status = parts[i].measure(rig);
-        if (status == STATUS_OK) /* a figure may have been refused */
+        if (status == STATUS_OK) /* a figure that was refused is an error, too */
             status = rig->error->status;
     }
     rig_close(rig);
     return status;
 }
 
-/* Figures that are possible each by itself may still not go together. */
+/* Reads the machine file back: figures that are possible each by itself may still contradict
+ * one another. */
 static enum status check_file(const struct calibration *calibration, struct error *error)
 {
     struct machine read;
@@ -128,7 +130,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
     return status;
 }
 
-/* Of --device=auto, which never fails. */
+/* Notes that there is no device: --device=auto does not fail for that. */
 static void note_simulated(const struct options *options, const struct backend_ops *ops)
 {
     if (strcmp(options->runs[0].device, "auto") == 0 && !ops->measures)

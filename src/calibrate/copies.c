@@ -1,10 +1,10 @@
 /* copies.c - rates, latencies and gaps of the copy engines. */
-#include "calibrate/rig.h"
+#include "calibrate/parts.h"
 #include "run/copy_line.h"
 
 #include <math.h>
 
-/* The sizes of the fit, and how many copies of each. */
+/* The sizes that a line is fitted to, and how many copies there are of each. */
 static const struct {
     uint64_t bytes;
     uint32_t count;
@@ -16,7 +16,7 @@ enum {
     GAP_BYTES = 256 << 10,
 };
 
-/* From a copy's end to the next one's start, of copies queued behind one another. */
+/* Measures the time from a copy's end to the next one's start, in a row of copies. */
 static enum status engine_gap(struct rig *rig, const char *step, struct measured *gap)
 {
     struct row row = {.steps = step, .count = GAP_COPIES, .bytes = GAP_BYTES};
@@ -68,36 +68,37 @@ static enum status measure_direction(struct rig *rig, const struct direction *di
     return STATUS_OK;
 }
 
-/* A rate that shows in a row's time beside a copy's latency, gap and call: it is turned until
- * the simulator takes as long for a step. */
-struct turned {
+/* A rate that has only a part in a row's time, beside a copy's latency, gap and call. It is
+ * changed until the simulator takes as long for a step as the device. */
+struct fitted_rate {
     const char *key, *how;
     double least, most;
 };
 
-static enum status fit_rate(struct rig *rig, const struct turned *turned, const struct row *row,
-                            struct measured step)
+static enum status fit_rate(struct rig *rig, const struct fitted_rate *fitted,
+                            const struct row *row, struct measured step)
 {
     enum { ROUNDS = 16 };
-    double rate = turned->most, simulated;
+    double rate = fitted->most, simulated;
     for (int round = 0; round < ROUNDS; round++) {
-        rig_found(rig, turned->key, rate, step, turned->how);
+        rig_found(rig, fitted->key, rate, step, fitted->how);
         if (rig_simulated_step(rig, row, &simulated) != STATUS_OK)
             return rig->error->status;
-        rate = fmin(fmax(rate * simulated / step.ns, turned->least), turned->most);
+        rate = fmin(fmax(rate * simulated / step.ns, fitted->least), fitted->most);
     }
     return STATUS_OK;
 }
 
-/* As many copies each way take as long as the slower direction. Where that has its full rate
- * beside the other, twice as many in the faster one tell what is left for it. */
+/* Measures both directions' joint rate. As many copies each way take as long as the slower
+ * direction needs. If that direction has its full rate beside the other, the time says nothing
+ * of what is left for the faster one; then twice as many copies in the faster direction do. */
 static enum status measure_joint(struct rig *rig, const struct row *alike, struct measured step)
 {
     const struct machine *machine = &rig->calibration->machine;
     double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     double twice_slower = 2 * fmin(in, out);
-    const struct turned joint = {"joint_bytes_per_s", "copies of 16 MiB in and out at once",
-                                 fmax(in, out), in + out};
+    const struct fitted_rate joint = {
+        "joint_bytes_per_s", "copies of 16 MiB in and out at once", fmax(in, out), in + out};
     struct row row = *alike;
     enum status status = fit_rate(rig, &joint, &row, step);
     if (status != STATUS_OK || machine->joint_bytes_per_s < 0.995 * twice_slower ||
@@ -108,7 +109,7 @@ static enum status measure_joint(struct rig *rig, const struct row *alike, struc
     return status == STATUS_OK ? fit_rate(rig, &joint, &row, step) : status;
 }
 
-/* Both directions at once; with one copy engine they take turns. */
+/* Finds if both directions go at once; with one copy engine they take turns. */
 static enum status measure_both(struct rig *rig)
 {
     struct row row = {
@@ -117,7 +118,8 @@ static enum status measure_both(struct rig *rig)
     struct measured step;
     if (rig_step(rig, &row, &step, NULL) != STATUS_OK)
         return rig->error->status;
-    double in = rig_copy_ns(rig, OP_H2D, row.bytes), out = rig_copy_ns(rig, OP_D2H, row.bytes);
+    double in = machine_copy_ns(machine, true, row.bytes),
+           out = machine_copy_ns(machine, false, row.bytes);
     bool turns = step.ns > 0.95 * (in + out);
     rig_known(rig, "copy_engines", turns ? 1 : 2,
               turns ? "found: copies in and out take turns"
@@ -143,18 +145,13 @@ static enum status measure_pageable(struct rig *rig)
                           .pageable = true};
         struct measured step;
         double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
-        const struct turned rate = {directions[i].pageable,
-                                    "copies of 16 MiB, staged by the host", 1e6, pinned};
+        const struct fitted_rate rate = {directions[i].pageable,
+                                         "copies of 16 MiB, staged by the host", 1e6, pinned};
         if (rig_step(rig, &row, &step, NULL) != STATUS_OK ||
             fit_rate(rig, &rate, &row, step) != STATUS_OK)
             return rig->error->status;
     }
     return STATUS_OK;
-}
-
-double rig_copy_ns(const struct rig *rig, enum op_kind kind, uint64_t bytes)
-{
-    return machine_copy_ns(&rig->calibration->machine, kind == OP_H2D, bytes);
 }
 
 enum status calibrate_copies(struct rig *rig)

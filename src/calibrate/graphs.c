@@ -1,6 +1,5 @@
-/* graphs.c - what a graph costs: its launch the host, and its nodes host and device.
- */
-#include "calibrate/rig.h"
+/* graphs.c - the costs of a graph: its launch costs the host, its nodes host and device. */
+#include "calibrate/parts.h"
 
 #include <math.h>
 
@@ -9,7 +8,8 @@ enum {
     STREAMS = 32, /* branches: enough that the nodes' own times hide behind one another */
 };
 
-/* A simulated machine says itself whether it knows any; all devices of today's CUDA do. */
+/* Returns true if the device knows graphs: a simulated machine says so, and every real one of
+ * today's CUDA does. */
 static bool knows_graphs(const struct rig *rig)
 {
     return rig->ops->measures || rig->device->graph_launch_ns > 0;
@@ -23,14 +23,14 @@ enum status calibrate_graphs(struct rig *rig)
                       .elements = 1024,
                       .blocks = 1,
                       .graph = true};
-    struct measured span, issue, launch;
+    struct measured step, issue, launch;
     if (!knows_graphs(rig)) {
         rig_known(rig, "graph_launch_ns", 0, "not measured: this machine knows no graphs");
         rig_known(rig, "graph_launch_node_ns", 0, "likewise");
         rig_known(rig, "graph_node_ns", 0, "likewise");
         return STATUS_OK;
     }
-    enum status status = rig_step(rig, &row, &span, &issue);
+    enum status status = rig_step(rig, &row, &step, &issue);
     if (status == STATUS_OK)
         status = rig_issue(rig, &row, &launch);
     if (status != STATUS_OK)
@@ -40,7 +40,7 @@ enum status calibrate_graphs(struct rig *rig)
               "a graph of 512 small kernels, less their parts");
     rig_found(rig, "graph_launch_node_ns", node_ns, issue,
               "such graphs: what a node more costs the host");
-    rig_found(rig, "graph_node_ns", fmax(0, span.ns - node_ns), span,
+    rig_found(rig, "graph_node_ns", fmax(0, step.ns - node_ns), step,
               "likewise in 32 branches: and the device, at most");
     return STATUS_OK;
 }

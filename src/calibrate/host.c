@@ -1,10 +1,10 @@
 /* host.c - what calls cost the host, and how fast the CPU is. */
-#include "calibrate/rig.h"
+#include "calibrate/parts.h"
 
 #include <math.h>
 
 enum {
-    CALLS = 512, /* fewer than a queue holds: none of them waits */
+    CALLS = 512, /* a queue holds more, so that no call waits */
     STREAMS = 4,
     TINY_BYTES = 4 << 10,
     CPU_ELEMENTS = 4 << 20,
@@ -13,7 +13,7 @@ enum {
     DEEP = 4096,
 };
 
-/* The part of a time from which on it is taken to be all that counts. */
+/* Arithmetic that takes this part of a tile's time may be all that its time tells. */
 static const double MOSTLY = 0.9;
 
 static enum status issue_of(struct rig *rig, const char *steps, uint32_t count,
@@ -28,9 +28,11 @@ static enum status issue_of(struct rig *rig, const char *steps, uint32_t count,
     return rig_step(rig, &row, NULL, issue);
 }
 
-/* Each kind of call by itself, scaled to what they take together in a pipeline's own order, in
- * which each finds the caches as another left them: copies and kernels as of a tile in a
- * stream, records and waits as of one whose stages are joined by events. */
+/* Measures what each kind of call costs. In a pipeline a call takes longer than in a row of
+ * alike ones, for it finds the caches as another kind left them. So the calls are measured by
+ * themselves, which gives their proportions, and then scaled to what they take together: copies
+ * and kernels in the order of a tile in one stream ("hkd"), records and waits in the order of a
+ * tile whose stages are joined by events ("hrwkrwd"). */
 static enum status measure_calls(struct rig *rig)
 {
     static const struct {
@@ -87,7 +89,7 @@ static enum status measure_waiting_calls(struct rig *rig)
     return STATUS_OK;
 }
 
-/* By how much longer the first call of three launches takes than the second. */
+/* Sets by how much longer the first call of three launches takes than the second. */
 static enum status time_load(struct rig *rig, const struct kernel *kernel, int64_t *load_ns)
 {
     enum { LAUNCHES = 3 };
@@ -107,7 +109,8 @@ static enum status time_load(struct rig *rig, const struct kernel *kernel, int64
     return status;
 }
 
-/* A process loads a kernel once: these are some that nothing else here launches. */
+/* Measures what loading a kernel costs. A process loads each kernel once, so this takes some
+ * that nothing else here launches. */
 static enum status measure_loads(struct rig *rig)
 {
     enum { LOADS_MAX = 8 };
@@ -130,11 +133,11 @@ static enum status measure_loads(struct rig *rig)
     return STATUS_OK;
 }
 
-/* How many ops a queue takes before the host's call waits: behind a long kernel, the first call
- * that takes as long as many. */
+/* Counts the ops that a queue takes before the host's call waits: behind a long kernel, those
+ * before the first call that takes as long as many. */
 static enum status measure_depth(struct rig *rig)
 {
-    enum { MUCH_LONGER = 200, GATE_OPS = 2 };
+    enum { MUCH_LONGER = 200 };
     struct row row = {.steps = "k",
                       .count = DEEP,
                       .elements = 1024,
@@ -149,7 +152,7 @@ static enum status measure_depth(struct rig *rig)
     for (uint32_t i = 0; status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0;
          i++) {
         if ((double)(timeline.issue_ns[i + 1] - timeline.issue_ns[i]) > MUCH_LONGER * usual)
-            depth = i - GATE_OPS;
+            depth = i - ROW_GATE_OPS;
     }
     timeline_free(&timeline);
     if (status != STATUS_OK)
@@ -163,7 +166,7 @@ static enum status measure_depth(struct rig *rig)
     return STATUS_OK;
 }
 
-/* The CPU's time for a tile while copies go both ways, as they do in 4-way runs. */
+/* Times a tile on the CPU while copies go both ways, as they do in 4-way runs. */
 static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
                             struct measured *timing)
 {
@@ -196,7 +199,7 @@ static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
 {
     struct measured light, heavy;
     struct kernel_params once = {.intensity = 1}, often = {.intensity = CPU_HEAVY};
-    double arithmetic_ns = 0; /* of the light tile's time */
+    double arithmetic_ns = 0; /* the part of the light tile's time that is arithmetic */
     enum status status = time_cpu(rig, kernel, once.intensity, &light);
     if (status == STATUS_OK && kernel->repeats)
         status = time_cpu(rig, kernel, often.intensity, &heavy);

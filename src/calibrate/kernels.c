@@ -1,5 +1,5 @@
 /* kernels.c - what launches cost, and what the GPU's rates are for each kernel. */
-#include "calibrate/rig.h"
+#include "calibrate/parts.h"
 #include "kernels/kernel_code.h"
 #include "plan/rules.h"
 
@@ -8,13 +8,13 @@
 enum {
     TINY_LAUNCHES = 256,
     FULL_LAUNCHES = 16,
-    LIGHT_ELEMENTS = 32 << 20, /* of launches that are about memory: beyond the caches. Or a
-                                  little fewer: whole sweeps */
+    LIGHT_ELEMENTS = 32 << 20, /* beyond the caches, for launches that tell the memory's rate;
+                                  a little fewer where that makes whole sweeps */
     INTENSITY = 2000,
-    SWEEPS = 2, /* heavy enough that what a sweep begins with counts little */
+    SWEEPS = 2, /* so much work that the start of a sweep counts little */
 };
 
-/* Whole sweeps of a grid, so that all its blocks have as much to do. */
+/* Returns launches of whole sweeps of a grid, so that all its blocks have as much to do. */
 static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32_t sweeps,
                             uint32_t intensity)
 {
@@ -28,14 +28,14 @@ static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32
                         .gate = true};
 }
 
-/* As many whole sweeps as make about `elements`. */
+/* Returns launches of as many whole sweeps as make about `elements`. */
 static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint64_t elements)
 {
     uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
     return sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
 }
 
-/* From a launch to the next: between the ends and starts that CUPTI sees. */
+/* Measures the gap between kernels in a stream, from ends to starts as CUPTI sees them. */
 static enum status measure_gap(struct rig *rig)
 {
     enum { COUNT = 64 };
@@ -58,8 +58,9 @@ static enum status measure_gap(struct rig *rig)
     return STATUS_OK;
 }
 
-/* Each launch with the GPU idle before, as in a pipeline: straight behind another its blocks
- * come to SMs as those get free, and some hold more of them than others. */
+/* Returns the row with the GPU idle before each launch, as in a pipeline. Straight behind
+ * another launch its blocks would come to SMs as those get free, and some would hold more than
+ * others. */
 static struct row alone(struct row row)
 {
     row.steps = "ks";
@@ -68,20 +69,20 @@ static struct row alone(struct row row)
     return row;
 }
 
-/* The launches that are timed. Each tells one figure, the others given. */
+/* The launches that are timed. Each tells one figure, if the others are known. */
 enum launch {
     TINY,   /* a few blocks, one sweep: what a launch takes beside its work */
     LIGHT,  /* a full grid on large arrays: the memory's rate */
     THIN,   /* a quarter of a grid on the same: how few blocks take all of it */
-    HEAVY,  /* a full grid with much arithmetic: its rate */
-    SINGLE, /* one block on most SMs, likewise: how few blocks of an SM do all of it */
-    ALONE,  /* the first again, each launch by itself, as in the two before */
+    HEAVY,  /* a full grid with much arithmetic: the rate of that */
+    SINGLE, /* one block on most SMs with as much: how few blocks of an SM do all of it */
+    ALONE,  /* TINY with each launch by itself, as HEAVY and SINGLE are */
     LAUNCHES
 };
 
 struct timed {
     struct row row;
-    struct measured step; /* with the gap behind it */
+    struct measured step; /* a launch and the gap behind it */
 };
 
 static void choose_launches(const struct rig *rig, const struct kernel *kernel,
@@ -93,12 +94,12 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
     timed[LIGHT].row = sweeps_over(kernel, resident, LIGHT_ELEMENTS);
     timed[THIN].row = sweeps_over(kernel, (resident + 3) / 4, LIGHT_ELEMENTS);
     timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, INTENSITY));
-    /* Not on every SM: then two might share one. */
+    /* There are fewer blocks than SMs: else two might share one. */
     timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, INTENSITY));
     timed[ALONE].row = alone(timed[TINY].row);
 }
 
-/* What a launch takes by the figures in `row`, and the part that is no work. */
+/* Returns the time of a launch by the figures in `row`. *beside is the part that is no work. */
 static double predict(const struct rig *rig, const struct kernel *kernel,
                       const struct machine_kernel *row, const struct row *launch,
                       double *beside)
@@ -115,7 +116,7 @@ static double predict(const struct rig *rig, const struct kernel *kernel,
            rule_launch_alone_ns(&machine, kernel, &params, launch->elements, launch->blocks);
 }
 
-/* By how much more work the launch takes than the figures say. */
+/* Returns the launch's work as measured over that by the figures in `row`. */
 static double more_work(const struct rig *rig, const struct kernel *kernel,
                         const struct machine_kernel *row, const struct timed *timed)
 {
@@ -128,8 +129,8 @@ static double between(double value, double least, double most)
     return fmin(most, fmax(least, value));
 }
 
-/* Turns each figure until the launch that tells it takes as long as measured; after some rounds
- * all do. */
+/* Finds the figures: each in turn is scaled by the error of the launch that tells it, with the
+ * others as they are, and after some rounds all launches take as long as measured. */
 static void fit(const struct rig *rig, const struct kernel *kernel,
                 const struct timed timed[LAUNCHES], struct machine_kernel *row)
 {
@@ -174,7 +175,7 @@ static void take_figures(struct rig *rig, const struct kernel *kernel,
                      "as flops_per_s, with one block on three SMs of four");
 }
 
-/* The launches that tell leftover_excess: one heavy sweep of `scale` and a part of the next.
+/* The launches that tell leftover_excess are a heavy sweep of `scale` and a part of the next.
  * The fullest SM has three quarters of its blocks in that part if the excess is at most
  * 1 + LEAST, 1 + LEAST + STEP and so on, and else one more. */
 enum { PARTS = 12 };
@@ -190,7 +191,7 @@ static struct row sweep_and_part(const struct rig *rig, const struct kernel *ker
     return alone(row);
 }
 
-/* How far those launches are from what `excess` makes of them: the mean square, relative. */
+/* Returns the mean square of the relative errors of those launches' times with `excess`. */
 static double misfit(struct rig *rig, double excess, const struct measured steps[PARTS])
 {
     const struct kernel *scale = kernel_find("scale");
@@ -207,13 +208,13 @@ static double misfit(struct rig *rig, double excess, const struct measured steps
     return sum;
 }
 
-/* An SM holds whole blocks, so many a value does as well: the middle of the best, or the least
- * where there is no largest. */
+/* Finds leftover_excess. An SM holds whole blocks, so a range of values does equally well: the
+ * middle of the best is taken, or the least of them if they go on to the largest possible. */
 static void fit_leftover(struct rig *rig, const struct measured steps[PARTS],
                          struct measured spread)
 {
     enum { VALUES = 1000 };
-    const double alike = 1e-9; /* of squares */
+    const double alike = 1e-9; /* squares that differ by less are the same */
     double resident = machine_resident_blocks(rig->device);
     double most = fmin(3, resident / rig->device->sms), best = INFINITY;
     double first = 1, last = 1;
@@ -234,8 +235,8 @@ static void fit_leftover(struct rig *rig, const struct measured steps[PARTS],
                   "a heavy sweep of `scale` and 0.5 to 0.7 of another");
 }
 
-/* Sweeps and a part of one: how much longer that part takes than if its blocks were dealt
- * evenly. */
+/* Measures leftover_excess: how much longer the part of a sweep that is left over takes than if
+ * its blocks were dealt evenly. */
 static enum status measure_leftover(struct rig *rig)
 {
     struct measured steps[PARTS], spread = {0};
@@ -261,7 +262,7 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
         if (status != STATUS_OK)
             return status;
     }
-    /* As if they stood behind one another: less what the host does in between. */
+    /* What the host does between launches is taken off, as if they stood behind one another. */
     double between_ns = timed[ALONE].step.ns - timed[TINY].step.ns;
     if (kernel->repeats) {
         timed[HEAVY].step.ns -= between_ns;
@@ -285,8 +286,8 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
     return STATUS_OK;
 }
 
-/* What holds for kernels that have no section of their own, or can't be made heavy: as `scale`.
- */
+/* Sets the machine's own figures, which hold for kernels that have no section of their own or
+ * can't be made heavy: they are those of `scale`. */
 static void take_from_scale(struct rig *rig)
 {
     struct machine *machine = &rig->calibration->machine;

@@ -1,6 +1,6 @@
-/* signals.c - how long what waits for another engine, or for the host, takes to
- * start. */
-#include "calibrate/rig.h"
+/* signals.c - the time that an op takes to start once what it waits for, another engine or the
+ * host, is done. */
+#include "calibrate/parts.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@ enum {
     POLL_STREAMS = 8,
     POLL_BYTES = 4 << 10,
     POLL_SWEEPS = 10,
-    POLL_INTENSITY = 4000, /* some 200 us on one block: engines are idle most of the time */
+    POLL_INTENSITY = 4000, /* some 200 us on one block */
 };
 
 static struct row chain_of(const char *steps)
@@ -22,13 +22,17 @@ static struct row chain_of(const char *steps)
         .steps = steps, .count = CHAIN, .bytes = COPY_BYTES, .elements = 1024, .blocks = 1};
 }
 
-/* Three chains of two kinds of op, each waiting for the one before: each time is those of its
- * ops and of the two ways between them. Three equations for the ways to each kind. */
+/* Measures the time from the end of one op to the start of one that waits for it on another
+ * engine, for each kind of op that waits. There are three chains in one stream, each of two
+ * kinds in turn ("hk": copy in, kernel, copy in, ...). A step of "hk" takes the two ops
+ * themselves, the way to the kernel and the way to the next copy in. Without the ops' own
+ * times, three chains give three equations for the three ways. */
 static enum status measure_ways(struct rig *rig)
 {
     static const char *const chains[] = {"hk", "kd", "hd"};
-    double in = rig_copy_ns(rig, OP_H2D, COPY_BYTES),
-           out = rig_copy_ns(rig, OP_D2H, COPY_BYTES);
+    const struct machine *machine = &rig->calibration->machine;
+    double in = machine_copy_ns(machine, true, COPY_BYTES);
+    double out = machine_copy_ns(machine, false, COPY_BYTES);
     double kernel = rig->launch_ns, own[] = {in + kernel, kernel + out, in + out};
     struct measured steps[3];
     double ways[3];
@@ -50,22 +54,35 @@ static enum status measure_ways(struct rig *rig)
     return STATUS_OK;
 }
 
-/* A figure that shows only in how long whole plans take, in which others have their part. */
-struct turned {
+/* --- two figures, each of which has a part in the other's time ---
+ *
+ * signal_gap_ns (how much later an op that waits for another engine starts, while engines are
+ * busy) shows in the time of a pipeline, and poll_ns (how long the device takes to look through
+ * the other queues) in chains that run side by side. Each figure changes both times, and the
+ * simulator alone knows by how much: there is no formula to solve. So both are sought together:
+ * the pair of figures with which the simulator takes as long, for both plans, as the device
+ * did. */
+
+/* One of the figures that are sought, and what tells it. */
+struct sought {
     const char *key, *how;
     double least;
-    struct measured measured; /* changes by about as much as the figure */
-    enum status (*simulate)(struct rig *rig, double *ns); /* what the simulator makes of it */
-    double value, base, best; /* the present one, the last that was nearer, the nearest */
+    struct measured measured; /* a time that changes by about as much as the figure */
+    enum status (*simulate)(struct rig *rig, double *ns); /* predicts that time */
+    double value;                                         /* tried now */
+    double base;                                          /* tried when it last got nearer */
+    double best;                                          /* the nearest so far */
 };
 
-/* Chains in several streams beside each other, which hardly meet. */
+/* Returns the number of chains that run side by side, each in a queue of its own. */
 static uint32_t poll_streams(const struct rig *rig)
 {
     uint32_t queues = rig->device->queues;
     return queues < POLL_STREAMS ? queues : POLL_STREAMS;
 }
 
+/* Chains of copy in, kernel and copy out, one in each stream, with small copies and a long
+ * kernel: engines are idle most of the time, so that the chains hardly wait for one another. */
 static struct row poll_row(uint32_t streams)
 {
     return (struct row){.steps = "hkd",
@@ -77,7 +94,8 @@ static struct row poll_row(uint32_t streams)
                         .intensity = POLL_INTENSITY};
 }
 
-/* What each op takes longer for each of the other streams, by a step of all and of one. */
+/* Returns by how much an op takes longer for each other stream, from the time of a step where
+ * all streams run and where one does. A step is three ops. */
 static double poll_ns(uint32_t streams, double many_ns, double one_ns)
 {
     return (streams * many_ns - one_ns) / (3 * (streams - 1));
@@ -96,7 +114,7 @@ static enum status simulate_polls(struct rig *rig, double *ns)
     return status;
 }
 
-static enum status measure_polls(struct rig *rig, struct turned *polls)
+static enum status measure_polls(struct rig *rig, struct sought *polls)
 {
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
@@ -106,7 +124,7 @@ static enum status measure_polls(struct rig *rig, struct turned *polls)
         status = rig_step(rig, &many_row, &many, NULL);
     if (status != STATUS_OK)
         return status;
-    *polls = (struct turned){.key = "poll_ns",
+    *polls = (struct sought){.key = "poll_ns",
                              .how = "such chains in up to 8 streams against one",
                              .simulate = simulate_polls};
     polls->measured.ns = poll_ns(streams, many.ns, one.ns);
@@ -115,7 +133,7 @@ static enum status measure_polls(struct rig *rig, struct turned *polls)
     return STATUS_OK;
 }
 
-/* A pipeline in streams enough to hide all but the copy engines. */
+/* A pipeline in so many streams that only the copy engines show. */
 static const struct row pipeline = {.steps = "hkd",
                                     .count = SIGNAL_COUNT,
                                     .streams = SIGNAL_STREAMS,
@@ -123,7 +141,7 @@ static const struct row pipeline = {.steps = "hkd",
                                     .elements = 1024,
                                     .blocks = 1};
 
-/* Of an engine, for one tile. */
+/* Returns how often a copy engine has its turn for one tile: with one engine, both ways. */
 static int engine_turns(const struct rig *rig)
 {
     return rig->calibration->machine.copy_engines == 1 ? 2 : 1;
@@ -137,7 +155,7 @@ static enum status simulate_signals(struct rig *rig, double *ns)
     return status;
 }
 
-static enum status measure_signals(struct rig *rig, struct turned *signals)
+static enum status measure_signals(struct rig *rig, struct sought *signals)
 {
     const struct machine *machine = &rig->calibration->machine;
     enum status status = rig_step(rig, &pipeline, &signals->measured, NULL);
@@ -152,32 +170,31 @@ static enum status measure_signals(struct rig *rig, struct turned *signals)
     return STATUS_OK;
 }
 
-/* --- two figures, each of which has a part in the other's time --- */
-
-/* How much more was measured than the simulator makes of the present values. */
-static enum status look(struct rig *rig, struct turned turned[2], int count, double off[2])
+/* Simulates with the values tried now. Sets how much longer the device took, for each. */
+static enum status look(struct rig *rig, struct sought sought[2], int count, double off[2])
 {
     enum status status = STATUS_OK;
     double ns = 0;
     for (int i = 0; i < count; i++)
-        rig_found(rig, turned[i].key, turned[i].value, turned[i].measured, turned[i].how);
+        rig_found(rig, sought[i].key, sought[i].value, sought[i].measured, sought[i].how);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
-        status = turned[i].simulate(rig, &ns);
-        off[i] = turned[i].measured.ns - ns;
+        status = sought[i].simulate(rig, &ns);
+        off[i] = sought[i].measured.ns - ns;
     }
     return status;
 }
 
-/* By how much what is off goes back for each ns of each figure: slope[of what][for which]. */
-static enum status look_around(struct rig *rig, struct turned turned[2], int count,
+/* Finds the derivatives: slope[i][j] is by how much off[i] shrinks for each ns that value j
+ * grows. They are differences over 50 ns, for a simulator counts whole ns. */
+static enum status look_around(struct rig *rig, struct sought sought[2], int count,
                                const double off[2], double slope[2][2])
 {
     const double aside_ns = 50;
     double moved[2];
     for (int j = 0; j < count; j++) {
-        turned[j].value += aside_ns;
-        enum status status = look(rig, turned, count, moved);
-        turned[j].value -= aside_ns;
+        sought[j].value += aside_ns;
+        enum status status = look(rig, sought, count, moved);
+        sought[j].value -= aside_ns;
         if (status != STATUS_OK)
             return status;
         for (int i = 0; i < count; i++)
@@ -186,6 +203,8 @@ static enum status look_around(struct rig *rig, struct turned turned[2], int cou
     return STATUS_OK;
 }
 
+/* Solves slope * steps = off, two linear equations, by Cramer's rule. Where they say nearly the
+ * same (a small determinant), each figure makes up for its own time alone. */
 static void find_steps(const double off[2], const double slope[2][2], double steps[2])
 {
     double determinant = slope[0][0] * slope[1][1] - slope[0][1] * slope[1][0];
@@ -197,31 +216,33 @@ static void find_steps(const double off[2], const double slope[2][2], double ste
     steps[1] = (off[1] * slope[0][0] - off[0] * slope[1][0]) / determinant;
 }
 
-/* Turns both, from their values on, until the simulator takes as long, or as nearly so as it
- * gets: Newton's method, with half the step where that leads away. *least_off is how far off
- * `best` is, and they are better afterwards, or the same. */
-static enum status turn_from(struct rig *rig, struct turned turned[2], int count,
+/* Changes the values by Newton's method, from what they are: the times are taken for linear in
+ * the figures, and the step goes to where both would be right. While no other engine is in the
+ * way they are linear, piece by piece, so that two or three steps do; a step into another piece
+ * may lead away, and is then halved until it does not. It ends when both are right to about a
+ * ns. *least_off is how far off the best values are, before and after. */
+static enum status seek_from(struct rig *rig, struct sought sought[2], int count,
                              double *least_off)
 {
     enum { ROUNDS = 12, MOST_NS = 1000000 }; /* no step may lead beyond */
     double off[2] = {0}, steps[2] = {0}, before = INFINITY;
     for (int i = 0; i < ROUNDS && *least_off >= count; i++) {
         double slope[2][2] = {{1, 0}, {0, 1}};
-        enum status status = look(rig, turned, count, off);
+        enum status status = look(rig, sought, count, off);
         double now = fabs(off[0]) + fabs(off[1]);
         bool nearer = now < before, nearest = now < *least_off;
         if (status == STATUS_OK && nearer)
-            status = look_around(rig, turned, count, off, slope);
+            status = look_around(rig, sought, count, off, slope);
         if (status != STATUS_OK)
             return status;
         if (nearer)
             find_steps(off, (const double(*)[2])slope, steps);
         for (int j = 0; j < count; j++) {
-            turned[j].base = nearer ? turned[j].value : turned[j].base;
-            turned[j].best = nearest ? turned[j].value : turned[j].best;
+            sought[j].base = nearer ? sought[j].value : sought[j].base;
+            sought[j].best = nearest ? sought[j].value : sought[j].best;
             steps[j] *= nearer ? 1 : 0.5;
-            turned[j].value = fmax(turned[j].least, round(turned[j].base + steps[j]));
-            turned[j].value = fmin(turned[j].value, MOST_NS);
+            sought[j].value = fmax(sought[j].least, round(sought[j].base + steps[j]));
+            sought[j].value = fmin(sought[j].value, MOST_NS);
         }
         before = fmin(before, now);
         *least_off = fmin(*least_off, now);
@@ -229,44 +250,48 @@ static enum status turn_from(struct rig *rig, struct turned turned[2], int count
     return STATUS_OK;
 }
 
-/* Where both directions share an engine, streams meet there, and steps lead astray: then it is
- * tried again with less and less of what the streams take longer put down to polling. */
-static enum status turn(struct rig *rig, struct turned turned[2], int count)
+/* Seeks the figures from one or more starts. Newton's method finds a solution that is near.
+ * Where both directions share an engine, streams meet there, and from the usual start (all that
+ * the streams take longer is polling) steps lead astray: so it starts again with less and less
+ * of that put down to polling, until one start ends near enough. The pipeline's time comes
+ * first: at last signal_gap_ns alone is changed until that is right. */
+static enum status seek(struct rig *rig, struct sought sought[2], int count)
 {
     enum { STARTS = 8, FINAL = 3 };
     enum status status = STATUS_OK;
     double off[2], least_off = INFINITY;
     for (int start = STARTS; start > 0 && least_off >= count && status == STATUS_OK; start--) {
-        turned[0].value = turned[0].least;
-        turned[1].value = round(fmax(0, turned[1].measured.ns * start / STARTS));
-        status = turn_from(rig, turned, count, &least_off);
+        sought[0].value = sought[0].least;
+        sought[1].value = round(fmax(0, sought[1].measured.ns * start / STARTS));
+        status = seek_from(rig, sought, count, &least_off);
         if (count == 1)
             break;
     }
     for (int i = 0; i < count; i++)
-        turned[i].value = turned[i].best;
-    for (int i = 0; i < FINAL && status == STATUS_OK; i++) { /* a pipeline's time comes first */
-        status = look(rig, turned, count, off);
-        turned[0].value = round(fmax(turned[0].least, turned[0].value + off[0]));
+        sought[i].value = sought[i].best;
+    for (int i = 0; i < FINAL && status == STATUS_OK; i++) {
+        status = look(rig, sought, count, off);
+        sought[0].value = round(fmax(sought[0].least, sought[0].value + off[0]));
     }
-    return status == STATUS_OK ? look(rig, turned, count, off) : status;
+    return status == STATUS_OK ? look(rig, sought, count, off) : status;
 }
 
 static enum status measure_signals_and_polls(struct rig *rig)
 {
-    struct turned turned[2] = {0}; /* signals, polls */
+    struct sought sought[2] = {0}; /* first signals, then polls */
     bool queues = poll_streams(rig) > 1;
     enum status status = STATUS_OK;
     if (queues)
-        status = measure_polls(rig, &turned[1]);
+        status = measure_polls(rig, &sought[1]);
     else
         rig_known(rig, "poll_ns", 0, "not measured: there is but one queue");
     if (status == STATUS_OK)
-        status = measure_signals(rig, &turned[0]);
-    return status == STATUS_OK ? turn(rig, turned, queues ? 2 : 1) : status;
+        status = measure_signals(rig, &sought[0]);
+    return status == STATUS_OK ? seek(rig, sought, queues ? 2 : 1) : status;
 }
 
-/* From the end of the call to the start of what it issued, with nothing else to do. */
+/* Measures the time from the end of a call to the start of the kernel that it launched, with
+ * nothing else to do. */
 static enum status measure_launch(struct rig *rig)
 {
     enum { LAUNCHES = 32 };

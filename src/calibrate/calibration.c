@@ -1,6 +1,6 @@
-/* file.c - the machine file that a calibration writes, with a comment beside each
+/* calibration.c - the machine file that a calibration writes, with a comment beside each
  * figure. */
-#include "calibrate/calibrate.h"
+#include "calibrate/calibration.h"
 
 #include "core/version.h"
 #include "machine/fields.h"
@@ -26,7 +26,7 @@ static const struct figure *figure_of(const struct calibration *calibration, con
     return NULL;
 }
 
-/* Rates as people write them: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full. */
+/* Writes rates as people do: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full. */
 static void number_text(const struct field *field, double number, char text[MACHINE_TEXT])
 {
     int exponent = 0;
@@ -53,8 +53,8 @@ static void comment_text(const struct calibration *calibration, const struct fie
                  figure->how);
 }
 
-/* Puts a comment at `column` of a line of which `used` are taken; goes on below where it is
- * long. */
+/* Puts a comment at `column` of a line of which `used` columns are taken; a long comment goes
+ * on in the lines below. */
 static void put_comment(FILE *out, int used, int column, const char *text)
 {
     const int room = COLUMNS - column - 2;
@@ -95,7 +95,7 @@ static void put_kernels(FILE *out, const struct calibration *calibration)
     }
 }
 
-/* What was measured, or simulated, with what and when. */
+/* Puts the first lines: the device, how and when it was measured or simulated. */
 static void put_head(FILE *out, const struct calibration *calibration)
 {
     const struct machine *machine = &calibration->machine;

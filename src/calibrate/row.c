@@ -1,0 +1,185 @@
+/* row.c - builds the small plan of a row. */
+#include "calibrate/row.h"
+
+#include "plan/validate.h"
+
+#include <string.h>
+
+enum {
+    ARRAY_BYTES = 128 << 20, /* beyond the GPU's caches: ops take its parts in turn */
+    SMALL_ELEMENTS = 1 << 20,
+    GATE_ELEMENTS = 8 << 20, /* one block does them in some ms: time to issue a thousand ops */
+    GATE_EVENT = 0,
+};
+
+/* A plan while it is built; the first failure is kept and ends it. */
+struct row_builder {
+    const struct row *row;
+    struct plan *plan;
+    uint64_t device_offset, host_offset;
+    uint32_t event; /* recorded and waited for by this step; the gate has the first */
+    struct error *error;
+    enum status status;
+};
+
+const struct kernel *row_kernel(const struct row *row)
+{
+    return row->kernel != NULL ? row->kernel : kernel_find("scale");
+}
+
+bool row_needs_arrays(const struct row *row)
+{
+    return strpbrk(row->steps, (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU, 0}) != NULL;
+}
+
+static void plan_shape(struct row_builder *builder)
+{
+    const struct row *row = builder->row;
+    struct plan *plan = builder->plan;
+    const struct kernel *kernel = row_kernel(row);
+    plan_init(plan);
+    plan->streams = row->streams > 0 ? row->streams : 1;
+    plan->streams *= row->apart ? 2 : 1;
+    plan->events = row->count + 2;
+    plan->tiles = row->count;
+    plan->cpu_tiles = strchr(row->steps, ROW_CPU) != NULL ? row->count : 0;
+    plan->slots = 1;
+    plan->memory = row->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
+    plan->loads_lazily = row->lazy;
+    plan->issue = row->graph ? ISSUE_GRAPH : ISSUE_STREAMS;
+    plan->elements = (row_needs_arrays(row) ? ARRAY_BYTES : SMALL_ELEMENTS) / sizeof(float);
+    plan->chain[0] = kernel;
+    /* The gate's kernel. It is left out where the CPU works, which would run the whole chain.
+     */
+    plan->chain[1] = kernel_find("scale");
+    plan->chain_length = plan->cpu_tiles > 0 ? 1 : 2;
+    plan->params.intensity = row->intensity > 0 ? row->intensity : 1;
+    uint64_t host = plan->elements * sizeof(float);
+    plan->buffer_bytes[BUFFER_HOST_IN0] = plan->buffer_bytes[BUFFER_HOST_OUT] = host;
+    plan->buffer_bytes[BUFFER_HOST_IN1] = kernel->inputs == 2 ? host : 0;
+    plan->buffer_bytes[BUFFER_DEVICE_IN0] = plan->buffer_bytes[BUFFER_DEVICE_OUT] = ARRAY_BYTES;
+    plan->buffer_bytes[BUFFER_DEVICE_IN1] = kernel->inputs == 2 ? ARRAY_BYTES : 0;
+    plan->buffer_bytes[BUFFER_DEVICE_SCRATCH] = kernel_scratch_bytes(kernel, plan->elements);
+}
+
+static void put(struct row_builder *builder, const struct op *op)
+{
+    if (builder->status == STATUS_OK)
+        builder->status = plan_append(builder->plan, op, builder->error);
+}
+
+/* Returns the offset of the next `bytes` of a large array; behind its end they begin again. */
+static uint64_t next_part(uint64_t *offset, uint64_t bytes, uint64_t array)
+{
+    enum { ALIGNMENT = 256 };
+    uint64_t step = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint64_t at = *offset + step <= array ? *offset : 0;
+    *offset = at + step;
+    return at;
+}
+
+static void put_copy(struct row_builder *builder, enum op_kind kind, uint32_t stream)
+{
+    bool in = kind == OP_H2D;
+    uint64_t bytes = builder->row->bytes;
+    uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
+    put(builder,
+        &(struct op){
+            .kind = kind,
+            .stream = stream,
+            .copy = {.host = {in ? BUFFER_HOST_IN0 : BUFFER_HOST_OUT, at, bytes},
+                     .device = {in ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT, at, bytes}}});
+}
+
+static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t link,
+                       uint64_t count, uint32_t blocks)
+{
+    const struct kernel *kernel = builder->plan->chain[link];
+    uint64_t in = count * dtype_bytes(kernel->in);
+    uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out)
+                                                  : count * dtype_bytes(kernel->out);
+    uint64_t at = next_part(&builder->device_offset, in > out ? in : out, ARRAY_BYTES);
+    struct op op = {.kind = OP_KERNEL, .stream = stream};
+    op.kernel.link = link;
+    op.kernel.count = count;
+    op.kernel.blocks = blocks;
+    op.kernel.in[0] = (struct range){BUFFER_DEVICE_IN0, at, in};
+    if (kernel->inputs == 2)
+        op.kernel.in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
+    op.kernel.out = (struct range){BUFFER_DEVICE_OUT, at, out};
+    uint64_t scratch = kernel_scratch_bytes(kernel, count);
+    if (scratch > 0)
+        op.kernel.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, scratch};
+    put(builder, &op);
+}
+
+static void put_cpu(struct row_builder *builder)
+{
+    const struct kernel *kernel = builder->plan->chain[0];
+    uint64_t count = builder->row->elements, bytes = count * dtype_bytes(kernel->in);
+    uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
+    struct op op = {.kind = OP_CPU, .stream = builder->plan->streams};
+    op.cpu.count = count;
+    uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out) : bytes;
+    op.cpu.in[0] = (struct range){BUFFER_HOST_IN0, at, bytes};
+    if (kernel->inputs == 2)
+        op.cpu.in[1] = (struct range){BUFFER_HOST_IN1, at, bytes};
+    op.cpu.out = (struct range){BUFFER_HOST_OUT, at, out};
+    put(builder, &op);
+}
+
+static void put_step(struct row_builder *builder, enum row_op step, uint32_t stream)
+{
+    const struct row *row = builder->row;
+    switch (step) {
+    case ROW_COPY_IN:
+        return put_copy(builder, OP_H2D, stream);
+    case ROW_COPY_OUT:
+        return put_copy(builder, OP_D2H,
+                        stream + (row->apart ? builder->plan->streams / 2 : 0));
+    case ROW_KERNEL:
+        return put_kernel(builder, stream, 0, row->elements, row->blocks);
+    case ROW_RECORD:
+    case ROW_WAIT:
+        return put(builder, &(struct op){.kind = step == ROW_RECORD ? OP_RECORD : OP_WAIT,
+                                         .stream = stream,
+                                         .event = {builder->event}});
+    case ROW_CALLBACK:
+        return put(builder, &(struct op){.kind = OP_CALLBACK, .stream = stream});
+    case ROW_CPU:
+        return put_cpu(builder);
+    case ROW_SYNC:
+        return put(builder,
+                   &(struct op){.kind = OP_SYNC, .stream = builder->plan->streams, .tile = -1});
+    case ROW_ALLOC:
+    case ROW_PINNED:
+        return put(builder, &(struct op){.kind = OP_ALLOC,
+                                         .stream = builder->plan->streams,
+                                         .tile = -1,
+                                         .alloc = {row->bytes, step == ROW_PINNED}});
+    }
+}
+
+/* Puts a gate before the row: it holds every stream until one long block is done. */
+static void put_gate(struct row_builder *builder)
+{
+    put_kernel(builder, 0, 1, GATE_ELEMENTS, 1);
+    put(builder, &(struct op){.kind = OP_RECORD, .event = {GATE_EVENT}});
+    for (uint32_t stream = 1; stream < builder->plan->streams; stream++)
+        put(builder, &(struct op){.kind = OP_WAIT, .stream = stream, .event = {GATE_EVENT}});
+}
+
+enum status row_plan(const struct row *row, struct plan *plan, struct error *error)
+{
+    struct row_builder builder = {.row = row, .plan = plan, .error = error};
+    plan_shape(&builder);
+    uint32_t streams = row->streams > 0 ? row->streams : 1;
+    if (row->gate)
+        put_gate(&builder);
+    for (uint32_t i = 0; i < row->count; i++) {
+        builder.event = i + 1;
+        for (const char *step = row->steps; *step != '\0'; step++)
+            put_step(&builder, (enum row_op) * step, i % streams);
+    }
+    return builder.status == STATUS_OK ? plan_validate(plan, error) : builder.status;
+}
