@@ -21,7 +21,8 @@ class_name(c) = word(kind_labels, int(c))
 class_ink(c) = word(kind_inks, int(c)) + 0   # text on it
 class_of(name) = class_among(name, 1)
 class_among(name, c) = word(kind_names, c) eq name ? c : class_among(name, c + 1)
-h2d = class_color(class_of("h2d")); d2h = class_color(class_of("d2h")); wait = class_color(class_of("wait"))
+kernel = class_color(class_of("kernel")); h2d = class_color(class_of("h2d")); d2h = class_color(class_of("d2h"))
+wait = class_color(class_of("wait"))
 # Curves: a colour and a mark each; neighbours differ in how dark they are.
 curve_color(i) = word("0x0072B2 0xE69F00 0x202020 0x56B4E9 0xD55E00 0xCC79A7 0x009E73 0x8A6D00", \
                       (i - 1) % 8 + 1) + 0
