@@ -148,12 +148,13 @@ FORCE:
 # --- the rest ------------------------------------------------------------------------------------
 include make/demo.mk make/pages.mk make/lint.mk make/tests.mk
 
-# Only what this Makefile made: $(O) may be a folder that has other things, too.
+# Only what was made goes: $(O) may be a folder that has other things, too.
 .PHONY: clean format help
 clean:
-	$(Q)rm -rf $(O)/obj-* $(addprefix $(O)/,$(PROGRAMS) generated share stage browser tests npm.log \
-		clang valgrind asan gcc fuzz corpus found machines)
-	$(Q)[ ! -d $(O) ] || rmdir --ignore-fail-on-non-empty $(O)
+	$(Q)rm -rf $(O)/obj-* $(addprefix $(O)/,$(PROGRAMS) generated share stage browser npm.log suites \
+		tier lessons clang valgrind asan gcc fuzz corpus found machines)
+	$(Q)for folder in tests/nvtx tests .; do [ ! -d $(O)/$$folder ] || \
+		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
 CLANG_FORMAT ?= clang-format-14
 format:

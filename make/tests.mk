@@ -1,21 +1,15 @@
 # The tests: of every room, of kernels without a GPU, with one, and fuzzing.
 
-# --- every test ----------------------------------------------------------------------------------
-# The plain suite comes last: its summary closes the output.
-.PHONY: test run-tests
+# --- the two tiers ------------------------------------------------------------------------------
+# `test` is what one runs before a commit; `test-deep` takes seven times as long.
+.PHONY: test test-deep
 test:
 	$(Q)scripts/bootstrap.sh test
-	$(Q)$(MAKE) --no-print-directory run-tests
+	$(Q)tests/tier.sh quick $(O)
 
-run-tests:
-	$(Q)$(MAKE) --no-print-directory check-format check-headers check-static
-	$(Q)$(MAKE) --no-print-directory O=$(O)/clang CC=clang WERROR=1 all
-	$(Q)$(MAKE) --no-print-directory O=$(O)/valgrind NVCC= check-valgrind
-	$(Q)$(MAKE) --no-print-directory O=$(O)/asan ASAN=1 WERROR=1 NVCC= check
-	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 all check-browser
-	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 check-install
-	$(Q)$(MAKE) --no-print-directory O=$(O)/gcc WERROR=1 NVCC="$(NVCC)" \
-		$(if $(NVCC),gpu-binaries) check
+test-deep:
+	$(Q)scripts/bootstrap.sh deep
+	$(Q)tests/tier.sh deep $(O)
 
 # --- the suites ----------------------------------------------------------------------------------
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
@@ -61,16 +55,11 @@ $(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $
 
 # Seconds for one test, for a slow and busy machine: no test is about time.
 TIMEOUT ?= 300
-.PHONY: check check-valgrind
-check: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
+.PHONY: check check-programs
+check: check-programs
 	$(Q)TIMEOUT=$(TIMEOUT) $(if $(ASAN),PIPELINE_TESTS=quick) tests/run-suites.sh $(O) emulator all
 
-# Without forks, so that valgrind sees it all; OpenMP's team keeps memory for ever.
-check-valgrind: $(O)/check $(O)/pipeline $(NVTX_TESTS) $(PAGES)
-	$(say) MEMCHECK $(O)/check
-	$(Q)PIPELINE_TESTS=quick CK_FORK=no CK_DEFAULT_TIMEOUT=$(TIMEOUT) OMP_NUM_THREADS=1 valgrind -q --error-exitcode=1 \
-		--leak-check=full --errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
-		$(O)/check
+check-programs: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
 
 # The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
 .PHONY: check-browser

@@ -1,19 +1,21 @@
 #!/bin/sh
-# Installs what is missing, from the distribution's packages: `bootstrap.sh build` what the program
-# needs, `bootstrap.sh test` what its tests need as well, `bootstrap.sh lecture` what `make lecture`
-# needs. Prints the packages before it installs them. BOOTSTRAP=no installs nothing: it fails with the
-# line to run instead.
+# bootstrap.sh build|test|deep|lecture - installs what is missing, from the distribution's packages,
+# and prints their names first: `build` what the program needs, `test` and `deep` what `make test` and
+# `make test-deep` need as well, `lecture` what `make lecture` needs. BOOTSTRAP=no installs nothing:
+# it fails with the line to run instead.
 set -eu
 
 build="gcc make pkg-config libinih-dev libjansson-dev"
-test="$build g++ check clang clang-format-14 libomp-dev cppcheck valgrind python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
+test="$build g++ check clang-format-14 cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
+deep="$test clang libclang-rt-14-dev libomp-dev valgrind lld wasi-libc libclang-rt-14-dev-wasm32"
 lecture="$build cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
 build) wanted=$build ;;
 lecture) wanted=$lecture ;;
 test) wanted=$test ;;
+deep) wanted=$deep ;;
 *)
-    echo "usage: $0 build|test|lecture" >&2
+    echo "usage: $0 build|test|deep|lecture" >&2
     exit 2
     ;;
 esac
@@ -38,9 +40,9 @@ for package in $wanted; do
     esac
 done
 
-# What the tests of the HTML page need: where it can't be had, they are skipped.
+# The tests of the HTML page are skipped where these packages can't be had.
 browser=
-if [ "${1:-build}" = test ]; then
+if [ "${1:-build}" = deep ]; then
     command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
         command -v google-chrome >/dev/null 2>&1 || browser="$browser chromium"
     command -v node >/dev/null 2>&1 || browser="$browser nodejs"

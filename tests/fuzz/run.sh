@@ -1,17 +1,18 @@
 #!/bin/sh
-# Runs libFuzzer on readers of files: run.sh BUILD SECONDS READER... What it learns is kept in
-# BUILD/corpus/READER, so that the next run goes on from there, its words in BUILD/READER.log, and
-# what broke a promise in BUILD/found. Keep that, once mended, in tests/fuzz/seeds/READER.
+# run.sh BUILD SECONDS READER... - runs libFuzzer on readers of files, side by side. What it learns is
+# kept in BUILD/corpus/READER, so that the next run goes on from there; its words are in
+# BUILD/READER.log, and the input that broke a promise is in BUILD/found: once that is mended, keep it
+# in tests/fuzz/seeds/READER.
 set -u
 
 build=$1
 seconds=$2
 shift 2
+here=$(realpath "$0")
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p "$build/found"
-failed=
 
-# Machines without comments, in which a change is mostly of a figure, and with rows for kernels.
+# Prints a folder of machines without comments, so that most changes hit a figure, and with kernels.
 plain_machines() {
     mkdir -p "$build/machines"
     for machine in configs/machines/*.ini; do
@@ -26,7 +27,7 @@ plain_machines() {
     echo "$build/machines"
 }
 
-# Seeds that are there for other reasons, too.
+# Files that are there for other reasons serve as seeds, too.
 seeds_of() {
     echo "tests/fuzz/seeds/$1"
     case $1 in
@@ -37,7 +38,8 @@ seeds_of() {
     esac
 }
 
-for reader in "$@"; do
+fuzz() {
+    reader=$1
     mkdir -p "$build/corpus/$reader"
     log=$build/$reader.log
     # shellcheck disable=SC2046 # one word a folder
@@ -53,7 +55,13 @@ for reader in "$@"; do
     else
         echo "fuzz $reader: FOUND something, exit $status: ${runs:-?} runs, $cover: see $log"
         grep -m 3 -E 'broken promise|ERROR|runtime error|Test unit written' "$log"
-        failed="$failed $reader"
     fi
-done
-[ -z "$failed" ] || exit 1
+    return $status
+}
+
+if [ "${1:-}" = --one ]; then
+    fuzz "$2"
+    exit
+fi
+# A reader for each processor; xargs fails if one of them found something.
+printf '%s\n' "$@" | xargs -n 1 -P "${JOBS:-$(nproc)}" "$here" "$build" "$seconds" --one || exit 1

@@ -1,0 +1,110 @@
+#!/bin/sh
+# make.sh - tests of the Makefile itself, on copies of the sources: flags that change, -n, -j8, sources
+# that can't be written, two makes at once, a folder with a space in its name, clean.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+# Nothing of the make that may have called this one goes on to those below.
+unset MAKEFLAGS MAKELEVEL MFLAGS O CC CXX CFLAGS
+passed=0
+failed=0
+
+copy() {
+    mkdir -p "$1" && tar -c --exclude=./build --exclude=./out --exclude=./.git --exclude=node_modules . |
+        tar -x -C "$1"
+}
+
+# Each file with its size and time, so that what make writes shows.
+listing() {
+    (cd "$1" && find . -printf '%p %s %T@\n' | sort)
+}
+
+# Builds that take little time: no optimisation, nothing that is optional.
+quick_make() {
+    make --no-print-directory NVCC= NVTX= CFLAGS=-O0 "$@"
+}
+
+# ok WORDS COMMAND... counts a test, which passes if the command does.
+ok() {
+    words=$1
+    shift
+    if "$@" >"$work/said" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "make.sh: FAILED: $words"
+        sed 's/^/    /' "$work/said" | head -n 20
+    fi
+}
+
+by_clang() {
+    grep -aq 'clang version' "$1"
+}
+
+not() {
+    ! "$@"
+}
+
+changes_nothing() {
+    listing . >"$work/before"
+    "$@" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
+    listing . | diff "$work/before" -
+}
+
+copy "$work/sources"
+cd "$work/sources" || exit 1
+
+ok "make -n changes nothing before a build" changes_nothing quick_make -n all check-programs pages
+ok "-n of every goal that a person types changes nothing" \
+    changes_nothing quick_make -n test test-deep install clean demo lessons fuzz help
+
+ok "make builds" quick_make -j8
+cp "$work/said" "$work/built"
+ok "-j8 is no cause for warnings" not grep -i warning "$work/built"
+ok "the program runs" build/pipeline --version
+ok "gcc has built it" not by_clang build/pipeline
+ok "a second make compiles nothing" sh -c '! make NVCC= NVTX= CFLAGS=-O0 | grep -E "CC|LINK"'
+ok "-n with another compiler changes nothing" changes_nothing quick_make -n CC=clang help all
+if command -v clang >/dev/null 2>&1; then
+    ok "make CC=clang builds" quick_make CC=clang
+    ok "clang has built it" by_clang build/pipeline
+    ok "back with gcc, nothing is compiled" sh -c '! make NVCC= NVTX= CFLAGS=-O0 | grep -E "CC|LINK"'
+    ok "gcc's program is back" not by_clang build/pipeline
+fi
+touch src/core/units.h
+ok "a header that changed is seen" sh -c 'make NVCC= NVTX= CFLAGS=-O0 | grep "CC *src/core/units.c"'
+
+touch build/mine
+ok "make clean" make clean
+ok "clean leaves what it did not make" test "$(ls build)" = mine
+rm build/mine
+ok "clean of nothing" make clean
+ok "clean takes the folder" not test -e build
+
+# Two makes in one folder, and sources that nobody can write.
+chmod -R a-w .
+both() {
+    quick_make O="$work/both" all &
+    first=$!
+    quick_make O="$work/both" "$work/both/check" pages || return 1
+    wait "$first"
+}
+ok "two makes at once, with sources that can't be written" changes_nothing both
+ok "the program of both runs" "$work/both/pipeline" --version
+ok "no half file is left" sh -c "! find '$work/both' -regex '.*[.][0-9]+\\([.]d\\)?' | grep -v '/man1/'"
+ok "tests write nothing into the sources" \
+    changes_nothing tests/run-suites.sh "$work/both" status units pages cli output_file
+ok "a folder that can't be made is one clear line" \
+    sh -c "make NVCC= O=/proc/none 2>&1 | grep 'cannot create directory'"
+
+mkdir "$work/a space"
+cp -r Makefile make "$work/a space"
+ok "a path with a space is refused" not make -C "$work/a space"
+cp "$work/said" "$work/refusal"
+ok "in one clear line" grep 'a folder with a space in its name' "$work/refusal"
+ok "O with a space is refused" not make O="$work/a space/build"
+ok "nothing was made there" sh -c "! ls '$work/a space' | grep build"
+
+echo "make.sh: $passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,102 @@
+#!/bin/sh
+# tier.sh quick|deep BUILD - runs the steps of `make test` or `make test-deep`, one after the other,
+# and all of them, whatever fails. At the end come a table of the time that each took and one line, in
+# Check's words, that sums up the suites of every step; a step that failed in another way is an error.
+# Each step's output is kept in BUILD/tier. tests/run-suites.sh runs the suites of a step side by side.
+set -u
+tier=$1
+build=$2
+cd "$(dirname "$0")/.." || exit 1
+kept=$build/tier/$tier
+rm -rf "$kept"
+mkdir -p "$kept"
+
+# The makes below share no jobs with the one that called; its variables go on to them.
+MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//; s/ --jobserver-[^ ]*//g; s/ --output-sync[^ ]*//')
+export MAKEFLAGS
+unset MAKELEVEL MFLAGS MAKEOVERRIDES
+
+# Seconds since 1970, and seconds of the processors that this script's commands have used.
+clock() {
+    times >"$kept/times"
+    date +%s.%N | tr '\n' ' '
+    tail -n 1 "$kept/times" | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
+}
+
+# step NAME COMMAND... runs one step; its output is shown and kept.
+step() {
+    name=$1
+    shift
+    echo "== $name"
+    clock >"$kept/before"
+    {
+        "$@" 2>&1
+        echo $? >"$kept/status"
+    } | tee "$kept/$name.log"
+    clock >"$kept/after"
+    cat "$kept/before" "$kept/after" | tr '\n' ' ' |
+        awk -v name="$name" -v status="$(cat "$kept/status")" \
+            '{ print name, status, $3 - $1, $4 - $2 }' >>"$kept/steps"
+}
+
+run_make() {
+    make --no-print-directory WERROR=1 "$@"
+}
+
+quick_steps() {
+    step format make --no-print-directory check-format
+    step headers make --no-print-directory check-headers
+    step static make --no-print-directory check-static
+    step build run_make all check-programs
+    step suites tests/run-suites.sh "$build" emulator-quick all
+    step demo run_make run-demo
+}
+
+# Valgrind is for the suites that read files of others, parse words, or count bytes and places; the
+# rest draw, compute or run the program, which the sanitizers look at in less time.
+memcheck="units options npy arrays verify machine plan plan_build event_queue sim sim_queues timeline
+tile_fold hazard hazard_bytes deadlock critical carry graph trace view fuzz_seeds compare calibrate_file
+output_file writer_put writer_hostile limit analysis latency"
+
+deep_steps() {
+    step build run_make all check-programs
+    step clang run_make O="$build/clang" CC=clang all
+    step asan-build run_make O="$build/asan" ASAN=1 NVCC= check-programs
+    # Without forks the tests share one process, which saves the sanitizer most of its time.
+    step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
+    # shellcheck disable=SC2086 # a word for each suite
+    step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
+        --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
+        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator $memcheck
+    step browser run_make check-browser
+    step install run_make check-install
+    step lessons lessons_page
+    step make tests/make.sh
+    step fuzz make --no-print-directory fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
+    step gpu-build run_make gpu-binaries
+}
+
+# The page of lessons is, word for word, what the lessons give.
+lessons_page() {
+    mkdir -p "$build/lessons" && DEVICE='' scripts/lessons.sh "$build/pipeline" "$build/lessons" &&
+        diff -u docs/lessons.md "$build/lessons/lessons.md"
+}
+
+"${tier}_steps"
+
+echo
+awk 'BEGIN { printf "%-12s %8s %8s\n", "step", "seconds", "CPU s" }
+    { printf "%-12s %8.1f %8.1f%s\n", $1, $3, $4, $2 ? "  FAILED" : ""; wall += $3; cpu += $4 }
+    END { printf "%-12s %8.1f %8.1f\n", "all", wall, cpu }' "$kept/steps"
+while read -r name status _; do
+    line=$(grep '%: Checks: ' "$kept/$name.log" | tail -n 1)
+    case $status:$line in
+    0: | 0:100%* | [1-9]*:[0-9]%* | [1-9]*:[0-9][0-9]%*) echo "$line" ;;
+    *) echo "0%: Checks: 1, Failures: 0, Errors: 1" ;;
+    esac
+done <"$kept/steps" |
+    awk '{ c += $3; f += $5; e += $7 }
+    END {
+        printf "%d%%: Checks: %d, Failures: %d, Errors: %d\n", c ? (c - f - e) * 100 / c : 0, c, f, e
+        exit f + e > 0 || c == 0
+    }'
