@@ -7,6 +7,7 @@
 #include "analysis/critical_finder.h"
 
 #include "analysis/analysis.h"
+#include "plan/legacy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,9 +36,9 @@ void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uin
 
 /* --- the host, streams, events --- */
 
-/* What a stream has done up to here: its latest op, and of the waits behind it the target that
+/* The state of a stream up to here: its latest op, and of the waits behind it the target that
  * ended last. */
-struct stream_state {
+struct stream_work {
     uint32_t work, target;
 };
 
@@ -76,37 +77,30 @@ static void hold_sync(struct finder *finder, uint32_t index)
             (struct hold){.by = HELD_BY_STREAM, .span = target, .free_ns = sync->start_ns};
 }
 
-/* What all streams have done up to here; each SPAN_NONE where there is none yet. */
-struct order {
-    uint32_t call;     /* the host's latest call of its own */
-    uint32_t legacy;   /* the latest op of the legacy default stream */
-    uint32_t blocking; /* of blocking streams, the op that ended last */
-    uint32_t all;      /* of all streams, likewise */
-    uint32_t barrier;  /* the latest op that synchronises them all */
+/* The state of all streams up to here; SPAN_NONE where there is no such op yet. */
+struct order_state {
+    uint32_t call; /* the host's latest call of its own */
+    struct legacy_walk legacy;
+    uint32_t all;     /* the op that ended last, in all streams */
+    uint32_t barrier; /* the latest op that synchronises all streams */
 };
 
 /* The legacy default stream comes after all blocking streams, and they after it. */
-static void hold_by_legacy(struct finder *finder, uint32_t index, struct order *order)
+static void hold_by_legacy(struct finder *finder, uint32_t index, struct order_state *order)
 {
-    const struct span *spans = finder->timeline->spans, *span = &spans[index];
+    const struct span *span = &finder->timeline->spans[index];
     enum stream_kind kind = timeline_stream_kind(finder->timeline, span->stream);
-    uint32_t other = kind == STREAM_LEGACY ? order->blocking : order->legacy;
+    const struct legacy_side *before = legacy_before(&order->legacy, kind);
     enum held_by by = finder->holds[index].by;
-    if (kind == STREAM_NONBLOCKING)
-        return;
-    if (other != SPAN_NONE)
-        finder_consider(finder, index, HELD_BY_LEGACY, other,
+    if (before != NULL)
+        finder_consider(finder, index, HELD_BY_LEGACY, before->last,
                         by == HELD_BY_ISSUE || by == HELD_BY_CALL);
-    if (span->kind == OP_WAIT)
-        return;
-    if (kind == STREAM_LEGACY)
-        order->legacy = index;
-    else if (order->blocking == SPAN_NONE || spans[order->blocking].end_ns < span->end_ns)
-        order->blocking = index;
+    if (span->kind != OP_WAIT)
+        legacy_pass(&order->legacy, kind, index, span->end_ns);
 }
 
 /* What synchronises comes after all that was issued before, and all later ops after it. */
-static void hold_by_barrier(struct finder *finder, uint32_t index, struct order *order)
+static void hold_by_barrier(struct finder *finder, uint32_t index, struct order_state *order)
 {
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     if (finder->machine == NULL || !op_on_device(span->kind))
@@ -121,8 +115,8 @@ static void hold_by_barrier(struct finder *finder, uint32_t index, struct order 
         order->all = index;
 }
 
-static void hold_by_order(struct finder *finder, uint32_t index, struct stream_state *stream,
-                          struct order *order)
+static void hold_by_order(struct finder *finder, uint32_t index, struct stream_work *stream,
+                          struct order_state *order)
 {
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     struct hold *hold = &finder->holds[index];
@@ -147,7 +141,7 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_s
     hold_by_legacy(finder, index, order);
     hold_by_barrier(finder, index, order);
     if (span->kind != OP_WAIT) {
-        *stream = (struct stream_state){index, SPAN_NONE};
+        *stream = (struct stream_work){index, SPAN_NONE};
         return;
     }
     uint32_t target = target_of(finder, span);
@@ -164,13 +158,13 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
         if (timeline->spans[i].stream >= streams)
             streams = timeline->spans[i].stream + (size_t)1;
     }
-    struct stream_state *states = malloc((streams + 1) * sizeof *states);
+    struct stream_work *states = malloc((streams + 1) * sizeof *states);
     if (states == NULL)
         return error_set(error, STATUS_FAILED, "no memory for the critical path of %zu streams",
                          streams);
     for (size_t i = 0; i < streams; i++)
-        states[i] = (struct stream_state){SPAN_NONE, SPAN_NONE};
-    struct order order = {SPAN_NONE, SPAN_NONE, SPAN_NONE, SPAN_NONE, SPAN_NONE};
+        states[i] = (struct stream_work){SPAN_NONE, SPAN_NONE};
+    struct order_state order = {.call = SPAN_NONE, .all = SPAN_NONE, .barrier = SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++)
         hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
     for (uint32_t i = 0; i < timeline->span_count; i++)

@@ -12,6 +12,7 @@
 #include "plan/carry.h"
 #include "plan/mistake.h"
 #include "plan/placement.h"
+#include "plan/rules.h"
 #include "plan/validate.h"
 
 #include <stdlib.h>
@@ -203,16 +204,6 @@ static enum status write_event(struct builder *builder, enum op_kind kind, uint3
     return plan_append(builder->plan, &op, builder->error);
 }
 
-/* Whether one of the streams is the legacy default stream, which the other minds: then all of
- * the one comes before or after all of the other, as it was issued. */
-static bool legacy_orders(const struct plan *plan, uint32_t one, uint32_t other)
-{
-    enum stream_kind of_one = plan_stream_kind(plan, one);
-    enum stream_kind of_other = plan_stream_kind(plan, other);
-    return (of_one == STREAM_LEGACY && of_other != STREAM_NONBLOCKING) ||
-           (of_other == STREAM_LEGACY && of_one != STREAM_NONBLOCKING);
-}
-
 /* Makes `stream` wait for the step, unless its own order, that of the legacy default stream or
  * an earlier wait sees to it. Only kernels follow copies in. */
 static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
@@ -221,8 +212,9 @@ static enum status join(struct builder *builder, uint32_t stream, uint32_t tile,
     size_t index = step_index(builder, step.stage, step.tile);
     uint32_t other = step_stream(builder, step.stage, step.tile);
     uint32_t *known = &builder->known[(size_t)stream * builder->plan->streams + other];
-    if (other == stream || legacy_orders(builder->plan, stream, other) ||
-        *known >= builder->places[index])
+    bool turns = rule_legacy_orders(plan_stream_kind(builder->plan, stream),
+                                    plan_stream_kind(builder->plan, other));
+    if (other == stream || turns || *known >= builder->places[index])
         return STATUS_OK;
     *known = builder->places[index];
     if (builder->marking) {

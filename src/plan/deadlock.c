@@ -8,6 +8,9 @@
  * comes round to where it was: that is the cycle that is named. */
 #include "plan/deadlock.h"
 
+#include "plan/barriers.h"
+#include "plan/rules.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,39 +23,34 @@ enum {
     HOP_TEXT = 200, /* of that, what one op of the cycle may take */
 };
 
-/* What is known of an op. */
-struct node {
+/* The state of an op. */
+struct search_op {
     uint32_t next_in_stream;
     uint32_t record;       /* waits: what they wait for; NONE: any record of the event */
     uint32_t first_waiter; /* a stream whose head waits until this op has ended, or NONE */
-    uint32_t legacy; /* in blocking streams: the op of the legacy default stream before it, or
-                        NONE; in that: how many ops of blocking streams came before it */
     bool ended;
 };
 
-/* What is known of an event. */
+/* The records of an event. */
 struct event_records {
     uint32_t first, latest; /* NONE: none so far */
     uint32_t first_waiter;  /* a stream whose head waits for any record, or NONE */
     bool recorded;
 };
 
-struct lane {
-    uint32_t head, last;  /* of the ops that were issued to the stream; NONE: all have ended */
-    uint32_t next_waiter; /* another stream that waits for the same as this one */
+struct search_lane {
+    uint32_t head, last; /* of the ops that were issued to the stream; NONE: all have ended */
 };
 
 struct search {
     const struct plan *plan;
-    struct node *nodes;
+    struct search_op *nodes;
     struct event_records *events;
-    struct lane *lanes; /* per stream */
-    uint32_t *to_advance;
-    uint32_t to_advance_count;
+    struct search_lane *lanes; /* per stream */
+    struct waiters waiters;
+    struct barriers legacy;      /* ops of the legacy default stream */
     uint32_t issued, in_streams; /* ops issued, and those of them that streams still hold */
-    uint32_t legacy_stream;      /* or NONE */
-    uint32_t blocking_ended;     /* ops of blocking streams */
-    uint32_t minding; /* of `in_streams`, those of blocking streams and the legacy one */
+    uint32_t minding; /* of `in_streams`, ops of blocking streams and the legacy one */
     uint32_t early;   /* the first wait before any record of its event, or NONE */
 };
 
@@ -61,10 +59,10 @@ static const struct op *op_at(const struct search *search, uint32_t op)
     return &search->plan->ops[op];
 }
 
-/* Whether the ops of `stream` and those of the legacy default stream wait for each other. */
+/* Returns true if `stream` takes turns with the legacy default stream. */
 static bool minds_legacy(const struct search *search, uint32_t stream)
 {
-    return plan_stream_kind(search->plan, stream) != STREAM_NONBLOCKING;
+    return rule_minds_legacy(plan_stream_kind(search->plan, stream));
 }
 
 /* --- what waits for what --- */
@@ -84,107 +82,76 @@ static void link_event(struct search *search, const struct op *op)
 
 static void link_ops(struct search *search)
 {
-    uint32_t latest_legacy = NONE, blocking = 0;
     for (uint32_t i = 0; i < search->plan->op_count; i++) {
         const struct op *op = op_at(search, i);
-        search->nodes[i] = (struct node){NONE, NONE, NONE, NONE, false};
+        search->nodes[i] = (struct search_op){NONE, NONE, NONE, false};
         if (op->kind == OP_WAIT || op->kind == OP_RECORD)
             link_event(search, op);
-        if (!op_in_stream(op->kind))
-            continue;
-        enum stream_kind kind = plan_stream_kind(search->plan, op->stream);
-        if (kind == STREAM_LEGACY) {
-            search->nodes[i].legacy = blocking;
-            search->legacy_stream = op->stream;
-            latest_legacy = i;
-        } else if (kind == STREAM_BLOCKING) {
-            search->nodes[i].legacy = latest_legacy;
-            blocking++;
-        }
     }
 }
 
 /* --- which ops are stuck --- */
 
-static void advance_later(struct search *search, uint32_t stream)
-{
-    search->to_advance[search->to_advance_count++] = stream;
-}
-
-/* Puts `stream` on the list of those that wait for the same. */
-static bool wait_on(struct search *search, uint32_t *first, uint32_t stream)
-{
-    search->lanes[stream].next_waiter = *first;
-    *first = stream;
-    return false;
-}
-
-static void wake(struct search *search, uint32_t *first)
-{
-    for (uint32_t stream = *first; stream != NONE; stream = search->lanes[stream].next_waiter)
-        advance_later(search, stream);
-    *first = NONE;
-}
-
-/* Whether the head of `stream` can end; if not, the stream is woken when that may change. */
-static bool head_can_end(struct search *search, uint32_t stream)
+/* Returns the list in which the head of `stream` has to wait; NULL if it can end. */
+static uint32_t *held_in(struct search *search, uint32_t stream)
 {
     uint32_t head = search->lanes[stream].head;
     const struct op *op = op_at(search, head);
-    const struct node *node = &search->nodes[head];
-    enum stream_kind kind = plan_stream_kind(search->plan, stream);
-    if (kind == STREAM_LEGACY && search->blocking_ended < node->legacy)
-        return false; /* looked at again whenever an op of a blocking stream has ended */
-    if (kind == STREAM_BLOCKING && node->legacy != NONE && !search->nodes[node->legacy].ended)
-        return wait_on(search, &search->nodes[node->legacy].first_waiter, stream);
-    if (op->kind != OP_WAIT)
-        return true;
+    uint32_t record = search->nodes[head].record;
+    uint32_t *list = minds_legacy(search, stream) ? barriers_held(&search->legacy, head) : NULL;
+    if (list != NULL || op->kind != OP_WAIT)
+        return list;
     struct event_records *event = &search->events[op->event.event];
-    if (node->record != NONE)
-        return search->nodes[node->record].ended ||
-               wait_on(search, &search->nodes[node->record].first_waiter, stream);
-    return event->recorded || wait_on(search, &event->first_waiter, stream);
+    if (record != NONE)
+        return search->nodes[record].ended ? NULL : &search->nodes[record].first_waiter;
+    return event->recorded ? NULL : &event->first_waiter;
 }
 
 static void end_head(struct search *search, uint32_t stream)
 {
     uint32_t head = search->lanes[stream].head;
     const struct op *op = op_at(search, head);
-    struct node *node = &search->nodes[head];
+    struct search_op *node = &search->nodes[head];
     node->ended = true;
     search->lanes[stream].head = node->next_in_stream;
     search->in_streams--;
-    search->minding -= minds_legacy(search, stream);
-    wake(search, &node->first_waiter);
+    waiters_wake(&search->waiters, &node->first_waiter);
     if (op->kind == OP_RECORD) {
         search->events[op->event.event].recorded = true;
-        wake(search, &search->events[op->event.event].first_waiter);
+        waiters_wake(&search->waiters, &search->events[op->event.event].first_waiter);
     }
-    if (plan_stream_kind(search->plan, stream) != STREAM_BLOCKING)
-        return;
-    search->blocking_ended++;
-    uint32_t legacy = search->legacy_stream;
-    if (legacy != NONE && search->lanes[legacy].head != NONE &&
-        search->nodes[search->lanes[legacy].head].legacy == search->blocking_ended)
-        advance_later(search, legacy);
+    if (minds_legacy(search, stream)) {
+        search->minding--;
+        barriers_op_ended(&search->legacy, head, &search->waiters);
+    }
+}
+
+/* Ends the heads of a stream up to the first that has to wait. */
+static void advance(struct search *search, uint32_t stream)
+{
+    while (search->lanes[stream].head != NONE) {
+        uint32_t *list = held_in(search, stream);
+        if (list != NULL) {
+            waiters_add(&search->waiters, list, stream);
+            return;
+        }
+        end_head(search, stream);
+    }
 }
 
 static void advance_all(struct search *search)
 {
-    while (search->to_advance_count > 0) {
-        uint32_t stream = search->to_advance[--search->to_advance_count];
-        while (search->lanes[stream].head != NONE && head_can_end(search, stream))
-            end_head(search, stream);
-    }
+    while (search->waiters.woken_count > 0)
+        advance(search, search->waiters.woken[--search->waiters.woken_count]);
 }
 
-/* Whether the host can issue `op`: a sync holds it up. That of the legacy default stream waits
- * for the blocking streams as well. */
+/* Returns true if the host can issue `op`: only a sync can hold it up. The sync of the legacy
+ * default stream waits for the blocking streams as well. */
 static bool can_issue(const struct search *search, const struct op *op)
 {
     if (op->kind != OP_SYNC)
         return true;
-    if (plan_stream_kind(search->plan, op->stream) == STREAM_LEGACY)
+    if (rule_sync_encompasses(plan_stream_kind(search->plan, op->stream), STREAM_BLOCKING))
         return search->minding == 0;
     if (op->stream < search->plan->streams)
         return search->lanes[op->stream].head == NONE;
@@ -197,14 +164,14 @@ static void issue(struct search *search, const struct op *op)
     search->nodes[op->id].ended = !op_in_stream(op->kind);
     if (!op_in_stream(op->kind))
         return;
-    struct lane *lane = &search->lanes[op->stream];
+    struct search_lane *lane = &search->lanes[op->stream];
     search->in_streams++;
     search->minding += minds_legacy(search, op->stream);
     if (lane->head != NONE) {
         search->nodes[lane->last].next_in_stream = op->id;
     } else {
         lane->head = op->id;
-        advance_later(search, op->stream);
+        waiters_note(&search->waiters, op->stream);
     }
     lane->last = op->id;
 }
@@ -221,8 +188,8 @@ static void run_without_clock(struct search *search)
 
 /* --- what holds them --- */
 
-/* What holds an op, and how that is said. */
-struct hold {
+/* An op that holds another, and how that is said. */
+struct deadlock_hold {
     uint32_t op;
     const char *how;
     uint32_t stream; /* to be named behind it; NONE: none */
@@ -250,32 +217,32 @@ static uint32_t held_sync(const struct search *search, const struct op *sync)
     return search->lanes[sync->stream].head;
 }
 
-static struct hold hold_of(const struct search *search, uint32_t stuck)
+static struct deadlock_hold hold_of(struct search *search, uint32_t stuck)
 {
     const struct op *op = op_at(search, stuck);
     if (stuck > search->issued)
-        return (struct hold){search->issued, "is issued after", NONE};
+        return (struct deadlock_hold){search->issued, "is issued after", NONE};
     if (op->kind == OP_SYNC)
-        return (struct hold){held_sync(search, op), "waits for", NONE};
+        return (struct deadlock_hold){held_sync(search, op), "waits for", NONE};
     if (search->lanes[op->stream].head != stuck)
-        return (struct hold){search->lanes[op->stream].head, "is behind", op->stream};
-    uint32_t legacy = search->nodes[stuck].legacy;
-    enum stream_kind kind = plan_stream_kind(search->plan, op->stream);
-    if (kind == STREAM_LEGACY && search->blocking_ended < legacy)
-        return (struct hold){first_stuck(search, 1 << STREAM_BLOCKING),
-                             "waits, in the default stream, for", NONE};
-    if (kind == STREAM_BLOCKING && legacy != NONE && !search->nodes[legacy].ended)
-        return (struct hold){legacy, "waits, as blocking streams do, for", NONE};
+        return (struct deadlock_hold){search->lanes[op->stream].head, "is behind", op->stream};
+    bool held = minds_legacy(search, op->stream) && barriers_held(&search->legacy, stuck);
+    if (held && plan_stream_kind(search->plan, op->stream) == STREAM_LEGACY)
+        return (struct deadlock_hold){first_stuck(search, 1 << STREAM_BLOCKING),
+                                      "waits, in the default stream, for", NONE};
+    if (held)
+        return (struct deadlock_hold){barriers_before(&search->legacy, stuck)->op,
+                                      "waits, as blocking streams do, for", NONE};
     uint32_t record = search->nodes[stuck].record;
     if (record == NONE)
         record = search->events[op->event.event].first;
-    return (struct hold){record, "waits for", NONE};
+    return (struct deadlock_hold){record, "waits for", NONE};
 }
 
 /* --- what is said of them --- */
 
 /* The first wait, in order of issue, of the cycle that the way from `stuck` leads into. */
-static uint32_t find_cycle(const struct search *search, uint32_t stuck, uint32_t *length)
+static uint32_t find_cycle(struct search *search, uint32_t stuck, uint32_t *length)
 {
     /* Held are heads, records and a sync: after as many steps one goes round in circles. */
     for (uint32_t i = 0; i < 2 * search->plan->streams + 2; i++)
@@ -293,15 +260,14 @@ static uint32_t find_cycle(const struct search *search, uint32_t stuck, uint32_t
 
 /* "op 2 (wait event 1) waits for op 9 (record event 1), which is behind op 7 (wait event 0) in
  * stream 1, which waits for op 5 (record event 0), which is behind op 2 in stream 0" */
-static enum status refuse_cycle(const struct search *search, uint32_t stuck,
-                                struct error *error)
+static enum status refuse_cycle(struct search *search, uint32_t stuck, struct error *error)
 {
     char text[CYCLE_TEXT], label[OP_LABEL];
     uint32_t length, first = find_cycle(search, stuck, &length), at = first;
     size_t used = (size_t)snprintf(text, sizeof text, "op %" PRIu32 " (%s)", first,
                                    plan_op_label(search->plan, op_at(search, first), label));
     while (length > 0 && used < CYCLE_TEXT - HOP_TEXT) {
-        struct hold hold = hold_of(search, at);
+        struct deadlock_hold hold = hold_of(search, at);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %s op %" PRIu32,
                                  at == first ? "" : ", which", hold.how, hold.op);
         if (hold.op != first)
@@ -371,19 +337,20 @@ static bool take_memory(struct search *search)
     search->nodes = malloc((search->plan->op_count + (size_t)1) * sizeof *search->nodes);
     search->events = malloc(events * sizeof *search->events);
     search->lanes = malloc(streams * sizeof *search->lanes);
-    search->to_advance = malloc(2 * streams * sizeof *search->to_advance);
-    if (!search->nodes || !search->events || !search->lanes || !search->to_advance)
+    bool waiters = waiters_init(&search->waiters, search->plan->streams);
+    bool barriers = barriers_of_legacy(&search->legacy, search->plan);
+    if (!search->nodes || !search->events || !search->lanes || !waiters || !barriers)
         return false;
     for (size_t i = 0; i < events; i++)
         search->events[i] = (struct event_records){NONE, NONE, NONE, false};
     for (size_t i = 0; i < streams; i++)
-        search->lanes[i] = (struct lane){NONE, NONE, NONE};
+        search->lanes[i] = (struct search_lane){NONE, NONE};
     return true;
 }
 
 enum status plan_check_waits(const struct plan *plan, struct error *error)
 {
-    struct search search = {.plan = plan, .legacy_stream = NONE, .early = NONE};
+    struct search search = {.plan = plan, .early = NONE};
     enum status status;
     if (take_memory(&search)) {
         link_ops(&search);
@@ -395,6 +362,7 @@ enum status plan_check_waits(const struct plan *plan, struct error *error)
     free(search.nodes);
     free(search.events);
     free(search.lanes);
-    free(search.to_advance);
+    waiters_free(&search.waiters);
+    barriers_free(&search.legacy);
     return status;
 }

@@ -1,7 +1,7 @@
 /* hazard.c - finds ops that race: the same bytes, one writing, and no path between them.
  *
  * Ops are walked in issue order with a vector clock per stream: clock[s][t] is the number of
- * ops of stream t that have surely ended before the next op of stream s starts. Each piece of
+ * ops of stream t that have surely ended before the next op of stream s starts. Each cell of
  * memory remembers who wrote it last and who has read it since, as (stream, place in stream);
  * an access is ordered after those if its stream's clock covers them (FastTrack; Flanagan &
  * Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue order sees
@@ -9,17 +9,20 @@
  * streams have of one another, are clocks, too; a stream takes them up at its next op. */
 #include "plan/hazard.h"
 
+#include "plan/legacy.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Who touched a piece of memory: the `place`-th op of its stream, counted from 1. */
+/* An op that touched a cell: the `place`-th of its stream, counted from 1. */
 struct epoch {
-    uint32_t op, stream, place,
-        next; /* next: index of another reader in the pool, 0 for none */
+    uint32_t op, stream, place;
+    uint32_t next; /* the index of another reader in the pool; 0: none */
 };
 
-struct piece {
+/* A cell of memory: bytes that every op touches as a whole or not at all. */
+struct cell {
     struct epoch write;    /* place 0: never written */
     uint32_t first_reader; /* in the pool; 0 for none */
 };
@@ -28,24 +31,28 @@ struct piece {
 struct cut_buffer {
     uint64_t *cuts;
     size_t cut_count, cut_capacity;
-    struct piece *pieces; /* piece i is [cuts[i], cuts[i + 1]) */
+    struct cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
 };
 
-/* Which of the clocks that all streams share a stream has taken up: as many changes of them. */
+/* How much a stream has taken up of the clocks that all streams share, counted by their
+ * changes.
+ */
 struct seen {
-    uint32_t syncs, legacy_ops;
+    uint32_t syncs;
+    uint32_t partner_ops; /* of the streams that it takes turns with: see plan/legacy.h */
 };
 
-struct finder {
+struct hazard_finder {
     const struct plan *plan;
-    uint32_t lanes;     /* streams and the CPU's lane */
-    uint32_t *clocks;   /* lanes x lanes */
-    uint32_t *events;   /* per event: the recording stream's clock, `lanes` wide */
-    uint32_t *host;     /* what is over for everything that the host issues from here on */
-    uint32_t *blocking; /* all that blocking streams have done, or waited for */
-    uint32_t *legacy;   /* the legacy default stream's among `clocks`; NULL: there is none */
-    struct seen *seen;  /* per stream */
-    struct seen latest; /* how often `host` and `legacy` have changed */
+    uint32_t lanes;   /* streams and the CPU's lane */
+    uint32_t *clocks; /* lanes x lanes */
+    uint32_t *events; /* per event: the recording stream's clock, `lanes` wide */
+    uint32_t *host;   /* what is over for everything that the host issues from here on */
+    uint32_t *done; /* per kind of stream: all that such streams have done, or waited for; NULL:
+                       the plan has no legacy default stream, so nobody asks */
+    struct legacy_walk legacy;
+    struct seen *seen; /* per stream */
+    uint32_t syncs;    /* how often `host` has changed */
     struct cut_buffer buffers[BUFFER_COUNT];
     struct epoch *pool; /* readers; entry 0 is not used */
     size_t pool_count, pool_capacity;
@@ -99,11 +106,11 @@ static bool cuts_finish(struct cut_buffer *buffer)
     if (buffer->cut_count == 0)
         return true;
     cuts_tidy(buffer);
-    buffer->pieces = calloc(buffer->cut_count, sizeof *buffer->pieces);
-    return buffer->pieces != NULL;
+    buffer->cells = calloc(buffer->cut_count, sizeof *buffer->cells);
+    return buffer->cells != NULL;
 }
 
-static bool finder_cut_buffers(struct finder *finder)
+static bool finder_cut_buffers(struct hazard_finder *finder)
 {
     for (uint32_t i = 0; i < finder->plan->op_count; i++) {
         struct access access[OP_ACCESS_MAX];
@@ -122,49 +129,49 @@ static bool finder_cut_buffers(struct finder *finder)
     return true;
 }
 
-static bool finder_init(struct finder *finder)
+static bool finder_init(struct hazard_finder *finder)
 {
     size_t lanes = finder->lanes;
     finder->clocks = calloc(lanes * lanes, sizeof *finder->clocks);
     finder->events = calloc((finder->plan->events + (size_t)1) * lanes, sizeof *finder->events);
     finder->host = calloc(lanes, sizeof *finder->host);
-    finder->blocking = calloc(lanes, sizeof *finder->blocking);
+    bool legacy = false;
+    for (uint32_t i = 0; i < finder->plan->streams; i++)
+        legacy |= plan_stream_kind(finder->plan, i) == STREAM_LEGACY;
+    if (legacy)
+        finder->done = calloc(STREAM_KIND_COUNT * lanes, sizeof *finder->done);
     finder->seen = calloc(lanes, sizeof *finder->seen);
     finder->pool_capacity = 64;
     finder->pool_count = 1;
     finder->pool = calloc(finder->pool_capacity, sizeof *finder->pool);
-    if (!finder->clocks || !finder->events || !finder->host || !finder->blocking ||
+    if (!finder->clocks || !finder->events || !finder->host || (legacy && !finder->done) ||
         !finder->seen || !finder->pool)
         return false;
-    for (uint32_t i = 0; i < finder->plan->streams; i++) {
-        if (plan_stream_kind(finder->plan, i) == STREAM_LEGACY)
-            finder->legacy = &finder->clocks[i * lanes];
-    }
     return finder_cut_buffers(finder);
 }
 
-static void finder_free(struct finder *finder)
+static void finder_free(struct hazard_finder *finder)
 {
     for (int b = 0; b < BUFFER_COUNT; b++) {
         free(finder->buffers[b].cuts);
-        free(finder->buffers[b].pieces);
+        free(finder->buffers[b].cells);
     }
     free(finder->clocks);
     free(finder->events);
     free(finder->host);
-    free(finder->blocking);
+    free(finder->done);
     free(finder->seen);
     free(finder->pool);
 }
 
-static void report_if_unordered(struct finder *finder, const struct epoch *before,
+static void report_if_unordered(struct hazard_finder *finder, const struct epoch *before,
                                 const struct op *op, const struct range *where)
 {
     const uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
     if (before->place == 0 || before->op == op->id || clock[before->stream] >= before->place ||
         finder->count == finder->max)
         return;
-    /* One pair of ops is one hazard, however many pieces they share. */
+    /* One pair of ops is one hazard, however many cells they share. */
     for (size_t i = finder->count; i > 0 && finder->hazards[i - 1].second == op->id; i--) {
         if (finder->hazards[i - 1].first == before->op)
             return;
@@ -172,20 +179,20 @@ static void report_if_unordered(struct finder *finder, const struct epoch *befor
     finder->hazards[finder->count++] = (struct hazard){before->op, op->id, *where};
 }
 
-static void piece_forget_readers(struct finder *finder, struct piece *piece)
+static void cell_forget_readers(struct hazard_finder *finder, struct cell *cell)
 {
-    while (piece->first_reader != 0) {
-        uint32_t reader = piece->first_reader;
-        piece->first_reader = finder->pool[reader].next;
+    while (cell->first_reader != 0) {
+        uint32_t reader = cell->first_reader;
+        cell->first_reader = finder->pool[reader].next;
         finder->pool[reader].next = finder->free_reader;
         finder->free_reader = reader;
     }
 }
 
-/* A piece keeps one reader per stream: the latest, which covers the earlier ones. */
-static bool piece_add_reader(struct finder *finder, struct piece *piece, struct epoch epoch)
+/* A cell keeps one reader per stream: the latest, which covers the earlier ones. */
+static bool cell_add_reader(struct hazard_finder *finder, struct cell *cell, struct epoch epoch)
 {
-    for (uint32_t r = piece->first_reader; r != 0; r = finder->pool[r].next) {
+    for (uint32_t r = cell->first_reader; r != 0; r = finder->pool[r].next) {
         if (finder->pool[r].stream == epoch.stream) {
             finder->pool[r].op = epoch.op;
             finder->pool[r].place = epoch.place;
@@ -206,9 +213,9 @@ static bool piece_add_reader(struct finder *finder, struct piece *piece, struct 
         }
         reader = (uint32_t)finder->pool_count++;
     }
-    epoch.next = piece->first_reader;
+    epoch.next = cell->first_reader;
     finder->pool[reader] = epoch;
-    piece->first_reader = reader;
+    cell->first_reader = reader;
     return true;
 }
 
@@ -225,80 +232,90 @@ static size_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
     return low;
 }
 
-static bool finder_touch(struct finder *finder, const struct op *op,
+static bool finder_touch(struct hazard_finder *finder, const struct op *op,
                          const struct access *access, uint32_t place)
 {
     struct cut_buffer *buffer = &finder->buffers[access->range.buffer];
     uint64_t end = access->range.offset + access->range.bytes;
     struct epoch epoch = {op->id, op->stream, place, 0};
     for (size_t i = cut_index(buffer, access->range.offset); buffer->cuts[i] < end; i++) {
-        struct piece *piece = &buffer->pieces[i];
+        struct cell *cell = &buffer->cells[i];
         struct range where = {access->range.buffer, buffer->cuts[i],
                               buffer->cuts[i + 1] - buffer->cuts[i]};
-        report_if_unordered(finder, &piece->write, op, &where);
+        report_if_unordered(finder, &cell->write, op, &where);
         if (!access->writes) {
-            if (!piece_add_reader(finder, piece, epoch))
+            if (!cell_add_reader(finder, cell, epoch))
                 return false;
             continue;
         }
-        for (uint32_t r = piece->first_reader; r != 0; r = finder->pool[r].next)
+        for (uint32_t r = cell->first_reader; r != 0; r = finder->pool[r].next)
             report_if_unordered(finder, &finder->pool[r], op, &where);
-        piece_forget_readers(finder, piece);
-        piece->write = epoch;
+        cell_forget_readers(finder, cell);
+        cell->write = epoch;
     }
     return true;
 }
 
-/* What `from` covers is covered by `clock`, too, from here on. */
-static void clock_join(const struct finder *finder, uint32_t *clock, const uint32_t *from)
+/* Makes `clock` cover what `from` covers, too. */
+static void clock_join(const struct hazard_finder *finder, uint32_t *clock,
+                       const uint32_t *from)
 {
     for (uint32_t lane = 0; lane < finder->lanes; lane++)
         clock[lane] = from[lane] > clock[lane] ? from[lane] : clock[lane];
 }
 
-/* A sync ends when its stream's ops have, or, for the device, those of all streams; that of the
- * legacy default stream is one of all blocking streams, too. */
-static void finder_sync(struct finder *finder, const struct op *op)
+static uint32_t *done_by(const struct hazard_finder *finder, enum stream_kind kind)
+{
+    return &finder->done[kind * (size_t)finder->lanes];
+}
+
+/* A sync ends when its stream's ops have, or, for the device, those of all streams. The sync of
+ * the legacy default stream is one of all blocking streams, too. */
+static void finder_sync(struct hazard_finder *finder, const struct op *op)
 {
     size_t lanes = finder->lanes;
-    finder->latest.syncs++;
+    finder->syncs++;
     if (op->stream < finder->plan->streams) {
+        enum stream_kind kind = plan_stream_kind(finder->plan, op->stream);
         clock_join(finder, finder->host, &finder->clocks[op->stream * lanes]);
-        if (plan_stream_kind(finder->plan, op->stream) == STREAM_LEGACY)
-            clock_join(finder, finder->host, finder->blocking);
+        if (rule_sync_encompasses(kind, STREAM_BLOCKING))
+            clock_join(finder, finder->host, done_by(finder, STREAM_BLOCKING));
         return;
     }
     for (uint32_t i = 0; i < finder->plan->streams; i++)
         finder->host[i] = finder->clocks[i * lanes + i];
 }
 
-/* Before an op of a stream: what it comes after beyond the stream's own order. */
-static void finder_catch_up(struct finder *finder, uint32_t stream)
+/* Takes up, before an op of a stream, what it comes after beyond the stream's own order. */
+static void finder_catch_up(struct hazard_finder *finder, uint32_t stream)
 {
     uint32_t *clock = &finder->clocks[(size_t)stream * finder->lanes];
     struct seen *seen = &finder->seen[stream];
     enum stream_kind kind = plan_stream_kind(finder->plan, stream);
-    if (seen->syncs != finder->latest.syncs)
+    const struct legacy_side *before = legacy_before(&finder->legacy, kind);
+    if (seen->syncs != finder->syncs)
         clock_join(finder, clock, finder->host);
-    if (kind == STREAM_LEGACY)
-        clock_join(finder, clock, finder->blocking);
-    else if (kind == STREAM_BLOCKING && seen->legacy_ops != finder->latest.legacy_ops)
-        clock_join(finder, clock, finder->legacy);
-    *seen = finder->latest;
+    seen->syncs = finder->syncs;
+    if (before == NULL || before->count == seen->partner_ops)
+        return;
+    clock_join(finder, clock, done_by(finder, legacy_partner(kind)));
+    seen->partner_ops = before->count;
 }
 
-/* Behind an op of a stream: what others come after. */
-static void finder_pass_on(struct finder *finder, uint32_t stream)
+/* Notes, behind an op of a stream, what ops of other streams come after. */
+static void finder_pass_on(struct hazard_finder *finder, const struct op *op)
 {
-    enum stream_kind kind = plan_stream_kind(finder->plan, stream);
-    if (kind == STREAM_LEGACY)
-        finder->latest.legacy_ops++;
-    else if (kind == STREAM_BLOCKING && finder->legacy != NULL)
-        clock_join(finder, finder->blocking, &finder->clocks[(size_t)stream * finder->lanes]);
+    enum stream_kind kind = plan_stream_kind(finder->plan, op->stream);
+    if (finder->done == NULL || !rule_minds_legacy(kind))
+        return;
+    legacy_pass(&finder->legacy, kind, op->id, 0);
+    clock_join(finder, done_by(finder, kind),
+               &finder->clocks[(size_t)op->stream * finder->lanes]);
 }
 
-/* An op in its stream, or, the CPU's, in its lane. */
-static bool finder_do(struct finder *finder, const struct op *op)
+/* Does an op in its stream or, if it is the CPU's, in the CPU's lane. Returns false when memory
+ * runs out. */
+static bool finder_do(struct hazard_finder *finder, const struct op *op)
 {
     uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
     uint32_t *event = NULL;
@@ -323,7 +340,7 @@ static bool finder_do(struct finder *finder, const struct op *op)
     return true;
 }
 
-static bool finder_step(struct finder *finder, const struct op *op)
+static bool finder_step(struct hazard_finder *finder, const struct op *op)
 {
     if (op->kind == OP_SYNC)
         finder_sync(finder, op);
@@ -333,14 +350,14 @@ static bool finder_step(struct finder *finder, const struct op *op)
         return finder_do(finder, op);
     finder_catch_up(finder, op->stream);
     bool room = finder_do(finder, op);
-    finder_pass_on(finder, op->stream);
+    finder_pass_on(finder, op);
     return room;
 }
 
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
                          size_t *count, struct error *error)
 {
-    struct finder finder = {
+    struct hazard_finder finder = {
         .plan = plan, .lanes = plan->streams + 1, .hazards = hazards, .max = max};
     bool room = finder_init(&finder);
     for (uint32_t i = 0; room && i < plan->op_count && finder.count < max; i++)

@@ -246,12 +246,7 @@ bool rule_call_synchronises(const struct machine *machine, const struct op *op)
 
 bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other)
 {
-    return synced == STREAM_LEGACY && rule_minds_legacy(other);
-}
-
-bool rule_minds_legacy(enum stream_kind kind)
-{
-    return kind != STREAM_NONBLOCKING;
+    return synced == STREAM_LEGACY && rule_legacy_orders(synced, other);
 }
 
 static bool synchronises_implicitly(const struct machine *machine)

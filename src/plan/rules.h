@@ -154,17 +154,29 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op);
  * cudaDeviceSynchronize() do [Guide 13, 2.3.7]; what allocations do is rule 10's. */
 bool rule_call_synchronises(const struct machine *machine, const struct op *op);
 
-/* Rule 6. Whether the sync of a stream of kind `synced` waits for ops of another, of kind
- * `other`, too. [Guide 12.3, 3.2.8.7.3.2, of stream capture: the legacy stream's handle always
- * encompasses the blocking streams, and synchronising it would synchronise them] */
-bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other);
+/* Rule 7. Returns true if ops of streams of these kinds take turns because of the legacy
+ * default stream: each waits for those that were issued before it to the other stream.
+ * [Streams: "the legacy stream first waits on all blocking streams, the action is queued in the
+ * legacy stream, and then all blocking streams wait on the legacy stream"; "non-blocking
+ * streams ... do not synchronize with the legacy stream"; events and waits are such actions,
+ * too] */
+static inline bool rule_legacy_orders(enum stream_kind one, enum stream_kind other)
+{
+    return (one == STREAM_LEGACY && other != STREAM_NONBLOCKING) ||
+           (other == STREAM_LEGACY && one != STREAM_NONBLOCKING);
+}
 
-/* Rule 7. Whether ops of a stream of this kind wait for those that came before them to the
- * legacy default stream, and those of that stream for them. [Streams: "the legacy stream first
- * waits on all blocking streams, the action is queued in the legacy stream, and then all
- * blocking streams wait on the legacy stream"; "non-blocking streams ... do not synchronize
- * with the legacy stream"; events and waits are such actions, too] */
-bool rule_minds_legacy(enum stream_kind kind);
+/* Rule 7. Returns true if a stream of this kind is the legacy default stream or takes turns
+ * with it. */
+static inline bool rule_minds_legacy(enum stream_kind kind)
+{
+    return rule_legacy_orders(kind, STREAM_LEGACY);
+}
+
+/* Rule 6. Returns true if the sync of a stream of kind `synced` waits for ops of another, of
+ * kind `other`, too. [Guide 12.3, 3.2.8.7.3.2, of stream capture: the legacy stream's handle
+ * always encompasses the blocking streams, and synchronising it would synchronise them] */
+bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other);
 
 /* Rule 10. Whether a copy within the device or a memset starts only when all that was issued
  * before it is done, in any stream, and keeps all that is issued later until it is done itself.

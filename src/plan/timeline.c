@@ -1,6 +1,8 @@
 /* timeline.c - spans: made from a plan, completed, and named. */
 #include "plan/timeline.h"
 
+#include "plan/legacy.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,102 +131,106 @@ static void last_take(struct last *last, const struct span *span)
         last->op = span->target;
 }
 
-/* What bounds an op's start from below, as far as the walk in issue order has come. */
-struct walk {
+/* A pass over ops in issue order: what bounds the start of the next op from below. */
+struct order_pass {
     const struct plan *plan;
     struct last *streams;        /* of each stream */
     struct last device, minding; /* of all, and of those that mind the legacy default stream */
-    int64_t legacy_end;          /* of the latest op of that one */
-    int64_t *event_end;          /* per event: end of what it stands for */
+    struct legacy_walk legacy;
+    int64_t *event_end; /* per event: end of what it stands for */
 };
 
-static bool walk_begin(struct walk *walk, const struct plan *plan)
+static bool pass_begin(struct order_pass *pass, const struct plan *plan)
 {
-    *walk = (struct walk){.plan = plan, .device = {UINT32_MAX, 0}, .minding = {UINT32_MAX, 0}};
-    walk->streams = calloc(plan->streams + (size_t)1, sizeof *walk->streams);
-    walk->event_end = calloc(plan->events + (size_t)1, sizeof *walk->event_end);
-    for (uint32_t i = 0; walk->streams != NULL && i <= plan->streams; i++)
-        walk->streams[i].op = UINT32_MAX;
-    return walk->streams != NULL && walk->event_end != NULL;
+    *pass = (struct order_pass){
+        .plan = plan, .device = {UINT32_MAX, 0}, .minding = {UINT32_MAX, 0}};
+    pass->streams = calloc(plan->streams + (size_t)1, sizeof *pass->streams);
+    pass->event_end = calloc(plan->events + (size_t)1, sizeof *pass->event_end);
+    for (uint32_t i = 0; pass->streams != NULL && i <= plan->streams; i++)
+        pass->streams[i].op = UINT32_MAX;
+    return pass->streams != NULL && pass->event_end != NULL;
 }
 
-static void walk_end(struct walk *walk)
+static void pass_end(struct order_pass *pass)
 {
-    free(walk->streams);
-    free(walk->event_end);
+    free(pass->streams);
+    free(pass->event_end);
 }
 
-/* When a stream reaches its next op, as far as streams have a say in it. */
-static int64_t walk_reached(const struct walk *walk, uint32_t stream)
+/* Returns when a stream reaches its next op, as far as streams have a say in it. */
+static int64_t pass_reached(const struct order_pass *pass, uint32_t stream)
 {
-    enum stream_kind kind = plan_stream_kind(walk->plan, stream);
-    int64_t end_ns = walk->streams[stream].end_ns;
-    if (kind == STREAM_LEGACY)
-        return later(end_ns, walk->minding.end_ns);
-    return kind == STREAM_BLOCKING ? later(end_ns, walk->legacy_end) : end_ns;
+    const struct legacy_side *before =
+        legacy_before(&pass->legacy, plan_stream_kind(pass->plan, stream));
+    int64_t end_ns = pass->streams[stream].end_ns;
+    return before != NULL ? later(end_ns, before->end_ns) : end_ns;
 }
 
-static void walk_pass(struct walk *walk, const struct span *span)
+static void pass_take(struct order_pass *pass, const struct span *span)
 {
-    enum stream_kind kind = plan_stream_kind(walk->plan, span->stream);
-    last_take(&walk->streams[span->stream], span);
+    enum stream_kind kind = plan_stream_kind(pass->plan, span->stream);
+    last_take(&pass->streams[span->stream], span);
     if (span->kind == OP_CPU)
         return;
-    last_take(&walk->device, span);
-    if (kind != STREAM_NONBLOCKING)
-        last_take(&walk->minding, span);
-    if (kind == STREAM_LEGACY)
-        walk->legacy_end = later(walk->legacy_end, span->end_ns);
+    last_take(&pass->device, span);
+    if (!rule_minds_legacy(kind))
+        return;
+    last_take(&pass->minding, span);
+    legacy_pass(&pass->legacy, kind, span->op, span->end_ns);
 }
 
-/* What a call of the host waited for: whatever it is that ended last. */
-static uint32_t walk_target(const struct walk *walk, const struct op *op)
+/* Returns the op that a call of the host waited for: of those it waits for, the one that ended
+ * last. */
+static uint32_t pass_target(const struct order_pass *pass, const struct op *op)
 {
     if (op->kind != OP_SYNC)
         return UINT32_MAX;
-    if (op->stream == walk->plan->streams)
-        return walk->device.op;
-    bool legacy = plan_stream_kind(walk->plan, op->stream) == STREAM_LEGACY;
-    return legacy ? walk->minding.op : walk->streams[op->stream].op;
+    if (op->stream == pass->plan->streams)
+        return pass->device.op;
+    enum stream_kind kind = plan_stream_kind(pass->plan, op->stream);
+    return rule_sync_encompasses(kind, STREAM_BLOCKING) ? pass->minding.op
+                                                        : pass->streams[op->stream].op;
 }
 
-/* Walks one op. A wait lasts from when its stream reaches it until what it waits for is over.
- * With `rebuild`, copies, memsets and kernels start as soon as their stream lets them; the
- * host's clock timed the CPU's ops, callbacks and its own calls itself. */
-static void walk_op(struct walk *walk, const struct op *op, struct span *span, bool rebuild)
+/* Takes up one op. A wait lasts from when its stream reaches it until what it waits for is
+ * over. With `rebuild`, copies, memsets and kernels start as soon as their stream lets them;
+ * the times of the CPU's ops, of callbacks and of the host's own calls are the host's clock's
+ * already. */
+static void pass_op(struct order_pass *pass, const struct op *op, struct span *span,
+                    bool rebuild)
 {
     if (op_is_call(op->kind)) {
-        span->target = walk_target(walk, op);
+        span->target = pass_target(pass, op);
         return;
     }
-    int64_t reached = walk_reached(walk, op->stream);
+    int64_t reached = pass_reached(pass, op->stream);
     if (op->kind == OP_WAIT) {
         span->start_ns = later(span->issue_ns, reached);
-        span->end_ns = later(span->start_ns, walk->event_end[op->event.event]);
+        span->end_ns = later(span->start_ns, pass->event_end[op->event.event]);
     } else if (rebuild && op_on_device(op->kind)) {
         /* An event's time has a resolution: an end is never before its op's start. */
         span->start_ns = later(span->issue_ns, reached);
         span->end_ns = later(span->end_ns, span->start_ns);
     }
-    walk_pass(walk, span);
+    pass_take(pass, span);
 }
 
-static enum status walk_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
+static enum status pass_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
                             struct error *error)
 {
-    struct walk walk;
+    struct order_pass pass;
     enum status status = STATUS_OK;
-    if (!walk_begin(&walk, plan))
+    if (!pass_begin(&pass, plan))
         status = error_set(error, STATUS_FAILED, "no memory to complete a timeline");
     struct span *span = timeline->spans;
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         const struct op *op = &plan->ops[i];
         if (op->kind == OP_RECORD)
-            walk.event_end[op->event.event] = walk_reached(&walk, op->stream);
+            pass.event_end[op->event.event] = pass_reached(&pass, op->stream);
         else
-            walk_op(&walk, op, span++, rebuild);
+            pass_op(&pass, op, span++, rebuild);
     }
-    walk_end(&walk);
+    pass_end(&pass);
     return status;
 }
 
@@ -258,7 +264,7 @@ static enum status start_after_engine(struct timeline *timeline, enum engine eng
 enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
                                     struct error *error)
 {
-    enum status status = walk_ops(timeline, plan, true, error);
+    enum status status = pass_ops(timeline, plan, true, error);
     if (status == STATUS_OK)
         status = start_after_engine(timeline, ENGINE_H2D, error);
     if (status == STATUS_OK)
@@ -293,23 +299,23 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
 }
 
 /* A lane and what its heap is ordered by: when it is free again, or its number. */
-struct lane {
+struct free_lane {
     int64_t key;
     uint32_t number;
 };
 
 /* A binary heap of lanes, least key first; ties by number. */
 struct lane_heap {
-    struct lane *lanes;
+    struct free_lane *lanes;
     size_t count;
 };
 
-static bool lane_before(struct lane a, struct lane b)
+static bool lane_before(struct free_lane a, struct free_lane b)
 {
     return a.key != b.key ? a.key < b.key : a.number < b.number;
 }
 
-static void lane_push(struct lane_heap *heap, struct lane lane)
+static void lane_push(struct lane_heap *heap, struct free_lane lane)
 {
     size_t hole = heap->count++;
     while (hole > 0 && lane_before(lane, heap->lanes[(hole - 1) / 2])) {
@@ -319,9 +325,9 @@ static void lane_push(struct lane_heap *heap, struct lane lane)
     heap->lanes[hole] = lane;
 }
 
-static struct lane lane_pop(struct lane_heap *heap)
+static struct free_lane lane_pop(struct lane_heap *heap)
 {
-    struct lane least = heap->lanes[0], last = heap->lanes[--heap->count];
+    struct free_lane least = heap->lanes[0], last = heap->lanes[--heap->count];
     size_t hole = 0;
     for (size_t child; (child = 2 * hole + 1) < heap->count; hole = child) {
         if (child + 1 < heap->count && lane_before(heap->lanes[child + 1], heap->lanes[child]))
@@ -350,7 +356,7 @@ static enum status lanes_of_engine(struct span **spans, size_t count, struct err
         spans[i]->lane = 0;
     if (take_turns(spans, count))
         return STATUS_OK;
-    struct lane *room = malloc((2 * count + 1) * sizeof *room);
+    struct free_lane *room = malloc((2 * count + 1) * sizeof *room);
     if (room == NULL)
         return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
     struct lane_heap busy = {room, 0}, free_lanes = {room + count, 0};
@@ -358,10 +364,10 @@ static enum status lanes_of_engine(struct span **spans, size_t count, struct err
     for (size_t i = 0; i < count; i++) {
         while (busy.count > 0 && busy.lanes[0].key <= spans[i]->start_ns) {
             uint32_t number = lane_pop(&busy).number;
-            lane_push(&free_lanes, (struct lane){number, number});
+            lane_push(&free_lanes, (struct free_lane){number, number});
         }
         uint32_t lane = free_lanes.count > 0 ? lane_pop(&free_lanes).number : lanes++;
-        lane_push(&busy, (struct lane){spans[i]->end_ns, lane});
+        lane_push(&busy, (struct free_lane){spans[i]->end_ns, lane});
         spans[i]->lane = lane;
     }
     free(room);
@@ -389,7 +395,7 @@ static enum status set_lanes(struct timeline *timeline, struct error *error)
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error)
 {
-    enum status status = walk_ops(timeline, plan, false, error);
+    enum status status = pass_ops(timeline, plan, false, error);
     return status == STATUS_OK ? set_lanes(timeline, error) : status;
 }
 

@@ -43,9 +43,10 @@ bool checks_pass(struct simulation *sim, uint32_t op)
         return true;
     }
     if (run->run_left > 0)
-        waiters_add(sim, &run->first_waiter, head->stream);
+        waiters_add(&sim->waiters, &run->first_waiter, head->stream);
     else
-        waiters_add(sim, &sim->checks[sim->first_unplaced].first_waiter, head->stream);
+        waiters_add(&sim->waiters, &sim->checks[sim->first_unplaced].first_waiter,
+                    head->stream);
     return false;
 }
 
@@ -67,7 +68,7 @@ void checks_kernel_placed(struct simulation *sim, uint32_t op)
     sim->checks[op].placed = true;
     /* Streams that wait for a whole run wait at its first kernel: they are woken, too, and look
      * again. */
-    waiters_wake(sim, &sim->checks[op].first_waiter);
+    simulation_wake(sim, &sim->checks[op].first_waiter);
 }
 
 void checks_kernel_ended(struct simulation *sim, uint32_t op)
@@ -77,5 +78,5 @@ void checks_kernel_ended(struct simulation *sim, uint32_t op)
     sim->lanes[op_at(sim, op)->stream].unchecked = op;
     struct check_state *run = &sim->checks[sim->checks[op].run];
     if (--run->run_left == 0)
-        waiters_wake(sim, &run->first_waiter);
+        simulation_wake(sim, &run->first_waiter);
 }

@@ -29,7 +29,7 @@ enum status simulation_end_op(struct simulation *sim, uint32_t op)
     lane->last_kind = engine_kind(ended->kind);
     lane->last_end_ns = sim->now;
     lane->signal_ns = NEVER;
-    sim->to_advance[sim->to_advance_count++] = ended->stream;
+    waiters_note(&sim->waiters, ended->stream);
     if (op_is_launch(ended->kind))
         checks_kernel_ended(sim, op);
     if (sim->hooks.on_end == NULL)

@@ -7,7 +7,7 @@
 /* Begins an op: its span starts now. */
 enum status simulation_start_op(struct simulation *sim, uint32_t op);
 
-/* Ends an op that ran on an engine: its span ends now, and its stream is noted in `to_advance`.
+/* Ends an op that ran on an engine: its span ends now, and its stream is noted in `waiters`.
  */
 enum status simulation_end_op(struct simulation *sim, uint32_t op);
 

@@ -107,7 +107,7 @@ static void pass_record(struct simulation *sim, uint32_t op)
 {
     struct record_state *record = &sim->records[sim->ops[op].record];
     simulation_pass_op(sim, op);
-    waiters_wake(sim, &record->first_waiter);
+    simulation_wake(sim, &record->first_waiter);
     record->passed_ns = sim->now;
 }
 
@@ -117,7 +117,7 @@ static bool pass_wait(struct simulation *sim, uint32_t stream, uint32_t op)
 {
     struct record_state *record = &sim->records[sim->ops[op].record];
     if (record->passed_ns == NEVER) {
-        waiters_add(sim, &record->first_waiter, stream);
+        waiters_add(&sim->waiters, &record->first_waiter, stream);
         return false;
     }
     sim->lanes[stream].signal_ns = later(sim->lanes[stream].signal_ns, record->passed_ns);
@@ -151,8 +151,9 @@ static enum status stream_advance(struct simulation *sim, uint32_t stream, bool 
 static enum status advance_all(struct simulation *sim)
 {
     enum status status = STATUS_OK;
-    while (sim->to_advance_count > 0 && status == STATUS_OK)
-        status = stream_advance(sim, sim->to_advance[--sim->to_advance_count], true);
+    struct waiters *waiters = &sim->waiters;
+    while (waiters->woken_count > 0 && status == STATUS_OK)
+        status = stream_advance(sim, waiters->woken[--waiters->woken_count], true);
     return status;
 }
 

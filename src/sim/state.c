@@ -48,19 +48,17 @@ uint32_t line_pop(struct simulation *sim, struct line *line)
     return op;
 }
 
-void waiters_add(struct simulation *sim, uint32_t *first, uint32_t stream)
+void simulation_signal(struct simulation *sim, uint32_t count)
 {
-    sim->lanes[stream].next_waiter = *first;
-    *first = stream;
+    for (; count < sim->waiters.woken_count; count++)
+        sim->lanes[sim->waiters.woken[count]].signal_ns = sim->now;
 }
 
-void waiters_wake(struct simulation *sim, uint32_t *first)
+void simulation_wake(struct simulation *sim, uint32_t *first)
 {
-    for (uint32_t stream = *first; stream != NONE; stream = sim->lanes[stream].next_waiter) {
-        sim->lanes[stream].signal_ns = sim->now;
-        sim->to_advance[sim->to_advance_count++] = stream;
-    }
-    *first = NONE;
+    uint32_t count = sim->waiters.woken_count;
+    waiters_wake(&sim->waiters, first);
+    simulation_signal(sim, count);
 }
 
 /* --- set-up --- */
@@ -167,11 +165,11 @@ static enum status take_memory(struct simulation *sim)
     sim->ops = malloc(ops * sizeof *sim->ops);
     sim->records = malloc((ops - sim->timeline->span_count) * sizeof *sim->records);
     sim->lanes = malloc(streams * sizeof *sim->lanes);
-    sim->to_advance = malloc(2 * streams * sizeof *sim->to_advance);
+    bool waiters = waiters_init(&sim->waiters, sim->plan->streams);
     sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
     sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
-    if (!sim->ops || !sim->records || !sim->lanes || !sim->to_advance ||
-        !sim->hardware_queues || !sim->levels)
+    if (!sim->ops || !sim->records || !sim->lanes || !waiters || !sim->hardware_queues ||
+        !sim->levels)
         return no_memory(sim);
     if (!rule_checks_dependencies(sim->machine))
         return STATUS_OK;
@@ -186,9 +184,9 @@ void simulation_free(struct simulation *sim)
     free(sim->lanes);
     free(sim->checks);
     for (int d = 0; sim->domains != NULL && d < DOMAIN_COUNT; d++)
-        free(sim->domains[d].barriers);
+        barriers_free(&sim->domains[d]);
     free(sim->domains);
-    free(sim->to_advance);
+    waiters_free(&sim->waiters);
     free(sim->hardware_queues);
     free(sim->levels);
     free(sim->groups);
@@ -201,11 +199,8 @@ enum status simulation_set_up(struct simulation *sim)
     if (status != STATUS_OK)
         return status;
     for (uint32_t i = 0; i <= sim->plan->streams; i++)
-        sim->lanes[i] = (struct lane_state){.head = NONE,
-                                            .next_waiter = NONE,
-                                            .unchecked = NONE,
-                                            .last_end_ns = NEVER,
-                                            .signal_ns = NEVER};
+        sim->lanes[i] = (struct lane_state){
+            .head = NONE, .unchecked = NONE, .last_end_ns = NEVER, .signal_ns = NEVER};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
         sim->hardware_queues[i].front = NONE;
     for (int i = 0; i < sim->level_count; i++)

@@ -11,19 +11,20 @@
  *   sim/kernels.c    kernels
  *   sim/simulator.c  streams, hardware queues, graphs, the loop
  *
- * What an op's end sets free is noted in `to_advance`; the loop acts on the note. The rules
+ * What an op's end sets free is noted in `waiters`; the loop acts on the note. The rules
  * themselves are in plan/rules.c. */
 #ifndef PIPELINE_SIM_STATE_H
 #define PIPELINE_SIM_STATE_H
 
 #include "core/event_queue.h"
+#include "plan/barriers.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NONE  UINT32_MAX /* no op, no stream */
+#define NONE  WAITERS_NONE /* no op, no stream */
 #define NEVER INT64_MIN
 
 enum event_kind {
@@ -94,12 +95,11 @@ struct record_state {
 
 /* How far a stream has come in the simulation. */
 struct lane_state {
-    uint32_t head;        /* its first op that has not ended, issued or not; or NONE */
-    uint32_t next_waiter; /* another stream that waits for the same as this one */
-    uint32_t unchecked;   /* the kernel that its next op has to be checked against, or NONE */
-    uint8_t last_kind;    /* engine_kind() of its latest op on an engine */
-    int64_t last_end_ns;  /* when that op ended, or NEVER */
-    int64_t signal_ns;    /* the latest end since then of what it waited for, or NEVER */
+    uint32_t head;       /* its first op that has not ended, issued or not; or NONE */
+    uint32_t unchecked;  /* the kernel that its next op has to be checked against, or NONE */
+    uint8_t last_kind;   /* engine_kind() of its latest op on an engine */
+    int64_t last_end_ns; /* when that op ended, or NEVER */
+    int64_t signal_ns;   /* the latest end since then of what it waited for, or NEVER */
 };
 
 /* Rule 5, per op; only machines with that rule have these. */
@@ -110,22 +110,9 @@ struct check_state {
     bool placed;           /* all its blocks have started */
 };
 
-/* Rules 7 and 10: an op that waits for all that came before it in some streams, and that all
- * that comes later to them waits for. */
-struct barrier {
-    uint32_t op;
-    uint32_t before;       /* how many ops of those streams came before it */
-    uint32_t first_waiter; /* a stream that waits for its end, or NONE */
-};
-
-/* The streams of a barrier: all, or those that mind the legacy default stream. */
+/* Rules 7 and 10: the streams whose ops a barrier holds up: all, or those that mind the legacy
+ * default stream. */
 enum { DOMAIN_ALL, DOMAIN_LEGACY, DOMAIN_COUNT };
-struct domain {
-    struct barrier *barriers; /* in the order of issue, in which they end */
-    uint32_t count, ended;    /* of `barriers` */
-    uint32_t ops_ended;       /* of all ops of those streams */
-    uint32_t first_waiter;    /* the stream of the next barrier, waiting for ops, or NONE */
-};
 
 /* Bytes that a block moves over the link in a sweep, or all blocks together. */
 struct link_bytes {
@@ -169,10 +156,9 @@ struct simulation {
     struct lane_state *lanes;   /* per stream; the CPU's lane is the last */
     struct check_state *checks; /* NULL: the machine has no such rule */
     bool needs_domains;         /* the plan has ops that more than their streams wait for */
-    struct domain *domains;     /* DOMAIN_COUNT of them; NULL: not needed */
+    struct barriers *domains;   /* DOMAIN_COUNT of them; NULL: not needed */
     uint32_t first_unplaced;    /* with checks: no kernel before this op has blocks to place */
-    uint32_t *to_advance;       /* a stack of streams whose head must be looked at */
-    uint32_t to_advance_count;
+    struct waiters waiters;     /* those woken are streams whose head must be looked at */
 
     uint32_t queues;
     struct hardware_queue *hardware_queues;
@@ -231,9 +217,10 @@ void line_push(struct simulation *sim, struct line *line, uint32_t op);
 void line_push_front(struct simulation *sim, struct line *line, uint32_t op);
 uint32_t line_pop(struct simulation *sim, struct line *line);
 
-/* Streams that wait for the same are a list from *first. Those that are woken are told now of
- * the end of what they waited for, and are noted in `to_advance`. */
-void waiters_add(struct simulation *sim, uint32_t *first, uint32_t stream);
-void waiters_wake(struct simulation *sim, uint32_t *first);
+/* Wakes the streams that wait in the list from *first, and tells them of an end now. */
+void simulation_wake(struct simulation *sim, uint32_t *first);
+
+/* Tells the streams woken since there were `count` of them of an end now. */
+void simulation_signal(struct simulation *sim, uint32_t count);
 
 #endif

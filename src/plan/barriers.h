@@ -1,0 +1,86 @@
+/* barriers.h - streams that wait for others, while a plan is run: in the simulator's time, or
+ * without a clock where deadlocks are looked for.
+ *
+ * A barrier is an op that waits for all ops that were issued before it to the streams of its
+ * domain, and that all that come to them later wait for. As each waits for those before it,
+ * barriers end in the order of issue, and an op only has to wait for the last one before it, of
+ * whose end it is told once: the cost is log n for an op. Every wait is for something issued
+ * earlier, so barriers alone never make a deadlock. No I/O, no global state. */
+#ifndef PIPELINE_PLAN_BARRIERS_H
+#define PIPELINE_PLAN_BARRIERS_H
+
+#include "plan/plan.h"
+
+#define WAITERS_NONE UINT32_MAX
+
+/* Lists of streams that wait for the same, each from a `first` that its owner keeps; and the
+ * streams that were woken, a stack that the owner takes them from. */
+struct waiters {
+    uint32_t *next;  /* per stream: another that waits for the same, or WAITERS_NONE */
+    uint32_t *woken; /* room for two per stream: as a list lets it go, and as its op ends */
+    uint32_t woken_count;
+};
+
+/* Takes memory for `streams` streams and the CPU's lane. Returns false when memory runs out;
+ * waiters_free() in any case. */
+bool waiters_init(struct waiters *waiters, uint32_t streams);
+void waiters_free(struct waiters *waiters);
+
+/* Puts `stream` on the list from *first. */
+static inline void waiters_add(struct waiters *waiters, uint32_t *first, uint32_t stream)
+{
+    waiters->next[stream] = *first;
+    *first = stream;
+}
+
+/* Notes that the head of `stream` must be looked at. */
+static inline void waiters_note(struct waiters *waiters, uint32_t stream)
+{
+    waiters->woken[waiters->woken_count++] = stream;
+}
+
+/* Wakes all that are on the list from *first, and empties it. */
+static inline void waiters_wake(struct waiters *waiters, uint32_t *first)
+{
+    for (uint32_t stream = *first; stream != WAITERS_NONE; stream = waiters->next[stream])
+        waiters_note(waiters, stream);
+    *first = WAITERS_NONE;
+}
+
+struct barrier {
+    uint32_t op;
+    uint32_t before;       /* how many ops of the domain came before it */
+    uint32_t first_waiter; /* a stream that waits for its end, or WAITERS_NONE */
+};
+
+/* The barriers of one domain. */
+struct barriers {
+    struct barrier *items; /* in the order of issue, in which they end */
+    uint32_t count, ended; /* of `items` */
+    uint32_t ops_ended;    /* of all ops of the domain */
+    uint32_t first_waiter; /* the stream of the next barrier, waiting for ops; WAITERS_NONE */
+};
+
+/* Takes memory for `room` barriers. Returns false when memory runs out; barriers_free() in any
+ * case. */
+bool barriers_init(struct barriers *barriers, uint32_t room);
+void barriers_free(struct barriers *barriers);
+
+/* Appends op `op`, which `before` ops of the domain come before. */
+void barriers_add(struct barriers *barriers, uint32_t op, uint32_t before);
+
+/* Finds the barriers of the legacy default stream: its ops; their domain are the streams that
+ * mind it. Takes their memory as barriers_init() does. */
+bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan);
+
+/* Returns the barrier that was issued last before `op`, if it has not ended; else NULL. */
+struct barrier *barriers_before(const struct barriers *barriers, uint32_t op);
+
+/* Returns the list in which the stream of `op`, an op of the domain that is its stream's head,
+ * has to wait; NULL if the op may go. */
+uint32_t *barriers_held(struct barriers *barriers, uint32_t op);
+
+/* Takes note that an op of the domain has ended, and wakes who waited for that. */
+void barriers_op_ended(struct barriers *barriers, uint32_t op, struct waiters *waiters);
+
+#endif
