@@ -5,7 +5,7 @@
 
 #include "analysis/headway.h"
 #include "analysis/pieces.h"
-#include "analysis/verdict_bound.h"
+#include "analysis/verdict_parts.h"
 #include "fixtures.h"
 #include "hostile_cases.h"
 #include "plan/build.h"

@@ -13,26 +13,9 @@
 #include <stdlib.h>
 
 enum {
-    JITTER_NS = 1000,  /* of a measured time against another */
     LAUNCH_NS = 5000,  /* what a measured launch takes at least, once nothing holds it */
     SHARED_FACTOR = 4, /* see copies_share_engine() */
 };
-
-/* Only what began before can have held a span, so that the way along holds leads back to the
- * start. */
-void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uint32_t holder,
-                     bool even)
-{
-    const struct span *span = &finder->timeline->spans[index];
-    const struct span *held = &finder->timeline->spans[holder];
-    struct hold *hold = &finder->holds[index];
-    int64_t free_ns = earlier(held->end_ns, span->start_ns);
-    if (!span_precedes(held, span) || held->end_ns - finder->jitter_ns > span->start_ns)
-        return;
-    if (free_ns > hold->free_ns || (even && free_ns == hold->free_ns))
-        *hold = (struct hold){
-            .by = by, .span = holder, .free_ns = free_ns, .ready_ns = hold->ready_ns};
-}
 
 /* --- the host, streams, events --- */
 
@@ -175,72 +158,14 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
 
 /* --- engines --- */
 
-static int compare_starts(const void *a, const void *b, void *spans)
-{
-    const struct span *x = (struct span *)spans + *(const uint32_t *)a;
-    const struct span *y = (struct span *)spans + *(const uint32_t *)b;
-    return span_precedes(x, y) ? -1 : span_precedes(y, x);
-}
-
-static int compare_ends(const void *a, const void *b, void *spans)
-{
-    const struct span *x = (struct span *)spans + *(const uint32_t *)a;
-    const struct span *y = (struct span *)spans + *(const uint32_t *)b;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return compare_starts(a, b, spans);
-}
-
-/* The spans of the engines in `engines` (bits), by start and by end. */
-static uint32_t engine_sort(struct finder *finder, unsigned engines)
-{
-    const struct timeline *timeline = finder->timeline;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (engines >> span->engine & 1 && !op_is_call(span->kind)) /* no engine's work */
-            finder->by_start[count++] = i;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        finder->by_end[i] = finder->by_start[i];
-    qsort_r(finder->by_start, count, sizeof *finder->by_start, compare_starts, timeline->spans);
-    qsort_r(finder->by_end, count, sizeof *finder->by_end, compare_ends, timeline->spans);
-    return count;
-}
-
-/* An engine on its way through its spans in order of start. */
-struct engine_walk {
-    uint32_t ended;         /* how many of by_end are over */
-    uint32_t running_count; /* of the stack `running`; below its top some may be over */
-    uint32_t latest;        /* what ended last before the present span began, or SPAN_NONE */
-    uint32_t beside;        /* what began last and still runs then, or SPAN_NONE */
-};
-
-/* Goes to the start of span `index`, which is the next in order of start. */
-static void reach_start(const struct finder *finder, struct engine_walk *walk, uint32_t index)
-{
-    const struct span *spans = finder->timeline->spans, *span = &spans[index];
-    int64_t jitter_ns = finder->jitter_ns;
-    while (spans[finder->by_end[walk->ended]].end_ns - jitter_ns <= span->start_ns &&
-           span_precedes(&spans[finder->by_end[walk->ended]], span))
-        walk->ended++;
-    while (walk->running_count > 0 &&
-           spans[finder->running[walk->running_count - 1]].end_ns - jitter_ns <= span->start_ns)
-        walk->running_count--;
-    walk->latest = walk->ended > 0 ? finder->by_end[walk->ended - 1] : SPAN_NONE;
-    walk->beside =
-        walk->running_count > 0 ? finder->running[walk->running_count - 1] : SPAN_NONE;
-    finder->running[walk->running_count++] = index;
-}
-
 static void hold_by_turn(struct finder *finder, unsigned engines)
 {
-    uint32_t count = engine_sort(finder, engines);
-    struct engine_walk walk = {0};
+    uint32_t count = finder_sort(finder, engines);
+    struct engine_pass pass = {0};
     for (uint32_t i = 0; i < count; i++) {
-        reach_start(finder, &walk, finder->by_start[i]);
-        if (walk.latest != SPAN_NONE)
-            finder_consider(finder, finder->by_start[i], HELD_BY_ENGINE, walk.latest, false);
+        finder_reach(finder, &pass, finder->by_start[i]);
+        if (pass.latest != SPAN_NONE)
+            finder_consider(finder, finder->by_start[i], HELD_BY_ENGINE, pass.latest, false);
     }
 }
 
@@ -254,7 +179,7 @@ static bool copies_share_engine(struct finder *finder)
     const struct span *spans = finder->timeline->spans;
     if (finder->machine != NULL)
         return finder->machine->copy_engines == 1;
-    uint32_t count = engine_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
+    uint32_t count = finder_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
     double behind_end = 0, waited = 0;
     for (uint32_t i = 1; i < count; i++) {
         const struct span *before = &spans[finder->by_start[i - 1]];
@@ -278,14 +203,14 @@ static bool copies_share_engine(struct finder *finder)
 static int64_t launch_time(struct finder *finder, uint32_t count)
 {
     const struct span *spans = finder->timeline->spans;
-    struct engine_walk walk = {0};
+    struct engine_pass pass = {0};
     size_t alone = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = finder->by_start[i];
         const struct hold *hold = &finder->holds[index];
-        reach_start(finder, &walk, index);
-        if (hold->by == HELD_BY_NOTHING || walk.beside != SPAN_NONE ||
-            (walk.latest != SPAN_NONE && spans[walk.latest].end_ns > hold->free_ns))
+        finder_reach(finder, &pass, index);
+        if (hold->by == HELD_BY_NOTHING || pass.beside != SPAN_NONE ||
+            (pass.latest != SPAN_NONE && spans[pass.latest].end_ns > hold->free_ns))
             continue;
         finder->delays[alone++] = spans[index].start_ns - hold->free_ns;
     }
@@ -295,34 +220,34 @@ static int64_t launch_time(struct finder *finder, uint32_t count)
     return later(virtual ? 0 : LAUNCH_NS, 2 * earlier(median, INT64_MAX / 2));
 }
 
-static void hold_kernel(struct finder *finder, uint32_t index, const struct engine_walk *walk)
+static void hold_kernel(struct finder *finder, uint32_t index, const struct engine_pass *pass)
 {
     const struct timeline *timeline = finder->timeline;
     const struct span *span = &timeline->spans[index];
     struct hold *hold = &finder->holds[index];
     /* Below 0 where there was none: times begin at 0. */
-    int64_t ended = walk->latest != SPAN_NONE ? timeline->spans[walk->latest].end_ns : -1;
+    int64_t ended = pass->latest != SPAN_NONE ? timeline->spans[pass->latest].end_ns : -1;
     int64_t since_ns = span->start_ns - ended;
     bool virtual = timeline->timing == TIMING_VIRTUAL; /* room is taken when it is made */
     if (span->start_ns - hold->free_ns <= finder->launch_ns && !(virtual && since_ns == 0))
         return; /* on its way: whatever ended meanwhile let nothing go */
     if (ended > hold->free_ns && since_ns <= (virtual ? 0 : finder->launch_ns))
-        finder_consider(finder, index, HELD_BY_ENGINE, walk->latest, false);
-    else if (walk->beside != SPAN_NONE && !timeline->issue_unknown)
+        finder_consider(finder, index, HELD_BY_ENGINE, pass->latest, false);
+    else if (pass->beside != SPAN_NONE && !timeline->issue_unknown)
         *hold = (struct hold){.by = HELD_BY_ENGINE,
-                              .span = walk->beside,
+                              .span = pass->beside,
                               .free_ns = span->start_ns,
                               .ready_ns = hold->ready_ns};
 }
 
 static void hold_by_room(struct finder *finder)
 {
-    uint32_t count = engine_sort(finder, 1U << ENGINE_COMPUTE);
+    uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE);
     finder->launch_ns = launch_time(finder, count);
-    struct engine_walk walk = {0};
+    struct engine_pass pass = {0};
     for (uint32_t i = 0; i < count; i++) {
-        reach_start(finder, &walk, finder->by_start[i]);
-        hold_kernel(finder, finder->by_start[i], &walk);
+        finder_reach(finder, &pass, finder->by_start[i]);
+        hold_kernel(finder, finder->by_start[i], &pass);
     }
 }
 
@@ -361,36 +286,6 @@ static void follow(const struct timeline *timeline, struct critical *critical)
     }
 }
 
-static bool finder_begin(struct finder *finder, const struct timeline *timeline,
-                         struct critical *result)
-{
-    size_t count = timeline->span_count + (size_t)1;
-    result->holds = calloc(count, sizeof *result->holds);
-    result->path = calloc(count, sizeof *result->path);
-    result->on_path = calloc(count, sizeof *result->on_path);
-    *finder = (struct finder){
-        .timeline = timeline,
-        .holds = result->holds,
-        .by_start = calloc(count, sizeof *finder->by_start),
-        .by_end = calloc(count, sizeof *finder->by_end),
-        .running = calloc(count, sizeof *finder->running),
-        .delays = calloc(count, sizeof *finder->delays),
-    };
-    if (timeline->timing != TIMING_VIRTUAL)
-        finder->jitter_ns = later(timeline->resolution_ns, JITTER_NS);
-    return result->holds != NULL && result->path != NULL && result->on_path != NULL &&
-           finder->by_start != NULL && finder->by_end != NULL && finder->running != NULL &&
-           finder->delays != NULL;
-}
-
-static void finder_end(struct finder *finder)
-{
-    free(finder->by_start);
-    free(finder->by_end);
-    free(finder->running);
-    free(finder->delays);
-}
-
 enum status critical_find(const struct timeline *timeline, const struct machine *machine,
                           struct critical *critical, struct error *error)
 {
@@ -408,7 +303,7 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
     if (status == STATUS_OK) {
         hold_all_by_engine(&finder);
         if (machine != NULL && rule_checks_dependencies(machine))
-            finder_hold_by_signals(&finder, engine_sort(&finder, 1U << ENGINE_COMPUTE));
+            finder_hold_by_signals(&finder);
         follow(timeline, &result);
         *critical = result;
     } else {

@@ -1,22 +1,25 @@
 /* critical_finder.h - what the search for a critical path holds: private to its files.
  *
+ *   analysis/critical_finder.c   spans in order of time, and what held one latest
+ *   analysis/critical_machine.c  what is peculiar to some machines
  *   analysis/critical.c          the host, streams, events, engines; the path
- *   analysis/critical_machine.c  what is peculiar to some machines */
+ *
+ * Each file calls only files above it. */
 #ifndef PIPELINE_ANALYSIS_CRITICAL_FINDER_H
 #define PIPELINE_ANALYSIS_CRITICAL_FINDER_H
 
 #include "analysis/critical.h"
-#include "plan/rules.h"
 
 struct finder {
     const struct timeline *timeline;
     const struct machine *machine; /* NULL: not known */
     struct hold *holds;
-    uint32_t *by_start, *by_end; /* of one engine at a time */
-    uint32_t *running;           /* a stack: see reach_start() */
+    uint32_t *by_start, *by_end; /* spans of one engine at a time */
+    uint32_t *running;           /* a stack: see finder_reach() */
+    const struct span **sorted;  /* room for all spans */
     int64_t *delays;             /* room for one per span */
     int64_t jitter_ns;           /* an end that much behind a start may still have let it go */
-    int64_t launch_ns;           /* kernels: what a start may take with nothing to wait for */
+    int64_t launch_ns; /* what the start of a kernel may take with nothing to wait for */
 };
 
 static inline int64_t earlier(int64_t a, int64_t b)
@@ -34,17 +37,38 @@ static inline bool span_precedes(const struct span *a, const struct span *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->op < b->op;
 }
 
+/* Takes memory for `timeline` and for `result`, which the caller frees in any case. Returns
+ * false when memory runs out; finder_end() in any case. */
+bool finder_begin(struct finder *finder, const struct timeline *timeline,
+                  struct critical *result);
+void finder_end(struct finder *finder);
+
 /* Takes `holder` for what held span `index` if it let go later than all known so far; with
  * `even`, also if it let go at the same time. */
 void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uint32_t holder,
                      bool even);
+
+/* Fills by_start and by_end with the spans of the engines in `engines` (bits), and returns how
+ * many they are. */
+uint32_t finder_sort(struct finder *finder, unsigned engines);
+
+/* An engine on its way through its spans in order of start. Zero-initialise. */
+struct engine_pass {
+    uint32_t ended;         /* how many of by_end are over */
+    uint32_t running_count; /* of the stack `running`; below its top some may be over */
+    uint32_t latest;        /* what ended last before the present span began, or SPAN_NONE */
+    uint32_t beside;        /* what began last and still runs then, or SPAN_NONE */
+};
+
+/* Goes to the start of span `index`, which is the next in order of start. */
+void finder_reach(const struct finder *finder, struct engine_pass *pass, uint32_t index);
 
 /* Looks for ops that were behind another stream's in their hardware queue (rule 4). What held
  * each op but its engine must be known. */
 enum status finder_hold_by_queues(struct finder *finder, struct error *error);
 
 /* Looks for ops that followed a kernel, and went only when later kernels had ended, too (rule
- * 5). All other holds must be known; `count` kernels are in by_end. */
-void finder_hold_by_signals(struct finder *finder, uint32_t count);
+ * 5). All other holds must be known. */
+void finder_hold_by_signals(struct finder *finder);
 
 #endif

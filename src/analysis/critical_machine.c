@@ -1,6 +1,8 @@
 /* critical_machine.c - holds that are peculiar to some machines: queues and late signals. */
 #include "analysis/critical_finder.h"
 
+#include "plan/rules.h"
+
 #include <stdlib.h>
 
 /* --- hardware queues --- */
@@ -72,8 +74,9 @@ static uint32_t last_ended(const struct finder *finder, uint32_t count, int64_t 
     return low > 0 ? finder->by_end[low - 1] : SPAN_NONE;
 }
 
-void finder_hold_by_signals(struct finder *finder, uint32_t count)
+void finder_hold_by_signals(struct finder *finder)
 {
+    uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE);
     const struct span *spans = finder->timeline->spans;
     for (uint32_t i = 0; i < finder->timeline->span_count; i++) {
         const struct hold *hold = &finder->holds[i];

@@ -12,8 +12,8 @@ struct way {
     int64_t ready_ns, end_ns;
 };
 
-/* A walk over all spans. */
-struct walk {
+/* A pass over all spans. */
+struct latency_pass {
     const int *priorities;
     int64_t *stream_ends; /* of each stream's latest op */
     struct way *ways;     /* per tile */
@@ -34,36 +34,36 @@ static uint32_t count_tiles(const struct timeline *timeline)
     return (uint32_t)(highest + 1);
 }
 
-static bool walk_begin(struct walk *walk, const struct timeline *timeline,
+static bool pass_begin(struct latency_pass *pass, const struct timeline *timeline,
                        const int *priorities)
 {
-    walk->priorities = priorities;
-    walk->tiles = count_tiles(timeline);
-    walk->ways = calloc(walk->tiles + (size_t)1, sizeof *walk->ways);
-    walk->stream_ends = calloc(timeline->streams + (size_t)1, sizeof *walk->stream_ends);
-    return walk->ways != NULL && walk->stream_ends != NULL;
+    pass->priorities = priorities;
+    pass->tiles = count_tiles(timeline);
+    pass->ways = calloc(pass->tiles + (size_t)1, sizeof *pass->ways);
+    pass->stream_ends = calloc(timeline->streams + (size_t)1, sizeof *pass->stream_ends);
+    return pass->ways != NULL && pass->stream_ends != NULL;
 }
 
-static void walk_end(struct walk *walk)
+static void pass_end(struct latency_pass *pass)
 {
-    free(walk->ways);
-    free(walk->stream_ends);
+    free(pass->ways);
+    free(pass->stream_ends);
 }
 
 /* Measured times may be a little out of step: a tile is never ready after it has begun. */
-static void walk_span(struct walk *walk, const struct span *span)
+static void pass_span(struct latency_pass *pass, const struct span *span)
 {
-    int64_t *stream_end = &walk->stream_ends[span->stream];
+    int64_t *stream_end = &pass->stream_ends[span->stream];
     if (span->tile >= 0 && op_on_device(span->kind)) {
-        struct way *way = &walk->ways[span->tile];
+        struct way *way = &pass->ways[span->tile];
         int64_t ready = later(span->issue_ns, *stream_end);
         if (!way->begun) {
             way->ready_ns = ready < span->start_ns ? ready : span->start_ns;
             way->end_ns = span->end_ns;
         }
         way->end_ns = later(way->end_ns, span->end_ns);
-        if (walk->priorities != NULL && (!way->begun || span->kind == OP_KERNEL))
-            way->priority = walk->priorities[span->stream];
+        if (pass->priorities != NULL && (!way->begun || span->kind == OP_KERNEL))
+            way->priority = pass->priorities[span->stream];
         way->begun = true;
     }
     if (op_in_stream(span->kind))
@@ -80,14 +80,14 @@ static int compare_ways(const void *a, const void *b)
 }
 
 /* Moves the tiles that have begun to the front, sorts them and returns how many they are. */
-static uint32_t sort_ways(struct walk *walk)
+static uint32_t sort_ways(struct latency_pass *pass)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < walk->tiles; i++) {
-        if (walk->ways[i].begun)
-            walk->ways[count++] = walk->ways[i];
+    for (uint32_t i = 0; i < pass->tiles; i++) {
+        if (pass->ways[i].begun)
+            pass->ways[count++] = pass->ways[i];
     }
-    qsort(walk->ways, count, sizeof *walk->ways, compare_ways);
+    qsort(pass->ways, count, sizeof *pass->ways, compare_ways);
     return count;
 }
 
@@ -136,16 +136,16 @@ static enum status group_ways(const struct way *ways, uint32_t count, struct lat
 enum status latency_find(const struct timeline *timeline, const int *priorities,
                          struct latency *latency, struct error *error)
 {
-    struct walk walk;
+    struct latency_pass pass;
     enum status status = STATUS_OK;
-    if (!walk_begin(&walk, timeline, priorities))
+    if (!pass_begin(&pass, timeline, priorities))
         status = error_set(error, STATUS_FAILED, "no memory for the latencies of %u tiles",
-                           walk.tiles);
+                           pass.tiles);
     for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
-        walk_span(&walk, &timeline->spans[i]);
+        pass_span(&pass, &timeline->spans[i]);
     if (status == STATUS_OK)
-        status = group_ways(walk.ways, sort_ways(&walk), latency, error);
-    walk_end(&walk);
+        status = group_ways(pass.ways, sort_ways(&pass), latency, error);
+    pass_end(&pass);
     return status;
 }
 

@@ -29,7 +29,7 @@ enum link {
     LINK_KIND_COUNT
 };
 
-struct piece {
+struct path_piece {
     int64_t start_ns, end_ns;
     enum piece_kind kind;
     enum link link;
@@ -39,7 +39,8 @@ struct piece {
 };
 
 struct pieces {
-    struct piece *items; /* in order of time, without gaps, none of them empty or before 0 */
+    struct path_piece
+        *items; /* in order of time, without gaps, none of them empty or before 0 */
     uint32_t count;
 };
 

@@ -1,13 +1,85 @@
 /* verdict.c - charges what was lost to causes, and says which of them are worth a name. */
 #include "analysis/headway.h"
-#include "analysis/verdict_bound.h"
-#include "analysis/verdict_cause.h"
+#include "analysis/verdict_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
-static const double NAMED_SHARE = 0.04;    /* of the span: what costs less is not named */
-static const double PROFILER_SHARE = 0.03; /* likewise, of the tracing itself */
-enum { HAND_OVERS = 8 };                   /* a hand-over is long if that many fill the work */
+static const double NAMED_SHARE = 0.04;    /* a cause of less of the run's time is not named */
+static const double PROFILER_SHARE = 0.03; /* nor is the tracing itself, of less than this */
+enum {
+    HAND_OVERS = 8,     /* a hand-over is long if that many fill the work */
+    MEASURED_NS = 1000, /* measured times may be off against each other by that much */
+};
+
+/* --- timelines that can't be get no verdict --- */
+
+static enum status refuse(const struct timeline *timeline, const struct span *span,
+                          const char *what, struct error *error)
+{
+    char name[SPAN_NAME];
+    return error_set(error, STATUS_FAILED, "no verdict: op %" PRIu32 " (%s) %s", span->op,
+                     timeline_span_name(timeline, span, name), what);
+}
+
+static enum status check_span(const struct timeline *timeline, const struct span *span,
+                              const struct plan *plan, struct error *error)
+{
+    if (span->kind >= OP_KIND_COUNT || span->engine >= ENGINE_COUNT)
+        return error_set(error, STATUS_FAILED, "no verdict: op %" PRIu32 " is of no kind",
+                         span->op);
+    if (span->end_ns < span->start_ns)
+        return refuse(timeline, span, "ends before it starts", error);
+    if (span->start_ns < 0)
+        return refuse(timeline, span, "starts before the run", error);
+    if (plan == NULL)
+        return STATUS_OK;
+    if (span->op >= plan->op_count)
+        return error_set(error, STATUS_FAILED,
+                         "no verdict: the plan has %" PRIu32 " ops, and none numbered %" PRIu32,
+                         plan->op_count, span->op);
+    const struct op *op = &plan->ops[span->op];
+    if (span->kind != op->kind || span->stream != op->stream || span->tile != op->tile)
+        return refuse(timeline, span, "is not what the plan has in its place", error);
+    return STATUS_OK;
+}
+
+static enum status check_engine(const struct timeline *timeline, enum engine engine,
+                                struct span **spans, struct error *error)
+{
+    int64_t leeway_ns = timeline->timing == TIMING_VIRTUAL ? 0 : MEASURED_NS;
+    size_t count = timeline_engine_spans(timeline, engine, spans);
+    for (size_t i = 1; i < count; i++) {
+        const struct span *before = spans[i - 1], *span = spans[i];
+        char name[SPAN_NAME];
+        if (span->start_ns + leeway_ns >= before->end_ns)
+            continue;
+        return error_set(error, STATUS_FAILED,
+                         "no verdict: op %" PRIu32 " (%s) starts while op %" PRIu32
+                         " is on the same copy engine",
+                         span->op, timeline_span_name(timeline, span, name), before->op);
+    }
+    return STATUS_OK;
+}
+
+enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
+                          struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
+        status = check_span(timeline, &timeline->spans[i], plan, error);
+    if (status != STATUS_OK)
+        return status;
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    if (spans == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to check %" PRIu32 " spans",
+                         timeline->span_count);
+    status = check_engine(timeline, ENGINE_H2D, spans, error);
+    if (status == STATUS_OK)
+        status = check_engine(timeline, ENGINE_D2H, spans, error);
+    free(spans);
+    return status;
+}
 
 /* --- charging --- */
 
@@ -17,7 +89,7 @@ struct account {
 };
 
 static void charge(struct account *account, enum verdict_code code, int64_t cost_ns,
-                   const struct piece *piece)
+                   const struct path_piece *piece)
 {
     struct verdict *item = &account->items[code];
     item->cost_ns += cost_ns;
@@ -28,9 +100,8 @@ static void charge(struct account *account, enum verdict_code code, int64_t cost
     }
 }
 
-/* What a piece is charged to that is work: the nearest thing on the path that had to be waited
- * for, the next or else the last before. Where nothing had to, a hand-over right behind it: it
- * kept the engines from working side by side if it took long against the work. */
+/* Finds for each piece that is work what it is charged to: the nearest cause on the path that
+ * something waited for, the next one or else the last before. */
 static void find_near(const struct verdict_case *facts, const struct pieces *pieces,
                       enum verdict_code *near)
 {
@@ -48,16 +119,18 @@ static void find_near(const struct verdict_case *facts, const struct pieces *pie
     }
 }
 
-static int64_t length_of(const struct piece *piece)
+static int64_t length_of(const struct path_piece *piece)
 {
     return piece->end_ns - piece->start_ns;
 }
 
+/* Charges work that no cause is near to a hand-over right behind it: this kept the engines from
+ * working side by side if it took long against the work. */
 static void find_hand_overs(const struct verdict_case *facts, const struct pieces *pieces,
                             enum verdict_code *near)
 {
     for (uint32_t i = 0; i + 1 < pieces->count; i++) {
-        const struct piece *next = &pieces->items[i + 1];
+        const struct path_piece *next = &pieces->items[i + 1];
         if (near[i] == VERDICT_REST && next->kind != PIECE_WORK &&
             length_of(next) >= length_of(&pieces->items[i]) / HAND_OVERS)
             near[i] = verdict_piece_cause(facts, next);
@@ -70,11 +143,11 @@ static bool keeps_host(enum verdict_code cause)
            cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING;
 }
 
-static void charge_piece(const struct verdict_case *facts, const struct piece *piece,
+static void charge_piece(const struct verdict_case *facts, const struct path_piece *piece,
                          int64_t lost_ns, enum verdict_code near, struct account *account)
 {
     enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
-    /* Hand-overs that the host would have made long before, had it not waited. */
+    /* The host would have handed the op over long before, had it not waited. */
     if (cause == VERDICT_SMALL_TILES && keeps_host(near))
         cause = near;
     if (cause != VERDICT_REST) {
@@ -82,7 +155,7 @@ static void charge_piece(const struct verdict_case *facts, const struct piece *p
         return;
     }
     int64_t slow_ns = verdict_slowness_ns(facts, piece, &slow);
-    /* Kernels that leave room lose by it only what others are kept from taking. */
+    /* Kernels that leave room on the GPU lose only what others are kept from using. */
     if (slow == VERDICT_FEW_BLOCKS && near != VERDICT_REST)
         slow_ns = 0;
     slow_ns = slow_ns < lost_ns ? slow_ns : lost_ns;
@@ -108,13 +181,13 @@ static enum status charge_all(const struct verdict_case *facts, const struct pie
         charge_piece(facts, &pieces->items[i], until_ns - lost_ns, near[i], account);
         lost_ns = until_ns;
     }
-    /* Where there is no path there is nothing to charge but the limit itself. */
+    /* Where there is no path, all that is lost is left over. */
     account->items[VERDICT_REST].cost_ns += headway->time_ns - headway->limit_ns - lost_ns;
     free(near);
     return STATUS_OK;
 }
 
-/* What the tracing cost is known from the runs without it; on the path it is anywhere. */
+/* Charges what the tracing cost, which runs without it tell: it may be anywhere on the path. */
 static void charge_profiler(const struct verdict_case *facts, struct account *account)
 {
     int64_t time_ns = timeline_time_ns(facts->timeline);
@@ -135,7 +208,9 @@ static int compare_costs(const void *a, const void *b)
     return (int)x->code - (int)y->code;
 }
 
-/* Every tile is handed over: that alone is no fault. */
+/* Every tile has to be handed over, so small tiles are named only where they cost twice as
+ * much.
+ */
 static double named_share(enum verdict_code code)
 {
     return code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;

@@ -5,7 +5,7 @@
  * measured by the work that bounds the run (analysis/headway.h); and what was lost is charged
  * to the piece's cause, or, where the piece is work that had to be done, to the nearest thing
  * on the path that kept the bounding engine from working meanwhile: the next that had to be
- * waited for, else the one before. Charges are whole nanoseconds and add up to the span less
+ * waited for, else the one before. Charges are whole nanoseconds and add up to the time less
  * the limit. After Yang and Miller, "Critical Path Analysis for the Execution of Parallel and
  * Distributed Programs" (ICDCS 1988), and, for charging waits to their causes, Böhme, Geimer,
  * Wolf and Arnold, "Identifying the Root Causes of Wait States in Large-Scale Parallel
@@ -18,46 +18,18 @@
 #include "plan/plan.h"
 
 enum verdict_code {
-    /* What was done wrong, or could be done better. */
-    VERDICT_MISSING_WAIT,
-    VERDICT_PAGEABLE_MEMORY,
-    VERDICT_LEGACY_STREAM,
-    VERDICT_BLOCKING_STREAM,
-    VERDICT_MEMSET_IN_LOOP,
-    VERDICT_SYNC_IN_LOOP,
-    VERDICT_ALLOC_IN_LOOP,
-    VERDICT_PINNED_ALLOC_IN_LOOP,
-    VERDICT_PIN_IN_RUN,
-    VERDICT_LAUNCH_BLOCKING,
-    VERDICT_SLOW_CALLBACK,
-    VERDICT_LAZY_LOADING,
-    VERDICT_ONE_STREAM,
-    VERDICT_FEW_STREAMS,
-    VERDICT_NEEDLESS_WAIT,
-    VERDICT_ONE_COPY_ENGINE,
-    VERDICT_ONE_QUEUE,
-    VERDICT_FEW_QUEUES,
-    VERDICT_LATE_SIGNAL,
-    VERDICT_SMALL_TILES,
-    VERDICT_FEW_BLOCKS,
-    VERDICT_SLOW_COPIES,
-    VERDICT_SLOW_KERNELS,
-    VERDICT_DEVICE_COPIES,
-    VERDICT_PROFILER,
-    /* What bounds the run, and what is left. */
-    VERDICT_COPY_BOUND,
-    VERDICT_KERNEL_BOUND,
-    VERDICT_LINK_BOUND,
-    VERDICT_CPU_BOUND,
-    VERDICT_REST,
+#define ROW(code, ...) VERDICT_##code,
+#include "analysis/verdicts.def"
+#undef ROW
     VERDICT_COUNT
 };
 
-/* What is said of a cause: fixed texts. */
+/* A cause's fixed texts, and by what it is known. */
 struct verdict_row {
-    const char *name; /* "sync-in-loop", as in the JSON report */
-    const char *text; /* what happened, in one line */
-    const char *fix;  /* what to do: a command, or a line of CUDA */
+    const char *name;             /* "sync-in-loop", as in the JSON report */
+    const char *text;             /* what happened, in one line */
+    const char *fix;              /* what to do: a command, or a line of CUDA */
+    uint32_t calls, works, holds; /* marks: see analysis/verdicts.def */
 };
 extern const struct verdict_row verdict_rows[VERDICT_COUNT];
 

@@ -1,5 +1,5 @@
-/* verdict_bound.c - the work that bounds a run; see limit.c, of which it is the parts. */
-#include "analysis/verdict_bound.h"
+/* verdict_bound.c - the work that bounds a run: the parts of the sums in limit.c. */
+#include "analysis/verdict_parts.h"
 
 #include "analysis/analysis.h"
 
@@ -48,7 +48,7 @@ double verdict_bound_work(const void *context, const struct span *span)
 
 /* --- what binds --- */
 
-/* Which direction binds, or both by the link that they share. */
+/* Finds which direction binds, or that both do by the link that they share. */
 static void find_rates(struct verdict_bound *bound)
 {
     const struct machine *machine = bound->facts->machine;

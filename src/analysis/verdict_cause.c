@@ -1,5 +1,5 @@
 /* verdict_cause.c - names the cause of a piece of the critical path. */
-#include "analysis/verdict_cause.h"
+#include "analysis/verdict_parts.h"
 
 #include "plan/rules.h"
 
@@ -7,10 +7,42 @@
 
 enum {
     LAZY_NS = 50000,     /* a first launch that takes that long loads code */
-    LAZY_LAUNCHES = 8,   /* and so many times what a launch's call takes */
+    LAZY_LAUNCHES = 8,   /* it takes that many times what a launch's call takes, too */
     SHORT_CALLBACKS = 8, /* a callback is short if that many fill what it followed */
-    OVERHEADS = 4, /* a slow op is a short one where it lost this many latencies at most */
+    OVERHEADS = 4, /* an op is slow for being short if it lost that many latencies at most */
 };
+
+const struct verdict_row verdict_rows[VERDICT_COUNT] = {
+#define ROW(code, ...) [VERDICT_##code] = {__VA_ARGS__},
+#include "analysis/verdicts.def"
+#undef ROW
+};
+
+/* Each returns the cause that is marked with the kind of op or of hold alone; VERDICT_REST
+ * where none is. */
+static enum verdict_code marked_by_call(enum op_kind kind)
+{
+    int code = 0;
+    while (code < VERDICT_REST && !(verdict_rows[code].calls >> kind & 1))
+        code++;
+    return (enum verdict_code)code;
+}
+
+static enum verdict_code marked_by_work(enum op_kind kind)
+{
+    int code = 0;
+    while (code < VERDICT_REST && !(verdict_rows[code].works >> kind & 1))
+        code++;
+    return (enum verdict_code)code;
+}
+
+static enum verdict_code marked_by_hold(enum held_by by)
+{
+    int code = 0;
+    while (code < VERDICT_REST && !(verdict_rows[code].holds >> by & 1))
+        code++;
+    return (enum verdict_code)code;
+}
 
 static bool is_copy(enum op_kind kind)
 {
@@ -22,7 +54,7 @@ static const struct span *span_of(const struct verdict_case *facts, uint32_t ind
     return &facts->timeline->spans[index];
 }
 
-/* --- what one op had to do with another --- */
+/* --- the bytes that two ops share --- */
 
 struct sharing {
     bool data;  /* the first wrote what the second reads */
@@ -51,8 +83,10 @@ static struct sharing sharing_of(const struct op *first, const struct op *second
     return sharing;
 }
 
-/* An op behind a callback. One that is short against what it followed itself only came last in
- * its stream: the op would have waited for that stream anyway. */
+/* Returns the cause of an op that waited for a callback. A callback that is short against what
+ * it followed itself only came last in its stream: the op would have waited for that stream
+ * anyway.
+ */
 static enum verdict_code callback_cause(const struct verdict_case *facts,
                                         const struct span *callback, const struct span *span)
 {
@@ -69,7 +103,7 @@ static enum verdict_code callback_cause(const struct verdict_case *facts,
                                            : VERDICT_FEW_STREAMS;
 }
 
-/* An op that followed another, by its stream's order or by an event. */
+/* Returns the cause of an op that waited for another by its stream's order or by an event. */
 static enum verdict_code order_cause(const struct verdict_case *facts, const struct span *from,
                                      const struct span *span, bool event)
 {
@@ -87,7 +121,7 @@ static enum verdict_code order_cause(const struct verdict_case *facts, const str
         return VERDICT_REST;
     if (alone)
         return VERDICT_ONE_STREAM;
-    /* A copy in comes first of a tile: what it waits for is room. */
+    /* A copy in is the first op of a tile, so it can only wait for room. */
     bool room = sharing.bytes || span->kind == OP_H2D;
     return room ? VERDICT_FEW_STREAMS : VERDICT_NEEDLESS_WAIT;
 }
@@ -109,7 +143,7 @@ static enum verdict_code barrier_cause(const struct span *from, const struct spa
     return memset ? VERDICT_MEMSET_IN_LOOP : VERDICT_DEVICE_COPIES;
 }
 
-/* An op behind `blocker` in their hardware queue. */
+/* Returns the cause of an op that waited behind `blocker` in their hardware queue. */
 static enum verdict_code queue_cause(const struct verdict_case *facts,
                                      const struct span *blocker, const struct span *span)
 {
@@ -118,10 +152,12 @@ static enum verdict_code queue_cause(const struct verdict_case *facts,
     return facts->machine->queues == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
 }
 
-/* An op whose engine was at another's work. Where that one came first only because it was
- * issued first, and waited while this one could have gone, the queue is to blame. */
+/* Returns the cause of an op whose engine was at another's work. Where that one came first only
+ * because it was issued first, and waited while this one could have gone, the queue is to
+ * blame.
+ */
 static enum verdict_code engine_cause(const struct verdict_case *facts,
-                                      const struct piece *piece)
+                                      const struct path_piece *piece)
 {
     const struct span *span = span_of(facts, piece->span), *from = span_of(facts, piece->from);
     const struct hold *holds = facts->critical->holds;
@@ -138,7 +174,8 @@ static enum verdict_code engine_cause(const struct verdict_case *facts,
                                                  : VERDICT_REST;
 }
 
-static enum verdict_code held_cause(const struct verdict_case *facts, const struct piece *piece)
+static enum verdict_code held_cause(const struct verdict_case *facts,
+                                    const struct path_piece *piece)
 {
     const struct hold *hold = &facts->critical->holds[piece->span];
     const struct span *span = span_of(facts, piece->span), *from = span_of(facts, piece->from);
@@ -152,12 +189,10 @@ static enum verdict_code held_cause(const struct verdict_case *facts, const stru
         return barrier_cause(from, span);
     case HELD_BY_QUEUE:
         return queue_cause(facts, span_of(facts, hold->blocker), span);
-    case HELD_BY_SIGNAL:
-        return VERDICT_LATE_SIGNAL;
     case HELD_BY_ENGINE:
         return engine_cause(facts, piece);
     default:
-        return VERDICT_REST;
+        return marked_by_hold(hold->by);
     }
 }
 
@@ -177,7 +212,7 @@ static enum verdict_code alloc_cause(const struct plan *plan, uint32_t op)
     return only_alloc(plan, op) ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
 }
 
-/* Whether the op is the first of its kernel. */
+/* Returns true if the op is the first launch of its kernel. */
 static bool first_launch(const struct plan *plan, const struct op *op)
 {
     for (uint32_t i = 0; i < op->id; i++) {
@@ -187,7 +222,8 @@ static bool first_launch(const struct plan *plan, const struct op *op)
     return true;
 }
 
-/* By the whole call, of which a piece may be a part. */
+/* Returns true if the call that issued `op` took so long that it must have loaded code. The
+ * whole call counts, of which a piece may be a part. */
 static bool loads_code(const struct verdict_case *facts, const struct op *op)
 {
     const struct timeline *timeline = facts->timeline;
@@ -200,13 +236,13 @@ static bool loads_code(const struct verdict_case *facts, const struct op *op)
 }
 
 enum verdict_code verdict_link_cause(const struct verdict_case *facts,
-                                     const struct piece *piece)
+                                     const struct path_piece *piece)
 {
     switch (piece->link) {
     case LINK_HELD:
         return held_cause(facts, piece);
     case LINK_SYNC:
-        return VERDICT_SYNC_IN_LOOP;
+        return marked_by_call(OP_SYNC);
     case LINK_ALLOC:
         return alloc_cause(facts->plan, piece->op);
     case LINK_LAUNCH:
@@ -217,17 +253,18 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
     }
 }
 
-/* --- what a piece is itself --- */
+/* --- pieces that are causes themselves --- */
 
-static enum verdict_code call_cause(const struct verdict_case *facts, const struct piece *piece)
+static enum verdict_code call_cause(const struct verdict_case *facts,
+                                    const struct path_piece *piece)
 {
     if (facts->plan == NULL || piece->op == UINT32_MAX)
         return VERDICT_SMALL_TILES;
     const struct op *op = &facts->plan->ops[piece->op];
     if (op->kind == OP_ALLOC)
         return alloc_cause(facts->plan, piece->op);
-    if (op->kind == OP_SYNC)
-        return VERDICT_SYNC_IN_LOOP;
+    if (op_is_call(op->kind))
+        return marked_by_call(op->kind);
     if (is_copy(op->kind) && facts->plan->memory == MEMORY_PAGEABLE)
         return VERDICT_PAGEABLE_MEMORY;
     if (loads_code(facts, op))
@@ -236,39 +273,31 @@ static enum verdict_code call_cause(const struct verdict_case *facts, const stru
     return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
 }
 
-static enum verdict_code work_cause(const struct verdict_case *facts, const struct piece *piece)
+static enum verdict_code work_cause(const struct verdict_case *facts,
+                                    const struct path_piece *piece)
 {
     const struct span *span = span_of(facts, piece->span);
     bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
-    switch ((enum op_kind)span->kind) {
-    case OP_CALLBACK:
-        return VERDICT_SLOW_CALLBACK;
-    case OP_MEMSET:
-        return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
-    case OP_D2D:
-        return VERDICT_DEVICE_COPIES;
-    case OP_H2D:
-    case OP_D2H:
-        return facts->pageable ||
-                       (facts->plan != NULL && facts->plan->memory == MEMORY_PAGEABLE)
-                   ? VERDICT_PAGEABLE_MEMORY
-                   : VERDICT_REST;
-    default:
-        return VERDICT_REST;
-    }
+    bool pageable =
+        facts->pageable || (facts->plan != NULL && facts->plan->memory == MEMORY_PAGEABLE);
+    if (is_copy(span->kind))
+        return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_REST;
+    if (span->kind == OP_MEMSET && legacy)
+        return VERDICT_BLOCKING_STREAM;
+    return marked_by_work(span->kind);
 }
 
-/* On the way from what let it go: the host's hand-over, unless what it waited for is a cause.
- */
+/* Returns the cause of the time from when an op could go to its start: handing it over takes
+ * long, unless what it waited for is a cause. */
 static enum verdict_code start_cause(const struct verdict_case *facts,
-                                     const struct piece *piece)
+                                     const struct path_piece *piece)
 {
     enum verdict_code link = verdict_link_cause(facts, piece);
     return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
 }
 
 enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
-                                      const struct piece *piece)
+                                      const struct path_piece *piece)
 {
     if (piece->kind == PIECE_CALL)
         return call_cause(facts, piece);
@@ -310,7 +339,7 @@ static int64_t kernel_slowness_ns(const struct verdict_case *facts, const struct
     return more_ns;
 }
 
-/* Kernels on mapped memory: by the bytes that they move over the link. */
+/* Judges a kernel on mapped memory by the bytes that it moves over the link. */
 static int64_t link_slowness_ns(const struct machine *machine, const struct span *span,
                                 enum verdict_code *cause)
 {
@@ -319,7 +348,7 @@ static int64_t link_slowness_ns(const struct machine *machine, const struct span
            machine_round_ns(1e9 * (double)span->bytes / machine->joint_bytes_per_s);
 }
 
-int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct piece *piece,
+int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_piece *piece,
                             enum verdict_code *cause)
 {
     *cause = VERDICT_REST;
