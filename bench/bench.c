@@ -1,6 +1,7 @@
 /* bench.c - `pipeline bench`: measures kernels against their peers and limits, and what the
  * program promises against its goals. */
 #include "bench/bench.h"
+#include "app/backends.h"
 
 #include "core/nearest.h"
 #include "core/version.h"
@@ -87,7 +88,7 @@ static void first_device(void *context, const char *device, const char *summary)
 static const struct backend_ops *cuda_backend(void)
 {
     for (int i = 0; backends[i] != NULL; i++) {
-        if (strcmp(backends[i]->name, "cuda") == 0)
+        if (strcmp(backends[i]->name, "cuda") == 0 && backends[i]->missing == NULL)
             return backends[i];
     }
     return NULL;

@@ -1,4 +1,5 @@
 /* bench_run.c - the program's own line, up to the run: options, device, plan, arrays. */
+#include "app/backends.h"
 #include "bench/bench.h"
 
 #include "plan/build.h"
@@ -22,7 +23,8 @@ static int split(char *arguments, char *argv[], int most)
 static enum status open_device(struct bench_run *run, struct error *error)
 {
     const char *argument;
-    enum status status = backend_select(run->settings.device, &run->ops, &argument, error);
+    enum status status =
+        backend_select(backends, run->settings.device, &run->ops, &argument, error);
     if (status == STATUS_OK)
         status = run->ops->open(argument, &run->settings, &run->backend, error);
     if (status == STATUS_OK)

@@ -1,6 +1,6 @@
 # What is looked at without being run: format, headers, and cppcheck's findings.
 
-SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def tests/*.[ch] \
+SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] \
              tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static

@@ -34,7 +34,8 @@ $(OBJ)/bin/nvtx-walk: $(OBJ)/tests/nvtx/walk.o $(OBJECTS)
 
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
 # checks find there traps, so that the emulator can say which thread it was.
-EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) $(OBJ)/kernels/launchers.o \
+EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \
+            $(OBJ)/kernels/launchers.o $(OBJ)/src/cuda/backend_none.o \
             $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp))
 EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Itests/emulator -Wall -Wextra \
                   -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \

@@ -1,7 +1,9 @@
 /* check_backend.c - which backend a --device value means, and what the simulated one refuses.
  */
+#include "app/backends.h"
 #include "fixtures.h"
 #include "plan/build.h"
+#include "plan/device.h"
 #include "run/backend.h"
 #include "suites.h"
 
@@ -12,24 +14,32 @@ START_TEST(test_select)
     const struct backend_ops *ops = NULL;
     const char *argument = NULL;
     struct error error = {0};
-    ck_assert_int_eq(backend_select("sim:h200", &ops, &argument, &error), STATUS_OK);
+    ck_assert_int_eq(backend_select(backends, "sim:h200", &ops, &argument, &error), STATUS_OK);
     ck_assert_str_eq(ops->name, "sim");
     ck_assert_str_eq(argument, "h200");
-    ck_assert_int_eq(backend_select("sim", &ops, &argument, &error), STATUS_OK);
+    ck_assert_int_eq(backend_select(backends, "sim", &ops, &argument, &error), STATUS_OK);
     ck_assert_str_eq(argument, "");
-    ck_assert_int_eq(backend_select("auto", &ops, &argument, &error), STATUS_OK);
+    ck_assert_int_eq(backend_select(backends, "auto", &ops, &argument, &error), STATUS_OK);
     ck_assert(strcmp(ops->name, "sim") != 0 || strcmp(argument, "h200") == 0);
-    ck_assert_int_eq(backend_select("simulator:h200", &ops, &argument, &error), STATUS_USAGE);
+    ck_assert_int_eq(backend_select(backends, "simulator:h200", &ops, &argument, &error),
+                     STATUS_USAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "sim:NAME"));
 }
 END_TEST
 
-/* Every hook is required. */
+/* The list and the table of devices agree, and a backend that is not missing has every hook. */
 START_TEST(test_backends_are_complete)
 {
-    for (int i = 0; backends[i] != NULL; i++) {
-        ck_assert_ptr_nonnull(backends[i]->name);
-        ck_assert_ptr_nonnull(backends[i]->summary);
+    int count = 0;
+    while (device_rows[count].name != NULL)
+        count++;
+    for (int i = 0; i <= count; i++)
+        ck_assert((backends[i] != NULL) == (i < count));
+    for (int i = 0; i < count; i++) {
+        ck_assert_str_eq(backends[i]->name, device_rows[i].name);
+        ck_assert(backends[i]->measures == device_rows[i].real);
+        if (backends[i]->missing != NULL)
+            continue;
         ck_assert(backends[i]->configure && backends[i]->open && backends[i]->describe &&
                   backends[i]->prepare);
         ck_assert(backends[i]->run && backends[i]->release && backends[i]->close);
@@ -43,7 +53,7 @@ static enum status open_sim(const char *machine, const struct settings *settings
                             struct error *error)
 {
     const char *argument;
-    ck_assert_int_eq(backend_select("sim", ops, &argument, error), STATUS_OK);
+    ck_assert_int_eq(backend_select(backends, "sim", ops, &argument, error), STATUS_OK);
     return (*ops)->open(machine, settings, backend, error);
 }
 

@@ -2,6 +2,7 @@
  * on their way through the rooms but the simulator: the plan and its hazards, timelines, the
  * critical path, the bytes, and what writers show of them. */
 #include "analysis/critical.h"
+#include "app/backends.h"
 #include "check_contract_timeline.h"
 #include "critical_cases.h"
 #include "run/backend.h"

@@ -1,5 +1,6 @@
 /* check_carry.c - scans whose carry goes from tile to tile by way of the host: the plans, what
  * races without a wait, whole runs on simulated machines, and the lesson. */
+#include "app/backends.h"
 #include "plan/carry.h"
 
 #include "check_kernels_util.h"
@@ -253,7 +254,7 @@ static void run_begin(const struct settings *settings)
     const char *argument;
     struct error error = {0};
     at.settings = *settings;
-    must(backend_select(at.settings.device, &at.ops, &argument, &error), &error);
+    must(backend_select(backends, at.settings.device, &at.ops, &argument, &error), &error);
     must(at.ops->open(argument, &at.settings, &at.backend, &error), &error);
     must(at.ops->describe(at.backend, &at.settings, &at.machine, &error), &error);
     must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);

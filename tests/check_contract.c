@@ -2,6 +2,7 @@
  *
  * Every case builds a plan from settings, runs it twice bare and once traced, each time on a
  * poisoned output, verifies every element, and holds the timeline against the plan. */
+#include "app/backends.h"
 #include "check_contract_timeline.h"
 #include "core/units.h"
 #include "fixtures.h"
@@ -75,7 +76,7 @@ static void must(enum status status, const struct error *error)
 static void select_device(int device)
 {
     struct error error = {0};
-    must(backend_select(devices[device], &at.ops, &at.argument, &error), &error);
+    must(backend_select(backends, devices[device], &at.ops, &at.argument, &error), &error);
 }
 
 static void open_device(int device, const struct settings *settings)
@@ -507,7 +508,6 @@ START_TEST(test_list)
     select_device(_i);
     at.ops->list(count_listed, &count);
     ck_assert_int_ge(count, 1);
-    ck_assert(at.ops->summary[0] != '\0');
 }
 END_TEST
 

@@ -2,6 +2,7 @@
  * the simulator, and the program's words about them. */
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
+#include "app/backends.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "options_cases.h"
@@ -225,7 +226,8 @@ static void rig_run(struct rig *rig, const struct settings *settings)
     struct machine machine;
     struct run_times times;
     struct error error = {0};
-    ck_assert_int_eq(backend_select("sim:h200", &rig->ops, &argument, &error), STATUS_OK);
+    ck_assert_int_eq(backend_select(backends, "sim:h200", &rig->ops, &argument, &error),
+                     STATUS_OK);
     ck_assert_int_eq(rig->ops->open(argument, settings, &rig->backend, &error), STATUS_OK);
     rig->ops->describe(rig->backend, settings, &machine, &error);
     ck_assert_msg(plan_build(settings, &machine, &rig->plan, &error) == STATUS_OK, "%s",

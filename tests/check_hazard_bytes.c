@@ -3,7 +3,7 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "report/hazard_report.h"
-#include "run/backend_sim.h"
+#include "run/backend.h"
 #include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"

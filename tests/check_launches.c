@@ -1,6 +1,7 @@
 /* check_launches.c - `wave-launches`, whose repeats are a launch each: what they leave, what
  * they cost, the plans, and whole runs on simulated machines. */
 #include "analysis/limit.h"
+#include "app/backends.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "plan/build.h"
@@ -250,7 +251,7 @@ static void check_run(const struct settings *settings)
     struct timeline timeline;
     struct run_times times;
     struct error error = {0};
-    enum status status = backend_select(settings->device, &ops, &argument, &error);
+    enum status status = backend_select(backends, settings->device, &ops, &argument, &error);
     ck_assert_int_eq(status, STATUS_OK);
     ck_assert_int_eq(ops->open(argument, settings, &backend, &error), STATUS_OK);
     ck_assert_int_eq(ops->describe(backend, settings, &machine, &error), STATUS_OK);

@@ -1,5 +1,6 @@
 /* check_mistakes_runs.c - mistakes together with everything else: the result is right, or the
  * settings are refused; and the program with them. */
+#include "app/backends.h"
 #include "app/process_check.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
@@ -130,7 +131,7 @@ static bool try_random(uint64_t *random, int mistake)
     if (settings_check(&settings, &error) != STATUS_OK ||
         kernel_missing(settings.chain[0]) != NULL)
         return false;
-    must(backend_select("sim", &ops, &argument, &error), &error);
+    must(backend_select(backends, "sim", &ops, &argument, &error), &error);
     must(ops->open(mistake_machines[test_random_below(random, MISTAKE_MACHINES)], &settings,
                    &backend, &error),
          &error);

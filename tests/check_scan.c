@@ -1,5 +1,6 @@
 /* check_scan.c - scans: the plans with a carry, what is refused, whole runs on simulated
  * machines, and results that are wrong. */
+#include "app/backends.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "plan/build.h"
@@ -232,7 +233,7 @@ static void run_plan(const struct settings *settings)
     const char *argument;
     struct error error = {0};
     at.settings = *settings;
-    must(backend_select(at.settings.device, &at.ops, &argument, &error), &error);
+    must(backend_select(backends, at.settings.device, &at.ops, &argument, &error), &error);
     must(at.ops->open(argument, &at.settings, &at.backend, &error), &error);
     must(at.ops->describe(at.backend, &at.settings, &at.machine, &error), &error);
     must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);

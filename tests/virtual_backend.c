@@ -79,7 +79,6 @@ static void release(struct backend *backend)
 
 const struct backend_ops virtual_ops = {
     .name = "virtual",
-    .summary = "any machine, simulated",
     .describe = describe,
     .prepare = prepare,
     .run = run,
@@ -88,7 +87,6 @@ const struct backend_ops virtual_ops = {
 
 const struct backend_ops virtual_noisy_ops = {
     .name = "virtual",
-    .summary = "any machine, simulated, whose times vary",
     .describe = describe,
     .prepare = prepare,
     .run = run,

@@ -3,8 +3,10 @@
 
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
+#include "app/backends.h"
 #include "core/units.h"
 #include "plan/build.h"
+#include "plan/device.h"
 #include "plan/mistake.h"
 #include "report/compare_run.h"
 #include "report/hazard_report.h"
@@ -53,7 +55,8 @@ enum status job_count_elements(struct job *job, struct error *error)
 static enum status open_device(struct job *job, struct error *error)
 {
     const char *argument;
-    enum status status = backend_select(job->settings.device, &job->ops, &argument, error);
+    enum status status =
+        backend_select(backends, job->settings.device, &job->ops, &argument, error);
     if (status != STATUS_OK)
         return status;
     bool real = job->ops->measures;
@@ -62,9 +65,7 @@ static enum status open_device(struct job *job, struct error *error)
                          "--no-data: times without the bytes are for simulated machines only "
                          "(--device=sim:h200)");
     snprintf(job->device, sizeof job->device, "%s:%s", job->ops->name,
-             argument[0] != '\0' ? argument
-             : real              ? "0"
-                                 : "h200");
+             argument[0] != '\0' ? argument : device_find(job->ops->name)->fallback);
     job->settings.device = job->device;
     status = job->ops->open(argument, &job->settings, &job->backend, error);
     if (status != STATUS_OK)

@@ -1,6 +1,7 @@
 /* list.c - prints the tables that the other rooms keep. */
 #include "app/list.h"
 
+#include "app/backends.h"
 #include "app/lesson.h"
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
@@ -48,8 +49,10 @@ static void print_device(void *context, const char *device, const char *summary)
 
 static void list_devices(FILE *out)
 {
-    for (int i = 0; backends[i] != NULL; i++)
-        backends[i]->list(print_device, out);
+    for (int i = 0; backends[i] != NULL; i++) {
+        if (backends[i]->missing == NULL)
+            backends[i]->list(print_device, out);
+    }
 }
 
 static void list_mistakes(FILE *out)

@@ -2,6 +2,7 @@
  *
  *     options -> plan -> backend -> timeline -> analysis -> writers
  */
+#include "app/backends.h"
 #include "app/job.h"
 #include "app/lesson.h"
 #include "app/list.h"
@@ -48,8 +49,9 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
         jobs[i].options = options;
         jobs[i].settings = *settings;
         enum status status = job_count_elements(&jobs[i], &why);
-        bool real = backend_select(settings->device, &ops, &argument, NULL) == STATUS_OK &&
-                    ops->measures;
+        bool real =
+            backend_select(backends, settings->device, &ops, &argument, NULL) == STATUS_OK &&
+            ops->measures;
         if (status == STATUS_OK && real)
             status = settings_check_profile(settings, options, &why);
         if (status == STATUS_OK && real)
@@ -234,7 +236,8 @@ static void note_simulated(const struct options *options)
         const char *argument;
         if (strcmp(options->runs[i].device, "auto") != 0)
             continue;
-        if (backend_select("auto", &ops, &argument, NULL) == STATUS_OK && !ops->measures)
+        if (backend_select(backends, "auto", &ops, &argument, NULL) == STATUS_OK &&
+            !ops->measures)
             note_print(options->quiet,
                        "no CUDA device: simulating an NVIDIA H200 (--device=sim:h200)");
         return;
@@ -257,7 +260,7 @@ static enum status run_settings(const struct options *options, struct error *err
         status = error_set(error, STATUS_FAILED, "no memory for %zu runs", count);
         goto free_all;
     }
-    backends_configure(&options->runs[0]);
+    backends_configure(backends, &options->runs[0]);
     status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
@@ -359,7 +362,7 @@ static enum status execute(const struct options *options, struct error *error)
     case COMMAND_VIEW:
         return view_traces(options, error);
     case COMMAND_CALIBRATE:
-        return calibrate_command(options, stdout, error);
+        return calibrate_command(options, backends, stdout, error);
     case COMMAND_BENCH:
         return bench_command(options, stdout, error);
     }

@@ -1,6 +1,7 @@
 /* process_check.c - see process_check.h. */
 #include "app/process_check.h"
 
+#include "app/backends.h"
 #include "plan/mistake.h"
 #include "run/backend.h"
 
@@ -8,7 +9,7 @@ static bool is_real(const struct settings *settings)
 {
     const struct backend_ops *ops;
     const char *argument;
-    return backend_select(settings->device, &ops, &argument, NULL) == STATUS_OK &&
+    return backend_select(backends, settings->device, &ops, &argument, NULL) == STATUS_OK &&
            ops->measures;
 }
 

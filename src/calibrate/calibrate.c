@@ -138,7 +138,9 @@ static void note_simulated(const struct options *options, const struct backend_o
                                    "gives its own figures back (--device=sim:h200)");
 }
 
-enum status calibrate_command(const struct options *options, FILE *out, struct error *error)
+enum status calibrate_command(const struct options *options,
+                              const struct backend_ops *const list[], FILE *out,
+                              struct error *error)
 {
     const struct settings *settings = &options->runs[0];
     const struct backend_ops *ops;
@@ -147,8 +149,8 @@ enum status calibrate_command(const struct options *options, FILE *out, struct e
     struct calibration *calibration = calloc(1, sizeof *calibration);
     if (calibration == NULL)
         return error_set(error, STATUS_FAILED, "no memory to calibrate");
-    backends_configure(settings);
-    enum status status = backend_select(settings->device, &ops, &argument, error);
+    backends_configure(list, settings);
+    enum status status = backend_select(list, settings->device, &ops, &argument, error);
     if (status == STATUS_OK)
         status = ops->open(argument, settings, &backend, error);
     if (status == STATUS_OK) {

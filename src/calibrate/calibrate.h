@@ -20,8 +20,10 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       const struct settings *settings, struct calibration *calibration,
                       struct error *error);
 
-/* The command: opens the device of the first run in `options`, calibrates it, and prints the
- * machine file, all of it or nothing. */
-enum status calibrate_command(const struct options *options, FILE *out, struct error *error);
+/* The command: opens the device of the first run in `options` by its backend in the list,
+ * calibrates it, and prints the machine file, all of it or nothing. */
+enum status calibrate_command(const struct options *options,
+                              const struct backend_ops *const list[], FILE *out,
+                              struct error *error);
 
 #endif

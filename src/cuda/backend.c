@@ -105,11 +105,8 @@ static void cuda_close(struct backend *backend)
     free(backend);
 }
 
-extern const struct backend_ops backend_cuda_ops;
-
 const struct backend_ops backend_cuda_ops = {
     .name = "cuda",
-    .summary = "NVIDIA GPUs, through the CUDA runtime",
     .configure = cuda_process_configure,
     .open = cuda_open,
     .describe = cuda_describe,

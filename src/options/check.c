@@ -1,5 +1,6 @@
 /* check.c - the checks of what several settings together can get wrong. */
 #include "options/table.h"
+#include "plan/device.h"
 
 #include "plan/mistake.h"
 
@@ -113,7 +114,7 @@ static enum status check_no_data(const struct settings *settings, const struct o
     if (!settings->no_data)
         return STATUS_OK;
     setting_label(settings, origins, OPTION_NO_DATA, no_data);
-    if (strncmp(settings->device, "cuda", 4) == 0)
+    if (device_is_real(settings->device))
         return error_set(error, STATUS_USAGE,
                          "%s is for the simulator, but %s was given: allowed are sim:NAME and "
                          "sim:FILE.ini",

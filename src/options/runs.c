@@ -1,5 +1,6 @@
 /* runs.c - defaults, config files, the command line and a sweep become runs. */
 #include "options/table.h"
+#include "plan/device.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static enum status finish_drafts(struct drafts *drafts, const struct options *op
     for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
         const struct settings *settings = &drafts->items[i].settings;
         status = draft_finish(&drafts->items[i], error);
-        if (status == STATUS_OK && strncmp(settings->device, "cuda", 4) == 0)
+        if (status == STATUS_OK && device_is_real(settings->device))
             status = settings_check_profile(settings, options, error);
     }
     return status;

@@ -2,6 +2,7 @@
  * misspelt one, places, labels. */
 #include "core/nearest.h"
 #include "options/table.h"
+#include "plan/device.h"
 #include "plan/mistake.h"
 
 #include <stdlib.h>
@@ -126,7 +127,8 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
                  PRIORITIES_MAX);
         return text;
     case TYPE_DEVICE:
-        return strcpy(text, "allowed are auto, cuda, cuda:I, sim:NAME, sim:FILE.ini");
+        device_allowed(strcpy(text, "allowed are ") + 12, LABEL_MAX - 12);
+        return text;
     case TYPE_MISTAKE:
         return allowed_mistakes(text);
     case TYPE_FILE:

@@ -1,5 +1,6 @@
 /* value.c - reads an option's value into its field, and shows the field as text. */
 #include "options/table.h"
+#include "plan/device.h"
 
 #include "plan/mistake.h"
 
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRIORITY_LIMIT = 100, DEVICE_NUMBER_DIGITS_MAX = 4 };
+enum { PRIORITY_LIMIT = 100 };
 
 static void *field_of(const struct option_row *row, void *target)
 {
@@ -141,19 +142,6 @@ static enum status set_mistake(const struct assignment *given, int *field, struc
                      assignment_label(given, label), nearest);
 }
 
-/* Only the form; whether there is such a device is for its backend to say. */
-static bool is_device(const char *text)
-{
-    if (strcmp(text, "auto") == 0 || strcmp(text, "cuda") == 0)
-        return true;
-    if (strncmp(text, "cuda:", 5) == 0) {
-        const char *number = text + 5;
-        size_t digits = strspn(number, "0123456789");
-        return digits > 0 && digits <= DEVICE_NUMBER_DIGITS_MAX && number[digits] == '\0';
-    }
-    return strncmp(text, "sim:", 4) == 0 && text[4] != '\0';
-}
-
 static enum status set_device(const struct assignment *given, const char **field,
                               struct error *error)
 {
@@ -161,7 +149,7 @@ static enum status set_device(const struct assignment *given, const char **field
         *field = "sim:h200";
         return STATUS_OK;
     }
-    if (!is_device(given->text))
+    if (!device_is_valid(given->text))
         return assignment_refuse(given, "is unknown", error);
     *field = given->text;
     return STATUS_OK;

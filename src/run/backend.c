@@ -1,21 +1,16 @@
-/* backend.c - the list of backends, and which one a --device value means. */
+/* backend.c - which backend of a list a --device value means. */
 #include "run/backend.h"
 
-#include "run/backend_sim.h"
+#include "plan/device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Linked only where nvcc was found: otherwise its address is NULL and the list ends before it.
- */
-extern const struct backend_ops backend_cuda_ops __attribute__((weak));
-
-const struct backend_ops *const backends[] = {&backend_sim_ops, &backend_cuda_ops, NULL};
-
-void backends_configure(const struct settings *settings)
+void backends_configure(const struct backend_ops *const list[], const struct settings *settings)
 {
-    for (int i = 0; backends[i] != NULL; i++)
-        backends[i]->configure(settings);
+    for (; *list != NULL; list++) {
+        if ((*list)->missing == NULL)
+            (*list)->configure(settings);
+    }
 }
 
 static void count_device(void *context, const char *device, const char *summary)
@@ -28,42 +23,45 @@ static void count_device(void *context, const char *device, const char *summary)
 static bool any_device(const struct backend_ops *ops)
 {
     int count = 0;
-    if (ops != NULL)
+    if (ops->missing == NULL)
         ops->list(count_device, &count);
     return count > 0;
 }
 
-static const struct backend_ops *find(const char *name, size_t length)
+/* Returns the first backend that measures and has a device, or the first that simulates. */
+static const struct backend_ops *find_any(const struct backend_ops *const list[])
 {
-    for (int i = 0; backends[i] != NULL; i++) {
-        if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, name, length) == 0)
-            return backends[i];
+    const struct backend_ops *simulator = NULL;
+    for (; *list != NULL; list++) {
+        if ((*list)->measures && any_device(*list))
+            return *list;
+        if (!(*list)->measures && simulator == NULL)
+            simulator = *list;
     }
-    return NULL;
+    return simulator;
 }
 
-enum status backend_select(const char *device, const struct backend_ops **ops,
-                           const char **argument, struct error *error)
+enum status backend_select(const struct backend_ops *const list[], const char *device,
+                           const struct backend_ops **ops, const char **argument,
+                           struct error *error)
 {
-    const struct backend_ops *cuda = find("cuda", 4);
     if (strcmp(device, "auto") == 0) {
-        bool real = any_device(cuda);
-        *ops = real ? cuda : &backend_sim_ops;
-        *argument = real ? "0" : SIM_DEFAULT_MACHINE;
+        *ops = find_any(list);
+        *argument = device_find((*ops)->name)->fallback;
         return STATUS_OK;
     }
-    size_t length = strcspn(device, ":");
-    const struct backend_ops *found = find(device, length);
-    if (found == NULL && length == 4 && memcmp(device, "cuda", 4) == 0)
-        return error_set(error, STATUS_NO_DEVICE,
-                         "--device=%s: this program was built without CUDA (no nvcc was found)",
-                         device);
-    if (found == NULL)
-        return error_set(error, STATUS_USAGE,
-                         "--device=%s: allowed are auto, cuda, cuda:INDEX, sim:NAME and "
-                         "sim:./FILE.ini",
-                         device);
-    *ops = found;
-    *argument = device[length] == ':' ? device + length + 1 : "";
-    return STATUS_OK;
+    const struct device_row *row = device_find(device);
+    char allowed[128];
+    for (; row != NULL && *list != NULL; list++) {
+        if (strcmp((*list)->name, row->name) != 0)
+            continue;
+        if ((*list)->missing != NULL)
+            return error_set(error, STATUS_NO_DEVICE, "--device=%s: %s", device,
+                             (*list)->missing);
+        *ops = *list;
+        *argument = device_argument(device);
+        return STATUS_OK;
+    }
+    return error_set(error, STATUS_USAGE, "--device=%s: allowed are %s", device,
+                     device_allowed(allowed, sizeof allowed));
 }

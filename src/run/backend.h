@@ -1,7 +1,10 @@
 /* backend.h - what runs a plan: a real device or the simulator.
  *
  * The order of calls: configure, open, describe, then for each plan prepare, run (as often as
- * wanted), release; close. Every hook is required. */
+ * wanted), release; close. Every hook is required, but in a backend that is missing.
+ *
+ * A backend is added by a row of plan/devices.def and a file that defines its struct
+ * backend_ops. */
 #ifndef PIPELINE_RUN_BACKEND_H
 #define PIPELINE_RUN_BACKEND_H
 
@@ -14,17 +17,16 @@
 
 #include <stdbool.h>
 
-struct backend; /* each backend's own */
+struct backend; /* each backend defines its own */
 
-/* What a plan runs on, beside the plan. */
+/* A plan, with everything that it runs on. */
 struct workload {
     const struct plan *plan;
     const struct settings *settings;
     struct arrays *arrays; /* NULL with --no-data */
-    bool races; /* the plan has hazards: a simulated machine's bytes tell which of them were
-                   lost */
-    /* Called by a callback op, in stream order, one at a time, on any thread; may be NULL. No
-     * CUDA call is allowed in it. */
+    bool races; /* the plan has hazards: a simulated machine's bytes show which were lost */
+    /* A callback op calls it, in stream order, one at a time, on any thread. It may be NULL,
+     * and must not call CUDA. */
     void (*on_tile)(void *context, int32_t tile);
     void *context;
 };
@@ -37,16 +39,16 @@ struct run_times {
 };
 
 struct backend_ops {
-    const char *name;    /* the part of --device before the colon: "sim", "cuda" */
-    const char *summary; /* one line for `pipeline list devices` */
+    const char *name;    /* of its row in plan/devices.def */
+    const char *missing; /* the reason why this program is without it; NULL: it is there */
 
-    /* Sets what has to be set before the device is first touched: called once, with the first
-     * run's settings (connections), before list() and open(). */
+    /* Sets everything that has to be set before the device is first touched: called once, with
+     * the first run's settings (connections), before list() and open(). */
     void (*configure)(const struct settings *settings);
 
     /* Opens the device that `argument` (the part after the colon; "" when absent) names.
-     * STATUS_NO_DEVICE when there is none, STATUS_USAGE when the name is wrong. `settings`
-     * gives what must be known before the device is first touched (connections). */
+     * STATUS_NO_DEVICE when there is none, STATUS_USAGE when the name is wrong. The backend
+     * heeds those `settings` that count before the device is first touched (connections). */
     enum status (*open)(const char *argument, const struct settings *settings,
                         struct backend **backend, struct error *error);
 
@@ -56,15 +58,16 @@ struct backend_ops {
                             struct machine *machine, struct error *error);
 
     /* Takes device memory, page-locks the host arrays, creates streams and events, preloads
-     * kernels: everything that should not be in the timed run. Refuses ops it can't do. */
+     * kernels: everything that should not be in the timed run. Refuses a plan with ops that it
+     * can't do. */
     enum status (*prepare)(struct backend *backend, const struct workload *workload,
                            struct error *error);
 
-    /* Runs the prepared plan once, to its end. With `timeline` not NULL also records when each
-     * op ran (an initialised timeline; it is filled and finished). `times` may not be NULL.
-     * With --profile a device that measures leaves that to an outside profiler: it records
-     * nothing, tells the profiler where this run begins and ends, and `timeline` gets no spans,
-     * only the device's and driver's names. */
+    /* Runs the prepared plan once, to its end. Unless `timeline` is NULL, it also records when
+     * each op ran: the timeline, which must be initialised, is filled and finished. `times` may
+     * not be NULL. With --profile a device that measures leaves that to an outside profiler: it
+     * records nothing, tells the profiler where this run begins and ends, and `timeline` gets
+     * no spans, only the device's and driver's names. */
     enum status (*run)(struct backend *backend, struct timeline *timeline,
                        struct run_times *times, struct error *error);
 
@@ -73,22 +76,25 @@ struct backend_ops {
 
     void (*close)(struct backend *backend);
 
-    /* One line per device for `pipeline list devices`, calling `each`; none is not an error. */
+    /* Calls `each` for every device, for `pipeline list devices`; having none is no error. */
     void (*list)(void (*each)(void *context, const char *device, const char *summary),
                  void *context);
 
     bool measures; /* its times vary: repeats mean something */
 };
 
-/* The backends linked into this program: "cuda" only where nvcc was found. NULL-terminated. */
-extern const struct backend_ops *const backends[];
+/* The simulated device, which every program has. */
+extern const struct backend_ops backend_sim_ops;
 
-/* Calls every backend's configure(). */
-void backends_configure(const struct settings *settings);
+/* Calls configure() of every backend of a list that ends with NULL. */
+void backends_configure(const struct backend_ops *const list[],
+                        const struct settings *settings);
 
-/* The backend for a --device value, and the argument after the colon in *argument. "auto" takes
- * the first CUDA device, else sim:h200. STATUS_USAGE for an unknown one. */
-enum status backend_select(const char *device, const struct backend_ops **ops,
-                           const char **argument, struct error *error);
+/* Finds the backend of the list for a --device value, and the argument behind the colon. "auto"
+ * means the first real device, or else the simulator's usual machine. STATUS_USAGE for an
+ * unknown name, STATUS_NO_DEVICE for a backend that is missing. */
+enum status backend_select(const struct backend_ops *const list[], const char *device,
+                           const struct backend_ops **ops, const char **argument,
+                           struct error *error);
 
 #endif

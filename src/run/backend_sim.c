@@ -4,11 +4,12 @@
  * run their CPU twins on memory that stands for the device's. So a result is right only where
  * the timeline allows it to be: ops in the wrong order work on stale bytes, and of ops that
  * race and overlap, run/running.h says whose output is spoiled. */
-#include "run/backend_sim.h"
+#include "run/backend.h"
 
 #include "core/units.h"
 #include "kernels/kernel_code.h"
 #include "plan/carry.h"
+#include "plan/device.h"
 #include "run/arrays.h"
 #include "run/chain_host.h"
 #include "run/machine_file.h"
@@ -46,7 +47,7 @@ static enum status sim_open(const char *argument, const struct settings *setting
     struct backend *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
         return error_set(error, STATUS_FAILED, "no memory for a simulated device");
-    const char *name = argument[0] != '\0' ? argument : SIM_DEFAULT_MACHINE;
+    const char *name = argument[0] != '\0' ? argument : device_find("sim")->fallback;
     enum status status = machine_load(&opened->machine, name, error);
     if (status == STATUS_OK && settings->connections > opened->machine.queues_max)
         status =
@@ -297,7 +298,6 @@ static void sim_list(void (*each)(void *context, const char *device, const char 
 
 const struct backend_ops backend_sim_ops = {
     .name = "sim",
-    .summary = "a simulated machine, in virtual time",
     .configure = sim_configure,
     .open = sim_open,
     .describe = sim_describe,

@@ -5,6 +5,7 @@
  *     nvtx-walk OPTIONS-OF-PIPELINE
  *
  * Prints "on" or "off": whether a tool listens. */
+#include "app/backends.h"
 #include "options/options.h"
 #include "plan/build.h"
 #include "run/arrays.h"
@@ -66,7 +67,7 @@ static enum status make_plan(const struct settings *settings, struct plan *plan,
     const char *argument;
     struct backend *backend = NULL;
     struct machine machine;
-    enum status status = backend_select(settings->device, &ops, &argument, error);
+    enum status status = backend_select(backends, settings->device, &ops, &argument, error);
     if (status == STATUS_OK)
         status = ops->open(argument, settings, &backend, error);
     if (status == STATUS_OK)

@@ -1,0 +1,60 @@
+/* device.c - takes the values of --device apart. */
+#include "plan/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DIGITS_MAX = 4 }; /* digits of a device's number */
+
+const struct device_row device_rows[] = {
+#define DEVICE(id, ...) {.name = #id, __VA_ARGS__},
+#include "plan/devices.def"
+#undef DEVICE
+    {.name = NULL},
+};
+
+const struct device_row *device_find(const char *value)
+{
+    const size_t length = strcspn(value, ":");
+    for (const struct device_row *row = device_rows; row->name != NULL; row++) {
+        if (strlen(row->name) == length && memcmp(row->name, value, length) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+const char *device_argument(const char *value)
+{
+    const char *colon = strchr(value, ':');
+    return colon != NULL ? colon + 1 : "";
+}
+
+bool device_is_valid(const char *value)
+{
+    const struct device_row *row = device_find(value);
+    if (row == NULL)
+        return strcmp(value, "auto") == 0;
+    const char *argument = device_argument(value);
+    const size_t length = strlen(argument);
+    if (strchr(value, ':') == NULL)
+        return true;
+    if (!row->numbered)
+        return length > 0;
+    return length > 0 && length <= DIGITS_MAX && strspn(argument, "0123456789") == length;
+}
+
+bool device_is_real(const char *value)
+{
+    const struct device_row *row = device_find(value);
+    return row != NULL && row->real;
+}
+
+char *device_allowed(char *text, size_t size)
+{
+    size_t length = (size_t)snprintf(text, size, "auto");
+    for (const struct device_row *row = device_rows; row->name != NULL; row++) {
+        if (length < size)
+            length += (size_t)snprintf(text + length, size - length, ", %s", row->allowed);
+    }
+    return text;
+}
