@@ -59,7 +59,7 @@ static void assert_near(const struct machine *machine, const char *section, cons
 }
 
 /* What calibration makes of `key`, where that is not the machine's own figure. */
-static double expected_of(const struct machine *machine, const struct field *field)
+static double expected_of(const struct machine *machine, const struct machine_field *field)
 {
     const struct kernel_params once = {.intensity = 1};
     const struct kernel *scale = kernel_find("scale");
@@ -130,7 +130,7 @@ static void assert_figures(const struct machine *machine, const struct machine *
 {
     if (is_mixed(machine, "poll_ns") && !is_random(machine))
         assert_near(machine, "copies", "signal_gap_ns", turning_ns(found), turning_ns(machine));
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         if (field->type == FIELD_TEXT || is_mixed(machine, field->key))
             continue;
         if (strcmp(field->key, "leftover_excess") == 0 && hides_leftover(machine))

@@ -60,7 +60,7 @@ static void comment_of(const char *text, const char *section, const char *key,
 }
 
 /* Whether the file has this key of this kernel: there are no flops where none can be told. */
-static bool has_key(const struct kernel *kernel, const struct field *field)
+static bool has_key(const struct kernel *kernel, const struct machine_field *field)
 {
     return kernel->repeats ||
            (strstr(field->key, "flops") == NULL && strcmp(field->key, "arithmetic_fill") != 0);
@@ -71,7 +71,7 @@ START_TEST(test_every_figure_has_its_source)
     static const char *const names[] = {"h200", "c1060", "rtx3050-laptop"};
     struct calibration *calibration = calibrated(names[_i]);
     char *text = calibration_text(calibration), comment[512], section[MACHINE_TEXT];
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         if (field->type != FIELD_TEXT)
             comment_of(text, field->section, field->key, comment);
     }
@@ -79,7 +79,8 @@ START_TEST(test_every_figure_has_its_source)
         if (!kernel->calibrated)
             continue;
         snprintf(section, sizeof section, "kernel %s", kernel->name);
-        for (const struct field *field = machine_kernel_fields; field->key != NULL; field++) {
+        for (const struct machine_field *field = machine_kernel_fields; field->key != NULL;
+             field++) {
             if (has_key(kernel, field))
                 comment_of(text, section, field->key, comment);
         }
@@ -225,7 +226,7 @@ START_TEST(test_reads_back)
     ck_assert_uint_eq(read.memory_bytes, 150755016704);
     ck_assert_int_eq(read.poll_ns, 0);
     ck_assert_int_eq(read.kernel_count, machine->kernel_count);
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         double wanted = machine_field_get(field, machine);
         double off = field->type == FIELD_REAL ? 5e-4 * wanted : 0;
         if (field->type != FIELD_TEXT)
@@ -252,7 +253,8 @@ static size_t bytes_of(enum field_type type)
 }
 
 /* Puts numbers from least to most and reads them back; nothing beside the field changes. */
-static void assert_round_trips(const struct field *field, size_t record_bytes, uint64_t *state)
+static void assert_round_trips(const struct machine_field *field, size_t record_bytes,
+                               uint64_t *state)
 {
     unsigned char record[sizeof(struct machine)], before[sizeof record];
     size_t bytes = bytes_of(field->type), end = field->offset + bytes;
@@ -275,11 +277,12 @@ static void assert_round_trips(const struct field *field, size_t record_bytes, u
 START_TEST(test_fields)
 {
     uint64_t state = 21;
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         assert_round_trips(field, sizeof(struct machine), &state);
         ck_assert_ptr_eq(machine_field_find(machine_fields, field->key), field);
     }
-    for (const struct field *field = machine_kernel_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_kernel_fields; field->key != NULL;
+         field++) {
         assert_round_trips(field, sizeof(struct machine_kernel), &state);
         ck_assert_ptr_eq(machine_field_find(machine_kernel_fields, field->key), field);
     }

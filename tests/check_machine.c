@@ -153,7 +153,7 @@ START_TEST(test_formats)
 END_TEST
 
 /* Returns the value that a field has in an h200 whose file lacks the key. */
-static double h200_default(const struct field *field, const struct machine *h200)
+static double h200_default(const struct machine_field *field, const struct machine *h200)
 {
     double times = 1;
     if (field->like != NULL)
@@ -167,7 +167,7 @@ START_TEST(test_older_files)
 {
     struct machine h200;
     read_text(h200_text(), &h200);
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         if (field->required || field->type == FIELD_TEXT)
             continue;
         char line[128], text[TEXT_MAX];
@@ -199,7 +199,7 @@ START_TEST(test_shortest_file)
     ck_assert_uint_eq(machine_resident_blocks(&machine), 80);
 
     int required = 0;
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         required += field->required;
         double value = machine_field_get(field, &machine);
         ck_assert_msg(field->type == FIELD_TEXT ||

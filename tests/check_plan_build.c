@@ -360,6 +360,30 @@ START_TEST(test_cpu_share)
 }
 END_TEST
 
+/* Settings that no option can give, but a caller of the library can. */
+START_TEST(test_settings_that_make_no_plan)
+{
+    const struct settings good = test_settings("scale");
+    struct settings bad[] = {good, good, good, good, good, good, good};
+    bad[0].chain_length = 0;
+    bad[1].chain_length = CHAIN_MAX + 1;
+    bad[2].elements = 0;
+    bad[3].tiles = 0;
+    bad[4].tiles = TILES_MAX + 1;
+    bad[5].streams = 0;
+    bad[6].streams = STREAMS_MAX + 1;
+    struct machine machine = test_machine();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct plan plan;
+        struct error error = {0};
+        bad[i].order = ORDER_BREADTH;
+        ck_assert_int_eq(plan_build(&bad[i], &machine, &plan, &error), STATUS_FAILED);
+        ck_assert_ptr_nonnull(strstr(error.text, "a plan needs elements"));
+        ck_assert_ptr_null(plan.ops);
+    }
+}
+END_TEST
+
 Suite *plan_build_suite(void)
 {
     Suite *suite = suite_create("plan_build");
@@ -377,6 +401,7 @@ Suite *plan_build_suite(void)
     tcase_add_test(tests, test_blocks_are_refused);
     tcase_add_test(tests, test_priorities_are_dealt_and_clamped);
     tcase_add_test(tests, test_cpu_share);
+    tcase_add_test(tests, test_settings_that_make_no_plan);
     suite_add_tcase(suite, tests);
     return suite;
 }

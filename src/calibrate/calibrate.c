@@ -30,7 +30,7 @@ static const struct {
 static void take_known(struct rig *rig)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        const struct field *field = machine_field_find(machine_fields, known[i].key);
+        const struct machine_field *field = machine_field_find(machine_fields, known[i].key);
         rig_known(rig, known[i].key, machine_field_get(field, rig->device),
                   rig->ops->measures ? known[i].how : "as simulated");
     }

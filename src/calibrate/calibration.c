@@ -27,7 +27,8 @@ static const struct figure *figure_of(const struct calibration *calibration, con
 }
 
 /* Writes rates as people do: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full. */
-static void number_text(const struct field *field, double number, char text[MACHINE_TEXT])
+static void number_text(const struct machine_field *field, double number,
+                        char text[MACHINE_TEXT])
 {
     int exponent = 0;
     if (field->type != FIELD_REAL) {
@@ -41,8 +42,9 @@ static void number_text(const struct field *field, double number, char text[MACH
     snprintf(text, MACHINE_TEXT, exponent > 0 ? "%.*ge%d" : "%.*g", DIGITS, number, exponent);
 }
 
-static void comment_text(const struct calibration *calibration, const struct field *field,
-                         double number, const struct figure *figure, char text[COMMENT_TEXT])
+static void comment_text(const struct calibration *calibration,
+                         const struct machine_field *field, double number,
+                         const struct figure *figure, char text[COMMENT_TEXT])
 {
     if (figure->spread < 0 || calibration->simulated)
         snprintf(text, COMMENT_TEXT, "%s", figure->how);
@@ -72,7 +74,7 @@ static void put_comment(FILE *out, int used, int column, const char *text)
 }
 
 static void put_figure(FILE *out, const struct calibration *calibration,
-                       const struct field *field, const void *record,
+                       const struct machine_field *field, const void *record,
                        const struct figure *figure)
 {
     char number[MACHINE_TEXT], comment[COMMENT_TEXT];
@@ -87,7 +89,8 @@ static void put_kernels(FILE *out, const struct calibration *calibration)
     for (int i = 0; i < calibration->machine.kernel_count; i++) {
         const struct machine_kernel *row = &calibration->machine.kernels[i];
         fprintf(out, "\n[kernel %s]\n", row->name);
-        for (const struct field *field = machine_kernel_fields; field->key != NULL; field++) {
+        for (const struct machine_field *field = machine_kernel_fields; field->key != NULL;
+             field++) {
             const struct figure *figure = figure_of(calibration, row->name, field->key);
             if (figure != NULL)
                 put_figure(out, calibration, field, row, figure);
@@ -121,7 +124,7 @@ void calibration_write(FILE *out, const struct calibration *calibration)
 {
     const char *section = "machine";
     put_head(out, calibration);
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         const struct figure *figure = figure_of(calibration, NULL, field->key);
         if (figure == NULL)
             continue;

@@ -222,7 +222,7 @@ static struct figure *add_figure(struct rig *rig, const char *kernel, const char
 
 /* Returns a figure's spread: that of the times it was made of if it is a time itself; a rate or
  * a share is off by as large a part as they are. */
-static double spread_of(const struct field *field, double value, struct measured timing)
+static double spread_of(const struct machine_field *field, double value, struct measured timing)
 {
     if (field->type == FIELD_NS || timing.ns <= 0)
         return timing.spread_ns;
@@ -231,7 +231,7 @@ static double spread_of(const struct field *field, double value, struct measured
 
 /* Returns true if a machine file can hold the value. If not, something disturbed the
  * measurements, which is reported. */
-static bool is_figure(struct rig *rig, const struct field *field, double value)
+static bool is_figure(struct rig *rig, const struct machine_field *field, double value)
 {
     bool unknown = value == 0 && field->zero_unknown;
     if ((value >= field->least && value <= field->most) || unknown)
@@ -246,7 +246,7 @@ static bool is_figure(struct rig *rig, const struct field *field, double value)
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
                const char *how)
 {
-    const struct field *field = machine_field_find(machine_fields, key);
+    const struct machine_field *field = machine_field_find(machine_fields, key);
     if (!is_figure(rig, field, value))
         return;
     struct figure *figure = add_figure(rig, NULL, key);
@@ -266,7 +266,7 @@ void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *
         *row = (struct machine_kernel){0};
         snprintf(row->name, sizeof row->name, "%s", kernel->name);
     }
-    const struct field *field = machine_field_find(machine_kernel_fields, key);
+    const struct machine_field *field = machine_field_find(machine_kernel_fields, key);
     if (!is_figure(rig, field, value))
         return;
     struct figure *figure = add_figure(rig, kernel->name, key);

@@ -1,6 +1,8 @@
 /* event_queue.c - a binary heap of future events. */
 #include "core/event_queue.h"
 
+#include "core/items.h"
+
 #include <stdlib.h>
 
 void event_queue_init(struct event_queue *queue)
@@ -19,22 +21,16 @@ static bool event_before(const struct event *a, const struct event *b)
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
 }
 
-static bool queue_grow(struct event_queue *queue)
-{
-    size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
-    struct event *heap = realloc(queue->heap, capacity * sizeof *heap);
-    if (heap == NULL)
-        return false;
-    queue->heap = heap;
-    queue->capacity = capacity;
-    return true;
-}
-
 bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
                       uint32_t stamp)
 {
-    if (queue->count == queue->capacity && !queue_grow(queue))
-        return false;
+    if (queue->count == queue->capacity) {
+        struct event *heap =
+            items_grow(queue->heap, queue->count, &queue->capacity, sizeof *heap);
+        if (heap == NULL)
+            return false;
+        queue->heap = heap;
+    }
     uint64_t order = queue->pushed++ << EVENT_KIND_BITS | (uint64_t)kind;
     struct event event = {time_ns, order, subject, stamp};
     size_t hole = queue->count++;

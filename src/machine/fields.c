@@ -29,7 +29,7 @@
         PLACE(section, member, type), least, most, .otherwise = times, .like = #other          \
     }
 
-const struct field machine_fields[] = {
+const struct machine_field machine_fields[] = {
     /* Reports call the machine so, and devices find their machine file by it. */
     NEEDED("machine", summary, FIELD_TEXT, 0, 0),
     /* Lists of machines show it; nothing else asks. */
@@ -120,7 +120,7 @@ const struct field machine_fields[] = {
             .zero_unknown = true                                                               \
     }
 
-const struct field machine_kernel_fields[] = {
+const struct machine_field machine_kernel_fields[] = {
     KERNEL_FIELD(fixed_ns, FIELD_NS, 0, 1e9),
     KERNEL_FIELD(bytes_per_s, FIELD_REAL, 1e6, 1e18),
     KERNEL_FIELD(flops_per_s, FIELD_REAL, 1e6, 1e18),
@@ -134,7 +134,8 @@ const struct field machine_kernel_fields[] = {
 _Static_assert(sizeof machine_fields / sizeof machine_fields[0] <= MACHINE_FIELDS_MAX,
                "a reader of files has a place for every key");
 
-const struct field *machine_field_find(const struct field *fields, const char *key)
+const struct machine_field *machine_field_find(const struct machine_field *fields,
+                                               const char *key)
 {
     for (; fields->key != NULL; fields++) {
         if (strcmp(fields->key, key) == 0)
@@ -143,7 +144,7 @@ const struct field *machine_field_find(const struct field *fields, const char *k
     return NULL;
 }
 
-void machine_field_put(const struct field *field, void *record, double number)
+void machine_field_put(const struct machine_field *field, void *record, double number)
 {
     void *place = (char *)record + field->offset;
     switch (field->type) {
@@ -167,7 +168,7 @@ void machine_field_put(const struct field *field, void *record, double number)
     }
 }
 
-double machine_field_get(const struct field *field, const void *record)
+double machine_field_get(const struct machine_field *field, const void *record)
 {
     const void *place = (const char *)record + field->offset;
     switch (field->type) {
@@ -187,7 +188,7 @@ double machine_field_get(const struct field *field, const void *record)
     return NAN;
 }
 
-void machine_field_default(const struct field *field, struct machine *machine)
+void machine_field_default(const struct machine_field *field, struct machine *machine)
 {
     double times = 1;
     if (field->like != NULL)

@@ -12,7 +12,7 @@
 enum field_type { FIELD_TEXT, FIELD_INT, FIELD_U32, FIELD_U64, FIELD_NS, FIELD_REAL };
 
 /* A key: where its value goes, what is allowed, and what stands in where a file lacks it. */
-struct field {
+struct machine_field {
     const char *section, *key;
     enum field_type type;
     size_t offset; /* of the value in its record */
@@ -28,19 +28,20 @@ struct field {
 /* The fields of struct machine, in the order of files, section by section; and those of struct
  * machine_kernel. Both tables end with a row without a key. */
 enum { MACHINE_FIELDS_MAX = 64 }; /* rows of the first table */
-extern const struct field machine_fields[];
-extern const struct field machine_kernel_fields[];
+extern const struct machine_field machine_fields[];
+extern const struct machine_field machine_kernel_fields[];
 
 /* Returns the row for `key`, or NULL. */
-const struct field *machine_field_find(const struct field *fields, const char *key);
+const struct machine_field *machine_field_find(const struct machine_field *fields,
+                                               const char *key);
 
 /* Puts a number into the field's place in `record`, rounded where the field is whole; and reads
  * it from there. A text is left alone, and reads as NaN. */
-void machine_field_put(const struct field *field, void *record, double number);
-double machine_field_get(const struct field *field, const void *record);
+void machine_field_put(const struct machine_field *field, void *record, double number);
+double machine_field_get(const struct machine_field *field, const void *record);
 
 /* Gives the field the value that a file without it means. Those that it is like must have their
  * values already. */
-void machine_field_default(const struct field *field, struct machine *machine);
+void machine_field_default(const struct machine_field *field, struct machine *machine);
 
 #endif

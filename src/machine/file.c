@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A machine file that is being read. */
-struct reader {
+struct machine_reader {
     struct ini_text ini;
     const char *where; /* what errors call the file */
     struct machine *machine;
@@ -20,7 +20,7 @@ struct reader {
 
 /* Sets the error to "WHERE:LINE: COMPLAINT". */
 __attribute__((format(printf, 3, 4))) static enum status
-complain(const struct reader *reader, int line, const char *format, ...)
+complain(const struct machine_reader *reader, int line, const char *format, ...)
 {
     char complaint[512];
     va_list arguments;
@@ -36,8 +36,9 @@ static bool is_control(char byte)
 }
 
 /* Reports show texts as they are, so that no control character may be in one. */
-static enum status text_set(const struct reader *reader, const struct field *field,
-                            struct machine *machine, const char *value)
+static enum status text_set(const struct machine_reader *reader,
+                            const struct machine_field *field, struct machine *machine,
+                            const char *value)
 {
     int line = reader->ini.line;
     if (strlen(value) >= MACHINE_TEXT)
@@ -52,8 +53,9 @@ static enum status text_set(const struct reader *reader, const struct field *fie
     return STATUS_OK;
 }
 
-static enum status number_set(const struct reader *reader, const struct field *field,
-                              void *record, const char *value)
+static enum status number_set(const struct machine_reader *reader,
+                              const struct machine_field *field, void *record,
+                              const char *value)
 {
     char *end;
     errno = 0;
@@ -71,7 +73,7 @@ static enum status number_set(const struct reader *reader, const struct field *f
 }
 
 /* Finds the row for a [kernel NAME] section, and makes it at its first key. */
-static enum status kernel_row(const struct reader *reader, const char *name,
+static enum status kernel_row(const struct machine_reader *reader, const char *name,
                               struct machine_kernel **row)
 {
     struct machine *machine = reader->machine;
@@ -87,14 +89,14 @@ static enum status kernel_row(const struct reader *reader, const char *name,
     return STATUS_OK;
 }
 
-static enum status kernel_key(const struct reader *reader, const char *name)
+static enum status kernel_key(const struct machine_reader *reader, const char *name)
 {
     const struct ini_text *ini = &reader->ini;
     struct machine_kernel *row;
     enum status status = kernel_row(reader, name, &row);
     if (status != STATUS_OK)
         return status;
-    const struct field *field = machine_field_find(machine_kernel_fields, ini->key);
+    const struct machine_field *field = machine_field_find(machine_kernel_fields, ini->key);
     if (field == NULL)
         return complain(reader, ini->line, "%s is no key of [kernel %s]", ini->key, name);
     return number_set(reader, field, row, ini->value);
@@ -105,14 +107,14 @@ static bool is_format_key(const struct ini_text *ini)
     return strcmp(ini->section, "machine") == 0 && strcmp(ini->key, "format") == 0;
 }
 
-static enum status machine_key(struct reader *reader)
+static enum status machine_key(struct machine_reader *reader)
 {
     const struct ini_text *ini = &reader->ini;
     if (strncmp(ini->section, "kernel ", 7) == 0)
         return kernel_key(reader, ini->section + 7);
     if (is_format_key(ini)) /* format_check() has seen to it */
         return STATUS_OK;
-    const struct field *field = machine_field_find(machine_fields, ini->key);
+    const struct machine_field *field = machine_field_find(machine_fields, ini->key);
     if (field == NULL || strcmp(field->section, ini->section) != 0)
         return complain(reader, ini->line, "%s is no key of [%s]", ini->key, ini->section);
     int *seen_at = &reader->seen_at[field - machine_fields];
@@ -125,9 +127,9 @@ static enum status machine_key(struct reader *reader)
 
 /* Refuses a file of a newer format, whatever else is in it, so that the complaint is not about
  * a key that only the newer program knows. A file that names no format is of the first. */
-static enum status format_check(struct reader *reader)
+static enum status format_check(struct machine_reader *reader)
 {
-    static const struct field format = {
+    static const struct machine_field format = {
         .key = "format", .type = FIELD_INT, .least = 1, .most = 1e6};
     struct ini_text *ini = &reader->ini;
     for (enum ini_part part; (part = ini_text_next(ini)) != INI_END;) {
@@ -146,7 +148,7 @@ static enum status format_check(struct reader *reader)
     return STATUS_OK;
 }
 
-static enum status keys_read(struct reader *reader)
+static enum status keys_read(struct machine_reader *reader)
 {
     const struct ini_text *ini = &reader->ini;
     enum status status = STATUS_OK;
@@ -169,9 +171,9 @@ static enum status keys_read(struct reader *reader)
     return status;
 }
 
-static enum status missing_settle(const struct reader *reader)
+static enum status missing_settle(const struct machine_reader *reader)
 {
-    for (const struct field *field = machine_fields; field->key != NULL; field++) {
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         if (reader->seen_at[field - machine_fields] != 0)
             continue;
         if (field->required)
@@ -185,7 +187,7 @@ static enum status missing_settle(const struct reader *reader)
 
 /* Returns the line of `key`, or that of `other`, which does not go with it, where the file
  * leaves `key` out. */
-static int line_of(const struct reader *reader, const char *key, const char *other)
+static int line_of(const struct machine_reader *reader, const char *key, const char *other)
 {
     int line = reader->seen_at[machine_field_find(machine_fields, key) - machine_fields];
     return line != 0 || other == NULL ? line : line_of(reader, other, NULL);
@@ -203,7 +205,7 @@ static bool architecture_fits(const struct machine *machine)
 }
 
 /* Refuses figures that contradict each other. */
-static enum status rates_check(const struct reader *reader)
+static enum status rates_check(const struct machine_reader *reader)
 {
     const struct machine *machine = reader->machine;
     double fastest = fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s);
@@ -222,7 +224,7 @@ static enum status rates_check(const struct reader *reader)
     return STATUS_OK;
 }
 
-static enum status figures_check(const struct reader *reader)
+static enum status figures_check(const struct machine_reader *reader)
 {
     const struct machine *machine = reader->machine;
     if (!architecture_fits(machine))
@@ -257,7 +259,7 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
 {
     struct machine read = {0};
     struct error local = {0};
-    struct reader reader = {.where = where, .machine = &read, .error = &local};
+    struct machine_reader reader = {.where = where, .machine = &read, .error = &local};
     ini_text_begin(&reader.ini, text);
     enum status status = format_check(&reader);
     ini_text_begin(&reader.ini, text);

@@ -1,6 +1,8 @@
 /* plan.c - the container of ops, and what follows from a plan's facts. */
 #include "plan/plan.h"
 
+#include "core/items.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,28 +20,16 @@ void plan_free(struct plan *plan)
     plan_init(plan);
 }
 
-static enum status plan_grow(struct plan *plan, struct error *error)
-{
-    if (plan->op_capacity > UINT32_MAX / 4)
-        return error_set(error, STATUS_FAILED, "the plan has too many ops (over %" PRIu32 ")",
-                         plan->op_count);
-    uint32_t capacity = plan->op_capacity ? 2 * plan->op_capacity : 64;
-    struct op *ops = realloc(plan->ops, capacity * sizeof *ops);
-    if (ops == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for a plan of %" PRIu32 " ops",
-                         capacity);
-    plan->ops = ops;
-    plan->op_capacity = capacity;
-    return STATUS_OK;
-}
-
 enum status plan_append(struct plan *plan, const struct op *op, struct error *error)
 {
-    if (plan->op_count == plan->op_capacity) {
-        enum status status = plan_grow(plan, error);
-        if (status != STATUS_OK)
-            return status;
-    }
+    if (plan->op_count >= UINT32_MAX / 4)
+        return error_set(error, STATUS_FAILED, "the plan has too many ops (over %" PRIu32 ")",
+                         plan->op_count);
+    struct op *ops = items_grow(plan->ops, plan->op_count, &plan->op_capacity, sizeof *ops);
+    if (ops == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for a plan of over %" PRIu32 " ops",
+                         plan->op_count);
+    plan->ops = ops;
     plan->ops[plan->op_count] = *op;
     plan->ops[plan->op_count].id = plan->op_count;
     plan->op_count++;

@@ -19,8 +19,9 @@ enum stream_kind {
 
 struct plan {
     struct op *ops;
-    uint32_t op_count, op_capacity;
-    uint32_t streams; /* CUDA streams; the CPU's lane is number `streams` */
+    uint32_t op_count;
+    size_t op_capacity; /* ops that there is room for */
+    uint32_t streams;   /* CUDA streams; the CPU's lane is number `streams` */
     uint32_t events;
     uint32_t tiles;     /* all tiles, the CPU's too */
     uint32_t cpu_tiles; /* tiles, the last ones, that the CPU works on */

@@ -1,0 +1,59 @@
+/* steps.h - the steps of a plan: one stage of one tile each.
+ *
+ * A tile goes through stages: 0 copies it in, 1 to L run the chain's L kernels, L + 1 copies it
+ * out. The resident input's copy in is a step, too: stage 0 of a tile behind the last. */
+#ifndef PIPELINE_PLAN_STEPS_H
+#define PIPELINE_PLAN_STEPS_H
+
+#include "plan/placement.h"
+#include "plan/plan.h"
+#include "plan/settings.h"
+
+struct step {
+    uint32_t stage, tile;
+};
+
+/* What steps there are. It refers to the settings, the plan and its placement. */
+struct steps {
+    const struct settings *settings;
+    const struct plan *plan;
+    const struct placement *placement;
+    uint32_t gpu_tiles;    /* tiles that are not the CPU's: the first ones */
+    uint32_t stages;       /* of a tile */
+    uint32_t tile_streams; /* streams that tiles are dealt over: the plan may have more */
+    int32_t kernel_stream; /* all kernels' stream, whatever their tile; negative: none such */
+    int ways;              /* as asked for; with no copies to overlap, 1 and 2 are 3 */
+};
+
+/* Settles what steps there are, and sets the plan's streams and slots. The plan has its facts;
+ * its placement may follow. */
+void steps_begin(struct steps *steps, const struct settings *settings, struct plan *plan,
+                 const struct placement *placement);
+
+/* Returns the last stage, which copies out. */
+static inline uint32_t steps_out(const struct steps *steps)
+{
+    return steps->stages - 1;
+}
+
+/* Steps are numbered from 0: steps_number() of them at most. */
+size_t steps_number(const struct steps *steps);
+size_t steps_index(const struct steps *steps, struct step step);
+
+/* Returns false for a tile's copies where kernels work on the host's memory: they need none. */
+bool steps_have_stage(const struct steps *steps, uint32_t stage);
+
+/* Returns the resident input's copy in, which comes first of all, in the first stream. */
+struct step steps_upload(const struct steps *steps);
+bool steps_have_upload(const struct steps *steps);
+
+/* Returns the stream of a step. */
+uint32_t steps_stream(const struct steps *steps, struct step step);
+
+/* Fills `follows` with the steps that must end before `step` begins, beyond the order of its
+ * own stream, and returns how many they are. */
+enum { STEP_FOLLOWS_MAX = 5 };
+int steps_follow(const struct steps *steps, struct step step,
+                 struct step follows[STEP_FOLLOWS_MAX]);
+
+#endif
