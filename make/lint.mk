@@ -22,3 +22,11 @@ check-static:
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
 		-D_GNU_SOURCE -Isrc -I. \
 		$(filter-out $(CUDA_ROOMS) bench/bench_cuda%,$(wildcard src/*/*.c kernels/*.c kernels/*.cu docs/manual/*.c bench/*.c))
+
+# The rooms of docs/rooms.txt, by includes and by the symbols of objects; first, whether planted
+# faults would be found. The objects are those of plain flags: sanitizers add symbols of their own.
+.PHONY: check-rooms
+check-rooms: $(O)/pipeline $(O)/print-pages
+	$(say) ROOMS docs/rooms.txt
+	$(Q)tests/rooms/self.sh
+	$(Q)tests/rooms/check.sh $(OBJ)
