@@ -1,4 +1,4 @@
-/* device_util.cuh - what the launchers have in common, and sums over a warp and a block. */
+/* device_util.cuh - the help that launchers share, and sums over a warp and a block. */
 #ifndef PIPELINE_DEVICE_UTIL_CUH
 #define PIPELINE_DEVICE_UTIL_CUH
 
@@ -20,7 +20,7 @@ int kernel_launch_grid(void (*kernel)(Parameters...), unsigned blocks, unsigned 
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/* The same on args->blocks blocks of KERNEL_THREADS threads. */
+/* Launches `kernel` on args->blocks blocks of KERNEL_THREADS threads. */
 template <typename... Parameters, typename... Arguments>
 int kernel_launch(void (*kernel)(Parameters...), const struct kernel_args *args, void *stream,
                   Arguments... arguments)
@@ -44,12 +44,13 @@ template <typename... Parameters> int kernel_preload(void (*kernel)(Parameters..
     }                                                                                          \
     const struct kernel_launcher name##_launcher = {launch, name##_preload, nullptr, nullptr}
 
-/* This thread's number in the grid, and how many threads the grid has. */
+/* Returns this thread's number in the grid. */
 static __device__ inline uint64_t grid_thread()
 {
     return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
+/* Returns how many threads the grid has. */
 static __device__ inline uint64_t grid_threads()
 {
     return (uint64_t)gridDim.x * blockDim.x;
@@ -57,7 +58,7 @@ static __device__ inline uint64_t grid_threads()
 
 enum { WARP_THREADS = 32, BLOCK_WARPS = KERNEL_THREADS / WARP_THREADS };
 
-/* The sum of a warp's values, in lane 0. Every thread of the warp must call it. */
+/* Returns the sum of a warp's values to lane 0. Every thread of the warp must call it. */
 template <typename T> __device__ T warp_sum(T value)
 {
     for (int offset = WARP_THREADS / 2; offset > 0; offset /= 2)
@@ -65,8 +66,8 @@ template <typename T> __device__ T warp_sum(T value)
     return value;
 }
 
-/* The sum of the values of a block of `threads` threads, in thread 0. Every thread of the block
- * must call it, and there must be a __syncthreads() between two calls. */
+/* Returns the sum of the values of a block of `threads` threads to thread 0. Every thread of
+ * the block must call it, and there must be a __syncthreads() between two calls. */
 template <unsigned threads, typename T> __device__ T block_sum(T value)
 {
     constexpr unsigned count = threads / WARP_THREADS;

@@ -14,7 +14,7 @@
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
 
-/* Elements that one read of an input file takes. */
+/* One read of an input file takes this many elements. */
 #define READ_ELEMENTS ((uint64_t)4 << 20)
 
 /* Fewer elements than these are not worth waking the other cores for. */
@@ -44,8 +44,9 @@ static uint64_t page_bytes(void)
     return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* host_map() without the touch. Huge pages need an aligned start: a page less than one huge
- * page too much is taken, and what lies around the aligned part is given back. */
+/* Does the same as host_map(), but does not touch the memory. Huge pages need an aligned start:
+ * a page less than one huge page too much is taken, and the memory around the aligned part is
+ * given back. */
 static void *map_untouched(uint64_t bytes, bool huge, uint64_t *mapped)
 {
     huge = huge && bytes >= HUGE_PAGE_BYTES;
@@ -69,7 +70,7 @@ static void *map_untouched(uint64_t bytes, bool huge, uint64_t *mapped)
     return taken + head;
 }
 
-/* Whether arrays were touched since arrays_settle(). */
+/* True if arrays were touched since arrays_settle(). */
 static bool all_cores_worked;
 
 void *host_map(uint64_t bytes, bool huge, uint64_t *mapped)
@@ -92,7 +93,7 @@ void host_unmap(void *memory, uint64_t mapped)
         munmap(memory, mapped);
 }
 
-/* A bijection of 64 bits in which every bit of the result depends on every bit of `z`. */
+/* Maps 64 bits one to one to 64 bits, each of which depends on every bit of `z`. */
 static inline uint64_t mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -100,8 +101,8 @@ static inline uint64_t mix(uint64_t z)
     return z ^ z >> 31;
 }
 
-/* Elements 2 * pair and 2 * pair + 1 of the sequence `key`, in the low and the high half:
- * splitmix64, reached without the elements before it. */
+/* Returns elements 2 * pair and 2 * pair + 1 of the sequence `key` in the low and the high
+ * half. This is splitmix64, without computing the elements before. */
 static inline uint64_t random_pair(uint64_t key, uint64_t pair)
 {
     return mix(key + (pair + 1) * UINT64_C(0x9E3779B97F4A7C15));
@@ -168,8 +169,8 @@ static enum status input_probe(const struct plan *plan, const char *path,
     return STATUS_OK;
 }
 
-/* Reads the whole file, in parts by all cores: from the page cache one core is slower than the
- * memory. */
+/* Reads the whole file with all cores, each a part of it: one core would read from the page
+ * cache more slowly than the memory allows. */
 static enum status input_read(const char *path, const struct array_file *file, void *data,
                               struct error *error)
 {
@@ -216,7 +217,8 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
     return STATUS_OK;
 }
 
-/* The type of the second input, and of a resident one: that of the first kernel which reads it.
+/* Returns the type of the second input and of a resident one: the first kernel that reads it
+ * decides.
  */
 static enum dtype second_dtype(const struct plan *plan)
 {
@@ -227,7 +229,7 @@ static enum dtype second_dtype(const struct plan *plan)
     return plan->chain[0]->in;
 }
 
-/* Fills the inputs and poisons the output. Writing them is also what touches their memory. */
+/* Fills the inputs and poisons the output, which also touches their memory. */
 static enum status arrays_fill(const struct arrays *arrays, const struct plan *plan,
                                const struct settings *settings, const struct array_file *file,
                                struct error *error)

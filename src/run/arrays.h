@@ -14,16 +14,15 @@
 /* The host buffers, by enum buffer; NULL where a plan does not use one. */
 struct arrays {
     void *host[BUFFER_FIRST_DEVICE];
-    uint64_t bytes[BUFFER_FIRST_DEVICE];  /* as asked for */
-    uint64_t mapped[BUFFER_FIRST_DEVICE]; /* as taken: whole pages */
+    uint64_t bytes[BUFFER_FIRST_DEVICE];  /* bytes that the plan asks for */
+    uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
 };
 
-/* Host memory that could be taken now, in bytes (MemAvailable). 0: unknown. */
+/* Returns the bytes of host memory that could be taken now (MemAvailable). 0: unknown. */
 uint64_t host_memory_available(void);
 
-/* Takes `bytes` of zeroed memory: anonymous, page-aligned, `huge`: on huge pages where
- * possible. Touched by all cores. Returns NULL when there is none. *mapped is what to give to
- * host_unmap. */
+/* Takes `bytes` of zeroed memory, page-aligned, on huge pages if `huge` and there are any, and
+ * touches it with all cores. Returns NULL when there is none. *mapped is for host_unmap(). */
 void *host_map(uint64_t bytes, bool huge, uint64_t *mapped);
 void host_unmap(void *memory, uint64_t mapped);
 
@@ -36,22 +35,22 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 
 void arrays_free(struct arrays *arrays);
 
-/* Waits 20 ms for the host to settle, awake: a core that slept would begin slowly. Right after
- * all cores have filled or checked arrays a short run on a device takes about a fifth
- * longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB on 16 cores, also where OpenMP's threads
- * do not spin; why is not known. Whatever is timed and compared, be it a backend's run or a
- * bare loop of calls, comes after this. Returns at once where no array was taken or poisoned
- * since the last time. */
+/* Waits 20 ms for the host to settle, awake, because a core that slept would begin slowly.
+ * Right after all cores have filled or checked arrays, a short run on a device takes about a
+ * fifth longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB on 16 cores, even where OpenMP's
+ * threads do not spin; the reason is not known. So this comes before everything that is timed
+ * and compared, be it a backend's run or a bare loop of calls. Returns at once where no array
+ * was taken or poisoned since the last call. */
 void arrays_settle(void);
 
-/* Fills the output, and what scans carry by the host, with a pattern that no right result has
- * (NaN for floats), so that an element that was never written shows. */
+/* Fills the output, and the totals that scans carry through the host, with a pattern that no
+ * right result has (NaN for floats), so that an element that was never written shows. */
 void arrays_poison(const struct arrays *arrays);
 
 /* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident
- * input): float32 and
- * float64 uniform in [-1, 1), int32 over the whole range. A pure function of (seed, which,
- * index): a counter-based generator (splitmix64's finaliser; Steele, Lea & Flood, OOPSLA 2014).
+ * input): float32 and float64 uniform in [-1, 1), int32 over the whole range. A pure function
+ * of (seed, which, index): a counter-based generator (splitmix64's finaliser; Steele, Lea &
+ * Flood, OOPSLA 2014).
  */
 void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
                      void *data);

@@ -31,15 +31,16 @@ struct workload {
     void *context;
 };
 
-/* What one run gave beside its timeline. Times in ns. */
+/* The times of one run that are not in its timeline, in ns. */
 struct run_times {
-    int64_t time_ns;  /* first issue to last end, as the host clock saw it (virtual: the
-                         machine's) */
-    int64_t issue_ns; /* of that, until the last call returned: the host's cost of issuing */
+    int64_t
+        time_ns; /* first issue to last end, by the host's clock (simulated: the machine's) */
+    int64_t
+        issue_ns; /* first issue to the return of the last call: the host's cost of issuing */
 };
 
 struct backend_ops {
-    const char *name;    /* of its row in plan/devices.def */
+    const char *name;    /* its row's in plan/devices.def */
     const char *missing; /* the reason why this program is without it; NULL: it is there */
 
     /* Sets everything that has to be set before the device is first touched: called once, with
@@ -80,7 +81,7 @@ struct backend_ops {
     void (*list)(void (*each)(void *context, const char *device, const char *summary),
                  void *context);
 
-    bool measures; /* its times vary: repeats mean something */
+    bool measures; /* its times vary, so that repeats mean something */
 };
 
 /* The simulated device, which every program has. */

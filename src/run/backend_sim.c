@@ -26,16 +26,16 @@ enum { POISON_BYTE = 0xFF };
 struct backend {
     struct machine machine;
     uint32_t queues;
-    const struct workload *workload; /* prepared; NULL when not */
+    const struct workload *workload; /* the prepared one; NULL: none */
     uint8_t *buffers[BUFFER_COUNT];  /* host arrays and device buffers; NULL with --no-data */
-    uint64_t mapped[BUFFER_COUNT];   /* of device buffers: as taken */
-    void *cpu_scratch;               /* for the CPU's tiles: maps before a reduction */
+    uint64_t mapped[BUFFER_COUNT];   /* bytes that were taken for device buffers */
+    void *cpu_scratch; /* one of the CPU's tiles, between the maps and a reduction */
     uint64_t cpu_scratch_mapped;
-    struct running running;    /* of a plan with hazards */
-    struct timeline *timeline; /* of the present run */
+    struct running running;    /* the ops of a plan with hazards that run now */
+    struct timeline *timeline; /* the present run's */
 };
 
-/* A simulated device can be touched at any time. */
+/* Nothing has to be set before a simulated device is touched. */
 static void sim_configure(const struct settings *settings)
 {
     (void)settings;
@@ -100,7 +100,8 @@ static void sim_release(struct backend *backend)
     backend->workload = NULL;
 }
 
-/* Poison: a NaN, or an integer that is hardly ever right. But scratch starts as zero. */
+/* Poison is a NaN, or an integer that is hardly ever right. Scratch is not poisoned: it starts
+ * as zero. */
 static void poison_device_memory(struct backend *backend, const struct plan *plan)
 {
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
@@ -184,7 +185,7 @@ static void do_cpu(const struct backend *backend, const struct op *op)
                    at(backend, &op->cpu.out), op->cpu.count, backend->cpu_scratch);
 }
 
-/* What an op leaves that raced and lost. A kernel's scratch is not what it leaves. */
+/* Poisons the output of an op that raced and lost. A kernel's scratch is no output. */
 static void poison_output(const struct backend *backend, const struct op *op)
 {
     struct access access[OP_ACCESS_MAX];
@@ -257,7 +258,7 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     struct run_times result = {0};
     backend->timeline = filled;
     running_clear(&backend->running);
-    if (races) /* what an earlier run left must not look right */
+    if (races) /* the output of an earlier run must not look right */
         poison_device_memory(backend, backend->workload->plan);
     marks_begin("simulate");
     enum status status =

@@ -6,8 +6,8 @@ bool chain_host_needs_scratch(const struct kernel *const chain[], int length)
     return length > 1 && chain[length - 1]->shape == KERNEL_REDUCE;
 }
 
-/* The first kernel reads the input array, which must stay as it is; maps behind it work in
- * place on what it left. So the first, and it alone, may gather. */
+/* The first kernel reads the input array, which must stay as it is; the maps that follow work
+ * in place on its output. So only the first kernel may gather. */
 void chain_host_run(const struct kernel *const chain[], int length,
                     const struct kernel_params *params, const void *in0, const void *in1,
                     const void *resident, void *out, uint64_t count, void *tile_scratch)

@@ -1,6 +1,5 @@
-/* chain_host.h - a chain of kernels on host memory, through the CPU twins.
- *
- * What the CPU's share of a 4-way run and the simulator have in common. */
+/* chain_host.h - a chain of kernels on host memory, through the CPU twins: the CPU's share of a
+ * 4-way run works so, on a real device and on a simulated one. */
 #ifndef PIPELINE_RUN_CHAIN_HOST_H
 #define PIPELINE_RUN_CHAIN_HOST_H
 
@@ -8,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Whether chain_host_run() needs scratch for this chain: maps before a reduction. */
+/* Returns true if chain_host_run() needs scratch for this chain: it has maps before a
+ * reduction. */
 bool chain_host_needs_scratch(const struct kernel *const chain[], int length);
 
 /* Runs `chain` over `count` elements. `in0` is the chain's input, `in1` the second input array

@@ -42,7 +42,7 @@ int cpu_worker_threads(void)
 static void semaphore_wait(sem_t *semaphore)
 {
     while (sem_wait(semaphore) != 0)
-        continue; /* a signal came: the only way it can fail */
+        continue; /* it fails only when a signal comes */
 }
 
 static void *range_pointer(const struct cpu_worker *worker, const struct range *range)
@@ -76,7 +76,8 @@ static void run_tiles(struct cpu_worker *worker)
     }
 }
 
-/* A team belongs to the thread that opened it: this one, so it is opened here. */
+/* Opens the OpenMP team: it belongs to the thread that opens it, and that has to be this one.
+ */
 static void warm_up(void)
 {
     omp_set_num_threads(cpu_worker_threads());
@@ -139,7 +140,7 @@ static enum status start_thread(struct cpu_worker *worker, struct error *error)
     sem_init(&worker->done, 0, 0);
     int result = pthread_create(&worker->thread, NULL, worker_main, worker);
     if (result == 0) {
-        semaphore_wait(&worker->done); /* warm */
+        semaphore_wait(&worker->done); /* the team is warm */
         return STATUS_OK;
     }
     sem_destroy(&worker->start);

@@ -12,15 +12,15 @@
 
 struct cpu_worker;
 
-/* When something ran, by CLOCK_MONOTONIC in ns. */
+/* The time in which something ran, by CLOCK_MONOTONIC in ns. */
 struct interval {
     int64_t start_ns, end_ns;
 };
 
-/* CLOCK_MONOTONIC now, in ns. */
+/* Returns CLOCK_MONOTONIC in ns. */
 int64_t clock_now_ns(void);
 
-/* Threads of the team: the process's cores less two, at least 1. */
+/* Returns the threads of the team: the process's cores less two, at least 1. */
 int cpu_worker_threads(void);
 
 /* Creates the worker for `plan`, whose host buffers start at `host`; both must outlive it.
@@ -29,8 +29,8 @@ int cpu_worker_threads(void);
 enum status cpu_worker_create(struct cpu_worker **worker, const struct plan *plan,
                               void *const host[BUFFER_FIRST_DEVICE], struct error *error);
 
-/* Wakes the worker: it runs every CPU op in plan order. `times`, by op id, gets when each ran;
- * NULL: not wanted. The calls below do nothing when `worker` is NULL. */
+/* Wakes the worker: it runs every CPU op in plan order. `times`, which is by op id, gets the
+ * time of each; it may be NULL. The calls below do nothing when `worker` is NULL. */
 void cpu_worker_start(struct cpu_worker *worker, struct interval *times);
 
 /* Makes a started worker leave out the tiles it has not begun. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* An array file: what it holds and where its data starts. */
+/* An array file: its elements, and where its data starts. */
 struct array_file {
     enum dtype dtype;
     uint64_t count;       /* elements, all dimensions together */
@@ -33,7 +33,7 @@ enum status array_file_read(const char *path, const struct array_file *file, uin
 enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype dtype,
                              uint64_t count, const void *data, struct error *error);
 
-/* Whether `path` ends in ".npy". */
+/* Returns true if `path` ends in ".npy". */
 int array_path_is_npy(const char *path);
 
 #endif

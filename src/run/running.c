@@ -9,7 +9,8 @@ static bool overlaps(const struct range *a, const struct range *b)
            b->offset < a->offset + a->bytes;
 }
 
-/* Whether `writer` writes a byte that `op` reads, or, with `writes`, writes as well. */
+/* Returns true if `writer` writes a byte that `op` reads or, if `writes`, that `op` writes too.
+ */
 static bool meets(const struct op *op, bool writes, const struct op *writer)
 {
     struct access own[OP_ACCESS_MAX], others[OP_ACCESS_MAX];
@@ -60,7 +61,7 @@ bool running_start(struct running *running, const struct op *op, int64_t start_n
     return true;
 }
 
-/* Each pair is looked at once: when the first of the two ends. */
+/* Each pair of ops is looked at once, when the first of the two ends. */
 bool running_end(struct running *running, const struct op *op, int64_t end_ns)
 {
     size_t own = running->count;

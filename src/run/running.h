@@ -1,10 +1,10 @@
-/* running.h - which ops run at a time, and which of them spoil what another reads or writes.
+/* running.h - which ops run at the same time, and which of them spoil another's output.
  *
- * For plans with hazards: told when each op starts and ends, it says of every op whether its
- * output can be right. Two ops that touch the same bytes, one writing, and run at the same
- * time, do not: what the reader leaves is no longer defined, nor what two writers leave. Ops
- * that do not overlap are no matter of this room: their bytes come out as their order has it.
- */
+ * This is for plans with hazards: it is told when each op starts and ends, and says whether the
+ * op's output can be right. It can't be where two ops that touch the same bytes, one of them
+ * writing, run at the same time: the output of the reader, or of both writers, is then
+ * undefined. Ops that do not overlap spoil nothing: their bytes come out in the order in which
+ * they ran. */
 #ifndef PIPELINE_RUN_RUNNING_H
 #define PIPELINE_RUN_RUNNING_H
 
@@ -18,11 +18,10 @@
 struct running_op {
     const struct op *op;
     int64_t start_ns;
-    bool spoiled; /* by one that has ended meanwhile */
+    bool spoiled; /* an op that has ended meanwhile spoiled its output */
 };
 
-/* Those that run now: as many as there are engines, and kernels side by side. Zero-initialise.
- */
+/* The ops that run now: at most one per engine, and kernels side by side. Zero-initialise. */
 struct running {
     struct running_op *ops;
     size_t count, capacity;
@@ -30,18 +29,22 @@ struct running {
 
 void running_free(struct running *running);
 
-/* Forgets those that run: before a new run. */
+/* Forgets the ops that run: a new run begins. */
 void running_clear(struct running *running);
 
-/* `op`, which has to outlive its run, starts at `start_ns`. False when memory runs out. */
+/* Tells that `op`, which has to outlive its run, starts at `start_ns`. Returns false when
+ * memory runs out. */
 bool running_start(struct running *running, const struct op *op, int64_t start_ns);
 
-/* `op`, which has started, ends at `end_ns`. Whether what it leaves is spoiled. Touching ends
- * are no overlap, in whatever order starts and ends at one time are told. */
+/* Tells that `op`, which has started, ends at `end_ns`. Returns true if its output is spoiled.
+ * An op that ends when another starts does not overlap it, whichever of the two is told first.
+ */
 bool running_end(struct running *running, const struct op *op, int64_t end_ns);
 
-/* Whether `reader` reads a byte that `writer` writes; whether both write one. */
+/* Returns true if `reader` reads a byte that `writer` writes. */
 bool op_reads_output(const struct op *reader, const struct op *writer);
+
+/* Returns true if both ops write one and the same byte. */
 bool op_writes_output(const struct op *one, const struct op *other);
 
 #endif

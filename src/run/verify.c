@@ -19,44 +19,45 @@
 #include <string.h>
 
 enum {
-    CHUNK = 1024,       /* elements an oracle sees at once: they stay in the cache */
-    PIECE = 16 * CHUNK, /* elements at most: enough work to be handed to a core */
-    BATCH = 256,        /* pieces */
+    CHUNK = 1024,       /* elements that an oracle sees at once: they stay in the cache */
+    PIECE = 16 * CHUNK, /* elements of a piece at most: enough work for a core */
+    BATCH = 256,        /* pieces that are worked on side by side */
 };
 
-/* One thread's. */
+/* The values, bounds and results of a chunk, for one thread. */
 struct workspace {
     double value[CHUNK], bound[CHUNK], actual[CHUNK];
 };
 
-/* A part of a tile, and what was found of it. */
+/* A part of a tile, with its findings. */
 struct piece {
     uint32_t tile;
     bool ends_tile;
     uint64_t first, count; /* elements of the array */
     uint64_t tile_first;   /* the tile's first one */
-    uint64_t right;        /* maps: how many of its elements are right before one that is not */
+    uint64_t right;        /* maps: elements that are right before the first wrong one */
     struct {
         double value, bound, actual;
-    } wrong;               /* that one */
-    struct oracle_sum sum; /* reductions */
+    } wrong;               /* maps: the first wrong one */
+    struct oracle_sum sum; /* reductions: the fold of its elements */
 };
 
-/* What is compared with what: verify_output()'s arguments. */
+/* The arguments of verify_output(), and the state of the chain's scans. */
 struct comparison {
     const struct plan *plan;
     void *const *host;
     const struct kernel *last;
-    uint32_t *totals; /* per link, of scans: of all that came before. NULL: no link is a scan */
+    uint32_t *totals; /* per link: a scan's total so far. NULL: no link is a scan */
 };
 
-/* Cuts a plan's tiles into pieces, in order. */
+/* The place where the next piece is cut off a plan's tiles. */
 struct cutter {
     uint32_t tile;
-    uint64_t done; /* elements of that tile */
+    uint64_t done; /* elements of that tile that are in earlier pieces */
 };
 
-/* Elements [first, first + count) of an array of `dtype` as doubles, which hold any of them. */
+/* Loads elements [first, first + count) of an array as doubles, which hold every type's values.
+ */
 static void elements_load(enum dtype dtype, const void *data, uint64_t first, size_t count,
                           double *to)
 {
@@ -77,8 +78,8 @@ static void elements_load(enum dtype dtype, const void *data, uint64_t first, si
     }
 }
 
-/* The same of an input of a kernel that gathers: what it moves to elements [first, first +
- * count), which lie in tile `tile`. */
+/* Loads the elements that the first kernel, one that gathers, moves to places [first, first +
+ * count) of tile `tile`. */
 static void elements_gather(const struct plan *plan, const void *data, uint32_t tile,
                             uint64_t first, size_t count, double *to)
 {
@@ -93,9 +94,9 @@ static void elements_gather(const struct plan *plan, const void *data, uint32_t 
     }
 }
 
-/* Whether `actual`, of type `dtype`, can be the result where the exact one is `value`, give or
- * take `bound`: 0 for integers, infinite where nothing is claimed. What is beyond the largest
- * float may have become an infinity. */
+/* Returns true if `actual`, of type `dtype`, can be the result where the exact one is `value`,
+ * give or take `bound`: 0 for integers, infinite where nothing is claimed. A result beyond the
+ * largest float may have become an infinity. */
 static bool is_right(enum dtype dtype, double value, double bound, double actual)
 {
     const double largest = dtype == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
@@ -108,14 +109,14 @@ static bool is_right(enum dtype dtype, double value, double bound, double actual
     return fabs(actual - value) <= bound;
 }
 
-/* What a 32-bit integer is, of which only the bits are known. */
+/* Returns the 32-bit integer that has these bits. */
 static int32_t signed_of(uint32_t bits)
 {
     return bits <= INT32_MAX ? (int32_t)bits : -(int32_t)~bits - 1;
 }
 
-/* Takes the oracle of the elements before a scan of ints to that after, in place, and `total`
- * along. They are exact: the bounds stay 0. */
+/* Turns the oracle of the elements before a scan of ints into that after it, in place, and adds
+ * them to `total`. They are exact: the bounds stay 0. */
 static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *total)
 {
     for (size_t i = 0; i < oracle->count; i++) {
@@ -125,8 +126,8 @@ static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *to
     }
 }
 
-/* Sets what elements [first, first + count), which lie in `piece`, must be after the chain's
- * maps and scans. */
+/* Returns the oracle of elements [first, first + count), which lie in `piece`, after the
+ * chain's maps and scans. */
 static struct oracle chunk_predict(const struct comparison *comparison,
                                    const struct piece *piece, uint64_t first, size_t count,
                                    struct workspace *work)
@@ -157,7 +158,7 @@ static struct oracle chunk_predict(const struct comparison *comparison,
     return oracle;
 }
 
-/* How many elements of the chunk are right before one that is not. */
+/* Returns how many elements of the chunk are right before the first wrong one. */
 static size_t chunk_compare(const struct comparison *comparison, const struct oracle *oracle,
                             uint64_t first, struct workspace *work)
 {
@@ -214,7 +215,7 @@ static int cutter_take(struct cutter *cutter, const struct plan *plan, struct pi
     return taken;
 }
 
-/* "should be 0.5 (+-1e-07), is nan", with no bound where there is none. */
+/* Writes "should be 0.5 (+-1e-07), is nan", without the bound where there is none. */
 enum { EXPECTATION_TEXT = 96 };
 static const char *expectation(double value, double bound, double actual,
                                char text[EXPECTATION_TEXT])
@@ -222,13 +223,14 @@ static const char *expectation(double value, double bound, double actual,
     char give_or_take[32] = "";
     if (bound != 0)
         snprintf(give_or_take, sizeof give_or_take, " (+-%.2g)", bound);
-    /* A NaN's sign says nothing. */
+    /* The sign of a NaN says nothing, so it is not printed. */
     snprintf(text, EXPECTATION_TEXT, "should be %.10g%s, is %.10g", isnan(value) ? NAN : value,
              give_or_take, isnan(actual) ? NAN : actual);
     return text;
 }
 
-/* "4017 of the array", or with the row and column of a matrix whose columns are tiles'. */
+/* Writes "4017 of the array", and the row and the column where tiles are columns of a matrix.
+ */
 enum { PLACE_TEXT = 128 };
 static const char *place_of(const struct plan *plan, uint64_t element, char text[PLACE_TEXT])
 {
@@ -243,7 +245,7 @@ static const char *place_of(const struct plan *plan, uint64_t element, char text
     return text;
 }
 
-/* A map's or a scan's piece: names its first wrong element. */
+/* Names the first wrong element of a map's or a scan's piece. */
 static enum status piece_judge(const struct plan *plan, const struct piece *piece,
                                struct error *error)
 {
@@ -257,7 +259,7 @@ static enum status piece_judge(const struct plan *plan, const struct piece *piec
         expectation(piece->wrong.value, piece->wrong.bound, piece->wrong.actual, text));
 }
 
-/* A reduction's tile, now that all its pieces are folded into `sum`. */
+/* Judges a reduction's tile, whose pieces are all folded into `sum`. */
 static enum status tile_judge(const struct comparison *comparison, uint32_t tile,
                               const struct oracle_sum *sum, struct error *error)
 {
@@ -281,7 +283,7 @@ static void sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
     sum->count += part->count;
 }
 
-/* Judges a batch in order. `sum` carries what a reduction's unfinished tile has so far. */
+/* Judges a batch in order. `sum` carries the fold of a reduction's unfinished tile. */
 static enum status batch_judge(const struct comparison *comparison, const struct piece *pieces,
                                int count, struct oracle_sum *sum, struct error *error)
 {
@@ -301,7 +303,7 @@ static enum status batch_judge(const struct comparison *comparison, const struct
     return status;
 }
 
-/* Of a kernel with a check of its own. */
+/* Has a kernel that has a check of its own judge the output. */
 static enum status check_whole(const struct comparison *comparison, struct error *wrong,
                                struct error *error)
 {

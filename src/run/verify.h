@@ -1,4 +1,4 @@
-/* verify.h - is every element of the result right?
+/* verify.h - judges every element of the result.
  *
  * The chain's oracles work in double precision, in chunks, with all cores (with one where the
  * chain has a scan), beside the real output: a few hundred KiB of memory whatever the arrays'
@@ -15,8 +15,8 @@
 enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
                           struct error *error);
 
-/* The same where a wrong result is no reason to stop: it is put into `wrong` (unless that holds
- * one already), and only what keeps the output from being compared is a failure. */
+/* Does the same where a wrong result is no reason to stop: it is put into `wrong` (unless that
+ * holds one already), and it is a failure only if the output can't be compared. */
 enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
                            struct error *wrong, struct error *error);
 
