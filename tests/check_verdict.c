@@ -121,7 +121,7 @@ static void random_settings(uint64_t *random, struct settings *settings)
 /* The pieces cover the span: none is empty, and each begins where the last one ended. */
 static void assert_covered(const struct judged *judged)
 {
-    struct pieces pieces = {0};
+    struct path_pieces pieces = {0};
     int64_t at = 0;
     ck_assert_int_eq(
         pieces_find(&judged->timeline, &judged->critical, &judged->plan, &pieces, NULL),

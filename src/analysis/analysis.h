@@ -6,28 +6,29 @@
 
 struct engine_use {
     int64_t busy_ns;    /* time with at least one span on the engine */
-    double utilisation; /* busy_ns over the timeline's span */
-    uint64_t bytes;     /* the sum of its spans' */
+    double utilisation; /* busy_ns over the timeline's time */
+    uint64_t bytes;     /* the sum over its spans */
     uint32_t spans;
 };
 
 struct analysis {
     int64_t time_ns; /* of the timeline: first issue to last end */
     struct engine_use engines[ENGINE_WORKING];
-    double concurrency; /* mean number of busy engines over the span */
+    double concurrency; /* mean number of busy engines over that time */
 };
 
 /* Analyses `timeline`. O(n log n). STATUS_FAILED only when memory runs out. */
 enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                     struct error *error);
 
-/* The median of `count` values, of which `values` is left sorted. At least one. */
+/* Returns the median of `count` values, at least one, and leaves `values` sorted. */
 int64_t median_ns(int64_t *values, size_t count);
 
-/* Where the value stands that `percent` of `count` sorted ones, at least one, do not exceed. */
+/* Returns the place, among `count` sorted values, of the one that `percent` of them do not
+ * exceed. At least one value. */
 size_t rank_of(unsigned percent, size_t count);
 
-/* For qsort(): of int64_t, the least first. */
+/* Compares two int64_t for qsort(), the least first. */
 int compare_i64(const void *a, const void *b);
 
 #endif

@@ -1,9 +1,9 @@
 /* critical.c - why each op started when it did.
  *
- * First what is certain: the host's issue, stream order, events. Then the engines, as far as a
- * timeline shows them: on one that does one op at a time, the op before; kernels run side by
- * side, so one was held by another only if it had long been free to go when that one's end, or
- * its last blocks, left room. */
+ * First comes what is certain: the host's issue, stream order, events. Then come the engines,
+ * as far as a timeline shows them. An engine that does one op at a time holds an op by the one
+ * before it. Kernels run side by side, so one was held by another only if it had long been free
+ * to go when that one's end, or its last blocks, left room. */
 #include "analysis/critical_finder.h"
 
 #include "analysis/analysis.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    LAUNCH_NS = 5000,  /* what a measured launch takes at least, once nothing holds it */
+    LAUNCH_NS = 5000,  /* the least that a measured launch takes once nothing holds it */
     SHARED_FACTOR = 4, /* see copies_share_engine() */
 };
 
@@ -25,8 +25,8 @@ struct stream_work {
     uint32_t work, target;
 };
 
-/* When the host's call for it was over; the call's beginning where that is all there is. The
- * CPU takes its ops up by itself. */
+/* Returns when the host's call for an op was over; the call's beginning where no more is known.
+ * The CPU takes its ops up by itself. */
 static int64_t issued_ns(const struct timeline *timeline, const struct span *span)
 {
     int64_t issued = span->issue_ns;
@@ -48,8 +48,10 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
     return (uint32_t)(target - finder->timeline->spans);
 }
 
-/* A sync waits for ops while it lasts. All of those began before its end, and all that it held
- * up after it: so the way along holds leads through it only once. */
+/* Finds what held a sync, which waits for ops while it lasts. All of them began before its end,
+ * and all ops that it held up began after it, so the way along holds leads through it only
+ * once.
+ */
 static void hold_sync(struct finder *finder, uint32_t index)
 {
     const struct span *spans = finder->timeline->spans, *sync = &spans[index];
@@ -82,7 +84,9 @@ static void hold_by_legacy(struct finder *finder, uint32_t index, struct order_s
         legacy_pass(&order->legacy, kind, index, span->end_ns);
 }
 
-/* What synchronises comes after all that was issued before, and all later ops after it. */
+/* An op that synchronises comes after all that was issued before it, and all later ops after
+ * it.
+ */
 static void hold_by_barrier(struct finder *finder, uint32_t index, struct order_state *order)
 {
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
@@ -169,11 +173,11 @@ static void hold_by_turn(struct finder *finder, unsigned engines)
     }
 }
 
-/* Whether both directions are one engine's work. Where the machine doesn't say: then they never
- * overlap, and a copy that was free to go while one of the other direction ran began right
- * behind it: close to that one's end, against the time that it had waited. With an engine each,
- * such ends have nothing to do with the start: they lie anywhere in the time that a start
- * takes. */
+/* Returns true if one engine does the copies of both directions. Where no machine says so, the
+ * timeline does: such copies never overlap, and one that was free to go while one of the other
+ * direction ran began right behind it, that is, close to its end against the time that it had
+ * waited. With an engine each, such ends have nothing to do with the start: they lie anywhere
+ * in the time that a start takes. */
 static bool copies_share_engine(struct finder *finder)
 {
     const struct span *spans = finder->timeline->spans;
@@ -198,8 +202,8 @@ static bool copies_share_engine(struct finder *finder)
            SHARED_FACTOR * behind_end <= waited;
 }
 
-/* What a kernel may take from being free to its start: twice the median of those that began
- * with no other kernel at work since they were free. */
+/* Returns how long a kernel may take from being free to its start: twice the median of those
+ * that began with no other kernel at work since they were free. */
 static int64_t launch_time(struct finder *finder, uint32_t count)
 {
     const struct span *spans = finder->timeline->spans;
@@ -225,12 +229,12 @@ static void hold_kernel(struct finder *finder, uint32_t index, const struct engi
     const struct timeline *timeline = finder->timeline;
     const struct span *span = &timeline->spans[index];
     struct hold *hold = &finder->holds[index];
-    /* Below 0 where there was none: times begin at 0. */
+    /* Times begin at 0, so an end below 0 stands for none. */
     int64_t ended = pass->latest != SPAN_NONE ? timeline->spans[pass->latest].end_ns : -1;
     int64_t since_ns = span->start_ns - ended;
     bool virtual = timeline->timing == TIMING_VIRTUAL; /* room is taken when it is made */
     if (span->start_ns - hold->free_ns <= finder->launch_ns && !(virtual && since_ns == 0))
-        return; /* on its way: whatever ended meanwhile let nothing go */
+        return; /* it was on its way: whatever ended meanwhile let nothing go */
     if (ended > hold->free_ns && since_ns <= (virtual ? 0 : finder->launch_ns))
         finder_consider(finder, index, HELD_BY_ENGINE, pass->latest, false);
     else if (pass->beside != SPAN_NONE && !timeline->issue_unknown)
@@ -251,7 +255,7 @@ static void hold_by_room(struct finder *finder)
     }
 }
 
-/* The CPU's ops are all of one stream, so its turns are stream order. */
+/* The CPU's ops are all in one stream, so stream order says what held them. */
 static void hold_all_by_engine(struct finder *finder)
 {
     hold_by_room(finder);

@@ -1,10 +1,10 @@
 /* critical.h - why each op started when it did, and the chain of ops that the end waited for.
  *
- * From the timeline alone: what a span waited for last is, of all that could have held it back
- * (the host's issue, the op before it in its stream, the op that its stream waited for by an
- * event, the op before it on its engine or in its hardware queue), what came latest. Followed
- * backwards from the span that ended last this gives the critical path, as in Yang and Miller,
- * "Critical Path Analysis for the Execution of Parallel and Distributed Programs" (ICDCS 1988).
+ * The timeline alone tells: of all that could have held a span back (the host's issue, the op
+ * before it in its stream, the op that its stream waited for by an event, the op before it on
+ * its engine or in its hardware queue), it waited last for what came latest. Followed backwards
+ * from the span that ended last, this gives the critical path, as in Yang and Miller, "Critical
+ * Path Analysis for the Execution of Parallel and Distributed Programs" (ICDCS 1988).
  */
 #ifndef PIPELINE_ANALYSIS_CRITICAL_H
 #define PIPELINE_ANALYSIS_CRITICAL_H
@@ -15,10 +15,11 @@
 enum held_by {
     HELD_BY_NOTHING, /* it could have started at time 0 */
     HELD_BY_ISSUE,   /* the host had not issued it yet */
-    HELD_BY_CALL,    /* nor could it before a call of its own returned: a sync, an allocation */
-    HELD_BY_STREAM,  /* the op before it in its stream was not done */
-    HELD_BY_EVENT,   /* what its stream waited for was not done */
-    HELD_BY_LEGACY,  /* the legacy default stream, or what that had to wait for, was not done */
+    HELD_BY_CALL,   /* the host could not issue it before a call of its own returned: a sync, an
+                       allocation */
+    HELD_BY_STREAM, /* the op before it in its stream was not done */
+    HELD_BY_EVENT,  /* what its stream waited for was not done */
+    HELD_BY_LEGACY, /* the legacy default stream, or what that had to wait for, was not done */
     HELD_BY_BARRIER, /* an op that synchronises all streams, or what that had to wait for */
     HELD_BY_QUEUE,   /* in its hardware queue, behind another stream's op that was not ready */
     HELD_BY_SIGNAL,  /* the GPU says that a kernel has ended only behind others' (rule 5) */
@@ -28,18 +29,18 @@ enum held_by {
 
 enum { SPAN_NONE = UINT32_MAX };
 
-/* What one span waited for last. Spans are named by their place in timeline.spans. What held it
- * ended at free_ns (within the clocks' noise, where measured), but for a kernel held by its
- * engine: that may have begun beside another that was still at work, as its last blocks left
- * room; free_ns is then the start. Behind a call of the host's free_ns is the op's issue. Of a
- * wait this tells what held its beginning; of a sync, which begins when it is called, what it
- * waited for, with its start as free_ns. */
+/* The thing that one span waited for last. Spans are named by their place in timeline.spans.
+ * The holder ended at free_ns (within the clocks' noise, where measured), with three
+ * exceptions. A kernel held by its engine may have begun beside another that was still at work,
+ * as that one's last blocks left room: free_ns is then its start. Behind a call of the host's
+ * own, free_ns is the op's issue. A sync begins when it is called: its hold says what it waited
+ * for, and free_ns is its start. A wait's hold says what held its beginning. */
 struct hold {
     enum held_by by;
     uint32_t span;    /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
-    int64_t free_ns;  /* when that let it go; to its start passed start - free_ns more */
-    int64_t ready_ns; /* when all but queues and engines had let it go */
-    uint32_t blocker; /* HELD_BY_QUEUE: what was before it in its queue, and held by `span` */
+    int64_t free_ns;  /* when the holder let it go; from then to its start it was on its way */
+    int64_t ready_ns; /* when everything but queues and engines had let it go */
+    uint32_t blocker; /* HELD_BY_QUEUE: the op before it in its queue, which `span` held */
 };
 
 struct critical {
@@ -49,10 +50,10 @@ struct critical {
     bool *on_path; /* by span */
 };
 
-/* Finds all that for `timeline`. What is peculiar to some machines - the order of hardware
- * queues, ops that synchronise, late signals - is looked for only where `machine` says that it
- * may be there; NULL: not known. O(n log n). STATUS_FAILED only when memory runs out; free with
- * critical_free(), which is safe on a zeroed one. */
+/* Finds the holds and the path of `timeline`. The peculiarities of some machines - the order of
+ * hardware queues, ops that synchronise, late signals - are looked for only where `machine`
+ * says that they may be there; NULL: not known. O(n log n). STATUS_FAILED only when memory runs
+ * out; free with critical_free(), which is safe on a zeroed one. */
 enum status critical_find(const struct timeline *timeline, const struct machine *machine,
                           struct critical *critical, struct error *error);
 void critical_free(struct critical *critical);

@@ -7,13 +7,13 @@
 
 /* --- hardware queues --- */
 
-/* A hardware queue up to here. */
+/* The state of a hardware queue up to here. */
 struct queue_state {
     int64_t passed_ns; /* when the last of its ops so far could leave it */
-    uint32_t blocker;  /* the op that was ready no earlier; SPAN_NONE: none so far */
+    uint32_t blocker;  /* the op that was ready then; SPAN_NONE: none so far */
 };
 
-/* An op leaves its queue when it is ready and all before it have left: so it is held by what
+/* An op leaves its queue when it is ready and all before it have left, so it is held by what
  * the latest of those waited for. */
 static void hold_by_queue(struct finder *finder, uint32_t index, struct queue_state *queue)
 {
@@ -60,7 +60,7 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
 
 /* --- late signals --- */
 
-/* The last of the kernels in by_end that ended by `time_ns`; SPAN_NONE: none did. */
+/* Returns the last of the kernels in by_end that ended by `time_ns`; SPAN_NONE if none did. */
 static uint32_t last_ended(const struct finder *finder, uint32_t count, int64_t time_ns)
 {
     uint32_t low = 0, high = count;

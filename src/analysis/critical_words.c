@@ -21,7 +21,7 @@ const char *held_by_name(enum held_by by)
 enum {
     LABEL_TEXT = 96,
     NAME_BYTES = 48,
-    UNEXPLAINED_NS = 10000, /* twice what a measured launch takes at least */
+    UNEXPLAINED_NS = 10000, /* twice the least that a measured launch takes */
 };
 
 /* "scale 3 (stream 1)", "cpu 7". Long names, as templates have in traces, are cut. */
@@ -57,7 +57,7 @@ static const char *explain_wait(const struct timeline *timeline, const struct sp
     return text;
 }
 
-/* What is said before the label of what held it, and behind it. */
+/* The words before the holder's label, and those behind it. */
 static const struct {
     const char *before, *behind;
 } words[HELD_BY_COUNT] = {

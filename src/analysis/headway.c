@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The rate of work changes by so much. */
+/* A change of the rate of work. */
 struct change {
     int64_t time_ns;
     double rate;

@@ -1,16 +1,16 @@
-/* headway.h - how far the work that bounds a run had come, at every moment of its span.
+/* headway.h - how far the work that bounds a run had come, at every moment of its time.
  *
  * The work is what the limit counts: bytes over the link, kernels, or the CPU's tiles. Each op
  * does its share evenly while it runs, and the whole is scaled to the limit: headway is 0 at
- * the start and the limit at the end. So of a time in which it grew by less than that time, the
- * rest was lost; and all that was lost is the span less the limit. */
+ * the start and the limit at the end. Where it grew by less than the time that passed, the rest
+ * was lost; and all that was lost is the run's time less the limit. */
 #ifndef PIPELINE_ANALYSIS_HEADWAY_H
 #define PIPELINE_ANALYSIS_HEADWAY_H
 
 #include "analysis/limit.h"
 #include "plan/timeline.h"
 
-/* How much of the work a span of the timeline does, in any unit. */
+/* Returns how much of the work a span of the timeline does, in any unit. */
 typedef double headway_weight(const void *context, const struct span *span);
 
 struct headway {
@@ -22,9 +22,9 @@ struct headway {
     int64_t time_ns, limit_ns;
 };
 
-/* Finds it for `timeline` and a limit of `limit_ns`. Where no span does any of the work it is
- * taken to be even. O(n log n). STATUS_FAILED only when memory runs out; free with
- * headway_free(), which is safe on a zeroed one. */
+/* Finds the headway of `timeline` for a limit of `limit_ns`. Where no span does any of the
+ * work, its headway is taken to be even. O(n log n). STATUS_FAILED only when memory runs out;
+ * free with headway_free(), which is safe on a zeroed one. */
 enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
                          headway_weight *weight, const void *context, struct headway *headway,
                          struct error *error);

@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-/* One tile's way. */
+/* The way of one tile through the engines. */
 struct way {
     bool begun;
     int priority;
     int64_t ready_ns, end_ns;
 };
 
-/* A pass over all spans. */
+/* A pass over all spans, in op order. */
 struct latency_pass {
     const int *priorities;
     int64_t *stream_ends; /* of each stream's latest op */
@@ -25,7 +25,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* One more than the highest tile there is. */
+/* Returns one more than the highest tile there is. */
 static uint32_t count_tiles(const struct timeline *timeline)
 {
     int64_t highest = -1;
@@ -50,7 +50,8 @@ static void pass_end(struct latency_pass *pass)
     free(pass->stream_ends);
 }
 
-/* Measured times may be a little out of step: a tile is never ready after it has begun. */
+/* Takes up one span. Measured times may be a little out of step, so a tile is made ready no
+ * later than it began. */
 static void pass_span(struct latency_pass *pass, const struct span *span)
 {
     int64_t *stream_end = &pass->stream_ends[span->stream];

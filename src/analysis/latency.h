@@ -21,20 +21,20 @@ struct latency {
 };
 
 /* Finds the latency of every tile in `timeline` that has an op on the device: from the moment
- * its first copy or kernel could have run to the end of its last. Not from that op's issue: the
- * host issues far ahead, so most of that time would be the backlog of the tiles before it in
- * its stream, which an urgent tile has as well. An op could run once it was issued, the op
- * before it in its stream had ended, and what its stream waited for; what holds it up from
- * there on - an engine that is busy, a hardware queue, blocks of other kernels - is what
- * priorities can change, or can't.
+ * its first copy or kernel could have run to the end of its last. It does not begin with that
+ * op's issue: the host issues far ahead, so most of that time would be the backlog of the tiles
+ * before it in its stream, which an urgent tile has as well. An op could run once it was
+ * issued, and the op before it in its stream and what its stream waited for had ended; what
+ * holds it up from there on - an engine that is busy, a hardware queue, blocks of other kernels
+ * - is what priorities can change, or can't.
  *
  * `priorities` is one per stream, as in a plan; NULL: all default. Priorities act on kernels
- * alone, so a tile counts as of the stream of its kernels. O(n log n) in spans. STATUS_FAILED
- * only when memory runs out; *latency, to be freed, is set only on STATUS_OK. */
+ * alone, so a tile has the priority of the stream of its kernels. O(n log n) in spans.
+ * STATUS_FAILED only when memory runs out; *latency, to be freed, is set only on STATUS_OK. */
 enum status latency_find(const struct timeline *timeline, const int *priorities,
                          struct latency *latency, struct error *error);
 
-/* Gives back what the groups have of each tile: latencies is then NULL. The figures stay. */
+/* Frees the latencies of single tiles, which are NULL then. The groups' figures stay. */
 void latency_free_tiles(struct latency *latency);
 
 void latency_free(struct latency *latency);

@@ -1,4 +1,4 @@
-/* limit.c - the lower bound on a plan's span.
+/* limit.c - the lower bound on a plan's time.
  *
  * The link is a fluid: while both directions are busy they share the joint rate, and no
  * direction exceeds its own. Let `lead` be the first tile's copy in and its kernels: until then
@@ -13,8 +13,8 @@
 
 #include <math.h>
 
-/* A plan's work as the bound sees it. */
-struct work {
+/* A plan's work as the limit counts it. */
+struct limit_work {
     double in_bytes, out_bytes;
     double kernels_ns;     /* all kernels, each filling the GPU */
     double first_in_bytes; /* of the smallest tile, with what it needs resident */
@@ -37,9 +37,10 @@ static double chain_out_bytes(const struct plan *plan, uint64_t count)
     return (double)(elements * dtype_bytes(last->out));
 }
 
-/* What the kernels of a tile move over the link where they work on the host's memory: each that
- * reads the second input reads it anew, and of a launch per repeat each reads the first, too,
- * and all but the first go on in the output. */
+/* Counts the bytes that the kernels of a tile move over the link where they work on the host's
+ * memory. Each kernel that reads the second input reads it anew. Where a kernel is launched
+ * once per repeat, each launch reads the first input, too, and all but the first read the
+ * output that they go on with. */
 static void mapped_bytes(const struct plan *plan, uint64_t count, double *in, double *out)
 {
     const struct kernel_params *params = &plan->params;
@@ -73,9 +74,9 @@ static double chain_cpu_ns(const struct machine *machine, const struct plan *pla
     return ns;
 }
 
-static struct work work_of(const struct machine *machine, const struct plan *plan)
+static struct limit_work work_of(const struct machine *machine, const struct plan *plan)
 {
-    struct work work = {0};
+    struct limit_work work = {0};
     uint64_t smallest = UINT64_MAX;
     for (uint32_t tile = 0; tile < plan->tiles; tile++) {
         uint64_t first, count;
@@ -104,7 +105,8 @@ static struct work work_of(const struct machine *machine, const struct plan *pla
     return work;
 }
 
-/* The time to move `in` and `out` bytes with both directions busy as long as both have some. */
+/* Returns the time to move `in` and `out` bytes with both directions busy as long as both have
+ * some. */
 static double link_ns(const struct machine *machine, double in, double out)
 {
     double ns = machine_link_ns(machine, in, out);
@@ -113,9 +115,9 @@ static double link_ns(const struct machine *machine, double in, double out)
     return fmax(ns, 1e9 * (in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s));
 }
 
-/* Copies and kernels, with a first tile that goes in and a last one that comes out. */
+/* Bounds copies and kernels, with a first tile that goes in and a last one that comes out. */
 static void bound_copied(const struct machine *machine, const struct plan *plan,
-                         const struct work *work, struct limit *limit)
+                         const struct limit_work *work, struct limit *limit)
 {
     double first_in = 1e9 * work->first_in_bytes / machine->h2d_bytes_per_s;
     double last_out = 1e9 * work->first_out_bytes / machine->d2h_bytes_per_s;
@@ -133,8 +135,9 @@ static void bound_copied(const struct machine *machine, const struct plan *plan,
     limit->compute_ns = machine_round_ns(first_in + work->kernels_ns + last_out);
 }
 
-/* No copy engine has a part in it: both directions at once, whatever their number. */
-static void bound_mapped(const struct machine *machine, const struct work *work,
+/* Bounds kernels on mapped memory. Both directions go at once, however many copy engines there
+ * are, for these have no part in it. */
+static void bound_mapped(const struct machine *machine, const struct limit_work *work,
                          struct limit *limit)
 {
     limit->copies_ns =
@@ -144,7 +147,7 @@ static void bound_mapped(const struct machine *machine, const struct work *work,
 
 struct limit limit_of(const struct machine *machine, const struct plan *plan)
 {
-    struct work work = work_of(machine, plan);
+    struct limit_work work = work_of(machine, plan);
     struct limit limit = {0};
     if (work.gpu && plan->memory == MEMORY_MAPPED)
         bound_mapped(machine, &work, &limit);

@@ -1,16 +1,16 @@
 /* limit.h - the shortest time a machine allows for a plan's work.
  *
- * However the work is ordered: bytes in, bytes out and kernels each need their engine; both
- * directions share the link; nothing can come out before the first tile has gone in and been
- * worked on, and nothing can go in while the last tile is worked on and comes out. The tiles
- * that the plan gives to the CPU need the CPU. */
+ * This holds however the work is ordered: bytes in, bytes out and kernels each need their
+ * engine; both directions share the link; nothing can come out before the first tile has gone
+ * in and been worked on, and nothing can go in while the last tile is worked on and comes out.
+ * The tiles that the plan gives to the CPU need the CPU. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 
 #include "machine/machine.h"
 #include "plan/plan.h"
 
-/* The link: of kernels that work on the host's memory, where there are no copies. */
+/* LIMIT_LINK stands for kernels that work on the host's memory, where there are no copies. */
 enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_LINK };
 
 struct limit {

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 enum {
-    NEAR_NS = 3000,       /* from the end of what a measured call waited for to its return */
+    NEAR_NS = 3000, /* the most from the end of what a measured call waited for to its return */
     LONG_CALL_NS = 20000, /* a call that only issues is shorter */
 };
 
-/* The way back: what is next is either an op, which ran until `now`, or the host, which was in
- * the call of an op. */
+/* The way back. Next is either an op, which ran until `now`, or the host, which was in the call
+ * of an op. */
 struct way_back {
     const struct timeline *timeline;
     const struct critical *critical;
@@ -31,7 +31,7 @@ static const struct span *span_at(const struct way_back *way, uint32_t index)
     return &way->timeline->spans[index];
 }
 
-/* Takes the time from `start_ns` to now for a piece. */
+/* Takes the time from `start_ns` to now for a piece. Returns false when memory runs out. */
 static bool take(struct way_back *way, int64_t start_ns, struct path_piece piece)
 {
     if (start_ns < 0)
@@ -73,8 +73,8 @@ static uint32_t last_ended(const struct way_back *way, int64_t time_ns)
     return low > 0 ? (uint32_t)(way->by_end[low - 1] - way->timeline->spans) : SPAN_NONE;
 }
 
-/* Whether `span` ended while the call was under way, that is, since `since_ns`. What had not
- * begun by now is left out: every step leads back in time. */
+/* Returns true if `span` ended while the call was under way, that is, since `since_ns`. A span
+ * that had not begun by now is left out, for every step leads back in time. */
 static bool ended_in_call(const struct way_back *way, uint32_t span, int64_t since_ns)
 {
     if (span == SPAN_NONE)
@@ -84,7 +84,8 @@ static bool ended_in_call(const struct way_back *way, uint32_t span, int64_t sin
            end_ns <= way->now + way->near_ns;
 }
 
-/* What the call of op `op`, which lasted from `since_ns` until now, waited for, and how. */
+/* Returns how the call of op `op`, which lasted from `since_ns` until now, waited, and sets the
+ * span that it waited for. */
 static enum link call_waited(const struct way_back *way, const struct op *op, int64_t since_ns,
                              uint32_t *waited_for)
 {
@@ -99,8 +100,8 @@ static enum link call_waited(const struct way_back *way, const struct op *op, in
     if (op->kind == OP_ALLOC) /* it waited for all, or for nothing */
         return ended_in_call(way, before, since_ns) ? LINK_ALLOC : LINK_NONE;
     *waited_for = own;
-    /* A short kernel ends soon behind any launch: only one that had ended before that returned.
-     */
+    /* A short kernel ends soon behind any launch, so only a kernel that had ended before its
+     * own launch returned counts. */
     if (op->kind == OP_KERNEL && ended_in_call(way, own, since_ns) &&
         span_at(way, own)->end_ns <= way->now)
         return LINK_LAUNCH;
@@ -157,7 +158,7 @@ static bool step_host(struct way_back *way)
 
 /* --- ops --- */
 
-/* Goes back over an op's work, and over its way from where it was let go. */
+/* Goes back over an op's work, and over the time since it was let go. */
 static bool step_span(struct way_back *way)
 {
     uint32_t index = way->span;
@@ -266,7 +267,8 @@ static void reverse(struct path_piece *items, uint32_t count)
 }
 
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
-                        const struct plan *plan, struct pieces *pieces, struct error *error)
+                        const struct plan *plan, struct path_pieces *pieces,
+                        struct error *error)
 {
     struct way_back way = {.timeline = timeline, .critical = critical, .plan = plan};
     way.near_ns = timeline->timing == TIMING_VIRTUAL ? 0 : NEAR_NS;
@@ -278,12 +280,12 @@ enum status pieces_find(const struct timeline *timeline, const struct critical *
                          timeline->span_count);
     }
     reverse(way.items, way.count);
-    *pieces = (struct pieces){way.items, way.count};
+    *pieces = (struct path_pieces){way.items, way.count};
     return STATUS_OK;
 }
 
-void pieces_free(struct pieces *pieces)
+void pieces_free(struct path_pieces *pieces)
 {
     free(pieces->items);
-    *pieces = (struct pieces){0};
+    *pieces = (struct path_pieces){0};
 }

@@ -1,11 +1,11 @@
-/* pieces.h - the critical path cut into pieces that cover the whole span, each with what it
+/* pieces.h - the critical path cut into pieces that cover the whole run, each with what it
  * waited for.
  *
- * Followed backwards from the last end: an op at work, before that the time from when it was
- * let go to its start, before that what let it go; and where that was the host's issue, the
- * host's calls, one by one, back to a call that had itself waited for the device. So every
- * nanosecond from 0 to the end belongs to one piece, which is more than the path of ops alone
- * tells: that ends where the host was late. */
+ * The path is followed backwards from the last end: an op at work, before that the time from
+ * when it was let go to its start, before that what let it go. Where that was the host's issue,
+ * the host's calls come next, one by one, back to a call that had itself waited for the device.
+ * So every nanosecond from 0 to the end belongs to one piece, while the path of ops alone ends
+ * where the host was late. */
 #ifndef PIPELINE_ANALYSIS_PIECES_H
 #define PIPELINE_ANALYSIS_PIECES_H
 
@@ -17,7 +17,7 @@ enum piece_kind {
     PIECE_CALL,  /* the host was in a call */
 };
 
-/* What let a piece begin. */
+/* The reason why a piece began only then. */
 enum link {
     LINK_NONE,   /* nothing had to: the beginning of the run */
     LINK_ISSUE,  /* the host's call that issued it */
@@ -38,17 +38,18 @@ struct path_piece {
     uint32_t from; /* LINK_HELD, LINK_SYNC to LINK_FULL: the span that was waited for */
 };
 
-struct pieces {
+struct path_pieces {
     struct path_piece
         *items; /* in order of time, without gaps, none of them empty or before 0 */
     uint32_t count;
 };
 
-/* Cuts the critical path of `timeline`, whose ops are those of `plan`; NULL: a trace, of which
- * the host's calls are not known one by one. O(n log n). STATUS_FAILED only when memory runs
+/* Cuts the critical path of `timeline`, whose ops are those of `plan`. NULL stands for a trace,
+ * whose host's calls are not known one by one. O(n log n). STATUS_FAILED only when memory runs
  * out; free with pieces_free(), which is safe on a zeroed one. */
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
-                        const struct plan *plan, struct pieces *pieces, struct error *error);
-void pieces_free(struct pieces *pieces);
+                        const struct plan *plan, struct path_pieces *pieces,
+                        struct error *error);
+void pieces_free(struct path_pieces *pieces);
 
 #endif

@@ -102,7 +102,7 @@ static void charge(struct account *account, enum verdict_code code, int64_t cost
 
 /* Finds for each piece that is work what it is charged to: the nearest cause on the path that
  * something waited for, the next one or else the last before. */
-static void find_near(const struct verdict_case *facts, const struct pieces *pieces,
+static void find_near(const struct verdict_case *facts, const struct path_pieces *pieces,
                       enum verdict_code *near)
 {
     enum verdict_code cause = VERDICT_REST;
@@ -126,7 +126,7 @@ static int64_t length_of(const struct path_piece *piece)
 
 /* Charges work that no cause is near to a hand-over right behind it: this kept the engines from
  * working side by side if it took long against the work. */
-static void find_hand_overs(const struct verdict_case *facts, const struct pieces *pieces,
+static void find_hand_overs(const struct verdict_case *facts, const struct path_pieces *pieces,
                             enum verdict_code *near)
 {
     for (uint32_t i = 0; i + 1 < pieces->count; i++) {
@@ -164,9 +164,9 @@ static void charge_piece(const struct verdict_case *facts, const struct path_pie
     charge(account, near, lost_ns - (slow_ns > 0 ? slow_ns : 0), piece);
 }
 
-static enum status charge_all(const struct verdict_case *facts, const struct pieces *pieces,
-                              const struct headway *headway, struct account *account,
-                              struct error *error)
+static enum status charge_all(const struct verdict_case *facts,
+                              const struct path_pieces *pieces, const struct headway *headway,
+                              struct account *account, struct error *error)
 {
     enum verdict_code *near = malloc((pieces->count + (size_t)1) * sizeof *near);
     if (near == NULL)
@@ -250,7 +250,7 @@ static enum status find_all(const struct verdict_bound *bound, struct verdicts *
                             struct error *error)
 {
     const struct verdict_case *facts = bound->facts;
-    struct pieces pieces = {0};
+    struct path_pieces pieces = {0};
     struct headway headway = {0};
     struct account account = {0};
     for (int code = 0; code < VERDICT_COUNT; code++)

@@ -1,15 +1,15 @@
 /* verdict.h - why a run took longer than its limit, in named causes with the time each cost.
  *
- * From the timeline, the plan and the machine, never from what was asked for: the critical path
- * is cut into pieces (analysis/pieces.h); of each piece is known how much of it was lost,
- * measured by the work that bounds the run (analysis/headway.h); and what was lost is charged
- * to the piece's cause, or, where the piece is work that had to be done, to the nearest thing
- * on the path that kept the bounding engine from working meanwhile: the next that had to be
- * waited for, else the one before. Charges are whole nanoseconds and add up to the time less
- * the limit. After Yang and Miller, "Critical Path Analysis for the Execution of Parallel and
- * Distributed Programs" (ICDCS 1988), and, for charging waits to their causes, Böhme, Geimer,
- * Wolf and Arnold, "Identifying the Root Causes of Wait States in Large-Scale Parallel
- * Applications" (ICPP 2010). */
+ * The timeline, the plan and the machine tell, never what was asked for. The critical path is
+ * cut into pieces (analysis/pieces.h). The headway of the work that bounds the run says how
+ * much of each piece was lost (analysis/headway.h). What was lost is charged to the piece's
+ * cause; where the piece is work that had to be done, to the nearest thing on the path that
+ * kept the bounding engine from working meanwhile: the next that something waited for, else the
+ * one before. Charges are whole nanoseconds and add up to the time less the limit. After Yang
+ * and Miller, "Critical Path Analysis for the Execution of Parallel and Distributed Programs"
+ * (ICDCS 1988), and, for charging waits to their causes, Böhme, Geimer, Wolf and Arnold,
+ * "Identifying the Root Causes of Wait States in Large-Scale Parallel Applications" (ICPP
+ * 2010). */
 #ifndef PIPELINE_ANALYSIS_VERDICT_H
 #define PIPELINE_ANALYSIS_VERDICT_H
 
@@ -24,7 +24,7 @@ enum verdict_code {
     VERDICT_COUNT
 };
 
-/* A cause's fixed texts, and by what it is known. */
+/* The fixed texts of a cause, and by what it is known. */
 struct verdict_row {
     const char *name;             /* "sync-in-loop", as in the JSON report */
     const char *text;             /* what happened, in one line */
@@ -36,9 +36,9 @@ extern const struct verdict_row verdict_rows[VERDICT_COUNT];
 /* One cause, with what it cost. */
 struct verdict {
     enum verdict_code code;
-    int64_t cost_ns; /* of what was lost; negative where a run is faster than its limit */
-    uint32_t pieces; /* of the critical path that it was charged for */
-    uint32_t span;   /* the one that lost most: its span; SPAN_NONE: the host's, or none */
+    int64_t cost_ns; /* negative where a run is faster than its limit */
+    uint32_t pieces; /* how many pieces of the critical path it was charged for */
+    uint32_t span;   /* the span of the piece that lost most; SPAN_NONE: the host's, or none */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
@@ -54,7 +54,7 @@ struct verdicts {
     enum limit_cause bound;
 };
 
-/* What verdicts are found from. */
+/* The facts that verdicts are found from. */
 struct verdict_case {
     const struct timeline *timeline;
     const struct critical *critical;
@@ -66,8 +66,8 @@ struct verdict_case {
     int64_t untraced_ns; /* the span without a profiler inside; 0: not known */
 };
 
-/* Whether a timeline can be: STATUS_FAILED names a span that ends before it starts or starts
- * before it was issued, two spans at once on one copy engine, or an op that the plan does not
+/* Checks that a timeline can be: STATUS_FAILED names a span that ends before it starts or
+ * starts before the run, two spans at once on one copy engine, or an op that the plan does not
  * have, or has as something else. `plan` may be NULL. */
 enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
                           struct error *error);

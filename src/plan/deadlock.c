@@ -1,5 +1,5 @@
-/* deadlock.c - what is wrong with a wait that no earlier op has recorded the event for: the
- * plan never ends, or the wait orders nothing.
+/* deadlock.c - judges waits for events that no earlier op has recorded: either the plan never
+ * ends, or the wait orders nothing.
  *
  * The plan is run without a clock: the host issues op after op until a sync holds it up; an op
  * at its stream's head ends as soon as the rules let it. A wait ends once its record has: the
@@ -42,7 +42,7 @@ struct search_lane {
     uint32_t head, last; /* of the ops that were issued to the stream; NONE: all have ended */
 };
 
-struct search {
+struct wait_search {
     const struct plan *plan;
     struct search_op *nodes;
     struct event_records *events;
@@ -54,20 +54,20 @@ struct search {
     uint32_t early;   /* the first wait before any record of its event, or NONE */
 };
 
-static const struct op *op_at(const struct search *search, uint32_t op)
+static const struct op *op_at(const struct wait_search *search, uint32_t op)
 {
     return &search->plan->ops[op];
 }
 
 /* Returns true if `stream` takes turns with the legacy default stream. */
-static bool minds_legacy(const struct search *search, uint32_t stream)
+static bool minds_legacy(const struct wait_search *search, uint32_t stream)
 {
     return rule_minds_legacy(plan_stream_kind(search->plan, stream));
 }
 
 /* --- what waits for what --- */
 
-static void link_event(struct search *search, const struct op *op)
+static void link_event(struct wait_search *search, const struct op *op)
 {
     struct event_records *event = &search->events[op->event.event];
     if (op->kind == OP_WAIT) {
@@ -80,7 +80,7 @@ static void link_event(struct search *search, const struct op *op)
     }
 }
 
-static void link_ops(struct search *search)
+static void link_ops(struct wait_search *search)
 {
     for (uint32_t i = 0; i < search->plan->op_count; i++) {
         const struct op *op = op_at(search, i);
@@ -93,7 +93,7 @@ static void link_ops(struct search *search)
 /* --- which ops are stuck --- */
 
 /* Returns the list in which the head of `stream` has to wait; NULL if it can end. */
-static uint32_t *held_in(struct search *search, uint32_t stream)
+static uint32_t *held_in(struct wait_search *search, uint32_t stream)
 {
     uint32_t head = search->lanes[stream].head;
     const struct op *op = op_at(search, head);
@@ -107,7 +107,7 @@ static uint32_t *held_in(struct search *search, uint32_t stream)
     return event->recorded ? NULL : &event->first_waiter;
 }
 
-static void end_head(struct search *search, uint32_t stream)
+static void end_head(struct wait_search *search, uint32_t stream)
 {
     uint32_t head = search->lanes[stream].head;
     const struct op *op = op_at(search, head);
@@ -127,7 +127,7 @@ static void end_head(struct search *search, uint32_t stream)
 }
 
 /* Ends the heads of a stream up to the first that has to wait. */
-static void advance(struct search *search, uint32_t stream)
+static void advance(struct wait_search *search, uint32_t stream)
 {
     while (search->lanes[stream].head != NONE) {
         uint32_t *list = held_in(search, stream);
@@ -139,7 +139,7 @@ static void advance(struct search *search, uint32_t stream)
     }
 }
 
-static void advance_all(struct search *search)
+static void advance_all(struct wait_search *search)
 {
     while (search->waiters.woken_count > 0)
         advance(search, search->waiters.woken[--search->waiters.woken_count]);
@@ -147,7 +147,7 @@ static void advance_all(struct search *search)
 
 /* Returns true if the host can issue `op`: only a sync can hold it up. The sync of the legacy
  * default stream waits for the blocking streams as well. */
-static bool can_issue(const struct search *search, const struct op *op)
+static bool can_issue(const struct wait_search *search, const struct op *op)
 {
     if (op->kind != OP_SYNC)
         return true;
@@ -158,7 +158,7 @@ static bool can_issue(const struct search *search, const struct op *op)
     return search->in_streams == 0;
 }
 
-static void issue(struct search *search, const struct op *op)
+static void issue(struct wait_search *search, const struct op *op)
 {
     search->issued++;
     search->nodes[op->id].ended = !op_in_stream(op->kind);
@@ -177,7 +177,7 @@ static void issue(struct search *search, const struct op *op)
 }
 
 /* Issues and ends all that can be. */
-static void run_without_clock(struct search *search)
+static void run_without_clock(struct wait_search *search)
 {
     while (search->issued < search->plan->op_count &&
            can_issue(search, op_at(search, search->issued))) {
@@ -196,7 +196,7 @@ struct deadlock_hold {
 };
 
 /* The first stuck op of the streams whose kinds are in `kinds`: bits, by enum stream_kind. */
-static uint32_t first_stuck(const struct search *search, uint32_t kinds)
+static uint32_t first_stuck(const struct wait_search *search, uint32_t kinds)
 {
     uint32_t first = NONE;
     for (uint32_t i = 0; i < search->plan->streams; i++) {
@@ -207,7 +207,7 @@ static uint32_t first_stuck(const struct search *search, uint32_t kinds)
 }
 
 /* The first stuck op that `sync` waits for. */
-static uint32_t held_sync(const struct search *search, const struct op *sync)
+static uint32_t held_sync(const struct wait_search *search, const struct op *sync)
 {
     enum { ALL = (1 << STREAM_KIND_COUNT) - 1 };
     if (sync->stream == search->plan->streams)
@@ -217,7 +217,7 @@ static uint32_t held_sync(const struct search *search, const struct op *sync)
     return search->lanes[sync->stream].head;
 }
 
-static struct deadlock_hold hold_of(struct search *search, uint32_t stuck)
+static struct deadlock_hold hold_of(struct wait_search *search, uint32_t stuck)
 {
     const struct op *op = op_at(search, stuck);
     if (stuck > search->issued)
@@ -242,7 +242,7 @@ static struct deadlock_hold hold_of(struct search *search, uint32_t stuck)
 /* --- what is said of them --- */
 
 /* The first wait, in order of issue, of the cycle that the way from `stuck` leads into. */
-static uint32_t find_cycle(struct search *search, uint32_t stuck, uint32_t *length)
+static uint32_t find_cycle(struct wait_search *search, uint32_t stuck, uint32_t *length)
 {
     /* Held are heads, records and a sync: after as many steps one goes round in circles. */
     for (uint32_t i = 0; i < 2 * search->plan->streams + 2; i++)
@@ -260,7 +260,7 @@ static uint32_t find_cycle(struct search *search, uint32_t stuck, uint32_t *leng
 
 /* "op 2 (wait event 1) waits for op 9 (record event 1), which is behind op 7 (wait event 0) in
  * stream 1, which waits for op 5 (record event 0), which is behind op 2 in stream 0" */
-static enum status refuse_cycle(struct search *search, uint32_t stuck, struct error *error)
+static enum status refuse_cycle(struct wait_search *search, uint32_t stuck, struct error *error)
 {
     char text[CYCLE_TEXT], label[OP_LABEL];
     uint32_t length, first = find_cycle(search, stuck, &length), at = first;
@@ -286,7 +286,7 @@ static enum status refuse_cycle(struct search *search, uint32_t stuck, struct er
     return error_set(error, STATUS_FAILED, "a deadlock: %s", text);
 }
 
-static enum status refuse_unrecorded(const struct search *search, uint32_t wait,
+static enum status refuse_unrecorded(const struct wait_search *search, uint32_t wait,
                                      struct error *error)
 {
     char label[OP_LABEL];
@@ -297,9 +297,11 @@ static enum status refuse_unrecorded(const struct search *search, uint32_t wait,
                      wait, plan_op_label(search->plan, op, label), op->event.event);
 }
 
-/* Not a deadlock, but not what anyone can have meant. [CUDA Runtime API, cudaStreamWaitEvent():
- * a call for an event that was never recorded has no effect] */
-static enum status refuse_early(const struct search *search, uint32_t wait, struct error *error)
+/* Refuses a wait before any record of its event. It is no deadlock, but nobody can have meant
+ * it. [CUDA Runtime API, cudaStreamWaitEvent(): a call for an event that was never recorded has
+ * no effect] */
+static enum status refuse_early(const struct wait_search *search, uint32_t wait,
+                                struct error *error)
 {
     char label[OP_LABEL], record_label[OP_LABEL];
     const struct op *op = op_at(search, wait);
@@ -313,7 +315,7 @@ static enum status refuse_early(const struct search *search, uint32_t wait, stru
 }
 
 /* The worst first: an event that is never recorded, a cycle, a wait without effect. */
-static enum status judge(struct search *search, struct error *error)
+static enum status judge(struct wait_search *search, struct error *error)
 {
     for (uint32_t i = 0; i < search->plan->op_count; i++) {
         const struct op *op = op_at(search, i);
@@ -330,7 +332,7 @@ static enum status judge(struct search *search, struct error *error)
     return search->early != NONE ? refuse_early(search, search->early, error) : STATUS_OK;
 }
 
-static bool take_memory(struct search *search)
+static bool take_memory(struct wait_search *search)
 {
     size_t events = search->plan->events + (size_t)1;
     size_t streams = search->plan->streams + (size_t)1;
@@ -350,7 +352,7 @@ static bool take_memory(struct search *search)
 
 enum status plan_check_waits(const struct plan *plan, struct error *error)
 {
-    struct search search = {.plan = plan, .early = NONE};
+    struct wait_search search = {.plan = plan, .early = NONE};
     enum status status;
     if (take_memory(&search)) {
         link_ops(&search);

@@ -22,7 +22,7 @@ struct epoch {
 };
 
 /* A cell of memory: bytes that every op touches as a whole or not at all. */
-struct cell {
+struct memory_cell {
     struct epoch write;    /* place 0: never written */
     uint32_t first_reader; /* in the pool; 0 for none */
 };
@@ -31,12 +31,11 @@ struct cell {
 struct cut_buffer {
     uint64_t *cuts;
     size_t cut_count, cut_capacity;
-    struct cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
+    struct memory_cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
 };
 
-/* How much a stream has taken up of the clocks that all streams share, counted by their
- * changes.
- */
+/* The number of changes that a stream has taken up of the clocks that streams share: it takes
+ * them up again only when they have changed since. */
 struct seen {
     uint32_t syncs;
     uint32_t partner_ops; /* of the streams that it takes turns with: see plan/legacy.h */
@@ -179,7 +178,7 @@ static void report_if_unordered(struct hazard_finder *finder, const struct epoch
     finder->hazards[finder->count++] = (struct hazard){before->op, op->id, *where};
 }
 
-static void cell_forget_readers(struct hazard_finder *finder, struct cell *cell)
+static void cell_forget_readers(struct hazard_finder *finder, struct memory_cell *cell)
 {
     while (cell->first_reader != 0) {
         uint32_t reader = cell->first_reader;
@@ -190,7 +189,8 @@ static void cell_forget_readers(struct hazard_finder *finder, struct cell *cell)
 }
 
 /* A cell keeps one reader per stream: the latest, which covers the earlier ones. */
-static bool cell_add_reader(struct hazard_finder *finder, struct cell *cell, struct epoch epoch)
+static bool cell_add_reader(struct hazard_finder *finder, struct memory_cell *cell,
+                            struct epoch epoch)
 {
     for (uint32_t r = cell->first_reader; r != 0; r = finder->pool[r].next) {
         if (finder->pool[r].stream == epoch.stream) {
@@ -239,7 +239,7 @@ static bool finder_touch(struct hazard_finder *finder, const struct op *op,
     uint64_t end = access->range.offset + access->range.bytes;
     struct epoch epoch = {op->id, op->stream, place, 0};
     for (size_t i = cut_index(buffer, access->range.offset); buffer->cuts[i] < end; i++) {
-        struct cell *cell = &buffer->cells[i];
+        struct memory_cell *cell = &buffer->cells[i];
         struct range where = {access->range.buffer, buffer->cuts[i],
                               buffer->cuts[i + 1] - buffer->cuts[i]};
         report_if_unordered(finder, &cell->write, op, &where);
@@ -269,8 +269,8 @@ static uint32_t *done_by(const struct hazard_finder *finder, enum stream_kind ki
     return &finder->done[kind * (size_t)finder->lanes];
 }
 
-/* A sync ends when its stream's ops have, or, for the device, those of all streams. The sync of
- * the legacy default stream is one of all blocking streams, too. */
+/* Takes up a sync. It ends when its stream's ops have, or, for the device, those of all
+ * streams. The sync of the legacy default stream is one of all blocking streams, too. */
 static void finder_sync(struct hazard_finder *finder, const struct op *op)
 {
     size_t lanes = finder->lanes;

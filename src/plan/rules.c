@@ -1,11 +1,11 @@
-/* rules.c - the rules; simulator_rules.h says where each comes from. */
+/* rules.c - the rules; plan/rules.h says where each comes from. */
 #include "plan/rules.h"
 
 #include <math.h>
 
-/* Of the lesser side of a sweep: all blocks begin to load, and then to compute, at the same
- * time. From timelines of `scale` on an H200, 70,000 to 3.8 million elements at intensities of
- * 22 to 4500: 0.3 to 0.6. */
+/* The part of a sweep's lesser side that the greater side does not hide, because all blocks
+ * begin to load, and then to compute, at the same time. Fitted to timelines of `scale` on an
+ * H200, 70,000 to 3.8 million elements at intensities of 22 to 4500: 0.3 to 0.6. */
 static const double NOT_HIDDEN = 0.5;
 
 static double larger(double a, double b)
@@ -95,8 +95,8 @@ uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t 
     return wanted < room ? wanted : room;
 }
 
-/* How many blocks there would be if every SM held as many as the one that a launch ends with.
- */
+/* Returns how many blocks there would be if every SM held as many as the SM that a launch ends
+ * with. */
 static double blocks_as_fullest(const struct machine *machine, uint32_t in_use,
                                 enum dealt dealt)
 {

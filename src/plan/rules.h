@@ -1,7 +1,7 @@
 /* rules.h - what hardware does, as pure functions of the machine.
  *
- * Each rule stands apart from the machinery that applies it (sim/simulator.c), so that it can
- * be read, tested and switched alone. Sources: [RTSS17] Amert, Otterness, Yang, Anderson,
+ * Each rule stands apart from the machinery that applies it (src/sim), so that it can be read,
+ * tested and switched alone. Sources: [RTSS17] Amert, Otterness, Yang, Anderson,
  * Smith: "GPU Scheduling on the NVIDIA TX2: Hidden Details Revealed", RTSS 2017: the rules G,
  * X, R and A. [RTAS24] Bakita, Anderson: "Demystifying NVIDIA GPU Internals to Enable Reliable
  * GPU Management", RTAS 2024: channels and their hardware queues. [Rennich] Rennich: "CUDA
@@ -19,67 +19,67 @@
 
 #include <stdbool.h>
 
-/* Rule 1. When may the op at the head of its stream start? [RTSS17 G1-G4] Every earlier op of
- * its stream has ended: it is the head. A wait is over once its event has been reached; that is
- * for events as for any op. What remains is what it takes from its issue in an idle stream;
- * from the end of the op before it on the same engine (a copy engine has its gap instead); and
- * from the end of what it followed on another engine. An engine finds that out by looking in
- * turn at its queues in which something waits, so it takes longer the more of those there are:
- * `waiting` others. The time is from the event's end: one that ended long before delays
- * nothing. */
+/* Rule 1. The op at the head of its stream may start after a delay. [RTSS17 G1-G4] It is the
+ * head because every earlier op of its stream has ended, a wait when its event has been
+ * reached. The delays are from its issue in an idle stream (launch); from the end of the op
+ * before it on the same engine (a copy engine has its gap instead); and from the end of what it
+ * followed on another engine (signal). An engine finds such an end by looking in turn at its
+ * queues in which something waits, so this takes longer the more others there are, `waiting` of
+ * them. An end long ago delays nothing. */
 int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_same_engine_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_t waiting);
 
-/* Rule 2. One copy at a time per engine, in the order they became ready: the engine (0 or 1) of
- * a copy. With one engine both directions take turns. [Guide; Rennich] */
+/* Rule 2. Returns the engine (0 or 1) of a copy. An engine does one copy at a time, in the
+ * order in which they became ready. With one engine both directions take turns. [Guide;
+ * Rennich] */
 int rule_copy_engine(const struct machine *machine, enum op_kind kind);
 
-/* Rule 2. Bytes per second of a copy while the other direction is busy or not. Both share the
- * link's joint rate evenly, unless one can't use its half. */
+/* Rule 2. Returns the bytes per second of a copy while the other direction is busy or not. Both
+ * share the link's joint rate evenly, unless one can't use its half. */
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
-/* Rule 2. From a copy's start to its first byte, and from its end to the next one's start on
- * the same engine, which takes that long to turn round: longer where something other than a
- * copy of its kind comes next in the stream (`waited_for`), for then it has to signal the
- * copy's end. That takes longer where kernels wait in more than one queue, `waiting` others, up
- * to 4; while the other direction is idle it adds about half as much. On an H200: 1.3, 3 and 5
- * us. */
+/* Rule 2. Returns the time from a copy's start to its first byte, and that from its end to the
+ * next one's start on the same engine, which takes that long to turn round. The gap is longer
+ * where something other than a copy of its kind comes next in the stream (`waited_for`), for
+ * then the engine has to signal the copy's end; this takes longer where kernels wait in more
+ * than one queue, `waiting` others, up to 4, and adds about half as much while the other
+ * direction is idle. On an H200: 1.3, 3 and 5 us. */
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool waited_for,
                          bool other_busy, uint32_t waiting);
 
-/* Rule 3. What a copy within the device or a memset is as a launch: one of blocks that do no
- * arithmetic, at the memory's rate, each byte read and written, or only written. Where it runs
- * is in plan/op.h; that a thread moves 16 bytes, and that it takes no more blocks than the GPU
- * holds, is assumed. */
+/* Rule 3. Return the blocks and the cost of a copy within the device or a memset, which is a
+ * launch of blocks that do no arithmetic: at the memory's rate, each byte read and written, or
+ * only written. It is assumed that a thread moves 16 bytes, and that the launch takes no more
+ * blocks than the GPU holds. */
 uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op);
 struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op);
 
-/* Rule 3. How many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of the SMs]
- */
+/* Rule 3. Returns how many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of
+ * the SMs] */
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use);
 
-/* Rule 3. How a launch's work is dealt: the grid strides over it, each thread taking
- * `per_thread` elements at once, so all blocks make `least` sweeps and the first few one more.
- * A grid that is larger than the work is taken to share it evenly. */
+/* Rule 3. A launch's work is dealt to its blocks in sweeps. The grid strides over it, each
+ * thread taking `per_thread` elements at once, so all blocks make `least` sweeps and the first
+ * few one more. A grid that is larger than the work is taken to share it evenly. */
 struct sweeps {
     uint32_t least, blocks_with_more;
     double share; /* of the launch's work that a block does in a sweep */
 };
 struct sweeps rule_sweeps(uint64_t count, uint32_t per_thread, uint32_t blocks);
 
-/* Rule 3. How a launch's blocks lie on the SMs. */
+/* Rule 3. A launch's blocks lie on the SMs in one of these ways. */
 enum dealt {
     DEALT_EVENLY, /* the launch is alone: each SM has as many, or one more */
     DEALT_BESIDE, /* beside other launches' blocks, which end at other times: now on a fuller
                      SM, now on one that is less so */
-    DEALT_FIRST, /* what is left of a launch that is alone: its first blocks, which make a sweep
-                    more; the fullest SM has more of them than its even share */
+    DEALT_FIRST,  /* the launch is alone, and only its first blocks are left, which make a sweep
+                     more; the fullest SM has more of them than its even share */
 };
 
-/* Rule 3. How long a block takes for one sweep, in ns, of a launch of `cost` of which that is
- * `share`, while `in_use` blocks are resident in all. They share the device's memory evenly,
+/* Rule 3. Returns how long a block takes for one sweep, in ns. The sweep is `share` of a launch
+ * of `cost`, and `in_use` blocks are resident in all. They share the device's memory evenly,
  * and an SM's arithmetic; the launch ends with the blocks on the fullest SM. Where they are
  * fewer than it takes to saturate memory or arithmetic, each gets what one can use. The slower
  * side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and a part of the other.
@@ -87,37 +87,39 @@ enum dealt {
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 
-/* Rules 2 and 3. How long a block takes at least for a sweep in which it moves `in` and `out`
- * bytes over the link itself, on mapped memory, while all resident blocks move `all_in` and
- * `all_out` in one of theirs, in ns. [Guide: mapped memory is read and written by the kernel,
- * without copies] All share each direction's rate and the joint one, as copies do, and get
- * MACHINE_MAPPED_SHARE of it; who moves nothing in a direction does not wait for it. A plan has
- * such kernels or copies beside kernels, never both, so copies have no part in it. */
+/* Rules 2 and 3. Returns how long a block takes at least for a sweep in which it moves `in` and
+ * `out` bytes over the link itself, on mapped memory, while all resident blocks move `all_in`
+ * and `all_out` in one of theirs, in ns. [Guide: mapped memory is read and written by the
+ * kernel, without copies] All share each direction's rate and the joint one, as copies do, and
+ * get MACHINE_MAPPED_SHARE of it; who moves nothing in a direction does not wait for it. A plan
+ * has such kernels or copies beside kernels, never both, so copies have no part in it. */
 double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
                           double all_out);
 
-/* Graphs. What the host pays for launching one of `nodes` nodes; and what the device takes for
- * a node, one after another, in the order in which their dependencies are met. Assumed, with
- * figures of NVIDIA's that the machine files name: that it is so, and that beside it a node
- * starts as an op of a stream does once told of what it waited for. A graph's dependencies are
- * the plan's edges alone, streams' orders and events; the driver maps its branches to queues of
- * its own, of which it is assumed that there are enough: none blocks another's head. */
+/* Graphs. Return what the host pays for launching a graph of `nodes` nodes, and what the device
+ * takes for a node, one after another, in the order in which their dependencies are met. That
+ * it is so is assumed, with figures of NVIDIA's that the machine files name, and also that a
+ * node starts as an op of a stream does once told of what it waited for. A graph's dependencies
+ * are the plan's edges alone, streams' orders and events; the driver maps its branches to
+ * queues of its own, of which it is assumed that there are enough: none blocks another's head.
+ */
 int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes);
 int64_t rule_graph_node_ns(const struct machine *machine);
 
-/* Rule 3. How long a launch of `count` elements takes with the GPU to itself, from its first
- * block's start to its last one's end, in ns. */
+/* Rule 3. Returns how long a launch of `count` elements takes with the GPU to itself, from its
+ * first block's start to its last one's end, in ns. */
 double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
                             const struct kernel_params *params, uint64_t count,
                             uint32_t blocks);
 
-/* Rule 3. Whether one more kernel may start beside `running` others. [Guide: the number of
- * resident grids per device] One that may not leaves its place to kernels that have started. */
+/* Rule 3. Returns true if one more kernel may start beside `running` others. [Guide: the number
+ * of resident grids per device] One that may not leaves its place to kernels that have started.
+ */
 bool rule_kernel_may_start(const struct machine *machine, uint32_t running);
 
-/* Rule 4. The hardware queue of an op: streams are dealt over the queues; copies have queues of
- * their own per engine, so `queues` = 1 is a Fermi: one queue for kernels, one per copy
- * direction [Rennich], or one for both directions where one engine does both [Harris: on a
+/* Rule 4. Returns the hardware queue of an op. Streams are dealt over the queues; copies have
+ * queues of their own per engine, so `queues` = 1 is a Fermi: one queue for kernels, one per
+ * copy direction [Rennich], or one for both directions where one engine does both [Harris: on a
  * C1060 copies run in the order of issue]; from Kepler on there are 8 by default and 32 at most
  * [RTAS24]. Below rule_queue_count(). Ops that wait in no queue (events, callbacks, the CPU's)
  * have none: -1. */
@@ -125,32 +127,34 @@ int rule_queue(const struct machine *machine, uint32_t queues, enum op_kind kind
                uint32_t stream);
 uint32_t rule_queue_count(uint32_t queues);
 
-/* Rule 5. Whether the machine can only find out that a kernel has ended by a check that holds
- * others up: GPUs that run kernels side by side, below compute capability 3.5. [Guide: 3.0 or
- * lower; Harris: gone on the K20, of 3.5] */
+/* Rule 5. Returns true if the machine can only find out that a kernel has ended by a check that
+ * holds others up. These are GPUs that run kernels side by side, below compute capability 3.5.
+ * [Guide: 3.0 or lower; Harris: gone on the K20, of 3.5] */
 bool rule_checks_dependencies(const struct machine *machine);
 
-/* Rule 5. Whether `op`, which follows a kernel in its stream and is no kernel itself, may go:
- * no kernel issued before it has blocks that have not started [Guide], that is, the first that
- * has, `first_unplaced`, was issued later; and no kernel runs of those that were issued back to
- * back with the one it follows, for they give their signal together, after the last. [Rennich:
- * "Concurrent Kernel Scheduling"; Harris, of the C2050] */
+/* Rule 5. Returns true if `op`, which follows a kernel in its stream and is no kernel itself,
+ * may go: no kernel issued before it has blocks that have not started [Guide], that is, the
+ * first that has, `first_unplaced`, was issued later; and no kernel runs of those that were
+ * issued back to back with the one it follows, for they give their signal together, after the
+ * last. [Rennich: "Concurrent Kernel Scheduling"; Harris, of the C2050] */
 bool rule_dependent_may_go(uint32_t op, uint32_t first_unplaced, uint32_t run_left);
 
-/* Rule 5. Whether a running kernel keeps `kernel` from starting: by a check that was issued
- * before it. `check` is the op behind the running kernel in its stream. [Guide] */
+/* Rule 5. Returns true if a running kernel keeps `kernel` from starting, which it does by a
+ * check that was issued before `kernel`. `check` is the op behind the running kernel in its
+ * stream. [Guide] */
 bool rule_check_holds_kernel(uint32_t check, uint32_t kernel);
 
-/* Rule 6. What the host pays for the call that issues an op. A memset's is assumed to be a
- * launch's. The host's own calls are issued to nobody: they cost what rule_call_ns() says. */
+/* Rule 6. Returns what the host pays for the call that issues an op. A memset's is assumed to
+ * be a launch's. The host's own calls are issued to nobody: they cost what rule_call_ns() says.
+ */
 int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind);
 
-/* Rule 6. What the host's own call takes once what it waits for is done: the way back from a
- * sync; taking memory and giving it back. */
+/* Rule 6. Returns what the host's own call takes once what it waits for is done: the way back
+ * from a sync, or taking memory and giving it back. */
 int64_t rule_call_ns(const struct machine *machine, const struct op *op);
 
-/* Rule 6. Whether the host's own call waits until the device has done all that was issued
- * before it (one stream's, for the sync of a stream). cudaStreamSynchronize() and
+/* Rule 6. Returns true if the host's own call waits until the device has done all that was
+ * issued before it (one stream's, for the sync of a stream). cudaStreamSynchronize() and
  * cudaDeviceSynchronize() do [Guide 13, 2.3.7]; what allocations do is rule 10's. */
 bool rule_call_synchronises(const struct machine *machine, const struct op *op);
 
@@ -178,39 +182,43 @@ static inline bool rule_minds_legacy(enum stream_kind kind)
  * always encompasses the blocking streams, and synchronising it would synchronise them] */
 bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other);
 
-/* Rule 10. Whether a copy within the device or a memset starts only when all that was issued
- * before it is done, in any stream, and keeps all that is issued later until it is done itself.
- * [Guide: "Two commands from different streams cannot run concurrently if any one of the
- * following operations is issued in-between them by the host thread: a page-locked host memory
- * allocation, a device memory allocation, a device memory set, a memory copy between two
+/* Rule 10. Returns true if a copy within the device or a memset starts only when all that was
+ * issued before it is done, in any stream, and keeps all that is issued later until it is done
+ * itself. [Guide: "Two commands from different streams cannot run concurrently if any one of
+ * the following operations is issued in-between them by the host thread: a page-locked host
+ * memory allocation, a device memory allocation, a device memory set, a memory copy between two
  * addresses to the same device memory, any CUDA command to the NULL stream", and a change of
  * the L1 cache's size, which no plan has.] [Guide 12.3] still says so; of [Guide 13, 2.3.8]
  * nothing is left but the NULL stream. So it is held to be true of GPUs whose last CUDA had no
  * other edition: Kepler and all before it, below compute capability 5.0. */
 bool rule_op_synchronises(const struct machine *machine, enum op_kind kind);
 
-/* Rule 10. The same of an allocation. [Guide 13, 4.3.1] keeps that of device memory for all:
- * "Managing memory allocations using cudaMalloc and cudaFree causes the GPU to synchronize
- * across all executing CUDA streams." Of page-locked memory it is silent. */
+/* Rule 10. Returns true if an allocation synchronises in the same way. [Guide 13, 4.3.1] says
+ * so of device memory on all GPUs: "Managing memory allocations using cudaMalloc and cudaFree
+ * causes the GPU to synchronize across all executing CUDA streams." Of page-locked memory it is
+ * silent. */
 bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
-/* Rule 8. Whether the call that issues an op of `kind` waits for the host's part in it: with
- * pageable memory the host copies piece by piece through a page-locked staging buffer. The call
- * for H2D returns when the last piece is in that buffer, the call for D2H when the last is out
- * of it. [API] Or whether a launch waits for its kernel's end, as with CUDA_LAUNCH_BLOCKING=1,
- * which takes the asynchronicity from kernel launches [Guide]; of others nothing is said. */
+/* Rule 8. Returns true if the call that issues an op of `kind` waits for the host's part in it:
+ * with pageable memory the host copies piece by piece through a page-locked staging buffer. The
+ * call for H2D returns when the last piece is in that buffer, the call for D2H when the last is
+ * out of it. [API] The call of a launch may wait for its kernel's end, as with
+ * CUDA_LAUNCH_BLOCKING=1, which takes the asynchronicity from kernel launches; the [Guide] says
+ * nothing of other calls. */
 bool rule_call_waits(const struct plan *plan, enum op_kind kind);
 
-/* Rule 6. What the call of a launch takes beside rule_issue_ns(): it loads its kernel's code
- * where nothing has done so before. [Guide 13, 4.7: the default since CUDA 12.2] */
+/* Rule 6. Returns what the call of a launch takes beside rule_issue_ns(): it loads its kernel's
+ * code where nothing has done so before. [Guide 13, 4.7: the default since CUDA 12.2] */
 int64_t rule_load_ns(const struct machine *machine, bool loaded);
 
-/* Rule 8. Bytes per second of a staged copy, for which the link has `link_bytes_per_s`: the
- * host copies one piece while the engine moves another, and the slower sets the pace. */
+/* Rule 8. Returns the bytes per second of a staged copy, for which the link has
+ * `link_bytes_per_s`: the host copies one piece while the engine moves another, and the slower
+ * sets the pace. */
 double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,
                                double link_bytes_per_s);
 
-/* Rule 8. How many of a staged copy's bytes the engine moves when the host is done with it. */
+/* Rule 8. Returns how many of a staged copy's bytes the engine still moves when the host is
+ * done with it. */
 uint64_t rule_staged_last_bytes(const struct machine *machine, enum op_kind kind,
                                 uint64_t bytes);
 

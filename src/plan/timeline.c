@@ -41,7 +41,8 @@ static struct span span_of(const struct op *op)
     return span;
 }
 
-/* What an event stands for: the op before its record in the record's stream. */
+/* Finds what each wait waits for: an event stands for the op before its record in the record's
+ * stream. */
 static void set_targets(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
                         uint32_t *last_op)
 {
@@ -119,7 +120,7 @@ struct last {
     int64_t end_ns;
 };
 
-/* A wait stands for what it waited for. */
+/* Takes up one more op, which ended where `span` says. A wait stands for what it waited for. */
 static void last_take(struct last *last, const struct span *span)
 {
     if (last->op != UINT32_MAX && span->end_ns <= last->end_ns)
@@ -131,7 +132,7 @@ static void last_take(struct last *last, const struct span *span)
         last->op = span->target;
 }
 
-/* A pass over ops in issue order: what bounds the start of the next op from below. */
+/* A pass over ops in issue order. It knows what the start of the next op is at least. */
 struct order_pass {
     const struct plan *plan;
     struct last *streams;        /* of each stream */
@@ -298,7 +299,7 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
     return count;
 }
 
-/* A lane and what its heap is ordered by: when it is free again, or its number. */
+/* A lane of an engine's picture. Its key in a heap is when it is free again, or its number. */
 struct free_lane {
     int64_t key;
     uint32_t number;
@@ -340,7 +341,8 @@ static struct free_lane lane_pop(struct lane_heap *heap)
     return least;
 }
 
-/* Whether no two of `count` spans, in order of start, run at once: most engines' do not. */
+/* Returns true if no two of `count` spans, in order of start, run at once, as on most engines.
+ */
 static bool take_turns(struct span *const *spans, size_t count)
 {
     size_t i = 1;

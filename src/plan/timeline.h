@@ -71,9 +71,10 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
 /* The span of op `op`, or NULL (records have none). */
 struct span *timeline_span(struct timeline *timeline, uint32_t op);
 
-/* Where only ends are known (events): sets each start to the latest of its issue, its stream's
- * previous end, what its stream waited for (by events, or by the legacy default stream), and,
- * for copies, the end of the copy before it on its engine in the order the ends came. */
+/* Finds starts where only ends are known (events). Each is the latest of its issue, its
+ * stream's previous end, what its stream waited for (by events, or by the legacy default
+ * stream), and, for copies, the end of the copy before it on its engine in the order the ends
+ * came. */
 enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
                                     struct error *error);
 
@@ -94,7 +95,9 @@ int64_t timeline_time_ns(const struct timeline *timeline);
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);
 
-/* What to call `stream`: its number, or its id where the timeline was read from a trace. */
+/* Returns what to call `stream`: its number, or its id where the timeline was read from a
+ * trace.
+ */
 uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream);
 
 /* The span's name: "h2d", "scale", "d2h", "callback", "cpu"; for a wait or a sync, what it

@@ -2,7 +2,7 @@
  *
  * A discrete-event simulation: the host issues ops one call after another, streams and hardware
  * queues hold them back, engines do them. No I/O, no global state; the same plan and machine
- * give the same timeline, to the nanosecond. n log n in ops, and memory linear in them. */
+ * give the same timeline, to the nanosecond. Time grows as n log n in ops, memory as n. */
 #ifndef PIPELINE_SIM_SIMULATOR_H
 #define PIPELINE_SIM_SIMULATOR_H
 
@@ -11,13 +11,13 @@
 #include "plan/plan.h"
 #include "plan/timeline.h"
 
-/* What the simulator is told beside machine and plan, and what it tells as time goes by. */
+/* Calls that tell how a simulation goes on, as its time goes by. */
 struct simulator_hooks {
-    /* An op has ended (in virtual time; events, waits and the host's own calls are not told).
-     * May be NULL. A status other than STATUS_OK ends the simulation. */
+    /* Tells that an op has ended, in virtual time; events, waits and the host's own calls are
+     * not told. May be NULL. A status other than STATUS_OK ends the simulation. */
     enum status (*on_end)(void *context, const struct op *op, struct error *error);
-    /* An op begins to run: its span's start_ns is set. May be NULL; the rest is as with on_end.
-     */
+    /* Tells that an op begins to run: its span's start_ns is set. May be NULL; the status
+     * counts as with on_end. */
     enum status (*on_start)(void *context, const struct op *op, struct error *error);
     void *context;
 };
