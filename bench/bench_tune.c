@@ -5,7 +5,7 @@
 #include "bench/bench.h"
 
 #include "plan/build.h"
-#include "report/model.h"
+#include "report/predict.h"
 #include "report/tune.h"
 
 #include <stdio.h>
@@ -53,13 +53,13 @@ static uint32_t streams_after(uint32_t streams)
 }
 
 static enum status simulate(const struct settings *settings, const struct machine *machine,
-                            int64_t *span_ns, struct error *error)
+                            int64_t *time_ns, struct error *error)
 {
     struct plan plan;
     enum status status = plan_build(settings, machine, &plan, error);
     if (status != STATUS_OK)
         return status;
-    status = model_span_ns(MODEL_SIM, machine, &plan, settings, span_ns, error);
+    status = predict_time_ns(machine, &plan, time_ns, error);
     plan_free(&plan);
     return status;
 }
@@ -94,7 +94,7 @@ static void print_results(struct bench *bench, const char *name, const struct tu
     struct series regret = {0};
     snprintf(label, sizeof label, "%s: to choose", name);
     bench_result(bench, label, times, "ms", GOAL_AT_MOST, CHOICE_MS);
-    series_add(&regret, 100 * ((double)tuned->span_ns / (double)best_ns - 1));
+    series_add(&regret, 100 * ((double)tuned->time_ns / (double)best_ns - 1));
     snprintf(label, sizeof label, "%s: regret, %u in %u", name, tuned->tiles, tuned->streams);
     bench_result(bench, label, &regret, "%", GOAL_AT_MOST, REGRET_PERCENT);
 }

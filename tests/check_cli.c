@@ -206,7 +206,7 @@ START_TEST(test_bad_options)
     assert_refused("--device gpu", 2, "gpu");
     assert_refused("--tiles automatic", 2, "--tiles|automatic|auto");
     assert_refused("--machine c2050", 2, "--machine=c2050|--device=sim:NAME");
-    assert_refused("--model psychic", 2, "--model|psychic|werkhoven");
+    assert_refused("--model psychic", 2, "--model|psychic|sim");
     assert_refused("bench pined", 2, "pined|pinned");
     assert_refused("bench xyzzy", 2, "xyzzy|allowed are|reductions");
     assert_refused("bench --tiles 4", 2, "--tiles=4|--runs");

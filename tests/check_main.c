@@ -63,7 +63,6 @@ static const struct {
     {"hazard_bytes", hazard_bytes_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},
-    {"model", model_suite},
     {"tune", tune_suite},
     {"calibrate", calibrate_suite},
     {"calibrate_file", calibrate_file_suite},

@@ -10,10 +10,10 @@ START_TEST(auto_and_models_are_taken)
     ck_assert_int_eq(options.model, MODEL_NONE);
     ck_assert_ptr_null(options.machine);
     options_free(&options);
-    options = parse_right(LINE("-tauto", "-t8", "--machine=c2050", "--model=gomez-luna"));
+    options = parse_right(LINE("-tauto", "-t8", "--machine=c2050", "--model=sim"));
     ck_assert_uint_eq(options.runs[0].tiles, 8);
     ck_assert_str_eq(options.machine, "c2050");
-    ck_assert_int_eq(options.model, MODEL_GOMEZ_LUNA);
+    ck_assert_int_eq(options.model, MODEL_SIM);
     options_free(&options);
     options = parse_right(LINE("--sweep=ways=1..3", "-sauto", "--machine=./mine.ini"));
     ck_assert_uint_eq(options.runs[0].streams, 1); /* serial: nothing to choose */

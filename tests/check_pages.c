@@ -171,7 +171,7 @@ START_TEST(test_manual_says_what_the_table_says)
         "-t N|auto, --tiles=N|auto\n",
         "--machine=NAME|FILE.ini\n",
         "Default: the one of the device's name.",
-        "Allowed: none, sim, werkhoven, gomez-luna. Default: none.",
+        "Allowed: none, sim. Default: none.",
         "Allowed: 1 to 16M. Default: 32.",
         "Default: the driver's.",
         "Default: generated.",

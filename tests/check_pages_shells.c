@@ -51,7 +51,7 @@ static const struct {
     {"pipeline -w ", "1|2|3|4", "5|ways.ini"},
     {"pipeline --tiles=", "--tiles=auto", "--tiles=ways.ini"},
     {"pipeline -s ", "auto", "ways.ini"},
-    {"pipeline --model=", "--model=sim|--model=werkhoven|--model=gomez-luna", ""},
+    {"pipeline --model=", "--model=none|--model=sim", ""},
     {"pipeline --machine=", "--machine=h200|--machine=c1060|--machine=ways.ini", ""},
     {"pipeline --machine=w", "--machine=ways.ini", "--machine=h200"},
     {"pipeline --machine h", "h200", "c1060|ways.ini"},

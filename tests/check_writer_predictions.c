@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Serial and 2-way, of 1 ms and of 2: the simulator is right about the one, and the formula,
- * which is asked for beside it, has no answer for the other. */
-static struct test_report *predicted_report(enum model model)
+/* Serial and 2-way, of 1 ms and of 2: the prediction is right for the one alone. */
+static struct test_report *predicted_report(void)
 {
     struct test_report *test = test_report_new(2);
     test->runs[0].median_ns = 1000000;
     test->runs[1].median_ns = 2000000;
-    test->runs[0].predicted_ns[MODEL_SIM] = 1000000;
-    test->runs[1].predicted_ns[MODEL_SIM] = 1900000;
-    if (model != MODEL_SIM)
-        test->runs[0].predicted_ns[model] = 2500000;
+    test->runs[0].predicted_ns = 1000000;
+    test->runs[1].predicted_ns = 1900000;
     return test;
 }
 
@@ -24,9 +21,9 @@ static void write_80(FILE *out, const struct report *report)
     write_predictions(out, report, &(struct writer_style){.width = 80});
 }
 
-static void write_30(FILE *out, const struct report *report)
+static void write_20(FILE *out, const struct report *report)
 {
-    write_predictions(out, report, &(struct writer_style){.width = 30});
+    write_predictions(out, report, &(struct writer_style){.width = 22});
 }
 
 static void assert_table(const struct test_report *test, const char *wanted)
@@ -38,41 +35,29 @@ static void assert_table(const struct test_report *test, const char *wanted)
 
 START_TEST(predictions_are_a_table)
 {
-    struct test_report *test = predicted_report(MODEL_WERKHOVEN);
-    assert_table(test, "\nrun     span     sim  off by  werkhoven   off by\n"
-                       "serial  1 ms    1 ms   +0.0%     2.5 ms  +150.0%\n"
-                       "2-way   2 ms  1.9 ms   -5.0%          -        -\n");
+    struct test_report *test = predicted_report();
+    assert_table(test, "\nrun     span     sim  off by\n"
+                       "serial  1 ms    1 ms   +0.0%\n"
+                       "2-way   2 ms  1.9 ms   -5.0%\n");
     free(test);
 }
 END_TEST
 
-START_TEST(only_what_was_asked_for_has_columns)
+START_TEST(nothing_predicted_is_no_table)
 {
-    struct test_report *test = predicted_report(MODEL_SIM);
-    char *text = test_written(&test->report, write_80);
-    ck_assert_ptr_nonnull(strstr(text, "sim  off by\n"));
-    ck_assert_ptr_null(strstr(text, "werkhoven"));
-    ck_assert_ptr_null(strstr(text, "gomez-luna"));
-    free(text);
-    free(test);
-    test = predicted_report(MODEL_GOMEZ_LUNA);
-    text = test_text(&test->report, &(struct writer_style){.width = 80});
-    ck_assert_ptr_nonnull(strstr(text, "gomez-luna   off by\n"));
-    free(text);
-    free(test);
-    test = test_report_new(2);
+    struct test_report *test = test_report_new(2);
     assert_table(test, "");
     free(test);
 }
 END_TEST
 
-/* Narrower than the table: a model and its error stay together. */
+/* Narrower than the table: a prediction and its error stay together. */
 START_TEST(predictions_are_folded)
 {
-    struct test_report *test = predicted_report(MODEL_WERKHOVEN);
-    char *text = test_written(&test->report, write_30);
-    test_lines(text, 30);
-    ck_assert_ptr_nonnull(strstr(text, "\nrun     werkhoven   off by\n"));
+    struct test_report *test = predicted_report();
+    char *text = test_written(&test->report, write_20);
+    test_lines(text, 22);
+    ck_assert_ptr_nonnull(strstr(text, "\nrun        sim  off by\n"));
     free(text);
     free(test);
 }
@@ -89,15 +74,14 @@ static void assert_prediction(const json_t *run, size_t index, const char *model
 
 START_TEST(predictions_are_in_the_json_report)
 {
-    struct test_report *test = predicted_report(MODEL_GOMEZ_LUNA);
+    struct test_report *test = predicted_report();
     char *text = test_written(&test->report, write_json);
     json_t *report = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     ck_assert_ptr_nonnull(report);
     const json_t *runs = json_object_get(report, "runs");
     const json_t *first = json_array_get(runs, 0), *second = json_array_get(runs, 1);
-    ck_assert_uint_eq(json_array_size(json_object_get(first, "predictions")), 2);
+    ck_assert_uint_eq(json_array_size(json_object_get(first, "predictions")), 1);
     assert_prediction(first, 0, "sim", 1, 0);
-    assert_prediction(first, 1, "gomez-luna", 2.5, 1.5);
     ck_assert_uint_eq(json_array_size(json_object_get(second, "predictions")), 1);
     assert_prediction(second, 0, "sim", 1.9, -0.05);
     json_decref(report);
@@ -108,12 +92,11 @@ END_TEST
 
 START_TEST(predictions_are_in_the_csv_report)
 {
-    struct test_report *test = predicted_report(MODEL_GOMEZ_LUNA);
+    struct test_report *test = predicted_report();
     char *text = test_written(&test->report, write_csv_report);
-    ck_assert_ptr_nonnull(strstr(text, ",device_bytes,predicted_sim_ms,predicted_werkhoven_ms,"
-                                       "predicted_gomez-luna_ms,settings.elements,"));
-    ck_assert_ptr_nonnull(strstr(text, ",2097152,1.000000,,2.500000,"));
-    ck_assert_ptr_nonnull(strstr(text, ",2097152,1.900000,,,"));
+    ck_assert_ptr_nonnull(strstr(text, ",device_bytes,predicted_sim_ms,settings.elements,"));
+    ck_assert_ptr_nonnull(strstr(text, ",2097152,1.000000,"));
+    ck_assert_ptr_nonnull(strstr(text, ",2097152,1.900000,"));
     free(text);
     free(test);
 }
@@ -123,7 +106,7 @@ TCase *writer_predictions_case(void)
 {
     TCase *tcase = tcase_create("predictions");
     tcase_add_test(tcase, predictions_are_a_table);
-    tcase_add_test(tcase, only_what_was_asked_for_has_columns);
+    tcase_add_test(tcase, nothing_predicted_is_no_table);
     tcase_add_test(tcase, predictions_are_folded);
     tcase_add_test(tcase, predictions_are_in_the_json_report);
     tcase_add_test(tcase, predictions_are_in_the_csv_report);

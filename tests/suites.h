@@ -46,7 +46,6 @@ Suite *trace_suite(void);
 Suite *view_suite(void);
 Suite *limit_suite(void);
 Suite *reference_suite(void);
-Suite *model_suite(void);
 Suite *tune_suite(void);
 Suite *compare_suite(void);
 Suite *compare_cli_suite(void);

@@ -73,10 +73,6 @@ function add(    name, number, measured, error) {
         keep("end", field("end_p95_ms") / measured)
         keep("astray", 1 - field("same_order"))
     }
-    if (field("werkhoven_ms") != "")
-        keep("werkhoven", size(field("werkhoven_ms") / measured - 1))
-    if (field("gomez-luna_ms") != "")
-        keep("gomez-luna", size(field("gomez-luna_ms") / measured - 1))
     add_parts(size(error))
     add_order(field("settings.connections") "." number, field("settings.order"), measured)
 }
@@ -155,7 +151,7 @@ function percent(share) {
     return sprintf("%.2f %%", 100 * share)
 }
 
-function put_goals(    best, times) {
+function put_goals() {
     printf "\n%-44s%12s   %s\n", "held back", "", "goal"
     put_goal("|error| of the span, median", percent(quantile("held", 50)), "2 %", \
              quantile("held", 50) <= 0.02)
@@ -167,18 +163,6 @@ function put_goals(    best, times) {
         put_goal("the device itself at another time, median", percent(quantile("again", 50)), "")
         put_goal("  95th percentile", percent(quantile("again", 95)), "")
         put_goal("  largest", percent(quantile("again", 100)), "")
-    }
-    put_goal("van Werkhoven et al., median", percent(quantile("werkhoven", 50)), "")
-    put_goal("  95th percentile", percent(quantile("werkhoven", 95)), "")
-    put_goal("Gomez-Luna et al., median", percent(quantile("gomez-luna", 50)), "")
-    put_goal("  95th percentile", percent(quantile("gomez-luna", 95)), "")
-    best = quantile("werkhoven", 50)
-    if (quantile("gomez-luna", 50) < best)
-        best = quantile("gomez-luna", 50)
-    if (quantile("held", 50) > 0) {
-        times = best / quantile("held", 50)
-        put_goal("best formula's median over the simulator's", sprintf("%.1f", times),
-                 "5 at least", times >= 5)
     }
     put_order()
     if (COUNT["astray"] > 0)

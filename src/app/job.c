@@ -10,7 +10,7 @@
 #include "plan/mistake.h"
 #include "report/compare_run.h"
 #include "report/hazard_report.h"
-#include "report/model.h"
+#include "report/predict.h"
 #include "report/reference.h"
 #include "report/tune.h"
 #include "run/npy.h"
@@ -382,19 +382,15 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
     return status;
 }
 
-/* Asks the simulator and, where one was asked for, the formula for a prediction. */
+/* Predicts the run's time, where --model asks for it. */
 static enum status predict(const struct job *job, struct run_report *report,
                            struct error *error)
 {
-    const enum model models[] = {MODEL_SIM, job->options->model};
-    const int count = job->options->model == MODEL_SIM ? 1 : 2;
-    enum status status = STATUS_OK;
     if (job->options->model == MODEL_NONE)
-        return status;
+        return STATUS_OK;
     marks_begin("predict");
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = model_span_ns(models[i], &job->reference, &job->plan, &job->settings,
-                               &report->predicted_ns[models[i]], error);
+    enum status status =
+        predict_time_ns(&job->reference, &job->plan, &report->predicted_ns, error);
     marks_end();
     return status;
 }

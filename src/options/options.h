@@ -29,7 +29,7 @@ enum command {
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
 enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
-enum model { MODEL_NONE, MODEL_SIM, MODEL_WERKHOVEN, MODEL_GOMEZ_LUNA, MODEL_COUNT };
+enum model { MODEL_NONE, MODEL_SIM };
 
 enum {
     TIMELINE_FILES_MAX = 8,
@@ -124,9 +124,6 @@ void options_print_topic(FILE *out, const char *topic);
  * blanks. The cursor is in `column`; where there is no room left of `indent`, a new line is
  * begun. */
 void options_print_wrapped(FILE *out, int column, int indent, const char *text);
-
-/* "none", "sim", "werkhoven", "gomez-luna". */
-const char *model_name(enum model model);
 
 /* Every per-run option's name and its value as used, as text, in table order: calls `each` once
  * per option. `kind` says how JSON should print it. */

@@ -7,7 +7,7 @@
 static const char *const format_names[] = {"text", "json", "csv", NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
-static const char *const model_names[] = {"none", "sim", "werkhoven", "gomez-luna", NULL};
+static const char *const model_names[] = {"none", "sim", NULL};
 
 const char *const list_words[] = {"kernels",  "machines", "devices",
                                   "mistakes", "lessons",  NULL};
@@ -215,10 +215,9 @@ const struct option_row option_rows[OPTION_COUNT] = {
          .help = "the machine file that stands for the device: compare, auto "
                  "and --model simulate it",
          .with = "It needs `pipeline compare`, --model, --tiles=auto or --streams=auto."},
-    [OPTION_MODEL] = {"model", 0, "none|sim|werkhoven|gomez-luna", TYPE_CHOICE,
-                      PROGRAM_FIELD(model, RUNS), .fallback = "none", .choices = model_names,
-                      .help = "predict each run's span, too: by simulating the machine file, "
-                              "and by a closed formula as a second opinion"},
+    [OPTION_MODEL] = {"model", 0, "none|sim", TYPE_CHOICE, PROGRAM_FIELD(model, RUNS),
+                      .fallback = "none", .choices = model_names,
+                      .help = "predict each run's time, too, by simulating the machine file"},
     [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick, BENCH),
                       .help = "bench: smaller and fewer, to see that it works"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS),
@@ -235,11 +234,6 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_HELP] = {"help", 'h', NULL, TYPE_COMMAND, PROGRAM_FIELD(command, ALL_COMMANDS),
                      .help = "print this"},
 };
-
-const char *model_name(enum model model)
-{
-    return model_names[model];
-}
 
 const struct option_row *option_find(const char *name)
 {

@@ -162,16 +162,6 @@ static void summarise_errors(const struct comparison *comparisons, uint32_t coun
     for (uint32_t i = 0; i < count; i++)
         values[i] = comparisons[i].noise;
     summary->noise = quantiles_of(values, count);
-    for (int model = 0; model < MODEL_COUNT; model++) {
-        uint32_t said = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            int64_t predicted = comparisons[i].models_ns[model];
-            if (predicted > 0)
-                values[said++] = fabs(compare_error(predicted, comparisons[i].measured_ns));
-        }
-        summary->models[model] = quantiles_of(values, said);
-        summary->modelled[model] = said;
-    }
 }
 
 /* --- many settings: depth or breadth --- */

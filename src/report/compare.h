@@ -18,7 +18,6 @@ struct deviation {
 /* One setting, measured and simulated. */
 struct comparison {
     int64_t measured_ns, simulated_ns; /* the spans: median of the bare repeats; virtual */
-    int64_t models_ns[MODEL_COUNT];    /* what the closed formulas say; 0 where they do not */
     double error;                      /* compare_error(simulated_ns, measured_ns) */
     double noise;                      /* of the hardware: compare_noise() of its repeats */
     uint32_t spans;                    /* that were compared: those on engines */
@@ -50,8 +49,6 @@ struct compare_quantiles {
 struct compare_summary {
     uint32_t settings;
     struct compare_quantiles simulator, noise;
-    struct compare_quantiles models[MODEL_COUNT]; /* over the settings they say something of */
-    uint32_t modelled[MODEL_COUNT];               /* how many those are */
     uint32_t pairs, apart, right; /* settings that differ in their order alone; of those, that
                                      differ by more than 3 % as measured; of those, where the
                                      simulator has the same winner */

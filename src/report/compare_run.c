@@ -1,7 +1,6 @@
 /* compare_run.c - simulates the plan that a device ran, and compares. */
 #include "report/compare_run.h"
 
-#include "report/model.h"
 #include "sim/simulator.h"
 
 #include <stdio.h>
@@ -57,18 +56,6 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
                                : status;
 }
 
-static enum status ask_formulas(const struct plan *plan, const struct machine *machine,
-                                const struct settings *settings, struct comparison *comparison,
-                                struct error *error)
-{
-    static const enum model formulas[] = {MODEL_WERKHOVEN, MODEL_GOMEZ_LUNA};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof formulas / sizeof formulas[0] && status == STATUS_OK; i++)
-        status = model_span_ns(formulas[i], machine, plan, settings,
-                               &comparison->models_ns[formulas[i]], error);
-    return status;
-}
-
 enum status compare_run(const struct plan *plan, const struct machine *machine,
                         struct run_report *measured, struct error *error)
 {
@@ -83,8 +70,6 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK)
         status =
             compare_timelines(&measured->timeline, &compared->run.timeline, comparison, error);
-    if (status == STATUS_OK)
-        status = ask_formulas(plan, machine, measured->settings, comparison, error);
     if (status != STATUS_OK) {
         compared_free(compared);
         return status;

@@ -6,9 +6,9 @@
 #include "report/report.h"
 
 /* Simulates `plan`, which `measured` is the report of a run of, on `machine`, whose queues are
- * those to simulate with, compares, and asks the closed formulas. Sets measured->compared,
- * which report_free() frees. `measured` needs its timeline: not one with --profile.
- * STATUS_FAILED when it can't be simulated, or memory runs out. */
+ * those to simulate with, and compares. Sets measured->compared, which report_free() frees.
+ * `measured` needs its timeline: not one with --profile. STATUS_FAILED when it can't be
+ * simulated, or memory runs out. */
 enum status compare_run(const struct plan *plan, const struct machine *machine,
                         struct run_report *measured, struct error *error);
 

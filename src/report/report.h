@@ -29,7 +29,7 @@ struct run_report {
     double noise;                      /* compare_noise() of them */
     int64_t issue_ns;                  /* median host time spent issuing */
     double speedup;                    /* against the first run's median */
-    int64_t predicted_ns[MODEL_COUNT]; /* --model: the span; 0: not asked for, or no answer */
+    int64_t predicted_ns;              /* the simulated time, for --model=sim; else 0 */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */

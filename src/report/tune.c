@@ -10,7 +10,7 @@
 #include "core/units.h"
 #include "plan/build.h"
 #include "plan/rules.h"
-#include "report/model.h"
+#include "report/predict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,12 +31,12 @@ enum {
     FINEST = 16,         /* steps of the search, at last, are a sixteenth */
 };
 
-/* No span: the trial can't be run. */
-static const int64_t SPAN_NONE = INT64_MAX;
+/* The time of a trial that can't be run. */
+static const int64_t TIME_NONE = INT64_MAX;
 
 struct trial {
     uint32_t tiles, streams;
-    int64_t span_ns;
+    int64_t time_ns;
 };
 
 struct tuner {
@@ -48,7 +48,7 @@ struct tuner {
     struct trial trials[TRIALS_MAX];
     uint32_t count;
     uint64_t ops;       /* simulated so far */
-    struct trial best;  /* span_ns is SPAN_NONE: none yet */
+    struct trial best;  /* time_ns is TIME_NONE: none yet */
     struct error error; /* of the first trial that could not be simulated */
 };
 
@@ -106,13 +106,13 @@ static int64_t floor_ns(const struct settings *settings, const struct machine *m
 /* Whether the trial that the settings say may be better than the best by what is worth it. */
 static bool is_promising(const struct tuner *tuner)
 {
-    return tuner->best.span_ns - tuner->best.span_ns / WORTH >
+    return tuner->best.time_ns - tuner->best.time_ns / WORTH >
            floor_ns(&tuner->settings, tuner->machine);
 }
 
 /* --- trials --- */
 
-static enum status simulate(struct tuner *tuner, int64_t *span_ns)
+static enum status simulate(struct tuner *tuner, int64_t *time_ns)
 {
     const struct settings *settings = &tuner->settings;
     struct error *error = &tuner->error;
@@ -129,7 +129,7 @@ static enum status simulate(struct tuner *tuner, int64_t *span_ns)
                            settings->tiles, settings->streams,
                            units_bytes(plan_device_bytes(&plan), text), tuner->machine->name);
     else
-        status = model_span_ns(MODEL_SIM, tuner->machine, &plan, settings, span_ns, error);
+        status = predict_time_ns(tuner->machine, &plan, time_ns, error);
     plan_free(&plan);
     return status;
 }
@@ -147,7 +147,7 @@ static bool is_tried(const struct tuner *tuner, uint32_t tiles, uint32_t streams
  * there is no hope in them. More streams than tiles are as many as tiles. */
 static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
 {
-    struct trial trial = {tiles, streams, SPAN_NONE};
+    struct trial trial = {tiles, streams, TIME_NONE};
     if (tuner->given_tiles > 0)
         trial.tiles = tuner->given_tiles;
     else
@@ -165,10 +165,10 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
     tuner->settings.streams = trial.streams;
     if (!is_promising(tuner))
         return;
-    if (simulate(tuner, &trial.span_ns) != STATUS_OK)
-        trial.span_ns = SPAN_NONE;
+    if (simulate(tuner, &trial.time_ns) != STATUS_OK)
+        trial.time_ns = TIME_NONE;
     tuner->trials[tuner->count++] = trial;
-    if (trial.span_ns < tuner->best.span_ns)
+    if (trial.time_ns < tuner->best.time_ns)
         tuner->best = trial;
 }
 
@@ -223,9 +223,9 @@ static void search(struct tuner *tuner)
     for (uint32_t parts = 1; parts <= FINEST; parts *= 2) {
         int64_t before_ns;
         do {
-            before_ns = tuner->best.span_ns;
+            before_ns = tuner->best.time_ns;
             try_around(tuner, tuner->best, parts);
-        } while (tuner->best.span_ns < before_ns);
+        } while (tuner->best.time_ns < before_ns);
     }
 }
 
@@ -233,12 +233,12 @@ static void search(struct tuner *tuner)
 static struct trial choose(const struct tuner *tuner)
 {
     struct trial chosen = tuner->best;
-    int64_t most_ns = tuner->best.span_ns + tuner->best.span_ns / TIES;
+    int64_t most_ns = tuner->best.time_ns + tuner->best.time_ns / TIES;
     for (uint32_t i = 0; i < tuner->count; i++) {
         struct trial trial = tuner->trials[i];
         bool fewer = trial.streams < chosen.streams ||
                      (trial.streams == chosen.streams && trial.tiles < chosen.tiles);
-        if (trial.span_ns <= most_ns && fewer)
+        if (trial.time_ns <= most_ns && fewer)
             chosen = trial;
     }
     return chosen;
@@ -285,14 +285,14 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
                           struct tuned *tuned, struct error *error)
 {
     int64_t began_ns = host_now_ns();
-    struct tuner tuner = {.settings = *settings, .machine = machine, .best = {1, 1, SPAN_NONE}};
+    struct tuner tuner = {.settings = *settings, .machine = machine, .best = {1, 1, TIME_NONE}};
     shorten(&tuner.settings);
     tuner.given_tiles = tuner.settings.tiles;
     tuner.given_streams = tuner.settings.streams;
     tuner.tiles_most = tiles_most(&tuner.settings);
     tuner.ops_most = ops_most(&tuner.settings);
     search(&tuner);
-    if (tuner.best.span_ns == SPAN_NONE)
+    if (tuner.best.time_ns == TIME_NONE)
         return error_set(error, tuner.error.status, "%s", tuner.error.text);
     struct trial chosen = choose(&tuner);
     if (settings->tiles == 0)
@@ -302,7 +302,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
     *tuned = (struct tuned){
         .tiles = settings->tiles,
         .streams = settings->streams,
-        .span_ns = chosen.span_ns,
+        .time_ns = chosen.time_ns,
         .candidates = tuner.count,
         .took_ns = host_now_ns() - began_ns,
     };

@@ -10,7 +10,7 @@
 /* What was chosen, and how. */
 struct tuned {
     uint32_t tiles, streams;
-    int64_t span_ns;     /* as simulated, of the choice; of the first 1024 tiles where more were
+    int64_t time_ns;     /* as simulated, of the choice; of the first 1024 tiles where more were
                             given */
     uint32_t candidates; /* settings that were simulated */
     int64_t took_ns;     /* of the host's time, to choose */

@@ -65,24 +65,6 @@ static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
     put_percent(comparison_of(run)->same_order, "%.1f%%", text);
 }
 
-static void put_model(const struct run_report *run, enum model model, char text[CELL_TEXT])
-{
-    const struct comparison *comparison = comparison_of(run);
-    int64_t predicted = comparison->models_ns[model];
-    put_percent(predicted > 0 ? compare_error(predicted, comparison->measured_ns) : NAN,
-                "%+.1f%%", text);
-}
-
-static void cell_werkhoven(const struct run_report *run, char text[CELL_TEXT])
-{
-    put_model(run, MODEL_WERKHOVEN, text);
-}
-
-static void cell_gomez_luna(const struct run_report *run, char text[CELL_TEXT])
-{
-    put_model(run, MODEL_GOMEZ_LUNA, text);
-}
-
 static const struct table_column columns[] = {
     {0, "tiles", cell_tiles, false},
     {0, "streams", cell_streams, false},
@@ -95,8 +77,6 @@ static const struct table_column columns[] = {
     {1, "start p95", cell_start_p95, false},
     {1, "end p95", cell_end_p95, false},
     {1, "order kept", cell_same_order, false},
-    {2, "Werkhoven", cell_werkhoven, false},
-    {2, "Gomez-Luna", cell_gomez_luna, false},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
@@ -213,10 +193,6 @@ static void put_summary(FILE *out, const struct report *report)
         repeated |= report->runs[i].repeats > 1;
     fprintf(out, "\n%-17s%9s%9s%9s\n", "|error| of", "median", "p95", "largest");
     put_quantiles(out, "the simulator", &summary->simulator);
-    if (summary->modelled[MODEL_WERKHOVEN] > 0)
-        put_quantiles(out, "Werkhoven", &summary->models[MODEL_WERKHOVEN]);
-    if (summary->modelled[MODEL_GOMEZ_LUNA] > 0)
-        put_quantiles(out, "Gomez-Luna", &summary->models[MODEL_GOMEZ_LUNA]);
     if (repeated)
         put_quantiles(out, "noise of repeats", &summary->noise);
     put_orders(out, summary);

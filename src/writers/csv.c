@@ -68,25 +68,12 @@ static void put_own_ms(FILE *out, const struct run_report *run, int64_t ns)
         put_comma_ms(out, ns);
 }
 
-/* Times by model, from `first` on; empty where there is none. */
-static void put_predicted(FILE *out, const int64_t predicted_ns[MODEL_COUNT], int first)
-{
-    for (int model = first; model < MODEL_COUNT; model++) {
-        if (predicted_ns[model] > 0)
-            put_comma_ms(out, predicted_ns[model]);
-        else
-            putc(',', out);
-    }
-}
-
 /* The columns of a comparison, behind the report's own and before the settings. */
 static void put_compared_header(FILE *out)
 {
     fputs(",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,start_p95_ms,"
           "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
           out);
-    for (int model = MODEL_WERKHOVEN; model < MODEL_COUNT; model++)
-        fprintf(out, ",%s_ms", model_name(model));
 }
 
 static void put_deviation(FILE *out, const struct deviation *deviation)
@@ -108,7 +95,6 @@ static void put_compared(FILE *out, const struct compared *compared)
     put_deviation(out, &comparison->start);
     put_deviation(out, &comparison->end);
     put_real(out, comparison->same_order, 9);
-    put_predicted(out, comparison->models_ns, MODEL_WERKHOVEN);
 }
 
 /* Of a report on kernels whose arithmetic is what counts. */
@@ -131,8 +117,7 @@ static void put_report_header(FILE *out, const struct settings *settings, bool c
     fputs(",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
           "cpu_tiles,host_bytes,device_bytes",
           out);
-    for (int model = MODEL_SIM; model < MODEL_COUNT; model++)
-        fprintf(out, ",predicted_%s_ms", model_name((enum model)model));
+    fputs(",predicted_sim_ms", out);
     if (rated)
         fputs(",gflops", out);
     if (compared)
@@ -195,7 +180,10 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
     put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
-    put_predicted(out, run->predicted_ns, MODEL_SIM);
+    if (run->predicted_ns > 0)
+        put_comma_ms(out, run->predicted_ns);
+    else
+        putc(',', out);
     if (rated)
         put_real(out, report_gflops(run), 9);
     if (run->compared != NULL)

@@ -200,29 +200,6 @@ static json_t *json_deviation(const struct deviation *deviation)
     return json_members(members, sizeof members / sizeof members[0]);
 }
 
-static json_t *json_predicted(int64_t predicted_ns, int64_t measured_ns)
-{
-    struct member members[] = {
-        {"span_ms", json_ms(predicted_ns)},
-        {"error", json_number(compare_error(predicted_ns, measured_ns))},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-/* What each closed formula says, by its name. */
-static json_t *json_models(const struct comparison *comparison)
-{
-    struct member members[MODEL_COUNT];
-    size_t count = 0;
-    for (int model = 0; model < MODEL_COUNT; model++) {
-        int64_t predicted = comparison->models_ns[model];
-        if (predicted > 0)
-            members[count++] = (struct member){
-                model_name(model), json_predicted(predicted, comparison->measured_ns)};
-    }
-    return json_members(members, count);
-}
-
 static json_t *json_compared(const struct compared *compared)
 {
     const struct comparison *comparison = &compared->comparison;
@@ -236,7 +213,6 @@ static json_t *json_compared(const struct compared *compared)
         {"start", json_deviation(&comparison->start)},
         {"end", json_deviation(&comparison->end)},
         {"same_order", json_number(comparison->same_order)},
-        {"models", json_models(comparison)},
     };
     return json_members(members, sizeof members / sizeof members[0]);
 }
@@ -251,25 +227,12 @@ static json_t *json_quantiles(const struct compare_quantiles *quantiles)
     return json_members(members, sizeof members / sizeof members[0]);
 }
 
-static json_t *json_models_together(const struct compare_summary *summary)
-{
-    struct member members[MODEL_COUNT];
-    size_t count = 0;
-    for (int model = 0; model < MODEL_COUNT; model++) {
-        if (summary->modelled[model] > 0)
-            members[count++] =
-                (struct member){model_name(model), json_quantiles(&summary->models[model])};
-    }
-    return json_members(members, count);
-}
-
 static json_t *json_summary(const struct compare_summary *summary)
 {
     struct member members[] = {
         {"settings", json_count(summary->settings)},
         {"error", json_quantiles(&summary->simulator)},
         {"noise", json_quantiles(&summary->noise)},
-        {"models", json_models_together(summary)},
         {"order_pairs", json_count(summary->pairs)},
         {"order_apart", json_count(summary->apart)},
         {"order_right", json_count(summary->right)},
@@ -288,25 +251,18 @@ static json_t *json_with(json_t *object, const char *key, json_t *value)
 
 /* --- the report --- */
 
-static json_t *json_prediction(const struct run_report *run, enum model model)
-{
-    struct member members[] = {
-        {"model", json_text(model_name(model))},
-        {"ms", json_ms(run->predicted_ns[model])},
-        {"error", json_number(compare_error(run->predicted_ns[model], run->median_ns))},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-/* What --model predicted of the span, and how far it is off. */
+/* The prediction that --model asked for, and how far it is off; an empty array without it. */
 static json_t *json_predictions(const struct run_report *run)
 {
     json_t *predictions = json_array();
-    for (int model = MODEL_SIM; model < MODEL_COUNT; model++) {
-        if (run->predicted_ns[model] > 0)
-            predictions = json_append(predictions, json_prediction(run, (enum model)model));
-    }
-    return predictions;
+    if (run->predicted_ns == 0)
+        return predictions;
+    struct member members[] = {
+        {"model", json_text("sim")},
+        {"ms", json_ms(run->predicted_ns)},
+        {"error", json_number(compare_error(run->predicted_ns, run->median_ns))},
+    };
+    return json_append(predictions, json_members(members, sizeof members / sizeof members[0]));
 }
 
 static json_t *json_verdict(const struct run_report *run, const struct verdict *verdict)

@@ -33,8 +33,8 @@ void write_sweep(FILE *out, const struct report *report, const struct writer_sty
  * many runs only the worst, unless verbose. */
 void write_compare(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* --model: a row for each run, with its span, what each model predicted and how far that is
- * off. Nothing where nothing was predicted. */
+/* --model: a row for each run, with its time, the predicted one and how far that is off.
+ * Nothing where nothing was predicted. */
 void write_predictions(FILE *out, const struct report *report,
                        const struct writer_style *style);
 
