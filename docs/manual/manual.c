@@ -1,4 +1,5 @@
-/* manual.c - the parts of the man page that the tables know, in roff with the macros of man(7).
+/* manual.c - the parts of the man page that come from tables, in roff with the macros of
+ * man(7).
  */
 #include "core/version.h"
 #include "machine/machine.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Prints one character that is part of a text. '\-' is the minus that is typed, a bare '-' a
+/* Prints one character of a text. '\-' is the minus that is typed, a bare '-' a
  * hyphen at which a line may break. */
 static void print_character(FILE *out, char c, bool literal)
 {
@@ -26,8 +27,9 @@ static void print_character(FILE *out, char c, bool literal)
         fputc(c, out);
 }
 
-/* A line of prose: what stands between backticks is bold; an option is typed as it stands. The
- * text begins in the middle of an output line or behind "\&", so that no dot is a request. */
+/* Prints prose: words between backticks are bold, and options are printed as they are typed.
+ * The text begins in the middle of an output line or behind "\&", so that no dot is a request.
+ */
 static void print_text(FILE *out, const char *text)
 {
     bool quoted = false, option = false;
@@ -52,8 +54,8 @@ static void print_literal(FILE *out, const char *text)
         print_character(out, *text, true);
 }
 
-/* A sentence: a full stop behind it, and at its beginning a capital, unless the first word is
- * one to be typed ("auto: ..."). */
+/* Prints a sentence: with a full stop, and with a capital unless the first word is one that is
+ * typed ("auto: ..."). */
 static void print_sentence(FILE *out, const char *text)
 {
     char sentence[PAGE_TEXT];
@@ -66,7 +68,8 @@ static void print_sentence(FILE *out, const char *text)
     fputs(".\n", out);
 }
 
-/* What is typed is bold, what stands for something else (in capitals) in italics. */
+/* Prints words that are typed in bold, and words in capitals, which stand for others, in
+ * italics. */
 static void print_placeholder(FILE *out, const char *text)
 {
     while (*text != '\0') {
@@ -94,8 +97,8 @@ static void print_version(FILE *out)
     fputs(PIPELINE_VERSION, out);
 }
 
-/* Of what the page is made from, never of when it is made: SOURCE_DATE_EPOCH is seconds since
- * 1970, as reproducible-builds.org has it. Empty without it. */
+/* Prints the date of the page's sources, never that of the build: SOURCE_DATE_EPOCH is seconds
+ * since 1970, as reproducible-builds.org has it. Prints nothing without it. */
 static void print_date(FILE *out)
 {
     char text[32], *end;
@@ -114,7 +117,7 @@ static void print_prefix(FILE *out)
     print_literal(out, page_prefix);
 }
 
-/* "[run] [options] [CONFIG.ini ...]"; of `list` the words that there are. */
+/* Writes a command's usage, for `list` with all its words. */
 static void usage_text(const struct command_row *row, char text[PAGE_TEXT])
 {
     static struct page_words words;

@@ -22,8 +22,8 @@ static const struct page_place *place_find(const char *name)
     return NULL;
 }
 
-/* Fills the place that begins behind an '@': false if there is none of that name. Anything else
- * that begins with '@' is copied. */
+/* Fills the place that begins behind an '@'. Returns false if there is none of that name.
+ * Anything else that begins with '@' is copied. */
 static bool fill_place(FILE *in, FILE *out)
 {
     char name[NAME_MAX_LENGTH + 1];

@@ -9,7 +9,7 @@
 
 #include "options/table.h"
 
-/* What may stand behind an option. */
+/* The kinds of values that an option may take. */
 enum takes {
     TAKES_NOTHING,
     TAKES_TEXT,     /* a number or the like, or one of page_words() */
@@ -32,11 +32,11 @@ struct page_words {
     int count;
 };
 
-/* What stands behind the option, and the values there are to choose from, if any. */
+/* The kind of value that the option takes, and the values there are to choose from, if any. */
 enum takes page_takes(const struct option_row *row);
 void page_words(const struct option_row *row, struct page_words *words);
 
-/* "1 to 16M" or "depth, breadth"; empty where the placeholder says it all. */
+/* Writes "1 to 16M" or "depth, breadth"; nothing where the placeholder says it all. */
 const char *page_limits(const struct option_row *row, char text[PAGE_TEXT]);
 
 /* The default, or NULL. */
@@ -52,8 +52,8 @@ void page_list_words(struct page_words *words);
 void page_lesson_words(struct page_words *words);
 void page_topic_words(struct page_words *words);
 
-/* A place in a template, "@name@", and what prints it there. `block`: it stands on a line of
- * its own and prints whole lines. */
+/* A place in a template, "@name@", and the function that prints it there. A `block` stands on a
+ * line of its own and prints whole lines. */
 struct page_place {
     const char *name;
     bool block;
@@ -66,7 +66,7 @@ extern const struct page_place fish_places[];
 extern const struct page_place markdown_places[];
 extern const struct page_place plot_places[];
 
-/* Where the program is installed: what print-pages was told. */
+/* The folder of the installed program, as print-pages was told it. */
 extern const char *page_prefix;
 
 #endif

@@ -38,7 +38,8 @@ static void add(struct page_words *words, const char *text, const char *summary)
     snprintf(word->summary, sizeof word->summary, "%s", summary);
 }
 
-/* The part of a placeholder up to the next '|', and what is behind it; NULL at the end. */
+/* Copies the part of a placeholder up to the next '|', and returns the rest; NULL at the end.
+ */
 static const char *next_part(const char *rest, char part[PAGE_TEXT])
 {
     if (rest == NULL || *rest == '\0')
@@ -48,8 +49,8 @@ static const char *next_part(const char *rest, char part[PAGE_TEXT])
     return rest[length] == '|' ? rest + length + 1 : rest + length;
 }
 
-/* What stands in a placeholder as it is typed is in small letters or digits: "auto" and "cuda"
- * of "auto|cuda[:I]|sim:NAME". */
+/* Adds the words of a placeholder that are typed as they are, in small letters or digits:
+ * "auto" and "cuda" of "auto|cuda[:I]|sim:NAME". */
 static void add_literals(const struct option_row *row, struct page_words *words)
 {
     char part[PAGE_TEXT];
@@ -69,7 +70,7 @@ static void add_choices(const struct option_row *row, struct page_words *words)
         add(words, row->choices[i], "");
 }
 
-/* Their names, behind `prefix`. */
+/* Adds the machines' names behind `prefix`. */
 static void add_machines(struct page_words *words, const char *prefix)
 {
     for (const struct embedded *row = machine_texts; row->name != NULL; row++) {
@@ -99,7 +100,7 @@ static void add_endings(struct page_words *words)
         add(words, row->ending, row->summary);
 }
 
-/* Whether --sweep takes "NAME=VALUE": the option is asked. */
+/* Returns true if --sweep takes `range`, "NAME=VALUE". */
 static bool is_swept(const char *range)
 {
     struct options options = {0};
@@ -110,7 +111,7 @@ static bool is_swept(const char *range)
     return taken;
 }
 
-/* "tiles=", or "order=depth,breadth" where the values are few. */
+/* Adds "tiles=", or "order=depth,breadth" where the values are few. */
 static void add_sweep(struct page_words *words, const struct option_row *row)
 {
     static const char *const flags[] = {"no", "yes", NULL};

@@ -1,4 +1,4 @@
-/* shells.c - the parts of the completions that the tables know: for bash, zsh and fish. */
+/* shells.c - the parts of the completions for bash, zsh and fish that come from tables. */
 #include "pages.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ static void print_words(FILE *out)
         fprintf(out, "%s%s", i > 0 ? " " : "", words.items[i].text);
 }
 
-/* Prints `text` as one word in single quotes: of bash and zsh, which end and begin them anew
- * around a quote, or of fish, which has a backslash. */
+/* Prints `text` as one word in single quotes. bash and zsh end them and begin them anew around
+ * a quote; fish takes a backslash. */
 static void print_quoted(FILE *out, const char *text, bool fish)
 {
     fputc('\'', out);
@@ -56,7 +56,8 @@ static void print_topics(FILE *out)
     print_words(out);
 }
 
-/* "-n|--elements|-i|--input": as patterns of a case, or with blanks between. */
+/* Prints the options that take a value: "-n|--elements|-i|--input", as patterns of a case, or
+ * with blanks between. */
 static void print_valued(FILE *out, const char *between)
 {
     const char *before = "";
@@ -104,7 +105,7 @@ static const char *bash_kind(enum takes takes)
     return kinds[takes];
 }
 
-/* A case for each option with a value: how it is completed, and from what. */
+/* Prints a case for each option with a value: how it is completed, and from which words. */
 static void print_bash_values(FILE *out)
 {
     for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++) {
@@ -135,8 +136,7 @@ const struct page_place bash_places[] = {
 /* --- zsh
  * ----------------------------------------------------------------------------------------- */
 
-/* "'text:summary'" on a line of its own, as _describe takes it; `from` characters of the text
- * are left out. */
+/* Prints "'text:summary'" on a line of its own, as _describe takes it. */
 static void print_zsh_described(FILE *out, const char *text, const char *summary)
 {
     char described[2 * PAGE_TEXT];
@@ -181,7 +181,7 @@ static void print_zsh_sweeps(FILE *out)
     print_zsh_words(out, OPTION_SWEEP);
 }
 
-/* What completes the value: the end of a specification for _arguments. */
+/* Writes the action that completes the value: the end of a specification for _arguments. */
 static void zsh_action(const struct option_row *row, char text[PAGE_TEXT])
 {
     size_t length = 0;
@@ -229,7 +229,7 @@ static void append_escaped(char *text, size_t room, const char *from, const char
     text[length] = '\0';
 }
 
-/* "[help]" and ":placeholder:action". */
+/* Writes "[help]" and ":placeholder:action". */
 static void zsh_rest(const struct option_row *row, char text[4 * PAGE_TEXT])
 {
     char summary[PAGE_TEXT], action[PAGE_TEXT];
@@ -245,7 +245,7 @@ static void zsh_rest(const struct option_row *row, char text[4 * PAGE_TEXT])
     append_escaped(text, 4 * PAGE_TEXT, action, "\\");
 }
 
-/* '(-n --elements)'{-n+,--elements=}'[help]:N: ' */
+/* Prints "'(-n --elements)'{-n+,--elements=}'[help]:N: '". */
 static void print_zsh_row(FILE *out, const struct option_row *row)
 {
     char rest[4 * PAGE_TEXT];
@@ -298,7 +298,7 @@ const struct page_place zsh_places[] = {
 /* --- fish
  * ---------------------------------------------------------------------------------------- */
 
-/* A line that prints a value and what it is, as fish takes them: a tab between. */
+/* Prints a line that prints a value and its summary, as fish takes them: with a tab between. */
 static void print_fish_pair(FILE *out, const char *text, const char *summary)
 {
     fputs("    printf '%s\\t%s\\n' ", out);

@@ -18,7 +18,7 @@ static bool launches_wait(const struct settings *settings)
     return mistake_rows[settings->mistake].launches_block;
 }
 
-/* A kernel that both have, or NULL. */
+/* Returns a kernel that both runs have, or NULL. */
 static const struct kernel *shared_kernel(const struct settings *one,
                                           const struct settings *other)
 {

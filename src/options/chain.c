@@ -21,7 +21,7 @@ static enum status refuse_kernel(const struct assignment *given, const char *nam
                      label, shown);
 }
 
-/* Says what a kernel of the table needs that this machine is without. */
+/* Says which library a kernel needs that this machine lacks. */
 static enum status refuse_unavailable(const struct assignment *given,
                                       const struct kernel *kernel, struct error *error)
 {

@@ -69,7 +69,7 @@ static enum status check_units(const struct settings *settings, const struct ori
         return STATUS_OK;
     if (settings->elements % settings_unit(settings) != 0)
         return refuse_elements(settings, origins, error);
-    if (settings->tiles == 0) /* auto: one that fits is chosen */
+    if (settings->tiles == 0) /* auto: the number is chosen later, to fit */
         return STATUS_OK;
     return refuse_tiles(settings, origins, error);
 }
@@ -106,7 +106,7 @@ static enum status check_launches(const struct settings *settings, const struct 
                      first->name, (unsigned)LAUNCHES_MAX);
 }
 
-/* Without data there is nothing to read, to keep, or to give a real device. */
+/* A run without data can't read or keep any, nor be made on a real device. */
 static enum status check_no_data(const struct settings *settings, const struct origin *origins,
                                  struct error *error)
 {
@@ -143,7 +143,7 @@ static enum status check_ways(const struct settings *settings, const struct orig
                      setting_label(settings, origins, OPTION_KERNEL, kernel));
 }
 
-/* Only scans carry anything. */
+/* Nothing but a scan carries anything from tile to tile. */
 static enum status check_carry(const struct settings *settings, const struct origin *origins,
                                struct error *error)
 {
@@ -199,7 +199,7 @@ static enum status check_memory(const struct settings *settings, const struct or
                      setting_label(settings, origins, OPTION_KERNEL, kernel));
 }
 
-/* A graph is launched by one call, in which the host can't stage copies. */
+/* A graph is launched by one call, and the host can't stage pageable copies within it. */
 static enum status check_issue(const struct settings *settings, const struct origin *origins,
                                struct error *error)
 {
@@ -248,7 +248,7 @@ static enum status settle_ways(struct draft *draft, struct error *error)
     return STATUS_OK;
 }
 
-/* With --profile there is one run for the profiler to see. */
+/* A profiler is to see one run, so --profile makes one. */
 static enum status settle_profile(struct draft *draft, struct error *error)
 {
     struct settings *settings = &draft->settings;

@@ -33,7 +33,7 @@ static struct origin config_origin(const struct config *config)
     return (struct origin){config->source, config->path, config->line};
 }
 
-/* "ways.ini:7: COMPLAINT" */
+/* Refuses the line that is being read: "ways.ini:7: COMPLAINT". */
 __attribute__((format(printf, 2, 3))) static void config_refuse(struct config *config,
                                                                 const char *format, ...)
 {
@@ -67,7 +67,7 @@ static void config_begin_global(struct config *config)
     }
 }
 
-/* Takes "[name]", and what may stand behind it: blanks and a comment. */
+/* Takes "[name]", behind which blanks and a comment may stand. */
 static void config_begin_section(struct config *config, const char *line)
 {
     const char *end = strchr(line, ']');
@@ -95,7 +95,8 @@ static void config_begin_section(struct config *config, const char *line)
     free(name);
 }
 
-/* Reads one line into `line`, without its end. False at the file's end and on an error. */
+/* Reads one line into `line`, without its end. Returns false at the file's end and on an error.
+ */
 static bool config_get_line(struct config *config, char *line, int size)
 {
     int length = 0, c;
@@ -123,8 +124,8 @@ static bool config_get_line(struct config *config, char *line, int size)
     return false;
 }
 
-/* Takes off what is before the first letter, so that inih doesn't take an indented line for a
- * continuation of the one before; and a byte order mark. */
+/* Takes the blanks off the line's beginning, so that inih doesn't take it for a continuation of
+ * the line before, and off the first line a byte order mark. */
 static void line_unindent(char *line, bool first)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -136,7 +137,7 @@ static void line_unindent(char *line, bool first)
     memmove(line, start, strlen(start) + 1);
 }
 
-/* inih's reader: like fgets(). */
+/* Reads a line for inih, which calls it like fgets(). */
 static char *config_next_line(char *line, int size, void *stream)
 {
     struct config *config = stream;
@@ -202,7 +203,7 @@ static void config_set(struct config *config, const char *key, const char *value
     config->status = draft_set(draft, &given, config->error);
 }
 
-/* inih's handler. The section it passes may be cut; ours is not. */
+/* Takes a key from inih, whose name for the section may be cut and is ignored. */
 static int config_take_key(void *user, const char *section, const char *key, const char *value)
 {
     (void)section;
@@ -217,7 +218,7 @@ static int config_take_key(void *user, const char *section, const char *key, con
     return config->status == STATUS_OK;
 }
 
-/* A file of nothing but [global] is one run, called as the file is. */
+/* Makes one run, called as the file is, of a file that has nothing but [global]. */
 static void config_add_only_run(struct config *config)
 {
     if (config->global_line == 0) {

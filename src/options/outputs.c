@@ -7,13 +7,13 @@
 /* A file to be written, by its true name. */
 struct target {
     char *path;
-    const struct draft *draft; /* whose output; NULL for a timeline or a trace */
+    const struct draft *draft; /* the run whose output it is; NULL for a timeline or a trace */
     bool is_trace;
     const char *given;
 };
 
-/* The path without links and detours; the file itself need not exist. NULL if its directory
- * doesn't, or for lack of memory. */
+/* Returns the path without links and detours, to be freed; the file itself need not exist. NULL
+ * if its folder doesn't exist, or for lack of memory. */
 static char *path_canonical(const char *path)
 {
     char *whole = realpath(path, NULL);
@@ -37,7 +37,8 @@ static bool is_same_target(const struct target *one, const struct target *other)
     return one->path != NULL && other->path != NULL && strcmp(one->path, other->path) == 0;
 }
 
-/* `first` comes before `second`, and outputs and traces before timelines. */
+/* Says why one file can't be both. Outputs and traces come before timelines, so `first` is no
+ * timeline where `second` is something else. */
 static enum status refuse_targets(const struct target *first, const struct target *second,
                                   struct error *error)
 {

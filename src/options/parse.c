@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* getopt's code for row i's long option; letters are below it. */
+/* getopt's codes: LONG_CODE + i is the long option of row i; letters are below. */
 enum { LONG_CODE = 256, WORD_CODE = 1 };
 
 static enum status fail_memory(struct error *error)
@@ -13,8 +13,8 @@ static enum status fail_memory(struct error *error)
     return error_set(error, STATUS_FAILED, "out of memory");
 }
 
-/* getopt's view of the table. A leading '-' keeps words and options in order, ':' tells a
- * missing value from an unknown option. */
+/* Writes the table as getopt wants it. A leading '-' keeps words and options in order, ':'
+ * tells a missing value from an unknown option. */
 static void getopt_tables(struct option longs[OPTION_COUNT + 1], char shorts[])
 {
     *shorts++ = '-';
@@ -37,7 +37,7 @@ static void getopt_tables(struct option longs[OPTION_COUNT + 1], char shorts[])
     longs[OPTION_COUNT] = (struct option){0};
 }
 
-/* The row that getopt's code means, or NULL. */
+/* Returns the row that getopt's code means, or NULL. */
 static const struct option_row *row_of_code(int code)
 {
     if (code >= LONG_CODE && code < LONG_CODE + OPTION_COUNT)
@@ -66,7 +66,7 @@ static int list_candidates(const char *prefix, char text[LABEL_MAX])
     return count;
 }
 
-/* `word` is "--name" or "--name=value", and there is no such name, or several begin so. */
+/* Refuses `word`, "--name" or "--name=value": there is no such name, or several begin so. */
 static enum status refuse_long_option(const char *word, struct error *error)
 {
     char shown[SHOWN_MAX], candidates[LABEL_MAX];
@@ -89,7 +89,7 @@ static enum status refuse_long_option(const char *word, struct error *error)
     return STATUS_USAGE;
 }
 
-/* getopt returned '?' for `word`. */
+/* Refuses `word`, for which getopt returned '?'. */
 static enum status refuse_option(const char *word, struct error *error)
 {
     char shown[SHOWN_MAX];
@@ -128,8 +128,7 @@ static enum status take_option(struct command_line *line, const struct option_ro
                                        : draft_set(&line->trial, &given, error);
 }
 
-/* Walks over argv with getopt. --help and --version end the walk, whatever stands behind them.
- */
+/* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored. */
 static enum status command_line_read(int argc, char *const argv[], struct command_line *line,
                                      struct options *options, struct error *error)
 {

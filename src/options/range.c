@@ -1,4 +1,4 @@
-/* range.c - the range of a sweep, "1,2,4,...,64" or "depth,breadth", written out. */
+/* range.c - writes out the range of a sweep: "1,2,4,...,64" or "depth,breadth". */
 #include "options/table.h"
 
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct value_range {
     struct error *error;
 };
 
-/* "--sweep=streams=8..1: COMPLAINT: allowed are ..." */
+/* Refuses the range: "--sweep=streams=8..1: COMPLAINT: allowed are ...". */
 __attribute__((format(printf, 2, 3))) static enum status
 range_refuse(const struct value_range *range, const char *format, ...)
 {
@@ -32,7 +32,8 @@ range_refuse(const struct value_range *range, const char *format, ...)
                      assignment_label(range->given, label), complaint);
 }
 
-/* Takes one value in the words of its option, and says how that shows it: `text` has room. */
+/* Reads one value in the words of its option, and writes it into `text` as the option shows
+ * it. */
 static enum status value_read(const struct value_range *range, const char *item,
                               char text[OPTION_TEXT])
 {
@@ -45,7 +46,7 @@ static enum status value_read(const struct value_range *range, const char *item,
     const char *shown = option_show(range->row, &scratch, text, &kind);
     if (kind == VALUE_BOOL)
         shown = strcmp(shown, "true") == 0 ? "yes" : "no";
-    if (shown == NULL) /* a number below its option's least can't be; "none" can */
+    if (shown == NULL) /* the value is "none" */
         shown = item;
     if (shown != text)
         snprintf(text, OPTION_TEXT, "%s", shown);
@@ -97,7 +98,7 @@ static enum status number_read(const struct value_range *range, const char *item
     return STATUS_OK;
 }
 
-/* Appends a number that may not have been read, but computed. */
+/* Appends a number, which may come from the text or from a step, after checking it. */
 static enum status number_append(struct value_range *range, uint64_t number)
 {
     char item[UNITS_TEXT], text[OPTION_TEXT];
@@ -118,12 +119,12 @@ static enum status number_append(struct value_range *range, uint64_t number)
     return status;
 }
 
-/* How a range goes on: by `factor`, or where that is 0 by `step`. */
+/* The step from one value to the next: times `factor` or, where that is 0, plus `step`. */
 struct stride {
     uint64_t step, factor;
 };
 
-/* The number after `number`; false if there is none up to `last`. */
+/* Sets *number to the number after it; returns false if that is beyond `last`. */
 static bool stride_next(const struct stride *stride, uint64_t last, uint64_t *number)
 {
     if (stride->factor != 0 ? *number > last / stride->factor : stride->step > last - *number)
@@ -158,7 +159,7 @@ static enum status stride_read(const struct value_range *range, char *item,
     return STATUS_OK;
 }
 
-/* "A..B", "A..B+STEP", "A..B*FACTOR"; `dots` are in `item`, which is cut up. */
+/* Takes "A..B", "A..B+STEP" or "A..B*FACTOR"; `dots` points into `item`, which is cut up. */
 static enum status take_span(struct value_range *range, char *item, char *dots)
 {
     char *end = dots + strlen("..");
@@ -186,8 +187,8 @@ static enum status take_span(struct value_range *range, char *item, char *dots)
     return status;
 }
 
-/* What the last values before "..." have in common: three or more the step or else the factor,
- * two, as in 2,4,...,10, the step. */
+/* Finds what the values before "..." have in common: two values, as in 2,4,...,10, give a step;
+ * the last three of more give a step or else a factor. Returns false if they have neither. */
 static bool stride_guess(const struct value_range *range, struct stride *stride)
 {
     const uint64_t *tail = range->numbers + range->count;
@@ -201,7 +202,7 @@ static bool stride_guess(const struct value_range *range, struct stride *stride)
            tail[-1] / tail[-2] == factor;
 }
 
-/* What "..." leaves out, and the number behind it. */
+/* Appends the numbers that "..." stands for, and the one behind it. */
 static enum status take_continuation(struct value_range *range, uint64_t last)
 {
     struct stride stride;
@@ -249,9 +250,9 @@ static enum status take_number(struct value_range *range, char *item)
     return range->dots ? take_continuation(range, number) : number_append(range, number);
 }
 
-/* --- all of it --- */
+/* --- the whole range --- */
 
-/* `text` is cut up. */
+/* Takes the items of a range one after another; `text` is cut up. */
 static enum status take_items(struct value_range *range, char *text)
 {
     enum status status = STATUS_OK;

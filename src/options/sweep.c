@@ -6,11 +6,11 @@
 
 enum {
     SUFFIX_MAX = 256,
-    SUFFIX_KEPT = 48, /* what is longer is cut, so that the section's name shows at all */
+    SUFFIX_KEPT = 48, /* a longer one is cut, so that the section's name shows at all */
 };
 
-/* One value, out of a list, is as good as another: no files, no lists. And a run for a profiler
- * is one run. */
+/* Returns true if the option can be swept: its values are single words, not files or lists, and
+ * a run with it is not meant to be the only one. */
 static bool is_sweepable(const struct option_row *row)
 {
     switch (row->type) {
@@ -96,8 +96,8 @@ enum status sweep_add(const struct assignment *given, struct options *options,
 
 /* --- the runs --- */
 
-/* " streams=4 tiles=8", numbers as short as their option takes them; what may not stand in a
- * name becomes '?'. False where something is lost. */
+/* Writes " streams=4 tiles=8", with numbers as short as their option takes them. A character
+ * that may not stand in a name becomes '?'. Returns false where something is lost. */
 static bool point_suffix(const struct sweep *sweep, const int at[SWEEP_AXES_MAX],
                          char text[SUFFIX_MAX])
 {
@@ -123,7 +123,8 @@ static bool point_suffix(const struct sweep *sweep, const int at[SWEEP_AXES_MAX]
     return whole;
 }
 
-/* "SECTION streams=4"; cut and numbered if that can't be had: "SECT~17 streams=4". */
+/* Names a point "SECTION streams=4" or, where that is too long or not whole, "SECT~17
+ * streams=4", cut and numbered. */
 static void point_name(const char *section, const char *suffix, bool whole, int number,
                        char name[RUN_NAME_MAX])
 {
@@ -156,7 +157,7 @@ static enum status add_point(const struct sweep *sweep, const int at[SWEEP_AXES_
     return drafts_add(whole, &draft, name, &model->named, error);
 }
 
-/* "3 runs of 64 x 64 values" */
+/* Refuses a sweep of more runs than there may be. */
 static enum status check_size(const struct sweep *sweep, int sections, struct error *error)
 {
     char values[LABEL_MAX] = "";

@@ -1,5 +1,5 @@
-/* text.c - what the options room's error lines are made of: names that are near to a
- * misspelt one, places, labels. */
+/* text.c - the parts of the options room's error lines: names near to a misspelt one, places,
+ * labels, allowed values. */
 #include "core/nearest.h"
 #include "options/table.h"
 #include "plan/device.h"
@@ -26,7 +26,7 @@ const char *option_nearest(const char *name, bool keys_only)
     return nearest.best;
 }
 
-/* Whether a byte goes on with the UTF-8 character that began before it. */
+/* Returns true if the byte goes on with a UTF-8 character that began before it. */
 static bool continues_character(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;

@@ -111,7 +111,7 @@ static enum status read_priorities(const struct assignment *given, char *list,
     return STATUS_OK;
 }
 
-/* Lists are cut up in a copy. */
+/* Sets a field that is a list of names or numbers. The list is cut up in a copy. */
 static enum status set_list(const struct assignment *given, struct settings *settings,
                             struct error *error)
 {
@@ -240,7 +240,7 @@ static const char *show_number(const struct option_row *row, const void *field,
         memcpy(&small, field, sizeof small);
         number = small;
     }
-    if (number < row->least) /* never given, and has no default of ours */
+    if (number < row->least) /* never given, and without a default */
         return row->automatic ? "auto" : NULL;
     snprintf(text, OPTION_TEXT, "%llu", (unsigned long long)number);
     return text;
@@ -258,7 +258,7 @@ static const char *show_mistake(int mistake)
     return mistake != MISTAKE_NONE ? mistake_name(mistake) : NULL;
 }
 
-/* The value and its kind; VALUE_TEXT unless said otherwise. */
+/* Returns the value, and sets its kind where that is not VALUE_TEXT. */
 static const char *show_value(const struct option_row *row, const void *target,
                               char text[OPTION_TEXT], enum value_kind *kind)
 {

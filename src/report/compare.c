@@ -1,4 +1,4 @@
-/* compare.c - two timelines of one plan, span by span; and many settings together. */
+/* compare.c - compares two timelines of one plan span by span, and sums up many comparisons. */
 #include "report/compare.h"
 
 #include "analysis/analysis.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Depth and breadth are told apart where the slower takes this much longer, as measured. */
+/* Depth and breadth count as apart where the slower one takes this much longer, as measured. */
 static const double APART = 0.03;
 
 static enum status fail_memory(struct error *error)
@@ -68,7 +68,8 @@ static enum status check_same_plan(const struct timeline *measured,
     return STATUS_OK;
 }
 
-/* Waits occupy a stream, not an engine: their times follow from the others'. */
+/* Waits are left out: they occupy a stream, not an engine, and their times follow from others.
+ */
 static bool is_on_engine(const struct span *span)
 {
     return span->engine != ENGINE_NONE;
@@ -166,7 +167,7 @@ static void summarise_errors(const struct comparison *comparisons, uint32_t coun
 
 /* --- many settings: depth or breadth --- */
 
-/* A setting's values as one text, but for those in which a pair differs. */
+/* The values of a run's settings as one text, without those in which a pair differs. */
 struct key {
     char *text;
     size_t length, room;
@@ -177,7 +178,7 @@ struct key {
 
 static void key_append(struct key *key, const char *text)
 {
-    size_t length = strlen(text) + 1; /* with its end, which keeps the values apart */
+    size_t length = strlen(text) + 1; /* with the final NUL, which keeps the values apart */
     if (key->length + length > key->room && !key->failed) {
         size_t room = 2 * (key->length + length);
         char *grown = realloc(key->text, room);

@@ -10,20 +10,22 @@
 
 #include <stddef.h>
 
-/* Distances of the spans' times, simulated less measured, in ns without sign. */
+/* Distances between times of the same spans, simulated and measured, in ns without sign. */
 struct deviation {
     int64_t median_ns, p95_ns, largest_ns;
 };
 
-/* One setting, measured and simulated. */
+/* One run, measured and simulated. */
 struct comparison {
-    int64_t measured_ns, simulated_ns; /* the spans: median of the bare repeats; virtual */
-    double error;                      /* compare_error(simulated_ns, measured_ns) */
-    double noise;                      /* of the hardware: compare_noise() of its repeats */
-    uint32_t spans;                    /* that were compared: those on engines */
-    struct deviation start, end;       /* of those, each timeline from its own first issue */
-    double traced_error; /* likewise, of the traced run, which the spans are of: tracing takes
-                            time */
+    int64_t measured_ns,
+        simulated_ns; /* times: the median of the repeats that nothing traced; virtual */
+    double error;     /* compare_error(simulated_ns, measured_ns) */
+    double noise;     /* of the hardware: compare_noise() of its repeats */
+    uint32_t spans;   /* number of spans that were compared: those on engines */
+    struct deviation start, end; /* how far their starts and ends are apart, each timeline from
+                                    its own first issue */
+    double traced_error; /* compare_error() for the traced run, which takes longer: the spans
+                            are from there */
     double same_order;   /* share of an engine's neighbouring spans, by start, that the
                             simulator has in the same order; 1 where there are no two. Spans
                             that start at once have no order to keep */
@@ -32,8 +34,8 @@ struct comparison {
 /* predicted / measured - 1: 0.02 is 2 % too long. Infinite where only the measured is 0. */
 double compare_error(int64_t predicted_ns, int64_t measured_ns);
 
-/* How much repeats differ: half the distance of the quartiles of `count` times, at least one
- * and sorted, over their median. */
+/* Returns how much repeats differ: half the distance of the quartiles of `count` sorted times,
+ * over their median. There is at least one time. */
 double compare_noise(const int64_t *sorted_ns, size_t count);
 
 /* Compares two timelines of one plan, span by span, and fills spans, start, end, traced_error
@@ -42,21 +44,21 @@ double compare_noise(const int64_t *sorted_ns, size_t count);
 enum status compare_timelines(const struct timeline *measured, const struct timeline *simulated,
                               struct comparison *comparison, struct error *error);
 
-/* How settings do together: quantiles of |error|. */
+/* Quantiles of |error| over many runs. */
 struct compare_quantiles {
     double median, p95, largest;
 };
 struct compare_summary {
     uint32_t settings;
     struct compare_quantiles simulator, noise;
-    uint32_t pairs, apart, right; /* settings that differ in their order alone; of those, that
-                                     differ by more than 3 % as measured; of those, where the
-                                     simulator has the same winner */
+    uint32_t pairs, apart, right; /* pairs of settings that differ in their order alone; those
+                                     that are over 3 % apart as measured; and those of them in
+                                     which the simulator has the same winner */
 };
 
-/* Summarises `count` comparisons of the runs with `settings`, one for each. Whether settings
- * differ in their order alone is told by what was asked for: so give the settings as read,
- * before a plan resolved the CPU's share. STATUS_FAILED: no memory. */
+/* Summarises `count` comparisons of the runs with `settings`, one for each. Give the
+ * settings as they were read, before a plan resolved the CPU's share: pairs are found by
+ * comparing them. STATUS_FAILED: no memory. */
 enum status compare_summarise(const struct comparison *comparisons,
                               const struct settings *settings, uint32_t count,
                               struct compare_summary *summary, struct error *error);

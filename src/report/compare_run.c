@@ -9,7 +9,7 @@
 
 static const char SUFFIX[] = " simulated";
 
-/* A name that is too long gives way, not what tells the two apart. */
+/* Names the simulated run "NAME simulated". A name that is too long is cut, not the suffix. */
 static void name_simulated(const struct settings *measured, struct compared *compared)
 {
     enum { KEPT = RUN_NAME_MAX - sizeof SUFFIX };
@@ -19,7 +19,7 @@ static void name_simulated(const struct settings *measured, struct compared *com
              SUFFIX);
 }
 
-/* Whatever of the report follows from the plan alone, and from the limit of `machine`. */
+/* Fills what follows from the plan and from the machine, before anything is simulated. */
 static void describe_simulated(const struct plan *plan, const struct machine *machine,
                                const struct run_report *measured, struct compared *compared)
 {

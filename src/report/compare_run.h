@@ -1,4 +1,4 @@
-/* compare_run.h - a run, beside what a simulated machine makes of the same plan. */
+/* compare_run.h - simulates the plan of a run and compares the two. */
 #ifndef PIPELINE_REPORT_COMPARE_RUN_H
 #define PIPELINE_REPORT_COMPARE_RUN_H
 

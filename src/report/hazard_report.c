@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HAZARDS_FIRST = 64 }; /* room for so many is taken at once */
+enum { HAZARDS_FIRST = 64 }; /* room for as many is taken at first */
 
 enum status hazards_refuse(const struct plan *plan, struct error *error)
 {
@@ -26,7 +26,7 @@ enum status hazards_refuse(const struct plan *plan, struct error *error)
                      buffer_name(hazard.where.buffer));
 }
 
-/* That they are all is known once there was room for one more. */
+/* Takes more room until some of it is left, which shows that all hazards are there. */
 enum status hazards_find(const struct plan *plan, struct hazard **hazards, size_t *count,
                          struct error *error)
 {
@@ -64,7 +64,7 @@ const char *hazard_text(const struct plan *plan, const struct hazard *hazard,
     return text;
 }
 
-/* Adds what came of a hazard. Whether it was lost. */
+/* Adds the outcome of a hazard to `text`. Returns true if the race was lost. */
 static bool add_outcome(const struct plan *plan, const struct hazard *hazard,
                         struct timeline *timeline, char text[HAZARD_TEXT])
 {

@@ -1,4 +1,4 @@
-/* hazard_report.h - what is said of a plan's hazards, and of what came of them in a run. */
+/* hazard_report.h - a plan's hazards in words, and their outcome in a run. */
 #ifndef PIPELINE_REPORT_HAZARD_REPORT_H
 #define PIPELINE_REPORT_HAZARD_REPORT_H
 
@@ -14,7 +14,7 @@ enum status hazards_refuse(const struct plan *plan, struct error *error);
 enum status hazards_find(const struct plan *plan, struct hazard **hazards, size_t *count,
                          struct error *error);
 
-/* "h2d 4 and scale 4 both touch device.in0 [0, 4096)" */
+/* Writes "h2d 4 and scale 4 both touch device.in0 [0, 4096)" into `text` and returns it. */
 const char *hazard_text(const struct plan *plan, const struct hazard *hazard,
                         char text[HAZARD_TEXT]);
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The built-in machine file of the device called `device`: its summary is that name. */
+/* Finds the built-in machine file of the device called `device`, which is its summary. */
 static bool find_built_in(const char *device, struct machine *machine)
 {
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {

@@ -1,4 +1,4 @@
-/* report.h - everything the writers show of a comparison: settings, results, timelines. */
+/* report.h - everything that the writers show of runs: settings, results, timelines. */
 #ifndef PIPELINE_REPORT_H
 #define PIPELINE_REPORT_H
 
@@ -25,7 +25,7 @@ struct run_report {
     uint64_t host_bytes, device_bytes;
     enum verified verified;
     uint32_t repeats;
-    int64_t median_ns, min_ns, max_ns; /* spans of the measured repeats */
+    int64_t median_ns, min_ns, max_ns; /* times of the measured repeats */
     double noise;                      /* compare_noise() of them */
     int64_t issue_ns;                  /* median host time spent issuing */
     double speedup;                    /* against the first run's median */
@@ -33,14 +33,14 @@ struct run_report {
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */
-    struct critical critical; /* likewise */
-    struct verdicts verdicts; /* likewise; none where there are none to be had: */
-    char no_verdict[256];     /* and then why: "no verdict: op 3 (h2d) ends before it starts" */
-    struct latency latency;   /* likewise, of the GPU's tiles; of a foreign run none. Owned */
-    bool profiled;            /* --profile: there is no timeline and no analysis */
+    struct critical critical; /* of that timeline */
+    struct verdicts verdicts; /* of that timeline; none where there can be none: */
+    char no_verdict[256]; /* the reason then: "no verdict: op 3 (h2d) ends before it starts" */
+    struct latency latency; /* of the GPU's tiles; a foreign run has none. Owned */
+    bool profiled;          /* --profile: there is no timeline and no analysis */
     bool foreign; /* read from a trace of another program: there is a timeline with its analysis
                      and critical path, a name in `settings`, and nothing else: no other
-                     setting, no limit, no repeats (median_ns is the timeline's span) */
+                     setting, no limit, no repeats (median_ns is the timeline's time) */
     bool pageable; /* a foreign run's: copies of pageable memory were seen in its trace */
     const struct trace *trace; /* the rest of what the trace of a foreign run said; else NULL */
     struct hazard *hazards;    /* of the plan. Owned, as are the texts */
@@ -66,8 +66,8 @@ struct compared {
 /* Frees one; NULL is nothing to free. */
 void compared_free(struct compared *compared);
 
-/* Runs are in the order of options.runs. Of a sweep no timelines are kept unless a file needs
- * them. */
+/* Runs are in the order of options.runs. A sweep keeps no timelines unless a file needs them.
+ */
 struct report {
     const char *version;
     struct run_report *runs;
@@ -76,18 +76,17 @@ struct report {
     const struct compare_summary *comparison; /* COMMAND_COMPARE; else NULL */
 };
 
-/* The rate of a run's arithmetic in Gflop/s, by its median span, where that is what counts (a
- * kernel of its chain is `rated`); else NAN. */
+/* Returns the rate of a run's arithmetic in Gflop/s, by its median time, where a kernel of its
+ * chain is `rated`, which says that the rate counts; else NAN. */
 double report_gflops(const struct run_report *run);
 
-/* Judges what an analysed run has: fills run->verdicts from its timeline, its critical path
- * and, unless they are NULL, what its plan and machine were. A timeline that can't be gets no
- * verdict, but run->no_verdict. STATUS_FAILED only when memory runs out. */
+/* Judges an analysed run: fills run->verdicts from its timeline, its critical path and, unless
+ * they are NULL, its plan and its machine. A timeline that is impossible gets run->no_verdict
+ * instead. STATUS_FAILED only when memory runs out. */
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, struct error *error);
 
-/* Frees what the runs own: timelines, critical paths, latencies, hazards, what they were
- * compared with. */
+/* Frees what the runs own: timelines, critical paths, latencies, hazards, comparisons. */
 void report_free(struct report *report);
 
 #endif

@@ -1,9 +1,9 @@
 /* tune.c - tries tiles and streams in the simulator, coarsely and then around the best.
  *
- * What a number of tiles takes at least is known without simulating: its limit, and what the
- * host needs to issue them. Once a trial came near to that, none with as many tiles is worth
- * its while; large numbers of tiles, the dear ones, mostly go that way. Nothing here depends on
- * how fast the host is, so that the same is chosen everywhere. */
+ * The least time that a number of tiles can take is known without simulating: the limit, and
+ * the host's time to issue them. Once a trial came near to that, no other with as many tiles is
+ * made; most of the large numbers of tiles, which are dear to simulate, are saved that way. The
+ * choice doesn't depend on how fast the host is, so it is the same everywhere. */
 #include "report/tune.h"
 
 #include "analysis/limit.h"
@@ -17,18 +17,18 @@
 #include <time.h>
 
 enum {
-    TILES_MOST = 1024,       /* of a trial; of more that are given, as many are simulated */
-    STREAMS_MOST = 32,       /* likewise, unless more are given */
-    TILE_BYTES_LEAST = 4096, /* below it a copy is all latency */
-    LAUNCHES_MOST = 65536,   /* likewise; but TILES_LEAST may have more */
-    TILES_LEAST = 16,        /* that are tried, however many launches each has */
+    TILES_MOST = 1024,       /* of a trial; where more are given, so many stand for all */
+    STREAMS_MOST = 32,       /* of a trial, unless more are given */
+    TILE_BYTES_LEAST = 4096, /* a smaller copy is all latency */
+    LAUNCHES_MOST = 65536,   /* of a trial; but TILES_LEAST tiles may have more */
+    TILES_LEAST = 16,        /* so many tiles are tried, however many launches each has */
     TRIALS_MAX = 256,
-    OPS_MOST = 60000,    /* of all trials; a trial is begun below it: some 25 ms */
-    OPS_TRIALS = 8,      /* and more, where as many trials of TILES_LEAST take more, */
-    OPS_LIMIT = 2000000, /* but no more than that: a second */
-    WORTH = 200,         /* a gain of less than half a per cent is not worth simulating for */
-    TIES = 1000,         /* and a thousandth is none */
-    FINEST = 16,         /* steps of the search, at last, are a sixteenth */
+    OPS_MOST = 60000,    /* of all trials, some 25 ms: beyond it no further trial begins */
+    OPS_TRIALS = 8,      /* so many trials of TILES_LEAST tiles may take more ops, */
+    OPS_LIMIT = 2000000, /* up to this number: about a second */
+    WORTH = 200,         /* a trial is made only for a gain of a 200th or more */
+    TIES = 1000,         /* times that differ by a thousandth are alike */
+    FINEST = 16,         /* the search's last steps are a sixteenth */
 };
 
 /* The time of a trial that can't be run. */
@@ -40,7 +40,7 @@ struct trial {
 };
 
 struct tuner {
-    struct settings settings; /* those to choose for; a trial's tiles and streams */
+    struct settings settings; /* the run's, with the tiles and streams of the trial */
     const struct machine *machine;
     uint32_t given_tiles, given_streams; /* 0: to be chosen */
     uint32_t tiles_most;
@@ -48,7 +48,7 @@ struct tuner {
     struct trial trials[TRIALS_MAX];
     uint32_t count;
     uint64_t ops;       /* simulated so far */
-    struct trial best;  /* time_ns is TIME_NONE: none yet */
+    struct trial best;  /* time_ns is TIME_NONE before the first */
     struct error error; /* of the first trial that could not be simulated */
 };
 
@@ -59,9 +59,9 @@ static int64_t host_now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* --- what a number of tiles takes at least --- */
+/* --- the least time that a number of tiles can take --- */
 
-/* All that the limit asks of a plan, without its ops. */
+/* A plan without ops, with all that its limit depends on. */
 static struct plan plan_outline(const struct settings *settings, const struct machine *machine)
 {
     struct plan plan;
@@ -78,8 +78,8 @@ static struct plan plan_outline(const struct settings *settings, const struct ma
     return plan;
 }
 
-/* What it takes at least to issue the tiles' copies and kernels: a call for each; or one for a
- * graph of which they are the nodes, which the device then takes up one by one. */
+/* Returns the least time to issue the tiles' copies and kernels: a call for each, or one call
+ * for a graph, whose nodes the device then takes up one by one. */
 static int64_t issue_floor_ns(const struct machine *machine, const struct plan *plan)
 {
     int64_t tiles = plan->tiles - plan->cpu_tiles;
@@ -94,7 +94,7 @@ static int64_t issue_floor_ns(const struct machine *machine, const struct plan *
     return tiles * (copies * copy_ns + launches * rule_issue_ns(machine, OP_KERNEL));
 }
 
-/* The limit; and nothing can be issued any faster. */
+/* Returns the least time of a trial: the limit, or the time to issue it. */
 static int64_t floor_ns(const struct settings *settings, const struct machine *machine)
 {
     struct plan plan = plan_outline(settings, machine);
@@ -103,7 +103,7 @@ static int64_t floor_ns(const struct settings *settings, const struct machine *m
     return issue_ns > limit_ns ? issue_ns : limit_ns;
 }
 
-/* Whether the trial that the settings say may be better than the best by what is worth it. */
+/* Returns true if the trial of the settings may gain enough over the best to be made. */
 static bool is_promising(const struct tuner *tuner)
 {
     return tuner->best.time_ns - tuner->best.time_ns / WORTH >
@@ -143,8 +143,9 @@ static bool is_tried(const struct tuner *tuner, uint32_t tiles, uint32_t streams
     return false;
 }
 
-/* Simulates these settings, but for what was given, unless they are none, or were simulated, or
- * there is no hope in them. More streams than tiles are as many as tiles. */
+/* Simulates a trial; tiles or streams that were given replace those asked for. Nothing is
+ * simulated twice, nor what is no setting, nor what can't be better than the best. More streams
+ * than tiles would be as good as one for each tile. */
 static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
 {
     struct trial trial = {tiles, streams, TIME_NONE};
@@ -174,7 +175,8 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
 
 /* --- the search --- */
 
-/* From the middle outwards: what is good is known early. Beyond the ends the climb goes on. */
+/* Tries a coarse grid from its middle outwards, so that good settings are known early. The
+ * climb that follows may go beyond its ends. */
 static void try_coarsely(struct tuner *tuner)
 {
     static const uint32_t tiles[] = {16, 64, 4, 256}, streams[] = {1, 2, 4, 8, 32};
@@ -184,8 +186,8 @@ static void try_coarsely(struct tuner *tuner)
     }
 }
 
-/* In 4-way, numbers of tiles of which the CPU's share is about whole: CPU and GPU then end
- * together, and tiles in between are worse. */
+/* Tries, in 4-way, numbers of tiles of which the CPU's share is about a whole number: CPU and
+ * GPU then end together, and numbers in between are worse. */
 static void try_whole_shares(struct tuner *tuner)
 {
     struct settings fine = tuner->settings;
@@ -197,7 +199,7 @@ static void try_whole_shares(struct tuner *tuner)
     }
 }
 
-/* A step up or down, or none: by one part of `parts`, and by one at least. */
+/* Returns the number one step up or down: by one part of `parts`, and by one at least. */
 static uint32_t step(uint32_t number, int direction, uint32_t parts)
 {
     uint32_t up = number / parts, down = number / (parts + 1);
@@ -215,7 +217,7 @@ static void try_around(struct tuner *tuner, struct trial centre, uint32_t parts)
     }
 }
 
-/* Climbs in ever smaller steps. */
+/* Climbs from the best of the grid in ever smaller steps. */
 static void search(struct tuner *tuner)
 {
     try_coarsely(tuner);
@@ -229,7 +231,7 @@ static void search(struct tuner *tuner)
     }
 }
 
-/* The fewest streams, and then the fewest tiles, of what is as good as the best. */
+/* Chooses, among trials as good as the best, the one with the fewest streams and then tiles. */
 static struct trial choose(const struct tuner *tuner)
 {
     struct trial chosen = tuner->best;
@@ -262,7 +264,7 @@ static uint64_t ops_most(const struct settings *settings)
     return most < OPS_MOST ? OPS_MOST : most > OPS_LIMIT ? OPS_LIMIT : most;
 }
 
-/* Of more tiles than are tried, that are given, the first ones stand for all. */
+/* Cuts the work down to the first tiles, where more are given than are tried. */
 static void shorten(struct settings *settings)
 {
     const uint32_t most = trial_tiles_most(settings);

@@ -7,21 +7,21 @@
 #include "machine/machine.h"
 #include "options/options.h"
 
-/* What was chosen, and how. */
+/* The choice, and how it was made. */
 struct tuned {
     uint32_t tiles, streams;
-    int64_t time_ns;     /* as simulated, of the choice; of the first 1024 tiles where more were
-                            given */
-    uint32_t candidates; /* settings that were simulated */
-    int64_t took_ns;     /* of the host's time, to choose */
+    int64_t time_ns; /* simulated with the choice; where more than 1024 tiles were given, of the
+                        first 1024 */
+    uint32_t candidates; /* number of settings that were simulated */
+    int64_t took_ns;     /* time of the host to choose */
 };
 
 /* Chooses settings->tiles (up to 1024) and settings->streams (up to 32), each only where it is
- * 0 (auto), by simulating plans of `settings` on `machine` without data; of simulated settings
- * that are as good within a thousandth, the one with the fewest streams and then the fewest
- * tiles. Both are set on STATUS_OK, and *tuned is. The same is chosen on every host. What does
- * not fit the device's memory is not chosen. STATUS_FAILED or STATUS_USAGE, as the first plan
- * that could not be built or simulated gave, when none can be. */
+ * 0 (auto), by simulating plans of `settings` on `machine` without data. Among settings whose
+ * times are within a thousandth it takes the one with the fewest streams and then the fewest
+ * tiles; settings that do not fit the device's memory are never taken. Sets both numbers and
+ * *tuned on STATUS_OK. The choice is the same on every host. Where no plan can be built or
+ * simulated, returns the status of the first. */
 enum status tune_settings(struct settings *settings, const struct machine *machine,
                           struct tuned *tuned, struct error *error);
 

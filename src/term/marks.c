@@ -2,8 +2,8 @@
  *
  * NVTX is its headers: on the first call they look for a tool (the library that
  * NVTX_INJECTION64_PATH names, set by the profiler that starts us) and, without one, turn every
- * later call into a test of a null pointer. nvtxDomainCreateA() then gives NULL, which is how
- * we know. */
+ * later call into a test of a null pointer. nvtxDomainCreateA() then gives NULL, and no mark
+ * is made. */
 #include "term/marks.h"
 
 #include <inttypes.h>

@@ -15,19 +15,19 @@
 
 #include <stdbool.h>
 
-/* Whether a tool listens. Ask once before a loop. */
+/* Returns true if a tool listens. Ask once before a loop. */
 bool marks_on(void);
 
-/* A range of this thread: "run 3-way", "verify", "prepare". `name` need not last. Ranges nest,
- * on each thread by itself: every begin needs its end, on the same thread. */
+/* Begin and end a range of this thread: "run 3-way", "verify", "prepare". `name` need not last.
+ * Ranges nest, on each thread by itself: every begin needs its end, on the same thread. */
 void marks_begin(const char *name);
 void marks_end(void);
 
-/* "repeat 2 of 5": a range named by its place among others. */
+/* Begins a range named by its place among others: "repeat 2 of 5". */
 void marks_begin_counted(const char *name, uint32_t number, uint32_t count);
 
-/* A range around the call that issues `op`, or, for the CPU's ops, around the work itself (a
- * callback has both, on two threads): named by its stage, or by `kernel`, a row of
+/* Begins a range around the call that issues `op`, or, for the CPU's ops, around the work
+ * itself (a callback has both, on two threads): named by its stage, or by `kernel`, a row of
  * kernel_table, for a kernel op; coloured by stage, with its tile, if it has one, as payload.
  * `kernel` is NULL for every other kind. Ended by marks_end(). */
 void marks_issue_begin(const struct op *op, const struct kernel *kernel);

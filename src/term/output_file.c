@@ -24,7 +24,7 @@ static struct slot {
     char path[PATH_MAX];
 } slots[OUTPUT_FILES_MAX];
 
-/* A free slot, now taken, or -1. */
+/* Takes a free slot and returns its number, or -1. */
 static int slot_take(void)
 {
     for (int i = 0; i < OUTPUT_FILES_MAX; i++) {
@@ -45,9 +45,9 @@ static enum status refuse(const char *path, const char *why, struct error *error
     return error_set(error, STATUS_USAGE, "cannot write the output file '%s': %s", path, why);
 }
 
-/* The descriptor, standard output or error, that `about` is, or -1. Such a file is written
- * through that descriptor: opened again it would be written from its start, over what is there
- * already. */
+/* Returns the descriptor, of standard output or error, that `about` describes, or -1. Such a
+ * file is written through that descriptor: opened again it would be written from its start,
+ * over what is there already. */
 static int standard_descriptor(const struct stat *about)
 {
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -59,7 +59,7 @@ static int standard_descriptor(const struct stat *about)
     return -1;
 }
 
-/* Opens what exists under `path` and must stay: a pipe, a device, standard output. */
+/* Opens a file that exists and must stay where it is: a pipe, a device, standard output. */
 static enum status open_direct(struct output_file *file, const char *path,
                                const struct stat *about, struct error *error)
 {
@@ -85,8 +85,9 @@ close_file:
     return STATUS_USAGE;
 }
 
-/* The permissions of a new file. The mask can only be read by setting it: to one that gives a
- * file which another thread creates just now too few permissions rather than too many. */
+/* Returns the permissions of a new file. The mask can only be read by setting it: to one that
+ * gives a file which another thread creates just now too few permissions rather than too many.
+ */
 static mode_t new_file_mode(void)
 {
     const mode_t mask = umask(077);
@@ -158,8 +159,8 @@ release_slot:
     return STATUS_USAGE;
 }
 
-/* An existing regular file is replaced, but only where it could have been written, and keeps
- * its permissions; where `path` is a symbolic link, the file that it leads to. */
+/* Opens a temporary for a regular file that exists. The file, or the one that a symbolic link
+ * leads to, is replaced only where it could have been written, and keeps its permissions. */
 static enum status open_replacing(struct output_file *file, const char *path,
                                   const struct stat *about, struct error *error)
 {
@@ -192,13 +193,14 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
     return open_beside(file, path, new_file_mode(), error);
 }
 
-/* Closes `stream`, after it has reached the disk. Returns NULL, or what went wrong. */
+/* Closes `stream`, after it has reached the disk. Returns NULL, or the reason why it has not.
+ */
 static const char *stream_finish(FILE *stream)
 {
     const char *why = NULL;
     if (fflush(stream) != 0)
         why = strerror(errno);
-    else if (ferror(stream)) /* the errno of then is gone */
+    else if (ferror(stream)) /* its errno was overwritten since */
         why = "an earlier write failed; is the disk full?";
     else if (fsync(fileno(stream)) != 0 && errno != EINVAL && errno != ENOTSUP &&
              errno != EROFS)
@@ -208,7 +210,7 @@ static const char *stream_finish(FILE *stream)
     return why;
 }
 
-/* Gives back everything but the stream. */
+/* Frees all but the stream, which is closed. */
 static void output_file_forget(struct output_file *file)
 {
     if (file->temporary != NULL)

@@ -1,4 +1,5 @@
-/* progress.c - the thread that draws the progress line, and what it is told. */
+/* progress.c - the thread that draws the progress line, and the calls that tell it of the run.
+ */
 #include "term/progress.h"
 
 #include "term/progress_line.h"
@@ -18,8 +19,8 @@
 enum { NAME_MAX_KEPT = 128, COLUMNS_DEFAULT = 80 };
 static const int64_t second_ns = 1000000000, redraw_ns = 250000000;
 
-/* There is one terminal, and one line: `lock` guards all but the atomics, which are what may be
- * told while a run is timed, and what a signal handler has to know. */
+/* There is one terminal, and one line. `lock` guards all but the atomics: those are told while
+ * a run is timed, or are read by a signal handler. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t ended;
@@ -32,7 +33,7 @@ static struct {
     char said[512]; /* the last note */
     char drawn[PROGRESS_TEXT];
     atomic_uint done, tiles;
-    atomic_llong timed_ns; /* since when; 0: nothing is */
+    atomic_llong timed_ns; /* the start of the timed part; 0: nothing is timed */
     atomic_int shown;      /* columns of the line that is on the terminal */
     atomic_bool drawing, aborted;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -58,7 +59,8 @@ static int terminal_columns(void)
                                                                            : COLUMNS_DEFAULT;
 }
 
-/* In one write, so that nothing flickers; what is longer from before is blanked. */
+/* Draws the line in one write, so that nothing flickers, and blanks the rest of a longer one.
+ */
 static void put_line(const char *text, int columns)
 {
     char bytes[2 * PROGRESS_TEXT];
@@ -82,7 +84,8 @@ static void wipe(void)
         put_line("", terminal_columns());
 }
 
-/* A shell that has put the program into the background has the terminal for itself. */
+/* Returns false if a shell has put the program into the background: the terminal is then the
+ * shell's. */
 static bool in_foreground(void)
 {
     pid_t group = tcgetpgrp(STDERR_FILENO);
@@ -137,7 +140,8 @@ static bool can_draw(void)
     return isatty(STDERR_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
 }
 
-/* Signals are for the other threads: their handler waits for this one. */
+/* Starts the thread with all signals blocked: the handler runs in another thread and waits for
+ * this one to finish drawing. */
 static bool start_thread(void)
 {
     sigset_t all, before;
@@ -168,10 +172,10 @@ void progress_begin(int runs, double work, bool quiet)
     line.ending = false;
     line.least = 0;
     line.drawn[0] = '\0';
-    line.on = start_thread(); /* without it there is no line, and all else goes on */
+    line.on = start_thread(); /* where that fails there is no line, and the run goes on */
 }
 
-/* Of the run that ends: what one unit of its work took. */
+/* Learns from the run that ends how long one unit of work takes. */
 static void learn_rate(int64_t ns)
 {
     static const double newer = 0.4;
@@ -265,10 +269,10 @@ void progress_abort(void)
     int shown = atomic_load(&line.shown);
     if (shown == 0)
         return;
-    int length = shown + 2; /* and the ^C that the terminal put behind it */
+    int length = shown + 2; /* the line, and the ^C that the terminal put behind it */
     blanks[0] = '\r';
     memset(blanks + 1, ' ', (size_t)length);
     blanks[length + 1] = '\r';
     ssize_t written = write(STDERR_FILENO, blanks, (size_t)length + 2);
-    (void)written; /* there is no one left to tell */
+    (void)written; /* an error could not be told any more */
 }

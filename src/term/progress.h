@@ -6,7 +6,7 @@
  * second at most. Where standard error is no terminal (or a dumb one), or --quiet was given,
  * there is no such thread and every call here returns at once.
  *
- * What is measured is not disturbed: that thread sleeps, never calls CUDA, and while a timed
+ * Measurements are not disturbed: that thread sleeps, never calls CUDA, and while a timed
  * part runs draws nothing until that has lasted over a second by itself; one drawing then takes
  * tens of microseconds of another core. */
 #ifndef PIPELINE_TERM_PROGRESS_H
@@ -24,18 +24,18 @@ void progress_next(const char *name, double work);
 /* Repeat `repeat`, from 0, of `repeats` of this run begins. */
 void progress_repeat(uint32_t repeat, uint32_t repeats);
 
-/* What is timed begins, or ends. */
+/* The timed part of a repeat begins, or ends. */
 void progress_timed(bool timed);
 
-/* `done` of `tiles` tiles of this repeat are done. From any thread, also from a callback: it
- * stores two numbers. */
+/* `done` of `tiles` tiles of this repeat are done. May be called from any thread, also in a
+ * callback: it stores two numbers. */
 void progress_tile(uint32_t done, uint32_t tiles);
 
 /* Prints "pipeline: note: TEXT" on standard error, clear of the progress line; nothing if
  * `quiet`, or if it was the last note already. */
 void note_print(bool quiet, const char *text);
 
-/* Ends all that and clears the line. Safe to call twice, and without a begin. */
+/* Ends the thread and clears the line. Safe to call twice, and without a begin. */
 void progress_end(void);
 
 /* Clears the line for good; for a signal handler that ends the program. */

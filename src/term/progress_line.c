@@ -1,4 +1,4 @@
-/* progress_line.c - what the progress line says, and how it is made to fit. */
+/* progress_line.c - the text of the progress line, cut to fit the terminal. */
 #include "term/progress_line.h"
 
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 
 enum { BAR_MAX = 30, PIECE_MAX = 48, NAME_MAX_SHOWN = 40, SPARE_COLUMNS = 4, LINE_LEAST = 12 };
 
-/* By the repeats that are done, once there is one, or else as long as the runs before took.
- * Tiles say nothing of the time: when they are done the result is still to be verified. */
+/* Estimates the run's seconds from its repeats that are done or, before there is one, from the
+ * runs before. Tiles count by half: when all are done, the result is still to be verified. */
 static double run_left_s(const struct progress_state *state)
 {
     double left = -1;
@@ -32,7 +32,7 @@ double progress_left_s(const struct progress_state *state)
     return state->work > 0 ? left + (state->run_s + left) / state->work * state->work_left : -1;
 }
 
-/* "12 s", "3 min 20 s", "2 h 5 min" */
+/* Writes "12 s", "3 min 20 s" or "2 h 5 min". */
 static void time_text(double seconds, char text[PIECE_MAX])
 {
     enum { WORTH_MINUTES = 100, HOUR = 3600, MOST = 99 * HOUR };
@@ -57,7 +57,7 @@ static void head_text(const struct progress_state *state, char text[PIECE_MAX])
         snprintf(text, PIECE_MAX, "%s", state->repeats > 0 ? "running" : "preparing");
 }
 
-/* " [#####.....]", or nothing of no width. */
+/* Writes " [#####.....]", or nothing where `width` is 0. */
 static void bar_text(double share, int width, char text[PIECE_MAX])
 {
     int filled = (int)(share * width + 1e-9);
@@ -70,7 +70,7 @@ static void bar_text(double share, int width, char text[PIECE_MAX])
     strcpy(text + 2 + width, "]");
 }
 
-/* A run's name is cut in its middle: what is special about it stands at its end. */
+/* Cuts a long name in its middle: names of a sweep differ at their ends. */
 static void name_text(const char *name, int room, char text[PIECE_MAX])
 {
     int length = (int)strlen(name), end = (room - 2) * 2 / 3;
@@ -82,7 +82,7 @@ static void name_text(const char *name, int room, char text[PIECE_MAX])
         snprintf(text, PIECE_MAX, "%.*s..%s", room - 2 - end, name, name + length - end);
 }
 
-/* Share of the whole that is done, or negative. */
+/* Returns the share of the whole that is done; negative: unknown. */
 static double share_done(const struct progress_state *state, double left)
 {
     if (left >= 0 && state->elapsed_s > 0)

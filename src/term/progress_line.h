@@ -18,12 +18,12 @@ struct progress_state {
                                  later ones count more. 0: none has ended */
 };
 
-/* The seconds left; negative: nobody knows. */
+/* Returns the seconds left; negative: unknown. */
 double progress_left_s(const struct progress_state *state);
 
 /* Writes the line for a terminal of `columns` columns into `text` and returns it. It is at
- * least four columns shorter: the terminal's own ^C has room behind it. `least` is the share
- * that the bar showed before: it never goes back. */
+ * least four columns shorter, which leaves room for the terminal's own ^C. `least` is the share
+ * that the bar showed before, below which it never goes. */
 enum { PROGRESS_TEXT = 128 };
 const char *progress_line(const struct progress_state *state, int columns, double *least,
                           char text[PROGRESS_TEXT]);
