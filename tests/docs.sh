@@ -3,10 +3,11 @@
 #
 #     tests/docs.sh PROGRAM [FILE.md ...]
 #
-# A command is a line indented by four spaces or more, outside of a fenced block, that calls `pipeline` or
-# `build/pipeline`, unless its comment begins with "on a GPU". It has to exit with 0, or with what its comment says ("exits with 1"). The commands of a
-# page run in turn in a folder of their own, which has the folders that they name and a profiler's trace
-# called trace.csv. What `bench` measures is not looked at, so it measures as little as it can.
+# A command is a line indented by four spaces or more, outside of a fenced block, that calls `pipeline`
+# or `build/pipeline`, unless its comment begins with "on a GPU". It has to exit with 0, or with what its
+# comment says ("exits with 1"). The commands of a page run in turn in a folder of their own, which has
+# the folders that they name and a profiler's trace called trace.csv. Measurements, comparisons and sweeps
+# do as little as they can: with --quick, and without data.
 set -eu
 
 if [ $# -lt 1 ]; then
@@ -44,10 +45,8 @@ for page; do
     commands "$page" >"$place.commands"
     while IFS= read -r command; do
         wanted=$(expr "$command" : '.*# .*exits with \([0-9]*\)' || true)
-        case $command in
-        *pipeline\ bench*) run=$(echo "$command" | sed 's/pipeline bench/pipeline bench --quick/') ;;
-        *) run=$command ;;
-        esac
+        run=$(echo "$command" | sed 's/pipeline bench/& --quick/; s/pipeline compare/& --no-data/
+                                     /compare\|--no-data/!s/--sweep/--no-data &/')
         code=0
         (cd "$place" && PATH="$place/bin:$PATH" timeout 300 sh -c "$run") >"$work/output" 2>&1 </dev/null ||
             code=$?
