@@ -1,4 +1,4 @@
-/* check_carry.c - scans whose carry goes from tile to tile by way of the host: the plans, what
+/* check_carry.c - scans whose carry goes from tile to tile by way of the host: the plans, the
  * races without a wait, whole runs on simulated machines, and the lesson. */
 #include "app/backends.h"
 #include "plan/carry.h"
@@ -62,7 +62,7 @@ START_TEST(test_feed)
 }
 END_TEST
 
-/* A twin that is asked for its own total leaves it without what it began with. */
+/* A CPU twin that is asked for its own total leaves it without the carry it began with. */
 START_TEST(test_own_total)
 {
     static const char *const names[] = {"scan", "scan-exclusive", "scan-naive"};
@@ -99,7 +99,7 @@ static bool same_range(const struct range *a, const struct range *b)
     return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
 }
 
-/* The op that writes `range`, which is one alone. */
+/* Returns the one op that writes `range`. */
 static const struct op *writer_of(const struct plan *plan, const struct range *range)
 {
     const struct op *found = NULL;
@@ -117,8 +117,8 @@ static const struct op *writer_of(const struct plan *plan, const struct range *r
     return found;
 }
 
-/* From a kernel back to the one of the tile before: copied in, fed by a callback, whose total
- * was copied out. */
+/* Asserts the way back from a kernel to that of the tile before: its carry was copied in, a
+ * callback fed that, and the callback's total was copied out. */
 static void assert_fed(const struct plan *plan, const struct op *kernel)
 {
     const struct op *in = writer_of(plan, &kernel->kernel.carry_in);
@@ -173,7 +173,7 @@ static void drop_wait(struct plan *plan, uint32_t op)
     plan->ops[op].event.event = plan->events++;
 }
 
-/* The wait before the copy in of a tile's carry. */
+/* Returns the wait before the copy in of a tile's carry. */
 static uint32_t find_wait(const struct plan *plan, int32_t tile)
 {
     for (uint32_t i = 1; i < plan->op_count; i++) {
@@ -284,7 +284,7 @@ static void run_end(void)
     memset(&at, 0, sizeof at);
 }
 
-/* Exact; and a callback that feeds tells nobody that its tile is done. */
+/* The result is exact, and a callback that feeds tells nobody that its tile is done. */
 START_TEST(test_runs_of_random_settings)
 {
     static const char *const devices[] = {"sim:h200", "sim:c1060", "sim:c2050", "sim:k20c"};
@@ -304,8 +304,8 @@ START_TEST(test_runs_of_random_settings)
 }
 END_TEST
 
-/* With the wait a kernel of tile 0 that takes long makes no difference; without it tile 1 is
- * fed what nobody has left there yet. */
+/* With the wait, a kernel of tile 0 that takes long makes no difference; without it, tile 1
+ * gets a carry that nobody has left there yet. */
 START_TEST(test_a_lost_race_shows)
 {
     struct settings settings = test_settings("scan");

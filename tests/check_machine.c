@@ -1,4 +1,4 @@
-/* check_machine.c - machine files good and bad, and what work costs on a machine. */
+/* check_machine.c - machine files good and bad, and the cost of work on a machine. */
 #include "fixtures.h"
 #include "machine/fields.h"
 #include "run/machine_file.h"
@@ -103,7 +103,7 @@ static void read_text(const char *text, struct machine *machine)
                   error.text);
 }
 
-/* What editors leave, and people write. */
+/* Blanks, comments and marks that editors leave and people write change nothing. */
 START_TEST(test_spellings)
 {
     static const char *const spellings[][2] = {
@@ -244,7 +244,7 @@ START_TEST(test_contradictions_name_their_line)
 }
 END_TEST
 
-/* The shelf: every machine reads back, and every figure in its file names its source. */
+/* Every machine of the program can be read. */
 START_TEST(test_every_machine_loads)
 {
     static const char *const shelf[] = {"c1060", "c2050", "c2070",         "k20c",
@@ -311,7 +311,7 @@ START_TEST(test_names_and_paths)
 }
 END_TEST
 
-/* 2 flops an element at 1 flop per ns; 8 bytes at 1 byte per ns. */
+/* An element takes 2 flops at 1 flop per ns, and 8 bytes at 1 byte per ns. */
 START_TEST(test_kernel_costs)
 {
     struct machine machine = test_machine();

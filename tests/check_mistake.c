@@ -64,7 +64,7 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-/* Whether a wait is a kernel's stream's for a copy in: the op before its record is one. */
+/* Returns true if a wait is for a copy in: then the op before its event's record is one. */
 static bool waits_for_copy_in(const struct plan *plan, const struct op *wait)
 {
     const struct op *before = NULL;
@@ -82,7 +82,7 @@ static bool waits_for_copy_in(const struct plan *plan, const struct op *wait)
     return before->kind == OP_H2D;
 }
 
-/* The plan with the mistake is the right one less those waits, op by op. */
+/* The plan with the mistake is the right one without those waits, op by op. */
 static uint32_t assert_less_waits(const struct plan *right, const struct plan *broken)
 {
     uint32_t at = 0, dropped = 0;
@@ -143,7 +143,7 @@ END_TEST
 /* --- the program
  * ------------------------------------------------------------------------------------ */
 
-/* A race that is lost on this machine, and one that is won: the copies are soon over. */
+/* One race is lost on this machine, and one is won, for its copies are soon over. */
 #define LOST "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 1M -t 8 "
 #define WON  "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 8 -t 8 -s 1 "
 
@@ -208,7 +208,7 @@ START_TEST(test_json_and_csv)
 }
 END_TEST
 
-/* What is wrong is not kept; what was asked for beside it is. */
+/* A wrong result is not kept; the files that were asked for beside it are. */
 START_TEST(test_files_of_a_wrong_run)
 {
     ck_assert_int_eq(program_run(LOST "-o x.npy --timeline=x.csv"), 1);
@@ -220,7 +220,7 @@ START_TEST(test_files_of_a_wrong_run)
 }
 END_TEST
 
-/* Runs before and behind a wrong one are reported as ever. */
+/* Runs before and behind a wrong one are reported as usual. */
 START_TEST(test_one_of_several_runs)
 {
     FILE *file = fopen("m.ini", "w");

@@ -1,5 +1,5 @@
-/* check_mistakes.c - each mistake by itself: what its plan holds, and what the simulator makes
- * of it on GPUs of four generations. */
+/* check_mistakes.c - each mistake by itself: its ops in the plan, and its cost in the simulator
+ * on GPUs of four generations. */
 #include "fixtures.h"
 #include "mistake_cases.h"
 #include "plan/build.h"
@@ -18,7 +18,8 @@ static void must(enum status status, const struct error *error)
     ck_assert_msg(status == STATUS_OK, "%s", error->text);
 }
 
-/* Sixteen tiles of a MiB each way, with kernels that take a part of their copies' time. */
+/* Returns settings of sixteen tiles of a MiB each way, whose kernels take a part of their
+ * copies' time. */
 static struct settings plain_settings(int mistake)
 {
     struct settings settings = test_settings("scale");
@@ -29,7 +30,7 @@ static struct settings plain_settings(int mistake)
     return settings;
 }
 
-/* A plan and how it ran, without bytes. */
+/* A plan and its simulated run, without bytes. */
 struct ran {
     struct machine machine;
     struct plan plan;
@@ -67,15 +68,15 @@ uint32_t mistake_count_kind(const struct plan *plan, enum op_kind kind)
     return count;
 }
 
-/* How long the host's call for an op took. */
+/* Returns the time that the host's call for an op took. */
 static int64_t call_ns(const struct ran *ran, uint32_t op)
 {
     ck_assert_uint_lt(op + 1, ran->plan.op_count);
     return ran->timeline.issue_ns[op + 1] - ran->timeline.issue_ns[op];
 }
 
-/* Nothing that was issued before `op` ended behind it, and nothing that was issued later began
- * before its end. `from_ns`: what was issued before was over by then. */
+/* Asserts that everything issued before `op` had ended by `from_ns`, and that nothing issued
+ * later began before its end. */
 static void assert_divides(struct ran *ran, uint32_t op, int64_t from_ns)
 {
     for (uint32_t i = 0; i < ran->plan.op_count; i++) {
@@ -98,14 +99,15 @@ static void check_pageable(struct ran *ran, const struct ran *clean)
     ck_assert_int_eq(ran->plan.memory, MEMORY_PAGEABLE);
     ck_assert_int_eq(clean->plan.memory, MEMORY_PINNED);
     ck_assert_uint_eq(ran->plan.op_count, clean->plan.op_count);
-    /* One call at a time: of a copy in, all but what still waits in the staging buffer. */
+    /* A call for a copy in takes as long as all its bytes but those left in the staging buffer.
+     */
     double in = bytes - TILES * (double)machine->staging_bytes;
     double least = bytes / machine->pageable_d2h_bytes_per_s;
     least += in > 0 ? in / machine->pageable_h2d_bytes_per_s : 0;
     ck_assert_int_ge(ran->span_ns, (int64_t)(1e9 * least));
 }
 
-/* Kernels are alone with the copies of no blocking stream beside them. */
+/* Asserts that no blocking stream's copy runs beside a kernel. */
 static void check_legacy_stream(struct ran *ran, const struct ran *clean)
 {
     ck_assert_uint_eq(ran->plan.streams, clean->plan.streams + 1);
@@ -135,7 +137,7 @@ static void check_blocking_stream(struct ran *ran, const struct ran *clean)
     }
 }
 
-/* Depth-first every tile is by itself. */
+/* Asserts that, depth-first, every tile is by itself. */
 static void check_sync(struct ran *ran, const struct ran *clean)
 {
     const bool depth = ran->plan.ops[ran->plan.op_count - 1].tile == TILES - 1 &&
@@ -175,7 +177,7 @@ static void check_alloc(struct ran *ran, const struct ran *clean)
     }
 }
 
-/* On new GPUs it is only more work. */
+/* Asserts that a memset keeps others waiting on old GPUs; on new ones it is only more work. */
 static void check_memset(struct ran *ran, const struct ran *clean)
 {
     ck_assert_uint_eq(mistake_count_kind(&ran->plan, OP_MEMSET), TILES);
@@ -204,7 +206,7 @@ static void check_launch_blocking(struct ran *ran, const struct ran *clean)
     }
 }
 
-/* One thread runs them all, each for longer than its tile's copies. */
+/* Asserts that one thread runs all callbacks, each for longer than its tile's copies. */
 static void check_slow_callback(struct ran *ran, const struct ran *clean)
 {
     int64_t sleeps = 0, copies = 0, ended = 0;
@@ -244,7 +246,7 @@ static void check_lazy_loading(struct ran *ran, const struct ran *clean)
         ck_assert_int_gt(ran->span_ns, clean->span_ns);
 }
 
-/* All of it is later by what that takes. */
+/* Asserts that the whole run is later by the time that the allocation takes. */
 static void check_pin_in_run(struct ran *ran, const struct ran *clean)
 {
     const struct op *alloc = &ran->plan.ops[0];
@@ -257,8 +259,8 @@ static void check_pin_in_run(struct ran *ran, const struct ran *clean)
 static const struct rule {
     const char *mistake;
     void (*check)(struct ran *ran, const struct ran *clean);
-    /* Depth-first, breadth-first; by machine: by what part longer than a clean run at least, in
-     * percent; -1: not to be told by the span. */
+    /* Percent by which a run is longer than a clean one at least, depth-first and
+     * breadth-first, for each machine; -1: its time need not be longer. */
     int longer[2][MISTAKE_MACHINES];
 } rules[] = {
     {"pageable-memory", check_pageable, {{100, 50, 50, -1}, {100, 50, 20, 2}}},
@@ -292,7 +294,7 @@ void mistake_assert_no_hazards(const struct plan *plan)
     ck_assert_uint_eq(hazards, 0);
 }
 
-/* By itself, in the tile layout, on every generation, in both orders. */
+/* Each mistake is made by itself, in the tile layout, on every generation, in both orders. */
 START_TEST(test_rule)
 {
     const int mistake = _i;

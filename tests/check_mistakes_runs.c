@@ -64,7 +64,8 @@ static void on_tile(void *context, int32_t tile)
     ((uint8_t *)context)[tile]++;
 }
 
-/* Runs it with its bytes and verifies them; each tile with a callback was told of once. */
+/* Runs the plan with its bytes and verifies them; each tile with a callback was told of once.
+ */
 static void run_verified(const struct backend_ops *ops, struct backend *backend,
                          const struct settings *settings, struct plan *plan, int engines)
 {
@@ -92,7 +93,7 @@ static void run_verified(const struct backend_ops *ops, struct backend *backend,
     arrays_free(&arrays);
 }
 
-/* What the mistake is has to be there, or the settings are refused in one line. */
+/* Returns true if the plan has what the mistake is about. */
 static bool is_made(const struct settings *settings, const struct plan *plan)
 {
     const char *name = mistake_name(settings->mistake);
@@ -117,7 +118,8 @@ static bool is_made(const struct settings *settings, const struct plan *plan)
     return mistake_count_kind(plan, OP_CALLBACK) == gpu_tiles;
 }
 
-/* Whether it could be made. */
+/* Makes the mistake under random settings, or asserts that they are refused in one line.
+ * Returns true if it was made. */
 static bool try_random(uint64_t *random, int mistake)
 {
     const struct backend_ops *ops;
@@ -188,7 +190,7 @@ START_TEST(test_refusals)
 }
 END_TEST
 
-/* Of runs on real devices in one process. */
+/* Real devices allow only runs that agree on what CUDA takes once in a process. */
 START_TEST(test_once_in_a_process)
 {
     struct settings runs[2] = {test_settings("scale"), test_settings("scale")};
@@ -210,7 +212,7 @@ START_TEST(test_once_in_a_process)
 }
 END_TEST
 
-/* What is not a race is verified as ever, and every form shows its ops. */
+/* Runs without a race are verified as usual, and every format shows the mistake's ops. */
 START_TEST(test_shown)
 {
     ck_assert_int_eq(

@@ -1,4 +1,4 @@
-/* check_plan.c - plans by hand: what is refused, and which ops race. */
+/* check_plan.c - plans made by hand: the faults that are refused, and the ops that race. */
 #include "fixtures.h"
 #include "plan/plan.h"
 #include "suites.h"
@@ -161,7 +161,7 @@ START_TEST(test_reads_do_not_race_but_a_write_behind_them_does)
     struct plan plan = test_plan(3, 2, 1, 64);
     uint32_t first = test_d2h(&plan, 0, 0, 0, 128);
     uint32_t second = test_d2h(&plan, 1, 0, 128, 128);
-    /* Different host bytes, and both only read the device's. */
+    /* They write different bytes of the host, and only read the device's. */
     ck_assert_uint_eq(hazards_of(&plan, hazards), 0);
     uint32_t kernel = test_kernel(&plan, 2, 0, 0, 64, 1);
     ck_assert_uint_eq(hazards_of(&plan, hazards), 2);

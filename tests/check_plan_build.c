@@ -70,7 +70,7 @@ static int inputs_of(const struct plan *plan)
     return inputs;
 }
 
-/* Every tile goes once through every stage, in order of issue too. */
+/* Asserts that every tile goes once through every stage, and is issued in that order. */
 static void assert_every_tile_once(const struct plan *plan, bool callbacks)
 {
     uint32_t gpu_tiles = plan->tiles - plan->cpu_tiles;
@@ -141,7 +141,7 @@ START_TEST(test_every_wait_is_needed)
             if (plan.ops[w].kind != OP_WAIT)
                 continue;
             struct op kept = plan.ops[w];
-            /* In its place a record of an event that nobody waits for. */
+            /* A record of an event that nobody waits for takes its place. */
             plan.ops[w].kind = OP_RECORD;
             plan.ops[w].event.event = plan.events++;
             ck_assert_msg(count_hazards(&plan) > 0, "%s %s ways %d: wait %u of %u is idle",
@@ -269,15 +269,16 @@ START_TEST(test_device_memory_does_not_grow_with_the_array)
     settings.elements = UINT64_C(1) << 36;
     settings.tiles = 65536;
     struct plan plan = build(&settings);
-    /* Four slots of two inputs and an output, a tile of 4 MiB each. */
+    /* There are four slots of two inputs and an output, each with room for a tile of 4 MiB. */
     ck_assert_uint_eq(plan_device_bytes(&plan), UINT64_C(4) * 3 * 4 << 20);
     ck_assert_uint_eq(plan_host_bytes(&plan), UINT64_C(3) * 4 << 36);
     plan_free(&plan);
 }
 END_TEST
 
-/* A tile of 1024 elements fills a block of `scale`, which takes four at a time per thread: that
- * many there are at most, and at most as many as asked for; of auto, as the machine holds. */
+/* A tile of 1024 elements fills a block of `scale`, whose threads take four elements at a time:
+ * so many blocks there are at most, and no more than asked for or, by auto, than the machine
+ * holds. */
 START_TEST(test_blocks)
 {
     static const struct {
@@ -301,7 +302,7 @@ START_TEST(test_blocks)
 }
 END_TEST
 
-/* Kernels that settle it themselves are no such. */
+/* Kernels that settle their blocks themselves take no number of them. */
 START_TEST(test_blocks_are_refused)
 {
     static const char *const names[] = {"transpose-naive", "stride-copy,scale",
@@ -347,8 +348,8 @@ START_TEST(test_cpu_share)
     ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 0);
     settings.cpu_share = 1;
     ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 100);
-    /* Per element the GPU needs 4 ns (its copies) and the CPU 2 (its flops): a third and two.
-     */
+    /* Per element the GPU needs 4 ns for its copies and the CPU 2 for its flops, so that the
+     * GPU gets a third of the tiles. */
     settings.cpu_share = -1;
     ck_assert_uint_eq(plan_cpu_tiles(&settings, &machine), 67);
     machine.cpu_flops_per_s = 1e6;

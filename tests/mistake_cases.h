@@ -1,4 +1,4 @@
-/* mistake_cases.h - what the parts of the suite mistakes have in common. */
+/* mistake_cases.h - shared by the parts of the suite `mistakes`. */
 #ifndef PIPELINE_TESTS_MISTAKE_CASES_H
 #define PIPELINE_TESTS_MISTAKE_CASES_H
 
@@ -10,7 +10,7 @@
 enum { MISTAKE_MACHINES = 4 };
 extern const char *const mistake_machines[MISTAKE_MACHINES];
 
-/* How many ops of a kind there are. */
+/* Returns how many ops of a kind there are. */
 uint32_t mistake_count_kind(const struct plan *plan, enum op_kind kind);
 
 /* Fails the test where ops may race. */

@@ -14,7 +14,7 @@ extern const struct embedded lesson_texts[];
 extern const struct embedded config_texts[]; /* of configs/ itself and configs/history/ */
 extern const struct embedded plot_texts[];
 
-/* The text called `name` in `list`, or NULL. */
+/* Returns the text called `name` in `list`, or NULL. */
 const char *embedded_find(const struct embedded *list, const char *name);
 
 #endif

@@ -13,9 +13,9 @@ enum { EVENT_KIND_BITS = 4 }; /* kinds are 0 to 15 */
 
 struct event {
     int64_t time_ns;
-    uint64_t order; /* how many came before it, above its kind: breaks ties */
+    uint64_t order; /* count of those that came before, above the kind's bits: breaks ties */
     uint32_t subject;
-    uint32_t stamp; /* the pusher's own: lets it see that an event has been overtaken */
+    uint32_t stamp; /* the pusher's own, by which it sees that an event has been overtaken */
 };
 
 static inline int event_kind(const struct event *event)
@@ -26,17 +26,17 @@ static inline int event_kind(const struct event *event)
 struct event_queue {
     struct event *heap;
     size_t count, capacity;
-    uint64_t pushed; /* so far */
+    uint64_t pushed; /* events so far */
 };
 
 void event_queue_init(struct event_queue *queue);
 void event_queue_free(struct event_queue *queue);
 
-/* Adds an event. False when memory runs out. */
+/* Adds an event. Returns false when memory runs out. */
 bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
                       uint32_t stamp);
 
-/* Takes the earliest event. False when there is none. */
+/* Takes the earliest event. Returns false when there is none. */
 bool event_queue_pop(struct event_queue *queue, struct event *event);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Longer words are no one's misspelling. */
+/* Longer words are nobody's misspelling. */
 enum { WORD_MAX = 40 };
 
 static size_t smallest(size_t a, size_t b, size_t c)
@@ -35,7 +35,7 @@ struct nearest nearest_begin(const char *wanted)
     enum { TOO_FAR = 4 };
     size_t length = strlen(wanted);
     size_t distance =
-        smallest(length / 3 + 2, TOO_FAR, length); /* length: nothing of it left */
+        smallest(length / 3 + 2, TOO_FAR, length); /* at `length` nothing of it is left */
     return (struct nearest){.wanted = wanted, .distance = length > WORD_MAX ? 0 : distance};
 }
 

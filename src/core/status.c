@@ -1,3 +1,4 @@
+/* status.c - the first error wins, and exit codes. */
 #include "core/status.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* status.h - how a call says what went wrong.
+/* status.h - the way a call says what went wrong.
  *
  * Functions return an enum status and set their outputs only on STATUS_OK. The reason travels
  * in a struct error, written once, where the failure is decided: the first error wins. Only
@@ -27,7 +27,7 @@ enum status error_set(struct error *error, enum status status, const char *forma
 /* Empties `error`. */
 void error_clear(struct error *error);
 
-/* The exit code of the program for `status`: 0, 1, 2 or 77. */
+/* Returns the exit code of the program for `status`: 0, 1, 2 or 77. */
 int status_exit_code(enum status status);
 
 #endif

@@ -94,7 +94,8 @@ enum units_result units_read_count(const char *text, uint64_t *count)
     return negative ? UNITS_NEGATIVE : decimal_value(&decimal, count);
 }
 
-/* strtod() also takes hexadecimal, "inf", "nan" and leading white space. */
+/* Returns true for what people call a decimal number; strtod() also takes hexadecimal, "inf",
+ * "nan" and leading white space. */
 static bool is_plain_decimal(const char *text)
 {
     static const char digits[] = "0123456789";
@@ -125,7 +126,7 @@ enum units_result units_read_real(const char *text, double *value)
         return UNITS_NOT_A_NUMBER;
     char *end;
     double number = strtod(text, &end);
-    if (*end != '\0') /* a locale whose decimal point is another */
+    if (*end != '\0') /* the locale has another decimal point */
         return UNITS_NOT_A_NUMBER;
     if (!isfinite(number))
         return UNITS_TOO_LARGE;
@@ -150,11 +151,13 @@ const char *units_complaint(enum units_result result)
     return "is not a number";
 }
 
-/* Three digits, four from 1000 up, without trailing zeros; %g would turn 1000 into 1e+03. */
+/* Prints three digits, four from 1000 up, without trailing zeros; %g would turn 1000 into
+ * 1e+03.
+ */
 static void print_digits(double value, char text[UNITS_TEXT])
 {
     double size = fabs(value);
-    if (!(size < 1e6)) { /* also what is not a number */
+    if (!(size < 1e6)) { /* true for NaN, too */
         snprintf(text, UNITS_TEXT, "%.3g", value);
         return;
     }
@@ -168,12 +171,13 @@ static void print_digits(double value, char text[UNITS_TEXT])
     text[length] = '\0';
 }
 
-/* `units` go up by `step`, and end with NULL. */
+/* Prints a value with the largest unit that leaves it at 1 or more. `units` go up by `step`,
+ * and end with NULL. */
 static const char *print_scaled(double value, double step, const char *const units[],
                                 char text[UNITS_TEXT])
 {
     char digits[UNITS_TEXT];
-    /* Half a unit early: 999.7 would round to 1000. */
+    /* The next unit comes half a unit early, for 999.7 would round to 1000. */
     while (units[1] != NULL && fabs(value) >= step - 0.5) {
         value /= step;
         units++;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why a number could not be read. */
+/* The reason why a number could not be read. */
 enum units_result {
     UNITS_OK = 0,
     UNITS_NOT_A_NUMBER, /* empty, no digits, or something behind them */
@@ -14,20 +14,19 @@ enum units_result {
     UNITS_NOT_WHOLE, /* a count with a fraction */
 };
 
-/* Reads a whole count with an optional suffix k, M, G or T (powers of 1024, either case; an `i`
- * and/or a `B` may follow, as in `1.5GiB`, but only where the product is whole, with 18
- * digits behind the point at most). No sign, no white space around. Sets *count only on
- * UNITS_OK. */
+/* Reads a whole count without sign or white space around. A suffix k, M, G or T of either case
+ * stands for a power of 1024; an `i` and/or a `B` may follow it, as in `1.5GiB`. The product
+ * must be whole, and may have 18 digits behind the point. Sets *count only on UNITS_OK. */
 enum units_result units_read_count(const char *text, uint64_t *count);
 
-/* Reads a finite decimal number. No suffix, no white space around. */
+/* Reads a finite decimal number, without suffix or white space around. */
 enum units_result units_read_real(const char *text, double *value);
 
-/* A short phrase for a result: "is not a number", "is negative", "is too large", "is not a
- * whole number". */
+/* Returns a short phrase for a result: "is not a number", "is negative", "is too large", "is
+ * not a whole number". */
 const char *units_complaint(enum units_result result);
 
-/* Room enough for any of the printers below. */
+/* Enough room for any of the printers below. */
 enum { UNITS_TEXT = 32 };
 
 /* Each writes one value with a unit that keeps 3 or 4 significant digits into `text` (at least

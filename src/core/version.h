@@ -1,4 +1,4 @@
-/* version.h - what every result says it came from. */
+/* version.h - the version that every result names. */
 #ifndef PIPELINE_CORE_VERSION_H
 #define PIPELINE_CORE_VERSION_H
 

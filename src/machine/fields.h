@@ -18,8 +18,8 @@ struct machine_field {
     size_t offset; /* of the value in its record */
     double least, most;
     bool required; /* a file without it is refused */
-    /* What a file without the key means: `otherwise`, or that many times the value of the key
-     * `like`, which stands further up in the table. A text is then empty. */
+    /* A file without the key means `otherwise`, or that many times the value of the key `like`,
+     * which stands further up in the table. A text is then empty. */
     double otherwise;
     const char *like;
     bool zero_unknown; /* 0 is allowed as well, and means "not known" */

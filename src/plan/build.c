@@ -22,7 +22,7 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX };
 struct builder {
     const struct settings *settings;
     struct plan *plan;
-    uint32_t most_blocks; /* of a launch, where its work does not say */
+    uint32_t most_blocks; /* a launch's, where its work does not say */
     struct steps steps;
     struct placement placement;
     struct plan_mistake mistake;
@@ -89,8 +89,8 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
     if (status == STATUS_OK)
         status = carry_write_out(plan, placement, builder->settings->carry, stream, tile, link,
                                  builder->error);
-    if (status == STATUS_OK &&
-        !steps_have_stage(&builder->steps, link + 2)) /* its result is on the host */
+    bool on_host = !steps_have_stage(&builder->steps, link + 2); /* no copy out follows */
+    if (status == STATUS_OK && on_host)
         status = write_callback(builder, stream, tile);
     return status;
 }

@@ -1,10 +1,10 @@
 /* carry.c - a scan's carry by way of the host.
  *
- * On the device the carry needs no host: a kernel leaves it, the next one waits for an event
- * and takes it. By way of the host it stands for all that only the host can do between two
+ * A carry that stays on the device needs no host: a kernel leaves it, the next one waits for an
+ * event and takes it. The way by the host stands for all that only the host can do between two
  * tiles: a tile's total is copied out, a callback works on it, and what the callback leaves is
- * copied in for the next tile. All in stream order and by events; nobody waits but the streams.
- */
+ * copied in for the next tile. Stream order and events put these in their order, so that nobody
+ * waits but the streams. */
 #include "plan/carry.h"
 
 static bool goes_by_host(const struct placement *placement, uint32_t link)
@@ -12,7 +12,7 @@ static bool goes_by_host(const struct placement *placement, uint32_t link)
     return placement->carry_by_host && placement->plan->chain[link]->shape == KERNEL_SCAN;
 }
 
-/* One of the two copies: a place of the carry has the same offset on both sides. */
+/* Appends one of the two copies. A place of the carry has the same offset on both sides. */
 static enum status write_copy(struct plan *plan, const struct placement *placement,
                               struct op op, uint32_t link, enum carry_place place,
                               struct error *error)

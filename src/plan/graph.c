@@ -1,4 +1,4 @@
-/* graph.c - which plans can be one graph. */
+/* graph.c - the nodes of a plan's graph, and the plans that can be none. */
 #include "plan/graph.h"
 
 #include <inttypes.h>
@@ -11,10 +11,10 @@ uint32_t plan_graph_nodes(const struct plan *plan)
     return nodes;
 }
 
-/* [CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture", prohibited operations:
- * to synchronise a stream that is captured, and any use of the legacy stream, which can't be
- * captured itself] Taking memory is no op of a stream. That pageable memory is left out is our
- * choice: the host has a part in each of its copies, and here it is to make one call. */
+/* The CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture", prohibits to
+ * synchronise a stream that is captured, and any use of the legacy stream, which can't be
+ * captured itself. Taking memory is no op of a stream. Leaving out pageable memory is our
+ * choice: the host has a part in each of its copies, and a graph is launched by one call. */
 enum status plan_check_graph(const struct plan *plan, struct error *error)
 {
     char label[OP_LABEL];

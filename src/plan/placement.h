@@ -14,7 +14,7 @@ enum carry_place { CARRY_TOTAL, CARRY_BEFORE };
 struct placement {
     const struct plan *plan;
     int inputs;                   /* arrays copied in, tile by tile */
-    uint64_t in_bytes, out_bytes; /* of an element that is copied in, and out */
+    uint64_t in_bytes, out_bytes; /* bytes of an element that is copied in, and out */
     bool reduces;                 /* a tile leaves one element */
     int last_input_link;          /* the last kernel that reads what was copied in */
     int first_output_link;        /* the first kernel that writes what is copied out */

@@ -1,4 +1,4 @@
-/* settings.c - what the settings of a run mean for its tiles, and the names of their values. */
+/* settings.c - how an array is cut into tiles, and the names of the settings' values. */
 #include "plan/settings.h"
 
 const char *const order_names[] = {"depth", "breadth", NULL};
@@ -47,8 +47,8 @@ uint64_t settings_unit(const struct settings *settings)
     return chain_unit(settings->chain, settings->chain_length, &params);
 }
 
-/* Units, which are rows or columns, alike in number: other tiles differ by an element at most.
- */
+/* Rows and columns are dealt out evenly: each tile has the same number of them. Other tiles may
+ * differ by one element. */
 bool settings_tiles_fit(const struct settings *settings, uint32_t tiles)
 {
     const uint64_t unit = settings_unit(settings);
@@ -58,7 +58,7 @@ bool settings_tiles_fit(const struct settings *settings, uint32_t tiles)
            settings->elements / unit % tiles == 0;
 }
 
-/* The next number of tiles that fits from `tiles` on, downwards or upwards; 0: none. */
+/* Returns the next number of tiles that fits from `tiles` on, in steps of 1 or -1; 0: none. */
 static uint32_t next_fit(const struct settings *settings, uint32_t tiles, int step)
 {
     const uint64_t units = settings->elements / settings_unit(settings);

@@ -1,5 +1,5 @@
-/* settings.h - what one run is asked for: a plain struct, filled by the options or by any
- * caller. */
+/* settings.h - the settings of one run: a plain struct, filled by the options or by any caller.
+ */
 #ifndef PIPELINE_PLAN_SETTINGS_H
 #define PIPELINE_PLAN_SETTINGS_H
 
@@ -25,15 +25,15 @@ enum {
 struct settings {
     char name[RUN_NAME_MAX]; /* the section's name; "run" when there is none */
     uint64_t elements;
-    bool elements_given;        /* if not, and there is an input, the input says how many */
-    const char *input, *output; /* NULL: generated; not kept */
+    bool elements_given;        /* false: an input, where there is one, says how many */
+    const char *input, *output; /* NULL: the input is generated; the output is not kept */
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     uint32_t intensity;
     uint64_t columns;     /* transposes: elements of a row */
     uint32_t stride;      /* stride-copy */
-    uint64_t rows, inner; /* of a matrix product: rows of A and C, columns of A */
-    uint32_t blocks;      /* of a launch, at most; 0: auto, as many as the GPU holds at once */
+    uint64_t rows, inner; /* matrix products: rows of A and C, columns of A */
+    uint32_t blocks;      /* a launch's, at most; 0: auto, as many as the GPU holds at once */
     uint32_t tiles;       /* 0: auto, until the device is known */
     uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;
@@ -44,7 +44,7 @@ struct settings {
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;
-    enum carry carry;     /* of scans, from tile to tile */
+    enum carry carry;     /* a scan's way from tile to tile */
     uint32_t connections; /* 0: the driver's, or the machine's */
     int mistake;          /* index in mistake_rows (plan/mistake.h) */
     const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
@@ -55,28 +55,28 @@ struct settings {
     uint64_t seed;
 };
 
-/* What the settings tell the kernels. */
+/* Returns the parameters that the settings give the kernels. */
 struct kernel_params settings_params(const struct settings *settings);
 
-/* Elements that a tile is a whole number of: a row's or a column's where a kernel of the chain
- * works on such, else 1. */
+/* Returns the elements that each tile must be a multiple of: those of a row or a column where a
+ * kernel of the chain works on such, else 1. */
 uint64_t settings_unit(const struct settings *settings);
 
-/* Whether the array can be cut into `tiles` tiles, each of whole rows or columns where the
- * kernels work on such. */
+/* Returns true if the array can be cut into `tiles` tiles, each of whole rows or columns where
+ * the kernels work on such. */
 bool settings_tiles_fit(const struct settings *settings, uint32_t tiles);
 
-/* The number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where none
- * does.
- */
+/* Returns the number of tiles nearest to `tiles` that fits, the smaller of two; `tiles` where
+ * none does. */
 uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
 
-/* The nearest number of tiles that fits, from `tiles` on downwards and upwards; 0: none. */
+/* Return the nearest number of tiles that fits, from `tiles` on downwards and upwards; 0 where
+ * there is none. */
 uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
 
 /* The names of each enum's values, in order, ended by NULL: "depth", "tile", "pinned",
- * "device", "streams". */
+ * "device", "streams" and so on. */
 extern const char *const order_names[],
     *const layout_names[], *const memory_names[], *const carry_names[], *const issue_names[];
 const char *order_name(enum order order);

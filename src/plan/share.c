@@ -1,11 +1,12 @@
-/* share.c - what is settled of a plan before any op is placed: how many tiles the CPU
- * gets, and the streams' priorities. */
+/* share.c - settled before any op is placed: how many tiles the CPU gets, and the streams'
+ * priorities. */
 #include "plan/build.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Nanoseconds per element on the GPU (the slowest of link and kernels) and on the CPU. */
+/* Sets the nanoseconds per element on the GPU (the slower of link and kernels) and on the CPU.
+ */
 static void rates_per_element(const struct settings *settings, const struct machine *machine,
                               double *gpu_ns, double *cpu_ns)
 {
@@ -42,7 +43,7 @@ uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *m
     double gpu_ns, cpu_ns;
     rates_per_element(settings, machine, &gpu_ns, &cpu_ns);
     double exact = tiles * gpu_ns / (gpu_ns + cpu_ns);
-    /* Whole tiles: the better of the neighbours of the exact share. */
+    /* Tiles are whole: the better of the exact share's two neighbours is taken. */
     uint32_t fewer = (uint32_t)exact;
     double with_fewer = fmax(fewer * cpu_ns, (tiles - fewer) * gpu_ns);
     double with_more = fmax((fewer + 1) * cpu_ns, (tiles - fewer - 1) * gpu_ns);

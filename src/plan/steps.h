@@ -13,7 +13,7 @@ struct step {
     uint32_t stage, tile;
 };
 
-/* What steps there are. It refers to the settings, the plan and its placement. */
+/* The steps of a plan. It refers to the settings, the plan and its placement. */
 struct steps {
     const struct settings *settings;
     const struct plan *plan;

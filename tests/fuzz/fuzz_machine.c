@@ -1,5 +1,4 @@
-/* fuzz_machine.c - machine files, and what limit and simulator make of those that are accepted.
- */
+/* fuzz_machine.c - machine files; those that are accepted must do for limit and simulator. */
 #include "analysis/limit.h"
 #include "fuzz.h"
 #include "machine/machine.h"
@@ -82,7 +81,8 @@ static void require_host(const struct machine *machine)
     FUZZ_REQUIRE(is_rate(machine->cpu_bytes_per_s) && is_rate(machine->cpu_flops_per_s));
 }
 
-/* Each kernel's row at most once, and what the largest work that there is takes. */
+/* Requires each kernel's row at most once, and that even the largest work takes a finite time.
+ */
 static void require_kernels(const struct machine *machine)
 {
     struct kernel_params params = {.intensity = 65536, .rows = 1 << 20, .inner = 1 << 20};
@@ -138,8 +138,8 @@ static const struct plan_case {
     {{"wave", NULL}, {.elements = 5, .tiles = 1, .streams = 1, .ways = 1}, false},
 };
 
-/* Each span in order; the whole not shorter than the limit, less what rounding to whole
- * nanoseconds may take off each op. */
+/* Requires that each span is in order, and that the run is not shorter than the limit, but for
+ * what rounding to whole nanoseconds may take off each op. */
 static void require_timeline(const struct timeline *timeline, const struct plan *plan,
                              const struct machine *machine, int64_t issued_ns)
 {

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* Limits of the reader's table, what lies beyond them, and what was thought odd. */
+/* These are limits of the reader's table, figures beyond them, and odd ones. */
 static const char *const figures[FUZZ_FIGURES] = {
     "0",     "1",     "2",     "3",     "1e6",   "1e9", "1e12", "1e15",
     "1e18",  "256",   "1024",  "65536", "0.001", "0.5", "-1",   "1000",
     "-1000", "999.5", "1e300", "1e-9",  "2.0",   "3.4", "nan",  "\t\x1b[31m",
 };
 
-/* The value behind the first '=' from `from` on, up to a comment or the line's end. */
+/* Returns the value behind the first '=' from `from` on, up to a comment or the line's end. */
 static uint8_t *find_value(uint8_t *data, size_t size, size_t from, size_t *length)
 {
     uint8_t *equals = from < size ? memchr(data + from, '=', size - from) : NULL;

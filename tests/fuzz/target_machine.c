@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* A file with any byte changed is mostly refused. So mostly another figure takes the place of
- * one that is there. */
+/* A file with a byte changed anywhere is mostly refused, so mostly another figure takes the
+ * place of one that is there. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
     size_t changed = 0;
