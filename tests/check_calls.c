@@ -115,7 +115,7 @@ START_TEST(test_syncs_remove_hazards)
     ck_assert_uint_eq(count_hazards(&plan), 0);
     plan.ops[sync].stream = 1; /* not the one it has to wait for */
     ck_assert_uint_eq(count_hazards(&plan), 1);
-    /* What an allocation synchronises differs from machine to machine: none may rely on it. */
+    /* Machines differ in what an allocation synchronises: no plan may rely on it. */
     plan.ops[sync] = (struct op){.id = sync, .kind = OP_ALLOC, .stream = 3, .tile = -1};
     plan.ops[sync].alloc.bytes = 1;
     ck_assert_uint_eq(count_hazards(&plan), 1);

@@ -181,8 +181,8 @@ START_TEST(test_events)
 }
 END_TEST
 
-/* Of several waits the one whose target ended last counts, and a target that cannot have held
- * anything (recorded where nothing had been issued) does not. */
+/* Among several waits the one whose target ended last counts, and a target that cannot have
+ * held anything (recorded where nothing had been issued) does not. */
 START_TEST(test_several_waits)
 {
     struct span spans[] = {
@@ -350,7 +350,7 @@ START_TEST(test_jitter)
 }
 END_TEST
 
-/* What began later held nothing, whatever the clocks' noise says of its end. */
+/* A span that began later held nothing, whatever the clocks' noise says of its end. */
 START_TEST(test_only_earlier_ones_hold)
 {
     struct span spans[] = {

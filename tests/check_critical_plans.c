@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What holds for every timeline. */
+/* Checks what holds for every timeline. */
 static void assert_sound(const struct timeline *timeline, const struct critical *critical)
 {
     const struct span *spans = timeline->spans;

@@ -236,7 +236,7 @@ static bool minds(const struct plan *plan, uint32_t stream)
     return plan_stream_kind(plan, stream) != STREAM_NONBLOCKING;
 }
 
-/* Whether op b has to come after op a, which was issued before it. */
+/* Returns true if op b has to come after op a, which was issued before it. */
 static bool comes_after(const struct plan *plan, const struct op *a, const struct op *b)
 {
     if (a->kind == OP_SYNC)
@@ -250,7 +250,7 @@ static bool comes_after(const struct plan *plan, const struct op *a, const struc
            (legacy && minds(plan, a->stream) && minds(plan, b->stream));
 }
 
-/* Whether wait `b` is for record `a`: the latest before it, or any behind it. */
+/* Returns true if wait `b` is for record `a`: the latest before it, or any behind it. */
 static bool is_for(const struct plan *plan, uint32_t a, uint32_t b)
 {
     int latest = NO_OP;

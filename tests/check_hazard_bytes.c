@@ -42,7 +42,7 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-/* Whether the line's key is one of a rate: of the link, or of the kernels. */
+/* Returns true if the line's key is one of a rate: of the link, or of the kernels. */
 static bool is_rate(const char *line, bool link)
 {
     static const char *const keys[][5] = {
@@ -169,8 +169,8 @@ static bool touch(const struct op *a, const struct op *b)
     return false;
 }
 
-/* What a timeline says of all pairs of ops: how many that touch the same bytes overlapped, and
- * how many ran in the wrong order. */
+/* The facts of a timeline on all pairs of ops: how many that touch the same bytes overlapped,
+ * and how many ran in the wrong order. */
 struct lost {
     int overlapped, swapped;
 };
@@ -192,7 +192,7 @@ static struct lost lost_of(struct raced *raced)
     return lost;
 }
 
-/* What is told of the hazards never contradicts the bytes. */
+/* The hazards found never contradict the bytes. */
 static void assert_told_alike(struct raced *raced, bool right)
 {
     struct run_report run = {.timeline = raced->timeline};

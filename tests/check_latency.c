@@ -128,7 +128,7 @@ START_TEST(test_by_the_kernels_stream)
 }
 END_TEST
 
-/* Of 20 tiles at 1, 2, ... 20 the 19th is the 95th percentile, of 21 the 20th. */
+/* Among 20 tiles at 1, 2, ... 20 the 19th is the 95th percentile, of 21 the 20th. */
 START_TEST(test_percentiles)
 {
     struct span spans[21] = {0};
@@ -250,7 +250,7 @@ END_TEST
 
 enum { HEAVY, URGENT, SHORT_BLOCKS, FEW_BLOCKS, COPIES, COPIES_URGENT, RUNS };
 
-/* Of the most urgent and of the least urgent tiles of each run. */
+/* The latencies of the most urgent and of the least urgent tiles of each run. */
 struct lesson {
     int64_t p95_ns[RUNS], median_ns[RUNS], others_median_ns[RUNS];
 };

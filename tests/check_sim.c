@@ -323,8 +323,8 @@ static struct machine generated_machine(uint64_t *random)
     return machine;
 }
 
-/* What must hold of any timeline on any machine, from page-locked memory and from pageable; and
- * the same input gives the same bytes out. */
+/* Checks what must hold of any timeline on any machine, from page-locked memory and from
+ * pageable; and the same input gives the same bytes out. */
 START_TEST(test_generated_timelines_obey_the_rules)
 {
     uint64_t random = 31337;

@@ -166,7 +166,7 @@ START_TEST(test_kernels_back_to_back_signal_together)
 }
 END_TEST
 
-/* What the CPU is handed between two kernels is not issued to the device. */
+/* An op that the CPU is handed between two kernels is not issued to the device. */
 START_TEST(test_cpu_work_does_not_part_kernels)
 {
     struct machine machine = fermi();

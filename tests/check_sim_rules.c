@@ -60,7 +60,7 @@ START_TEST(test_rule_blocks)
 }
 END_TEST
 
-/* What a launch of `blocks` blocks takes in one sweep while `in_use` are resident. */
+/* Returns what a launch of `blocks` blocks takes in one sweep while `in_use` are resident. */
 static double sweep_ns(const struct machine *machine, struct kernel_cost cost, double blocks,
                        uint32_t in_use)
 {
@@ -175,7 +175,7 @@ END_TEST
 /* --- rule 1: order and signals
  * ------------------------------------------------------------------- */
 
-/* What one stream keeps in order, two run side by side. */
+/* Two streams run side by side what one keeps in order. */
 START_TEST(test_stream_order)
 {
     struct machine machine = test_machine();

@@ -114,7 +114,7 @@ START_TEST(test_sync_holds_the_host)
 }
 END_TEST
 
-/* What was issued before a sync goes on meanwhile; what comes after it is issued call by call.
+/* Ops issued before a sync go on meanwhile; what comes after it is issued call by call.
  */
 START_TEST(test_sync_in_the_middle)
 {

@@ -66,8 +66,8 @@ static struct plan random_plan(uint64_t *random)
     return plan;
 }
 
-/* Whether op `later` comes directly after op `earlier`, on any machine. A record that came
- * before a wait for its event is found by who calls. */
+/* Returns true if op `later` comes directly after op `earlier`, on any machine. A record that
+ * came before a wait for its event is found by who calls. */
 static bool follows(const struct plan *plan, const struct op *earlier, const struct op *later)
 {
     enum stream_kind one = plan_stream_kind(plan, earlier->stream);
@@ -145,7 +145,7 @@ static void assert_hazards(const struct plan *plan, const struct paths *paths)
     ck_assert_int_eq(count > 0, any);
 }
 
-/* Whether `op` waits for all that came before it, and all that comes later for it. */
+/* Returns true if `op` waits for all that came before it, and all that comes later for it. */
 static bool is_barrier(const struct machine *machine, const struct op *op)
 {
     bool old = machine->compute_capability < 5;

@@ -330,7 +330,7 @@ START_TEST(test_races_come_first)
 }
 END_TEST
 
-/* What tracing cost is known by the runs without it. */
+/* The runs without tracing say what it cost. */
 START_TEST(test_profiler)
 {
     struct settings settings = settings_of(&(struct settings_change){.tiles = 32});
