@@ -90,7 +90,7 @@ LESSONS := $(sort $(wildcard configs/lessons/*.ini))
 CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 # `pipeline bench` is in the program, and in nothing that tests link.
-BENCH := $(filter-out $(if $(NVCC),,bench/bench_cuda%),$(wildcard bench/*.c))
+BENCH := $(filter-out $(if $(NVCC),bench/bench_none.c,bench/bench_cuda%),$(wildcard bench/*.c))
 BENCH_OBJECTS := $(BENCH:%.c=$(OBJ)/%.o) $(if $(NVCC),$(patsubst %.cu,$(OBJ)/%.cu.o,$(wildcard bench/*.cu)))
 
 .PHONY: all

@@ -186,7 +186,7 @@ static void show_gpu(const struct bench *bench, char gpu[128], json_t *root)
 static void read_clocks(const struct bench *bench, char text[64])
 {
     text[0] = '\0';
-    if (bench->has_gpu && bench_cuda_clocks != NULL)
+    if (bench->has_gpu)
         bench_cuda_clocks(text);
 }
 

@@ -103,20 +103,20 @@ enum status bench_strides(struct bench *bench, struct error *error);
 enum status bench_tune_device(struct bench *bench, struct error *error);
 enum status bench_verdicts_device(struct bench *bench, struct error *error);
 
-/* Those that need a CUDA device are linked only where nvcc was found. bench_cuda_context()
- * creates a context, as small as can be, and returns 0; EXIT_FAILURE where there is no device.
- */
-int bench_cuda_context(void) __attribute__((weak));
+/* The groups that need CUDA; bench_none.c stands in their place in a program without it.
+ * bench_cuda_context() creates a context, as small as can be, and returns 0, or EXIT_FAILURE
+ * where there is no device. */
+int bench_cuda_context(void);
 
 /* The clocks now, as the driver has them: "SM 1980 MHz, memory 3201 MHz"; "" where it won't
  * say. */
-void bench_cuda_clocks(char text[64]) __attribute__((weak));
+void bench_cuda_clocks(char text[64]);
 
-enum status bench_cuda_copies(struct bench *bench, struct error *error) __attribute__((weak));
-enum status bench_cuda_dgemm(struct bench *bench, struct error *error) __attribute__((weak));
-enum status bench_cuda_graphs(struct bench *bench, struct error *error) __attribute__((weak));
-enum status bench_cuda_issue(struct bench *bench, struct error *error) __attribute__((weak));
-enum status bench_cuda_pinned(struct bench *bench, struct error *error) __attribute__((weak));
-enum status bench_cuda_tracing(struct bench *bench, struct error *error) __attribute__((weak));
+enum status bench_cuda_copies(struct bench *bench, struct error *error);
+enum status bench_cuda_dgemm(struct bench *bench, struct error *error);
+enum status bench_cuda_graphs(struct bench *bench, struct error *error);
+enum status bench_cuda_issue(struct bench *bench, struct error *error);
+enum status bench_cuda_pinned(struct bench *bench, struct error *error);
+enum status bench_cuda_tracing(struct bench *bench, struct error *error);
 
 #endif

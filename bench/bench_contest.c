@@ -29,7 +29,7 @@ struct contender *contest_add(struct contest *contest, const char *kernel)
 
 enum status contest_run(struct bench *bench, struct contest *contest, struct error *error)
 {
-    if (!bench->has_gpu || contest_run_cuda == NULL)
+    if (!bench->has_gpu)
         return STATUS_OK;
     return contest_run_cuda(bench, contest, error);
 }

@@ -13,7 +13,7 @@ struct contender {
     const struct kernel
         *kernel; /* whose work it is: its oracle judges the result. NULL: a limit,
                     which is told bytes instead of elements, and not judged */
-    /* As struct kernel has it. NULL: not timed. */
+    /* The launch() of a struct kernel_launcher. NULL: not timed. */
     int (*launch)(const struct kernel_args *args, void *stream);
     uint64_t scratch_bytes; /* device memory that a peer wants in args->scratch; rows' own is
                                known */
@@ -49,8 +49,7 @@ struct contender *contest_add_peer(struct contest *contest, const char *kernel,
  * together are four times the L2 cache, so that none finds its data there. Outputs are poisoned
  * before, and all are verified after each repeat. STATUS_FAILED names the contender whose
  * result is wrong. */
-enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error)
-    __attribute__((weak));
+enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error);
 
 /* The same where there is a device; without one nothing is timed, and all is well. */
 enum status contest_run(struct bench *bench, struct contest *contest, struct error *error);

@@ -131,8 +131,7 @@ enum status bench_memory(struct bench *bench, struct error *error)
                  64);
     int code = EXIT_NO_DEVICE;
     double context_mib;
-    if (bench_cuda_context != NULL)
-        status = run_child(be_context, NULL, &code, &context_mib, error);
+    status = run_child(be_context, NULL, &code, &context_mib, error);
     if (status != STATUS_OK || code != 0)
         return status;
     return measure_cuda(bench, context_mib, error);

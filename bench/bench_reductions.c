@@ -39,8 +39,7 @@ static void add_peers(struct sums *sums, const char *best,
 {
     sums->cub = contest_add_peer(&sums->contest, best, "CUB DeviceReduce", cub);
     sums->read = contest_add_peer(&sums->contest, NULL, "the memory, read only", peer_read);
-    if (peer_scratch_bytes != NULL)
-        sums->cub->scratch_bytes = peer_scratch_bytes(sums->contest.count);
+    sums->cub->scratch_bytes = peer_scratch_bytes(sums->contest.count);
 }
 
 /* The CPU has its data in its own memory; the GPU's has to come first: both are said. */

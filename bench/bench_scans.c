@@ -38,8 +38,7 @@ static enum status measure(struct bench *bench, uint64_t count, double goal,
         contest_add(&contest, rows[i]);
     struct contender *cub = contest_add_peer(&contest, "scan", "CUB DeviceScan", peer_scan_i32);
     contest_add_peer(&contest, NULL, "cudaMemcpy, as a graph's node", peer_copy);
-    if (peer_scratch_bytes != NULL)
-        cub->scratch_bytes = peer_scratch_bytes(count);
+    cub->scratch_bytes = peer_scratch_bytes(count);
     table_heading(bench, title);
     enum status status = contest_run(bench, &contest, error);
     if (status != STATUS_OK)

@@ -1,0 +1,56 @@
+/* bench_none.c - stands in the place of the benchmarks that need CUDA in a program that was
+ * built without it. There is no device then, so only bench_cuda_context() is ever called. */
+#include "bench/bench.h"
+#include "bench/bench_contest.h"
+
+#include <stdlib.h>
+
+int bench_cuda_context(void)
+{
+    return EXIT_FAILURE;
+}
+
+void bench_cuda_clocks(char text[64])
+{
+    text[0] = '\0';
+}
+
+enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error)
+{
+    (void)bench;
+    (void)contest;
+    return error_set(error, STATUS_NO_DEVICE, "this program was built without CUDA");
+}
+
+#define NO_GROUP(name)                                                                         \
+    enum status name(struct bench *bench, struct error *error)                                 \
+    {                                                                                          \
+        return contest_run_cuda(bench, NULL, error);                                           \
+    }
+NO_GROUP(bench_cuda_copies)
+NO_GROUP(bench_cuda_dgemm)
+NO_GROUP(bench_cuda_graphs)
+NO_GROUP(bench_cuda_issue)
+NO_GROUP(bench_cuda_pinned)
+NO_GROUP(bench_cuda_tracing)
+
+#define NO_PEER(name)                                                                          \
+    int name(const struct kernel_args *args, void *stream)                                     \
+    {                                                                                          \
+        (void)args;                                                                            \
+        (void)stream;                                                                          \
+        return -1;                                                                             \
+    }
+NO_PEER(peer_reduce_f32)
+NO_PEER(peer_reduce_f64)
+NO_PEER(peer_reduce_i32)
+NO_PEER(peer_scan_i32)
+NO_PEER(peer_exclusive_scan_i32)
+NO_PEER(peer_read)
+NO_PEER(peer_copy)
+
+uint64_t peer_scratch_bytes(uint64_t count)
+{
+    (void)count;
+    return 0;
+}
