@@ -131,7 +131,7 @@ START_TEST(test_same_seed_same_bytes_other_seed_other_bytes)
 }
 END_TEST
 
-/* What comes out of one run goes into the next: the same as both in one chain. */
+/* The output of one run is the input of the next, which gives the same as both in one chain. */
 START_TEST(test_files_in_and_out)
 {
     assert_ok("--device sim:h200 -n 5000 -t 3 -k scale -o once.npy");
@@ -221,7 +221,7 @@ START_TEST(test_bad_options)
 }
 END_TEST
 
-/* What is wrong with a sweep, a trace or a profile is said before there is a file. */
+/* A wrong sweep, trace or profile is refused before any file is opened. */
 START_TEST(test_bad_sweeps_views_and_profiles)
 {
     assert_refused("--sweep", 2, "--sweep|OPTION=RANGE");

@@ -109,7 +109,7 @@ static int compare_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What the summary says is what the runs say. */
+/* The summary's figures are those of the runs. */
 START_TEST(test_summary_is_of_the_runs)
 {
     enum { RUNS = 12 };
@@ -258,7 +258,7 @@ START_TEST(test_files_show_both)
     json_t *trace = json_load_file("t.json", 0, &why);
     ck_assert_msg(trace != NULL, "%s", why.text);
     json_decref(trace);
-    /* Of a sweep, whose pictures are curves, there are the runs alone. */
+    /* A sweep's pictures are curves, so its files have the runs alone. */
     compare("--device=sim:h200 --no-data --sweep=streams=1,2 --timeline=s.csv", 0);
     text = test_file_text("s.csv");
     ck_assert_int_eq(count(text, "\n# run: "), 2);

@@ -36,7 +36,7 @@ static void read_file(const char *path, char *text, size_t size)
     fclose(file);
 }
 
-/* What the program told the tool. */
+/* The calls that the tool wrote down. */
 static struct marks_log log_of(const char *program, const char *arguments, int code)
 {
     char text[2048];
@@ -159,7 +159,7 @@ START_TEST(test_whether_a_tool_listens)
 }
 END_TEST
 
-/* What the program prints does not depend on who listens. */
+/* The program's output is the same with and without a tool. */
 START_TEST(test_output_is_the_same)
 {
     const char *arguments = "--device=sim:h200 -n 64k -t 8 -w 4 --cpu-share=0.25 --format=json";

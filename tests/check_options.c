@@ -120,7 +120,7 @@ START_TEST(defaults_are_those_of_the_design)
 }
 END_TEST
 
-/* What settings_each() should say; `value` NULL: null. */
+/* One value that settings_each() should give; a NULL is null. */
 struct shown {
     const char *name, *value;
     enum value_kind kind;

@@ -69,7 +69,8 @@ bool pages_tool_there(const char *name)
 /* --- what stands in the pages
  * ---------------------------------------------------------------------------------------- */
 
-/* How an option's name stands in each page, and the characters of which one must follow it. */
+/* The text before an option's name in each page, and the characters of which one must follow.
+ */
 static const struct {
     const char *template, *before, *after;
 } forms[] = {
@@ -240,7 +241,7 @@ START_TEST(test_unknown_place_is_refused)
 }
 END_TEST
 
-/* What the program reads from its environment, read from its source. */
+/* Each variable that the sources read from the environment is in the manual. */
 START_TEST(test_manual_names_the_environment)
 {
     char *text = page("pipeline.1", "/usr");

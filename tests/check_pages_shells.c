@@ -10,7 +10,7 @@
 
 enum { LINE_ROOM = 256, COMMAND_ROOM = 2048 };
 
-/* How each shell is asked: see complete/ask.*. */
+/* The command that asks each shell; complete/ask.* are the scripts. */
 static const struct {
     const char *shell, *template, *place, *command;
 } shells[] = {

@@ -37,7 +37,7 @@ static void make_report(void)
     }
 }
 
-/* What a writer writes, as a string to be freed. */
+/* Returns a writer's text, to be freed. */
 static char *written_text(void (*write)(FILE *out, const struct report *report))
 {
     char *text = NULL;

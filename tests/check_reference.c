@@ -71,7 +71,7 @@ START_TEST(test_file_is_read)
 }
 END_TEST
 
-/* As many as it was opened with, but no more than it has. */
+/* The reference has as many queues as the device was opened with, but no more than it can. */
 START_TEST(test_queues_are_the_devices)
 {
     struct machine device = device_called("NVIDIA H200");

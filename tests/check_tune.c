@@ -21,7 +21,7 @@ static struct machine h200(void)
     return machine;
 }
 
-/* For `kernels`, everything to be chosen. */
+/* Settings for `kernels` that leave everything to be chosen. */
 static struct settings auto_settings(const char *kernels, uint64_t elements)
 {
     struct settings settings = test_settings(kernels);

@@ -9,7 +9,7 @@
 
 enum { EXPLANATION_TEXT = 4096 };
 
-/* Copies the rest of the line at `from`. False where that is nothing, or too long. */
+/* Copies the rest of the line at `from`. Returns false where that is nothing, or too long. */
 static bool line_copy(const char *from, char copy[LESSON_TEXT])
 {
     size_t length = strcspn(from, "\n");
@@ -58,8 +58,8 @@ enum status lesson_read(struct lesson *lesson, const char *name, const char *tex
     return STATUS_OK;
 }
 
-/* The first line of the head's explanation: what stands behind its question and its exit code.
- * NULL: there is none. */
+/* Returns the first line of the head's explanation, which is behind its question and its exit
+ * code. NULL: there is none. */
 static const char *explanation_find(const char *text)
 {
     const char *line = head_find(text, "Question: ");

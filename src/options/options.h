@@ -68,7 +68,7 @@ struct sweep {
 
 struct kept_text; /* private to the options room */
 
-/* The whole command line: what to do, with what, and how to show it. */
+/* The whole command line: the command, its runs and words, and the form of its results. */
 struct options {
     enum command command;
     const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
@@ -107,10 +107,10 @@ void options_free(struct options *options);
  * options_parse() has done it; do it again after changing `elements`. */
 enum status settings_check(const struct settings *settings, struct error *error);
 
-/* A run with --profile has no instrumentation of ours inside, and so, on a real device, no
- * timeline: refuses one (STATUS_USAGE) that a file was asked for, or that is to be compared.
- * options_parse() has done it where --device says cuda; do it again where "auto" turns out to
- * be one. */
+/* Refuses --profile (STATUS_USAGE) where a file of its timeline was asked for, or where the run
+ * is to be compared: nothing of ours observes such a run, so that on a real device it has no
+ * timeline. options_parse() has done it where --device names a real device; do it again where
+ * "auto" turns out to be one. */
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error);
 
@@ -125,8 +125,8 @@ void options_print_topic(FILE *out, const char *topic);
  * begun. */
 void options_print_wrapped(FILE *out, int column, int indent, const char *text);
 
-/* Every per-run option's name and its value as used, as text, in table order: calls `each` once
- * per option. `kind` says how JSON should print it. */
+/* Calls `each` once for every option of a run, in table order, with its name and its value as
+ * text. `kind` says how JSON should print it. */
 enum value_kind { VALUE_TEXT, VALUE_INTEGER, VALUE_REAL, VALUE_BOOL, VALUE_NULL };
 typedef void settings_visitor(void *context, const char *name, const char *value,
                               enum value_kind kind);

@@ -130,7 +130,7 @@ struct option_row {
     bool automatic;          /* a number may be "auto", which is 0 */
     const char *const *choices; /* ended by NULL */
     const char *help;
-    const char *with; /* what it goes with, or not, in a sentence; NULL: with everything */
+    const char *with; /* a sentence about the options it goes with, or not; NULL: with all */
 };
 extern const struct option_row option_rows[OPTION_COUNT];
 
@@ -143,7 +143,8 @@ struct command_row {
 extern const struct command_row command_rows[]; /* ended by a row with no name */
 extern const char *const list_words[];          /* the words after `list`; ended by NULL */
 
-/* The row called `name`, or NULL; of an option also by its letter, and with its dashes. */
+/* The row called `name`, or NULL. option_find_typed() also takes an option as it is typed, by
+ * its letter or with dashes. */
 const struct option_row *option_find(const char *name);
 const struct option_row *option_find_typed(const char *typed);
 const struct command_row *command_find(const char *name);

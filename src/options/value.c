@@ -253,11 +253,6 @@ static const char *show_choice(const struct option_row *row, const void *field)
     return row->choices[choice];
 }
 
-static const char *show_mistake(int mistake)
-{
-    return mistake != MISTAKE_NONE ? mistake_name(mistake) : NULL;
-}
-
 /* Returns the value, and sets its kind where that is not VALUE_TEXT. */
 static const char *show_value(const struct option_row *row, const void *target,
                               char text[OPTION_TEXT], enum value_kind *kind)
@@ -285,7 +280,7 @@ static const char *show_value(const struct option_row *row, const void *target,
     case TYPE_PRIORITIES:
         return show_priorities(target, text);
     case TYPE_MISTAKE:
-        return show_mistake(*(const int *)field);
+        return *(const int *)field != 0 ? mistake_name(*(const int *)field) : NULL;
     case TYPE_DEVICE:
     case TYPE_FILE:
         return *(const char *const *)field;

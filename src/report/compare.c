@@ -68,20 +68,13 @@ static enum status check_same_plan(const struct timeline *measured,
     return STATUS_OK;
 }
 
-/* Waits are left out: they occupy a stream, not an engine, and their times follow from others.
- */
-static bool is_on_engine(const struct span *span)
-{
-    return span->engine != ENGINE_NONE;
-}
-
 static void compare_times(const struct timeline *measured, const struct timeline *simulated,
                           int64_t *starts, int64_t *ends, struct comparison *comparison)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < measured->span_count; i++) {
         const struct span *real = &measured->spans[i], *virtual = &simulated->spans[i];
-        if (!is_on_engine(real))
+        if (real->engine == ENGINE_NONE) /* a wait, whose times follow from other spans */
             continue;
         starts[count] = llabs(virtual->start_ns - real->start_ns);
         ends[count] = llabs(virtual->end_ns - real->end_ns);

@@ -103,13 +103,6 @@ static int64_t floor_ns(const struct settings *settings, const struct machine *m
     return issue_ns > limit_ns ? issue_ns : limit_ns;
 }
 
-/* Returns true if the trial of the settings may gain enough over the best to be made. */
-static bool is_promising(const struct tuner *tuner)
-{
-    return tuner->best.time_ns - tuner->best.time_ns / WORTH >
-           floor_ns(&tuner->settings, tuner->machine);
-}
-
 /* --- trials --- */
 
 static enum status simulate(struct tuner *tuner, int64_t *time_ns)
@@ -164,7 +157,8 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
         return;
     tuner->settings.tiles = trial.tiles;
     tuner->settings.streams = trial.streams;
-    if (!is_promising(tuner))
+    int64_t worth_ns = tuner->best.time_ns - tuner->best.time_ns / WORTH;
+    if (floor_ns(&tuner->settings, tuner->machine) >= worth_ns)
         return;
     if (simulate(tuner, &trial.time_ns) != STATUS_OK)
         trial.time_ns = TIME_NONE;
