@@ -18,14 +18,14 @@ BEGIN {
 !headed {
     csv_heading($0)
     headed = 1
-    if (!("simulated_ms" in COLUMN && "span_ms" in COLUMN))
+    if (!("simulated_ms" in COLUMN && "time_ms" in COLUMN))
         fail("this is no comparison: its first line has no column simulated_ms")
     next
 }
 
 {
     csv_split($0)
-    add(field("span_ms") + 0, field("simulated_ms") + 0)
+    add(field("time_ms") + 0, field("simulated_ms") + 0)
 }
 
 END {
@@ -153,7 +153,7 @@ function lay_out(    i, low, high, most_error) {
     most_error = decade(100 * (worst > 1 ? worst : 1), 1)
     print "low = " low "\nhigh = " high "\nmost_error = " most_error "\nleast_error = " 100 * LEAST
     print "$ends << END\n" low "\n" high "\nEND"
-    put_ticks("span", low, high, 1)
+    put_ticks("time", low, high, 1)
     put_ticks("error", 100 * LEAST, most_error, 0)
     print "settings = " quoted(counted(count, "setting") ", simulated on " TEXT["machine"])
     print "provenance = " quoted(listed(listed(TEXT["source"], TEXT["device"]), TEXT["driver"]))

@@ -1,4 +1,4 @@
-# accuracy.gp - how good predictions are: the simulated span of each setting against the measured
+# accuracy.gp - how good predictions are: the simulated time of each setting against the measured
 # one, and how many settings have an error of at most so much.
 #
 #     gnuplot -c plots/accuracy.gp DATA.csv PICTURE [slide|paper]
@@ -45,8 +45,8 @@ set label fitted(settings, 0.7 * em, room) at screen sx(edge), sy(y1) tc rgb ink
     font face(fitting(settings, em, 0.7 * em, room))
 set label fitted(provenance, 0.7 * em, room) at screen sx(edge), sy(y1 + 1.25 * em) tc rgb pale \
     font face(fitting(provenance, small, 0.7 * em, room))
-set label "span as simulated" at screen sx(edge), sy(y1 + 3.4 * em) tc rgb ink font face(em)
-set label "span as measured" at screen sx((left + middle) / 2), sy(page_height - 0.85 * em) \
+set label "time as simulated" at screen sx(edge), sy(y1 + 3.4 * em) tc rgb ink font face(em)
+set label "time as measured" at screen sx((left + middle) / 2), sy(page_height - 0.85 * em) \
     center tc rgb ink font face(em)
 set lmargin at screen sx(left)
 set rmargin at screen sx(middle)
@@ -55,9 +55,9 @@ set xrange [0.999 * low:1.001 * high]   # so that the outmost ticks are within
 set yrange [0.999 * low:1.001 * high]
 set xtics () offset 0, tick_shift
 set ytics ()
-do for [i = 1:span_ticks] {
-    set xtics add ("".span_text[i] span_at[i])
-    set ytics add ("".span_text[i] span_at[i])
+do for [i = 1:time_ticks] {
+    set xtics add ("".time_text[i] time_at[i])
+    set ytics add ("".time_text[i] time_at[i])
 }
 set key at graph 0.02, 0.98 left top Left reverse font "".face(small) samplen 1.2 \
     spacing 1.15 textcolor rgb ink noenhanced
@@ -75,7 +75,7 @@ unset label
 unset logscale y
 set label "settings with at most that error" at screen sx(middle + 1.2 * em), sy(y1 + 3.4 * em) \
     tc rgb ink font face(em)
-set label "|error| of the span" at screen sx((middle + 4.6 * em + page_width - right) / 2), \
+set label "|error| of the time" at screen sx((middle + 4.6 * em + page_width - right) / 2), \
     sy(page_height - 0.85 * em) center tc rgb ink font face(em)
 set lmargin at screen sx(middle + 4.6 * em)
 set rmargin at screen sx(page_width - right)

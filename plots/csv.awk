@@ -36,8 +36,10 @@ function csv_quotes(line) {
 # Remembers where the columns of a heading are: COLUMN["start_ns"].
 function csv_heading(line,    i, fields) {
     fields = csv_split(line)
-    for (i = 1; i <= fields; i++)
+    for (i = 1; i <= fields; i++) {
+        sub(/^span_/, "time_", F[i]) # as reports before schema 2 call them
         COLUMN[F[i]] = i
+    }
     return fields
 }
 

@@ -260,9 +260,9 @@ function placeBars(run) {
 
 function figuresOf(run) {
     return [
-        run.span, run.speedup, run.limit && `limit ${run.limit}`, run.ratio && `${run.ratio} of limit`,
+        run.time, run.speedup, run.limit && `limit ${run.limit}`, run.ratio && `${run.ratio} of limit`,
         run.repeats > 1 && `median of ${run.repeats}: ${run.min} to ${run.max}`,
-        run.drawn !== run.span && run.span_count > 0 && `drawn ${run.drawn}`,
+        run.drawn !== run.time && run.span_count > 0 && `drawn ${run.drawn}`,
         run.verified === 'no' && 'WRONG RESULT',
     ].filter(Boolean).join(', ');
 }
@@ -433,7 +433,7 @@ function say(text) {
 
 function sayStatus() {
     if (!active) return say('There is no span to step through.');
-    if (cursor === null) return say(`The right arrow key steps through ${active.name}; ? has all keys.`);
+    if (cursor === null) return say(`Press the right arrow key to step through "${active.name}", or ? for all keys.`);
     const { instants, works } = active, now = instants[active.at], happens = [];
     if (now?.time === cursor && now.ends.length) happens.push(spansText(active, now.ends, 'end'));
     if (now?.time === cursor && now.starts.length) happens.push(spansText(active, now.starts, 'start'));
@@ -614,7 +614,7 @@ function drawAbout() {
     const own = runs.filter((run) => run.settings), first = own[0]?.settings ?? [];
     const differs = (i) => own.some((run) => run.settings[i][1] !== first[i][1]);
     const columns = Object.entries({
-        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', span: 'span',
+        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', time: 'time',
         'speed-up': 'speedup', limit: 'limit', 'of limit': 'ratio', 'bound by': 'bound', verified: 'verified',
     }).filter(([, key]) => runs.some((run) => run[key])).map(([name, key]) => [name, (run) => run[key]]);
     const same = html('dl');

@@ -28,8 +28,8 @@ BEGIN {
 !headed {
     csv_heading($0)
     headed = 1
-    if (!("span_ms" in COLUMN && "speedup" in COLUMN))
-        fail("this is no report: its first line has no column span_ms or speedup")
+    if (!("time_ms" in COLUMN && "speedup" in COLUMN))
+        fail("this is no report: its first line has no column time_ms or speedup")
     next
 }
 
@@ -104,9 +104,9 @@ function add_row(    name, i, point) {
         sections = SECTION[count]
         SECTION_NAME[sections] = one_line(section_of(name))
     }
-    SPAN[count] = field("span_ms") + 0
-    LEAST[count] = field("span_min_ms") + 0
-    MOST[count] = field("span_max_ms") + 0
+    TIME[count] = field("time_ms") + 0
+    LEAST[count] = field("time_min_ms") + 0
+    MOST[count] = field("time_max_ms") + 0
     LIMIT[count] = field("limit_ms") + 0
     WRONG[count] = field("verified") == "false"
     wrong += WRONG[count]
@@ -172,7 +172,7 @@ function cost(row, time) {
 }
 
 function speedup(row, time) {
-    return time > 0 ? cost(1, SPAN[1]) / cost(row, time) : 0
+    return time > 0 ? cost(1, TIME[1]) / cost(row, time) : 0
 }
 
 # --- the page ---------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ function put_curves(    i, id, c, key, x, y, longest, text) {
         }
         c = CURVE[id]
         x = position(VALUE[i, x_axis])
-        y = speedup(i, SPAN[i])
+        y = speedup(i, TIME[i])
         if (i == 1 || x < x_min)
             x_min = x
         if (i == 1 || x > x_max)
@@ -290,7 +290,7 @@ function put_heat(    i, shown, y) {
     for (i = 1; i <= count; i++) {
         if (SECTION[i] > shown)
             continue
-        y = speedup(i, SPAN[i])
+        y = speedup(i, TIME[i])
         if (y > y_max)
             y_max = y
         if (y > 0 && (y_min == "" || y < y_min))
@@ -313,14 +313,14 @@ function put_remark(text) {
 function put_best(    i, name, gain) {
     best = 0
     for (i = 1; i <= count; i++) {
-        if (!WRONG[i] && (!best || speedup(i, SPAN[i]) > speedup(best, SPAN[best])))
+        if (!WRONG[i] && (!best || speedup(i, TIME[i]) > speedup(best, TIME[best])))
             best = i
     }
     if (best) {
         name = sections > 1 ? SECTION_NAME[SECTION[best]] : ""
         for (i = 1; i <= axes; i++)
             name = name (name == "" ? "" : ", ") AXIS[i] "=" VALUE[best, i]
-        gain = sprintf("%.2fx", speedup(best, SPAN[best]))
+        gain = sprintf("%.2fx", speedup(best, TIME[best]))
         name = "best: " cut(one_line(name), 36)
     }
     print "best_note = " quoted(gain)

@@ -96,6 +96,7 @@ function comment(line,    key) {
         add_run(substr(line, 8))
     } else if (runs > 0 && match(line, /^#   [a-z_]*:/)) {
         key = substr(line, 5, RLENGTH - 5)
+        sub(/^span_/, "time_", key) # as timelines before schema 2 call it
         INFO[runs, key] = substr(line, RLENGTH + 2)
         if (key == "settings")
             settings(runs, INFO[runs, key])
@@ -281,7 +282,7 @@ function add_band(of, key, label, lanes, height) {
     BAND_HEIGHT[bands] = height
     if (characters(label) > label_length)
         label_length = characters(label)
-    if (rows == "both" && SET[of, key] != "" && INFO[of, "span_ns"] > 0 && LENGTH[of] > 0)
+    if (rows == "both" && SET[of, key] != "" && INFO[of, "time_ns"] > 0 && LENGTH[of] > 0)
         BAND_NOTE[bands] = sprintf("%.0f%%", 100 * SET[of, key] / LENGTH[of])
     y += height
 }
@@ -323,7 +324,7 @@ function put_sections(    i, of, note) {
                                               SECTION_KIND[i] ? "streams" : "engines")
         print "section_top[" i "] = " SECTION_TOP[i]
         print "section_bottom[" i "] = " SECTION_BOTTOM[i]
-        print "section_note[" i "] = " quoted(time_text(span_of(of)))
+        print "section_note[" i "] = " quoted(time_text(time_of(of)))
         print "section_small[" i "] = " quoted(speedup_of(of))
         print "section_limit[" i "] = " quoted(limit_of(of))
     }
@@ -352,12 +353,13 @@ function put_sections(    i, of, note) {
 }
 
 # What the run took (the median), and what it took while it was drawn.
-function span_of(of) {
-    return (of, "span_ns") in INFO ? INFO[of, "span_ns"] + 0 : LENGTH[of] + 0
+function time_of(of) {
+    return (of, "time_ns") in INFO ? INFO[of, "time_ns"] + 0 : LENGTH[of] + 0
 }
 
+# A run alone has nothing to be compared with.
 function speedup_of(of) {
-    return INFO[of, "speedup"] + 0 > 0 ? sprintf("%.2fx", INFO[of, "speedup"]) : ""
+    return runs > 1 && INFO[of, "speedup"] + 0 > 0 ? sprintf("%.2fx", INFO[of, "speedup"]) : ""
 }
 
 function limit_of(of) {
@@ -427,7 +429,7 @@ function put_titles(    title, second, top, small) {
     if (title == "")
         title = TO > FROM ? (TO - FROM + 1) " runs" : "timeline"
     if (rows == "both" && runs > 0) {
-        top = time_text(span_of(FROM))
+        top = time_text(time_of(FROM))
         small = listed(speedup_of(FROM), limit_of(FROM))
     }
     print "title = " quoted(title)

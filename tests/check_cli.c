@@ -104,7 +104,7 @@ START_TEST(test_json_report_of_the_ways)
     assert_ok("--format json ways.ini");
     json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
     ck_assert_msg(report != NULL, "%s", why.text);
-    ck_assert_int_eq(json_integer_value(json_object_get(report, "schema")), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(report, "schema")), 2);
     json_t *runs = json_object_get(report, "runs");
     ck_assert_uint_eq(json_array_size(runs), 3);
     double span = 1e300;
@@ -112,7 +112,7 @@ START_TEST(test_json_report_of_the_ways)
         json_t *one = json_array_get(runs, i);
         ck_assert(json_is_true(json_object_get(one, "verified")));
         ck_assert_str_eq(json_string_value(json_object_get(one, "source")), "simulated");
-        double faster = json_real_value(json_object_get(one, "span_ms"));
+        double faster = json_real_value(json_object_get(one, "time_ms"));
         ck_assert_double_lt(faster, span); /* each way is faster than the one before */
         ck_assert_double_le(json_real_value(json_object_get(one, "limit_ms")), faster);
         span = faster;

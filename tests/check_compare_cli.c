@@ -77,7 +77,7 @@ static void assert_all_zero(const char *arguments)
         ck_assert_double_eq(number(compared, "start|largest_ms"), 0);
         ck_assert_double_eq(number(compared, "end|largest_ms"), 0);
         ck_assert_double_eq(number(compared, "same_order"), 1);
-        ck_assert_double_eq(number(compared, "simulated_ms"), number(run, "span_ms"));
+        ck_assert_double_eq(number(compared, "simulated_ms"), number(run, "time_ms"));
         ck_assert_double_gt(number(compared, "spans"), 0);
     }
     ck_assert_double_eq(number(report, "summary|error|largest"), 0);
@@ -122,7 +122,7 @@ START_TEST(test_summary_is_of_the_runs)
     json_array_foreach(runs, i, run)
     {
         const json_t *compared = json_object_get(run, "compare");
-        double error = number(compared, "simulated_ms") / number(run, "span_ms") - 1;
+        double error = number(compared, "simulated_ms") / number(run, "time_ms") - 1;
         ck_assert_double_eq_tol(number(compared, "error"), error, 1e-9);
         ck_assert_double_gt(number(compared, "end|p95_ms"), 0);
         ck_assert_str_eq(json_string_value(json_object_get(compared, "machine")), "sim:c2050");
@@ -322,7 +322,7 @@ START_TEST(test_what_is_held_back_is_judged)
 {
     FILE *file = fopen("a.csv", "w");
     ck_assert_ptr_nonnull(file);
-    fputs("run,source,device,machine,span_ms,simulated_ms,noise,start_p95_ms,end_p95_ms,"
+    fputs("run,source,device,machine,time_ms,simulated_ms,noise,start_p95_ms,end_p95_ms,"
           "same_order,settings.connections,settings.order,"
           "settings.ways,settings.layout,settings.kernel,settings.tiles,settings.streams,"
           "settings.priorities\n"
@@ -361,7 +361,7 @@ static void write_measured(const char *path, const char *first, const char *seco
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fprintf(file,
-            "run,source,device,machine,span_ms,simulated_ms,error,noise,start_p95_ms,"
+            "run,source,device,machine,time_ms,simulated_ms,error,noise,start_p95_ms,"
             "end_p95_ms,same_order,settings.connections,"
             "settings.order,settings.ways,settings.layout,settings.kernel,settings.tiles,"
             "settings.streams,settings.priorities\n"
@@ -380,7 +380,7 @@ START_TEST(test_judged_again)
     write_measured("again.csv", "120", "200");
     FILE *file = fopen("simulated.csv", "w");
     ck_assert_ptr_nonnull(file);
-    fputs("run,span_ms,settings.connections\n1-depth,101,8\n1-depth,204,32\n", file);
+    fputs("run,time_ms,settings.connections\n1-depth,101,8\n1-depth,204,32\n", file);
     ck_assert_int_eq(fclose(file), 0);
     ck_assert_int_eq(system("LC_ALL=C awk -v machine=sim:new -f " TESTS_FOLDER
                             "/../plots/csv.awk -f " TESTS_FOLDER

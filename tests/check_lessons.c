@@ -121,7 +121,7 @@ static double span_ms(const char *lesson, const json_t *runs, const char *name)
     json_array_foreach(runs, i, run)
     {
         if (strcmp(json_string_value(json_object_get(run, "name")), name) == 0)
-            return json_real_value(json_object_get(run, "span_ms"));
+            return json_real_value(json_object_get(run, "time_ms"));
     }
     ck_abort_msg("%s has no run %s", lesson, name);
 }
@@ -257,7 +257,7 @@ START_TEST(test_page_has_the_figures_of_runs)
     json_array_foreach(runs, i, run)
     {
         const char *name = json_string_value(json_object_get(run, "name"));
-        double shown_ms, value, ms = figure(run, "span_ms");
+        double shown_ms, value, ms = figure(run, "time_ms");
         char line[COMMAND_MAX], mark;
         sscanf(row_of_times(shown, name, &shown_ms), "%767[^\n]", line);
         assert_rounded(lesson, name, shown_ms, ms, pow(10, floor(log10(ms)) - 2));
@@ -309,7 +309,7 @@ START_TEST(test_pictures_show_what_runs_give)
         size_t i;
         json_array_foreach(runs, i, run)
         {
-            double ms = json_real_value(json_object_get(run, "span_ms"));
+            double ms = json_real_value(json_object_get(run, "time_ms"));
             units_time(llround(ms * 1e6), span);
             ck_assert_msg(strstr(picture, span) != NULL, "%s shows no %s (make lessons)", path,
                           span);

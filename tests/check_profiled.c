@@ -62,7 +62,7 @@ START_TEST(test_json)
 {
     static const char *const traced[] = {"timing", "timeline_ms", "engines", "concurrency",
                                          "resolution_ns"};
-    static const char *const always[] = {"source",   "device",      "span_ms", "limit_ms",
+    static const char *const always[] = {"source",   "device",      "time_ms", "limit_ms",
                                          "verified", "limit_ratio", "settings"};
     make_report();
     char *text = written_text(write_json);
@@ -111,7 +111,7 @@ START_TEST(test_csv)
         csv_field(text, traced[i], 2, field, sizeof field);
         ck_assert_msg(field[0] == '\0', "%s is %s", traced[i], field);
     }
-    csv_field(text, "span_ms", 2, field, sizeof field);
+    csv_field(text, "time_ms", 2, field, sizeof field);
     ck_assert_str_eq(field, "2.000000");
     csv_field(text, "repeats", 2, field, sizeof field);
     ck_assert_str_eq(field, "1");
@@ -133,7 +133,7 @@ START_TEST(test_text)
     report.run_count = 1;
     char *text = written_text(write_all_text);
     ck_assert_msg(strstr(text, "measured, a GPU") != NULL, "%s", text);
-    ck_assert_msg(strstr(text, "profiled: span by the host's clock, no timeline") != NULL, "%s",
+    ck_assert_msg(strstr(text, "profiled: time by the host's clock, no timeline") != NULL, "%s",
                   text);
     ck_assert_msg(strstr(text, " 0%") == NULL, "a figure without a timeline: %s", text);
     ck_assert_msg(strstr(text, "no timeline (--profile)\n") != NULL, "%s", text);
@@ -159,7 +159,7 @@ static json_t *simulated(const char *arguments)
 /* Virtual times need no instrumentation: with --profile they are all there, and the same. */
 START_TEST(test_simulated)
 {
-    static const char *const keys[] = {"timing", "span_ms", "timeline_ms", "engines",
+    static const char *const keys[] = {"timing", "time_ms", "timeline_ms", "engines",
                                        "concurrency"};
     json_t *with = simulated("--profile"), *without = simulated("--runs=1");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

@@ -235,7 +235,7 @@ START_TEST(sweep_gives_what_its_runs_give)
                      0);
     json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
     ck_assert_msg(report != NULL, "%s", why.text);
-    ck_assert_int_eq(json_integer_value(json_object_get(report, "schema")), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(report, "schema")), 2);
     json_t *runs = json_object_get(report, "runs");
     ck_assert_uint_eq(json_array_size(runs), 6);
     json_t *fifth = json_array_get(runs, 4), *settings = json_object_get(fifth, "settings");
@@ -244,14 +244,14 @@ START_TEST(sweep_gives_what_its_runs_give)
     ck_assert_int_eq(json_integer_value(json_object_get(settings, "streams")), 4);
     ck_assert_str_eq(json_string_value(json_object_get(settings, "order")), "depth");
     ck_assert(json_is_true(json_object_get(fifth, "verified")));
-    double span = json_real_value(json_object_get(fifth, "span_ms"));
-    double first = json_real_value(json_object_get(json_array_get(runs, 0), "span_ms"));
+    double span = json_real_value(json_object_get(fifth, "time_ms"));
+    double first = json_real_value(json_object_get(json_array_get(runs, 0), "time_ms"));
     ck_assert_double_eq_tol(json_real_value(json_object_get(fifth, "speedup")), first / span,
                             1e-9);
     ck_assert_int_eq(run("-q -d sim:h200 -n 64k -t 8 --format=json -s 4"), 0);
     json_t *alone = json_load_file("out", 0, &why);
     ck_assert_double_eq(json_real_value(json_object_get(
-                            json_array_get(json_object_get(alone, "runs"), 0), "span_ms")),
+                            json_array_get(json_object_get(alone, "runs"), 0), "time_ms")),
                         span);
     json_decref(alone);
     json_decref(report);

@@ -340,7 +340,7 @@ static void assert_prediction(const json_t *one, size_t index, const char *model
 {
     json_t *prediction = json_array_get(json_object_get(one, "predictions"), index);
     ck_assert_str_eq(json_string_value(json_object_get(prediction, "model")), model);
-    double span = json_real_value(json_object_get(one, "span_ms"));
+    double span = json_real_value(json_object_get(one, "time_ms"));
     double ms = json_real_value(json_object_get(prediction, "ms"));
     double error = json_real_value(json_object_get(prediction, "error"));
     ck_assert_double_gt(ms, 0);

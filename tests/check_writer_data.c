@@ -44,7 +44,7 @@ START_TEST(json_has_the_keys_of_schema_1)
 {
     struct test_report *test = test_report_new(4);
     json_t *root = json_of(&test->report), *run = json_run(root, 3);
-    ck_assert_int_eq(json_integer_value(json_object_get(root, "schema")), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "schema")), 2);
     ck_assert_str_eq(text_at(root, "version"), "0.0.0-test");
     ck_assert_uint_eq(json_array_size(json_object_get(root, "runs")), 4);
     ck_assert_str_eq(text_at(run, "name"), "4-way");
@@ -53,9 +53,9 @@ START_TEST(json_has_the_keys_of_schema_1)
     ck_assert_str_eq(text_at(run, "device"), "NVIDIA H200");
     ck_assert_str_eq(text_at(run, "limit_cause"), "copies");
     ck_assert(json_is_true(json_object_get(run, "verified")));
-    ck_assert_int_eq(ns_at(run, "span_ms"), 450000);
-    ck_assert_int_eq(ns_at(run, "span_min_ms"), 450000);
-    ck_assert_int_eq(ns_at(run, "span_max_ms"), 450000);
+    ck_assert_int_eq(ns_at(run, "time_ms"), 450000);
+    ck_assert_int_eq(ns_at(run, "time_min_ms"), 450000);
+    ck_assert_int_eq(ns_at(run, "time_max_ms"), 450000);
     ck_assert_int_eq(ns_at(run, "timeline_ms"), 450000);
     ck_assert_int_eq(ns_at(run, "limit_ms"), 400000);
     ck_assert_int_eq(ns_at(run, "issue_ms"), 12345);
@@ -159,7 +159,7 @@ START_TEST(json_times_give_back_nanoseconds)
     struct run_report *run = &test->runs[0];
     run->median_ns = run->limit.ns = odd_times_ns[_i];
     json_t *root = json_of(&test->report);
-    ck_assert_int_eq(ns_at(json_run(root, 0), "span_ms"), odd_times_ns[_i]);
+    ck_assert_int_eq(ns_at(json_run(root, 0), "time_ms"), odd_times_ns[_i]);
     ck_assert_int_eq(ns_at(json_run(root, 0), "limit_ms"), odd_times_ns[_i]);
     json_decref(root);
     free(test);
@@ -322,7 +322,7 @@ START_TEST(csv_report_has_the_figures)
         {"timing", "virtual"},
         {"device", "NVIDIA H200"},
         {"verified", "true"},
-        {"span_ms", "0.450000"},
+        {"time_ms", "0.450000"},
         {"limit_ms", "0.400000"},
         {"limit_ratio", "0.888888889"},
         {"speedup", "2.22222222"},
@@ -371,7 +371,7 @@ START_TEST(csv_report_leaves_out_what_is_not_known)
     ck_assert_str_eq(field_of(&header, &row, "verified"), "");
     ck_assert_str_eq(field_of(&header, &row, "speedup"), "");
     ck_assert_str_eq(field_of(&header, &row, "limit_ratio"), "");
-    ck_assert_str_eq(field_of(&header, &row, "span_max_ms"), "4611686018427.387904");
+    ck_assert_str_eq(field_of(&header, &row, "time_max_ms"), "4611686018427.387904");
     ck_assert_double_eq(strtod(field_of(&header, &row, "result"), NULL), 0.1);
     free(report);
     free(test);
@@ -436,7 +436,7 @@ START_TEST(csv_timeline_begins_with_provenance)
                                         "# run: two?lines\n#   source: simulated\n",
                                         "#   timing: virtual\n#   device: a?device\n",
                                         "#   driver: driver 13.0??# x\n",
-                                        "#   resolution_ns: 1\n#   span_ns: 1000000\n",
+                                        "#   resolution_ns: 1\n#   time_ns: 1000000\n",
                                         "\n#   limit_ns: 500000\n#   speedup: 1\n",
                                         "\n#   busy_ns: h2d=400000 ",
                                         "\n#   settings: elements=",

@@ -138,7 +138,7 @@ START_TEST(page_has_the_figures)
         {"name", "4-way"},
         {"source", "simulated"},
         {"timing", "virtual"},
-        {"span", "450 us"},
+        {"time", "450 us"},
         {"device", "NVIDIA H200"},
         {"limit", "400 us"},
         {"ratio", "88.9%"},

@@ -36,7 +36,7 @@ static void assert_table(const struct test_report *test, const char *wanted)
 START_TEST(predictions_are_a_table)
 {
     struct test_report *test = predicted_report();
-    assert_table(test, "\nrun     span     sim  off by\n"
+    assert_table(test, "\nrun     time     sim  off by\n"
                        "serial  1 ms    1 ms   +0.0%\n"
                        "2-way   2 ms  1.9 ms   -5.0%\n");
     free(test);

@@ -93,7 +93,7 @@ START_TEST(provenance_is_in_the_metadata)
     ck_assert_str_eq(trace_text(run, "device"), "NVIDIA H200");
     ck_assert_str_eq(trace_text(run, "driver"), "driver 13.0");
     ck_assert_int_eq(trace_integer(run, "resolution_ns"), 1);
-    ck_assert_double_eq(json_real_value(trace_member(run, "span_ms")), 0.85);
+    ck_assert_double_eq(json_real_value(trace_member(run, "time_ms")), 0.85);
     ck_assert_double_eq(json_real_value(trace_member(run, "limit_ms")), 0.5);
     ck_assert(json_is_null(trace_member(run, "speedup")));
     ck_assert(json_is_true(trace_member(run, "verified")));

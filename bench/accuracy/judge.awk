@@ -27,9 +27,9 @@ FNR == 1 {
     csv_split($0)
     setting = field("settings.connections") SUBSEP field("run")
     if (!measured)
-        SIMULATED[setting] = field("span_ms")
+        SIMULATED[setting] = field("time_ms")
     else
-        keep(setting, field("span_ms") + 0)
+        keep(setting, field("time_ms") + 0)
 }
 
 END {

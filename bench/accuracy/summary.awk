@@ -50,7 +50,7 @@ function keep(name, value) {
 function add(    name, number, measured, error) {
     name = field("run")
     number = name + 0
-    measured = field("span_ms") + 0
+    measured = field("time_ms") + 0
     if (number < 1 || measured <= 0)
         fail("the run '" name "' has no number, or took no time")
     count++

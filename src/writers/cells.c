@@ -55,7 +55,7 @@ void cell_slots(const struct run_report *run, char text[CELL_TEXT])
     cell_count(run->slots, text);
 }
 
-void cell_span(const struct run_report *run, char text[CELL_TEXT])
+void cell_time(const struct run_report *run, char text[CELL_TEXT])
 {
     units_time(run->median_ns, text);
 }

@@ -16,8 +16,8 @@ cell_show cell_ways, cell_order, cell_layout, cell_streams, cell_tiles, cell_cpu
     cell_slots;
 cell_show cell_host_bytes, cell_device_bytes;
 
-/* Results; cell_copied is both directions' bytes over the span. */
-cell_show cell_span, cell_fastest, cell_slowest, cell_speedup, cell_limit, cell_limit_share;
+/* Results; cell_copied is both directions' bytes over the run's time. */
+cell_show cell_time, cell_fastest, cell_slowest, cell_speedup, cell_limit, cell_limit_share;
 cell_show cell_limit_cause, cell_result, cell_verified, cell_issued_by, cell_issue, cell_copied,
     cell_gflops;
 

@@ -69,7 +69,7 @@ static const struct table_column columns[] = {
     {0, "tiles", cell_tiles, false},
     {0, "streams", cell_streams, false},
     {0, "order", cell_order, true},
-    {0, "measured", cell_span, false},
+    {0, "measured", cell_time, false},
     {0, "noise", cell_noise, false},
     {0, "simulated", cell_simulated, false},
     {0, "error", cell_error, false},
@@ -134,33 +134,40 @@ static int compare_by_error(const void *a, const void *b)
     return x < y ? -1 : 1;
 }
 
-/* Fills `worst` with the runs of the largest errors; false for lack of memory. */
-static bool find_worst(const struct report *report, struct run_report worst[WORST])
+/* Returns copies of the WORST runs, those of the largest errors, to be freed but not their
+ * parts; NULL for lack of memory. */
+static struct run_report *find_worst(const struct report *report)
 {
     size_t count = (size_t)report->run_count;
     const struct run_report **sorted = calloc(count, sizeof *sorted);
-    if (sorted == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = &report->runs[i];
-    qsort(sorted, count, sizeof *sorted, compare_by_error);
-    for (int i = 0; i < WORST; i++)
-        worst[i] = *sorted[i];
+    struct run_report *worst = calloc(WORST, sizeof *worst);
+    if (sorted != NULL && worst != NULL) {
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = &report->runs[i];
+        qsort(sorted, count, sizeof *sorted, compare_by_error);
+        for (int i = 0; i < WORST; i++)
+            worst[i] = *sorted[i];
+    } else {
+        free(worst);
+        worst = NULL;
+    }
     free(sorted);
-    return true;
+    return worst;
 }
 
 static void put_rows(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    struct run_report worst[WORST];
+    bool many = report->run_count > ROWS_MAX && style->verbose == 0;
+    struct run_report *worst = many ? find_worst(report) : NULL;
     struct report shown = *report;
-    if (report->run_count > ROWS_MAX && style->verbose == 0 && find_worst(report, worst)) {
+    if (worst != NULL) {
         shown.runs = worst;
         shown.run_count = WORST;
         fprintf(out, "\nthe %d worst of %d runs (--verbose shows all):\n", WORST,
                 report->run_count);
     }
     table_write(out, &shown, style, columns, COLUMN_COUNT);
+    free(worst);
 }
 
 /* --- all of them together --- */

@@ -109,7 +109,7 @@ static bool is_rated(const struct report *report)
 static void put_report_header(FILE *out, const struct settings *settings, bool compared,
                               bool rated)
 {
-    fputs("run,source,timing,device,driver,verified,span_ms,span_min_ms,span_max_ms,limit_ms,"
+    fputs("run,source,timing,device,driver,verified,time_ms,time_min_ms,time_max_ms,limit_ms,"
           "limit_ratio,speedup",
           out);
     for (int i = 0; i < ENGINE_WORKING; i++)
@@ -221,7 +221,7 @@ static void put_setting(void *context, const char *name, const char *value,
 /* What pictures show beside the spans: they are drawn from this file alone. */
 static void put_results(FILE *out, const struct run_report *run)
 {
-    fprintf(out, "#   span_ns: %" PRId64 "\n", run->median_ns);
+    fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
     if (!run->foreign)
         fprintf(out, "#   limit_ns: %" PRId64 "\n#   speedup: %.9g\n", run->limit.ns,
                 isfinite(run->speedup) ? run->speedup : 0);
@@ -377,7 +377,7 @@ void write_csv_timeline(FILE *out, const struct report *report)
     for (int i = 0; i < report->run_count; i++)
         put_provenance(out, &report->runs[i]);
     fputs("run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns\n", out);
-    put_begin(&put, out);
+    put_begin_large(&put, out);
     for (int i = 0; i < report->run_count; i++)
         put_spans(&put, &report->runs[i]);
     put_end(&put);

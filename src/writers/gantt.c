@@ -267,21 +267,23 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
                 picture->style->verbose > 0 ? "" : " (--verbose)");
 }
 
-/* ": 22.4 ms, 1.90x, limit 21.2 ms". The median's span; the drawn run's own too, where they
- * differ to the eye. Of another program's run there is no more than its span. */
-static void figures_text(const struct run_report *run, char text[FIGURES_TEXT])
+/* Writes ": 22.4 ms, 1.90x, limit 21.2 ms": the median of the run's times, its speed-up where
+ * there are runs to compare, and the time of the run that is drawn where the two differ to the
+ * eye. Of another program's run no more is known than its time. */
+static void figures_text(const struct picture *picture, const struct run_report *run,
+                         char text[FIGURES_TEXT])
 {
-    char span[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
-    units_time(run->median_ns, span);
+    char time[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
+    units_time(run->median_ns, time);
     units_time(timeline_time_ns(&run->timeline), drawn);
     units_time(run->limit.ns, limit);
-    if (isfinite(run->speedup))
+    if (isfinite(run->speedup) && picture->report->run_count > 1)
         snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
-    bool differ = strcmp(span, drawn) != 0 && !run->profiled;
+    bool differ = strcmp(time, drawn) != 0 && !run->profiled;
     if (run->foreign)
-        snprintf(text, FIGURES_TEXT, ": %s", span);
+        snprintf(text, FIGURES_TEXT, ": %s", time);
     else
-        snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", span, speedup, limit,
+        snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", time, speedup, limit,
                  differ ? ", drawn " : "", differ ? drawn : "");
 }
 
@@ -289,7 +291,7 @@ static void figures_text(const struct run_report *run, char text[FIGURES_TEXT])
 static void print_heading(const struct picture *picture, const struct run_report *run)
 {
     char name[4 * NAME_COLUMNS + 4], figures[FIGURES_TEXT];
-    figures_text(run, figures);
+    figures_text(picture, run, figures);
     int room = picture->margin + picture->columns - (int)strlen(figures);
     room = room < NAME_MIN ? NAME_MIN : room > NAME_COLUMNS ? NAME_COLUMNS : room;
     writer_fit(name, sizeof name, run->settings->name, room);
@@ -353,8 +355,8 @@ void write_gantt(FILE *out, const struct report *report, const struct writer_sty
     picture.columns = width - picture.margin - 1;
     for (int i = 0; i < report->run_count; i++) {
         const struct timeline *timeline = &report->runs[i].timeline;
-        int64_t span_ns = timeline_time_ns(timeline);
-        picture.length_ns = span_ns > picture.length_ns ? span_ns : picture.length_ns;
+        int64_t time_ns = timeline_time_ns(timeline);
+        picture.length_ns = time_ns > picture.length_ns ? time_ns : picture.length_ns;
         picture.one_kernel |= timeline->name_count > CHAIN_MAX;
     }
     picture.scale = picture.length_ns > 0 ? picture.columns / (double)picture.length_ns : 0;

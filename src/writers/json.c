@@ -1,350 +1,232 @@
-/* json.c - the JSON report, schema 1.
- *
- * A function that makes a value gives NULL when memory runs out, and takes every value that it
- * is given, so that a failure anywhere ends in no document, never in a part of one. */
-#include "report/compare_run.h"
-#include "writers/writer.h"
+/* json.c - the encoder of JSON (RFC 8259). */
+#include "writers/json.h"
 
-#include <jansson.h>
+#include "options/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 15 digits give back every time below 11 days to the nanosecond, and 22.4 as 22.4. */
-enum { REAL_DIGITS = 15, INDENT = 2 };
+enum { REAL_DIGITS = 15, REAL_TEXT = 64 };
 
-struct member {
-    const char *key;
-    json_t *value;
-};
-
-static json_t *json_members(struct member *members, size_t count)
+static void put_line(struct json *json)
 {
-    json_t *object = json_object();
-    bool whole = object != NULL;
-    for (size_t i = 0; i < count; i++)
-        whole &= json_object_set_new(object, members[i].key, members[i].value) == 0;
-    if (whole)
-        return object;
-    json_decref(object);
-    return NULL;
+    PUT_LITERAL(json->put, "\n");
+    for (int i = 0; i < json->depth * json->indent; i++)
+        PUT_LITERAL(json->put, " ");
 }
 
-/* Appends `value`; on failure gives up the whole array. */
-static json_t *json_append(json_t *array, json_t *value)
+/* Puts whatever comes before a value or a key: a comma behind the value before it, and a line.
+ */
+static void begin_value(struct json *json)
 {
-    if (json_array_append_new(array, value) == 0)
-        return array;
-    json_decref(array);
-    return NULL;
+    if (json->keyed) {
+        json->keyed = false;
+        return;
+    }
+    if (json->filled)
+        PUT_LITERAL(json->put, ",");
+    if (json->indent > 0 && json->depth > 0)
+        put_line(json);
+    json->filled = true;
 }
 
-static json_t *json_text(const char *text)
+void json_open(struct json *json, char bracket)
 {
-    size_t room = 3 * strlen(text) + 1;
-    char *clean = malloc(room);
-    if (clean == NULL)
-        return NULL;
-    json_t *json = json_string(writer_clean(clean, room, text, false));
-    free(clean);
+    begin_value(json);
+    put_bytes(json->put, &bracket, 1);
+    json->depth++;
+    json->filled = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+    json->depth--;
+    if (json->filled && json->indent > 0)
+        put_line(json);
+    put_bytes(json->put, &bracket, 1);
+    json->filled = true;
+}
+
+static void put_quoted(struct json *json, const char *text)
+{
+    PUT_LITERAL(json->put, "\"");
+    if (json->in_html)
+        put_json_text_in_html(json->put, text);
+    else
+        put_json_text(json->put, text);
+    PUT_LITERAL(json->put, "\"");
+}
+
+struct json *json_key(struct json *json, const char *key)
+{
+    begin_value(json);
+    put_quoted(json, key);
+    put_string(json->put, json->indent > 0 ? ": " : ":");
+    json->keyed = true;
     return json;
 }
 
-/* JSON has no infinity and no NaN. */
-static json_t *json_number(double value)
+void json_line(struct json *json)
 {
-    return isfinite(value) ? json_real(value) : json_null();
+    if (json->filled)
+        PUT_LITERAL(json->put, ",");
+    PUT_LITERAL(json->put, "\n");
+    json->filled = false;
 }
 
-static json_t *json_ms(int64_t ns)
+void json_put_text(struct json *json, const char *text)
 {
-    return json_real((double)ns / 1e6);
+    begin_value(json);
+    put_quoted(json, text);
 }
 
-static json_t *json_ratio(int64_t part, int64_t whole)
+void json_put_integer(struct json *json, int64_t value)
 {
-    return json_number((double)part / (double)whole);
+    begin_value(json);
+    put_integer(json->put, value);
 }
 
-static json_t *json_count(uint64_t count)
+/* Removes the sign and the zeros that printf() gives a small exponent: "1e-05" becomes "1e-5".
+ */
+static void shorten_exponent(char *text)
 {
-    return json_integer((json_int_t)count);
+    char *exponent = strchr(text, 'e'), *from;
+    if (exponent == NULL)
+        return;
+    exponent++;
+    from = exponent;
+    if (*from == '+')
+        from++;
+    else if (*from == '-')
+        exponent = ++from;
+    from += strspn(from, "0");
+    memmove(exponent, from, strlen(from) + 1);
 }
 
-static json_t *json_verified(enum verified verified)
+/* A whole number has a point as well, so that readers take it for a real one. */
+void json_put_real(struct json *json, double value)
 {
-    return verified == VERIFIED_NOT_ASKED ? json_null()
-                                          : json_boolean(verified == VERIFIED_YES);
+    char text[REAL_TEXT];
+    if (!isfinite(value)) {
+        json_put_null(json);
+        return;
+    }
+    snprintf(text, sizeof text, "%.*g", REAL_DIGITS, value);
+    shorten_exponent(text);
+    json_put_raw(json, text);
+    if (strpbrk(text, ".e") == NULL)
+        PUT_LITERAL(json->put, ".0");
 }
 
-/* A number is taken as JSON spells it, whatever the locale. One that JSON or 64 bits do not
- * hold (a seed of 2^63) stays a string. */
-static json_t *json_value(const char *value, enum value_kind kind)
+/* Readers have no larger integers than 2^63 - 1: a larger count goes as a real number. */
+void json_put_count(struct json *json, uint64_t value)
 {
-    if (kind == VALUE_NULL)
-        return json_null();
-    if (kind == VALUE_BOOL)
-        return json_boolean(strcmp(value, "true") == 0);
-    json_t *json = NULL;
-    if (kind != VALUE_TEXT)
-        json = json_loads(value, JSON_DECODE_ANY, NULL);
-    return json != NULL ? json : json_text(value);
+    if (value <= INT64_MAX)
+        json_put_integer(json, (int64_t)value);
+    else
+        json_put_real(json, (double)value);
 }
 
-static void add_setting(void *context, const char *name, const char *value,
+void json_put_bool(struct json *json, bool value)
+{
+    begin_value(json);
+    put_string(json->put, value ? "true" : "false");
+}
+
+void json_put_null(struct json *json)
+{
+    begin_value(json);
+    PUT_LITERAL(json->put, "null");
+}
+
+void json_put_raw(struct json *json, const char *number)
+{
+    begin_value(json);
+    put_string(json->put, number);
+}
+
+void json_put_ms(struct json *json, int64_t ns)
+{
+    json_put_real(json, (double)ns / 1e6);
+}
+
+void json_put_exact_ms(struct json *json, int64_t ns)
+{
+    char *at;
+    begin_value(json);
+    at = put_reserve(json->put, 2 * WRITE_NUMBER_ROOM);
+    uint64_t size = write_sign(&at, ns);
+    at = write_count(at, size / 1000000);
+    *at++ = '.';
+    at = write_triple(at, (uint32_t)(size / 1000 % 1000));
+    json->put->at = write_triple(at, (uint32_t)(size % 1000));
+}
+
+/* --- settings --- */
+
+static const char *skip_digits(const char *text)
+{
+    while (isdigit((unsigned char)*text))
+        text++;
+    return text;
+}
+
+/* Returns true if `text` is a number by JSON's grammar; sets *whole if it is one without a
+ * point and an exponent. */
+static bool is_number(const char *text, bool *whole)
+{
+    const char *digits = text + (*text == '-'), *end = skip_digits(digits);
+    if (end == digits || (*digits == '0' && end > digits + 1))
+        return false;
+    *whole = *end == '\0';
+    if (*end == '.') {
+        digits = end + 1;
+        end = skip_digits(digits);
+        if (end == digits)
+            return false;
+    }
+    if (*end == 'e' || *end == 'E') {
+        digits = end + 1 + (end[1] == '+' || end[1] == '-');
+        end = skip_digits(digits);
+        if (end == digits)
+            return false;
+    }
+    return *end == '\0';
+}
+
+static void put_number(struct json *json, const char *text)
+{
+    bool whole = false, number = is_number(text, &whole);
+    errno = 0;
+    int64_t integer = whole ? strtoll(text, NULL, 10) : 0;
+    double real = number && !whole ? strtod(text, NULL) : 0;
+    if (!number || errno == ERANGE)
+        json_put_text(json, text);
+    else if (whole)
+        json_put_integer(json, integer);
+    else
+        json_put_real(json, real);
+}
+
+static void put_setting(void *context, const char *name, const char *value,
                         enum value_kind kind)
 {
-    json_t **object = context;
-    if (json_object_set_new(*object, name, json_value(value, kind)) == 0)
-        return;
-    json_decref(*object);
-    *object = NULL;
+    struct json *json = json_key(context, name);
+    if (kind == VALUE_NULL)
+        json_put_null(json);
+    else if (kind == VALUE_BOOL)
+        json_put_bool(json, strcmp(value, "true") == 0);
+    else if (kind == VALUE_TEXT)
+        json_put_text(json, value);
+    else
+        put_number(json, value);
 }
 
-static json_t *json_settings(const struct settings *settings)
+void json_put_settings(struct json *json, const struct settings *settings)
 {
-    json_t *object = json_object();
-    settings_each(settings, add_setting, &object);
-    return object;
-}
-
-static json_t *json_engine(const struct engine_use *use)
-{
-    struct member members[] = {
-        {"busy_ms", json_ms(use->busy_ns)},
-        {"utilisation", json_number(use->utilisation)},
-        {"bytes", json_count(use->bytes)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-static json_t *json_engines(const struct analysis *analysis)
-{
-    struct member members[ENGINE_WORKING];
-    for (int i = 0; i < ENGINE_WORKING; i++) {
-        members[i].key = engine_name((enum engine)i);
-        members[i].value = json_engine(&analysis->engines[i]);
-    }
-    return json_members(members, ENGINE_WORKING);
-}
-
-static json_t *json_hazards(const struct run_report *run)
-{
-    json_t *hazards = json_array();
-    for (size_t i = 0; i < run->hazard_count; i++)
-        hazards = json_append(hazards, json_text(run->hazard_texts[i]));
-    return hazards;
-}
-
-static json_t *json_latency_group(const struct latency_group *group)
-{
-    struct member members[] = {
-        {"priority", json_integer(group->priority)},
-        {"tiles", json_count(group->tiles)},
-        {"min_ms", json_ms(group->min_ns)},
-        {"median_ms", json_ms(group->median_ns)},
-        {"p95_ms", json_ms(group->p95_ns)},
-        {"max_ms", json_ms(group->max_ns)},
-        {"mean_ms", json_number(group->mean_ns / 1e6)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-static json_t *json_latency(const struct latency *latency)
-{
-    json_t *groups = json_array();
-    for (uint32_t i = 0; i < latency->group_count; i++)
-        groups = json_append(groups, json_latency_group(&latency->groups[i]));
-    return groups;
-}
-
-static json_t *json_plan(const struct run_report *run)
-{
-    struct member members[] = {
-        {"streams", json_count(run->streams)},
-        {"slots", json_count(run->slots)},
-        {"cpu_tiles", json_count(run->cpu_tiles)},
-        {"host_bytes", json_count(run->host_bytes)},
-        {"device_bytes", json_count(run->device_bytes)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-/* What only a timeline tells: null where --profile left that to a profiler. */
-static json_t *json_traced(const struct run_report *run, json_t *value)
-{
-    if (!run->profiled)
-        return value;
-    json_decref(value);
-    return json_null();
-}
-
-/* What a trace of another program doesn't tell: null there. */
-static json_t *json_own(const struct run_report *run, json_t *value)
-{
-    if (!run->foreign)
-        return value;
-    json_decref(value);
-    return json_null();
-}
-
-/* --- a comparison --- */
-
-static json_t *json_deviation(const struct deviation *deviation)
-{
-    struct member members[] = {
-        {"median_ms", json_ms(deviation->median_ns)},
-        {"p95_ms", json_ms(deviation->p95_ns)},
-        {"largest_ms", json_ms(deviation->largest_ns)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-static json_t *json_compared(const struct compared *compared)
-{
-    const struct comparison *comparison = &compared->comparison;
-    struct member members[] = {
-        {"machine", json_text(compared->device)},
-        {"simulated_ms", json_ms(comparison->simulated_ns)},
-        {"error", json_number(comparison->error)},
-        {"noise", json_number(comparison->noise)},
-        {"traced_error", json_number(comparison->traced_error)},
-        {"spans", json_count(comparison->spans)},
-        {"start", json_deviation(&comparison->start)},
-        {"end", json_deviation(&comparison->end)},
-        {"same_order", json_number(comparison->same_order)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-static json_t *json_quantiles(const struct compare_quantiles *quantiles)
-{
-    struct member members[] = {
-        {"median", json_number(quantiles->median)},
-        {"p95", json_number(quantiles->p95)},
-        {"largest", json_number(quantiles->largest)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-static json_t *json_summary(const struct compare_summary *summary)
-{
-    struct member members[] = {
-        {"settings", json_count(summary->settings)},
-        {"error", json_quantiles(&summary->simulator)},
-        {"noise", json_quantiles(&summary->noise)},
-        {"order_pairs", json_count(summary->pairs)},
-        {"order_apart", json_count(summary->apart)},
-        {"order_right", json_count(summary->right)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-/* Adds a member to `object`; gives up the whole object where that fails. */
-static json_t *json_with(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) == 0)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
-/* --- the report --- */
-
-/* The prediction that --model asked for, and how far it is off; an empty array without it. */
-static json_t *json_predictions(const struct run_report *run)
-{
-    json_t *predictions = json_array();
-    if (run->predicted_ns == 0)
-        return predictions;
-    struct member members[] = {
-        {"model", json_text("sim")},
-        {"ms", json_ms(run->predicted_ns)},
-        {"error", json_number(compare_error(run->predicted_ns, run->median_ns))},
-    };
-    return json_append(predictions, json_members(members, sizeof members / sizeof members[0]));
-}
-
-static json_t *json_verdict(const struct run_report *run, const struct verdict *verdict)
-{
-    const struct verdict_row *row = &verdict_rows[verdict->code];
-    int64_t time_ns = run->verdicts.time_ns;
-    struct member members[] = {
-        {"code", json_text(row->name)},
-        {"ms", json_ms(verdict->cost_ns)},
-        {"ns", json_integer(verdict->cost_ns)},
-        {"share", json_number(time_ns > 0 ? (double)verdict->cost_ns / (double)time_ns : 0)},
-        {"named", json_boolean(verdict - run->verdicts.items < run->verdicts.named)},
-        {"text", json_text(row->text)},
-        {"fix", json_text(row->fix)},
-    };
-    return json_members(members, sizeof members / sizeof members[0]);
-}
-
-static json_t *json_verdicts(const struct run_report *run)
-{
-    json_t *verdicts = json_array();
-    for (int i = 0; i < run->verdicts.count; i++)
-        verdicts = json_append(verdicts, json_verdict(run, &run->verdicts.items[i]));
-    return verdicts;
-}
-
-static json_t *json_run(const struct run_report *run)
-{
-    struct member members[] = {
-        {"name", json_text(run->settings->name)},
-        {"source", json_text(timeline_source(&run->timeline))},
-        {"timing", json_traced(run, json_text(timeline_timing(&run->timeline)))},
-        {"device", json_text(writer_device(run))},
-        {"driver", run->timeline.driver[0] ? json_text(run->timeline.driver) : json_null()},
-        {"settings", json_own(run, json_settings(run->settings))},
-        {"plan", json_own(run, json_plan(run))},
-        {"verified", json_verified(run->verified)},
-        {"result", json_number(run->has_result ? run->result : NAN)},
-        {"repeats", json_own(run, json_count(run->repeats))},
-        {"span_ms", json_ms(run->median_ns)},
-        {"span_min_ms", json_ms(run->min_ns)},
-        {"span_max_ms", json_ms(run->max_ns)},
-        {"timeline_ms", json_traced(run, json_ms(run->analysis.time_ns))},
-        {"issue_ms", json_own(run, json_ms(run->issue_ns))},
-        {"limit_ms", json_own(run, json_ms(run->limit.ns))},
-        {"limit_ratio", json_own(run, json_ratio(run->limit.ns, run->median_ns))},
-        {"limit_cause", json_own(run, json_text(limit_cause_name(run->limit.cause)))},
-        {"speedup", json_number(run->speedup)},
-        {"engines", json_traced(run, json_engines(&run->analysis))},
-        {"concurrency", json_traced(run, json_number(run->analysis.concurrency))},
-        {"latency", json_own(run, json_traced(run, json_latency(&run->latency)))},
-        {"resolution_ns", json_traced(run, json_count((uint64_t)run->timeline.resolution_ns))},
-        {"hazards", json_hazards(run)},
-        {"verdicts", json_verdicts(run)},
-        {"predictions", json_predictions(run)},
-    };
-    json_t *object = json_members(members, sizeof members / sizeof members[0]);
-    if (run->no_verdict[0] != '\0')
-        object = json_with(object, "no_verdict", json_text(run->no_verdict));
-    if (!isnan(report_gflops(run)))
-        object = json_with(object, "gflops", json_number(report_gflops(run)));
-    if (run->compared != NULL)
-        object = json_with(object, "compare", json_compared(run->compared));
-    return object;
-}
-
-void write_json(FILE *out, const struct report *report)
-{
-    json_t *runs = json_array();
-    for (int i = 0; i < report->run_count; i++)
-        runs = json_append(runs, json_run(&report->runs[i]));
-    struct member members[] = {
-        {"schema", json_integer(1)},
-        {"version", json_text(report->version)},
-        {"runs", runs},
-    };
-    json_t *root = json_members(members, sizeof members / sizeof members[0]);
-    if (report->comparison != NULL)
-        root = json_with(root, "summary", json_summary(report->comparison));
-    if (root == NULL)
-        return;
-    json_dumpf(root, out, JSON_INDENT(INDENT) | JSON_REAL_PRECISION(REAL_DIGITS));
-    putc('\n', out);
-    json_decref(root);
+    settings_each(settings, put_setting, json);
 }

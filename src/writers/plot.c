@@ -169,7 +169,7 @@ static const char *telling_line(char *text)
 /* What gnuplot complained of, with the script's name for its path. */
 static void last_complaint(const struct plotter *plotter, char *line, size_t room)
 {
-    char text[4096], clean[sizeof text * 3];
+    char text[1024], clean[sizeof text * 3];
     off_t size = lseek(plotter->complaints, 0, SEEK_END);
     off_t from = size > (off_t)sizeof text - 1 ? size - (off_t)sizeof text + 1 : 0;
     ssize_t count = pread(plotter->complaints, text, sizeof text - 1, from);

@@ -6,12 +6,12 @@
 
 #include <math.h>
 
-static void cell_time(const struct run_report *run, char text[CELL_TEXT])
+static void cell_predicted(const struct run_report *run, char text[CELL_TEXT])
 {
     units_time(run->predicted_ns, text);
 }
 
-/* How far the prediction is from the median time. */
+/* Writes how far the prediction is from the median of the measured times. */
 static void cell_error(const struct run_report *run, char text[CELL_TEXT])
 {
     double error = compare_error(run->predicted_ns, run->median_ns);
@@ -24,8 +24,8 @@ static void cell_error(const struct run_report *run, char text[CELL_TEXT])
 void write_predictions(FILE *out, const struct report *report, const struct writer_style *style)
 {
     static const struct table_column columns[] = {
-        {0, "span", cell_span, false},
-        {1, "sim", cell_time, false},
+        {0, "time", cell_time, false},
+        {1, "sim", cell_predicted, false},
         {1, "off by", cell_error, false},
     };
     /* All runs are predicted, or none is: --model is about all of them. */

@@ -1,9 +1,9 @@
 /* put.h - printing for the writers that print millions of spans.
  *
- * Text gathers in a buffer of its own and goes to the FILE in large blocks, so that stdio's
- * locks and copies are paid for once per block. write_...() print at a place in memory that the
- * caller keeps in a register, with room seen to beforehand; put_...() see to the room
- * themselves. */
+ * Text gathers in a block of memory and goes to the FILE in one piece, so that stdio's locks
+ * and copies are paid for once per block. A write_...() function prints at a place in memory
+ * that the caller keeps in a register, and the caller makes sure beforehand that there is room.
+ * A put_...() function makes sure of that itself. */
 #ifndef PIPELINE_WRITERS_PUT_H
 #define PIPELINE_WRITERS_PUT_H
 
@@ -12,13 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- at a place in memory: each returns the end of what it wrote --- */
+/* --- at a place in memory: each function returns the end of the text that it wrote --- */
 
 enum {
-    WRITE_NUMBER_ROOM = 32
-}; /* any number, its sign and point, and what is written beyond */
+    WRITE_NUMBER_ROOM =
+        32 /* bytes for any number, its sign and point, and bytes written beyond */
+};
 
-/* A string literal. */
+/* Writes a string literal. */
 #define WRITE_LITERAL(at, literal)                                                             \
     ((char *)memcpy((at), (literal), sizeof(literal) - 1) + (sizeof(literal) - 1))
 
@@ -28,18 +29,20 @@ static inline char *write_bytes(char *at, const char *bytes, size_t length)
     return at + length;
 }
 
-/* "000001002...999": three digits at a time are looked up, not computed. 4 bytes are copied,
- * the last of them to be overwritten: hence two more at the end. */
+/* "000001002...999": three digits at a time are looked up, not computed. Four bytes are copied
+ * at a time, and the last is overwritten by the next text: hence the table has two more at its
+ * end.
+ */
 extern const char put_triples[3 * 1000 + 3];
 
-/* Below 1000, in all 3 digits. */
+/* Writes a number below 1000 in three digits. */
 static inline char *write_triple(char *at, uint32_t value)
 {
     memcpy(at, &put_triples[3 * value], 4);
     return at + 3;
 }
 
-/* Below 1000, without zeros in front. */
+/* Writes a number below 1000 without zeros in front. */
 static inline char *write_first(char *at, uint32_t value)
 {
     int digits = 1 + (value >= 10) + (value >= 100);
@@ -47,7 +50,7 @@ static inline char *write_first(char *at, uint32_t value)
     return at + digits;
 }
 
-/* Below 10^9, in all 9 digits. */
+/* Writes a number below 10^9 in nine digits. */
 static inline char *write_nine(char *at, uint32_t value)
 {
     at = write_triple(at, value / 1000000);
@@ -55,7 +58,7 @@ static inline char *write_nine(char *at, uint32_t value)
     return write_triple(at, value % 1000);
 }
 
-/* Below 10^9, without zeros in front. */
+/* Writes a number below 10^9 without zeros in front. */
 static inline char *write_short(char *at, uint32_t value)
 {
     if (value < 1000)
@@ -82,7 +85,7 @@ static inline char *write_count(char *at, uint64_t value)
     return write_nine(at, (uint32_t)(value % BILLION));
 }
 
-/* The size of a number, whose sign it writes. */
+/* Writes the sign of a negative number and returns its size. */
 static inline uint64_t write_sign(char **at, int64_t value)
 {
     if (value >= 0)
@@ -97,7 +100,7 @@ static inline char *write_integer(char *at, int64_t value)
     return write_count(at, size);
 }
 
-/* value / 1000, with all three decimals: nothing is rounded. */
+/* Writes value / 1000 with three decimals: nothing is rounded. */
 static inline char *write_thousandths(char *at, uint64_t value)
 {
     at = write_count(at, value / 1000);
@@ -107,36 +110,46 @@ static inline char *write_thousandths(char *at, uint64_t value)
 
 /* --- into a FILE --- */
 
-enum { PUT_ROOM = 1 << 18 }; /* the larger a block, the less the system takes for a byte */
-
-/* Text on its way to `out`. Errors stay with the FILE, as ferror() tells. */
-struct put {
-    FILE *out;
-    char *at; /* where the next byte goes */
-    char text[PUT_ROOM];
+enum {
+    PUT_SMALL = 4096,   /* bytes of room that need no memory beside the struct itself */
+    PUT_ROOM = 1 << 18, /* the larger a block, the less time the system takes for each byte */
 };
 
-/* Begins with no text. `out` is not owned. */
+/* Text on its way to `out`. Errors stay with the FILE, where ferror() finds them. */
+struct put {
+    FILE *out;
+    char *at;         /* place of the next byte */
+    char *text, *end; /* the block that is being filled */
+    char small[PUT_SMALL];
+};
+
+/* Begins with no text, and with little room: for a few fields. `out` is not owned. */
 void put_begin(struct put *put, FILE *out);
 
-/* Writes what is left. Whatever goes to the FILE by other ways goes before put_begin() or after
- * this. */
+/* Begins with room for large blocks, or with little where there is no memory for it. */
+void put_begin_large(struct put *put, FILE *out);
+
+/* Writes what has gathered. */
+void put_flush(struct put *put);
+
+/* Writes what is left and gives the room back. Text that goes to the FILE by other ways goes
+ * before put_begin(), after put_flush() or after this. */
 void put_end(struct put *put);
 
-/* The place of the next byte, with room for `length` more, at most PUT_ROOM. What is written
- * there counts once put->at is set to its end. */
+/* Returns the place of the next byte, with room for `length` more, at most PUT_SMALL. Bytes
+ * that are written there count once put->at is set to their end. */
 static inline char *put_reserve(struct put *put, size_t length)
 {
-    if ((size_t)(put->text + PUT_ROOM - put->at) < length)
-        put_end(put);
+    if ((size_t)(put->end - put->at) < length)
+        put_flush(put);
     return put->at;
 }
 
-/* Puts `length` bytes, as they are; also more than the buffer holds. */
+/* Puts `length` bytes as they are, even if they are more than the block holds. */
 void put_long(struct put *put, const char *bytes, size_t length);
 static inline void put_bytes(struct put *put, const char *bytes, size_t length)
 {
-    if ((size_t)(put->text + PUT_ROOM - put->at) < length)
+    if ((size_t)(put->end - put->at) < length)
         put_long(put, bytes, length);
     else
         put->at = write_bytes(put->at, bytes, length);
@@ -155,14 +168,18 @@ static inline void put_integer(struct put *put, int64_t value)
     put->at = write_integer(put_reserve(put, WRITE_NUMBER_ROOM), value);
 }
 
-/* Puts what stands between the quotes of a JSON string (RFC 8259). What is not valid UTF-8
- * becomes U+FFFD, a control character (DEL too) its escape. */
+/* Puts the part of a JSON string (RFC 8259) between its quotes. Bytes that are not valid UTF-8
+ * become U+FFFD, control characters and DEL their escapes. */
 void put_json_text(struct put *put, const char *text);
 
-/* Whether `text` is a CSV field as it stands: ASCII, with nothing to be quoted. */
+/* Does the same for a JSON document within HTML: <, > and & become escapes, too, so that no
+ * text can end the element that it stands in. */
+void put_json_text_in_html(struct put *put, const char *text);
+
+/* Returns true if `text` is a CSV field as it stands: ASCII, with nothing to be quoted. */
 bool put_csv_is_plain(const char *text);
 
-/* Puts a CSV field: what write_csv_field() (writers/writer.h) says of one. */
+/* Puts a CSV field, by the rules of write_csv_field() (writers/writer.h). */
 void put_csv_field(struct put *put, const char *text);
 
 #endif

@@ -73,7 +73,7 @@ static const struct column {
     bool repeated; /* only of repeats */
     int sized;     /* 1: only where runs differ in elements; -1: only where not */
 } columns[] = {
-    {"span", cell_span, false, 0},
+    {"time", cell_time, false, 0},
     {"fastest", cell_fastest, true, 0},
     {"slowest", cell_slowest, true, 0},
     {"speed-up", cell_speedup, false, -1},
@@ -86,7 +86,8 @@ enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
 static bool is_wanted(const struct sweep_table *table, const struct column *column)
 {
-    return (!column->repeated || table->repeated) &&
+    bool alone = table->report->run_count == 1 && column->show == cell_speedup;
+    return !alone && (!column->repeated || table->repeated) &&
            (column->sized == 0 || (column->sized > 0) == table->sized);
 }
 
@@ -224,7 +225,7 @@ static int matrix_width(const struct sweep_table *table, cell_show *show)
 
 static bool matrix_fits(const struct sweep_table *table)
 {
-    int64_t width = larger(matrix_width(table, cell_span),
+    int64_t width = larger(matrix_width(table, cell_time),
                            matrix_width(table, table->sized ? cell_copied : cell_speedup));
     return table->sweep->axis_count == 2 &&
            corner_width(table) + table->inner * (GAP + width) + 1 <= table->style->width;
@@ -313,7 +314,7 @@ static void put_section(const struct sweep_table *table, int section)
     put_section_name(table, section);
     bool matrix = matrix_fits(table);
     if (matrix) {
-        put_matrix(table, "span", cell_span, section);
+        put_matrix(table, "time", cell_time, section);
         putc('\n', table->out);
         if (table->sized)
             put_matrix(table, "copied", cell_copied, section);
@@ -338,7 +339,8 @@ static double spread_of(const struct report *report)
     return most;
 }
 
-/* "best: depth streams=4 (5.67 ms, 1.84x, 99.1% of limit)" */
+/* Puts "best: depth streams=4 (5.67 ms, 1.84x, 99.1% of limit)". A run alone has no speed-up.
+ */
 static void put_best(const struct sweep_table *table)
 {
     const struct report *report = table->report;
@@ -348,12 +350,12 @@ static void put_best(const struct sweep_table *table)
         return;
     }
     const struct run_report *best = &report->runs[at];
-    char name[4 * RUN_NAME_MAX], span[CELL_TEXT], gain[CELL_TEXT], share[CELL_TEXT];
+    char name[4 * RUN_NAME_MAX], time[CELL_TEXT], gain[CELL_TEXT], share[CELL_TEXT];
     char words[4 * RUN_NAME_MAX + 4 * CELL_TEXT];
     section_name(table, at / table->points, name);
     bool named = table->sections > 1 || strcmp(name, "run") != 0;
     writer_fit(name, sizeof name, best->settings->name, RUN_NAME_MAX);
-    cell_span(best, span);
+    cell_time(best, time);
     if (table->sized)
         cell_copied(best, gain);
     else
@@ -362,7 +364,9 @@ static void put_best(const struct sweep_table *table)
     int used = fprintf(table->out, "\nbest:") - 1;
     snprintf(words, sizeof words, "%s", named ? name : strchr(name, ' ') + 1);
     sweep_put_words(table, &used, GAP, words);
-    snprintf(words, sizeof words, "(%s, %s, %s of limit)", span, gain, share);
+    bool alone = report->run_count == 1;
+    snprintf(words, sizeof words, "(%s, %s%s%s of limit)", time, alone ? "" : gain,
+             alone ? "" : ", ", share);
     sweep_put_words(table, &used, GAP, words);
     putc('\n', table->out);
 }
@@ -373,14 +377,15 @@ static void put_foot(const struct sweep_table *table)
     bool asked = report->runs[0].verified != VERIFIED_NOT_ASKED;
     char words[2 * CELL_TEXT], verified[CELL_TEXT];
     int used = 0, wrong = count_wrong(report);
+    bool compared = !table->sized && report->run_count > 1;
     put_best(table);
     snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");
     if (wrong > 0)
         snprintf(verified, sizeof verified, "%d of them WRONG", wrong);
     snprintf(words, sizeof words, "%d run%s, %s%s", report->run_count,
-             report->run_count == 1 ? "" : "s", verified, table->sized ? "" : ";");
+             report->run_count == 1 ? "" : "s", verified, compared ? ";" : "");
     sweep_put_words(table, &used, 0, words);
-    if (!table->sized)
+    if (compared)
         sweep_put_words(table, &used, 0, "speed-ups are against the first");
     putc('\n', table->out);
     if (!table->repeated)

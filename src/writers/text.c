@@ -19,7 +19,7 @@ enum {
 };
 
 /* When a column is worth its place. */
-enum when { ALWAYS, REPEATED, REDUCED, SHARED, RATED, GRAPHED, ISSUED, VERBOSE };
+enum when { ALWAYS, COMPARED, REPEATED, REDUCED, SHARED, RATED, GRAPHED, ISSUED, VERBOSE };
 
 struct column {
     int group;
@@ -38,10 +38,10 @@ static const struct column columns[] = {
     {0, "CPU tiles", cell_cpu_tiles, SHARED, false},
     {0, "slots", cell_slots, VERBOSE, false},
     {0, "issued by", cell_issued_by, GRAPHED, true},
-    {1, "span", cell_span, ALWAYS, false},
+    {1, "time", cell_time, ALWAYS, false},
     {1, "fastest", cell_fastest, REPEATED, false},
     {1, "slowest", cell_slowest, REPEATED, false},
-    {1, "speed-up", cell_speedup, ALWAYS, false},
+    {1, "speed-up", cell_speedup, COMPARED, false},
     {1, "limit", cell_limit, ALWAYS, false},
     {1, "of limit", cell_limit_share, ALWAYS, false},
     {1, "result", cell_result, REDUCED, false},
@@ -64,7 +64,8 @@ static bool column_wanted(const struct column *column, const struct report *repo
                           const struct writer_style *style)
 {
     bool told = column->when == VERBOSE || column->when == ISSUED;
-    if (column->when == ALWAYS || (told && style->verbose > 0))
+    if (column->when == ALWAYS || (told && style->verbose > 0) ||
+        (column->when == COMPARED && report->run_count > 1))
         return true;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
@@ -120,7 +121,7 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));
     if (run->profiled)
         snprintf(text, FACT_TEXT,
-                 "%s memory%s; profiled: span by the host's clock, no timeline", memory, made);
+                 "%s memory%s; profiled: time by the host's clock, no timeline", memory, made);
     else
         snprintf(text, FACT_TEXT, "%s memory%s; timeline: %s", memory, made,
                  words[run->timeline.timing]);

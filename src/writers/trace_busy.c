@@ -8,6 +8,8 @@
  * only slower. */
 #include "writers/trace.h"
 
+#include <stdlib.h>
+
 enum { BLOCKS = 1024, CHUNK = 4096 };
 
 /* A span of a working engine, by its start; ties by its place. */
@@ -187,14 +189,16 @@ static void advance(struct counter *counter, int64_t next_ns, bool last)
 
 void tracks_put_busy(struct put *put, const struct tracks *tracks)
 {
-    struct walk walk;
+    struct walk *walk = malloc(sizeof *walk);
     struct counter counter = {.put = put, .tracks = tracks, .now_ns = INT64_MIN};
+    if (walk == NULL) /* without memory there is no counter */
+        return;
     for (int engine = 0; engine < ENGINE_WORKING; engine++)
         counter.until_ns[engine] = INT64_MIN;
-    walk_begin(&walk, &tracks->run->timeline);
-    while (walk_next(&walk)) {
-        for (uint32_t i = 0; i < walk.count; i++) {
-            const struct start *start = &walk.heap[i];
+    walk_begin(walk, &tracks->run->timeline);
+    while (walk_next(walk)) {
+        for (uint32_t i = 0; i < walk->count; i++) {
+            const struct start *start = &walk->heap[i];
             if (start->start_ns > counter.now_ns)
                 advance(&counter, start->start_ns, false);
             if (start->end_ns > counter.until_ns[start->engine])
@@ -202,4 +206,5 @@ void tracks_put_busy(struct put *put, const struct tracks *tracks)
         }
     }
     advance(&counter, INT64_MAX, true);
+    free(walk);
 }

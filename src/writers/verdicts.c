@@ -48,7 +48,7 @@ static void put_verdict(FILE *out, const struct verdicts *verdicts, int index,
 static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[TABLE_NAME], span[UNITS_TEXT], limit[UNITS_TEXT], line[LINE_BYTES];
+    char name[TABLE_NAME], time[UNITS_TEXT], limit[UNITS_TEXT], line[LINE_BYTES];
     table_name(run, name);
     if (run->no_verdict[0] != '\0') {
         snprintf(line, sizeof line, "%s: %s", name, run->no_verdict);
@@ -57,7 +57,7 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     }
     if (verdicts->count == 0)
         return;
-    snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->time_ns, span),
+    snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->time_ns, time),
              verdicts->limit_known ? "limit" : "its busiest engine",
              units_time(verdicts->limit_ns, limit));
     view_put_words(out, style->width, INDENT, line);

@@ -16,10 +16,12 @@ enum {
     NAME_MIN = 16,
     FIGURES = 58, /* columns of a row of figures behind its name */
     LINE_TEXT = 512,
+    WORDS_WIDTH_MAX = 100, /* longer lines of prose are hard to read */
 };
 
 void view_put_words(FILE *out, int width, int indent, const char *text)
 {
+    width = width < WORDS_WIDTH_MAX ? width : WORDS_WIDTH_MAX;
     int column = (int)strspn(text, " ");
     fprintf(out, "%*s", column, "");
     text += column;
@@ -67,7 +69,7 @@ static void put_heading(FILE *out, const struct run_report *run,
 {
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],
-        streams[LINE_TEXT], line[2 * LINE_TEXT], span[UNITS_TEXT];
+        streams[LINE_TEXT], line[2 * LINE_TEXT], time[UNITS_TEXT];
     writer_clean(name, sizeof name, run->settings->name, true);
     writer_clean(device, sizeof device, writer_device(run), true);
     writer_clean(driver, sizeof driver, timeline->driver, true);
@@ -85,14 +87,14 @@ static void put_heading(FILE *out, const struct run_report *run,
              "%" PRIu32 " op%s in %" PRIu32
              " stream%s (%s); %s from the first %s to the last end",
              timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
-             timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, span),
+             timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, time),
              timeline->issue_unknown ? "start" : "issue");
     view_put_words(out, style->width, 2, line);
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
 {
-    fprintf(out, "\n%-8s%8s%11s%8s%12s%10s%13s\n", "engine", "ops", "busy", "of span",
+    fprintf(out, "\n%-8s%8s%11s%8s%12s%10s%13s\n", "engine", "ops", "busy", "of time",
             "longest gap", "bytes", "rate");
     for (int i = 0; i < DEVICE_ENGINES; i++) {
         const struct engine_use *use = &run->analysis.engines[i];
@@ -138,7 +140,7 @@ static void put_names(FILE *out, const struct run_report *run, const struct view
     }
     columns = columns < NAME_MIN ? NAME_MIN : columns > widest ? widest : columns;
     fprintf(out, "\n%-*s%9s%11s%11s%10s%10s\n", columns, "name", "ops", "sum", "mean",
-            "of span", "critical");
+            "of time", "critical");
     for (uint32_t i = 0; i < shown; i++)
         put_name(out, run, &facts->names[i], columns);
     if (shown < facts->name_count)
@@ -197,14 +199,14 @@ static void put_path(FILE *out, const struct run_report *run, const struct view_
     if (first_ns == 0)
         return;
     snprintf(line, sizeof line,
-             "  It goes back to %s: what its first op waited for, the trace doesn't say.",
+             "  It goes back to %s: the trace does not tell what its first op waited for.",
              units_time(first_ns, times[0]));
     view_put_words(out, style->width, 2, line);
 }
 
 static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
-    char line[LINE_TEXT], busy[UNITS_TEXT], span[UNITS_TEXT];
+    char line[LINE_TEXT], busy[UNITS_TEXT], time[UNITS_TEXT];
     int busiest = 0;
     for (int i = 1; i < DEVICE_ENGINES; i++) {
         if (run->analysis.engines[i].busy_ns > run->analysis.engines[busiest].busy_ns)
@@ -217,7 +219,7 @@ static void put_bound(FILE *out, const struct run_report *run, const struct writ
         "took %s, so the bound is %.0f%% of it",
         engine_rows[busiest].label, units_time(busy_ns, busy),
         busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
-        units_time(run->median_ns, span), share(busy_ns, run->median_ns));
+        units_time(run->median_ns, time), share(busy_ns, run->median_ns));
     view_put_words(out, style->width, 2, line);
 }
 

@@ -13,7 +13,7 @@ enum {
     SHORT_OP_NS = 10000, /* an op as short as what a launch and its start take */
     SHORT_OPS_MIN = 16,  /* fewer are not worth a word */
     DEFAULT_STREAM = 7,  /* as the default stream of the first context is numbered */
-    IDLE_PERCENT = 10,   /* of the span */
+    IDLE_PERCENT = 10,   /* of the run's time */
     ISSUE_PERCENT = 5,
 };
 
@@ -112,7 +112,7 @@ static bool idle(const struct run_report *run, const struct view_facts *facts,
         return false;
     snprintf(
         text, FINDING_TEXT,
-        "For %s (%.0f%% of the span) no engine was at work: the host was late with issuing, "
+        "For %s (%.0f%% of the time) no engine was at work: the host was late with issuing, "
         "or waited for results.",
         units_time(facts->together_ns[0], time), percent);
     return true;

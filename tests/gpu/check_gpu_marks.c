@@ -182,7 +182,7 @@ START_TEST(test_profiled)
     ck_assert(json_is_true(only_run(root, "verified")));
     ck_assert_int_eq(json_integer_value(only_run(root, "repeats")), 1);
     ck_assert_str_eq(json_string_value(only_run(root, "source")), "measured");
-    ck_assert(json_real_value(only_run(root, "span_ms")) > 0);
+    ck_assert(json_real_value(only_run(root, "time_ms")) > 0);
     ck_assert(json_is_string(only_run(root, "driver")));
     ck_assert(json_is_null(only_run(root, "timing")));
     ck_assert(json_is_null(only_run(root, "engines")));

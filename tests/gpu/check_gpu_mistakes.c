@@ -141,7 +141,7 @@ START_TEST(test_program)
     const json_t *run = json_array_get(json_object_get(report, "runs"), 0);
     ck_assert(json_is_true(json_object_get(run, "verified")));
     ck_assert_str_eq(json_string_value(json_object_get(run, "source")), "measured");
-    double span_ms = number_of(run, "span_ms");
+    double span_ms = number_of(run, "time_ms");
     printf("check-gpu: --mistake=%s: %.3f ms\n", mistake_rows[_i].name, span_ms);
     if (_i == test_mistake("slow-callback"))
         ck_assert(span_ms >= TILES * 0.2);

@@ -1,0 +1,252 @@
+/* json_report.c - the report as JSON, schema 2.
+ *
+ * Schema 2 differs from schema 1 in names alone: a run's total is "time_ms", "time_min_ms" and
+ * "time_max_ms", which were "span_ms", "span_min_ms" and "span_max_ms". */
+#include "report/compare_run.h"
+#include "writers/json.h"
+#include "writers/writer.h"
+
+#include <math.h>
+
+enum { SCHEMA = 2, INDENT = 2 };
+
+/* Writes null for a value that is not known; returns whether it is, and the value comes next.
+ */
+static bool is_known(struct json *json, bool known)
+{
+    if (!known)
+        json_put_null(json);
+    return known;
+}
+
+static void put_engines(struct json *json, const struct analysis *analysis)
+{
+    json_open(json, '{');
+    for (int i = 0; i < ENGINE_WORKING; i++) {
+        const struct engine_use *use = &analysis->engines[i];
+        json_open(json_key(json, engine_name((enum engine)i)), '{');
+        json_put_ms(json_key(json, "busy_ms"), use->busy_ns);
+        json_put_real(json_key(json, "utilisation"), use->utilisation);
+        json_put_count(json_key(json, "bytes"), use->bytes);
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+}
+
+static void put_latency(struct json *json, const struct latency *latency)
+{
+    json_open(json, '[');
+    for (uint32_t i = 0; i < latency->group_count; i++) {
+        const struct latency_group *group = &latency->groups[i];
+        json_open(json, '{');
+        json_put_integer(json_key(json, "priority"), group->priority);
+        json_put_count(json_key(json, "tiles"), group->tiles);
+        json_put_ms(json_key(json, "min_ms"), group->min_ns);
+        json_put_ms(json_key(json, "median_ms"), group->median_ns);
+        json_put_ms(json_key(json, "p95_ms"), group->p95_ns);
+        json_put_ms(json_key(json, "max_ms"), group->max_ns);
+        json_put_real(json_key(json, "mean_ms"), group->mean_ns / 1e6);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static void put_plan(struct json *json, const struct run_report *run)
+{
+    json_open(json, '{');
+    json_put_count(json_key(json, "streams"), run->streams);
+    json_put_count(json_key(json, "slots"), run->slots);
+    json_put_count(json_key(json, "cpu_tiles"), run->cpu_tiles);
+    json_put_count(json_key(json, "host_bytes"), run->host_bytes);
+    json_put_count(json_key(json, "device_bytes"), run->device_bytes);
+    json_close(json, '}');
+}
+
+static void put_hazards(struct json *json, const struct run_report *run)
+{
+    json_open(json_key(json, "hazards"), '[');
+    for (size_t i = 0; i < run->hazard_count; i++)
+        json_put_text(json, run->hazard_texts[i]);
+    json_close(json, ']');
+}
+
+static void put_verdicts(struct json *json, const struct verdicts *verdicts)
+{
+    json_open(json_key(json, "verdicts"), '[');
+    for (int i = 0; i < verdicts->count; i++) {
+        const struct verdict *verdict = &verdicts->items[i];
+        const struct verdict_row *row = &verdict_rows[verdict->code];
+        double share = (double)verdict->cost_ns / (double)verdicts->time_ns;
+        json_open(json, '{');
+        json_put_text(json_key(json, "code"), row->name);
+        json_put_ms(json_key(json, "ms"), verdict->cost_ns);
+        json_put_integer(json_key(json, "ns"), verdict->cost_ns);
+        json_put_real(json_key(json, "share"), verdicts->time_ns > 0 ? share : 0);
+        json_put_bool(json_key(json, "named"), i < verdicts->named);
+        json_put_text(json_key(json, "text"), row->text);
+        json_put_text(json_key(json, "fix"), row->fix);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+/* Writes the prediction that --model asked for, and how far it is off; none without it. */
+static void put_predictions(struct json *json, const struct run_report *run)
+{
+    json_open(json_key(json, "predictions"), '[');
+    if (run->predicted_ns > 0) {
+        json_open(json, '{');
+        json_put_text(json_key(json, "model"), "sim");
+        json_put_ms(json_key(json, "ms"), run->predicted_ns);
+        json_put_real(json_key(json, "error"),
+                      compare_error(run->predicted_ns, run->median_ns));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+/* --- a comparison --- */
+
+static void put_deviation(struct json *json, const char *key, const struct deviation *deviation)
+{
+    json_open(json_key(json, key), '{');
+    json_put_ms(json_key(json, "median_ms"), deviation->median_ns);
+    json_put_ms(json_key(json, "p95_ms"), deviation->p95_ns);
+    json_put_ms(json_key(json, "largest_ms"), deviation->largest_ns);
+    json_close(json, '}');
+}
+
+static void put_compared(struct json *json, const struct compared *compared)
+{
+    const struct comparison *comparison = &compared->comparison;
+    json_open(json_key(json, "compare"), '{');
+    json_put_text(json_key(json, "machine"), compared->device);
+    json_put_ms(json_key(json, "simulated_ms"), comparison->simulated_ns);
+    json_put_real(json_key(json, "error"), comparison->error);
+    json_put_real(json_key(json, "noise"), comparison->noise);
+    json_put_real(json_key(json, "traced_error"), comparison->traced_error);
+    json_put_count(json_key(json, "spans"), comparison->spans);
+    put_deviation(json, "start", &comparison->start);
+    put_deviation(json, "end", &comparison->end);
+    json_put_real(json_key(json, "same_order"), comparison->same_order);
+    json_close(json, '}');
+}
+
+static void put_quantiles(struct json *json, const char *key,
+                          const struct compare_quantiles *quantiles)
+{
+    json_open(json_key(json, key), '{');
+    json_put_real(json_key(json, "median"), quantiles->median);
+    json_put_real(json_key(json, "p95"), quantiles->p95);
+    json_put_real(json_key(json, "largest"), quantiles->largest);
+    json_close(json, '}');
+}
+
+static void put_summary(struct json *json, const struct compare_summary *summary)
+{
+    json_open(json_key(json, "summary"), '{');
+    json_put_count(json_key(json, "settings"), summary->settings);
+    put_quantiles(json, "error", &summary->simulator);
+    put_quantiles(json, "noise", &summary->noise);
+    json_put_count(json_key(json, "order_pairs"), summary->pairs);
+    json_put_count(json_key(json, "order_apart"), summary->apart);
+    json_put_count(json_key(json, "order_right"), summary->right);
+    json_close(json, '}');
+}
+
+/* --- the report --- */
+
+/* Writes what ran, and where. A trace of another program tells nothing of settings and plan. */
+static void put_provenance(struct json *json, const struct run_report *run)
+{
+    const struct timeline *timeline = &run->timeline;
+    json_put_text(json_key(json, "name"), run->settings->name);
+    json_put_text(json_key(json, "source"), timeline_source(timeline));
+    if (is_known(json_key(json, "timing"), !run->profiled))
+        json_put_text(json, timeline_timing(timeline));
+    json_put_text(json_key(json, "device"), writer_device(run));
+    if (is_known(json_key(json, "driver"), timeline->driver[0] != '\0'))
+        json_put_text(json, timeline->driver);
+    if (is_known(json_key(json, "settings"), !run->foreign)) {
+        json_open(json, '{');
+        json_put_settings(json, run->settings);
+        json_close(json, '}');
+    }
+    if (is_known(json_key(json, "plan"), !run->foreign))
+        put_plan(json, run);
+}
+
+static void put_times(struct json *json, const struct run_report *run)
+{
+    bool own = !run->foreign;
+    if (is_known(json_key(json, "verified"), run->verified != VERIFIED_NOT_ASKED))
+        json_put_bool(json, run->verified == VERIFIED_YES);
+    json_put_real(json_key(json, "result"), run->has_result ? run->result : NAN);
+    if (is_known(json_key(json, "repeats"), own))
+        json_put_count(json, run->repeats);
+    json_put_ms(json_key(json, "time_ms"), run->median_ns);
+    json_put_ms(json_key(json, "time_min_ms"), run->min_ns);
+    json_put_ms(json_key(json, "time_max_ms"), run->max_ns);
+    if (is_known(json_key(json, "timeline_ms"), !run->profiled))
+        json_put_ms(json, run->analysis.time_ns);
+    if (is_known(json_key(json, "issue_ms"), own))
+        json_put_ms(json, run->issue_ns);
+    if (is_known(json_key(json, "limit_ms"), own))
+        json_put_ms(json, run->limit.ns);
+    if (is_known(json_key(json, "limit_ratio"), own))
+        json_put_real(json, (double)run->limit.ns / (double)run->median_ns);
+    if (is_known(json_key(json, "limit_cause"), own))
+        json_put_text(json, limit_cause_name(run->limit.cause));
+    json_put_real(json_key(json, "speedup"), run->speedup);
+}
+
+/* Writes what the timeline tells, which --profile leaves to a profiler. */
+static void put_analysis(struct json *json, const struct run_report *run)
+{
+    bool traced = !run->profiled;
+    if (is_known(json_key(json, "engines"), traced))
+        put_engines(json, &run->analysis);
+    if (is_known(json_key(json, "concurrency"), traced))
+        json_put_real(json, run->analysis.concurrency);
+    if (is_known(json_key(json, "latency"), traced && !run->foreign))
+        put_latency(json, &run->latency);
+    if (is_known(json_key(json, "resolution_ns"), traced))
+        json_put_integer(json, run->timeline.resolution_ns);
+}
+
+static void put_run(struct json *json, const struct run_report *run)
+{
+    json_open(json, '{');
+    put_provenance(json, run);
+    put_times(json, run);
+    put_analysis(json, run);
+    put_hazards(json, run);
+    put_verdicts(json, &run->verdicts);
+    put_predictions(json, run);
+    if (run->no_verdict[0] != '\0')
+        json_put_text(json_key(json, "no_verdict"), run->no_verdict);
+    if (!isnan(report_gflops(run)))
+        json_put_real(json_key(json, "gflops"), report_gflops(run));
+    if (run->compared != NULL)
+        put_compared(json, run->compared);
+    json_close(json, '}');
+}
+
+void write_json(FILE *out, const struct report *report)
+{
+    struct put put;
+    struct json json = {.put = &put, .indent = INDENT};
+    put_begin(&put, out);
+    json_open(&json, '{');
+    json_put_integer(json_key(&json, "schema"), SCHEMA);
+    json_put_text(json_key(&json, "version"), report->version);
+    json_open(json_key(&json, "runs"), '[');
+    for (int i = 0; i < report->run_count; i++)
+        put_run(&json, &report->runs[i]);
+    json_close(&json, ']');
+    if (report->comparison != NULL)
+        put_summary(&json, report->comparison);
+    json_close(&json, '}');
+    PUT_LITERAL(&put, "\n");
+    put_end(&put);
+}
