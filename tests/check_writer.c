@@ -353,7 +353,7 @@ START_TEST(timelines_are_found_by_their_ending)
 END_TEST
 
 #define ENDINGS                                                                                \
-    "the ending says no form of timeline; allowed: .csv, .json, .svg, .png, .pdf, .html"
+    "the ending says no form of timeline; allowed: .csv, .json, .html, .svg, .png, .pdf"
 
 static const struct {
     const char *path, *message;

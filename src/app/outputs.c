@@ -34,10 +34,8 @@ void outputs_discard(const struct options *options, struct outputs *outputs)
 void report_write(const struct options *options, const struct report *report)
 {
     struct writer_style style = terminal_style(options);
-    if (options->format == FORMAT_JSON) {
-        write_json(stdout, report);
-    } else if (options->format == FORMAT_CSV) {
-        write_csv_report(stdout, report);
+    if (report_writers[options->format] != NULL) {
+        report_writers[options->format](stdout, report);
     } else if (options->command == COMMAND_COMPARE) {
         write_compare(stdout, report, &style);
     } else if (report->sweep != NULL) {

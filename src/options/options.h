@@ -8,6 +8,7 @@
 
 #include "core/embedded.h"
 #include "core/status.h"
+#include "options/formats.h"
 #include "plan/settings.h"
 
 #include <stdbool.h>
@@ -26,7 +27,9 @@ enum command {
     COMMAND_VERSION,
 };
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+#define FORMAT_VALUE(value, name, write) value,
+enum format { FORMAT_TEXT, REPORT_FORMATS(FORMAT_VALUE) FORMAT_COUNT };
+#undef FORMAT_VALUE
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
 enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
 enum model { MODEL_NONE, MODEL_SIM };

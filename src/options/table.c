@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-static const char *const format_names[] = {"text", "json", "csv", NULL};
+#define FORMAT_NAME(value, name, write)        name,
+#define FORMAT_PLACEHOLDER(value, name, write) "|" name
+static const char *const format_names[] = {"text", REPORT_FORMATS(FORMAT_NAME) NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
 static const char *const model_names[] = {"none", "sim", NULL};
@@ -187,7 +189,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_SEED] = {"seed", 0, "N", TYPE_NUMBER, RUN_FIELD(seed, RUNS), .fallback = "1",
                      .least = 0, .most = UINT64_MAX, .help = "which data to generate"},
 
-    [OPTION_FORMAT] = {"format", 0, "text|json|csv", TYPE_CHOICE,
+    [OPTION_FORMAT] = {"format", 0, "text" REPORT_FORMATS(FORMAT_PLACEHOLDER), TYPE_CHOICE,
                        PROGRAM_FIELD(format, RUNS | BENCH | VIEW), .fallback = "text",
                        .choices = format_names, .help = "the report on standard output"},
     [OPTION_TIMELINE] = {"timeline", 0, "FILE", TYPE_FILES,

@@ -1,5 +1,9 @@
 /* plot.c - pictures, drawn by gnuplot from CSV with the scripts of plots/.
  *
+ * The scripts are part of the program; the folder that PIPELINE_PLOTS names is taken instead. A
+ * sweep is drawn as curves, one run by engine and by stream, several runs above one another.
+ * Where there is no gnuplot or it fails, the data stays as PATH.csv, and the error says so.
+ *
  * No path and no name goes through a shell or a gnuplot string: gnuplot gets the data and the
  * scripts as open files, and draws on its standard output, which is the picture. Their names
  * are /proc/self/fd/N, which opens them anew; /dev/fd/N is something of its own to GNU awk. */

@@ -7,13 +7,16 @@
 #include <string.h>
 #include <strings.h>
 
+#define FORMAT_ROW(value, name, write) [value] = write,
+report_writer *const report_writers[FORMAT_COUNT] = {REPORT_FORMATS(FORMAT_ROW)};
+
+#define TEXT_ROW(ending, summary, function)    {ending, summary, function, NULL},
+#define PICTURE_ROW(ending, summary, function) {ending, summary, NULL, function},
 const struct timeline_writer timeline_writers[] = {
-    {".csv", "every span of every run, under lines of provenance", write_csv_timeline, NULL},
-    {".json", "a Chrome trace, for Perfetto", write_trace, NULL},
-    {".svg", "a picture, drawn by gnuplot", NULL, plot_draw},
-    {".png", "a picture, drawn by gnuplot", NULL, plot_draw},
-    {".pdf", "a picture, drawn by gnuplot", NULL, plot_draw},
-    {".html", "a page to look around in", write_html, NULL},
+    /* clang-format off */
+    TIMELINE_TEXTS(TEXT_ROW)
+    TIMELINE_PICTURES(PICTURE_ROW)
+    /* clang-format on */
     {NULL, NULL, NULL, NULL},
 };
 

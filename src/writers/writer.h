@@ -8,6 +8,7 @@
 #include "options/options.h"
 #include "report/report.h"
 #include "term/output_file.h"
+#include "writers/list.h"
 
 #include <stdio.h>
 
@@ -18,15 +19,22 @@ struct writer_style {
     int verbose;
 };
 
-/* --format: the reports on standard output. */
+/* --format: what writes the report on standard output, by its name. The row of FORMAT_TEXT is
+ * NULL: what the text has depends on the command, and is put together from the functions below.
+ */
+typedef void report_writer(FILE *out, const struct report *report);
+extern report_writer *const report_writers[FORMAT_COUNT];
+
+#define DECLARE_FORMAT(value, name, write) report_writer write;
+REPORT_FORMATS(DECLARE_FORMAT)
+#undef DECLARE_FORMAT
+
+/* The report as text: what was done, a table with a row per run, predictions, latencies,
+ * hazards.
+ */
 void write_text(FILE *out, const struct report *report, const struct writer_style *style);
-void write_json(FILE *out, const struct report *report);
-void write_csv_report(FILE *out, const struct report *report);
 
-/* --timeline=FILE.csv: every span of every run, under provenance lines. */
-void write_csv_timeline(FILE *out, const struct report *report);
-
-/* The same for a sweep: a table with a row per value (or pair of values). */
+/* A sweep as text: a table with a row per value (or pair of values). */
 void write_sweep(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* `pipeline compare`: a row for each run, measured and simulated, and how they do together. Of
@@ -57,38 +65,32 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
 /* --dry-run: the plan, readably: a summary and one line per op. */
 void write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
 
-/* --timeline=FILE.json: a Chrome trace (Trace Event Format), for Perfetto: a process per run, a
- * track per engine lane, per stream and for the host's calls. */
-void write_trace(FILE *out, const struct report *report);
-
-/* --timeline=FILE.html: one page that holds all it needs. */
-void write_html(FILE *out, const struct report *report);
-
 /* How a picture is drawn. */
 struct picture_style {
     enum picture_size size;
     enum gantt rows; /* by engine or by stream; GANTT_NONE is taken as engines */
 };
 
-/* --timeline=FILE.svg, .png, .pdf: gnuplot draws into `file`, from data as CSV and the scripts
- * of plots/, which are part of the program; those of the folder that PIPELINE_PLOTS names are
- * taken instead. A sweep is drawn as curves, one run by engine and by stream, several above one
- * another. STATUS_FAILED when there is no gnuplot or it fails: the data then stays as PATH.csv,
- * and the error says so. */
-enum status plot_draw(struct output_file *file, const struct report *report,
-                      const struct picture_style *style, struct error *error);
-
-/* Timeline files: what an ending (".csv") is written by: one of the two. */
+/* A writer of timeline files has one of two functions, as writers/list.h says: one that writes
+ * text, or one that has a program draw into the file. The second may fail: STATUS_FAILED. */
+typedef enum status picture_writer(struct output_file *file, const struct report *report,
+                                   const struct picture_style *style, struct error *error);
 struct timeline_writer {
-    const char *ending;
-    const char *summary;
-    void (*write)(FILE *out, const struct report *report);
-    enum status (*draw)(struct output_file *file, const struct report *report,
-                        const struct picture_style *style, struct error *error);
+    const char *ending;  /* ".csv" */
+    const char *summary; /* for people */
+    report_writer *write;
+    picture_writer *draw;
 };
 extern const struct timeline_writer timeline_writers[]; /* ended by a row with no ending */
 
-/* The writer for `path`'s ending. STATUS_USAGE names the endings that there are. */
+#define DECLARE_TIMELINE(ending, summary, function) report_writer function;
+TIMELINE_TEXTS(DECLARE_TIMELINE)
+#undef DECLARE_TIMELINE
+#define DECLARE_PICTURE(ending, summary, function) picture_writer function;
+TIMELINE_PICTURES(DECLARE_PICTURE)
+#undef DECLARE_PICTURE
+
+/* Finds the writer for `path`'s ending. STATUS_USAGE names the endings that there are. */
 enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
                                  struct error *error);
 
