@@ -31,16 +31,19 @@ docs: $(O)/print-pages
 
 .PHONY: install uninstall check-install
 INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
-install: $(O)/pipeline $(PAGES)
+install: $(O)/pipeline $(O)/libpipeline.a $(PAGES)
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin
 	$(Q)install -m 755 $(O)/pipeline $(DESTDIR)$(PREFIX)/bin/pipeline
+	$(Q)install -D -m 644 $(O)/libpipeline.a $(DESTDIR)$(PREFIX)/lib/libpipeline.a
+	$(Q)install -D -m 644 src/lib/pipeline.h $(DESTDIR)$(PREFIX)/include/pipeline.h
 	$(Q)for page in $(PAGES:$(O)/%=%); do \
 		install -D -m 644 $(O)/$$page $(DESTDIR)$(PREFIX)/$$page || exit 1; done
 	$(Q)for file in $(INSTALLED); do \
 		install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/pipeline/$$file || exit 1; done
 
 uninstall:
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/pipeline $(PAGES:$(O)/%=$(DESTDIR)$(PREFIX)/%)
+	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/pipeline lib/libpipeline.a include/pipeline.h) \
+		$(PAGES:$(O)/%=$(DESTDIR)$(PREFIX)/%)
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/pipeline
 
 # Installs into an empty folder and looks at everything there.

@@ -422,8 +422,7 @@ START_TEST(test_unavailable)
     assert_has(program_out, " not available: OpenBLAS can't be opened: ./libnone.so: ");
     ck_assert_int_eq(program_run("-k dgemm"), 2);
     assert_has(program_err,
-               "pipeline: --kernel=dgemm: dgemm is not available: OpenBLAS can't be "
-               "opened: ./libnone.so: ");
+               "pipeline: dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");
     write_bytes("libnone.so", "no library", 10);
     ck_assert_int_eq(program_run("-k dgemm"), 2);
     assert_has(program_err, "dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");

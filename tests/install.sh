@@ -21,6 +21,8 @@ have() {
 
 expected() {
     echo bin/pipeline
+    echo include/pipeline.h
+    echo lib/libpipeline.a
     echo share/bash-completion/completions/pipeline
     echo share/fish/vendor_completions.d/pipeline.fish
     echo share/man/man1/pipeline.1

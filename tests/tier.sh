@@ -48,6 +48,7 @@ quick_steps() {
     step headers make --no-print-directory check-headers
     step static make --no-print-directory check-static
     step build run_make all check-programs
+    step library run_make check-library
     step suites tests/run-suites.sh "$build" emulator-quick all
     step demo run_make run-demo
 }
@@ -69,6 +70,7 @@ deep_steps() {
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator $memcheck
     step browser run_make check-browser
+    step wasm run_make check-wasm
     step install run_make check-install
     step lessons lessons_page
     step make tests/make.sh

@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
 #include "core/version.h"
+#include "kernels/kernel_code.h"
 #include "options/options.h"
 #include "plan/mistake.h"
 #include "report/compare_run.h"
@@ -37,6 +38,18 @@ static enum status fail_run(const struct options *options, int run, const struct
     return error_set(error, why->status, "run %s: %s", options->runs[run].name, why->text);
 }
 
+/* Refuses kernels that need a library which this machine lacks. */
+static enum status check_kernels(const struct settings *settings, struct error *error)
+{
+    for (int i = 0; i < settings->chain_length; i++) {
+        const struct kernel *kernel = settings->chain[i];
+        if (kernel_missing(kernel) != NULL)
+            return error_set(error, STATUS_USAGE, "%s is not available: %s", kernel->name,
+                             kernel_missing(kernel));
+    }
+    return STATUS_OK;
+}
+
 /* Finds out, before anything runs, what a real device can't do and what input files say. */
 static enum status prepare_each(const struct options *options, struct job *jobs,
                                 struct error *error)
@@ -48,7 +61,9 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
         struct error why = {0};
         jobs[i].options = options;
         jobs[i].settings = *settings;
-        enum status status = job_count_elements(&jobs[i], &why);
+        enum status status = check_kernels(settings, &why);
+        if (status == STATUS_OK)
+            status = job_count_elements(&jobs[i], &why);
         bool real =
             backend_select(backends, settings->device, &ops, &argument, NULL) == STATUS_OK &&
             ops->measures;

@@ -1,5 +1,4 @@
 /* chain.c - reads a chain of kernels, and says why one can't follow another. */
-#include "kernels/kernel_code.h"
 #include "options/table.h"
 
 #include <string.h>
@@ -19,15 +18,6 @@ static enum status refuse_kernel(const struct assignment *given, const char *nam
     return error_set(error, STATUS_USAGE,
                      "%s: unknown kernel '%s': allowed are those of `pipeline list kernels`",
                      label, shown);
-}
-
-/* Says which library a kernel needs that this machine lacks. */
-static enum status refuse_unavailable(const struct assignment *given,
-                                      const struct kernel *kernel, struct error *error)
-{
-    char label[LABEL_MAX];
-    return error_set(error, STATUS_USAGE, "%s: %s is not available: %s",
-                     assignment_label(given, label), kernel->name, kernel_missing(kernel));
 }
 
 /* Says why kernel number `misfit` of the chain can't follow the one before it. */
@@ -86,8 +76,6 @@ enum status chain_read(const struct assignment *given, char *list, struct settin
         chain[length] = kernel_find(name);
         if (chain[length] == NULL)
             return refuse_kernel(given, name, error);
-        if (kernel_missing(chain[length]) != NULL)
-            return refuse_unavailable(given, chain[length], error);
     }
     int misfit = kernel_chain_misfit(chain, length);
     if (misfit > 0)

@@ -1,0 +1,48 @@
+# libpipeline.a: the pure rooms and the option table behind src/lib/pipeline.h, and the same compiled
+# to WebAssembly.
+
+LIBRARY := $(wildcard src/lib/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c src/analysis/*.c) \
+           $(addprefix src/options/,table.c value.c chain.c text.c draft.c check.c) \
+           $(wildcard kernels/kernel.c kernels/kernel_table.c)
+LIBRARY_OBJECTS := $(LIBRARY:%.c=$(OBJ)/%.o) $(OBJ)/generated/machine_texts.o
+
+# All of it is linked to one object, in which only the names of pipeline.h stay visible: a program's
+# own plan_build() does not clash with ours.
+$(OBJ)/library/pipeline.o: $(LIBRARY_OBJECTS)
+	$(call write,$(LD) -r -o $(NEW) $^ && $(OBJCOPY) --wildcard --keep-global-symbol='pipeline_*' $(NEW))
+
+OBJCOPY ?= objcopy
+$(O)/libpipeline.a: $(OBJ)/library/pipeline.o
+	$(say) AR $@
+	$(call write,rm -f $(NEW) && $(AR) rcs $(NEW) $<)
+
+$(O)/example: docs/example.c $(O)/libpipeline.a
+	$(say) CC $<
+	$(call write,$(CC) -std=c17 $(WARNINGS) $(CFLAGS) $(SANITIZE) -Isrc/lib -o $(NEW) $^ -lm)
+
+$(O)/walk: tests/library/walk.c $(O)/libpipeline.a
+	$(say) CC $<
+	$(call write,$(CC) -std=c17 $(WARNINGS) $(CFLAGS) $(SANITIZE) -Isrc/lib -o $(NEW) $^ -lm)
+
+# Debian's clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 are all that WebAssembly takes.
+WASM_CC ?= clang --target=wasm32-wasi
+WASM_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -ffp-contract=off -Isrc -Isrc/lib -I. -Wall
+WASM_OBJECTS := $(patsubst %.c,$(OBJ)/wasm/%.o,$(LIBRARY) tests/library/walk.c) $(OBJ)/wasm/machine_texts.o
+$(OBJ)/wasm/machine_texts.o: $(O)/generated/machine_texts.c
+	$(call compile,$(WASM_CC) $(WASM_CFLAGS))
+$(OBJ)/wasm/%.o: %.c
+	$(say) WASM $<
+	$(call compile,$(WASM_CC) $(WASM_CFLAGS))
+$(O)/walk.wasm: $(WASM_OBJECTS)
+	$(say) LINK $@
+	$(call write,$(WASM_CC) -o $(NEW) $^ -lm)
+
+# The command, the library and, in `check-wasm`, WebAssembly give the same nanoseconds.
+.PHONY: library check-library check-wasm
+library: $(O)/libpipeline.a
+check-library: $(O)/pipeline $(O)/example $(O)/walk
+	$(say) LIBRARY tests/library
+	$(Q)tests/library/run.sh $(O)
+check-wasm: $(O)/pipeline $(O)/example $(O)/walk $(O)/walk.wasm
+	$(say) WASM tests/library
+	$(Q)tests/library/run.sh $(O) $(O)/walk.wasm
