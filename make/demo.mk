@@ -1,4 +1,4 @@
-# What is run with the program once it is built: the demo, the lessons, measurements.
+# The demo, the lessons and the measurements: goals that run the program.
 
 .PHONY: demo run-demo
 demo:
@@ -14,8 +14,8 @@ run-demo: $(O)/pipeline
 	$(Q)echo "timelines: out/ways.csv out/ways.html $(DRAW)"
 	$(Q)echo "The program is $(O)/pipeline; \`make install\` makes it plain \`pipeline\`."
 
-# Reports and pictures of docs/lessons.md, anew; and all of it as one page and one PDF, where
-# DEVICE=cuda has them measured.
+# `lessons` makes the reports and pictures of docs/lessons.md anew. `lecture` makes one page and one
+# PDF of all lessons; with DEVICE=cuda they are measured.
 .PHONY: lessons lecture
 lessons: $(O)/pipeline
 	$(Q)DEVICE= scripts/lessons.sh $(abspath $(O))/pipeline docs

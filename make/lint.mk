@@ -1,4 +1,4 @@
-# What is looked at without being run: format, headers, and cppcheck's findings.
+# Checks that run nothing: format, headers, cppcheck, rooms.
 
 SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] \

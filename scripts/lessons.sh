@@ -39,12 +39,12 @@ cuda)
     ;;
 esac
 
-# What a lesson's head says behind "; KEY: ".
+# Prints the words behind "; KEY: " in a lesson's head.
 head_says() {
     sed -n "/^;/!q; s/^; $2: //p" "$1"
 }
 
-# The part of lessons.md between the markers of lesson $1, whose file is $2.
+# Prints the part of lessons.md between the markers of lesson $1, whose file is $2.
 show() {
     title=$(sed -n "1s/^; $1\.ini - //p" "$2")
     echo "<a id=\"$1\"></a>"

@@ -16,8 +16,8 @@
 
 enum { COMMAND_MAX = 768, NAME_MAX_HERE = 64 };
 
-/* What lessons claim: `slow` takes `least` to `most` times as long as `fast`. The bounds are
- * what the lesson's text needs to be true, not what the simulator happens to give. */
+/* Lessons claim that `slow` takes `least` to `most` times as long as `fast`. The bounds keep
+ * the lesson's text true; the simulator's figures lie well within them. */
 static const struct claim {
     const char *lesson, *slow, *fast;
     double least, most;
@@ -103,8 +103,8 @@ static int lesson_run(const char *name, const char *options)
     return program_run(command);
 }
 
-/* The runs of lesson `name` as the JSON report has them, in `report`, to be released; without
- * data, which spans do not depend on. */
+/* Returns the runs of lesson `name` from its JSON report, which the caller releases. They run
+ * without data, on which no time depends. */
 static const json_t *lesson_runs(const char *name, json_t **report)
 {
     int code = lesson_run(name, "--no-data --format=json --timeline=spans.csv");
@@ -150,7 +150,8 @@ START_TEST(test_claims)
 }
 END_TEST
 
-/* When the last tile of `stream` is done, in ms, by the timeline that was written last. */
+/* Returns when the last tile of `stream` is done, in ms, by the timeline that was written last.
+ */
 static double stream_end_ms(const char *run, int stream)
 {
     char *text = test_file_text("spans.csv"), name[NAME_MAX_HERE];

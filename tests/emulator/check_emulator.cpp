@@ -12,7 +12,7 @@ namespace
 
 enum { THREADS = 256 };
 
-/* Where the kernels leave what they find: one per block or thread. */
+/* The kernels leave their results here, one per block or thread. */
 unsigned results[4096];
 
 template <typename... Parameters, typename... Arguments>
@@ -24,14 +24,14 @@ cudaError_t launch(unsigned blocks, void (*kernel)(Parameters...), Arguments... 
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/* Orders that between them find every race there is here. */
+/* These orders find, between them, every race that the kernels below have. */
 void set_order(int i)
 {
     static const uint32_t live[] = {1, 2, 5, 8};
     emulator_set_order((enum emulator_next)(i % NEXT_COUNT), live[i % 4], (uint64_t)i);
 }
 
-/* In how many of 16 orders `kernel` leaves `right` in the results of all blocks. */
+/* Returns in how many of 16 orders `kernel` leaves `right` in the results of all blocks. */
 template <typename Kernel> int orders_right(unsigned blocks, Kernel kernel, unsigned right)
 {
     int rights = 0;
@@ -63,7 +63,7 @@ void assert_fault(unsigned blocks, Kernel kernel, std::initializer_list<const ch
 
 /* ---- right kernels ---- */
 
-/* Each thread takes its opposite's number, by way of shared memory, and the block adds up. */
+/* Each thread reads its opposite's number through shared memory, and the block adds them up. */
 template <bool barrier> __global__ void exchange_kernel()
 {
     __shared__ unsigned numbers[THREADS], sum;
@@ -105,7 +105,7 @@ __global__ void warps_kernel()
     wrong += __shfl_down_sync(0xffffffff, lane, 3, 16) != (lane % 16 < 13 ? lane + 3 : lane);
     wrong += __ballot_sync(0xffffffff, lane % 3 == 0) != 0x49249249;
     wrong += !__any_sync(0xffffffff, lane == 31) || __all_sync(0xffffffff, lane != 31);
-    if (lane < 8) /* half of the lanes may have their own business */
+    if (lane < 8) /* half of the lanes take another way */
         wrong += __shfl_down_sync(0xff, lane, 1, 8) != (lane < 7 ? lane + 1 : 7);
     __syncwarp();
     atomicAdd(&results[blockIdx.x], wrong == 0);
@@ -142,7 +142,7 @@ START_TEST(test_blocks_that_wait_for_one_another)
         ck_assert_msg(launch(64, chain_kernel, true) == cudaSuccess, "%s", emulator_fault());
         ck_assert_uint_eq(passed[63], 64);
     }
-    /* The same by the blocks' numbers, the last block begun first: there must be room for all.
+    /* By the blocks' own numbers it works, too, if all are live: the last block begins first.
      */
     memset(passed, 0, sizeof passed);
     emulator_set_order(NEXT_HIGHEST, 64, 1);
@@ -183,7 +183,8 @@ START_TEST(test_a_missing_barrier_is_found_by_order)
 }
 END_TEST
 
-/* Right only where a warp goes on in step: the halves of a warp, without __syncwarp(). */
+/* The halves of a warp exchange values without __syncwarp(): right only if a warp goes on in
+ * step. */
 template <bool together> __global__ void warp_step_kernel()
 {
     __shared__ unsigned numbers[THREADS];
@@ -326,7 +327,8 @@ START_TEST(test_waiting_for_what_never_happens)
     ck_assert_int_eq(launch(4, endless_kernel), cudaErrorLaunchFailure);
     ck_assert_msg(strstr(emulator_fault(), "; threads 7 spin") != nullptr, "%s",
                   emulator_fault());
-    ck_assert_int_eq(orders_right(3, warps_kernel, THREADS), 16); /* and all is well again */
+    ck_assert_int_eq(orders_right(3, warps_kernel, THREADS),
+                     16); /* the emulator is sound after a fault */
 }
 END_TEST
 
@@ -348,7 +350,7 @@ __global__ void copy_kernel(const float *in, float *out, uint64_t count, float f
     }
 }
 
-/* `scale` with one repeat. */
+/* Launches `scale` with one repeat. */
 template <enum wrong wrong> int copy_launch(const struct kernel_args *args, void *)
 {
     const float factor = args->params.intensity == 1 ? -(1 - 0x1p-16f) : NAN;
@@ -371,7 +373,8 @@ bool is_right(int (*launcher)(const struct kernel_args *, void *), const char *w
 START_TEST(test_wrong_launchers)
 {
     ck_assert(is_right(kernel_launcher(kernel_find("scale"))->launch, ""));
-    ck_assert(!is_right(copy_launch<WRONG_NOT>, "intensity 3")); /* it can't repeat */
+    ck_assert(
+        !is_right(copy_launch<WRONG_NOT>, "intensity 3")); /* copy_launch does not repeat */
     ck_assert(!is_right(copy_launch<WRONG_PAST_THE_END>, "wrote outside"));
     ck_assert(!is_right(copy_launch<WRONG_LAST_LEFT_OUT>, "element 999"));
     ck_assert(!is_right(copy_launch<WRONG_INPUT>, "wrote outside"));

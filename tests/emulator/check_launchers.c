@@ -1,5 +1,4 @@
-/* check_launchers.c - every launcher of the table on the emulator, against the rows' oracles.
- */
+/* check_launchers.c - every launcher of the table on the emulator, against its row's oracle. */
 #include "check_launchers.h"
 
 #include "emulator.h"
@@ -31,11 +30,11 @@ struct bench {
     struct plan plan;
     struct arrays arrays;
     const struct op *op; /* the plan's one launch, or the last of its repeats' */
-    uint32_t threads;    /* of a block; 0: nobody says */
+    uint32_t threads;    /* threads of a block; 0 where nobody says */
     struct guarded in[KERNEL_INPUTS_MAX], out, scratch;
-    char *first_out; /* what the first order left */
+    char *first_out; /* the result of the first order */
     bool any_out;
-    char *text; /* what is wrong */
+    char *text; /* the fault, in words */
 };
 
 struct way {
@@ -70,7 +69,7 @@ static bool guarded_is_whole(const struct guarded *array)
     return true;
 }
 
-/* Values that are easy to get wrong, strewn among the others. */
+/* Values that are easy to get wrong are strewn among the others. */
 static void strew_specials(struct bench *bench, int input)
 {
     static const double specials[] = {INFINITY, -0.0,      NAN,    1e-310, 1e-40, 0.0,
@@ -93,7 +92,7 @@ static void must(enum status status, const struct error *error)
     ck_assert_msg(status == STATUS_OK, "%s", error->text);
 }
 
-/* Takes everything, inputs and output `offset` elements off alignment, each its own. */
+/* Allocates everything; inputs and output each lie `offset` elements off alignment. */
 static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, uint64_t offset)
 {
     struct settings settings = test_settings("");
@@ -134,7 +133,7 @@ static void bench_free(struct bench *bench)
     plan_free(&bench->plan);
 }
 
-/* Launches, as often as the kernel's work on a tile takes. */
+/* Launches the kernel as often as its work on a tile takes. */
 static bool launch_repeats(const struct bench *bench, struct kernel_args *args,
                            char what[LAUNCHER_TEXT])
 {
@@ -149,7 +148,7 @@ static bool launch_repeats(const struct bench *bench, struct kernel_args *args,
     return true;
 }
 
-/* The work done once on fresh inputs; the scratch is as the last one left it. */
+/* Does the work once on fresh inputs; the scratch stays as the launch before left it. */
 static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER_TEXT])
 {
     struct error error = {0};
@@ -189,7 +188,7 @@ static bool may_differ(const struct kernel *kernel)
            strstr(kernel->name, "atomic") != NULL;
 }
 
-/* All orders, twice each, on one grid. */
+/* Runs all orders, twice each, on one grid. */
 static bool try_grid(struct bench *bench, uint32_t blocks, const char *data)
 {
     char what[LAUNCHER_TEXT - 256];
@@ -220,7 +219,7 @@ static bool try_grid(struct bench *bench, uint32_t blocks, const char *data)
     return true;
 }
 
-/* All grids: the planned one, one block, few, and more than there is work for. */
+/* Runs all grids: the planned one, one block, few, and more than there is work for. */
 static bool try_data(struct bench *bench, const char *data)
 {
     const uint32_t grids[] = {bench->op->kernel.blocks, 1, 2, 7};
@@ -252,7 +251,7 @@ static void launcher_must_be_right(const struct kernel *kernel, uint64_t count)
     ck_assert_msg(launcher_is_right(kernel, count, text), "%s", text);
 }
 
-/* Steps through a list of sizes: under PIPELINE_TESTS=quick only every third is tried. */
+/* Returns the step through a list of sizes: PIPELINE_TESTS=quick tries only every third. */
 static size_t few_or_all(void)
 {
     return test_cases(100) < 100 ? 3 : 1;
@@ -273,7 +272,7 @@ START_TEST(test_launcher)
 }
 END_TEST
 
-/* As many blocks as a launch may have: most find nothing to do. */
+/* A grid may have as many blocks as a launch allows; most of them then find nothing to do. */
 START_TEST(test_launcher_on_the_largest_grid)
 {
     char text[LAUNCHER_TEXT];
@@ -289,8 +288,8 @@ START_TEST(test_launcher_on_the_largest_grid)
 }
 END_TEST
 
-/* What a scan carries out: all that it began with and its tile's total, or that total alone.
- * The twin, which other tests hold to a plain loop, says what is right. */
+/* A scan carries out all that it began with and its tile's total, or that total alone. The
+ * twin, which other tests hold to a plain loop, says which value is right. */
 START_TEST(test_launcher_carries)
 {
     const struct kernel *kernel = &kernel_table[_i];
@@ -322,8 +321,8 @@ START_TEST(test_launcher_carries)
 }
 END_TEST
 
-/* Blocks of every size that a row which heeds it must know, at sizes of work that fill no block
- * of any. */
+/* A row that heeds the block's size takes every size, here with counts that fill no block of
+ * any. */
 START_TEST(test_launcher_at_block_sizes)
 {
     static const uint64_t counts[] = {1, 31, 33, 1023, 1025, 8191, 10007};
@@ -335,7 +334,8 @@ START_TEST(test_launcher_at_block_sizes)
             struct bench bench = {.kernel = kernel, .threads = threads, .text = text};
             bench_take(&bench, counts[i], 1, i % 2);
             const uint32_t grids[] = {bench.op->kernel.blocks, 3};
-            const int some = kernel->whole_grid ? 1 : 2; /* it takes none but its own */
+            const int some =
+                kernel->whole_grid ? 1 : 2; /* a whole-grid kernel takes no block but its own */
             memset(bench.scratch.data, 0, bench.scratch.bytes);
             for (int grid = 0; grid < some; grid++)
                 ck_assert_msg(try_grid(&bench, grids[grid], "random"), "%s", text);
@@ -344,7 +344,7 @@ START_TEST(test_launcher_at_block_sizes)
 }
 END_TEST
 
-/* And none of other sizes. */
+/* A row refuses blocks of other sizes. */
 START_TEST(test_launcher_refuses_other_blocks)
 {
     static const uint32_t sizes[] = {1, 16, 31, 48, 96, 1025, 1536, 2048, UINT32_MAX};

@@ -1,4 +1,4 @@
-/* check_launchers.h - is a kernel's launcher right, in every order the emulator knows? */
+/* check_launchers.h - tests that launchers are right in every order that the emulator knows. */
 #ifndef PIPELINE_TESTS_CHECK_LAUNCHERS_H
 #define PIPELINE_TESTS_CHECK_LAUNCHERS_H
 
@@ -18,7 +18,7 @@ enum { LAUNCHER_TEXT = 1024 };
  * memory. Returns whether all is right; if not, `text` says what is not. */
 bool launcher_is_right(const struct kernel *kernel, uint64_t count, char text[LAUNCHER_TEXT]);
 
-/* Every row of the table that has a launcher. */
+/* The suite tests every row of the table that has a launcher. */
 Suite *launchers_suite(void);
 
 #ifdef __cplusplus

@@ -61,7 +61,7 @@ struct dim3 {
     }
 };
 
-/* __thread, not thread_local: it needs no function to find it. */
+/* __thread needs no function to find the variable, as thread_local would. */
 extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 constexpr int warpSize = 32;
 
@@ -107,7 +107,7 @@ static inline cudaError_t cudaGetLastError(void)
 
 /* ---- barriers and warps ---- */
 
-/* Where in the source a thread waits. */
+/* The place in the source where a thread waits. */
 #define EMULATOR_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 void emulator_barrier(const char *file, int line);
@@ -117,9 +117,9 @@ const uint64_t *emulator_exchange(const char *operation, unsigned mask, uint64_t
 /* Faults unless `lane` is one of those named in `mask`. */
 void emulator_check_lane(const char *operation, unsigned mask, unsigned lane, const char *file,
                          int line);
-/* Another thread may go on here: in atomics and what else a thread may spin on. */
+/* Lets another thread go on; atomics and all else that a thread may spin on call it. */
 void emulator_pause(void);
-/* The thread waits for another: all others go first. */
+/* Lets all other threads go first, since this one waits for another. */
 void emulator_spin(void);
 
 static inline void __syncthreads(EMULATOR_PLACE)
@@ -249,7 +249,7 @@ EMULATOR_STORE(__stcs)
 EMULATOR_STORE(__stwb)
 #undef EMULATOR_STORE
 
-/* Only one thread runs at a time: plain operations are atomic. */
+/* Only one thread runs at a time, so plain operations are atomic. */
 #define EMULATOR_ATOMIC(name, result)                                                          \
     template <typename T> T name(T *at, std::enable_if_t<true, T> value)                       \
     {                                                                                          \

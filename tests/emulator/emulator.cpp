@@ -26,7 +26,7 @@ namespace
 
 enum {
     LANES = 32,
-    NOBODY = -1,             /* whose turn it is: the launching thread's */
+    NOBODY = -1,             /* the turn is the launching thread's */
     IDLE_ROUNDS_MAX = 20000, /* turns in a row in which live blocks did nothing but spin */
     PAUSES_MAX = 64,         /* after so many a thread counts as spinning */
 };
@@ -51,11 +51,11 @@ struct slot {
     std::vector<unsigned> rank_thread;         /* by rank, who goes first: the thread */
     uint64_t ready[EMULATOR_THREADS_MAX / 64]; /* a bit per rank */
     std::vector<unsigned> thread_rank;
-    unsigned waiting; /* at the barrier */
+    unsigned waiting; /* threads at the barrier */
 };
 
 struct launches {
-    pid_t process; /* whose slots these are: they do not survive a fork */
+    pid_t process; /* the process that has the slots: they do not survive a fork */
     std::mutex mutex;
     std::condition_variable changed[EMULATOR_LIVE_MAX + 1];
     int turn = NOBODY;
@@ -65,10 +65,10 @@ struct launches {
     uint32_t live = 1;
     uint64_t random = 1;
 
-    std::function<void()> kernel; /* what each thread of the grid does */
+    std::function<void()> kernel; /* run by each thread of the grid */
     unsigned threads, blocks;
-    std::vector<unsigned> order; /* of the blocks */
-    size_t begun;                /* how many of them have begun */
+    std::vector<unsigned> order; /* the order in which blocks begin */
+    size_t begun;                /* number of blocks that have begun */
     unsigned idle_rounds;
     bool failed;
     std::string fault;
@@ -90,7 +90,7 @@ void back_to_scheduler()
     fiber_switch(&here->current->fiber, &here->scheduler);
 }
 
-/* A fiber does its thread of one block after the other. */
+/* A fiber runs its thread of one block after another. */
 void thread_body()
 {
     for (;;) {
@@ -159,7 +159,7 @@ void fail_waiting()
     }
 }
 
-/* A fiber's own fault: it never goes on. */
+/* Reports a fault of the fiber that runs, which never goes on. */
 void fail_here(const char *what)
 {
     fault_begin();
@@ -167,7 +167,7 @@ void fail_here(const char *what)
     back_to_scheduler();
 }
 
-/* What the compiler's checks trap on. */
+/* The compiler's checks end in this signal. */
 void on_trap(int signal)
 {
     if (here == nullptr || here->current == nullptr)
@@ -184,7 +184,7 @@ void set_ready(unsigned thread)
     here->ready[rank / 64] |= UINT64_C(1) << rank % 64;
 }
 
-/* The first ready rank from `rank` on, around the end. Returns false if none is. */
+/* Finds the first ready rank from `rank` on, around the end. Returns false if none is ready. */
 bool find_ready(unsigned rank, unsigned *found)
 {
     const unsigned words = EMULATOR_THREADS_MAX / 64;
@@ -201,7 +201,8 @@ bool find_ready(unsigned rank, unsigned *found)
     return false;
 }
 
-/* The next that goes on: thread_rank[] holds the order, and NEXT_ANY begins anywhere in it. */
+/* Returns the thread that goes on next: thread_rank[] holds the order, and NEXT_ANY begins
+ * anywhere in it. */
 bool pick_thread(unsigned *thread)
 {
     unsigned rank;
@@ -218,7 +219,7 @@ void shuffle(std::vector<unsigned> &items)
         std::swap(items[i - 1], items[draw((unsigned)i)]);
 }
 
-/* 0 to count - 1 in the order asked for; NEXT_WARPS draws whole groups. */
+/* Puts 0 to count - 1 in the order asked for; NEXT_WARPS draws whole groups. */
 std::vector<unsigned> make_order(unsigned count, unsigned group)
 {
     std::vector<unsigned> groups((count + group - 1) / group), order;
@@ -271,7 +272,7 @@ void await_turn(int me)
     grid->changed[me + 1].wait(lock, [=] { return grid->turn == me; });
 }
 
-/* A busy slot, another than `me` if there is one; NOBODY when all is done. */
+/* Returns a busy slot, another than `me` if there is one, or NOBODY when all is done. */
 int next_slot(int me)
 {
     const int from = grid->next == NEXT_ANY ? (int)draw(grid->live) : me;
@@ -293,8 +294,8 @@ void other_slots_turn(int me)
     await_turn(me);
 }
 
-/* No thread is ready. Lets spinning ones look again, after the other blocks. Returns false when
- * the block has ended, or has failed. */
+/* Lets spinning threads look again, after the other blocks, when no thread is ready. Returns
+ * false when the block has ended, or has failed. */
 bool block_waits(int me)
 {
     bool ended = true, spins = false;
@@ -354,7 +355,7 @@ void slot_run(int me)
     }
 }
 
-/* Whether all lanes that `self` names wait for the same. */
+/* Returns true if all lanes that `self` names wait for the same operation. */
 bool lanes_are_there(const struct thread *warp, const struct thread *self)
 {
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -368,7 +369,7 @@ bool lanes_are_there(const struct thread *warp, const struct thread *self)
     return true;
 }
 
-/* The process's own grid: threads do not survive a fork. */
+/* Returns the process's own grid: threads do not survive a fork. */
 void grid_take()
 {
     if (grid != nullptr && grid->process == getpid())
@@ -383,7 +384,7 @@ void grid_take()
     grid = taken;
     struct sigaction action = {};
     action.sa_handler = on_trap;
-    action.sa_flags = SA_NODEFER; /* it is left by a jump */
+    action.sa_flags = SA_NODEFER; /* the handler is left by a jump */
     for (int signal : {SIGILL, SIGTRAP, SIGFPE})
         sigaction(signal, &action, nullptr);
 }
@@ -408,7 +409,7 @@ void emulator_barrier(const char *file, int line)
     here->waiting = 0;
     for (unsigned thread = 0; thread < here->threads.size(); thread++)
         set_ready(thread);
-    back_to_scheduler(); /* so that any may be first behind it */
+    back_to_scheduler(); /* any thread may be first behind the barrier */
 }
 
 const uint64_t *emulator_exchange(const char *operation, unsigned mask, uint64_t mine,

@@ -47,15 +47,16 @@ static void begin()
 {
     struct fiber *fiber = beginning;
 #ifdef FIBER_ASAN
-    const void *bottom; /* of the stack that was left */
+    const void *bottom; /* bottom of the stack that was left */
     __sanitizer_finish_switch_fiber(nullptr, &bottom, &fiber->creator->stack_bytes);
     fiber->creator->stack = static_cast<char *>(const_cast<void *>(bottom));
 #endif
     fiber->body();
 }
 
-/* By jumps, since contexts ask the operating system for the signal mask each time. But the
- * address sanitizer takes a jump for the end of what was called, and cleans up behind it. */
+/* Fibers switch by jumps, since contexts ask the operating system for the signal mask each
+ * time. But the address sanitizer takes a jump for the end of all calls, and cleans up behind
+ * it. */
 #ifdef FIBER_ASAN
 #define COMES_BACK(fiber)                                                                      \
     ((fiber)->came_back = false, getcontext(&(fiber)->context), (fiber)->came_back)

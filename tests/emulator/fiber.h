@@ -6,25 +6,26 @@
 #include <cstddef>
 #include <ucontext.h>
 
-/* Zero-initialised it stands for a thread of the operating system's, on the stack it has. */
+/* A zero-initialised fiber stands for a thread of the operating system, on the stack that it
+ * has. */
 struct fiber {
     void (*body)();        /* never returns */
-    struct fiber *creator; /* who switches to it first */
+    struct fiber *creator; /* the fiber that switches to it first */
     bool begun;
-    ucontext_t context; /* where it begins; with the address sanitizer, where it goes on */
-    jmp_buf point;      /* else where it goes on */
+    ucontext_t context; /* start of the body; with the address sanitizer, where it goes on */
+    jmp_buf point;      /* without the sanitizer, where it goes on */
     volatile bool came_back;
     char *stack;
     size_t stack_bytes;
-    void *fake_stack; /* the address sanitizer's */
+    void *fake_stack; /* the address sanitizer's copy of the stack */
 };
 
-/* Gives a fiber its stack; ended by fiber_free(). Must not be moved between its first switch
- * and its last except while another runs. */
+/* Gives a fiber its stack, which fiber_free() takes back. A fiber must not be moved between its
+ * first switch and its last except while another runs. */
 void fiber_create(struct fiber *fiber, struct fiber *creator, void (*body)());
 void fiber_free(struct fiber *fiber);
 
-/* Forgets where it was: it will begin anew. */
+/* Makes a fiber forget where it was: it will begin anew. */
 void fiber_reset(struct fiber *fiber);
 
 /* Goes from the fiber that runs to another; returns when something switches back to `from`. */
