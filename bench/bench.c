@@ -16,11 +16,11 @@
 
 enum { QUICK_REPEATS = 3 };
 
-/* A group that can use a GPU does without one what the CPU can do. */
+/* A group that can use a GPU measures without one what the CPU can do. */
 enum needs { NEEDS_NOTHING, USES_GPU, NEEDS_GPU };
 
-/* Memory comes first: what a child process used is known exactly only while this one is small.
- */
+/* Memory comes first: what a child process used is known exactly only while this process is
+ * small. */
 static const struct group {
     const char *name;
     const char *summary;
@@ -57,8 +57,8 @@ static const struct group {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-/* The first line of `path` that begins with `key`, behind `skip`; "unknown" if there is none.
- */
+/* Reads the first line of `path` that begins with `key`, from behind `skip`; "unknown" if there
+ * is none. */
 static void read_line(const char *path, const char *key, const char *skip, char *text,
                       size_t size)
 {
@@ -94,7 +94,8 @@ static const struct backend_ops *cuda_backend(void)
     return NULL;
 }
 
-/* The first CUDA device, or "". Asked only when no child has to be measured any more. */
+/* Names the first CUDA device; "" where there is none. It is asked only when no child has to be
+ * measured any more. */
 static void read_gpu(char text[128])
 {
     text[0] = '\0';
@@ -108,7 +109,7 @@ static void read_gpu(char text[128])
 #define COMPILER "GCC " __VERSION__
 #endif
 
-/* Machine, date and versions: what a result is worth nothing without. */
+/* Describes the machine, the date and the versions, without which a result says nothing. */
 static json_t *describe_host(const struct bench *bench)
 {
     char cpu[128], driver[64], date[64];
@@ -118,7 +119,7 @@ static json_t *describe_host(const struct bench *bench)
     read_line("/proc/cpuinfo", "model name", ": ", cpu, sizeof cpu);
     read_line("/sys/module/nvidia/version", "", "", driver, sizeof driver);
     uname(&system);
-    char *kernel = system.release; /* its version: what follows is the distribution's */
+    char *kernel = system.release; /* the kernel's version: the distribution's follows it */
     kernel[strcspn(kernel, "-")] = '\0';
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     if (bench->out != NULL)
@@ -132,7 +133,7 @@ static json_t *describe_host(const struct bench *bench)
                      COMPILER);
 }
 
-/* Of the names given, the group's; all are wanted where none is. */
+/* Returns true if the group is among the names given, or none is given, which means all. */
 static bool is_wanted(const struct group *group, const struct options *options)
 {
     for (int i = 0; i < options->word_count; i++) {
@@ -171,7 +172,7 @@ static enum status check_names(const struct options *options, struct error *erro
     return STATUS_OK;
 }
 
-/* Asks for the GPU when the first group comes that can use it. */
+/* Prints the GPU's name, when the first group comes that can use a GPU. */
 static void show_gpu(const struct bench *bench, char gpu[128], json_t *root)
 {
     if (json_object_get(root, "gpu") != NULL)
@@ -190,7 +191,7 @@ static void read_clocks(const struct bench *bench, char text[64])
         bench_cuda_clocks(text);
 }
 
-/* Measures, and says what the GPU's clocks were before and after. */
+/* Measures a group, and prints the GPU's clocks before and after. */
 static enum status measure_group(struct bench *bench, const struct group *group, json_t *clocks,
                                  struct error *error)
 {
@@ -234,7 +235,7 @@ static enum status measure_groups(struct bench *bench, const struct options *opt
     return status;
 }
 
-/* As a timeline's CSV has them. */
+/* Writes the provenance as lines that begin with #, like a timeline's CSV. */
 static void write_provenance(FILE *out, const json_t *root)
 {
     const json_t *gpu = json_object_get(root, "gpu");
@@ -248,7 +249,7 @@ static void write_provenance(FILE *out, const json_t *root)
                 json_string_value(json_object_get(root, told[i])));
 }
 
-/* A row per result; the repeats are in JSON alone. */
+/* Writes a row per result; the single repeats are in JSON alone. */
 static void write_rows(FILE *out, const json_t *root)
 {
     const json_t *results = json_object_get(root, "results");

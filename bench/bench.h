@@ -14,7 +14,7 @@
 enum { REPEATS_MAX = 32 };
 
 /* The command: measures the groups that options->words name, or all; prints them on `out` as
- * options->format says. STATUS_USAGE for a name that there is none of. STATUS_NO_DEVICE where
+ * options->format says. STATUS_USAGE for an unknown name. STATUS_NO_DEVICE where
  * only groups that need a CUDA device were named, and there is none. Goals that are missed are
  * no failure. */
 enum status bench_command(const struct options *options, FILE *out, struct error *error);
@@ -30,17 +30,17 @@ double series_median(const struct series *series);
 double series_least(const struct series *series);
 double series_most(const struct series *series);
 
-/* What a result should be. */
+/* The side of its target that a result should be on. */
 enum goal { GOAL_NONE, GOAL_AT_LEAST, GOAL_AT_MOST };
 
 struct bench {
     FILE *out;  /* text goes there as it comes; NULL: none, another format follows at the end */
     bool quick; /* smaller and fewer: to see that it works */
     int repeats;
-    const char *group; /* being measured */
-    bool has_gpu;      /* told to groups that can use one */
-    json_t *results;   /* an array, of what bench_keep() was given */
-    int missed;        /* goals */
+    const char *group; /* the one that is measured now */
+    bool has_gpu;      /* for groups that can do without */
+    json_t *results;   /* an array of the results kept */
+    int missed;        /* goals that were missed */
 };
 
 /* Prints a heading above results. */
@@ -50,11 +50,11 @@ void bench_heading(const struct bench *bench, const char *text);
 void bench_result(struct bench *bench, const char *name, const struct series *series,
                   const char *unit, enum goal goal, double target);
 
-/* Keeps one that is printed otherwise. */
+/* Keeps a result that is printed in another way. */
 void bench_keep(struct bench *bench, const char *name, const struct series *series,
                 const char *unit, enum goal goal, double target);
 
-/* Seconds by the monotonic clock. */
+/* Returns the seconds of the monotonic clock. */
 double bench_now(void);
 
 /* A run as the program makes it, from options to a prepared plan. Zero-initialise. */
@@ -73,7 +73,7 @@ struct bench_run {
  * device, builds the plan, and prepares it with its arrays. */
 enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error);
 
-/* The two halves of it: up to the device's description, and from the plan on. */
+/* The two halves of bench_run_open(): up to the device's description, and from the plan on. */
 enum status bench_run_describe(struct bench_run *run, const char *arguments,
                                struct error *error);
 enum status bench_run_prepare(struct bench_run *run, struct error *error);
@@ -99,7 +99,7 @@ enum status bench_transforms(struct bench *bench, struct error *error);
 enum status bench_transposes(struct bench *bench, struct error *error);
 enum status bench_strides(struct bench *bench, struct error *error);
 
-/* On the first CUDA device, but without a CUDA call of its own. */
+/* These two measure the first CUDA device, but make no CUDA call of their own. */
 enum status bench_tune_device(struct bench *bench, struct error *error);
 enum status bench_verdicts_device(struct bench *bench, struct error *error);
 

@@ -1,4 +1,4 @@
-/* bench_contest.c - contests: who takes part, the CPU's turn, and the table. */
+/* bench_contest.c - contests: the contenders, the CPU's turn, and the table. */
 #include "bench/bench_contest.h"
 
 #include "core/units.h"
@@ -11,7 +11,8 @@ struct contender *contest_add_peer(struct contest *contest, const char *kernel,
                                    const char *name,
                                    int (*launch)(const struct kernel_args *args, void *stream))
 {
-    static struct contender nowhere; /* for more than there is room for: a mistake of ours */
+    static struct contender nowhere; /* returned where there is no more room, which only a
+                                        mistake in a benchmark can cause */
     if (contest->contender_count == CONTENDERS_MAX)
         return &nowhere;
     struct contender *contender = &contest->contenders[contest->contender_count++];
@@ -88,7 +89,7 @@ void table_heading(const struct bench *bench, const char *title)
                 "step", "in all");
 }
 
-/* "12.3 us to 12.6 us" */
+/* holds "12.3 us to 12.6 us" */
 enum { SPREAD_TEXT = 2 * UNITS_TEXT + 8 };
 static const char *spread_text(const struct series *seconds, char text[SPREAD_TEXT])
 {

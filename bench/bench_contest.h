@@ -7,7 +7,7 @@
 
 enum { CONTENDERS_MAX = 24 };
 
-/* One who takes part: a row of the table, or a peer that does what a row does. */
+/* A kernel that takes part: a row of the table, or a peer that does what a row does. */
 struct contender {
     const char *name;
     const struct kernel
@@ -18,10 +18,10 @@ struct contender {
     uint64_t scratch_bytes; /* device memory that a peer wants in args->scratch; rows' own is
                                known */
     uint32_t blocks;        /* of a row's grid; 0: as a pipeline would have it */
-    struct series seconds;  /* found: of one launch */
+    struct series seconds;  /* found: the time of one launch */
 };
 
-/* Zero-initialise. */
+/* A contest. Zero-initialise. */
 struct contest {
     enum dtype dtype;
     uint64_t count; /* elements */
@@ -51,7 +51,8 @@ struct contender *contest_add_peer(struct contest *contest, const char *kernel,
  * result is wrong. */
 enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error);
 
-/* The same where there is a device; without one nothing is timed, and all is well. */
+/* Runs the contest on the CUDA device if there is one; without one nothing is timed, which is
+ * no error. */
 enum status contest_run(struct bench *bench, struct contest *contest, struct error *error);
 
 /* Times the CPU twin of `kernel` on as much data, with `threads` threads. */
@@ -68,8 +69,8 @@ void table_heading(const struct bench *bench, const char *title);
 void table_row(struct bench *bench, const char *title, const char *name,
                const struct series *seconds, double bytes, struct ladder *ladder);
 
-/* How much faster `time` is than `over`, repeat by repeat, against the goal if there is one (0:
- * none). Nothing where one was not timed. */
+/* Prints how much faster `time` is than `over`, repeat by repeat, against the goal if there is
+ * one (0: none); nothing where one was not timed. */
 void contest_ratio(struct bench *bench, const char *name, const struct series *time,
                    const struct series *over, double at_least);
 

@@ -20,7 +20,7 @@ enum status bare_copies_open(struct bare_copies *copies, uint64_t bytes, struct 
         if (status == STATUS_OK)
             status = CUDA_CHECK(cudaMalloc((void **)&copies->device[i], copies->chunk), error);
     }
-    /* Not zeros: hardware may do those faster. */
+    /* The device memory is not zeros: hardware may copy those faster. */
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaMemset(copies->device[1], 0x5A, copies->chunk), error);
     return status;
@@ -58,7 +58,7 @@ enum status bare_copies_time(struct bare_copies *copies, const void *in, void *o
     return status;
 }
 
-/* Bare copies and a pipeline's run in turn, each repeat one ratio. */
+/* Runs bare copies and a pipeline in turn; each repeat gives one ratio. */
 static enum status compare(struct bench *bench, struct bench_run *run, struct series *ratios,
                            struct series *rates, struct error *error)
 {
@@ -82,7 +82,7 @@ static enum status compare(struct bench *bench, struct bench_run *run, struct se
     return status;
 }
 
-/* One pipeline against bare copies of the same bytes in the same memory. */
+/* Holds one pipeline against bare copies of the same bytes in the same memory. */
 static enum status measure(struct bench *bench, const char *name, const char *arguments,
                            double goal, struct error *error)
 {
@@ -101,8 +101,8 @@ static enum status measure(struct bench *bench, const char *name, const char *ar
 
 enum status bench_cuda_copies(struct bench *bench, struct error *error)
 {
-    /* What does not overlap, the first copy in and the last one out, weighs more in less data:
-     * the quick ones miss their goals. */
+    /* The first copy in and the last one out do not overlap with others, which weighs more in
+     * less data: the quick pipelines miss their goals. */
     const char *large = bench->quick ? "-n 128M -t 16" : "-n 1G -t 128";
     const char *small = bench->quick ? "-n 64M -t 32" : "-n 256M -t 32";
     const struct {

@@ -1,12 +1,12 @@
-/* bench_cuda_clocks.c - the GPU's clocks, as NVML has them. Opened at run time: it comes with
- * the driver, and the program runs without one. */
+/* bench_cuda_clocks.c - the GPU's clocks, from NVML. That library is opened at run time: it
+ * comes with the driver, and the program runs without one. */
 #include "bench/bench.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* From NVML's API reference: nvmlClockType_t, and 0 for success. */
+/* The numbers come from NVML's API reference: nvmlClockType_t, and 0 for success. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, NVML_OK = 0 };
 
 struct nvml {

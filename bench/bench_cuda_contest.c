@@ -1,5 +1,5 @@
-/* bench_cuda_contest.c - times contenders on a CUDA device, in turn, and judges what they
- * leave. */
+/* bench_cuda_contest.c - times contenders on a CUDA device, in turn, and checks their results.
+ */
 #include "bench/bench_contest.h"
 #include "cuda/check.h"
 #include "run/verify.h"
@@ -11,28 +11,29 @@
 enum {
     ROTATIONS_MAX = 64,
     CACHES = 4,          /* inputs and outputs together are so many times the L2 cache */
-    LAUNCHES_MAX = 2000, /* of a batch; */
-    BATCH_NS = 4000000,  /* which should take about so long: events tell half a microsecond */
+    LAUNCHES_MAX = 2000, /* in a batch */
+    BATCH_NS = 4000000,  /* a batch takes about so long, for events have a resolution of half a
+                            microsecond */
     POISON = 0xFF,
 };
 
-/* What a contest needs on the device, and its host copies. */
-struct rig {
+/* The memory of a contest, on the device and on the host. */
+struct contest_memory {
     const struct contest *contest;
     uint64_t in_bytes, out_bytes;
     int rotations;
-    void *in[ROTATIONS_MAX], *out[ROTATIONS_MAX];  /* on the device */
-    void *scratch[CONTENDERS_MAX];                 /* each its own: some keep state there */
-    void *host_in, *host_out;                      /* page-locked */
+    void *in[ROTATIONS_MAX], *out[ROTATIONS_MAX]; /* on the device */
+    void *scratch[CONTENDERS_MAX];                /* one per contender: some keep state there */
+    void *host_in, *host_out;                     /* page-locked */
     uint64_t right[CONTENDERS_MAX][ROTATIONS_MAX]; /* fingerprints of results found right; 0:
                                                       none yet */
-    double launch_ns[CONTENDERS_MAX];              /* as the warm-up has it */
+    double launch_ns[CONTENDERS_MAX];              /* found by the warm-up */
     uint32_t resident_blocks;
     cudaStream_t stream;
     cudaEvent_t begin, end;
 };
 
-static enum status count_resident(struct rig *rig, struct error *error)
+static enum status count_resident(struct contest_memory *rig, struct error *error)
 {
     int sms, threads;
     enum status status =
@@ -45,8 +46,8 @@ static enum status count_resident(struct rig *rig, struct error *error)
     return status;
 }
 
-/* As many inputs and outputs as go beyond the cache, one at least. */
-static enum status count_rotations(struct rig *rig, struct error *error)
+/* Counts the inputs and outputs that together go beyond the cache, one at least. */
+static enum status count_rotations(struct contest_memory *rig, struct error *error)
 {
     int cache;
     enum status status =
@@ -58,7 +59,7 @@ static enum status count_rotations(struct rig *rig, struct error *error)
     return STATUS_OK;
 }
 
-static enum status take_scratch(struct rig *rig, int which, struct error *error)
+static enum status take_scratch(struct contest_memory *rig, int which, struct error *error)
 {
     const struct contender *contender = &rig->contest->contenders[which];
     uint64_t bytes = contender->scratch_bytes;
@@ -71,8 +72,8 @@ static enum status take_scratch(struct rig *rig, int which, struct error *error)
                                : status;
 }
 
-/* Each input has data of its own. */
-static enum status fill_input(struct rig *rig, int rotation, struct error *error)
+/* Fills one input; each has data of its own. */
+static enum status fill_input(struct contest_memory *rig, int rotation, struct error *error)
 {
     const struct contest *contest = rig->contest;
     arrays_generate(contest->dtype, 1, 0, (uint64_t)rotation * contest->count, contest->count,
@@ -82,12 +83,13 @@ static enum status fill_input(struct rig *rig, int rotation, struct error *error
         error);
 }
 
-static enum status rig_open(struct rig *rig, const struct contest *contest, struct error *error)
+static enum status rig_open(struct contest_memory *rig, const struct contest *contest,
+                            struct error *error)
 {
     uint64_t size = dtype_bytes(contest->dtype);
-    *rig = (struct rig){.contest = contest,
-                        .in_bytes = contest->count * size,
-                        .out_bytes = contest->maps ? contest->count * size : size};
+    *rig = (struct contest_memory){.contest = contest,
+                                   .in_bytes = contest->count * size,
+                                   .out_bytes = contest->maps ? contest->count * size : size};
     enum status status = count_resident(rig, error);
     if (status == STATUS_OK)
         status = count_rotations(rig, error);
@@ -114,10 +116,10 @@ static enum status rig_open(struct rig *rig, const struct contest *contest, stru
     return status;
 }
 
-static void rig_close(struct rig *rig)
+static void rig_close(struct contest_memory *rig)
 {
     for (int i = 0; i < ROTATIONS_MAX; i++) {
-        CUDA_WARN(cudaFree(rig->in[i])); /* NULL is fine */
+        CUDA_WARN(cudaFree(rig->in[i])); /* in[i] may be NULL */
         CUDA_WARN(cudaFree(rig->out[i]));
     }
     for (int c = 0; c < CONTENDERS_MAX; c++)
@@ -132,7 +134,8 @@ static void rig_close(struct rig *rig)
         CUDA_WARN(cudaStreamDestroy(rig->stream));
 }
 
-static enum status launch(const struct rig *rig, int which, int rotation, struct error *error)
+static enum status launch(const struct contest_memory *rig, int which, int rotation,
+                          struct error *error)
 {
     const struct contender *contender = &rig->contest->contenders[which];
     struct kernel_args args = {
@@ -154,8 +157,8 @@ static enum status launch(const struct rig *rig, int which, int rotation, struct
     return cuda_check(result, contender->name, error);
 }
 
-/* What stands in the outputs is no result. */
-static enum status poison(struct rig *rig, struct error *error)
+/* Overwrites the outputs, so that a result left by another contender can't pass. */
+static enum status poison(struct contest_memory *rig, struct error *error)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < rig->rotations && status == STATUS_OK; i++)
@@ -164,7 +167,7 @@ static enum status poison(struct rig *rig, struct error *error)
     return status;
 }
 
-static enum status launch_all(const struct rig *rig, int which, int launches,
+static enum status launch_all(const struct contest_memory *rig, int which, int launches,
                               struct error *error)
 {
     enum status status = STATUS_OK;
@@ -173,7 +176,7 @@ static enum status launch_all(const struct rig *rig, int which, int launches,
     return status;
 }
 
-static enum status capture(const struct rig *rig, int which, int launches,
+static enum status capture(const struct contest_memory *rig, int which, int launches,
                            cudaGraphExec_t *batch, struct error *error)
 {
     cudaGraph_t graph = NULL;
@@ -196,8 +199,8 @@ static enum status capture(const struct rig *rig, int which, int launches,
     return status;
 }
 
-static enum status time_batch(struct rig *rig, int which, int launches, double *launch_ns,
-                              struct error *error)
+static enum status time_batch(struct contest_memory *rig, int which, int launches,
+                              double *launch_ns, struct error *error)
 {
     float ms = 0;
     cudaGraphExec_t batch = NULL;
@@ -223,7 +226,7 @@ static enum status time_batch(struct rig *rig, int which, int launches, double *
     return status;
 }
 
-/* A number that hardly any other bytes have. Never 0. */
+/* Returns a number that hardly any other bytes have, and never 0. */
 static uint64_t fingerprint(const void *data, uint64_t bytes)
 {
     const uint32_t *words = data;
@@ -236,9 +239,10 @@ static uint64_t fingerprint(const void *data, uint64_t bytes)
     return sum != 0 ? sum : 1;
 }
 
-/* Every element by the row's oracle, as the result of a pipeline of one tile. */
-static enum status judge_by_oracle(struct rig *rig, const struct contender *contender,
-                                   int rotation, struct error *error)
+/* Checks every element by the row's oracle, as the result of a pipeline of one tile. */
+static enum status judge_by_oracle(struct contest_memory *rig,
+                                   const struct contender *contender, int rotation,
+                                   struct error *error)
 {
     struct error why = {0};
     const struct plan plan = {.elements = rig->contest->count,
@@ -256,8 +260,10 @@ static enum status judge_by_oracle(struct rig *rig, const struct contender *cont
                      (unsigned long long)rig->contest->count, why.text);
 }
 
-/* A result is judged once; later ones must have its very bytes, or are judged again. */
-static enum status judge(struct rig *rig, int which, int rotation, struct error *error)
+/* Checks a result. One found right leaves its fingerprint, and later ones with the same are
+ * right, too. */
+static enum status judge(struct contest_memory *rig, int which, int rotation,
+                         struct error *error)
 {
     const struct contender *contender = &rig->contest->contenders[which];
     uint64_t *right = &rig->right[which][rotation];
@@ -274,7 +280,8 @@ static enum status judge(struct rig *rig, int which, int rotation, struct error 
     return status;
 }
 
-static enum status judge_all(struct rig *rig, int which, int launches, struct error *error)
+static enum status judge_all(struct contest_memory *rig, int which, int launches,
+                             struct error *error)
 {
     enum status status = STATUS_OK;
     if (rig->contest->contenders[which].kernel == NULL)
@@ -284,17 +291,17 @@ static enum status judge_all(struct rig *rig, int which, int launches, struct er
     return status;
 }
 
-/* At least once through all inputs. */
-static int launches_of(const struct rig *rig, int which)
+/* Returns the launches of a batch: at least once through all inputs. */
+static int launches_of(const struct contest_memory *rig, int which)
 {
     double wanted = BATCH_NS / (rig->launch_ns[which] + 1);
     int launches = wanted < LAUNCHES_MAX ? (int)wanted : LAUNCHES_MAX;
     return launches > rig->rotations ? launches : rig->rotations;
 }
 
-/* The first round warms up, and says how many launches make a batch. */
-static enum status run_rounds(struct bench *bench, struct rig *rig, struct contest *contest,
-                              struct error *error)
+/* Runs all rounds. The first warms up, and tells how many launches make a batch. */
+static enum status run_rounds(struct bench *bench, struct contest_memory *rig,
+                              struct contest *contest, struct error *error)
 {
     enum status status = STATUS_OK;
     for (int round = -1; round < bench->repeats; round++) {
@@ -315,8 +322,9 @@ static enum status run_rounds(struct bench *bench, struct rig *rig, struct conte
     return status;
 }
 
-/* The best of five, each way. */
-static enum status time_copies(struct rig *rig, struct contest *contest, struct error *error)
+/* Times the copies of the input and of the result, each alone: the best of five. */
+static enum status time_copies(struct contest_memory *rig, struct contest *contest,
+                               struct error *error)
 {
     enum status status = STATUS_OK;
     double *seconds[] = {&contest->copy_in_seconds, &contest->copy_out_seconds};
@@ -339,7 +347,7 @@ static enum status time_copies(struct rig *rig, struct contest *contest, struct 
 
 enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error)
 {
-    struct rig *rig = calloc(1, sizeof *rig);
+    struct contest_memory *rig = calloc(1, sizeof *rig);
     if (rig == NULL)
         return error_set(error, STATUS_FAILED, "no memory for a contest");
     enum status status = CUDA_CHECK(cudaSetDevice(0), error);

@@ -25,7 +25,7 @@ static double gflops(const struct size *size, double seconds)
 
 /* --- cuBLASXt --- */
 
-/* Opened at run time, like cuBLAS itself. */
+/* cuBLASXt's functions; it is opened at run time, like cuBLAS itself. */
 struct xt {
     void *library;
     cublasStatus_t (*create)(cublasXtHandle_t *handle);
@@ -81,7 +81,7 @@ static void xt_close(struct xt *xt)
         dlclose(xt->library);
 }
 
-/* C = A B + C on page-locked arrays, by tiles of `block` x `block`. */
+/* Times C = A B + C on page-locked arrays, by tiles of `block` x `block`. */
 static enum status xt_time(struct xt *xt, const struct size *size, int block, const double *a,
                            const double *b, double *c, double *seconds, struct error *error)
 {
@@ -101,19 +101,19 @@ static enum status xt_time(struct xt *xt, const struct size *size, int block, co
     return status;
 }
 
-/* --- the four ways, and it --- */
+/* --- the four ways, and cuBLASXt --- */
 
 static const int xt_blocks[BLOCKS] = {1024, 2048, 4096, 8192};
 
-struct measured {
+struct ways_measured {
     struct bench_run runs[WAYS];
-    struct series spans[WAYS], limits[WAYS]; /* seconds; the limit over the span */
-    struct series parts;                     /* serial: the span over the sum of its parts */
+    struct series times[WAYS], limits[WAYS]; /* seconds; the limit over the time */
+    struct series parts;                     /* serial: the time over the sum of its parts */
     struct series xt[BLOCKS];
     struct xt library;
 };
 
-static enum status open_runs(struct measured *measured, const struct size *size,
+static enum status open_runs(struct ways_measured *measured, const struct size *size,
                              struct error *error)
 {
     enum status status = STATUS_OK;
@@ -129,8 +129,9 @@ static enum status open_runs(struct measured *measured, const struct size *size,
     return status;
 }
 
-/* One verified run of `way`, traced where its parts are wanted. */
-static enum status add_run(struct measured *measured, int way, bool warm, struct error *error)
+/* Makes one verified run of `way`, traced where its parts are wanted. */
+static enum status add_run(struct ways_measured *measured, int way, bool warm,
+                           struct error *error)
 {
     struct bench_run *run = &measured->runs[way];
     struct run_times times;
@@ -138,7 +139,7 @@ static enum status add_run(struct measured *measured, int way, bool warm, struct
     if (status != STATUS_OK || !warm)
         return status;
     struct limit limit = limit_of(&run->machine, &run->plan);
-    series_add(&measured->spans[way], 1e-9 * (double)times.time_ns);
+    series_add(&measured->times[way], 1e-9 * (double)times.time_ns);
     series_add(&measured->limits[way], (double)limit.ns / (double)times.time_ns);
     if (way > 0)
         return STATUS_OK;
@@ -157,8 +158,9 @@ static enum status add_run(struct measured *measured, int way, bool warm, struct
     return status;
 }
 
-/* Works on a copy of C in the serial run's output, with its A and B: all are page-locked. */
-static enum status add_xt(struct measured *measured, const struct size *size, int which,
+/* Times cuBLASXt on a copy of C in the serial run's output, with its A and B: all are
+ * page-locked. */
+static enum status add_xt(struct ways_measured *measured, const struct size *size, int which,
                           bool warm, struct error *error)
 {
     const struct arrays *arrays = &measured->runs[0].arrays;
@@ -175,7 +177,7 @@ static enum status add_xt(struct measured *measured, const struct size *size, in
     return status;
 }
 
-static enum status run_rounds(struct bench *bench, struct measured *measured,
+static enum status run_rounds(struct bench *bench, struct ways_measured *measured,
                               const struct size *size, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -188,7 +190,7 @@ static enum status run_rounds(struct bench *bench, struct measured *measured,
     return status;
 }
 
-/* --- what came of it --- */
+/* --- the results --- */
 
 static void put_row(struct bench *bench, const struct size *size, const char *name,
                     const struct series *seconds, const struct series *limits)
@@ -207,7 +209,7 @@ static void put_row(struct bench *bench, const struct size *size, const char *na
                 1e3 * series_least(seconds), 1e3 * series_most(seconds));
 }
 
-static int best_block(const struct measured *measured)
+static int best_block(const struct ways_measured *measured)
 {
     int best = 0;
     for (int b = 1; b < BLOCKS; b++) {
@@ -226,7 +228,7 @@ static void put_ratio(struct bench *bench, const char *name, const struct series
     bench_result(bench, name, &ratios, "", GOAL_AT_LEAST, goal);
 }
 
-static void put_all(struct bench *bench, const struct measured *measured,
+static void put_all(struct bench *bench, const struct ways_measured *measured,
                     const struct size *size)
 {
     static const char *const names[WAYS] = {"serial", "2-way", "3-way", "4-way"};
@@ -236,18 +238,18 @@ static void put_all(struct bench *bench, const struct measured *measured,
                 (unsigned long long)size->m, (unsigned long long)size->n,
                 (unsigned long long)size->k, "time", "Gflop/s", "of limit");
     for (int w = 0; w < WAYS; w++)
-        put_row(bench, size, names[w], &measured->spans[w], &measured->limits[w]);
+        put_row(bench, size, names[w], &measured->times[w], &measured->limits[w]);
     for (int b = 0; b < BLOCKS; b++) {
         snprintf(name, sizeof name, "cuBLASXt, blocks of %d", xt_blocks[b]);
         put_row(bench, size, name, &measured->xt[b], NULL);
     }
     bench_result(bench, "  serial over the sum of its parts", &measured->parts, "",
                  GOAL_AT_MOST, 1.03);
-    bench_result(bench, "  3-way: the limit over the span", &measured->limits[2], "",
+    bench_result(bench, "  3-way: the limit over the time", &measured->limits[2], "",
                  GOAL_AT_LEAST, 0.95);
     put_ratio(bench, "  3-way over the best of cuBLASXt", &measured->xt[best_block(measured)],
-              &measured->spans[2], 1.6);
-    put_ratio(bench, "  4-way over 3-way", &measured->spans[2], &measured->spans[3], 1);
+              &measured->times[2], 1.6);
+    put_ratio(bench, "  4-way over 3-way", &measured->times[2], &measured->times[3], 1);
 }
 
 enum status bench_cuda_dgemm(struct bench *bench, struct error *error)
@@ -260,7 +262,7 @@ enum status bench_cuda_dgemm(struct bench *bench, struct error *error)
             fprintf(bench->out, "\ndgemm is left out: %s\n", missing);
         return STATUS_OK;
     }
-    struct measured *measured = calloc(1, sizeof *measured);
+    struct ways_measured *measured = calloc(1, sizeof *measured);
     if (measured == NULL)
         return error_set(error, STATUS_FAILED, "no memory");
     enum status status = open_runs(measured, size, error);

@@ -15,10 +15,10 @@ static const struct form {
     {"graph, mapped", "--issue=graph --memory=mapped"},
 };
 
-/* Of one size of tiles. */
+/* The results of one size of tiles. */
 struct sizes {
     struct bench_run runs[FORMS];
-    struct series span[FORMS], issue[FORMS];
+    struct series time[FORMS], issue[FORMS];
 };
 
 static enum status open_all(struct sizes *sizes, uint64_t bytes, uint64_t tile,
@@ -35,8 +35,8 @@ static enum status open_all(struct sizes *sizes, uint64_t bytes, uint64_t tile,
     return status;
 }
 
-/* In turn, beginning with another one each time, so that all find the machine alike. The first
- * round warms up. Every run is verified. */
+/* Runs the four forms in turn, beginning with another one each time, so that all find the
+ * machine alike. The first round warms up. Every run is verified. */
 static enum status measure_all(const struct bench *bench, struct sizes *sizes,
                                struct error *error)
 {
@@ -48,7 +48,7 @@ static enum status measure_all(const struct bench *bench, struct sizes *sizes,
             status = bench_run_once(&sizes->runs[form], NULL, &times, error);
             if (round < 0 || status != STATUS_OK)
                 continue;
-            series_add(&sizes->span[form], 1e-6 * (double)times.time_ns);
+            series_add(&sizes->time[form], 1e-6 * (double)times.time_ns);
             series_add(&sizes->issue[form], 1e-6 * (double)times.issue_ns);
         }
     }
@@ -63,8 +63,8 @@ static void print_all(struct bench *bench, const struct sizes *sizes, uint64_t b
              units_bytes(bytes, all), units_bytes(tile, each), STREAMS);
     bench_heading(bench, text);
     for (int i = 0; i < FORMS; i++) {
-        snprintf(name, sizeof name, "%s, tiles of %s: span", forms[i].name, each);
-        bench_result(bench, name, &sizes->span[i], "ms", GOAL_NONE, 0);
+        snprintf(name, sizeof name, "%s, tiles of %s: time", forms[i].name, each);
+        bench_result(bench, name, &sizes->time[i], "ms", GOAL_NONE, 0);
         snprintf(name, sizeof name, "%s, tiles of %s: the host's calls", forms[i].name, each);
         bench_result(bench, name, &sizes->issue[i], "ms", GOAL_NONE, 0);
     }

@@ -1,11 +1,11 @@
-/* bench_cuda_peers.cu - what the kernels are held against: CUB, and what the memory gives. */
+/* bench_cuda_peers.cu - the peers of the kernels: CUB's, and kernels that only read or copy. */
 #include "bench/bench_peers.h"
 
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda_runtime.h>
 
-/* CUB asks how much it needs when it is given none. */
+/* CUB says how much scratch memory it needs when it is given none. */
 template <typename T> static size_t reduce_bytes(uint64_t count)
 {
     size_t bytes = 0;
@@ -24,7 +24,7 @@ static size_t scan_bytes(uint64_t count)
     return bytes;
 }
 
-/* Asked before every launch, but reckoned once: what CUB needs for that is not to be timed. */
+/* Returns CUB's scratch bytes. They are asked for before every launch but worked out once, for that is not to be timed. */
 uint64_t peer_scratch_bytes(uint64_t count)
 {
     static uint64_t known, bytes;
@@ -54,7 +54,7 @@ int peer_reduce_f64(const struct kernel_args *args, void *stream)
     return reduce<double>(args, stream);
 }
 
-/* As unsigned: overflow then wraps around, as the rows' result is defined. */
+/* Sums as unsigned: overflow then wraps around, as the rows' result is defined. */
 int peer_reduce_i32(const struct kernel_args *args, void *stream)
 {
     return reduce<unsigned>(args, stream);
@@ -78,9 +78,7 @@ int peer_exclusive_scan_i32(const struct kernel_args *args, void *stream)
         static_cast<cudaStream_t>(stream));
 }
 
-/* Reads all and writes as good as nothing: what a reduction could reach if it had nothing to
- * do. Each thread has READ_LOADS loads in flight; the condition, hardly ever true of random
- * data, keeps the compiler from leaving them out. */
+/* Reads all and writes next to nothing: the most that a reduction could reach. Each thread has READ_LOADS loads in flight; the condition, hardly ever true of random data, keeps the compiler from leaving them out. */
 enum { READ_LOADS = 8, READ_THREADS = 512, READ_SM_BLOCKS = 2 };
 static __global__ void __launch_bounds__(READ_THREADS, READ_SM_BLOCKS)
     read_kernel(const uint4 *in, unsigned *out, uint64_t vectors)

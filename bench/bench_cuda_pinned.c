@@ -1,5 +1,5 @@
-/* bench_cuda_pinned.c - how fast page-locked memory is ready: the arrays' way (mapped, touched
- * by all cores, registered) against cudaMallocHost. */
+/* bench_cuda_pinned.c - the time until page-locked memory is ready: the arrays' way (mapped,
+ * touched by all cores, registered) against cudaMallocHost. */
 #include "bench/bench_cuda.h"
 
 static enum status time_arrays_way(uint64_t bytes, double *seconds, struct error *error)

@@ -1,5 +1,4 @@
-/* bench_cuda_tracing.c - what it costs a run to be traced: by CUPTI, by events, and afterwards.
- */
+/* bench_cuda_tracing.c - the cost of tracing a run: by CUPTI, by events, and to later runs. */
 #include "bench/bench_cuda.h"
 
 #include <stdlib.h>
@@ -15,8 +14,8 @@ static enum status time_run(struct bench_run *run, struct timeline *timeline, do
     return status;
 }
 
-/* Bare runs before the first traced one, then bare and traced ones in turn. Each ratio is to
- * the median of those before. */
+/* Makes bare runs before the first traced one, then bare and traced ones in turn. Each ratio is
+ * to the median of the runs before. */
 static enum status measure(struct bench *bench, struct bench_run *run, const char *way,
                            struct error *error)
 {

@@ -1,13 +1,14 @@
-/* bench_marks.c - what marks (NVTX) cost while no tool listens: the loop that issues, as it is
- * in cuda/run.c, against the same loop without them. In place of a CUDA call stands a function
- * that reads the op, for a tenth of the time that one takes: what marks cost shows the more. */
+/* bench_marks.c - the cost of marks (NVTX) while no tool listens: the loop that issues, as it
+ * is in cuda/run.c, against the same loop without marks. In place of a CUDA call stands a
+ * function that reads the op, for a tenth of the time that a call takes, so that the cost of
+ * marks shows the more. */
 #include "bench/bench.h"
 
 #include "term/marks.h"
 
 #include <stdio.h>
 
-/* Reads all of `op` (FNV-1a), so that no loop over it can be shortened. */
+/* Reads all of `op` and hashes it (FNV-1a), so that no loop over it can be shortened. */
 static __attribute__((noinline)) uint64_t stand_in(const struct op *op)
 {
     const unsigned char *bytes = (const unsigned char *)op;
@@ -44,25 +45,25 @@ static inline __attribute__((always_inline)) uint64_t loop(const struct plan *pl
     return sum;
 }
 
-/* As the program: asks once, and takes the loop for the answer. */
+/* Does as the program: asks once, and takes one loop or the other. */
 static __attribute__((noinline)) uint64_t loop_asking(const struct plan *plan)
 {
     return marks_on() ? loop(plan, true) : loop(plan, false);
 }
 
-/* Without asking: every op begins and ends a range that nobody wants. */
+/* Never asks: every op begins and ends a range that nobody wants. */
 static __attribute__((noinline)) uint64_t loop_always(const struct plan *plan)
 {
     return loop(plan, true);
 }
 
-/* The loops, and the least that each took. */
+/* The loops whose least times are compared. */
 enum { BARE, ASKING, ALWAYS, LOOPS };
 static uint64_t (*const loops[LOOPS])(const struct plan *plan) = {loop_bare, loop_asking,
                                                                   loop_always};
 
-/* One pass of each loop, from `first` on; `least` is in seconds per op. All must come to the
- * same sum. */
+/* Makes one pass of each loop, from `first` on; `least` is in seconds per op. All must come to
+ * the same sum. */
 static enum status pass(const struct plan *plan, uint64_t sum, int first, double least[LOOPS],
                         struct error *error)
 {
@@ -78,8 +79,8 @@ static enum status pass(const struct plan *plan, uint64_t sum, int first, double
     return STATUS_OK;
 }
 
-/* In turn, and each as often first. Of many short passes the least is what a loop takes by
- * itself; the rest is what else goes on in the machine. */
+/* Runs the loops in turn, each as often first. The least of many short passes is the loop's own
+ * time; more is other work on the machine. */
 static enum status compare(const struct bench *bench, const struct plan *plan,
                            struct series *ratio, struct series *bare_ns, struct series *pair_ns,
                            struct error *error)

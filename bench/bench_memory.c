@@ -46,7 +46,7 @@ static enum status run_child(void (*body)(char *const argv[]), char *const argv[
     return STATUS_OK;
 }
 
-/* The program, without its output. */
+/* Becomes the program, without its output. */
 static void be_program(char *const argv[])
 {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -72,9 +72,8 @@ static uint64_t elements(const struct bench *bench)
     return bench->quick ? 16 * MIB : 64 * MIB;
 }
 
-/* Repeats a run of floats, in and out, on `device`; `other_mib` of its peak is not the
- * program's.
- */
+/* Measures the peak of a run of floats, in and out, on `device`, less `other_mib`, which is not
+ * the program's. */
 static enum status measure_peak(struct bench *bench, void (*body)(char *const argv[]),
                                 char *device, double other_mib, struct series *beyond,
                                 struct error *error)
@@ -97,7 +96,8 @@ static enum status measure_peak(struct bench *bench, void (*body)(char *const ar
     return status;
 }
 
-/* What the driver takes of host memory for a context, whatever is run, is not the program's. */
+/* Measures a run on a GPU. The host memory that the driver takes for a context, whatever is
+ * run, is not the program's. */
 static enum status measure_cuda(struct bench *bench, double context_mib, struct error *error)
 {
     struct series context = {0}, with = {0}, without = {0};
@@ -121,7 +121,8 @@ enum status bench_memory(struct bench *bench, struct error *error)
 {
     struct series simulated = {0};
     bench_heading(bench, "peak host memory, beyond the arrays");
-    /* The simulated device's own: two slots, in and out, of tiles of a 32nd. */
+    /* The memory that stands for the simulated device's holds two slots, in and out, of tiles
+     * of a 32nd. */
     double device_mib = 2.0 * 2 * (double)elements(bench) / 32 * sizeof(float) / MIB;
     enum status status =
         measure_peak(bench, be_program, "--device=sim:h200", device_mib, &simulated, error);

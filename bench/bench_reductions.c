@@ -6,7 +6,7 @@
 
 #include <omp.h>
 
-/* In the order of the lecture. */
+/* The steps, in the order of the lecture. */
 static const char *const steps[] = {
     "reduce-divergent", "reduce-conflicts", "reduce-sequential", "reduce-first-add",
     "reduce-last-warp", "reduce-unrolled",  "reduce-many",
@@ -15,7 +15,8 @@ static const char *const others[] = {"reduce-shuffle", "sum-int", "reduce-atomic
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* Those of the table that are there, CUB's, and a kernel that only reads. */
+/* The sums of a type: those rows of the table that there are, CUB's, and a kernel that only
+ * reads. */
 struct sums {
     struct contest contest;
     char title[64];
@@ -42,7 +43,8 @@ static void add_peers(struct sums *sums, const char *best,
     sums->cub->scratch_bytes = peer_scratch_bytes(sums->contest.count);
 }
 
-/* The CPU has its data in its own memory; the GPU's has to come first: both are said. */
+/* Prints the CPU beside the others, with their copies and without: the CPU has its data in its
+ * own memory, and the GPU's has to come first. */
 static enum status put_others(struct bench *bench, struct sums *sums, const char *kernel,
                               struct error *error)
 {
@@ -91,12 +93,12 @@ static enum status measure_ladder(struct bench *bench, uint64_t count, struct er
     return put_others(bench, &sums, "sum-int", error);
 }
 
-/* The goals: over CUB, as a graph and as calls, and of the memory read only. */
+/* The goals of `sum`: over CUB, as a graph and as calls, and of the memory read only. */
 struct goals {
     double cub, calls, memory;
 };
 
-/* The same two as a program calls them, one by one: CUB's sum is two kernels. */
+/* Times `sum` and CUB's as a program calls them, one by one: CUB's sum is two kernels. */
 static enum status measure_calls(struct bench *bench, const struct sums *sums, double goal,
                                  struct error *error)
 {

@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value at `share` of the way from the least to the most. */
+/* Returns the value at `share` of the way from the least to the most. */
 static double series_at(const struct series *series, double share)
 {
     double sorted[REPEATS_MAX];

@@ -1,4 +1,4 @@
-/* bench_run.c - the program's own line, up to the run: options, device, plan, arrays. */
+/* bench_run.c - a run as the program makes it: options, device, plan, arrays. */
 #include "app/backends.h"
 #include "bench/bench.h"
 

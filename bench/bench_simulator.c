@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Seconds of this thread on its core: others on the machine don't count. */
+/* Returns the seconds of this thread on its core: others on the machine don't count. */
 static double core_s(void)
 {
     struct timespec now;
@@ -15,8 +15,8 @@ static double core_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* One simulation of `tiles` tiles, without data, set as `more` says: the seconds on its core
- * that planning and the simulated run took, and how many ops there were. */
+/* Simulates `tiles` tiles once, without data, set as `more` says. Sets the seconds on its core
+ * that planning and the simulated run took, and the number of ops. */
 static enum status simulate(uint32_t tiles, const char *more, double *plan_s, double *run_s,
                             double *ops, struct error *error)
 {
@@ -84,9 +84,9 @@ static double peak_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : NAN;
 }
 
-/* What the peak grows by when tiles double, and double again: twice as much the second time
- * where memory is linear in ops. The largest simulation of them all, so it has to come first.
- */
+/* Measures by what the peak grows when tiles double, and double again: by twice as much the
+ * second time if memory is linear in ops. It has the largest simulation of all, so it has to
+ * come first. */
 static enum status measure_memory(struct bench *bench, struct error *error)
 {
     const uint32_t tiles = bench->quick ? 100000 : 250000;
@@ -107,8 +107,7 @@ static enum status measure_memory(struct bench *bench, struct error *error)
     return STATUS_OK;
 }
 
-/* The time per op of many tiles over that of few, planning included, against what n log n
- * gives.
+/* Measures the time per op of many tiles over that of few, planning included, against n log n.
  */
 static enum status measure_growth(struct bench *bench, struct error *error)
 {

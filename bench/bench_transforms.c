@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* What a repeat is made of, in seconds. */
+/* The parts of a repeat, in seconds. */
 struct parts {
     struct series prepare, in, work, out, all;
 };
@@ -33,7 +33,8 @@ static enum status add_run(struct bench_run *run, struct parts *parts, struct er
     return STATUS_OK;
 }
 
-/* Memory is taken and page-locked once per repeat, as a program that does one thing would. */
+/* Adds one repeat. Memory is taken and page-locked once per repeat, as by a program that does
+ * one thing. */
 static enum status add_repeat(const char *arguments, bool warm, struct parts *parts,
                               struct error *error)
 {
@@ -139,7 +140,8 @@ static enum status measure_wave(struct bench *bench, struct error *error)
     return status;
 }
 
-/* The same work per element: in one of them neighbours go different ways. */
+/* Compares two kernels with the same work per element; in one of them neighbouring threads take
+ * different branches. */
 static enum status measure_branches(struct bench *bench, struct error *error)
 {
     char title[64], count[UNITS_TEXT];

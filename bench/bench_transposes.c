@@ -14,7 +14,7 @@ static const char *const rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0], PLAIN_COPY = 0, CONFLICT_FREE = 4 };
 
-/* The CPU twin of `kernel`, with one thread and with all. */
+/* Times the CPU twin of `kernel`, with one thread and with all. */
 static enum status put_cpu(struct bench *bench, const struct contest *contest,
                            const char *kernel, const char *title, double bytes,
                            struct error *error)
@@ -33,7 +33,8 @@ static enum status put_cpu(struct bench *bench, const struct contest *contest,
     return STATUS_OK;
 }
 
-/* A matrix of `side` x `side` floats; `goal` of a plain copy, 0 for none. */
+/* Measures a matrix of `side` x `side` floats; `goal` is the ratio to a plain copy, 0 for none.
+ */
 static enum status measure_square(struct bench *bench, uint64_t side, double goal,
                                   struct error *error)
 {
@@ -67,8 +68,7 @@ enum status bench_transposes(struct bench *bench, struct error *error)
                                                 : status;
 }
 
-/* One contest: there is one stride for all contenders. The CPU takes its turn at powers of two.
- */
+/* Measures one stride, in a contest of its own. The CPU takes its turn at powers of two. */
 static enum status measure_stride(struct bench *bench, const char *title, uint64_t count,
                                   uint32_t stride, struct error *error)
 {
@@ -93,7 +93,7 @@ static enum status measure_stride(struct bench *bench, const char *title, uint64
     return STATUS_OK;
 }
 
-/* Closest where the curve falls the most: a sector holds 8 floats. */
+/* The strides are closest where the curve falls the most: a sector of memory holds 8 floats. */
 enum status bench_strides(struct bench *bench, struct error *error)
 {
     static const uint32_t strides[] = {1,  2,  3,  4,  5,  6,  7,  8,   10,  12,  14,  16, 20,

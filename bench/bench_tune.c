@@ -1,7 +1,6 @@
-/* bench_tune.c - how long --tiles=auto --streams=auto takes to choose, and how good it is in
- * the simulator.
- *
- * Regret is the span with what was chosen over that with the best of a sweep, less 1. */
+/* bench_tune.c - how long --tiles=auto --streams=auto takes to choose, and how good the choice
+ * is in the simulator. Regret is the time with what was chosen over that with the best of a
+ * sweep, less 1. */
 #include "bench/bench.h"
 
 #include "plan/build.h"
@@ -33,7 +32,7 @@ static const struct {
 };
 enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
-/* Seconds of this thread on its core: others on the machine don't count. */
+/* Returns the seconds of this thread on its core: others on the machine don't count. */
 static double core_s(void)
 {
     struct timespec now;
@@ -41,7 +40,7 @@ static double core_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The next number of tiles of a sweep: each at first, and then by one of `parts`. */
+/* Returns the next number of tiles of a sweep: each at first, and then by one of `parts`. */
 static uint32_t tiles_after(uint32_t tiles, uint32_t parts)
 {
     return tiles + (tiles < 2 * parts ? 1 : tiles / parts);
@@ -64,7 +63,7 @@ static enum status simulate(const struct settings *settings, const struct machin
     return status;
 }
 
-/* The best span of the sweep. */
+/* Finds the shortest time of a sweep. */
 static enum status sweep(const struct bench *bench, const struct bench_run *run,
                          int64_t *best_ns, struct error *error)
 {
@@ -75,13 +74,13 @@ static enum status sweep(const struct bench *bench, const struct bench_run *run,
     for (uint32_t tiles = 1; tiles <= TILES_MOST; tiles = tiles_after(tiles, parts)) {
         for (uint32_t streams = 1; streams <= STREAMS_MOST && streams <= tiles;
              streams = streams_after(streams)) {
-            int64_t span_ns = INT64_MAX;
+            int64_t time_ns = INT64_MAX;
             settings.tiles = tiles;
             settings.streams = streams;
-            status = simulate(&settings, &run->machine, &span_ns, error);
+            status = simulate(&settings, &run->machine, &time_ns, error);
             if (status != STATUS_OK)
                 return status;
-            *best_ns = span_ns < *best_ns ? span_ns : *best_ns;
+            *best_ns = time_ns < *best_ns ? time_ns : *best_ns;
         }
     }
     return STATUS_OK;

@@ -17,7 +17,7 @@ static const uint32_t grid_streams[] = {2, 3, 4, 8};
 enum {
     ROWS = sizeof grid_tiles / sizeof grid_tiles[0],
     COLUMNS = sizeof grid_streams / sizeof grid_streams[0],
-    CHOSEN = ROWS * COLUMNS, /* its place behind the grid */
+    CHOSEN = ROWS * COLUMNS, /* the chosen settings stand behind the grid */
     SETTINGS,
     VERIFIED_INTENSITY = 16, /* the oracle of heavier kernels takes longer than all the rest */
 };
@@ -34,7 +34,7 @@ static const struct {
 enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
 /* Warms up and runs once, in arrays that are `run`'s from the first time on. */
-static enum status run_prepared(struct bench_run *run, double *span_ms, struct error *error)
+static enum status run_prepared(struct bench_run *run, double *time_ms, struct error *error)
 {
     struct run_times times = {0};
     enum status status = STATUS_OK;
@@ -45,12 +45,12 @@ static enum status run_prepared(struct bench_run *run, double *span_ms, struct e
     }
     if (status == STATUS_OK && run->settings.intensity <= VERIFIED_INTENSITY)
         status = verify_output(&run->plan, run->arrays.host, error);
-    *span_ms = 1e-6 * (double)times.time_ns;
+    *time_ms = 1e-6 * (double)times.time_ns;
     return status;
 }
 
 static enum status run_settings(struct bench_run *run, uint32_t tiles, uint32_t streams,
-                                double *span_ms, struct error *error)
+                                double *time_ms, struct error *error)
 {
     run->settings.tiles = tiles;
     run->settings.streams = streams;
@@ -64,51 +64,52 @@ static enum status run_settings(struct bench_run *run, uint32_t tiles, uint32_t 
     if (status == STATUS_OK)
         status = run->ops->prepare(run->backend, &run->workload, error);
     if (status == STATUS_OK)
-        status = run_prepared(run, span_ms, error);
+        status = run_prepared(run, time_ms, error);
     run->ops->release(run->backend);
     plan_free(&run->plan);
     return status;
 }
 
-/* Every setting of the grid, and the chosen ones, in turn. */
+/* Runs every setting of the grid, and the chosen ones, in turn. */
 static enum status run_all(const struct bench *bench, struct bench_run *run,
-                           const struct tuned *tuned, struct series spans[SETTINGS],
+                           const struct tuned *tuned, struct series times_ms[SETTINGS],
                            struct error *error)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < bench->repeats * SETTINGS && status == STATUS_OK; i++) {
         int place = i % SETTINGS;
         uint32_t tiles = tuned->tiles, streams = tuned->streams;
-        double span_ms = 0;
+        double time_ms = 0;
         if (place != CHOSEN) {
             tiles = grid_tiles[place / COLUMNS];
             streams = grid_streams[place % COLUMNS];
         }
-        status = run_settings(run, tiles, streams, &span_ms, error);
-        series_add(&spans[place], span_ms);
+        status = run_settings(run, tiles, streams, &time_ms, error);
+        series_add(&times_ms[place], time_ms);
     }
     return status;
 }
 
 static void print_results(struct bench *bench, const char *name, const struct tuned *tuned,
-                          const struct series spans[SETTINGS])
+                          const struct series times_ms[SETTINGS])
 {
     char label[128];
     int best = 0;
     for (int place = 1; place < SETTINGS; place++) {
-        if (series_median(&spans[place]) < series_median(&spans[best]))
+        if (series_median(&times_ms[place]) < series_median(&times_ms[best]))
             best = place;
     }
     uint32_t tiles = best == CHOSEN ? tuned->tiles : grid_tiles[best / COLUMNS];
     uint32_t streams = best == CHOSEN ? tuned->streams : grid_streams[best % COLUMNS];
     struct series regret = {0};
-    double chosen_ms = series_median(&spans[CHOSEN]), best_ms = series_median(&spans[best]);
+    double chosen_ms = series_median(&times_ms[CHOSEN]),
+           best_ms = series_median(&times_ms[best]);
     series_add(&regret, 100 * (chosen_ms / best_ms - 1));
     snprintf(label, sizeof label, "%s: chosen, %u tiles in %u streams", name, tuned->tiles,
              tuned->streams);
-    bench_result(bench, label, &spans[CHOSEN], "ms", GOAL_NONE, 0);
+    bench_result(bench, label, &times_ms[CHOSEN], "ms", GOAL_NONE, 0);
     snprintf(label, sizeof label, "%s: best, %u tiles in %u streams", name, tiles, streams);
-    bench_result(bench, label, &spans[best], "ms", GOAL_NONE, 0);
+    bench_result(bench, label, &times_ms[best], "ms", GOAL_NONE, 0);
     snprintf(label, sizeof label, "%s: regret", name);
     bench_result(bench, label, &regret, "%", GOAL_AT_MOST, REGRET_PERCENT);
 }
@@ -116,7 +117,7 @@ static void print_results(struct bench *bench, const char *name, const struct tu
 static enum status measure(struct bench *bench, const char *name, const char *arguments,
                            struct error *error)
 {
-    struct series spans[SETTINGS] = {0};
+    struct series times_ms[SETTINGS] = {0};
     struct bench_run run;
     struct machine machine;
     struct tuned tuned;
@@ -132,9 +133,9 @@ static enum status measure(struct bench *bench, const char *name, const char *ar
         status = tune_settings(&settings, &machine, &tuned, error);
     }
     if (status == STATUS_OK)
-        status = run_all(bench, &run, &tuned, spans, error);
+        status = run_all(bench, &run, &tuned, times_ms, error);
     if (status == STATUS_OK)
-        print_results(bench, name, &tuned, spans);
+        print_results(bench, name, &tuned, times_ms);
     bench_run_close(&run);
     return status;
 }

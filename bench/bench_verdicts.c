@@ -27,19 +27,19 @@ enum {
     CLEAN_ON_DEVICE = 24,
     CLEAN_QUICK = 10,
     SIZES = 3,
-    JUDGED_TILES = 20000, /* of five spans each */
+    JUDGED_TILES = 20000, /* five spans each */
 };
 
-/* What a case is made larger by. */
+/* The setting by which a case is made larger. */
 enum growth {
     BY_ELEMENTS,  /* 16, 64 and 256 million, in 32 tiles unless its arguments say otherwise */
-    BY_TILES,     /* as many, in tiles of 64 KiB */
-    BY_FEWER,     /* 1, 2 and 4 million: of what happens once in a run */
-    BY_INTENSITY, /* its arguments say all but how much its kernels do */
+    BY_TILES,     /* as many elements, in tiles of 64 KiB */
+    BY_FEWER,     /* 1, 2 and 4 million elements, where a cause has its part once in a run */
+    BY_INTENSITY, /* the arguments say all but how much the kernels do */
 };
 
-/* A mistake alone, on the machines that it shows on; `on_device`: on a GPU of this decade, too.
- */
+/* A mistake alone, and the machines that it shows on; `on_device`: it shows on a GPU of this
+ * decade, too. */
 static const struct mistaken {
     const char *cause, *arguments, *machines;
     enum growth growth;
@@ -74,13 +74,13 @@ static const struct mistaken {
 };
 enum { MISTAKEN = sizeof mistaken / sizeof mistaken[0] };
 
-/* How many were tried, and right. */
+/* The cases that were tried, and those where the verdict was right. */
 struct tally {
     int tried, right;
 };
 
-/* Runs the program with `arguments`, and reads the first verdict of its first run, and whether
- * that is named. */
+/* Runs the program with `arguments`, and reads the first verdict of its first run, and if that
+ * is named. */
 static enum status first_verdict(const char *arguments, char cause[CAUSE_TEXT], bool *named,
                                  struct error *error)
 {
@@ -116,7 +116,7 @@ static void size_arguments(enum growth growth, int size, char text[COMMAND_TEXT]
     case BY_ELEMENTS:
         snprintf(text, COMMAND_TEXT, "-n %" PRIu32 "M", millions[size]);
         break;
-    case BY_TILES: /* of 16 K elements */
+    case BY_TILES: /* tiles of 16 K elements */
         snprintf(text, COMMAND_TEXT, "-n %" PRIu32 "M -t %" PRIu32, millions[size],
                  64 * millions[size]);
         break;
@@ -129,7 +129,7 @@ static void size_arguments(enum growth growth, int size, char text[COMMAND_TEXT]
     }
 }
 
-/* Tries one cause on one device, and prints what was said at each size. */
+/* Tries one cause on one device, and prints the first verdict at each size. */
 static enum status try_cause(struct bench *bench, const struct mistaken *given,
                              const char *device, struct tally *tally, struct error *error)
 {
@@ -180,10 +180,10 @@ static uint32_t below(uint64_t *state, uint32_t limit)
     return (uint32_t)((*state >> 33) % limit);
 }
 
-/* Settings in which nothing is wrong: enough streams, and tiles that are neither few nor small,
- * on GPUs with two copy engines. Layout `stage` goes with neither breadth-first order nor
- * callbacks: a wave's first copy out would be issued behind all its kernels, and each copy out
- * would wait for the callback before it. */
+/* Draws settings in which nothing is wrong: enough streams, and tiles that are neither few nor
+ * small, on GPUs with two copy engines. Layout `stage` goes with neither breadth-first order
+ * nor callbacks: a wave's first copy out would be issued behind all its kernels, and each copy
+ * out would wait for the callback before it. */
 static void clean_arguments(uint64_t *random, const char *device, char text[COMMAND_TEXT])
 {
     static const char *const machines[] = {"sim:h200", "sim:h100", "sim:a100", "sim:v100",

@@ -60,7 +60,7 @@ static void subject_close(struct subject *subject)
     bench_run_close(&subject->run);
 }
 
-/* A new file with no name, which goes when it is closed. */
+/* Opens a new file with no name, which goes when it is closed. */
 static enum status open_file(FILE **file, struct error *error)
 {
     const char *folder = getenv("TMPDIR");
@@ -82,7 +82,7 @@ static enum status close_file(FILE *file, struct error *error)
     return STATUS_OK;
 }
 
-/* Seconds of the processor that this process has had. */
+/* Returns the seconds of the processor that this process has had. */
 static double processor_now(void)
 {
     struct timespec now;
@@ -90,15 +90,15 @@ static double processor_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* What is to be written, and how. */
-struct work {
+/* A timeline to be written, and the way to write it. */
+struct writing {
     void (*write)(FILE *out, const struct report *report); /* NULL: the bytes, by fwrite() */
     const struct report *report;
     char *bytes;
     size_t length;
 };
 
-static enum status time_work(const struct work *work, double *seconds, struct error *error)
+static enum status time_work(const struct writing *work, double *seconds, struct error *error)
 {
     FILE *file;
     enum status status = open_file(&file, error);
@@ -117,7 +117,8 @@ static enum status time_work(const struct work *work, double *seconds, struct er
 }
 
 /* Writes once and keeps the bytes in `plain`. */
-static enum status keep_bytes(const struct work *work, struct work *plain, struct error *error)
+static enum status keep_bytes(const struct writing *work, struct writing *plain,
+                              struct error *error)
 {
     FILE *file;
     enum status status = open_file(&file, error);
@@ -136,13 +137,13 @@ static enum status keep_bytes(const struct work *work, struct work *plain, struc
     return status == STATUS_OK ? closed : status;
 }
 
-/* The series of one writer. */
+/* The speeds of one writer. */
 struct speeds {
     struct series ratio, rate, size;
 };
 
-/* Times the writer and fwrite() in pairs; which of a pair is first takes turns. */
-static enum status measure_pairs(struct bench *bench, const struct work works[2],
+/* Times the writer and fwrite() in pairs; they take turns at being first. */
+static enum status measure_pairs(struct bench *bench, const struct writing works[2],
                                  struct speeds *speeds, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -173,7 +174,7 @@ static enum status measure_speed(struct bench *bench, const struct report *repor
                                  void (*write)(FILE *out, const struct report *report),
                                  enum goal goal, struct error *error)
 {
-    struct work works[2] = {{.write = write, .report = report}};
+    struct writing works[2] = {{.write = write, .report = report}};
     struct speeds speeds = {0};
     enum status status = keep_bytes(&works[0], &works[1], error);
     if (status == STATUS_OK)
@@ -188,8 +189,8 @@ static enum status measure_speed(struct bench *bench, const struct report *repor
 
 /* --- memory --- */
 
-/* The process's memory (VmRSS) or its peak (VmHWM), in KiB; negative where /proc doesn't say.
- */
+/* Returns the process's memory (VmRSS) or its peak (VmHWM), in KiB; negative where /proc
+ * doesn't say. */
 static double memory_kib(const char *key)
 {
     FILE *file = fopen("/proc/self/status", "re");
@@ -214,13 +215,13 @@ static bool forget_peak(void)
     return fclose(file) == 0;
 }
 
-/* How much the process grew at most while it wrote. Memory that was free is given back before,
- * so that what is taken of it again counts. */
+/* Sets by how much the process grew at most while it wrote. Free memory is given back to the
+ * system before, so that it counts when it is taken again. */
 static enum status measure_growth(const struct report *report,
                                   void (*write)(FILE *out, const struct report *report),
                                   double *kib, struct error *error)
 {
-    struct work work = {.write = write, .report = report};
+    struct writing work = {.write = write, .report = report};
     double seconds;
     malloc_trim(0);
     if (!forget_peak())
@@ -278,7 +279,7 @@ enum status bench_writers(struct bench *bench, struct error *error)
             status = measure_memory(bench, &subjects[0].report, &subjects[1].report,
                                     writers[i].name, writers[i].write, error);
     }
-    /* Up to 100,000 spans a trace says in words, too, why each began when it did. */
+    /* Up to 100,000 spans a trace also says in words why each began when it did. */
     if (status == STATUS_OK)
         status = measure_speed(bench, &subjects[0].report, "trace with words", write_trace,
                                GOAL_NONE, error);
