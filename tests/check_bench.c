@@ -1,4 +1,4 @@
-/* check_bench.c - `pipeline bench`: what it prints, in each form. Nothing is said of times. */
+/* check_bench.c - the output of `pipeline bench`, in each form; times are not checked. */
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "plot_cases.h"
@@ -23,12 +23,12 @@ static char *bench(const char *arguments)
 START_TEST(test_as_text)
 {
     char *text = bench("marks tune");
-    ck_assert_ptr_nonnull(strstr(text, "pipeline " /* its version */));
+    ck_assert_ptr_nonnull(strstr(text, "pipeline " /* the version follows */));
     ck_assert_ptr_nonnull(strstr(text, ", quick;"));
     ck_assert_ptr_nonnull(strstr(text, "marks, while no tool listens"));
     ck_assert_ptr_nonnull(strstr(text, "regret"));
     ck_assert_ptr_nonnull(strstr(text, "missed\n"));
-    ck_assert_ptr_null(strstr(text, "GPU:")); /* neither has to do with one */
+    ck_assert_ptr_null(strstr(text, "GPU:")); /* neither group uses a GPU */
     free(text);
 }
 END_TEST
@@ -67,7 +67,7 @@ START_TEST(test_csv)
 }
 END_TEST
 
-/* Without a GPU the CPU's rows are there, with one, the kernels' too. */
+/* Without a GPU the CPU's rows are there; with one the kernels' are, too. */
 START_TEST(test_tables_of_kernels)
 {
     static const char *const groups[][2] = {
@@ -85,7 +85,7 @@ START_TEST(test_tables_of_kernels)
 }
 END_TEST
 
-/* The GPU's curve, or the CPU's. */
+/* The curve is the GPU's, or else the CPU's. */
 START_TEST(test_strides_are_drawn)
 {
     if (!plot_have_gnuplot())

@@ -1,5 +1,5 @@
 /* check_calibrate.c - a simulated machine that is calibrated gives its own figures back: each
- * built-in one, and such as no one has built. */
+ * built-in machine, and random ones that no one has built. */
 #include "calibrate/calibrate.h"
 #include "fixtures.h"
 #include "machine/fields.h"
@@ -24,9 +24,9 @@ static void calibrate_machine(const struct machine *machine, struct calibration 
     ck_assert(!device.prepared);
 }
 
-/* --- what can be told of a machine's figures --- */
+/* --- the figures that can be told --- */
 
-/* How far a figure may be off: that part of it, and that much more. Times are whole ns, and
+/* How far a figure may be off: by that part of it, and that much more. Times are whole ns, and
  * some are differences of sums of several; rates follow from times. */
 struct tolerance {
     const char *key;
@@ -34,17 +34,17 @@ struct tolerance {
 };
 
 static const struct tolerance tolerances[] = {
-    /* An SM holds whole blocks: of the excess there are only so many steps to be seen. */
+    /* An SM holds whole blocks: the excess shows only in a few steps. */
     {"leftover_excess", 0, 0.05},
-    /* What is left of a pipeline's time when all else is taken off. */
+    /* These are the rest of a pipeline's time when all else is taken off. */
     {"signal_gap_ns", 0.02, 20},
     {"poll_ns", 0.02, 5},
     /* An upper bound: small kernels in 32 branches take time themselves. */
     {"graph_node_ns", 0.02, 250},
-    /* What a small part of the GPU's blocks makes of it. */
+    /* This is told by a launch on a small part of the GPU's blocks. */
     {"arithmetic_fill", 0.01, 0},
     {"memory_fill", 0.02, 0},
-    {NULL, 0.005, 5}, /* all others */
+    {NULL, 0.005, 5}, /* all other figures */
 };
 
 static void assert_near(const struct machine *machine, const char *section, const char *key,
@@ -58,7 +58,8 @@ static void assert_near(const struct machine *machine, const char *section, cons
                   expected, found);
 }
 
-/* What calibration makes of `key`, where that is not the machine's own figure. */
+/* Returns the value of `key` that calibration finds, where that is not the machine's own
+ * figure. */
 static double expected_of(const struct machine *machine, const struct machine_field *field)
 {
     const struct kernel_params once = {.intensity = 1};
@@ -74,18 +75,19 @@ static double expected_of(const struct machine *machine, const struct machine_fi
     /* With one queue an engine has no other to look at. */
     if (strcmp(key, "poll_ns") == 0 && machine->queues == 1)
         return 0;
-    /* No plan can tell: it is what CUDA's documentation says. */
+    /* No plan can tell this figure: it comes from CUDA's documentation. */
     if (strcmp(key, "staging_bytes") == 0)
         return 65536;
-    /* Of kernels without a section: there are none left, and `scale` stands for new ones. */
+    /* These figures are for kernels without a section: a written file has none, and `scale`
+     * stands for new ones. */
     if (strcmp(key, "memory_bytes_per_s") == 0)
         return 1e9 * kernel_bytes_per_element(scale) * 1e6 / cost.memory_ns;
     if (strcmp(key, "flops_per_s") == 0)
         return 1e9 * kernel_flops_per_element(scale, &once) * 1e6 / cost.arithmetic_ns;
     if (strcmp(key, "kernel_fixed_ns") == 0)
         return (double)cost.fixed_ns;
-    /* Of the blocks that do all the arithmetic there is at least one on each SM, and less than
-     * a quarter of the grid is not tried on the memory. */
+    /* At least one block on each SM is needed for all the arithmetic, and fewer than a quarter
+     * of the grid are not tried on the memory. */
     double resident = machine_resident_blocks(machine);
     if (strcmp(key, "arithmetic_fill") == 0)
         return fmax(cost.arithmetic_fill, machine->sms / resident);
@@ -97,23 +99,24 @@ static double expected_of(const struct machine *machine, const struct machine_fi
     return machine_field_get(field, machine);
 }
 
-/* Whether too much of a sweep that is only begun takes as long as a whole one: then the excess
- * has no effect, or hardly any. */
+/* Returns true if a part of a sweep takes as long as a whole one whatever the excess is: it
+ * then has no effect, or hardly any. */
 static bool hides_leftover(const struct machine *machine)
 {
     const struct kernel_params once = {.intensity = 1};
     return machine_kernel_cost(machine, kernel_find("scale"), &once, 1).arithmetic_fill > 0.55;
 }
 
-/* Of these, with figures that no hardware has together, a pipeline may take as long with
- * another signal: a copy then ends while the other direction is busy, or does not. */
+/* Returns true for a machine whose figures no hardware has together. Its pipeline may take as
+ * long with another signal: a copy then ends while the other direction is busy, or does not. */
 static bool is_random(const struct machine *machine)
 {
     return strncmp(machine->name, "random machine", 14) == 0;
 }
 
-/* Where both directions share an engine a pipeline shows what goes by between two copies, and
- * hardly how much of that is the signal and how much the four other queues looked at. */
+/* Returns true for figures that can't be told apart: where both directions share an engine a
+ * pipeline shows the time between two copies, but hardly how much of that is the signal and how
+ * much the four other queues looked at. */
 static bool is_mixed(const struct machine *machine, const char *key)
 {
     bool shared = machine->copy_engines == 1 && machine->queues > 1;
@@ -140,7 +143,7 @@ static void assert_figures(const struct machine *machine, const struct machine *
     }
 }
 
-/* A kernel's figures are those that its launches obey, wherever the file has them. */
+/* Asserts a kernel's figures: those that its launches obey, wherever the file has them. */
 static void assert_kernel(const struct machine *machine, const struct machine *found,
                           const struct kernel *kernel)
 {
@@ -164,8 +167,8 @@ static void assert_kernel(const struct machine *machine, const struct machine *f
         assert_near(machine, kernel->name, "memory_fill", row->memory_fill,
                     fmax(cost.memory_fill, ceil(resident / 4) / resident));
     }
-    /* The CPU's rates as far as they make a difference: of memory where arithmetic takes no
-     * longer. That of a kernel that can't be made heavy is hidden behind its memory. */
+    /* The CPU's rates matter only so far: that of memory where arithmetic takes no longer; and
+     * that of a kernel that can't be made heavy is hidden behind its memory. */
     assert_near(machine, kernel->name, "the CPU's time for light work",
                 machine_cpu_ns(found, kernel, &once, count),
                 machine_cpu_ns(machine, kernel, &once, count));
@@ -181,9 +184,9 @@ static void assert_kernels(const struct machine *machine, const struct machine *
             assert_kernel(machine, found, kernel);
 }
 
-/* --- what can be done with it --- */
+/* --- the runs that follow from them --- */
 
-/* Plans of every shape. What can't be told must make no difference in any. */
+/* Plans of every shape. A figure that can't be told must make no difference in any. */
 static const struct {
     const char *kernels;
     struct settings settings;
@@ -237,7 +240,7 @@ static double span_on(const struct machine *machine, const struct plan *plan)
     return ns;
 }
 
-/* Both machines take as long for each plan, within `part`. */
+/* Asserts that both machines take as long for each plan, within `part`. */
 static void assert_same_times(const struct machine *machine, const struct machine *found,
                               double part)
 {
@@ -256,7 +259,7 @@ static void assert_same_times(const struct machine *machine, const struct machin
     }
 }
 
-/* The machine that the written file describes. */
+/* Returns the machine that the written file describes. */
 static struct machine read_back(const struct calibration *calibration)
 {
     struct machine machine;
@@ -300,7 +303,7 @@ START_TEST(test_built_in_machines)
 }
 END_TEST
 
-/* Twice the same: there is nothing of the clock in it. */
+/* A calibration gives the same twice: no clock has a part in it. */
 START_TEST(test_same_again)
 {
     struct calibration *one = calloc(1, sizeof *one), *two = calloc(1, sizeof *two);
@@ -315,7 +318,7 @@ END_TEST
 
 /* --- machines that no one has built --- */
 
-/* From `least` to `most`. */
+/* Returns a random number from `least` to `most`. */
 static double random_real(uint64_t *state, double least, double most)
 {
     return least + (most - least) * test_random_below(state, 1000001) / 1e6;
@@ -326,8 +329,9 @@ static int64_t random_ns(uint64_t *state, int64_t least, int64_t most)
     return least + test_random_below(state, (uint32_t)(most - least + 1));
 }
 
-/* Where the link is much slower than both directions together a gap of the one speeds the other
- * up, and a pipeline's time says little of signal_gap_ns: on such a machine it is not told. */
+/* Draws the copies' figures. Where the link is much slower than both directions together a gap
+ * of the one speeds the other up, and a pipeline's time says little of signal_gap_ns: such a
+ * machine is not drawn. */
 static void change_copies(struct machine *machine, uint64_t *state)
 {
     machine->h2d_bytes_per_s = random_real(state, 3e9, 60e9);
@@ -342,8 +346,8 @@ static void change_copies(struct machine *machine, uint64_t *state)
     machine->d2h_gap_ns = random_ns(state, 200, 2000);
 }
 
-/* What waits for a copy hears of its end later than the engine turns to the next: else the
- * engine is what it waits for. */
+/* Draws the signals' figures. An op that waits for a copy starts later than the engine's next
+ * copy does: else the engine would be what it waits for. */
 static void change_signals(struct machine *machine, uint64_t *state)
 {
     machine->signal_gap_ns = machine->h2d_gap_ns + random_ns(state, 200, 3000);
@@ -362,7 +366,8 @@ static void change_kernels(struct machine *machine, uint64_t *state)
     double more = machine_resident_blocks(machine) / before;
     machine->memory_bytes_per_s *= more * random_real(state, 0.7, 1.5);
     machine->flops_per_s *= more * random_real(state, 0.7, 1.5);
-    /* Of an SM with four blocks one does no more than a quarter of the most. */
+    /* Four blocks or more fit on an SM, so one block per SM is at most a quarter of the grid: a
+     * fill from there on can be told. */
     machine->arithmetic_fill = random_real(state, 0.25, 1);
     machine->memory_fill = random_real(state, 0.3, 1);
     machine->leftover_excess = random_real(state, 1, 1.55);
@@ -381,7 +386,8 @@ static void change_kernels(struct machine *machine, uint64_t *state)
 static void change_host(struct machine *machine, uint64_t *state)
 {
     machine->issue_copy_ns = random_ns(state, 300, 3000);
-    machine->issue_kernel_ns = random_ns(state, 1500, 5000); /* hides that gap */
+    machine->issue_kernel_ns =
+        random_ns(state, 1500, 5000); /* never shorter than kernel_gap_ns */
     machine->issue_record_ns = random_ns(state, 0, 1000);
     machine->issue_wait_ns = random_ns(state, 0, 1000);
     machine->issue_callback_ns = random_ns(state, 0, 3000);
@@ -394,7 +400,7 @@ static void change_host(struct machine *machine, uint64_t *state)
     machine->lazy_load_ns = random_ns(state, 0, 900000);
 }
 
-/* One of the built-in machines, of which all but the generation is changed. */
+/* Returns one of the built-in machines with all figures changed but those of its generation. */
 static struct machine random_machine(uint64_t seed)
 {
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15);
@@ -417,8 +423,8 @@ START_TEST(test_random_machines)
         assert_figures(&machine, &calibration->machine);
         assert_kernels(&machine, &calibration->machine);
         struct machine read = read_back(calibration);
-        /* Blocks of an SM are whole: of two values that are hardly apart one may give it a
-         * block more. */
+        /* An SM's blocks are whole: of two values that are hardly apart one may give it a block
+         * more. */
         read.leftover_excess = machine.leftover_excess;
         /* These can't be told here, as is_random() says. */
         read.signal_gap_ns = machine.signal_gap_ns;
@@ -441,7 +447,8 @@ START_TEST(test_copy_line)
         ck_assert_double_eq_tol(line.latency_ns, latency, 1e-6);
         ck_assert_double_lt(line.worst, 1e-9);
     }
-    ns[1] *= 1.1; /* no line any more, and a short copy's share of the error is as large */
+    ns[1] *= 1.1; /* the times are no line any more; a short copy's error weighs as much as a
+                     long one's */
     ck_assert_double_gt(copy_line_fit(bytes, ns, 3).worst, 0.02);
     ck_assert_double_eq_tol(copy_line_fit(bytes, ns, 3).latency_ns, 1.05 * latency, 50);
 }

@@ -1,5 +1,6 @@
 /* check_calibrate_cli.c - `pipeline calibrate` as its user runs it: a machine file on standard
- * output, to be simulated and compared with; or one line on standard error and nothing else. */
+ * output, which can be simulated and compared with; or one line on standard error and nothing
+ * else. */
 #include "suites.h"
 #include "test_folder.h"
 
@@ -10,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs `pipeline ARGUMENTS`, which must end with `code`; what it wrote is in "out" and "err".
- */
+/* Runs `pipeline ARGUMENTS`, which must end with `code`; its output is in "out" and "err". */
 static void run(const char *arguments, int code)
 {
     char command[1024];
@@ -40,12 +40,12 @@ static void assert_empty(const char *path)
     free(text);
 }
 
-/* What the README says: make a file, simulate it, compare with it. Calibrated once more it has
- * the same keys. */
+/* A user makes a file, simulates it, and compares with it. Calibrated once more it has the same
+ * keys. */
 START_TEST(test_made_and_used)
 {
     run("calibrate --device=sim:v100", 0);
-    assert_empty("err"); /* nothing to note, and no terminal */
+    assert_empty("err"); /* there is nothing to note, and no terminal */
     assert_holds("out", "; NVIDIA V100|simulated|[copies]\n|[kernel scale]\n");
     ck_assert_int_eq(rename("out", "mine.ini"), 0);
     run("--device=sim:./mine.ini -n 1M --format=json", 0);
@@ -71,7 +71,7 @@ START_TEST(test_connections)
 }
 END_TEST
 
-/* `auto` never fails, so it says what it took; -q keeps it quiet. */
+/* `auto` never fails, so the program says which device it took; -q keeps it quiet. */
 START_TEST(test_auto_says_what_it_took)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
@@ -95,7 +95,7 @@ START_TEST(test_no_device_is_77)
 }
 END_TEST
 
-/* All that would be ignored, in whichever order it stands there. */
+/* Options and words that calibrate would ignore, in any place on the line. */
 static const struct {
     const char *arguments, *words;
 } refusals[] = {

@@ -18,7 +18,7 @@ static struct machine built_in(const char *name)
     return machine;
 }
 
-/* To be freed. */
+/* Calibrates a built-in machine; the result is to be freed. */
 static struct calibration *calibrated(const char *name)
 {
     struct machine machine = built_in(name);
@@ -59,7 +59,8 @@ static void comment_of(const char *text, const char *section, const char *key,
     } while (line[0] == ' ');
 }
 
-/* Whether the file has this key of this kernel: there are no flops where none can be told. */
+/* Returns true if the file has this key for this kernel: it has no flops where none can be
+ * told. */
 static bool has_key(const struct kernel *kernel, const struct machine_field *field)
 {
     return kernel->repeats ||
@@ -95,14 +96,15 @@ START_TEST(test_every_figure_has_its_source)
 }
 END_TEST
 
-/* No line that a terminal or a page would break, and none that is not text. */
+/* Every line is text, and short enough for a terminal and a page. */
 START_TEST(test_lines_are_short)
 {
     struct calibration *calibration = calibrated("rtx3050-laptop");
     calibration->simulated = _i == 0;
     snprintf(calibration->driver, sizeof calibration->driver,
              "driver 13.0, runtime 13.0, and some more that is as long as it may ever become");
-    memset(calibration->figures[7].how, 'x', FIGURE_TEXT / 2); /* goes on in words */
+    memset(calibration->figures[7].how, 'x',
+           FIGURE_TEXT / 2); /* a word longer than a line, with more words behind it */
     char *text = calibration_text(calibration);
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
         size_t length = strcspn(line, "\n");
@@ -114,7 +116,7 @@ START_TEST(test_lines_are_short)
 }
 END_TEST
 
-/* Words in the comments of figures that could not be measured, or not by time. */
+/* Words in the comments of figures that were not measured, or not by time. */
 static const struct {
     const char *machine, *section, *key, *words;
 } unmeasured[] = {
@@ -146,7 +148,8 @@ START_TEST(test_what_was_not_measured_says_so)
 }
 END_TEST
 
-/* A queue deeper than was tried, and a sweep's part that takes as long as all of it. */
+/* The comments say so for a queue deeper than was tried, and for a part of a sweep that takes
+ * as long as all of it. */
 START_TEST(test_what_could_not_be_found_says_so)
 {
     struct machine machine = built_in("v100");
@@ -172,7 +175,7 @@ START_TEST(test_what_could_not_be_found_says_so)
 }
 END_TEST
 
-/* Of a real device each figure that was timed says how much its repeats differ, in its own
+/* Each figure that was timed on a real device says how much its repeats differ, in its own
  * unit, and no other does. */
 START_TEST(test_spreads)
 {
@@ -207,7 +210,7 @@ START_TEST(test_spreads)
 }
 END_TEST
 
-/* Rates and shares to four digits, all else in full. */
+/* Rates and shares are read back to four digits, all else in full. */
 START_TEST(test_reads_back)
 {
     struct calibration *calibration = calibrated("h200");
@@ -293,7 +296,7 @@ START_TEST(test_fields)
 }
 END_TEST
 
-/* --- what goes wrong --- */
+/* --- failures --- */
 
 /* Calibrates `device`, which must fail: the caller's struct is left as it was, and the device
  * released. */
@@ -315,7 +318,7 @@ static void assert_fails(const struct backend_ops *ops, struct virtual_device *d
     free(calibration);
 }
 
-/* Whatever hook fails, and whenever. */
+/* Any hook may fail, at any call. */
 START_TEST(test_hooks_that_fail)
 {
     static const char *const names[] = {"describe", "prepare", "run"};

@@ -1,5 +1,6 @@
-/* check_marks.c - NVTX: what a tool is told, by one that writes it down (tests/nvtx). The
- * program and nvtx-walk run as processes of their own: NVTX looks for a tool once in each. */
+/* check_marks.c - the NVTX ranges and names that a tool is told, by a tool that writes them
+ * down (tests/nvtx). The program and nvtx-walk run as processes of their own: NVTX looks for a
+ * tool once in each. */
 #include "fixtures.h"
 #include "marks_log.h"
 #include "suites.h"
@@ -58,7 +59,7 @@ static void assert_outline(const char *arguments, int code, const char *expected
     marks_log_free(&log);
 }
 
-/* Every range of a run, as it nests. */
+/* Every range of a run is told, nested as it is. */
 START_TEST(test_ranges_of_a_run)
 {
     assert_outline("--device=sim:h200 -n 64k -t 4 -q", 0,
@@ -99,7 +100,7 @@ START_TEST(test_ranges_of_a_failed_run)
 }
 END_TEST
 
-/* A range for each op of a plan, in its order; the CPU's on its worker's thread. */
+/* Each op of a plan has a range, in the plan's order; the CPU's are on its worker's thread. */
 START_TEST(test_ranges_of_issues)
 {
     static const char *const cases[] = {
@@ -171,7 +172,7 @@ START_TEST(test_output_is_the_same)
 }
 END_TEST
 
-/* Built without NVTX's headers: a tool changes nothing, and is told nothing. */
+/* In a program built without NVTX's headers a tool changes nothing, and is told nothing. */
 START_TEST(test_without_headers)
 {
     ck_assert(!marks_on());

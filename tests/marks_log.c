@@ -1,4 +1,4 @@
-/* marks_log.c - see marks_log.h. */
+/* marks_log.c - reads what a tool was told, and holds it against a plan. */
 #include "marks_log.h"
 #include "machine/machine.h"
 #include "options/options.h"
@@ -34,7 +34,7 @@ static int split(char *line, char *fields[FIELDS])
     return count;
 }
 
-/* How deep each thread is in its ranges. */
+/* The depth of each thread in its ranges. */
 struct depths {
     long threads[THREADS];
     int depth[THREADS];

@@ -1,4 +1,4 @@
-/* marks_log.h - what tests/nvtx/injection.c wrote down, read back. */
+/* marks_log.h - reads the file that tests/nvtx/injection.c writes. */
 #ifndef PIPELINE_TESTS_MARKS_LOG_H
 #define PIPELINE_TESTS_MARKS_LOG_H
 
@@ -7,7 +7,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-/* A range as a tool was told of it. */
+/* A range, as the tool was told. */
 struct mark {
     long thread;
     int level;
@@ -27,7 +27,7 @@ struct marks_log {
 
 /* Reads `path`. Aborts the test unless a tool was attached exactly once, there is one domain
  * and it is "pipeline", every range lies in it and ends on its thread in the order of nesting,
- * and nothing was stray or bad. marks_log_free() gives it back. */
+ * and nothing was stray or bad. Free it with marks_log_free(). */
 struct marks_log marks_log_read(const char *path);
 void marks_log_free(struct marks_log *log);
 
@@ -35,17 +35,17 @@ void marks_log_free(struct marks_log *log);
  * simulated: what is issued when does not depend on that, but for an automatic CPU share). */
 struct plan marks_log_plan(const char *arguments);
 
-/* How many lines of the file are `line`, or, with `rest` true, begin with it. */
+/* Counts the lines of the file that are `line`, or, with `rest` true, begin with it. */
 int marks_log_lines(const struct marks_log *log, const char *line, bool rest);
 
-/* The thread that was named `name`; 0: none was. */
+/* Returns the thread that was named `name`; 0 if none was. */
 long marks_log_thread(const struct marks_log *log, const char *name);
 
-/* How many ranges without a registered name are called `text`. */
+/* Counts the ranges without a registered name that are called `text`. */
 int marks_log_ranges(const struct marks_log *log, const char *text);
 
-/* The ranges of `thread` that are no issued op, nested: "run{plan prepare verify}". `outline`
- * has room for `size`. */
+/* Writes the ranges of `thread` that are no issued op, nested: "run{plan prepare verify}".
+ * `outline` has room for `size`. */
 void marks_log_outline(const struct marks_log *log, long thread, char *outline, size_t size);
 
 /* Asserts that the issued ops of `thread` are those of `plan`, in its order, `passes` times

@@ -29,7 +29,7 @@ extern const struct backend_ops backend_cuda_ops;
 
 static const struct backend_ops *const cuda = &backend_cuda_ops;
 
-/* What a test holds. */
+/* The device and the plan of one case; globals, so that the end of a test frees them. */
 static struct {
     struct backend *backend;
     struct machine machine;
@@ -90,7 +90,7 @@ static void begin_case(const struct settings *settings)
         (struct workload){.plan = &at.plan, .settings = &at.settings, .arrays = &at.arrays};
 }
 
-/* Kernels, launched one by one. */
+/* --- kernels, launched one by one --- */
 
 /* A device array with guard bytes around it. */
 struct guarded {
@@ -120,7 +120,7 @@ static void guarded_check(const struct guarded *array, const char *shown)
     }
 }
 
-/* Launches on the tile's data `offset` elements off alignment and verifies what it left. */
+/* Launches on the tile's data `offset` elements off alignment, and verifies the result. */
 static void launch_once(const struct kernel *kernel, struct guarded *in, struct guarded *out,
                         struct guarded *scratch, uint32_t blocks, uint32_t threads,
                         const char *shown)
@@ -148,7 +148,7 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
 }
 
 /* Launches with all the blocks that the kernel can be told to have. The scratch is used again
- * as it is left. */
+ * in the state that the last launch left. */
 static void launch_on_grid(const struct kernel *kernel, struct guarded *in, struct guarded *out,
                            struct guarded *scratch, uint32_t blocks, uint64_t offset)
 {
@@ -187,8 +187,8 @@ static void check_launches(const struct kernel *kernel, uint64_t count, uint32_t
     struct guarded out = guarded_take(out_size * (reduces ? 1 : count), out_size * offset);
     struct guarded scratch = guarded_take(kernel_scratch_bytes(kernel, count), 0);
     must_cuda(cudaMemset(scratch.data, 0, scratch.bytes));
-    /* The planned grid, and grids no plan would have, where the kernel lets itself be told; the
-     * scratch is used again as it is left. */
+    /* These are the planned grid, and grids no plan would have, where the kernel lets itself be
+     * told. The scratch is used again in the state that the last launch left. */
     const uint32_t grids[] = {
         kernel_blocks(kernel, count, machine_resident_blocks(&at.machine)), 1, 3,
         KERNEL_BLOCKS_MAX};
@@ -208,7 +208,7 @@ START_TEST(test_kernel_sizes)
         1023, 1024, 1025, 4095, 4097, 65537, 99991, 1000003, 1 << 22, (1 << 22) + 1, 16777259};
     const struct kernel *kernel = &kernel_table[_i];
     if (kernel->rated)
-        return; /* it works on matrices: check_gpu_dgemm.c */
+        return; /* matrix products have check_gpu_dgemm.c */
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         uint64_t offsets = counts[i] < 1000000 ? 4 : 1; /* the largest take a while to verify */
         for (uint64_t offset = 0; offset < offsets; offset++)
@@ -219,7 +219,7 @@ START_TEST(test_kernel_sizes)
 }
 END_TEST
 
-/* Through the whole line: chains, tiles of odd sizes, generated anew. */
+/* Runs chains on tiles of odd sizes all the way from options to a verified result. */
 START_TEST(test_chains)
 {
     static const char *const chains[] = {
@@ -275,8 +275,8 @@ static void put_element(uint64_t at_element, double value)
         ((int32_t *)in)[at_element] = isfinite(value) ? (int32_t)value : 0;
 }
 
-/* Infinity and NaN among the elements, a zero among ints: the same on the device as in the
- * oracle, wherever they are. */
+/* With infinity and NaN among the elements, or a zero among ints, the device gives the same as
+ * the oracle, wherever they are. */
 START_TEST(test_special_values)
 {
     static const char *const chains[] = {"scale",        "sum", "scale,sum", "finite",
@@ -298,7 +298,7 @@ START_TEST(test_special_values)
 }
 END_TEST
 
-/* Where times come from. */
+/* --- the sources of times --- */
 
 static void trace_once(void)
 {
@@ -334,7 +334,7 @@ START_TEST(test_cupti_when_there)
 }
 END_TEST
 
-/* Refusals and errors. */
+/* --- refusals and errors --- */
 
 START_TEST(test_no_such_device)
 {
@@ -399,8 +399,8 @@ START_TEST(test_refused_op)
 }
 END_TEST
 
-/* In a process of its own: a kernel writes where nothing is, which takes the context with it.
- * The run must fail, and the release end. */
+/* The context is lost, in a process of its own: a kernel writes to an address where there is no
+ * memory. The run must fail, and the release must end. */
 START_TEST(test_lose_context)
 {
     struct settings settings = test_settings("scale");
@@ -423,7 +423,7 @@ START_TEST(test_lost_context)
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        alarm(60); /* a release that hangs */
+        alarm(60); /* ends the process if the release hangs */
         execl("/proc/self/exe", "check-gpu", "--lose-context", (char *)NULL);
         _exit(2);
     }

@@ -16,7 +16,7 @@ static const struct backend_ops *const cuda = &backend_cuda_ops;
 
 enum { MIDDLE = 0x5A, LAST = 0xA5 };
 
-/* What a test holds. */
+/* The device and the plan of one case. */
 static struct {
     struct backend *backend;
     struct machine machine;
@@ -103,7 +103,7 @@ static void assert_bytes(uint64_t bytes)
 /* A sync returns once what it waited for is over, and nothing behind it starts earlier. */
 static void assert_syncs(void)
 {
-    enum { TOLERANCE_NS = 20000 }; /* where the host's clock meets the device's */
+    enum { TOLERANCE_NS = 20000 }; /* the precision with which the two clocks are tied */
     for (uint32_t i = 0; i < at.timeline.span_count; i++) {
         const struct span *sync = &at.timeline.spans[i];
         if (sync->kind != OP_SYNC)
@@ -116,7 +116,7 @@ static void assert_syncs(void)
     }
 }
 
-/* Odd sizes too; large ones take their time, so that what is not ordered overlaps. */
+/* Sizes are odd, too; large ones take their time, so that what is not ordered overlaps. */
 START_TEST(test_bytes_and_order)
 {
     static const uint64_t sizes[] = {64, 4100, 1 << 20, 64 << 20};

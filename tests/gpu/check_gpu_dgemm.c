@@ -1,6 +1,6 @@
-/* check_gpu_dgemm.c - the matrix product by cuBLAS, through the whole line: odd shapes, every
- * way and layout, with several streams, each with a handle of its own. Without cuBLAS or
- * OpenBLAS: that the reason is given. */
+/* check_gpu_dgemm.c - the matrix product by cuBLAS, from options to a verified result: odd
+ * shapes, every way and layout, with several streams, each with a handle of its own. Without
+ * cuBLAS or OpenBLAS the reason must be given. */
 #include "check_gpu_dgemm.h"
 
 #include "analysis/analysis.h"
@@ -17,7 +17,7 @@ extern const struct backend_ops backend_cuda_ops;
 
 static const struct backend_ops *const cuda = &backend_cuda_ops;
 
-/* What a test holds. */
+/* A run from options to its timeline. */
 struct line {
     struct backend *backend;
     struct machine machine;
@@ -38,7 +38,7 @@ static bool have_cublas(void)
     return kernel_missing(kernel) == NULL && kernel_launcher(kernel)->preload() == cudaSuccess;
 }
 
-/* Runs it twice, the second time traced: the result must be right both times. */
+/* Runs the line twice, the second time traced: the result must be right both times. */
 static void line_run(struct line *line, const struct settings *settings)
 {
     struct error error = {0};
@@ -97,8 +97,8 @@ START_TEST(test_products)
 }
 END_TEST
 
-/* What the trace says of a launch is the work that was done: no rate beyond what any GPU has,
- * and A goes in once. */
+/* The trace tells the work that was done: no rate beyond what any GPU has, and A goes in once.
+ */
 START_TEST(test_trace)
 {
     struct settings settings = test_settings("dgemm");
@@ -122,7 +122,7 @@ START_TEST(test_trace)
 }
 END_TEST
 
-/* A kernel says what it lacks; nothing is left behind by the attempt. */
+/* A kernel names the library that it lacks; nothing is left behind by the attempt. */
 START_TEST(test_context)
 {
     const struct kernel *kernel = kernel_find("dgemm");

@@ -19,7 +19,7 @@ extern const struct backend_ops backend_cuda_ops;
 
 static const struct backend_ops *const cuda = &backend_cuda_ops;
 
-/* What a test holds. */
+/* A run from options to its timeline. */
 struct line {
     struct backend *backend;
     struct machine machine;
@@ -27,7 +27,7 @@ struct line {
     struct arrays arrays;
     struct timeline timeline;
     struct workload workload;
-    struct run_times times; /* of the run that was not traced */
+    struct run_times times; /* the times of the run that was not traced */
     int called;
 };
 
@@ -61,7 +61,7 @@ static void line_prepare(struct line *line, const struct settings *settings)
     must(cuda->prepare(line->backend, &line->workload, &error), &error);
 }
 
-/* Twice bare and then traced, each on a poisoned output and verified. */
+/* Runs the line twice bare and then traced, each on a poisoned output and verified. */
 static void line_run(struct line *line, const struct settings *settings, const char *shown)
 {
     struct error error = {0};
@@ -186,7 +186,7 @@ START_TEST(test_one_call_is_cheaper)
 }
 END_TEST
 
-/* A sync in the loop is the host's own: refused before anything runs. */
+/* A sync in the loop is the host's own call: it is refused before anything runs. */
 START_TEST(test_a_sync_is_refused)
 {
     struct settings settings = test_settings("scale");

@@ -21,7 +21,7 @@ static void must(enum status status, const struct error *error)
         ck_abort_msg("%s", error->text);
 }
 
-/* One stream in four is urgent, or none. */
+/* Settings with one urgent stream in four, or none. */
 static struct settings heavy_settings(bool urgent)
 {
     struct settings settings = test_settings("scale");
@@ -34,8 +34,8 @@ static struct settings heavy_settings(bool urgent)
     return settings;
 }
 
-/* The latency of the most urgent tiles of a run whose result is right, without the first run,
- * which is the device's first. */
+/* Returns the latency of the most urgent tiles of a run whose result is right; the device's
+ * first run is left out. */
 static struct latency latency_of(const struct settings *settings)
 {
     struct error error = {0};
@@ -75,7 +75,7 @@ START_TEST(test_urgent_tiles_are_told_apart)
     ck_assert_uint_eq(before.group_count, 1);
     ck_assert_uint_eq(all->tiles, 16);
     ck_assert_int_gt(all->min_ns, 0);
-    if (after.group_count == 2) { /* else a device without priorities */
+    if (after.group_count == 2) { /* a device without priorities has one group */
         ck_assert_int_lt(few->priority, after.groups[1].priority);
         ck_assert_uint_eq(few->tiles, 4);
         ck_assert_uint_eq(after.groups[1].tiles, 12);

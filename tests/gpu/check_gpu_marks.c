@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64]; /* the test's own */
+static char folder[64]; /* the folder that the tests write to */
 
 static void make_folder(void)
 {
@@ -26,7 +26,7 @@ static void remove_folder(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* Where the program is: it may have been built on another machine. */
+/* Returns the folder of the program, which may have been built on another machine. */
 static const char *build_folder(void)
 {
     const char *given = getenv("PIPELINE_BUILD");
@@ -88,8 +88,9 @@ static void assert_callbacks(const struct marks_log *log, const struct plan *pla
     ck_assert_int_eq(marks_log_thread(log, "pipeline callbacks") != 0, planned > 0);
 }
 
-/* A range around every call of every run of the plan, on the thread that makes it; the CPU's
- * share on its worker's. CUPTI's records may not match, and the traced run be made again. */
+/* Asserts a range around every call of every run of the plan, on the thread that makes it; the
+ * CPU's share is on its worker's. CUPTI's records may not match, and the traced run be made
+ * again. */
 static void assert_issues(const struct marks_log *log, const char *arguments, int runs)
 {
     struct plan plan = marks_log_plan(arguments);
@@ -159,7 +160,8 @@ static const json_t *only_run(const json_t *root, const char *key)
     return value;
 }
 
-/* One run for the profiler, verified, with nothing of ours inside and nothing claimed of it. */
+/* With --profile there is one run, verified, with no instrumentation inside and no times
+ * claimed. */
 START_TEST(test_profiled)
 {
     const char *arguments =
@@ -171,7 +173,7 @@ START_TEST(test_profiled)
                          "repeat 1 of 1{profiled run{issue wait} verify}}");
     struct plan plan = marks_log_plan(arguments);
     marks_log_assert_plan(&log, marks_log_thread(&log, "pipeline"), &plan, false, 3);
-    /* Named twice: a tool may begin to listen with the run. */
+    /* Streams are named twice: a tool may begin to listen with the run. */
     ck_assert_int_eq(marks_log_lines(&log, "stream\t", true), 2 * (int)plan.streams);
     plan_free(&plan);
     marks_log_free(&log);
@@ -191,7 +193,7 @@ START_TEST(test_profiled)
 }
 END_TEST
 
-/* There is no timeline to write: said before anything runs. */
+/* A profiled run has no timeline to write: that is said before anything runs. */
 START_TEST(test_profiled_without_timeline)
 {
     static const char *const devices[] = {"cuda", "cuda:0", "auto"};

@@ -26,9 +26,9 @@ static void must(enum status status, const struct error *error)
     ck_assert_msg(status == STATUS_OK, "%s", error->text);
 }
 
-static char *here; /* where all this was started */
+static char *here; /* the folder that the tests were started in */
 
-/* The program may have been built on another machine. */
+/* Enters the build's folder, for the program may have been built on another machine. */
 static void enter_folder(void)
 {
     static char program[4096];
@@ -51,13 +51,14 @@ static void leave_folder(void)
     free(here);
 }
 
-/* CUDA takes these once in a process, so they get one of their own. */
+/* Returns true if CUDA takes the mistake's setting once in a process: it then gets one of its
+ * own. */
 static bool needs_process(int mistake)
 {
     return mistake_rows[mistake].launches_block || mistake_rows[mistake].loads_lazily;
 }
 
-/* Once bare and once traced, verified, and no CUPTI record left over. */
+/* Runs once bare and once traced, verified, and no CUPTI record may be left over. */
 static void run_case(struct backend *backend, const struct settings *settings)
 {
     struct error error = {0};
@@ -79,7 +80,7 @@ static void run_case(struct backend *backend, const struct settings *settings)
     }
     printf("check-gpu: %s: %.3f ms, times from %s (%s)\n", mistake_name(settings->mistake),
            1e-6 * (double)times.time_ns, timeline_timing(&timeline), timeline.driver);
-    if (plan.memory != MEMORY_PAGEABLE) /* whose copies may be several */
+    if (plan.memory != MEMORY_PAGEABLE) /* a pageable copy may be several */
         ck_assert_ptr_null(strstr(timeline.driver, "did not match"));
     contract_check_timeline(&plan, &timeline, machine.copy_engines, true,
                             mistake_name(settings->mistake));
@@ -103,7 +104,7 @@ START_TEST(test_bytes_and_times)
         settings.tiles = 9;
         settings.ways = 2 + i % 3;
         settings.cpu_share = settings.ways == 4 ? 0.25 : -1;
-        if (settings.ways == 4 && i % 4 == 2) /* not with a scan */
+        if (settings.ways == 4 && i % 4 == 2) /* scans have no CPU share */
             settings.ways = 3;
         settings.layout = i / 2 % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
         settings.order = i / 4 ? ORDER_BREADTH : ORDER_DEPTH;
@@ -124,7 +125,8 @@ static double number_of(const json_t *run, const char *key)
     return json_number_value(value);
 }
 
-/* In a process each: verified, measured, and not shorter than what it waits for. */
+/* Runs each in a process of its own: verified, measured, and not shorter than the calls it
+ * waits for. */
 START_TEST(test_program)
 {
     enum { TILES = 8 };
@@ -168,7 +170,7 @@ START_TEST(test_once_in_a_process)
     }
     ck_assert_msg(program_run("-q -d cuda -n 64k -t 4 --sweep=mistake=lazy-loading,none") == 0,
                   "%s", program_err);
-    /* And where the program's own check does not see it. */
+    /* The backend refuses what the program's own check of options does not see. */
     struct settings settings = test_settings("scale");
     struct error error = {0};
     struct backend *backend = NULL;
@@ -178,7 +180,7 @@ START_TEST(test_once_in_a_process)
 }
 END_TEST
 
-/* By now it was loaded. */
+/* Earlier tests have loaded the kernel. */
 START_TEST(test_loaded_before)
 {
     struct settings settings = test_settings("scale");

@@ -27,12 +27,12 @@ static void *take(uint64_t bytes, bool device)
     return memory;
 }
 
-/* An array in two parts, the second from the first one's carry on; on the device and by the
- * twin at once. */
+/* An array in two parts, the second with the first one's carry, on the device and by the twin.
+ */
 struct work {
     const struct kernel *kernel;
     uint64_t count, first_count;
-    bool own; /* what is carried out is a part's own total */
+    bool own; /* each part's own total is carried out */
     uint32_t *host, *device, *device_carry, *scratch;
     uint32_t host_carry[2];
 };
@@ -56,7 +56,7 @@ static void work_end(struct work *work)
     must_cuda(cudaFree(work->scratch));
 }
 
-/* One part, on the device or by the twin. */
+/* Does one part, on the device or by the twin. */
 static void part_do(struct work *work, int part, uint32_t blocks, bool device)
 {
     uint32_t *array = device ? work->device : work->host;
@@ -121,7 +121,7 @@ START_TEST(test_carries)
 }
 END_TEST
 
-/* Its blocks wait for each other: many launches, so that many of their orders come up. */
+/* A scan's blocks wait for each other: many launches bring many of their orders up. */
 START_TEST(test_again_and_again)
 {
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {

@@ -29,9 +29,9 @@
 
 enum { HANDLES_MAX = 256, TEXT = 256 };
 
-/* What a handle points to: a domain, or a string registered in one. */
+/* A domain, or a string registered in one: what a handle points to. */
 struct handle {
-    const struct handle *domain; /* NULL: it is one */
+    const struct handle *domain; /* NULL: it is a domain itself */
     char text[TEXT];
 };
 
@@ -48,12 +48,12 @@ __attribute__((format(printf, 1, 2))) static void put_line(const char *format, .
     pthread_mutex_lock(&lock);
     vfprintf(file, format, arguments);
     putc('\n', file);
-    fflush(file); /* whoever is told must not lose it by a crash */
+    fflush(file); /* a crash of the program must not lose the line */
     pthread_mutex_unlock(&lock);
     va_end(arguments);
 }
 
-/* Text that keeps to its field. */
+/* Copies a text so that it keeps to its field. */
 static const char *clean(char field[TEXT], const char *text)
 {
     size_t length = 0;
@@ -75,7 +75,8 @@ static struct handle *new_handle(const struct handle *domain, const char *text)
     return handle;
 }
 
-/* The handle behind `pointer`, or NULL where it is none of ours, of the kind that is wanted. */
+/* Returns the handle behind `pointer`; NULL where it is none of this tool's, or of another
+ * kind. */
 static const struct handle *find_handle(const void *pointer, int is_domain)
 {
     for (int i = 0; i < handle_count; i++) {
@@ -113,7 +114,7 @@ static void NVTX_API name_category(nvtxDomainHandle_t domain, uint32_t id, const
     put_line("category\t%s\t%" PRIu32 "\t%s", domain_name(domain), id, clean(text, name));
 }
 
-/* The event's message as text, which `field` has room for. */
+/* Returns the event's message as text, for which `field` has room. */
 static const char *message(const struct handle *domain, const nvtxEventAttributes_t *event,
                            char field[TEXT])
 {
@@ -169,7 +170,8 @@ static void NVTX_API name_stream(void *stream, const char *name)
     put_line("stream\t%p\t%s", stream, clean(text, name));
 }
 
-/* What should not be called: ranges and marks of the domain that everybody shares. */
+/* Takes ranges and marks of the domain that everybody shares, which the program should not use.
+ */
 static void NVTX_API stray_mark(const char *text)
 {
     (void)text;
@@ -196,7 +198,7 @@ static int NVTX_API stray_pop(void)
     return 0;
 }
 
-/* A function and where it goes. */
+/* A function and the entry of a table that it goes to. */
 struct entry {
     NvtxCallbackModule module;
     unsigned id;
@@ -219,7 +221,7 @@ static const struct entry entries[] = {
     {NVTX_CB_MODULE_CORE, NVTX_CBID_CORE_RangePop, (NvtxFunctionPointer)stray_pop},
 };
 
-/* 1 once everything is in its place. */
+/* Returns 1 once all functions are in their places. */
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {

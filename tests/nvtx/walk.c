@@ -29,7 +29,7 @@ static void walk_ops(const struct plan *plan)
     marks_end();
 }
 
-/* Handles that no device gave: a tool is told a name for each. */
+/* Tells a tool a name for each stream; no device gave the handles. */
 static void name_streams(const struct plan *plan)
 {
     char name[32];
@@ -59,7 +59,7 @@ static enum status walk_cpu(const struct plan *plan, const struct settings *sett
     return status;
 }
 
-/* As the program makes it: the device, its description, the plan. */
+/* Makes a plan as the program does: the device, its description, the plan. */
 static enum status make_plan(const struct settings *settings, struct plan *plan,
                              struct error *error)
 {
