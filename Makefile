@@ -152,7 +152,7 @@ include make/demo.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk
 # Only what was made goes: $(O) may be a folder that has other things, too.
 .PHONY: clean format help
 clean:
-	$(Q)rm -rf $(O)/obj-* $(addprefix $(O)/,$(PROGRAMS) generated libpipeline.a example walk walk.wasm share stage browser npm.log suites \
+	$(Q)rm -rf $(O)/obj-* $(addprefix $(O)/,$(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log suites \
 		tier lessons clang valgrind asan gcc fuzz corpus found machines)
 	$(Q)for folder in tests/nvtx tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done

@@ -27,15 +27,20 @@ $(O)/walk: tests/library/walk.c $(O)/libpipeline.a
 # Debian's clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 are all that WebAssembly takes.
 WASM_CC ?= clang --target=wasm32-wasi
 WASM_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -ffp-contract=off -Isrc -Isrc/lib -I. -Wall
-WASM_OBJECTS := $(patsubst %.c,$(OBJ)/wasm/%.o,$(LIBRARY) tests/library/walk.c) $(OBJ)/wasm/machine_texts.o
+WASM_OBJECTS := $(LIBRARY:%.c=$(OBJ)/wasm/%.o) $(OBJ)/wasm/machine_texts.o
 $(OBJ)/wasm/machine_texts.o: $(O)/generated/machine_texts.c
 	$(call compile,$(WASM_CC) $(WASM_CFLAGS))
 $(OBJ)/wasm/%.o: %.c
 	$(say) WASM $<
 	$(call compile,$(WASM_CC) $(WASM_CFLAGS))
-$(O)/walk.wasm: $(WASM_OBJECTS)
+$(O)/walk.wasm: $(OBJ)/wasm/tests/library/walk.o $(WASM_OBJECTS)
 	$(say) LINK $@
 	$(call write,$(WASM_CC) -o $(NEW) $^ -lm)
+# The library as a page loads it: its own functions, and memory to pass strings in.
+EXPORTS := malloc free $(shell grep -ow 'pipeline_[a-z_]*' src/lib/pipeline.h | sort -u)
+$(O)/pipeline.wasm: $(WASM_OBJECTS)
+	$(say) LINK $@
+	$(call write,$(WASM_CC) -mexec-model=reactor $(EXPORTS:%=-Wl$(COMMA)--export-if-defined=%) -o $(NEW) $^ -lm)
 
 # The command, the library and, in `check-wasm`, WebAssembly give the same nanoseconds.
 .PHONY: library check-library check-wasm
@@ -43,6 +48,7 @@ library: $(O)/libpipeline.a
 check-library: $(O)/pipeline $(O)/example $(O)/walk
 	$(say) LIBRARY tests/library
 	$(Q)tests/library/run.sh $(O)
-check-wasm: $(O)/pipeline $(O)/example $(O)/walk $(O)/walk.wasm
+check-wasm: $(O)/pipeline $(O)/example $(O)/walk $(O)/walk.wasm $(O)/pipeline.wasm
 	$(say) WASM tests/library
 	$(Q)tests/library/run.sh $(O) $(O)/walk.wasm
+	$(Q)node tests/library/page.mjs $(O)/pipeline.wasm
