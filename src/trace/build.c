@@ -1,4 +1,4 @@
-/* build.c - makes timelines of a trace's rows. */
+/* build.c - makes timelines of a trace's rows: the part that both readers stand on. */
 #include "trace/build.h"
 
 #include <search.h>
@@ -15,12 +15,12 @@ struct seen_name {
     char text[];
 };
 
-/* What one device did. */
+/* Everything that one device did. */
 struct trace_part {
     char *device;
     struct span *spans;
     size_t count, capacity;
-    void *name_tree, *stream_tree; /* of tsearch() */
+    void *name_tree, *stream_tree; /* roots of trees of tsearch() */
     const struct seen_name **names;
     size_t name_capacity;
     uint32_t name_count;
@@ -41,8 +41,8 @@ static enum status no_memory(struct error *error)
     return error_set(error, STATUS_FAILED, "no memory for the trace");
 }
 
-/* `array`, with room for one more of `size` bytes behind `count` of them; NULL: no memory, and
- * `array` is as it was. */
+/* Returns `array` with room for one more of `size` bytes behind `count` of them; NULL: no
+ * memory, and `array` is as it was. */
 static void *grown(void *array, size_t *capacity, size_t count, size_t size)
 {
     if (count < *capacity)
@@ -52,6 +52,20 @@ static void *grown(void *array, size_t *capacity, size_t count, size_t size)
     if (larger != NULL)
         *capacity = wanted;
     return larger;
+}
+
+const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
+{
+    size_t length = strlen(raw), room = TRACE_SHOWN - sizeof "..";
+    bool cut = length > room;
+    if (cut)
+        length = room;
+    while (cut && length > 0 && ((unsigned char)raw[length] & 0xc0) == 0x80)
+        length--; /* a cut lies between characters */
+    for (size_t i = 0; i < length; i++)
+        text[i] = (unsigned char)raw[i] < ' ' || raw[i] == 0x7f ? '?' : raw[i];
+    strcpy(text + length, cut ? ".." : "");
+    return text;
 }
 
 enum op_kind trace_kind(const char *name)
@@ -137,7 +151,7 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
     return part->last_stream = seen;
 }
 
-/* The part of a kernel's name that tells kernels apart at a glance: "scale<float>" of
+/* Returns the part of a kernel's name that tells kernels apart at a glance: "scale<float>" of
  * "void scale<float>(const float *, float *)". */
 static const char *short_name(const char *name, size_t *length)
 {
@@ -263,7 +277,7 @@ static int compare_spans(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* In order of start, from the first time that is known. */
+/* Sorts the spans by their starts; times count from the first that is known. */
 static void set_order(struct trace_part *part)
 {
     int64_t first = INT64_MAX;
@@ -282,7 +296,7 @@ static void set_order(struct trace_part *part)
     }
 }
 
-/* All names in one piece of memory, as the timeline owns them. */
+/* Copies all names into one piece of memory, which the timeline owns. */
 static enum status set_names(const struct trace_part *part, struct timeline *timeline,
                              struct error *error)
 {
@@ -302,7 +316,7 @@ static enum status set_names(const struct trace_part *part, struct timeline *tim
     return STATUS_OK;
 }
 
-/* Rows of a file that names devices may leave it out. */
+/* Returns a name for the device: some rows of a file that names devices may lack it. */
 static const char *device_name(const struct trace_part *part)
 {
     return part->device[0] != '\0' ? part->device : "a GPU";
@@ -333,6 +347,14 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     trace->out = part->out;
     enum status status = set_names(part, timeline, error);
     return status == STATUS_OK ? timeline_finish(timeline, &no_plan, error) : status;
+}
+
+void traces_free(struct traces *traces)
+{
+    for (int i = 0; i < traces->count; i++)
+        timeline_free(&traces->items[i].timeline);
+    free(traces->items);
+    *traces = (struct traces){0};
 }
 
 static int compare_parts(const void *a, const void *b)

@@ -15,9 +15,9 @@ struct trace_row {
     const char *name;   /* "[CUDA memcpy Host-to-Device]", or the kernel's */
     uint32_t context, stream;
     uint64_t bytes;
-    bool pageable;            /* the host's side of a copy */
-    int64_t issue_ns;         /* negative: not known */
-    int64_t start_ns, end_ns; /* not negative, in this order */
+    bool pageable;            /* the host's side of a copy is pageable memory */
+    int64_t issue_ns;         /* negative where it is not known */
+    int64_t start_ns, end_ns; /* neither is negative, and the end is no earlier */
 };
 
 struct trace_builder {
@@ -25,12 +25,12 @@ struct trace_builder {
     int count, last;          /* the part that the last row went to */
 };
 
-/* Begin with zeroes. Adds a copy of `row`. STATUS_FAILED when memory runs out, STATUS_USAGE
- * where the row does not fit: the reason without its place. */
+/* Adds a copy of `row` to a builder that began with zeroes. STATUS_FAILED when memory runs out,
+ * STATUS_USAGE where the row does not fit: the reason without its place. */
 enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
                             struct error *error);
 
-/* What holds for all rows. */
+/* Facts that hold for all rows of a trace. */
 struct trace_facts {
     int64_t resolution_ns;
     uint64_t bytes_unit;
@@ -43,11 +43,12 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
                                struct traces *traces, struct error *error);
 void trace_build_free(struct trace_builder *builder);
 
-/* What a row named `name` is: OP_H2D, OP_D2H, or OP_KERNEL for all else. Copies are called
+/* Returns the kind of a row named `name`: OP_H2D, OP_D2H, or OP_KERNEL for all else. Copies are
+ * called
  * "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy HtoD]". */
 enum op_kind trace_kind(const char *name);
 
-/* `raw` fit for a message: one line, cut where it is long. Returns `text`. */
+/* Copies `raw` into `text` as one line for a message, cut where it is long. Returns `text`. */
 enum { TRACE_SHOWN = 96 };
 const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);
 

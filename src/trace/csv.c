@@ -20,7 +20,18 @@ enum {
     PREFACE_MAX = 200, /* lines that the tool may print before the columns' names */
 };
 
-enum column { START, DURATION, NAME, STREAM, DEVICE, CONTEXT, BYTES, SOURCE, TARGET, COLUMNS };
+enum csv_column {
+    START,
+    DURATION,
+    NAME,
+    STREAM,
+    DEVICE,
+    CONTEXT,
+    BYTES,
+    SOURCE,
+    TARGET,
+    COLUMNS
+};
 
 static const struct {
     const char *begins, *called;
@@ -52,15 +63,15 @@ struct reader {
     const char *path;
     FILE *file;
     uint64_t line_number;
-    char *line; /* getline()'s; fields point into it */
+    char *line; /* memory of getline(), which the fields point into */
     size_t room;
     char *fields[FIELDS_MAX];
     int field_count;
     int header_fields;
-    int at[COLUMNS]; /* field of a column; -1: there is none */
+    int at[COLUMNS]; /* field of each column; -1 where there is none */
     uint64_t start_unit, duration_unit, bytes_unit;
-    int start_decimals, duration_decimals, bytes_decimals; /* most that one had */
-    bool blank;                                            /* the line before was */
+    int start_decimals, duration_decimals, bytes_decimals; /* most decimals that a number had */
+    bool blank;                                            /* the line before was blank */
     struct trace_builder builder;
     struct error *error;
 };
@@ -74,7 +85,7 @@ static enum status refuse(const struct reader *reader, const char *why)
                      trace_shown(reader->path, path), reader->line_number, why);
 }
 
-static enum status refuse_field(const struct reader *reader, enum column column,
+static enum status refuse_field(const struct reader *reader, enum csv_column column,
                                 const char *why)
 {
     char shown[TRACE_SHOWN], text[TRACE_SHOWN + 128];
@@ -83,7 +94,8 @@ static enum status refuse_field(const struct reader *reader, enum column column,
     return refuse(reader, text);
 }
 
-/* Reads a line without its end. False at the end of the file, or where it fails: ferror(). */
+/* Reads a line without its end. Returns false at the end of the file, or where it fails:
+ * ferror(). */
 static bool next_line(struct reader *reader, ssize_t *length)
 {
     *length = getline(&reader->line, &reader->room, reader->file);
@@ -138,7 +150,7 @@ static enum status split(struct reader *reader)
 
 /* --- the header --- */
 
-/* Whether the fields are columns' names. */
+/* Returns true if the fields are columns' names. */
 static bool is_header(const struct reader *reader)
 {
     bool start = false, duration = false;
@@ -149,8 +161,9 @@ static bool is_header(const struct reader *reader)
     return start && duration;
 }
 
-/* The unit in the brackets behind a column's name; the first of `units` where none stands. */
-static enum status read_unit(const struct reader *reader, enum column column,
+/* Reads the unit in the brackets behind a column's name; the first of `units` where none
+ * stands. */
+static enum status read_unit(const struct reader *reader, enum csv_column column,
                              const struct unit *units, uint64_t *size)
 {
     *size = units[0].size;
@@ -169,7 +182,7 @@ static enum status read_unit(const struct reader *reader, enum column column,
     return refuse_field(reader, column, "has a unit that is not known");
 }
 
-static enum status find_column(struct reader *reader, enum column column)
+static enum status find_column(struct reader *reader, enum csv_column column)
 {
     char text[160];
     reader->at[column] = -1;
@@ -197,7 +210,7 @@ static enum status read_header(struct reader *reader)
     enum status status = STATUS_OK;
     reader->header_fields = reader->field_count;
     for (int column = 0; column < COLUMNS && status == STATUS_OK; column++)
-        status = find_column(reader, (enum column)column);
+        status = find_column(reader, (enum csv_column)column);
     if (status == STATUS_OK)
         status = read_unit(reader, START, time_units, &reader->start_unit);
     if (status == STATUS_OK)
@@ -235,7 +248,7 @@ static enum status find_header(struct reader *reader)
         bool table = strncmp(text, "Start (", 7) == 0 && strchr(text, ',') == NULL;
         why = table ? ", but nsys's table for people" : why;
         if (split(reader) != STATUS_OK) {
-            error_clear(reader->error); /* the tool's own words */
+            error_clear(reader->error); /* the line was the tool's own words */
             continue;
         }
         if (is_header(reader))
@@ -300,8 +313,8 @@ static enum number read_decimal(const char *text, uint64_t unit, int64_t *value,
     return NUMBER_OK;
 }
 
-static enum status read_number(const struct reader *reader, enum column column, uint64_t unit,
-                               int64_t *value, int *decimals)
+static enum status read_number(const struct reader *reader, enum csv_column column,
+                               uint64_t unit, int64_t *value, int *decimals)
 {
     static const char *const complaints[] = {
         [NUMBER_NONE] = "is not a number",
@@ -313,8 +326,8 @@ static enum status read_number(const struct reader *reader, enum column column, 
     return result == NUMBER_OK ? STATUS_OK : refuse_field(reader, column, complaints[result]);
 }
 
-/* A stream or a context. */
-static enum status read_id(const struct reader *reader, enum column column, uint32_t *id)
+/* Reads the number of a stream or a context. */
+static enum status read_id(const struct reader *reader, enum csv_column column, uint32_t *id)
 {
     int64_t value;
     int decimals = 0;
@@ -326,8 +339,8 @@ static enum status read_id(const struct reader *reader, enum column column, uint
     return status;
 }
 
-/* The field of a column that need not be there, or not be filled. */
-static const char *field_or_empty(const struct reader *reader, enum column column)
+/* Returns the field of a column that need not be there; an empty text where it is not. */
+static const char *field_or_empty(const struct reader *reader, enum csv_column column)
 {
     return reader->at[column] >= 0 ? reader->fields[reader->at[column]] : "";
 }
@@ -373,7 +386,7 @@ static enum status read_row(struct reader *reader)
     return status == STATUS_OK ? STATUS_OK : refuse(reader, why.text);
 }
 
-/* What a line behind the header is. The report ends where, behind a blank line, something else
+/* Reads a line behind the header. The report ends where, behind a blank line, something else
  * begins: nsys prints several reports one after the other. */
 static enum status read_line(struct reader *reader, ssize_t length, bool *more)
 {
@@ -415,7 +428,7 @@ static enum status read_rows(struct reader *reader)
     return status;
 }
 
-/* The finest step of what is printed in units of `unit`. */
+/* Returns the finest step of numbers that are printed in units of `unit`. */
 static uint64_t step_of(uint64_t unit, int decimals)
 {
     for (; decimals > 0 && unit >= 10; decimals--)

@@ -44,9 +44,9 @@ struct call {
 struct database {
     const char *path;
     sqlite3 *handle;
-    struct call *calls; /* in order; NULL: they are not known */
+    struct call *calls; /* in order; NULL where they are not known */
     size_t call_count, call_room;
-    bool by_process; /* calls say whose they are */
+    bool by_process; /* calls name their process */
     struct trace_builder builder;
     struct error *error;
 };
@@ -58,7 +58,7 @@ static enum status refuse(const struct database *database, const char *why)
                      trace_shown(database->path, shown), why);
 }
 
-/* What SQLite says of its latest failure. */
+/* Refuses the file with what SQLite says of its latest failure. */
 static enum status refuse_sqlite(const struct database *database)
 {
     char text[256];
@@ -82,7 +82,7 @@ static bool has_table(const struct database *database, const char *table)
 
 /* --- queries --- */
 
-/* What is read from a table: kernels, copies, memory that is set. */
+/* A table that rows are read from: kernels, copies, memory that is set. */
 struct source {
     const char *table, *what;
     const char *names[3]; /* columns with the number of a name, best first; else `what` */
@@ -94,7 +94,7 @@ static const struct source sources[] = {
 };
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
-/* "t.column", or `instead` where the table lacks it. */
+/* Writes "t.column", or `instead` where the table lacks that column. */
 static const char *term(const struct database *database, const struct source *source,
                         const char *column, const char *instead, char text[TERM_TEXT])
 {
@@ -105,7 +105,7 @@ static const char *term(const struct database *database, const struct source *so
     return text;
 }
 
-/* The name: of StringIds by number, or what the source is called. */
+/* Writes the term for the name: a text of StringIds by number, or NULL. */
 static const char *name_term(const struct database *database, const struct source *source,
                              char text[TERM_TEXT])
 {
@@ -199,7 +199,7 @@ static enum status read_calls(struct database *database)
     return status;
 }
 
-/* When the host called for what a row tells of; -1 where that is not known. */
+/* Returns when the host called for the op of a row; -1 where that is not known. */
 static int64_t issue_of(const struct database *database, sqlite3_stmt *statement)
 {
     if (database->call_count == 0 ||
@@ -218,7 +218,8 @@ static int64_t issue_of(const struct database *database, sqlite3_stmt *statement
 
 /* --- rows --- */
 
-/* By ENUM_CUDA_MEMCPY_OPER: "CUDA copy kind enum" of the schema reference. */
+/* Returns the name of a kind of copy, by ENUM_CUDA_MEMCPY_OPER ("CUDA copy kind enum" of the
+ * schema reference). */
 static const char *copy_name(int64_t kind)
 {
     static const char *const names[] = {
@@ -249,7 +250,7 @@ static enum status refuse_row(const struct database *database, const struct sour
     return refuse(database, text);
 }
 
-/* What is wrong with a row's numbers; NULL: nothing. */
+/* Returns what is wrong with a row's numbers, or NULL. */
 static const char *complaint(sqlite3_stmt *statement)
 {
     if (sqlite3_column_type(statement, START) != SQLITE_INTEGER ||

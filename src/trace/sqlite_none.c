@@ -1,4 +1,4 @@
-/* sqlite_none.c - stands for trace_sqlite.c where there was no SQLite to build with. */
+/* sqlite_none.c - stands for sqlite.c where there was no SQLite to build with. */
 #include "trace/build.h"
 
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)

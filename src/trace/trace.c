@@ -1,4 +1,4 @@
-/* trace.c - which reader a trace is for, and what the readers share. */
+/* trace.c - finds the reader that a trace is for. */
 #include "trace/trace.h"
 
 #include "trace/build.h"
@@ -9,21 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
-{
-    size_t length = strlen(raw), room = TRACE_SHOWN - sizeof "..";
-    bool cut = length > room;
-    if (cut)
-        length = room;
-    while (cut && length > 0 && ((unsigned char)raw[length] & 0xc0) == 0x80)
-        length--; /* between characters */
-    for (size_t i = 0; i < length; i++)
-        text[i] = (unsigned char)raw[i] < ' ' || raw[i] == 0x7f ? '?' : raw[i];
-    strcpy(text + length, cut ? ".." : "");
-    return text;
-}
-
-/* The first bytes of a regular file; of anything else, such as a pipe, none are taken. */
+/* Reads the first bytes of a regular file; none of anything else, such as a pipe, which can't
+ * be read twice. */
 static enum status read_beginning(const char *path, char *bytes, size_t room, size_t *count,
                                   struct error *error)
 {
@@ -69,12 +56,4 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
                          "stats -r cuda_gpu_trace --format csv, or nsys export -t sqlite",
                          trace_shown(path, shown));
     return trace_csv_read(path, traces, error);
-}
-
-void traces_free(struct traces *traces)
-{
-    for (int i = 0; i < traces->count; i++)
-        timeline_free(&traces->items[i].timeline);
-    free(traces->items);
-    *traces = (struct traces){0};
 }

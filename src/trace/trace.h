@@ -19,19 +19,19 @@
 #include "core/status.h"
 #include "plan/timeline.h"
 
-/* Copies of one direction, by what the host's memory was. */
+/* Counts of the copies of one direction, by the kind of the host's memory. */
 struct trace_copies {
     uint32_t count, pageable; /* how many, and how many of them from or to pageable memory */
     uint64_t pageable_bytes;
 };
 
-/* One device's part of a trace. */
+/* The part of a trace that is about one device. */
 struct trace {
     char name[64]; /* "trace", or the device where there are several */
     struct timeline timeline;
-    bool issue_known;            /* issue_ns is the host's, not a stand-in */
-    bool memory_known;           /* the trace says what memory copies went from and to */
-    uint64_t bytes_unit;         /* how coarse its bytes are: 1000 where it prints 4.194 MB */
+    bool issue_known;    /* issue_ns is the host's, not a stand-in */
+    bool memory_known;   /* the trace says what memory copies went from and to */
+    uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
     struct trace_copies in, out; /* from the host, to the host */
 };
 

@@ -109,7 +109,9 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
     return there ? STATUS_OK : error_set(error, STATUS_FAILED, "no memory to view a trace");
 }
 
-/* Where the ops called as `span` are counted: copies first, then kernels by link. */
+/* Returns the place where ops called as `span` are counted: copies come first, then kernels by
+ * link.
+ */
 static struct view_name *name_of(const struct view_facts *facts,
                                  const struct timeline *timeline, const struct span *span)
 {

@@ -162,8 +162,8 @@ void cell_issue(const struct run_report *run, char text[CELL_TEXT])
     units_time(run->issue_ns, text);
 }
 
-/* Both directions' bytes over the time they took together with everything else; with mapped
- * memory the kernels moved them. */
+/* Writes both directions' bytes over the run's time, in which everything else ran as well. With
+ * mapped memory it was the kernels that moved them. */
 void cell_copied(const struct run_report *run, char text[CELL_TEXT])
 {
     const struct engine_use *engines = run->analysis.engines;

@@ -89,7 +89,7 @@ static bool same_device(const struct run_report *a, const struct run_report *b)
            strcmp(a->compared->device, b->compared->device) == 0;
 }
 
-/* "measured, NVIDIA H200, driver 13.0; against simulated, NVIDIA H200 (sim:h200)" */
+/* Writes "measured, NVIDIA H200, driver 13.0; against simulated, NVIDIA H200 (sim:h200)". */
 static void put_devices(FILE *out, const struct run_report *run, const char *head)
 {
     char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT], machine[3 * TIMELINE_TEXT];

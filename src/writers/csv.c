@@ -97,7 +97,7 @@ static void put_compared(FILE *out, const struct compared *compared)
     put_real(out, comparison->same_order, 9);
 }
 
-/* Of a report on kernels whose arithmetic is what counts. */
+/* Returns true if a run of the report has a kernel whose arithmetic is rated, in Gflop/s. */
 static bool is_rated(const struct report *report)
 {
     bool rated = false;
@@ -218,7 +218,8 @@ static void put_setting(void *context, const char *name, const char *value,
         putc('"', out);
 }
 
-/* What pictures show beside the spans: they are drawn from this file alone. */
+/* Writes the figures that pictures show beside the spans: they are drawn from this file alone.
+ */
 static void put_results(FILE *out, const struct run_report *run)
 {
     fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
@@ -259,36 +260,36 @@ static void put_provenance(FILE *out, const struct run_report *run)
 
 /* Texts of a row that come again in every row like it, as CSV. */
 enum { PIECE_ROOM = 32 };
-struct piece {
+struct csv_text {
     const char *name; /* of the span, in `stages` */
     size_t length;    /* 0: too long, or to be quoted */
     char text[PIECE_ROOM];
 };
-struct pieces {
-    struct piece run;                               /* "3-way," */
-    struct piece stages[OP_KIND_COUNT + CHAIN_MAX]; /* ",kernel,scale," */
-    struct piece engines[ENGINE_COUNT];             /* ",compute," */
+struct csv_texts {
+    struct csv_text run;                               /* "3-way," */
+    struct csv_text stages[OP_KIND_COUNT + CHAIN_MAX]; /* ",kernel,scale," */
+    struct csv_text engines[ENGINE_COUNT];             /* ",compute," */
 };
 
-static void piece_set(struct piece *piece, const char *prefix, const char *text)
+static void piece_set(struct csv_text *piece, const char *prefix, const char *text)
 {
     int length = snprintf(piece->text, PIECE_ROOM, "%s%s,", prefix, text);
     bool whole = length > 0 && length < PIECE_ROOM && put_csv_is_plain(text);
     piece->length = whole ? (size_t)length : 0;
 }
 
-static char *write_piece(char *at, const struct piece *piece)
+static char *write_piece(char *at, const struct csv_text *piece)
 {
     memcpy(at, piece->text, PIECE_ROOM);
     return at + piece->length;
 }
 
 /* The piece for what `span` does; NULL where there is none to keep. */
-static const struct piece *stage_piece(struct pieces *pieces, const struct span *span,
-                                       const char *name)
+static const struct csv_text *stage_piece(struct csv_texts *pieces, const struct span *span,
+                                          const char *name)
 {
     bool kernel = span->kind == OP_KERNEL;
-    struct piece *piece =
+    struct csv_text *piece =
         &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
     if (span->kind == OP_WAIT || span->kind == OP_SYNC)
         return NULL; /* named for another each time */
@@ -327,12 +328,12 @@ static char *write_times(char *at, const struct span *span)
     return at + 1;
 }
 
-static void put_span(struct put *put, const struct run_report *run, struct pieces *pieces,
+static void put_span(struct put *put, const struct run_report *run, struct csv_texts *pieces,
                      const struct span *span)
 {
     char own[SPAN_NAME], *at;
     const char *name = timeline_span_name(&run->timeline, span, own);
-    const struct piece *stage = stage_piece(pieces, span, name);
+    const struct csv_text *stage = stage_piece(pieces, span, name);
     if (pieces->run.length == 0) {
         put_csv_field(put, run->settings->name);
         PUT_LITERAL(put, ",");
@@ -359,7 +360,7 @@ static void put_span(struct put *put, const struct run_report *run, struct piece
 
 static void put_spans(struct put *put, const struct run_report *run)
 {
-    struct pieces pieces = {0};
+    struct csv_texts pieces = {0};
     piece_set(&pieces.run, "", run->settings->name);
     for (int engine = 0; engine < ENGINE_COUNT; engine++)
         piece_set(&pieces.engines[engine], ",", engine_name((enum engine)engine));

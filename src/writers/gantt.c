@@ -26,28 +26,29 @@ enum {
     NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
 };
 
-/* Half of a column's time, less what adding up small shares may lose. */
+/* Half of a column's time, less the little that may be lost when small shares are added up. */
 static const float HALF = 0.499F;
 
 struct cell {
-    float share[MARK_COUNT]; /* of its time that spans shorter than it take, by mark */
-    char letter;             /* of a bar; '\0' where there is none */
-    uint8_t mark;            /* of the bar */
+    float share[MARK_COUNT]; /* shares of its time that shorter spans take, by mark */
+    char letter;             /* letter of a bar that covers it; '\0' where none does */
+    uint8_t mark;            /* mark of that bar */
 };
 
-/* What a row stands for: a lane of an engine or, by streams, a stream, the CPU or the host. */
+/* The place of a span in the picture: a lane of an engine or, by streams, a stream, the CPU or
+ * the host. */
 struct place {
-    int group; /* an engine; by streams 0, and for what is in no stream its engine */
+    int group; /* an engine; by streams 0, but the engine for a span that is in no stream */
     uint32_t index;
 };
 
 /* The rows of one run, group by group. */
 struct grid {
-    uint32_t lanes[ENGINE_COUNT]; /* of a group, as many as are drawn */
-    uint32_t first[ENGINE_COUNT]; /* row of a group */
+    uint32_t lanes[ENGINE_COUNT]; /* number of lanes that are drawn of each group */
+    uint32_t first[ENGINE_COUNT]; /* first row of each group */
     uint32_t rows;
     uint64_t left_out;
-    bool *used;         /* by row */
+    bool *used;         /* rows in which something is drawn */
     struct cell *cells; /* row by row */
 };
 
@@ -128,7 +129,7 @@ static void draw_bar(struct cell *cells, int first, int end, int mark, int32_t t
 /* A span shorter than a column lies in one column or in two. */
 static void draw_share(struct cell *cells, int columns, double start, double end, int mark)
 {
-    static const float trace = 1e-6F; /* so that a span of no length shows too */
+    static const float trace = 1e-6F; /* added so that a span of no length shows, too */
     int first = (int)start < columns ? (int)start : columns - 1;
     double boundary = first + 1;
     if (end <= boundary || first + 1 == columns) {
@@ -163,7 +164,7 @@ static void draw_span(struct picture *picture, struct grid *grid, const struct s
         draw_share(cells, picture->columns, start, end < start ? start : end, mark);
 }
 
-/* A column as it is printed. */
+/* One column as it is printed. */
 struct glyph {
     char letter;
     int mark;
@@ -201,8 +202,8 @@ static void print_glyph(struct picture *picture, struct glyph glyph)
          picture->out);
 }
 
-/* Whether the mark of the limit may stand here: it hides no span's letter and no tile's number,
- * and in a busy column its neighbours say what it hides. */
+/* Returns true if the mark of the limit may stand on this cell: it must hide no span's letter
+ * and no tile's number. In a busy column its neighbours say what it hides. */
 static bool is_free(const struct cell *cell)
 {
     struct glyph glyph = glyph_of(cell);
@@ -218,8 +219,8 @@ static bool is_free_somewhere(const struct picture *picture, const struct grid *
     return false;
 }
 
-/* `limit` is the column of its mark; -1: none. It is `forced` where no row of the run is free.
- */
+/* Prints a row. `limit` is the column of the limit's mark, or -1. The mark is `forced` where no
+ * row of the run has a free cell for it. */
 static void print_cells(struct picture *picture, const struct cell *cells, int limit,
                         bool forced)
 {
@@ -287,7 +288,7 @@ static void figures_text(const struct picture *picture, const struct run_report 
                  differ ? ", drawn " : "", differ ? drawn : "");
 }
 
-/* A name gives way to the figures. */
+/* Prints the name and the figures of a run. A long name is cut, so that the figures fit. */
 static void print_heading(const struct picture *picture, const struct run_report *run)
 {
     char name[4 * NAME_COLUMNS + 4], figures[FIGURES_TEXT];
@@ -325,7 +326,7 @@ static void print_run(struct picture *picture, const struct run_report *run)
     grid_free(&grid);
 }
 
-/* Columns of the longest label there can be: another program's streams may have any number. */
+/* Returns the columns of the longest label: streams of another program may have any number. */
 static int margin_of(const struct picture *picture)
 {
     bool verbose = picture->style->verbose > 0;

@@ -4,7 +4,7 @@
 
 #include "writers/writer.h"
 
-/* What a column can show. */
+/* The marks that a column can show, in the order of the legend. */
 enum mark {
     MARK_H2D,
     MARK_KERNEL, /* the first of the chain; the others follow */
@@ -33,20 +33,20 @@ struct picture {
     FILE *out;
     const struct report *report;
     const struct writer_style *style;
-    int64_t length_ns; /* of the axis: the longest run */
-    int columns;       /* of the axis; one more is kept for a limit at its end */
+    int64_t length_ns; /* length of the axis: that of the longest run */
+    int columns;       /* columns of the axis; one more is kept for a limit at its end */
     int margin;        /* columns of the rows' labels */
     double scale;      /* columns per ns */
     bool one_kernel;   /* there are more names than letters: all are shown as one */
     bool seen[MARK_LIMIT + 1], seen_small, seen_bar, seen_tile, seen_span;
-    int color; /* that is on; 0: none */
+    int color; /* the colour that is on; 0: none */
 };
 
 /* Turns on the colour of `mark`, on a plain ground or, if `solid`, as the ground itself. */
 void gantt_color(struct picture *picture, int mark, bool solid);
 void gantt_color_off(struct picture *picture);
 
-/* The time axis below all runs, and what the letters mean. */
+/* Print the time axis below all runs, and the meaning of the letters. */
 void gantt_put_axis(const struct picture *picture);
 void gantt_put_legend(struct picture *picture);
 

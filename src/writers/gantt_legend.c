@@ -11,10 +11,11 @@ enum {
     NAME_TEXT = 4 * NAME_COLUMNS + 4,
 };
 
-/* The colours of what is no op. */
+/* The colours of marks that stand for no op. */
 enum { COLOR_IDLE = 245, COLOR_LIMIT = 160 };
 
-/* The kind of op that a mark stands for. The order of the marks is that of the legend. */
+/* Returns the kind of op that a mark stands for. The order of the marks is that of the legend.
+ */
 static enum op_kind kind_of(int mark)
 {
     static const uint8_t kinds[MARK_COUNT] = {
@@ -92,7 +93,8 @@ void gantt_put_axis(const struct picture *picture)
     fprintf(picture->out, "  %-*s%s\n", picture->margin - 2, ticks.unit, numbers);
 }
 
-/* A kernel's name where all runs that have that link agree on it; cut where it is long. */
+/* Returns a kernel's name where all runs that have that link agree on it, cut where it is long.
+ */
 static const char *kernel_name(const struct picture *picture, int link, char text[NAME_TEXT])
 {
     const char *name = NULL;
@@ -132,7 +134,7 @@ static void print_entry(struct picture *picture, int *used, int mark, const char
     *used += length + (*used > 0 ? 3 : 2);
 }
 
-/* How a span of several columns looks. */
+/* Adds an entry that shows how a span of several columns looks. */
 static void print_bar_entry(struct picture *picture, int *used)
 {
     bool tile = picture->seen_tile;

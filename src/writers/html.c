@@ -158,7 +158,8 @@ static void put_names(struct json *json, const struct run_report *run)
     json_close(json, ']');
 }
 
-/* Why a span started when it did; the text of a wait is what it waited for. */
+/* Returns the reason why a span started when it did; for a wait, the name of the op that it
+ * waited for. */
 static const char *span_text(const struct run_report *run, uint32_t index,
                              char text[CRITICAL_TEXT])
 {

@@ -14,7 +14,7 @@ enum {
     FIGURES = 5,
 };
 
-/* The more of a group's tiles in a column, the darker. */
+/* The signs of a column, from light to dark: the more of a group's tiles it has, the darker. */
 static const char shades[] = ".:-=+*#@";
 
 static bool latency_shown(const struct report *report, const struct writer_style *style)
@@ -44,7 +44,7 @@ static int name_width(const struct report *report)
     return width;
 }
 
-/* A name, and blanks up to `width` characters. */
+/* Writes a name, and blanks up to `width` characters. */
 static void put_name(FILE *out, const char *name, int width)
 {
     fprintf(out, "%s%*s", name, width - writer_columns(name), "");
@@ -72,7 +72,7 @@ static int column_of(const struct picture *axis, int64_t ns)
     return column < axis->columns ? column : axis->columns - 1;
 }
 
-/* One group's tiles along the axis; the median and the 95th percentile in letters. */
+/* Writes one group's tiles along the axis, the median and the 95th percentile as letters. */
 static void put_spread(const struct picture *axis, const struct latency_group *group)
 {
     uint32_t counts[GANTT_WIDTH_MAX] = {0}, most = 1;
@@ -105,7 +105,7 @@ static void put_spreads(const struct picture *axis, const struct run_report *run
     }
 }
 
-/* From 0 to the longest latency of all runs. */
+/* Returns an axis from 0 to the longest latency of all runs. */
 static struct picture axis_of(FILE *out, const struct report *report,
                               const struct writer_style *style, int margin)
 {

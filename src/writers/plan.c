@@ -85,7 +85,8 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     print_counts(out, plan);
 }
 
-/* What is read, an arrow, what is written: "host.in0+4096 -> device.in0+0". */
+/* Prints the ranges that an op reads, an arrow, and those that it writes: "host.in0+4096 ->
+ * device.in0+0". */
 static void print_ranges(FILE *out, const struct op *op)
 {
     struct access access[OP_ACCESS_MAX];
@@ -102,7 +103,8 @@ static void print_ranges(FILE *out, const struct op *op)
     }
 }
 
-/* How much an op does. `recorders` says which op recorded an event; it may be NULL. */
+/* Writes how much work an op is. `recorders` says which op recorded each event; it may be NULL.
+ */
 static void work_text(const struct plan *plan, const struct op *op, const uint32_t *recorders,
                       char text[WORK_TEXT])
 {
@@ -168,7 +170,7 @@ static void print_op(FILE *out, const struct plan *plan, const struct op *op, in
         snprintf(stream, sizeof stream, "%" PRIu32, op->stream);
     work_text(plan, op, recorders, work);
     plan_op_label(plan, op, label);
-    /* What touches no bytes ends here. */
+    /* The line of an op that touches no bytes ends here. */
     bool ends = op->kind == OP_RECORD || op->kind == OP_WAIT || op_is_call(op->kind);
     fprintf(out, "%6" PRIu32 "  %6s  %-*s", op->id, stream, work[0] || !ends ? width : 0,
             label);

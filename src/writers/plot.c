@@ -29,7 +29,7 @@ enum {
     VARIABLES = 1024,
 };
 
-/* What gnuplot is started with. */
+/* Everything that gnuplot is started with. */
 struct plotter {
     const char *script;          /* "timeline.gp" */
     const char *folder;          /* where it lies; NULL: in the program */
@@ -109,7 +109,7 @@ static enum status find_scripts(struct plotter *plotter, struct error *error)
     return STATUS_OK;
 }
 
-/* Which descriptors gnuplot has. One that is copied onto itself stays open there. */
+/* Chooses the descriptors that gnuplot has. One that is copied onto itself stays open there. */
 static int arrange_files(const struct plotter *plotter, posix_spawn_file_actions_t *actions)
 {
     int failure =
@@ -159,8 +159,8 @@ static int run_gnuplot(struct plotter *plotter, int *ended)
     return failure;
 }
 
-/* The line of `text` that says most: awk's own, of which gnuplot's would only be a consequence;
- * else the last. Ends it. */
+/* Returns the line of `text` that says most, and ends it there: a line of awk's, since
+ * gnuplot's would only follow from it, else the last. */
 static const char *telling_line(char *text)
 {
     char *line = strstr(text, "awk: ");
@@ -170,7 +170,7 @@ static const char *telling_line(char *text)
     return line;
 }
 
-/* What gnuplot complained of, with the script's name for its path. */
+/* Copies gnuplot's complaint into `line`, with the script's name instead of its path. */
 static void last_complaint(const struct plotter *plotter, char *line, size_t room)
 {
     char text[1024], clean[sizeof text * 3];
@@ -218,7 +218,7 @@ static enum status draw(struct plotter *plotter, struct error *error)
         return error_set(error, STATUS_FAILED, "no memory file: %s", strerror(errno));
     enum status status = find_scripts(plotter, error);
     int failure = status == STATUS_OK ? run_gnuplot(plotter, &ended) : 0;
-    /* Where a child can't tell its parent, it ends as a shell would. */
+    /* A child that can't tell its parent why it failed ends with 127, as a shell would. */
     if (failure == ENOENT ||
         (status == STATUS_OK && WIFEXITED(ended) && WEXITSTATUS(ended) == 127))
         status = error_set(error, STATUS_FAILED,
@@ -234,7 +234,7 @@ static enum status draw(struct plotter *plotter, struct error *error)
     return status;
 }
 
-/* All that is drawn: the timelines or, of a sweep, a row per run. */
+/* Writes all data that is drawn: the timelines or, for a sweep, a row per run. */
 static void write_data(FILE *out, const struct report *report)
 {
     if (report->sweep == NULL) {
@@ -285,7 +285,7 @@ enum status plot_draw(struct output_file *file, const struct report *report,
         status = error_set(error, STATUS_FAILED, "cannot write the data of '%s': %s", shown,
                            strerror(errno));
     } else if (draw_data(file, &data, report, style, &why) != STATUS_OK) {
-        /* What was measured is not lost with its picture. */
+        /* The figures that were measured are kept even where their picture fails. */
         status = output_file_commit(&data, error);
         if (status == STATUS_OK)
             status =

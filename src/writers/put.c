@@ -153,3 +153,11 @@ void put_csv_field(struct put *put, const char *text)
     if (quoted)
         PUT_LITERAL(put, "\"");
 }
+
+void write_csv_field(FILE *out, const char *text)
+{
+    struct put put;
+    put_begin(&put, out);
+    put_csv_field(&put, text);
+    put_end(&put);
+}

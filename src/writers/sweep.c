@@ -22,7 +22,7 @@ static const struct run_report *run_at(const struct sweep_table *table, int sect
     return &table->report->runs[section * table->points + point];
 }
 
-/* A result that is wrong on purpose. */
+/* Returns true if the result was wrong, as a mistake on purpose makes it. */
 static bool is_wrong(const struct run_report *run)
 {
     return run->verified == VERIFIED_NO;
@@ -42,7 +42,7 @@ static double cost_of(const struct run_report *run)
     return (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1);
 }
 
-/* Of equals the first; -1 where every result is wrong. */
+/* Returns the run of least cost, the first of equals; -1 where every result is wrong. */
 static int best_of(const struct run_report *runs, int count)
 {
     int best = -1;
@@ -55,7 +55,7 @@ static int best_of(const struct run_report *runs, int count)
     return best;
 }
 
-/* A value of an axis, as short as people write it. */
+/* Writes a value of an axis as short as people write it: "64M". */
 static void value_text(const struct sweep_axis *axis, int at, char text[CELL_TEXT * 4])
 {
     char count[UNITS_TEXT];
@@ -67,7 +67,7 @@ static void value_text(const struct sweep_axis *axis, int at, char text[CELL_TEX
 
 /* --- a row for each point --- */
 
-static const struct column {
+static const struct sweep_column {
     const char *title;
     cell_show *show;
     bool repeated; /* only of repeats */
@@ -84,7 +84,7 @@ static const struct column {
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
-static bool is_wanted(const struct sweep_table *table, const struct column *column)
+static bool is_wanted(const struct sweep_table *table, const struct sweep_column *column)
 {
     bool alone = table->report->run_count == 1 && column->show == cell_speedup;
     return !alone && (!column->repeated || table->repeated) &&
@@ -152,7 +152,7 @@ static void put_row(const struct sweep_table *table, const int widths[], int sec
     }
 }
 
-/* Leaves out the last columns of which there is no room. */
+/* Chooses the columns, and leaves out those at the end that there is no room for. */
 static void choose_columns(const struct sweep_table *table, int widths[COLUMN_COUNT])
 {
     static const int mark = sizeof "  best" - 1;
@@ -210,7 +210,7 @@ static int corner_width(const struct sweep_table *table)
     return larger((int)strlen(corner), axis_width(&table->sweep->axes[0]));
 }
 
-/* Of a matrix' columns; behind each there is room for the mark of the best. */
+/* Returns the width of a matrix' columns. Each has room behind it for the mark of the best. */
 static int matrix_width(const struct sweep_table *table, cell_show *show)
 {
     char text[CELL_TEXT * 4];
@@ -292,7 +292,7 @@ static void section_name(const struct sweep_table *table, int section,
     writer_fit(name, 4 * RUN_NAME_MAX, raw, RUN_NAME_MAX);
 }
 
-/* "serial: ways=1 streams=1"; nothing where there is one section, called "run". */
+/* Writes "serial: ways=1 streams=1", or nothing where there is one section, called "run". */
 static void put_section_name(const struct sweep_table *table, int section)
 {
     char name[4 * RUN_NAME_MAX];
@@ -327,7 +327,7 @@ static void put_section(const struct sweep_table *table, int section)
         put_rows(table, section);
 }
 
-/* The widest spread of repeats, of all runs, as a share of the median. */
+/* Returns the widest spread of repeats of all runs, as a share of the median. */
 static double spread_of(const struct report *report)
 {
     double most = 0;

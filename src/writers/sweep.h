@@ -9,18 +9,18 @@ struct sweep_table {
     const struct report *report;
     const struct sweep *sweep;
     const struct writer_style *style;
-    int points, inner; /* runs of a section; of those, along the second axis */
+    int points, inner; /* number of runs in a section, and of those along the second axis */
     int sections;
-    bool repeated; /* measured more than once */
+    bool repeated; /* the runs were measured more than once */
     bool sized;    /* the runs differ in elements, so that times do not compare */
 };
 
-/* "pipeline 0.1.0", "simulated, NVIDIA H200", and the settings that all runs share. */
+/* Writes "pipeline 0.1.0", "simulated, NVIDIA H200", and the settings that all runs share. */
 void sweep_put_head(const struct sweep_table *table);
 
-/* The settings that `count` runs from `runs` on share but those that are swept; if `apart`,
- * only those that not all runs share. They go on a line of `used` columns, and further lines
- * begin with `indent` blanks. */
+/* Writes the settings that `count` runs from `runs` on share but those that are swept; if
+ * `apart`, only those that not all runs share. They go on a line of `used` columns, and further
+ * lines begin with `indent` blanks. */
 void sweep_put_settings(const struct sweep_table *table, const struct run_report *runs,
                         int count, bool apart, int used, int indent);
 

@@ -28,7 +28,8 @@ static void take_setting(void *context, const char *name, const char *value,
     writer_fit(search->text, SETTING_TEXT, value, SETTING_TEXT / 4);
 }
 
-/* The rows and columns of what is no matrix, and a stride that is none, say nothing. */
+/* Returns true if a setting says nothing about these runs, as the columns of a kernel that
+ * works on no matrix, or a stride of 1. */
 static bool is_idle(const struct settings *settings, const char *name)
 {
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
@@ -41,7 +42,7 @@ static bool is_idle(const struct settings *settings, const char *name)
            (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE);
 }
 
-/* The setting as used; empty where there is none, or it is off. */
+/* Writes the setting as it was used; an empty text where there is none, or it is off. */
 static void setting_text(const struct run_report *run, const char *name,
                          char text[SETTING_TEXT])
 {
@@ -63,7 +64,7 @@ static bool is_swept(const struct sweep_table *table, const char *name)
     return false;
 }
 
-/* Whether `count` runs from `runs` on agree on a setting, which is then in `text`. */
+/* Returns true if `count` runs from `runs` on agree on a setting, which is then in `text`. */
 static bool is_shared(const struct run_report *runs, int count, const char *name,
                       char text[SETTING_TEXT])
 {

@@ -47,7 +47,7 @@ static void measure(struct table *table)
     }
 }
 
-/* Where the group that begins at column `first` ends. */
+/* Returns the end of the group that begins at column `first`. */
 static int group_end(const struct table *table, int first)
 {
     int end = first + 1;
@@ -64,8 +64,8 @@ static int columns_width(const struct table *table, int first, int end)
     return width;
 }
 
-/* Where a fold that begins at column `first` ends: as many whole groups as there is room for,
- * or, where not even one fits, as many columns, at least one. */
+/* Returns the end of the fold that begins at column `first`: it has as many whole groups as
+ * there is room for or, where not even one fits, as many columns, at least one. */
 static int fold_end(const struct table *table, int first)
 {
     int room = table->style->width - table->name_width, end = first;
@@ -79,7 +79,8 @@ static int fold_end(const struct table *table, int first)
     return end;
 }
 
-/* One line; trailing blanks are kept back until something follows them. */
+/* Prints one line. Blanks are kept back until something follows them: no line ends in blanks.
+ */
 static void print_line(const struct table *table, const char *name, int first, int end,
                        const struct run_report *run)
 {

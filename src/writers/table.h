@@ -17,7 +17,7 @@ struct table_column {
     bool left; /* words stand left, figures right */
 };
 
-/* The run's name, as tables show it: cut where it is long. */
+/* Writes the run's name as tables show it: cut where it is long. */
 void table_name(const struct run_report *run, char text[TABLE_NAME]);
 
 /* Writes a row for each run, under titles: the run's name, and `count` columns, at most

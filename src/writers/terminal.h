@@ -5,8 +5,9 @@
 #include "options/options.h"
 #include "writers/writer.h"
 
-/* The style for standard output: its width (80 columns when it is no terminal), and colours
- * only on a terminal, unless --no-color, NO_COLOR (no-color.org) or TERM=dumb says otherwise.
+/* Returns the style for standard output: its width (80 columns when it is no terminal), and
+ * colours only on a terminal, unless --no-color, NO_COLOR (no-color.org) or TERM=dumb says
+ * otherwise.
  */
 struct writer_style terminal_style(const struct options *options);
 

@@ -18,10 +18,10 @@ enum {
     HAZARDS_SHOWN = 8, /* per run, unless verbose */
 };
 
-/* When a column is worth its place. */
+/* The runs for which a column is worth its place. */
 enum when { ALWAYS, COMPARED, REPEATED, REDUCED, SHARED, RATED, GRAPHED, ISSUED, VERBOSE };
 
-struct column {
+struct text_column {
     int group;
     const char *title;
     cell_show *show;
@@ -29,7 +29,7 @@ struct column {
     bool left; /* words stand left, figures right */
 };
 
-static const struct column columns[] = {
+static const struct text_column columns[] = {
     {0, "ways", cell_ways, ALWAYS, false},
     {0, "order", cell_order, ALWAYS, true},
     {0, "layout", cell_layout, ALWAYS, true},
@@ -60,7 +60,7 @@ static const struct column columns[] = {
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
-static bool column_wanted(const struct column *column, const struct report *report,
+static bool column_wanted(const struct text_column *column, const struct report *report,
                           const struct writer_style *style)
 {
     bool told = column->when == VERBOSE || column->when == ISSUED;
@@ -80,14 +80,14 @@ static bool column_wanted(const struct column *column, const struct report *repo
     return false;
 }
 
-/* The columns that are worth their place, for these runs. */
+/* Prints the table with the columns that are worth their place for these runs. */
 static void print_table(FILE *out, const struct report *report,
                         const struct writer_style *style)
 {
     struct table_column shown[COLUMN_COUNT];
     int count = 0;
     for (int c = 0; c < COLUMN_COUNT; c++) {
-        const struct column *column = &columns[c];
+        const struct text_column *column = &columns[c];
         if (column_wanted(column, report, style))
             shown[count++] =
                 (struct table_column){column->group, column->title, column->show, column->left};
@@ -95,7 +95,7 @@ static void print_table(FILE *out, const struct report *report,
     table_write(out, report, style, shown, count);
 }
 
-/* A fact of a run in words. */
+/* Writes one fact about a run in words. */
 typedef void fact(const struct run_report *run, char text[FACT_TEXT]);
 
 static void fact_device(const struct run_report *run, char text[FACT_TEXT])
@@ -152,7 +152,7 @@ static void chain_text(const struct settings *settings, char *text, size_t room)
                                  settings->chain[i]->name);
 }
 
-/* What the kernels were told beyond their data. */
+/* Writes the parameters that the kernels were given beyond their data. */
 static void params_text(const struct settings *settings, char *text, size_t room)
 {
     const struct kernel_params params = settings_params(settings);

@@ -1,4 +1,6 @@
-/* trace.h - the parts of the Chrome trace writer. Private to writer_trace*.c. */
+/* trace.h - the parts of the Chrome trace writer: private to trace.c, trace_tracks.c and
+ * trace_busy.c.
+ */
 #ifndef PIPELINE_WRITERS_TRACE_H
 #define PIPELINE_WRITERS_TRACE_H
 
@@ -12,7 +14,7 @@
 struct tracks {
     const struct run_report *run;
     uint32_t pid;       /* from 1, in the order of the runs */
-    uint32_t first_tid; /* also what stands for the run where an event wants some tid */
+    uint32_t first_tid; /* it also stands for the run where an event needs some tid */
     uint32_t end_tid;   /* one behind the last; at least first_tid + 1 */
     uint32_t engine_tid[ENGINE_NONE], lanes[ENGINE_NONE];
     uint32_t stream_tid, streams;
@@ -22,27 +24,28 @@ struct tracks {
 /* Lays out the tracks of `run` from `first_tid` on. */
 struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t first_tid);
 
-/* Each of these puts events, every one behind a comma. */
+/* Each of these functions puts events, each behind a comma. */
 
-/* Names and orders the tracks. */
+/* Puts the names and the order of the tracks. */
 void tracks_put_names(struct put *put, const struct tracks *tracks);
 
-/* Every span, as a slice on its engine's track and on its stream's; waits on the latter alone.
+/* Puts every span as a slice on its engine's track and on its stream's; a wait on the latter
+ * alone.
  */
 void tracks_put_spans(struct put *put, const struct tracks *tracks);
 
-/* The host's calls. */
+/* Puts the host's calls. */
 void tracks_put_calls(struct put *put, const struct tracks *tracks);
 
-/* How many of the working engines are busy, at each time that changes. Exact, in order of time,
- * with memory that does not grow with the spans. */
+/* Puts how many of the working engines are busy, whenever that changes: exactly, in order of
+ * time, and with memory that does not grow with the spans. */
 void tracks_put_busy(struct put *put, const struct tracks *tracks);
 
-/* --- shared by them: each returns the end of what it wrote --- */
+/* --- shared by them: each function returns the end of the text that it wrote --- */
 
 enum { HEAD_ROOM = 128 };
 
-/* A comma and the beginning of an event, up to its tid; with HEAD_ROOM. */
+/* Writes a comma and the beginning of an event up to its tid, at most HEAD_ROOM bytes. */
 static inline char *write_head(char *at, const struct tracks *tracks, char phase, uint32_t tid)
 {
     at = WRITE_LITERAL(at, ",\n{\"ph\":\"X\",\"pid\":");
@@ -52,7 +55,7 @@ static inline char *write_head(char *at, const struct tracks *tracks, char phase
     return write_count(at, tid);
 }
 
-/* `ts` and `dur` are in us; three decimals give every ns. */
+/* Writes a time in us, as `ts` and `dur` are: three decimals give every ns. */
 static inline char *write_us(char *at, int64_t ns)
 {
     uint64_t size = write_sign(&at, ns);

@@ -12,23 +12,24 @@
 
 enum { BLOCKS = 1024, CHUNK = 4096 };
 
-/* A span of a working engine, by its start; ties by its place. */
+/* A span of a working engine, in order of its start; among equal starts, of its place. */
 struct start {
     int64_t start_ns, end_ns;
     uint32_t index, engine;
 };
 
 struct block {
-    int64_t least_ns, most_ns; /* starts; least above most where there are none */
+    int64_t least_ns, most_ns; /* range of the starts in it; the least is above the most where
+                                  there are none */
 };
 
 struct walk {
     const struct timeline *timeline;
     size_t block_length;
     struct block blocks[BLOCKS];
-    struct start last; /* of the chunk before */
+    struct start last; /* last start of the chunk before */
     bool begun;
-    struct start heap[CHUNK]; /* the latest on top; then sorted */
+    struct start heap[CHUNK]; /* the latest start on top, until it is sorted */
     uint32_t count;
 };
 
@@ -114,7 +115,7 @@ static void walk_block(struct walk *walk, size_t b)
     }
 }
 
-/* Fills the chunk with the spans that start next, in order. False at the end. */
+/* Fills the chunk with the spans that start next, in order. Returns false at the end. */
 static bool walk_next(struct walk *walk)
 {
     walk->count = 0;
@@ -139,12 +140,13 @@ static bool walk_next(struct walk *walk)
 struct counter {
     struct put *put;
     const struct tracks *tracks;
-    int64_t until_ns[ENGINE_WORKING]; /* the latest end of what started so far */
-    int64_t now_ns;                   /* of the latest start */
-    int busy;                         /* as last put */
+    int64_t until_ns[ENGINE_WORKING]; /* latest end of the spans that have started so far, by
+                                         engine */
+    int64_t now_ns;                   /* time of the latest start */
+    int busy;                         /* number of busy engines that was put last */
 };
 
-/* Viewers join the name and the argument's: "busy engines". */
+/* Puts the counter. Viewers join its name and the argument's: "busy engines". */
 static void put_busy(const struct counter *counter, int64_t time_ns)
 {
     char *at = put_reserve(counter->put, 2 * HEAD_ROOM);
@@ -156,7 +158,7 @@ static void put_busy(const struct counter *counter, int64_t time_ns)
     counter->put->at = WRITE_LITERAL(at, "}}");
 }
 
-/* All starts up to `time_ns` are known: so is how many engines are busy right then. */
+/* Puts how many engines are busy at `time_ns`, up to which all starts are known. */
 static void settle(struct counter *counter, int64_t time_ns)
 {
     int busy = 0;

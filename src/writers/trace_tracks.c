@@ -99,7 +99,7 @@ static const char *stage_name(const struct timeline *timeline, const struct span
     return op_rows[span->kind].label;
 }
 
-/* "H2D 3": viewers colour by the name less its digits. */
+/* Puts "H2D 3". Viewers choose the colour by the name without its digits. */
 static void put_label(struct put *put, const struct timeline *timeline, const struct span *span)
 {
     put_json_text(put, stage_name(timeline, span));
@@ -109,7 +109,7 @@ static void put_label(struct put *put, const struct timeline *timeline, const st
     put_integer(put, span->tile);
 }
 
-/* Waits are for what they wait for: "wait for scale 3". */
+/* Puts the name of a slice. A wait names the op that it waits for: "wait for scale 3". */
 static void put_name(struct put *put, const struct timeline *timeline, const struct span *span)
 {
     const struct span *target = NULL;
@@ -122,7 +122,7 @@ static void put_name(struct put *put, const struct timeline *timeline, const str
     put_label(put, timeline, target);
 }
 
-/* A slice's beginning: track, times and name. */
+/* Puts the beginning of a slice: track, times and name. */
 static void put_slice(struct put *put, const struct tracks *tracks, const struct span *span,
                       uint32_t tid, int64_t start_ns, int64_t end_ns)
 {
@@ -137,12 +137,12 @@ static void put_slice(struct put *put, const struct tracks *tracks, const struct
 
 /* --- arguments --- */
 
-/* Numbers, printed once for both slices of a span. */
+/* The numbers among the arguments of a span, printed once for its two slices. */
 struct numbers {
     char text[512], *end;
 };
 
-/* GB/s are bytes per ns. */
+/* Writes the rate of a copy in GB/s, which are bytes per ns. */
 static char *write_rate(char *at, const struct span *span)
 {
     double length_ns = (double)span->end_ns - (double)span->start_ns;
@@ -190,13 +190,14 @@ static void put_waited_for(struct put *put, const struct timeline *timeline,
     PUT_LITERAL(put, "\"");
 }
 
-/* Why span `index` did not start earlier: what held it, and when that let it go. */
+/* Puts the reason why span `index` did not start earlier: what held it, and when that let it
+ * go. */
 static void put_hold(struct put *put, const struct run_report *run, uint32_t index)
 {
     const struct timeline *timeline = &run->timeline;
     const struct hold *hold = &run->critical.holds[index];
     if (hold->by == HELD_BY_NOTHING && timeline->issue_unknown)
-        return; /* nothing that is known */
+        return; /* nothing is known */
     PUT_LITERAL(put, ",\"held by\":\"");
     put_string(put, held_by_name(hold->by));
     char *at = put_reserve(put, HEAD_ROOM);
@@ -206,8 +207,8 @@ static void put_hold(struct put *put, const struct run_report *run, uint32_t ind
         put_waited_for(put, timeline, &timeline->spans[hold->span]);
 }
 
-/* In words, too, as long as somebody may read them one by one: they take a third of the time
- * and a tenth of the file, all of which a viewer keeps in memory. */
+/* Spans are explained in words, too, as long as somebody may read them one by one: the words
+ * take a third of the time and a tenth of the file, all of which a viewer keeps in memory. */
 enum { EXPLAINED_SPANS_MAX = 100000 };
 
 static void put_reason(struct put *put, const struct run_report *run, uint32_t index)
@@ -268,7 +269,8 @@ static void put_on_engine(struct put *put, const struct tracks *tracks, uint32_t
     PUT_LITERAL(put, "}}");
 }
 
-/* `reached` is how far the stream's track is drawn; NULL: not known. */
+/* Puts the span on its stream's track. `reached` is how far that track is drawn; NULL where
+ * that is not known. */
 static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t index,
                           const struct numbers *numbers, int64_t *reached)
 {
@@ -307,7 +309,8 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks)
 
 /* --- the host's calls --- */
 
-/* What follows an event's times: `span` is the op's, NULL where it has none. */
+/* Puts the rest of a call's event, behind its times. `span` is the op's, NULL where it has
+ * none. */
 static void put_call(struct put *put, const struct tracks *tracks, uint32_t op,
                      const struct span *span, int64_t issue_ns)
 {
@@ -346,7 +349,7 @@ static void put_calls_of_plan(struct put *put, const struct tracks *tracks)
     }
 }
 
-/* The one call that launched a graph. */
+/* Puts the one call that launched a graph. */
 static void put_launch(struct put *put, const struct tracks *tracks)
 {
     char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tracks->calls_tid);
@@ -354,8 +357,8 @@ static void put_launch(struct put *put, const struct tracks *tracks)
     PUT_LITERAL(put, ",\"name\":\"issue graph\",\"cat\":\"call\"}");
 }
 
-/* Of another program it is only known when its calls began, and it does other things between
- * them: instants. */
+/* Another program's trace only tells when its calls began, and the program does other things
+ * between them: so they are drawn as instants. */
 static void put_calls_of_trace(struct put *put, const struct tracks *tracks)
 {
     const struct timeline *timeline = &tracks->run->timeline;

@@ -1,7 +1,7 @@
 /* verdicts.c - why each run took longer than its limit, in words. */
 #include "core/units.h"
 #include "writers/table.h"
-#include "writers/view.h"
+#include "writers/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static bool costs_nothing(const struct verdict *verdict)
     return verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
 }
 
-/* "1.2 ms, 21%: "; nothing for what has no cost. */
+/* Writes "1.2 ms, 21%: ", or nothing for a verdict that has no cost. */
 static void put_cost(const struct verdicts *verdicts, const struct verdict *verdict,
                      char text[LINE_BYTES])
 {
@@ -37,14 +37,14 @@ static void put_verdict(FILE *out, const struct verdicts *verdicts, int index,
     put_cost(verdicts, verdict, cost);
     snprintf(line, sizeof line, "  %s%s%s%s", cost, index < verdicts->named ? row->name : "",
              index < verdicts->named ? ": " : "", row->text);
-    view_put_words(out, style->width, INDENT, line);
+    writer_put_words(out, style->width, INDENT, line);
     if (index >= verdicts->named)
         return;
     snprintf(line, sizeof line, "    fix: %s", row->fix);
-    view_put_words(out, style->width, 2 * INDENT, line);
+    writer_put_words(out, style->width, 2 * INDENT, line);
 }
 
-/* Of a run that has nothing to be named one line is enough, unless more is asked for. */
+/* Writes a line for the run, and one for each of its verdicts. */
 static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
@@ -52,7 +52,7 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     table_name(run, name);
     if (run->no_verdict[0] != '\0') {
         snprintf(line, sizeof line, "%s: %s", name, run->no_verdict);
-        view_put_words(out, style->width, INDENT, line);
+        writer_put_words(out, style->width, INDENT, line);
         return;
     }
     if (verdicts->count == 0)
@@ -60,7 +60,7 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->time_ns, time),
              verdicts->limit_known ? "limit" : "its busiest engine",
              units_time(verdicts->limit_ns, limit));
-    view_put_words(out, style->width, INDENT, line);
+    writer_put_words(out, style->width, INDENT, line);
     for (int i = 0; i < verdicts->count; i++)
         put_verdict(out, verdicts, i, style);
 }
@@ -77,9 +77,9 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
         return;
     fputs("\nwhy\n", out);
     if (foreign)
-        view_put_words(out, style->width, 0,
-                       "A trace says neither what each op needs nor what the machine allows: "
-                       "data, buffers, hardware queues and the limit are not known here.");
+        writer_put_words(out, style->width, 0,
+                         "A trace says neither what each op needs nor what the machine allows: "
+                         "data, buffers, hardware queues and the limit are not known here.");
     for (int i = 0; i < report->run_count; i++)
         put_run(out, &report->runs[i], style);
 }

@@ -16,35 +16,7 @@ enum {
     NAME_MIN = 16,
     FIGURES = 58, /* columns of a row of figures behind its name */
     LINE_TEXT = 512,
-    WORDS_WIDTH_MAX = 100, /* longer lines of prose are hard to read */
 };
-
-void view_put_words(FILE *out, int width, int indent, const char *text)
-{
-    width = width < WORDS_WIDTH_MAX ? width : WORDS_WIDTH_MAX;
-    int column = (int)strspn(text, " ");
-    fprintf(out, "%*s", column, "");
-    text += column;
-    bool first = true;
-    while (*text != '\0') {
-        char word[LINE_TEXT];
-        size_t bytes = strcspn(text, " ");
-        snprintf(word, sizeof word, "%.*s", (int)bytes, text);
-        int columns = writer_columns(word);
-        if (!first && column + 1 + columns > width) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            putc(' ', out);
-            column++;
-        }
-        first = false;
-        fputs(word, out);
-        column += columns;
-        text += bytes + (text[bytes] == ' ');
-    }
-    putc('\n', out);
-}
 
 static double share(int64_t part, int64_t whole)
 {
@@ -77,7 +49,7 @@ static void put_heading(FILE *out, const struct run_report *run,
             style->color ? "\033[0m" : "");
     snprintf(line, sizeof line, "%s, %s, %s", timeline_source(timeline), device,
              driver[0] != '\0' ? driver : "from a trace");
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
     if (timeline->span_count == 0) {
         fputs("no copy and no kernel ran: there is nothing to draw\n", out);
         return;
@@ -89,7 +61,7 @@ static void put_heading(FILE *out, const struct run_report *run,
              timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
              timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, time),
              timeline->issue_unknown ? "start" : "issue");
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
@@ -166,7 +138,7 @@ static void put_together(FILE *out, const struct run_report *run,
     snprintf(line + used, sizeof line - used, "; %.2f engines on average",
              run->analysis.concurrency);
     putc('\n', out);
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
     used = (size_t)snprintf(line, sizeof line, "together:");
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         used += (size_t)snprintf(line + used, sizeof line - used, "%s %s and %s %s",
@@ -174,7 +146,7 @@ static void put_together(FILE *out, const struct run_report *run,
                                  engine_rows[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D].label,
                                  engine_rows[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H].label,
                                  units_time(view_facts_together_ns(facts, pairs[i]), time));
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
 }
 
 /* --- what it comes to --- */
@@ -195,13 +167,13 @@ static void put_path(FILE *out, const struct run_report *run, const struct view_
              run->critical.path_count, run->critical.path_count == 1 ? "" : "s", times[0],
              times[1], times[2],
              units_time(run->median_ns - work_ns - first_ns, times[DEVICE_ENGINES]));
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
     if (first_ns == 0)
         return;
     snprintf(line, sizeof line,
              "  It goes back to %s: the trace does not tell what its first op waited for.",
              units_time(first_ns, times[0]));
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
 }
 
 static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
@@ -220,7 +192,7 @@ static void put_bound(FILE *out, const struct run_report *run, const struct writ
         engine_rows[busiest].label, units_time(busy_ns, busy),
         busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
         units_time(run->median_ns, time), share(busy_ns, run->median_ns));
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
 }
 
 static void put_gaps(FILE *out, const struct run_report *run, const struct view_facts *facts,
@@ -245,7 +217,8 @@ static void put_gaps(FILE *out, const struct run_report *run, const struct view_
                      units_time(gap->start_ns, at), fitted,
                      timeline_stream_id(&run->timeline, next->stream),
                      critical_explain(&run->timeline, &run->critical, gap->next, why));
-            view_put_words(out, style->width, 4, writer_clean(clean, sizeof clean, line, true));
+            writer_put_words(out, style->width, 4,
+                             writer_clean(clean, sizeof clean, line, true));
         }
     }
 }

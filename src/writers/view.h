@@ -5,12 +5,8 @@
 #include "trace/view_facts.h"
 #include "writers/writer.h"
 
-/* Writes `text`, one line, broken between words where it is wider than `width`; further lines
- * begin `indent` columns in. Blanks at its beginning count. */
-void view_put_words(FILE *out, int width, int indent, const char *text);
-
-/* What stands out in `run`, in plain words: why its ops did not overlap, as far as a trace can
- * tell, and what it can't. */
+/* Writes the facts about `run` that stand out, in plain words: why its ops did not overlap, as
+ * far as a trace can tell, and what it can't. */
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
                        const struct writer_style *style);
 

@@ -143,7 +143,8 @@ static bool late_issue(const struct run_report *run, const struct view_facts *fa
     return true;
 }
 
-/* Said only where it matters: where copies are not far larger than what they are rounded to. */
+/* Sizes that the trace rounds are named only where copies are not far larger than the rounding.
+ */
 static bool coarse_bytes(const struct run_report *run, const struct view_facts *facts,
                          char text[FINDING_TEXT])
 {
@@ -177,12 +178,12 @@ void view_put_findings(FILE *out, const struct run_report *run, const struct vie
         if (!findings[i](run, facts, text))
             continue;
         snprintf(line, sizeof line, "- %s", text);
-        view_put_words(out, style->width, 2, line);
+        writer_put_words(out, style->width, 2, line);
     }
     snprintf(
         line, sizeof line,
         "- A trace has no events and no waits%s: what was held by those only shows as a late "
         "start.",
         run->timeline.issue_unknown ? ", and this one not the host's calls either" : "");
-    view_put_words(out, style->width, 2, line);
+    writer_put_words(out, style->width, 2, line);
 }

@@ -1,24 +1,7 @@
-/* writer.c - the table of timeline writers, and what the writers share: text made fit to show.
- */
+/* writer.c - what the writers share: text made fit to be shown, and a time axis' ticks. */
 #include "writers/writer.h"
 
-#include "writers/put.h"
-
 #include <string.h>
-#include <strings.h>
-
-#define FORMAT_ROW(value, name, write) [value] = write,
-report_writer *const report_writers[FORMAT_COUNT] = {REPORT_FORMATS(FORMAT_ROW)};
-
-#define TEXT_ROW(ending, summary, function)    {ending, summary, function, NULL},
-#define PICTURE_ROW(ending, summary, function) {ending, summary, NULL, function},
-const struct timeline_writer timeline_writers[] = {
-    /* clang-format off */
-    TIMELINE_TEXTS(TEXT_ROW)
-    TIMELINE_PICTURES(PICTURE_ROW)
-    /* clang-format on */
-    {NULL, NULL, NULL, NULL},
-};
 
 /* Well-formed UTF-8 by its first two bytes (The Unicode Standard, table 3-7). */
 static const struct {
@@ -29,8 +12,8 @@ static const struct {
     {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-/* Bytes of the character at `text`; 0 where there is no well-formed one. Reads no further than
- * the first byte that does not fit, hence never beyond a terminating NUL. */
+/* Returns the bytes of the character at `text`; 0 where there is no well-formed one. Reads no
+ * further than the first byte that does not fit, hence never beyond a terminating NUL. */
 static size_t utf8_length(const unsigned char *text)
 {
     for (size_t i = 0; i < sizeof utf8_forms / sizeof utf8_forms[0]; i++) {
@@ -49,7 +32,7 @@ static size_t utf8_length(const unsigned char *text)
     return 0;
 }
 
-/* C0, DEL and C1: what could move a terminal's cursor. */
+/* Returns true for the characters that could move a terminal's cursor: C0, DEL and C1. */
 static bool is_control(const unsigned char *text)
 {
     return text[0] < 0x20 || text[0] == 0x7f ||
@@ -123,47 +106,7 @@ const char *writer_device(const struct run_report *run)
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
 
-void write_csv_field(FILE *out, const char *text)
-{
-    struct put put;
-    put_begin(&put, out);
-    put_csv_field(&put, text);
-    put_end(&put);
-}
-
-/* All endings: ".csv, .json". */
-static void list_endings(char *text, size_t room)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
-        int length = snprintf(text + used, room - used, "%s%s", used ? ", " : "", row->ending);
-        if (length < 0 || (size_t)length >= room - used)
-            return;
-        used += (size_t)length;
-    }
-}
-
-enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
-                                 struct error *error)
-{
-    char shown[256], endings[64];
-    const char *slash = strrchr(path, '/');
-    const char *ending = strrchr(slash != NULL ? slash : path, '.');
-    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
-        if (ending == NULL || strcasecmp(ending, row->ending) != 0)
-            continue;
-        *writer = row;
-        return STATUS_OK;
-    }
-    writer_fit(shown, sizeof shown, path, 100);
-    list_endings(endings, sizeof endings);
-    return error_set(error, STATUS_USAGE,
-                     "--timeline: '%s': the ending says no form of timeline; allowed: %s",
-                     shown, endings);
-}
-
-/* Decimals that tell one tick from the next. */
+/* Returns the number of decimals that tell one tick from the next. */
 static int ticks_decimals(const struct writer_ticks *ticks)
 {
     int decimals = 0;
@@ -193,4 +136,34 @@ struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apar
         decade *= i == 2 ? 10 : 1;
     }
     return ticks;
+}
+
+/* Longer lines of prose are hard to read, however wide the terminal is. */
+enum { WORDS_WIDTH_MAX = 100, WORD_TEXT = 512 };
+
+void writer_put_words(FILE *out, int width, int indent, const char *text)
+{
+    width = width < WORDS_WIDTH_MAX ? width : WORDS_WIDTH_MAX;
+    int column = (int)strspn(text, " ");
+    fprintf(out, "%*s", column, "");
+    text += column;
+    bool first = true;
+    while (*text != '\0') {
+        char word[WORD_TEXT];
+        size_t bytes = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)bytes, text);
+        int columns = writer_columns(word);
+        if (!first && column + 1 + columns > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            putc(' ', out);
+            column++;
+        }
+        first = false;
+        fputs(word, out);
+        column += columns;
+        text += bytes + (text[bytes] == ' ');
+    }
+    putc('\n', out);
 }

@@ -46,7 +46,7 @@ void write_compare(FILE *out, const struct report *report, const struct writer_s
 void write_predictions(FILE *out, const struct report *report,
                        const struct writer_style *style);
 
-/* How long tiles took, where a run has priorities, or where the report is verbose: figures for
+/* Writes how long tiles took, where a run has priorities or the report is verbose: figures for
  * each group of tiles of one priority, and how they are spread on a common time axis. */
 void write_latency(FILE *out, const struct report *report, const struct writer_style *style);
 
@@ -58,14 +58,14 @@ void write_view(FILE *out, const struct report *report, const struct writer_styl
  * per stream), a letter per stage, a line that marks each run's limit. */
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* Why each run took longer than its limit: the causes that are worth a name, dearest first,
- * with what each cost and what to do; what bounds the run; and what is left. */
+/* Writes why each run took longer than its limit: the causes that are worth a name, dearest
+ * first, with the time that each cost and what to do; what bounds the run; and the rest. */
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* --dry-run: the plan, readably: a summary and one line per op. */
 void write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
 
-/* How a picture is drawn. */
+/* The choices that a picture leaves to its reader. */
 struct picture_style {
     enum picture_size size;
     enum gantt rows; /* by engine or by stream; GANTT_NONE is taken as engines */
@@ -94,8 +94,9 @@ TIMELINE_PICTURES(DECLARE_PICTURE)
 enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
                                  struct error *error);
 
-/* A CSV field per RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or LF; or
- * '#', so that no row is taken for a comment. What is not valid UTF-8 becomes U+FFFD. */
+/* Writes a CSV field by RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or
+ * LF; or
+ * '#', so that no row is taken for a comment. Bytes that are not valid UTF-8 become U+FFFD. */
 void write_csv_field(FILE *out, const char *text);
 
 /* Shared by the writers: text that came from the user, made fit to be shown. */
@@ -105,11 +106,16 @@ void write_csv_field(FILE *out, const char *text);
  * no room. Returns `clean`. */
 const char *writer_clean(char *clean, size_t room, const char *text, bool line);
 
-/* Likewise, for one line and at most `columns` characters; ".." at the end shows a cut. */
+/* Copies `text` into `fitted` in the same way, as one line of at most `columns` characters;
+ * ".." at its end shows a cut. Returns `fitted`. */
 const char *writer_fit(char *fitted, size_t room, const char *text, int columns);
 
-/* How many characters `text`, valid UTF-8, takes on a line. */
+/* Returns how many characters `text`, valid UTF-8, takes on a line. */
 int writer_columns(const char *text);
+
+/* Writes `text`, one line, broken between words where it is wider than `width` or than 100
+ * columns; further lines begin `indent` columns in. Blanks at its beginning count. */
+void writer_put_words(FILE *out, int width, int indent, const char *text);
 
 /* A time axis from 0: ticks 1, 2 or 5 times a power of ten apart, and how to label them. */
 struct writer_ticks {
@@ -122,7 +128,7 @@ struct writer_ticks {
  * columns from one another and leave two between their labels. */
 struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apart);
 
-/* What `run` ran on: its device, or what its timeline calls it. */
+/* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
 const char *writer_device(const struct run_report *run);
 
 #endif

@@ -1,0 +1,52 @@
+/* list.c - the formats and the timeline writers by name, from the lists of options/formats.h
+ * and writers/list.h. */
+#include "writers/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define FORMAT_ROW(value, name, write) [value] = write,
+report_writer *const report_writers[FORMAT_COUNT] = {REPORT_FORMATS(FORMAT_ROW)};
+
+#define TEXT_ROW(ending, summary, function)    {ending, summary, function, NULL},
+#define PICTURE_ROW(ending, summary, function) {ending, summary, NULL, function},
+const struct timeline_writer timeline_writers[] = {
+    /* clang-format off */
+    TIMELINE_TEXTS(TEXT_ROW)
+    TIMELINE_PICTURES(PICTURE_ROW)
+    /* clang-format on */
+    {NULL, NULL, NULL, NULL},
+};
+
+/* Writes all endings into `text`: ".csv, .json". */
+static void list_endings(char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
+        int length = snprintf(text + used, room - used, "%s%s", used ? ", " : "", row->ending);
+        if (length < 0 || (size_t)length >= room - used)
+            return;
+        used += (size_t)length;
+    }
+}
+
+enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
+                                 struct error *error)
+{
+    char shown[256], endings[64];
+    const char *slash = strrchr(path, '/');
+    const char *ending = strrchr(slash != NULL ? slash : path, '.');
+    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
+        if (ending == NULL || strcasecmp(ending, row->ending) != 0)
+            continue;
+        *writer = row;
+        return STATUS_OK;
+    }
+    writer_fit(shown, sizeof shown, path, 100);
+    list_endings(endings, sizeof endings);
+    return error_set(error, STATUS_USAGE,
+                     "--timeline: '%s': the ending says no form of timeline; allowed: %s",
+                     shown, endings);
+}
