@@ -1,9 +1,6 @@
 /* engines.c - the engines that do one op at a time: copy engines, the driver's thread for
  * callbacks, and the CPU. */
-#include "sim/engines.h"
-
-#include "sim/host.h"
-#include "sim/ops.h"
+#include "sim/state.h"
 
 #include <math.h>
 

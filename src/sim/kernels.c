@@ -2,11 +2,7 @@
  *
  * Blocks that are resident together share memory and arithmetic, so each group's rate changes
  * whenever blocks are placed or end; its end is then posted anew. */
-#include "sim/kernels.h"
-
-#include "sim/checks.h"
-#include "sim/host.h"
-#include "sim/ops.h"
+#include "sim/state.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,12 +8,7 @@
 #include "sim/simulator.h"
 
 #include "plan/graph.h"
-#include "sim/checks.h"
-#include "sim/engines.h"
-#include "sim/host.h"
-#include "sim/kernels.h"
-#include "sim/ops.h"
-#include "sim/sync.h"
+#include "sim/state.h"
 
 #include <inttypes.h>
 

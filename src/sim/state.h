@@ -4,9 +4,7 @@
  *
  *   sim/state.c      memory, events to come, lines of ops, streams that wait
  *   sim/checks.c     rule 5: what old GPUs check before an op that follows a kernel
- *   sim/sync.c       rules 6, 7 and 10: ops that others wait for in all streams
- *   sim/host.c       the host's calls
- *   sim/ops.c        the start and the end of an op
+ *   sim/ops.c        the host's calls; ops that others wait for; an op's start and end
  *   sim/engines.c    copies, callbacks, the CPU
  *   sim/kernels.c    kernels
  *   sim/simulator.c  streams, hardware queues, graphs, the loop
@@ -222,5 +220,67 @@ void simulation_wake(struct simulation *sim, uint32_t *first);
 
 /* Tells the streams woken since there were `count` of them of an end now. */
 void simulation_signal(struct simulation *sim, uint32_t count);
+
+/* --- sim/checks.c: on a machine without rule 5 nothing of it does anything --- */
+
+/* Finds the kernels that are issued back to back. */
+void checks_link(struct simulation *sim);
+
+/* Returns true if `op`, the head of a stream with something unchecked, may go; if not, its
+ * stream is woken when that may change. */
+bool checks_pass(struct simulation *sim, uint32_t op);
+
+/* Returns true if a kernel that wants to start is held back by one that still runs. */
+bool checks_hold_kernel(const struct simulation *sim, uint32_t op);
+
+/* Takes note that all blocks of a kernel have started, or that it has ended. */
+void checks_kernel_placed(struct simulation *sim, uint32_t op);
+void checks_kernel_ended(struct simulation *sim, uint32_t op);
+
+/* --- sim/ops.c --- */
+
+/* Takes memory for the domains and finds their barriers; simulation_free() gives it back. */
+enum status sync_link(struct simulation *sim);
+
+/* In a simulation with `domains`: returns true if `op`, the head of its stream, may go; if not,
+ * its stream is woken when it may. */
+bool sync_passes(struct simulation *sim, uint32_t op);
+
+/* Begins the call for the next op, if there is one. Where its queue is full, the caller is
+ * blocked and this is called again when there may be room. A call of the host's own waits in
+ * `own_call` until what it waits for is done; host_continue_call() then goes on with it. */
+enum status host_begin_call(struct simulation *sim);
+enum status host_continue_call(struct simulation *sim);
+
+/* Returns from the call for `op`, if that still waits, and begins the next. */
+enum status host_return_call(struct simulation *sim, uint32_t op);
+
+/* Takes note that the call for `op` is over and the op issued. */
+void host_end_call(struct simulation *sim, uint32_t op);
+
+/* Begins and ends an op on an engine, and its span; its stream is then noted in `waiters`. */
+enum status simulation_start_op(struct simulation *sim, uint32_t op);
+enum status simulation_end_op(struct simulation *sim, uint32_t op);
+
+/* Marks `op` as ended, as far as its stream goes: the next op is the stream's head. */
+void simulation_pass_op(struct simulation *sim, uint32_t op);
+
+/* --- sim/engines.c and sim/kernels.c --- */
+
+/* Hand over an op that is ready, and at the front of its hardware queue: a copy; a callback or
+ * an op of the CPU's; a launch, which enters the line of its priority. */
+enum status copies_accept(struct simulation *sim, uint32_t op);
+enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op);
+enum status kernels_accept(struct simulation *sim, uint32_t op);
+
+/* The copy on engine `index` begins to move bytes; it has moved the last (unless `stamp` has
+ * been overtaken); the engine can take its next one. */
+enum status copies_flow(struct simulation *sim, uint32_t index);
+enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp);
+enum status copies_turn(struct simulation *sim, uint32_t index);
+
+/* The op at work is done; the blocks of a group end, unless `stamp` has been overtaken. */
+enum status turns_end(struct simulation *sim, struct turn_engine *engine);
+enum status kernels_end_blocks(struct simulation *sim, uint32_t group, uint32_t stamp);
 
 #endif
