@@ -49,7 +49,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-pr
 COMMA := ,
 SANITIZE := $(if $(ASAN),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all)
 CFLAGS ?= -O2 -g
-PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags inih jansson $(SQLITE))
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson $(SQLITE))
 # No contraction: the simulator's arithmetic is the same on every machine.
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -I. $(WARNINGS) $(CFLAGS) $(ROOM_CFLAGS) $(SANITIZE) \
              -fopenmp -ffp-contract=off -pthread $(PACKAGE_CFLAGS)
@@ -57,7 +57,7 @@ NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -I. $(GENCODE) -Xcompiler -Wall,-Wext
 
 # PORTABLE=1 links the libraries that another machine may lack statically.
 static = $(if $(PORTABLE),-Wl$(COMMA)-Bstatic $(1) -Wl$(COMMA)-Bdynamic,$(1))
-LIBS := $(call static,$(shell $(PKG_CONFIG) --libs inih jansson $(SQLITE))) -lm -pthread -ldl
+LIBS := $(call static,$(shell $(PKG_CONFIG) --libs jansson $(SQLITE))) -lm -pthread -ldl
 CHECK_LIBS := $(if $(PORTABLE),$(call static,-lcheck -lsubunit),$(shell $(PKG_CONFIG) --libs check 2>/dev/null))
 CUDA_LIBS := $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 

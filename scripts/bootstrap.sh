@@ -5,7 +5,7 @@
 # it fails with the line to run instead.
 set -eu
 
-build="gcc make pkg-config libinih-dev libjansson-dev"
+build="gcc make pkg-config libjansson-dev"
 test="$build g++ check clang-format-14 cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
 deep="$test clang libclang-rt-14-dev libomp-dev valgrind lld wasi-libc libclang-rt-14-dev-wasm32"
 lecture="$build cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"

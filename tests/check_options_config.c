@@ -258,7 +258,7 @@ static const struct {
     {"[a\n", {"w.ini:1: '[a' is no section: allowed is [NAME]"}},
     {"[a] tiles=4\n", {"w.ini:1: '[a] tiles=4' is no section"}},
     {"[a]]\n", {"w.ini:1: '[a]]' is no section"}},
-    {"[a ;b]\n", {"w.ini:1: ", "allowed are [NAME], KEY=VALUE"}},
+    {"[a ;b]\n", {"w.ini:1: '[a ;b]' is no section: allowed is [NAME]"}},
     {"", {"w.ini holds no section", "[global]"}},
     {"; nothing\n\n", {"w.ini holds no section", "[global]"}},
     {"[a]\nways=1\nstreams=4\n",

@@ -42,6 +42,7 @@ static bool take_line(struct ini_text *ini)
     size_t kept = fits ? length : 0;
     memcpy(ini->words, ini->next, kept);
     ini->words[kept] = '\0';
+    ini->begin = ini->next;
     ini->next += length + (ini->next[length] == '\n');
     ini->line++;
     return fits;
@@ -50,10 +51,10 @@ static bool take_line(struct ini_text *ini)
 static enum ini_part take_section(struct ini_text *ini, char *line)
 {
     char *end = strchr(line, ']');
-    if (end == NULL)
+    if (end == NULL || (end[1] != '\0' && *trimmed(end + 1) != '#'))
         return INI_NEITHER;
     *end = '\0';
-    strcpy(ini->section, line + 1);
+    strcpy(ini->section, trimmed(line + 1));
     return INI_SECTION;
 }
 

@@ -1,11 +1,12 @@
 /* ini_text.h - takes INI text apart, line by line: [section], key = value and comments.
  *
  * A line that begins with ';' or '#' is a comment, and so is what follows a ';' behind a blank.
- * A ':' may stand for the '='. Blanks around sections, keys and values don't count. */
+ * A ':' may stand for the '='. Blanks around sections, keys and values don't count. Nothing but
+ * a comment may stand behind a section's ']'. */
 #ifndef PIPELINE_CORE_INI_TEXT_H
 #define PIPELINE_CORE_INI_TEXT_H
 
-enum { INI_LINE_MAX = 198 }; /* characters of a line */
+enum { INI_LINE_MAX = 199 }; /* characters of a line */
 
 enum ini_part {
     INI_END,
@@ -17,8 +18,9 @@ enum ini_part {
 
 /* A text that is being read. The strings hold until the next call. */
 struct ini_text {
-    const char *next; /* where the next line begins */
-    int line;         /* number of the line that was read last, from 1 */
+    const char *next;  /* where the next line begins */
+    const char *begin; /* where the line that was read last begins, in the whole text */
+    int line;          /* number of the line that was read last, from 1 */
     const char *key, *value;
     char section[INI_LINE_MAX + 1]; /* empty before the first one */
     char words[INI_LINE_MAX + 1];   /* the line itself; `key` and `value` point into it */

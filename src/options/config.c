@@ -1,278 +1,217 @@
 /* config.c - config files: INI, [global] first, then one section per run. */
+#include "core/ini_text.h"
 #include "core/nearest.h"
 #include "options/table.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <ini.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A config file being read. inih (as it is packaged) tells its handler no line numbers, cuts
- * long lines in two and leaves out sections without keys; so it gets its lines from here, where
- * lines are counted and measured and section headers noted. */
+/* A config file being read. */
 struct config {
-    FILE *file;
     const char *path;
-    int line;
-    enum source source;    /* of the keys that come now; SOURCE_DEFAULT before any section */
-    char shown[SHOWN_MAX]; /* the line itself, for errors */
-    bool owes_key;         /* inih has the line, and should find a key and a value in it */
-    int global_line;       /* of [global]; 0: none yet */
-    int first_run;         /* of this file, in `drafts` */
-    struct draft global;   /* what each section starts from */
+    struct ini_text ini;
+    enum source source;  /* of the keys that come now; SOURCE_DEFAULT before any section */
+    int global_line;     /* of [global]; 0: none yet */
+    int first_run;       /* of this file, in `drafts` */
+    struct draft global; /* what each section starts from */
     struct drafts *drafts;
     struct kept_text **storage;
     struct error *error;
-    enum status status; /* once it isn't STATUS_OK, no more lines are read */
 };
 
-static struct origin config_origin(const struct config *config)
-{
-    return (struct origin){config->source, config->path, config->line};
-}
-
-/* Refuses the line that is being read: "ways.ini:7: COMPLAINT". */
-__attribute__((format(printf, 2, 3))) static void config_refuse(struct config *config,
-                                                                const char *format, ...)
+/* Refuses the line that was read last: "ways.ini:7: COMPLAINT". */
+__attribute__((format(printf, 2, 3))) static enum status config_refuse(struct config *config,
+                                                                       const char *format, ...)
 {
     char place[OPTION_PLACE_MAX], complaint[LABEL_MAX];
-    struct origin here = {SOURCE_SECTION, config->path, config->line};
+    struct origin here = {SOURCE_SECTION, config->path, config->ini.line};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(complaint, sizeof complaint, format, arguments);
     va_end(arguments);
-    config->status =
-        error_set(config->error, STATUS_USAGE, "%s: %s", origin_place(&here, place), complaint);
+    return error_set(config->error, STATUS_USAGE, "%s: %s", origin_place(&here, place),
+                     complaint);
 }
 
-static void config_fail_memory(struct config *config)
+/* Writes the line that was read last as errors show it. */
+static const char *line_shown(const struct config *config, char shown[SHOWN_MAX])
 {
-    config->status = error_set(config->error, STATUS_FAILED, "out of memory");
+    char line[INI_LINE_MAX + 1];
+    const char *begin = config->ini.begin + strspn(config->ini.begin, " \t");
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(begin, "\r\n"), begin);
+    return text_shown(line, shown);
 }
 
 /* Keys of [global] hold for the whole file, so it must stand first. */
-static void config_begin_global(struct config *config)
+static enum status begin_global(struct config *config)
 {
-    if (config->global_line != 0) {
-        config_refuse(config,
-                      "[global] is already in line %d: allowed is one, at the beginning",
-                      config->global_line);
-    } else if (config->drafts->count > config->first_run) {
-        config_refuse(config, "[global] stands behind a run: allowed is one, at the beginning");
-    } else {
-        config->global_line = config->line;
-        config->source = SOURCE_GLOBAL;
-    }
+    if (config->global_line != 0)
+        return config_refuse(config,
+                             "[global] is already in line %d: allowed is one, at the beginning",
+                             config->global_line);
+    if (config->drafts->count > config->first_run)
+        return config_refuse(config,
+                             "[global] stands behind a run: allowed is one, at the beginning");
+    config->global_line = config->ini.line;
+    config->source = SOURCE_GLOBAL;
+    return STATUS_OK;
 }
 
-/* Takes "[name]", behind which blanks and a comment may stand. */
-static void config_begin_section(struct config *config, const char *line)
+static enum status begin_section(struct config *config)
 {
-    const char *end = strchr(line, ']');
-    const char *behind = end == NULL ? NULL : end + 1 + strspn(end + 1, " \t\r");
-    if (behind == NULL || (*behind != '\0' && *behind != ';' && *behind != '#')) {
-        config_refuse(config, "'%s' is no section: allowed is [NAME]", config->shown);
-        return;
-    }
-    const char *start = line + 1 + strspn(line + 1, " \t");
-    while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    char *name = strndup(start, end > start ? (size_t)(end - start) : 0);
-    if (name == NULL) {
-        config_fail_memory(config);
-        return;
-    }
-    if (strcmp(name, "global") == 0) {
-        config_begin_global(config);
-    } else {
-        config->source = SOURCE_SECTION;
-        struct origin here = config_origin(config);
-        config->status =
-            drafts_add(config->drafts, &config->global, name, &here, config->error);
-    }
-    free(name);
+    if (strcmp(config->ini.section, "global") == 0)
+        return begin_global(config);
+    config->source = SOURCE_SECTION;
+    struct origin here = {SOURCE_SECTION, config->path, config->ini.line};
+    return drafts_add(config->drafts, &config->global, config->ini.section, &here,
+                      config->error);
 }
 
-/* Reads one line into `line`, without its end. Returns false at the file's end and on an error.
- */
-static bool config_get_line(struct config *config, char *line, int size)
+static enum status refuse_key(struct config *config, const struct option_row *row)
 {
-    int length = 0, c;
-    errno = 0;
-    while ((c = getc(config->file)) != EOF && c != '\n' && c != '\0' && length < size - 1)
-        line[length++] = (char)c;
-    line[length] = '\0';
-    if (c == EOF && ferror(config->file)) {
-        char shown[SHOWN_MAX];
-        config->status = error_set(config->error, STATUS_USAGE, "%s cannot be read: %s",
-                                   text_shown(config->path, shown), strerror(errno));
-        return false;
-    }
-    if (c == EOF && length == 0)
-        return false;
-    config->line++;
-    if (c == EOF || c == '\n')
-        return true;
-    text_shown(line, config->shown);
-    if (c == '\0')
-        config_refuse(config, "NUL byte behind '%s': allowed is text", config->shown);
-    else
-        config_refuse(config, "line '%s' is too long: allowed are %d bytes", config->shown,
-                      size - 1);
-    return false;
-}
-
-/* Takes the blanks off the line's beginning, so that inih doesn't take it for a continuation of
- * the line before, and off the first line a byte order mark. */
-static void line_unindent(char *line, bool first)
-{
-    static const char mark[] = "\xef\xbb\xbf";
-    char *start = line;
-    if (first && strncmp(start, mark, sizeof mark - 1) == 0)
-        start += sizeof mark - 1;
-    while (isspace((unsigned char)*start))
-        start++;
-    memmove(line, start, strlen(start) + 1);
-}
-
-/* Reads a line for inih, which calls it like fgets(). */
-static char *config_next_line(char *line, int size, void *stream)
-{
-    struct config *config = stream;
-    if (config->owes_key)
-        config_refuse(config, "'%s' has no value: allowed are [NAME], KEY=VALUE and ; COMMENT",
-                      config->shown);
-    if (config->status != STATUS_OK || !config_get_line(config, line, size))
-        return NULL;
-    line_unindent(line, config->line == 1);
-    text_shown(line, config->shown);
-    if (line[0] == '[')
-        config_begin_section(config, line);
-    else
-        config->owes_key = line[0] != '\0' && line[0] != ';' && line[0] != '#';
-    return config->status == STATUS_OK ? line : NULL;
-}
-
-static const struct option_row *config_find_key(struct config *config, const char *key)
-{
-    const struct option_row *row = option_find(key);
-    if (row != NULL && row->scope == SCOPE_RUN)
-        return row;
     char shown[SHOWN_MAX];
-    text_shown(key, shown);
-    const char *nearest = option_nearest(key, true);
     if (row != NULL)
-        config_refuse(config, "'%s': --%s is allowed on the command line only", config->shown,
-                      row->name);
-    else if (nearest != NULL)
-        config_refuse(config, "unknown key '%s': did you mean %s?", shown, nearest);
-    else
-        config_refuse(config, "unknown key '%s': allowed are those of `pipeline --help`",
-                      shown);
-    return NULL;
-}
-
-static struct draft *config_draft(struct config *config)
-{
-    if (config->source == SOURCE_GLOBAL)
-        return &config->global;
-    return &config->drafts->items[config->drafts->count - 1];
+        return config_refuse(config, "'%s': --%s is allowed on the command line only",
+                             line_shown(config, shown), row->name);
+    const char *nearest = option_nearest(config->ini.key, true);
+    text_shown(config->ini.key, shown);
+    if (nearest != NULL)
+        return config_refuse(config, "unknown key '%s': did you mean %s?", shown, nearest);
+    return config_refuse(config, "unknown key '%s': allowed are those of `pipeline --help`",
+                         shown);
 }
 
 /* Sets one key of the section that is being read. */
-static void config_set(struct config *config, const char *key, const char *value)
+static enum status set_key(struct config *config)
 {
-    const struct option_row *row = config_find_key(config, key);
-    if (row == NULL)
-        return;
-    struct draft *draft = config_draft(config);
-    const struct origin *before = &draft->origins[row - option_rows];
-    if (before->source == config->source) {
-        config_refuse(config, "'%s': %s is already in line %d: allowed is once per section",
-                      config->shown, row->name, before->line);
-        return;
-    }
-    const char *kept = kept_texts_add(config->storage, value);
-    if (kept == NULL) {
-        config_fail_memory(config);
-        return;
-    }
-    struct assignment given = {row, kept, config_origin(config)};
-    config->status = draft_set(draft, &given, config->error);
-}
-
-/* Takes a key from inih, whose name for the section may be cut and is ignored. */
-static int config_take_key(void *user, const char *section, const char *key, const char *value)
-{
-    (void)section;
-    struct config *config = user;
-    config->owes_key = false;
+    char shown[SHOWN_MAX];
+    const struct option_row *row = option_find(config->ini.key);
     if (config->source == SOURCE_DEFAULT)
-        config_refuse(config,
-                      "'%s' stands before any section: allowed is under [global] or [NAME]",
-                      config->shown);
-    else
-        config_set(config, key, value);
-    return config->status == STATUS_OK;
+        return config_refuse(
+            config, "'%s' stands before any section: allowed is under [global] or [NAME]",
+            line_shown(config, shown));
+    if (row == NULL || row->scope != SCOPE_RUN)
+        return refuse_key(config, row);
+    struct draft *draft = config->source == SOURCE_GLOBAL
+                              ? &config->global
+                              : &config->drafts->items[config->drafts->count - 1];
+    const struct origin *before = &draft->origins[row - option_rows];
+    if (before->source == config->source)
+        return config_refuse(config,
+                             "'%s': %s is already in line %d: allowed is once per section",
+                             line_shown(config, shown), row->name, before->line);
+    const char *kept = kept_texts_add(config->storage, config->ini.value);
+    if (kept == NULL)
+        return error_set(config->error, STATUS_FAILED, "out of memory");
+    struct assignment given = {row, kept, {config->source, config->path, config->ini.line}};
+    return draft_set(draft, &given, config->error);
 }
 
 /* Makes one run, called as the file is, of a file that has nothing but [global]. */
-static void config_add_only_run(struct config *config)
+static enum status add_only_run(struct config *config)
 {
-    if (config->global_line == 0) {
-        char shown[SHOWN_MAX];
-        config->status =
-            error_set(config->error, STATUS_USAGE,
-                      "%s holds no section: allowed are [global] and one [NAME] for each run",
-                      text_shown(config->path, shown));
-        return;
-    }
+    char name[256], shown[SHOWN_MAX];
+    if (config->global_line == 0)
+        return error_set(
+            config->error, STATUS_USAGE,
+            "%s holds no section: allowed are [global] and one [NAME] for each run",
+            text_shown(config->path, shown));
     const char *slash = strrchr(config->path, '/');
-    const char *base = slash == NULL ? config->path : slash + 1;
-    size_t length = strlen(base);
-    if (length > 4 && strcmp(base + length - 4, ".ini") == 0)
-        length -= 4;
-    char *name = strndup(base, length);
-    if (name == NULL) {
-        config_fail_memory(config);
-        return;
-    }
+    snprintf(name, sizeof name, "%s", slash == NULL ? config->path : slash + 1);
+    size_t length = strlen(name);
+    if (length > 4 && strcmp(name + length - 4, ".ini") == 0)
+        name[length - 4] = '\0';
     struct origin here = {SOURCE_GLOBAL, config->path, config->global_line};
-    config->status = drafts_add(config->drafts, &config->global, name, &here, config->error);
-    free(name);
+    return drafts_add(config->drafts, &config->global, name, &here, config->error);
+}
+
+static enum status read_lines(struct config *config)
+{
+    char shown[SHOWN_MAX];
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK) {
+        switch (ini_text_next(&config->ini)) {
+        case INI_END:
+            return config->drafts->count > config->first_run ? STATUS_OK : add_only_run(config);
+        case INI_SECTION:
+            status = begin_section(config);
+            break;
+        case INI_KEY:
+            status = set_key(config);
+            break;
+        case INI_TOO_LONG:
+            return config_refuse(config, "line '%s' is too long: allowed are %d bytes",
+                                 line_shown(config, shown), INI_LINE_MAX);
+        case INI_NEITHER:
+            line_shown(config, shown);
+            return shown[0] == '['
+                       ? config_refuse(config, "'%s' is no section: allowed is [NAME]", shown)
+                       : config_refuse(config,
+                                       "'%s' has no value: allowed are [NAME], KEY=VALUE and "
+                                       "; COMMENT",
+                                       shown);
+        }
+    }
+    return status;
+}
+
+/* Refuses a text that ended in a NUL byte. */
+static enum status refuse_nul(struct config *config, const char *text)
+{
+    char shown[SHOWN_MAX];
+    config->ini.line = 1;
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1)
+        config->ini.line++;
+    return config_refuse(config, "NUL byte behind '%s': allowed is text",
+                         text_shown(text, shown));
+}
+
+/* Reads the file at `path` up to its first NUL byte, which counts in *length, into *content,
+ * which is to be freed also where it can't be read. */
+static enum status file_read(const char *path, char **content, size_t *length,
+                             struct error *error)
+{
+    char shown[SHOWN_MAX];
+    size_t room = 0;
+    FILE *file = fopen(path, "r");
+    ssize_t count = file != NULL ? getdelim(content, &room, '\0', file) : -1;
+    enum status status = STATUS_OK;
+    if (file == NULL || (count < 0 && !feof(file)))
+        status = error_set(error, STATUS_USAGE, "%s cannot be read: %s",
+                           text_shown(path, shown), strerror(errno));
+    if (file != NULL)
+        fclose(file);
+    *length = count > 0 ? (size_t)count : 0;
+    return status;
 }
 
 enum status config_read(const char *path, const char *text, const struct draft *defaults,
                         struct drafts *drafts, struct kept_text **storage, struct error *error)
 {
-    FILE *file = text != NULL ? fmemopen((char *)text, strlen(text), "r") : fopen(path, "r");
-    if (file == NULL) {
-        char shown[SHOWN_MAX];
-        return error_set(error, STATUS_USAGE, "%s cannot be read: %s", text_shown(path, shown),
-                         strerror(errno));
+    char *content = NULL;
+    size_t length = 0;
+    enum status status = STATUS_OK;
+    if (text == NULL) {
+        status = file_read(path, &content, &length, error);
+        text = length > 0 ? content : "";
     }
-    struct config config = {
-        .file = file,
-        .path = path,
-        .global = *defaults,
-        .first_run = drafts->count,
-        .drafts = drafts,
-        .storage = storage,
-        .error = error,
-    };
-    int result = ini_parse_stream(config_next_line, &config, config_take_key, &config);
-    fclose(file);
-    if (config.status == STATUS_OK && result < 0)
-        config.status = error_set(error, STATUS_FAILED, "out of memory");
-    if (config.status == STATUS_OK && result > 0) {
-        config.line = result;
-        config_refuse(&config, "not understood: allowed are [NAME], KEY=VALUE and ; COMMENT");
+    if (status == STATUS_OK) {
+        struct config config = {
+            .path = path,
+            .global = *defaults,
+            .first_run = drafts->count,
+            .drafts = drafts,
+            .storage = storage,
+            .error = error,
+        };
+        ini_text_begin(&config.ini, text);
+        status = length > 0 && text[length - 1] == '\0' ? refuse_nul(&config, text)
+                                                        : read_lines(&config);
     }
-    if (config.status == STATUS_OK && drafts->count == config.first_run)
-        config_add_only_run(&config);
-    return config.status;
+    free(content);
+    return status;
 }
 
 /* --- configs that are part of the program --- */
