@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *page_prefix;
-
 enum { NAME_MAX_LENGTH = 31 };
 
 static const struct page_place *place_find(const char *name)

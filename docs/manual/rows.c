@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *page_prefix;
+
 enum takes page_takes(const struct option_row *row)
 {
     if (row->placeholder == NULL)
