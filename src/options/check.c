@@ -221,7 +221,7 @@ static enum status check_issue(const struct settings *settings, const struct ori
  * `other` without a meaning. */
 static bool given_together(const struct draft *draft, enum option_id one, enum option_id other)
 {
-    enum source source = draft->origins[one].source, with = draft->origins[other].source;
+    enum value_source source = draft->origins[one].source, with = draft->origins[other].source;
     if (with == SOURCE_SWEEP)
         return source == SOURCE_DEFAULT || source == SOURCE_COMMAND_LINE;
     return source != SOURCE_DEFAULT && source == with;

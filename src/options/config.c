@@ -12,10 +12,10 @@
 struct config {
     const char *path;
     struct ini_text ini;
-    enum source source;  /* of the keys that come now; SOURCE_DEFAULT before any section */
-    int global_line;     /* of [global]; 0: none yet */
-    int first_run;       /* of this file, in `drafts` */
-    struct draft global; /* what each section starts from */
+    enum value_source source; /* of the keys that come now; SOURCE_DEFAULT before any section */
+    int global_line;          /* of [global]; 0: none yet */
+    int first_run;            /* of this file, in `drafts` */
+    struct draft global;      /* what each section starts from */
     struct drafts *drafts;
     struct kept_text **storage;
     struct error *error;

@@ -44,7 +44,7 @@ enum {
 };
 
 /* The source of a value. A later source wins over an earlier one. */
-enum source {
+enum value_source {
     SOURCE_DEFAULT,
     SOURCE_GLOBAL,
     SOURCE_SECTION,

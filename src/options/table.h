@@ -157,7 +157,7 @@ bool option_is_taken(const struct option_row *row, enum command command);
 /* The place that a value came from; `file` and `line` are set for SOURCE_GLOBAL and
  * SOURCE_SECTION. */
 struct origin {
-    enum source source;
+    enum value_source source;
     const char *file;
     int line;
 };

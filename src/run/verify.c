@@ -43,7 +43,7 @@ struct piece {
 };
 
 /* The arguments of verify_output(), and the state of the chain's scans. */
-struct comparison {
+struct verification {
     const struct plan *plan;
     void *const *host;
     const struct kernel *last;
@@ -128,12 +128,12 @@ static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *to
 
 /* Returns the oracle of elements [first, first + count), which lie in `piece`, after the
  * chain's maps and scans. */
-static struct oracle chunk_predict(const struct comparison *comparison,
+static struct oracle chunk_predict(const struct verification *verification,
                                    const struct piece *piece, uint64_t first, size_t count,
                                    struct workspace *work)
 {
-    const struct plan *plan = comparison->plan;
-    const void *input = comparison->host[BUFFER_HOST_IN0];
+    const struct plan *plan = verification->plan;
+    const void *input = verification->host[BUFFER_HOST_IN0];
     struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
     if (plan->chain[0]->gathers)
         elements_gather(plan, input, piece->tile, first, count, work->value);
@@ -145,10 +145,10 @@ static struct oracle chunk_predict(const struct comparison *comparison,
         if (kernel->shape == KERNEL_REDUCE)
             break;
         if (kernel->shape == KERNEL_SCAN) {
-            chunk_scan(&oracle, kernel->exclusive, &comparison->totals[link]);
+            chunk_scan(&oracle, kernel->exclusive, &verification->totals[link]);
             continue;
         }
-        const char *second = comparison->host[BUFFER_HOST_IN1];
+        const char *second = verification->host[BUFFER_HOST_IN1];
         const struct kernel_code *code = kernel_code(kernel);
         if (code->oracle_map != NULL) /* a map that only moves elements has none */
             code->oracle_map(
@@ -159,32 +159,32 @@ static struct oracle chunk_predict(const struct comparison *comparison,
 }
 
 /* Returns how many elements of the chunk are right before the first wrong one. */
-static size_t chunk_compare(const struct comparison *comparison, const struct oracle *oracle,
-                            uint64_t first, struct workspace *work)
+static size_t chunk_compare(const struct verification *verification,
+                            const struct oracle *oracle, uint64_t first, struct workspace *work)
 {
-    elements_load(comparison->last->out, comparison->host[BUFFER_HOST_OUT], first,
+    elements_load(verification->last->out, verification->host[BUFFER_HOST_OUT], first,
                   oracle->count, work->actual);
     size_t right = 0;
-    while (right < oracle->count && is_right(comparison->last->out, oracle->value[right],
+    while (right < oracle->count && is_right(verification->last->out, oracle->value[right],
                                              oracle->bound[right], work->actual[right]))
         right++;
     return right;
 }
 
 /* Compares or folds the elements of `piece`. */
-static void piece_work(const struct comparison *comparison, struct piece *piece,
+static void piece_work(const struct verification *verification, struct piece *piece,
                        struct workspace *work)
 {
     for (uint64_t done = 0; done < piece->count; done += CHUNK) {
         const uint64_t left = piece->count - done;
         const size_t count = left < CHUNK ? left : CHUNK;
         struct oracle oracle =
-            chunk_predict(comparison, piece, piece->first + done, count, work);
-        if (comparison->last->shape == KERNEL_REDUCE) {
-            kernel_code(comparison->last)->oracle_fold(&piece->sum, &oracle);
+            chunk_predict(verification, piece, piece->first + done, count, work);
+        if (verification->last->shape == KERNEL_REDUCE) {
+            kernel_code(verification->last)->oracle_fold(&piece->sum, &oracle);
             continue;
         }
-        const size_t right = chunk_compare(comparison, &oracle, piece->first + done, work);
+        const size_t right = chunk_compare(verification, &oracle, piece->first + done, work);
         piece->right += right;
         if (right == count)
             continue;
@@ -260,13 +260,13 @@ static enum status piece_judge(const struct plan *plan, const struct piece *piec
 }
 
 /* Judges a reduction's tile, whose pieces are all folded into `sum`. */
-static enum status tile_judge(const struct comparison *comparison, uint32_t tile,
+static enum status tile_judge(const struct verification *verification, uint32_t tile,
                               const struct oracle_sum *sum, struct error *error)
 {
-    const struct kernel *last = comparison->last;
+    const struct kernel *last = verification->last;
     double bound = 0, actual = NAN;
     const double value = kernel_code(last)->oracle_result(sum, &bound);
-    elements_load(last->out, comparison->host[BUFFER_HOST_OUT], tile, 1, &actual);
+    elements_load(last->out, verification->host[BUFFER_HOST_OUT], tile, 1, &actual);
     if (is_right(last->out, value, bound, actual))
         return STATUS_OK;
     char text[EXPECTATION_TEXT];
@@ -284,39 +284,40 @@ static void sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
 }
 
 /* Judges a batch in order. `sum` carries the fold of a reduction's unfinished tile. */
-static enum status batch_judge(const struct comparison *comparison, const struct piece *pieces,
-                               int count, struct oracle_sum *sum, struct error *error)
+static enum status batch_judge(const struct verification *verification,
+                               const struct piece *pieces, int count, struct oracle_sum *sum,
+                               struct error *error)
 {
-    const bool reduces = comparison->last->shape == KERNEL_REDUCE;
+    const bool reduces = verification->last->shape == KERNEL_REDUCE;
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (!reduces) {
-            status = piece_judge(comparison->plan, &pieces[i], error);
+            status = piece_judge(verification->plan, &pieces[i], error);
             continue;
         }
         sum_add(sum, &pieces[i].sum);
         if (!pieces[i].ends_tile)
             continue;
-        status = tile_judge(comparison, pieces[i].tile, sum, error);
+        status = tile_judge(verification, pieces[i].tile, sum, error);
         *sum = (struct oracle_sum){0};
     }
     return status;
 }
 
 /* Has a kernel that has a check of its own judge the output. */
-static enum status check_whole(const struct comparison *comparison, struct error *wrong,
+static enum status check_whole(const struct verification *verification, struct error *wrong,
                                struct error *error)
 {
-    const struct plan *plan = comparison->plan;
+    const struct plan *plan = verification->plan;
     const struct kernel_args whole = {
-        .in = {comparison->host[BUFFER_HOST_IN0], comparison->host[BUFFER_HOST_IN1]},
-        .resident = comparison->host[BUFFER_HOST_RESIDENT],
-        .out = comparison->host[BUFFER_HOST_OUT],
+        .in = {verification->host[BUFFER_HOST_IN0], verification->host[BUFFER_HOST_IN1]},
+        .resident = verification->host[BUFFER_HOST_RESIDENT],
+        .out = verification->host[BUFFER_HOST_OUT],
         .count = plan->elements,
         .params = plan->params,
     };
     struct kernel_fault fault;
-    const enum kernel_verdict verdict = kernel_code(comparison->last)->check(&whole, &fault);
+    const enum kernel_verdict verdict = kernel_code(verification->last)->check(&whole, &fault);
     if (verdict == KERNEL_NO_MEMORY)
         return error_set(error, STATUS_FAILED, "no memory to verify the result with");
     if (verdict == KERNEL_RIGHT)
@@ -338,10 +339,10 @@ enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRS
 {
     const bool scans = kernel_chain_scans(plan->chain, plan->chain_length);
     uint32_t totals[CHAIN_MAX] = {0};
-    const struct comparison comparison = {plan, host, plan->chain[plan->chain_length - 1],
-                                          scans ? totals : NULL};
-    if (kernel_code(comparison.last)->check != NULL)
-        return check_whole(&comparison, wrong, error);
+    const struct verification verification = {plan, host, plan->chain[plan->chain_length - 1],
+                                              scans ? totals : NULL};
+    if (kernel_code(verification.last)->check != NULL)
+        return check_whole(&verification, wrong, error);
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
     struct piece *pieces = calloc(BATCH, sizeof *pieces);
     enum status status = STATUS_OK;
@@ -356,8 +357,8 @@ enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRS
     while (right && (count = cutter_take(&cutter, plan, pieces)) > 0) {
 #pragma omp parallel for schedule(static) if (count > 1 && !scans)
         for (int i = 0; i < count; i++)
-            piece_work(&comparison, &pieces[i], &works[omp_get_thread_num()]);
-        right = batch_judge(&comparison, pieces, count, &sum, wrong) == STATUS_OK;
+            piece_work(&verification, &pieces[i], &works[omp_get_thread_num()]);
+        right = batch_judge(&verification, pieces, count, &sum, wrong) == STATUS_OK;
     }
 
 free_all:
