@@ -1,7 +1,8 @@
 #!/bin/sh
 # run-suites.sh BUILD SUITE... - runs suites side by side, each as a process of its own, the longest
-# first. `all` stands for every suite of BUILD/check. Two more run BUILD/check-emulator: `emulator`,
-# the kernels without a GPU, and `emulator-quick`, the same with fewer cases.
+# first. `all` stands for every suite of BUILD/check. `emulator` runs BUILD/check-emulator, the kernels
+# without a GPU; `emulator-quick` and `emulator-full` do so with few and with all cases, whatever
+# PIPELINE_TESTS says.
 #
 # JOBS is how many run at once (else one for each processor), UNDER a command to run BUILD/check with
 # (valgrind); CK_FORK and PIPELINE_TESTS go to the tests as they are. What a suite wrote is kept in
@@ -16,7 +17,7 @@ now() {
 }
 
 # Suites that take longest go first, so that none of them is left to run alone at the end.
-longest="emulator lessons emulator-quick contract writer_hostile writer_trace plot html hazard_bytes
+longest="emulator emulator-full emulator-quick contract writer_hostile writer_trace plot html hazard_bytes
 transpose options npy terminal calibrate_file scan deadlock bench"
 
 # Runs the suite $1; its words and its exit status are left in BUILD/suites.
@@ -27,7 +28,8 @@ one() {
     emulator*)
         # A heap page that takes the place of a finished thread's stack is a false alarm without forks.
         unset CK_FORK
-        [ "$1" = emulator ] || export PIPELINE_TESTS=quick
+        [ "$1" != emulator-quick ] || export PIPELINE_TESTS=quick
+        [ "$1" != emulator-full ] || unset PIPELINE_TESTS
         OMP_NUM_THREADS=1 "$build/check-emulator" >"$log" 2>&1
         ;;
     *) CK_RUN_SUITE=$1 ${UNDER:-} "$build/check" >"$log" 2>&1 ;;

@@ -68,7 +68,7 @@ deep_steps() {
     # shellcheck disable=SC2086 # a word for each suite
     step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
-        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator $memcheck
+        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install
