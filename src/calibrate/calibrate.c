@@ -1,13 +1,13 @@
 /* calibrate.c - the order of a calibration, what needs no measuring, and the command. */
 #include "calibrate/calibrate.h"
 
-#include "calibrate/parts.h"
+#include "calibrate/rig.h"
 #include "machine/fields.h"
+#include "run/cpu_worker.h"
 #include "term/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The figures that need no measuring: from the device itself, or from NVIDIA on its generation.
  */
@@ -34,13 +34,6 @@ static void take_known(struct rig *rig)
         rig_known(rig, known[i].key, machine_field_get(field, rig->device),
                   rig->ops->measures ? known[i].how : "as simulated");
     }
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1000000000 * (int64_t)now.tv_sec + now.tv_nsec;
 }
 
 /* The parts in their order: each takes the figures of those before it as given. */
@@ -103,7 +96,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
 {
     struct machine device;
     struct error why = {0};
-    int64_t begin = now_ns();
+    int64_t begin = clock_now_ns();
     enum status status = ops->describe(backend, settings, &device, error);
     if (status != STATUS_OK)
         return status;
@@ -119,7 +112,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
     found->simulated = !ops->measures;
     name_machine(found, &device);
     status = measure(&rig);
-    found->took_ns = now_ns() - begin;
+    found->took_ns = clock_now_ns() - begin;
     if (status == STATUS_OK)
         status = check_file(found, &why);
     if (status == STATUS_OK)

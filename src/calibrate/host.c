@@ -1,5 +1,5 @@
-/* host.c - what calls cost the host, and how fast the CPU is. */
-#include "calibrate/parts.h"
+/* host.c - what calls and graphs cost the host, and how fast the CPU is. */
+#include "calibrate/rig.h"
 
 #include <math.h>
 
@@ -242,5 +242,39 @@ enum status calibrate_host(struct rig *rig)
         machine_kernel_find(&rig->calibration->machine, "scale");
     rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
     rig_known(rig, "cpu_flops_per_s", scale->cpu_flops_per_s, "as of [kernel scale]");
+    return STATUS_OK;
+}
+
+/* Measures the costs of a graph: its launch costs the host, its nodes host and device. */
+enum status calibrate_graphs(struct rig *rig)
+{
+    /* There are so many branches that the nodes' own times hide behind one another. */
+    enum { NODES = 512, BRANCHES = 32 };
+    struct row row = {.steps = "k",
+                      .count = NODES,
+                      .streams = BRANCHES,
+                      .elements = 1024,
+                      .blocks = 1,
+                      .graph = true};
+    struct measured step, issue, launch;
+    /* A simulated machine says if it knows graphs; every real device of today's CUDA does. */
+    if (!rig->ops->measures && rig->device->graph_launch_ns == 0) {
+        rig_known(rig, "graph_launch_ns", 0, "not measured: this machine knows no graphs");
+        rig_known(rig, "graph_launch_node_ns", 0, "likewise");
+        rig_known(rig, "graph_node_ns", 0, "likewise");
+        return STATUS_OK;
+    }
+    enum status status = rig_step(rig, &row, &step, &issue);
+    if (status == STATUS_OK)
+        status = rig_issue(rig, &row, &launch);
+    if (status != STATUS_OK)
+        return status;
+    double node_ns = fmax(0, issue.ns);
+    rig_found(rig, "graph_launch_ns", fmax(1, launch.ns - NODES * node_ns), launch,
+              "a graph of 512 small kernels, less their parts");
+    rig_found(rig, "graph_launch_node_ns", node_ns, issue,
+              "such graphs: what a node more costs the host");
+    rig_found(rig, "graph_node_ns", fmax(0, step.ns - node_ns), step,
+              "likewise in 32 branches: and the device, at most");
     return STATUS_OK;
 }

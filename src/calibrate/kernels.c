@@ -1,5 +1,5 @@
 /* kernels.c - what launches cost, and what the GPU's rates are for each kernel. */
-#include "calibrate/parts.h"
+#include "calibrate/rig.h"
 #include "kernels/kernel_code.h"
 #include "plan/rules.h"
 

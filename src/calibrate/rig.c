@@ -7,7 +7,6 @@
 #include "term/progress.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,17 +29,13 @@ static enum status take_arrays(struct rig *rig, const struct row *row, const str
     return arrays_create(*arrays, plan, &rig->settings, rig->error);
 }
 
-static double quartile(const int64_t *sorted, int count, int quarter)
-{
-    return (double)sorted[(count - 1) * quarter / 4];
-}
-
 struct measured measured_median(int64_t *values, int count)
 {
     if (count == 0)
         return (struct measured){0};
-    struct measured timing = {.ns = (double)median_ns(values, (size_t)count)};
-    timing.spread_ns = (quartile(values, count, 3) - quartile(values, count, 1)) / 2;
+    struct measured timing = {.ns = (double)median_ns(values, (size_t)count)}; /* sorts them */
+    int64_t first = values[(count - 1) / 4], third = values[(count - 1) * 3 / 4];
+    timing.spread_ns = ((double)third - (double)first) / 2;
     return timing;
 }
 
@@ -220,15 +215,6 @@ static struct figure *add_figure(struct rig *rig, const char *kernel, const char
     return figure;
 }
 
-/* Returns a figure's spread: that of the times it was made of if it is a time itself; a rate or
- * a share is off by as large a part as they are. */
-static double spread_of(const struct machine_field *field, double value, struct measured timing)
-{
-    if (field->type == FIELD_NS || timing.ns <= 0)
-        return timing.spread_ns;
-    return value * timing.spread_ns / timing.ns;
-}
-
 /* Returns true if a machine file can hold the value. If not, something disturbed the
  * measurements, which is reported. */
 static bool is_figure(struct rig *rig, const struct machine_field *field, double value)
@@ -243,16 +229,26 @@ static bool is_figure(struct rig *rig, const struct machine_field *field, double
     return false;
 }
 
+/* Sets a figure of the machine, or with `kernel` of that kernel's row. */
+static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
+                       void *record, double value, struct measured timing, const char *how)
+{
+    if (!is_figure(rig, field, value))
+        return;
+    struct figure *figure = add_figure(rig, kernel, field->key);
+    /* A rate or a share is off by as large a part as the times that it was made of. */
+    figure->spread = field->type == FIELD_NS || timing.ns <= 0
+                         ? timing.spread_ns
+                         : value * timing.spread_ns / timing.ns;
+    snprintf(figure->how, sizeof figure->how, "%s", how);
+    machine_field_put(field, record, value);
+}
+
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
                const char *how)
 {
-    const struct machine_field *field = machine_field_find(machine_fields, key);
-    if (!is_figure(rig, field, value))
-        return;
-    struct figure *figure = add_figure(rig, NULL, key);
-    figure->spread = spread_of(field, value, timing);
-    snprintf(figure->how, sizeof figure->how, "%s", how);
-    machine_field_put(field, &rig->calibration->machine, value);
+    set_figure(rig, machine_field_find(machine_fields, key), NULL, &rig->calibration->machine,
+               value, timing, how);
 }
 
 void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
@@ -266,13 +262,8 @@ void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *
         *row = (struct machine_kernel){0};
         snprintf(row->name, sizeof row->name, "%s", kernel->name);
     }
-    const struct machine_field *field = machine_field_find(machine_kernel_fields, key);
-    if (!is_figure(rig, field, value))
-        return;
-    struct figure *figure = add_figure(rig, kernel->name, key);
-    figure->spread = spread_of(field, value, timing);
-    snprintf(figure->how, sizeof figure->how, "%s", how);
-    machine_field_put(field, row, value);
+    set_figure(rig, machine_field_find(machine_kernel_fields, key), kernel->name, row, value,
+               timing, how);
 }
 
 void rig_known(struct rig *rig, const char *key, double value, const char *how)

@@ -59,4 +59,12 @@ void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *
 /* Sets a figure that was not timed. */
 void rig_known(struct rig *rig, const char *key, double value, const char *how);
 
+/* The parts of a calibration, in the order in which they have to be done: each takes the
+ * figures of those before it as given, and sets its own. */
+enum status calibrate_host(struct rig *rig);
+enum status calibrate_copies(struct rig *rig);
+enum status calibrate_kernels(struct rig *rig);
+enum status calibrate_signals(struct rig *rig);
+enum status calibrate_graphs(struct rig *rig);
+
 #endif

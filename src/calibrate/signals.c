@@ -1,6 +1,6 @@
 /* signals.c - the time that an op takes to start once what it waits for, another engine or the
  * host, is done. */
-#include "calibrate/parts.h"
+#include "calibrate/rig.h"
 
 #include <math.h>
 

@@ -2,17 +2,12 @@
  *
  * The files of this room from top to bottom; each uses only those below it:
  * - backend: the hooks;
- * - trace: the run with a timeline. Device times come from trace_cupti (with trace_graph) or
- *   trace_events, the host's from traced_run;
- * - run: the plain run, and the one for an outside profiler;
- * - graph: a prepared plan as one graph;
+ * - trace: the run with a timeline, by CUPTI or by events; match: which op a record is of;
+ * - run: one op's call, the plain run, and a prepared plan as one graph;
  * - prepare: memory, streams, events, and every op's call looked up;
- * - issue: the call for one op;
- * - rates: a device's rates, measured by probe_copies and probe_kernels, which use probe;
- * - device: starting and describing a device;
- * - process: settings that CUDA takes only once;
- * - cupti_trace, cupti_graph, cupti_library: CUPTI; check: errors of CUDA calls. */
-#include "cuda/process.h"
+ * - rates: the rates of kernels, and probe, which measures with events and knows the copies';
+ * - device: starting and describing a device, and settings that CUDA takes only once;
+ * - cupti: the library that records; check: errors of CUDA calls. */
 #include "cuda/rates.h"
 #include "cuda/trace.h"
 
@@ -50,7 +45,7 @@ static enum status cuda_describe(struct backend *backend, const struct settings 
 
 static void cuda_release(struct backend *backend)
 {
-    cuda_graph_free(&backend->graph, backend->run.lost);
+    cuda_graph_free(&backend->run, &backend->graph);
     cuda_run_release(&backend->run);
 }
 

@@ -2,7 +2,7 @@
 #include "cuda/prepare.h"
 
 #include "core/units.h"
-#include "cuda/process.h"
+#include "cuda/device.h"
 #include "plan/graph.h"
 #include "plan/mistake.h"
 
@@ -37,7 +37,7 @@ static enum status report_memory(uint64_t needed, uint64_t available, struct err
 static enum status take_device_memory(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
-    uint64_t needed = plan_device_bytes(plan);
+    const uint64_t needed = plan_device_bytes(plan);
     size_t available, all;
     if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
         return STATUS_FAILED;
@@ -102,14 +102,14 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
 static enum status create_stream(const struct plan *plan, uint32_t number, cudaStream_t *stream,
                                  struct error *error)
 {
+    const enum stream_kind kind = plan_stream_kind(plan, number);
     int priority = plan->priorities != NULL ? plan->priorities[number] : 0;
-    unsigned flags = cudaStreamNonBlocking;
-    if (plan_stream_kind(plan, number) == STREAM_LEGACY) {
+    /* A blocking stream is as cudaStreamCreate() makes it. */
+    unsigned flags = kind == STREAM_BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking;
+    if (kind == STREAM_LEGACY) {
         *stream = cudaStreamLegacy;
         return STATUS_OK;
     }
-    if (plan_stream_kind(plan, number) == STREAM_BLOCKING)
-        flags = cudaStreamDefault; /* what cudaStreamCreate() takes */
     return CUDA_CHECK(cudaStreamCreateWithPriority(stream, flags, priority), error);
 }
 
@@ -185,40 +185,9 @@ static void *kernel_pointer(const struct cuda_run *run, const struct range *rang
     return (char *)run->mapped[range->buffer] + range->offset;
 }
 
-static void look_up_copy(const struct cuda_run *run, const struct op *op,
-                         struct cuda_issued *issued)
+static struct kernel_args kernel_args(const struct cuda_run *run, const struct op *op)
 {
-    void *host = range_pointer(run, &op->copy.host);
-    void *device = range_pointer(run, &op->copy.device);
-    issued->copy.to = op->kind == OP_H2D ? device : host;
-    issued->copy.from = op->kind == OP_H2D ? host : device;
-    issued->copy.bytes = op->copy.host.bytes;
-}
-
-/* Looks up an op that works on the device's memory alone, or a call of the host's own. */
-static void look_up_other(const struct cuda_run *run, const struct op *op,
-                          struct cuda_issued *issued)
-{
-    if (op->kind == OP_D2D) {
-        issued->copy.to = range_pointer(run, &op->d2d.to);
-        issued->copy.from = range_pointer(run, &op->d2d.from);
-        issued->copy.bytes = op->d2d.to.bytes;
-    } else if (op->kind == OP_MEMSET) {
-        issued->set.at = range_pointer(run, &op->set.range);
-        issued->set.value = op->set.value;
-        issued->set.bytes = op->set.range.bytes;
-    } else if (op->kind == OP_SYNC) {
-        issued->device = op->stream == run->workload.plan->streams;
-    } else if (op->kind == OP_ALLOC) {
-        issued->alloc.bytes = op->alloc.bytes;
-        issued->alloc.pinned = op->alloc.pinned;
-    }
-}
-
-static void look_up_kernel(const struct cuda_run *run, const struct op *op,
-                           struct kernel_args *args, struct cuda_issued *issued)
-{
-    *args = (struct kernel_args){
+    return (struct kernel_args){
         .in = {kernel_pointer(run, &op->kernel.in[0]), kernel_pointer(run, &op->kernel.in[1])},
         .resident = kernel_pointer(run, &op->kernel.resident),
         .out = kernel_pointer(run, &op->kernel.out),
@@ -232,20 +201,71 @@ static void look_up_kernel(const struct cuda_run *run, const struct op *op,
         .params = run->workload.plan->params,
         .context = run->contexts != NULL ? run->contexts[op->stream] : NULL,
     };
-    issued->kernel.launch = kernel_launcher(run->workload.plan->chain[op->kernel.link])->launch;
-    issued->kernel.args = args;
 }
 
-static void look_up_callback(struct cuda_run *run, const struct op *op,
-                             struct cuda_callback *callback)
+static struct cuda_callback callback_of(struct cuda_run *run, const struct op *op)
 {
-    *callback = (struct cuda_callback){
+    struct cuda_callback callback = {
         .listener = &run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
-    if (!op_feeds(op))
-        return;
-    callback->before = range_pointer(run, &op->callback.before);
-    callback->total = range_pointer(run, &op->callback.total);
-    callback->next = range_pointer(run, &op->callback.next);
+    if (op_feeds(op)) {
+        callback.before = range_pointer(run, &op->callback.before);
+        callback.total = range_pointer(run, &op->callback.total);
+        callback.next = range_pointer(run, &op->callback.next);
+    }
+    return callback;
+}
+
+/* Turns an op into the arguments of its CUDA call; a kernel's or a callback's are kept at the
+ * next of `args` or `callback`. */
+static void look_up_op(struct cuda_run *run, const struct op *op, struct kernel_args **args,
+                       struct cuda_callback **callback, struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    if (op->stream < plan->streams)
+        issued->stream = run->streams[op->stream];
+    switch (op->kind) {
+    case OP_H2D:
+    case OP_D2H:
+        issued->copy.to =
+            range_pointer(run, op->kind == OP_H2D ? &op->copy.device : &op->copy.host);
+        issued->copy.from =
+            range_pointer(run, op->kind == OP_H2D ? &op->copy.host : &op->copy.device);
+        issued->copy.bytes = op->copy.host.bytes;
+        break;
+    case OP_KERNEL:
+        **args = kernel_args(run, op);
+        issued->kernel.launch = kernel_launcher(plan->chain[op->kernel.link])->launch;
+        issued->kernel.args = (*args)++;
+        break;
+    case OP_CALLBACK:
+        **callback = callback_of(run, op);
+        issued->callback = (*callback)++;
+        break;
+    case OP_RECORD:
+    case OP_WAIT:
+        issued->event = run->events[op->event.event];
+        break;
+    case OP_D2D:
+        issued->copy.to = range_pointer(run, &op->d2d.to);
+        issued->copy.from = range_pointer(run, &op->d2d.from);
+        issued->copy.bytes = op->d2d.to.bytes;
+        break;
+    case OP_MEMSET:
+        issued->set.at = range_pointer(run, &op->set.range);
+        issued->set.value = op->set.value;
+        issued->set.bytes = op->set.range.bytes;
+        break;
+    case OP_SYNC:
+        issued->device = op->stream == plan->streams;
+        break;
+    case OP_ALLOC:
+        issued->alloc.bytes = op->alloc.bytes;
+        issued->alloc.pinned = op->alloc.pinned;
+        break;
+    case OP_CPU:
+    case OP_KIND_COUNT:
+        break;
+    }
 }
 
 static size_t count_kind(const struct plan *plan, enum op_kind kind)
@@ -269,38 +289,10 @@ static enum status look_up_ops(struct cuda_run *run, struct error *error)
     struct kernel_args *args = run->args;
     struct cuda_callback *callback = run->callbacks;
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
-        struct cuda_issued *issued = &run->issued[i];
-        issued->kind = op->kind;
-        if (op->kind == OP_CPU)
-            continue;
-        if (op->stream < plan->streams)
-            issued->stream = run->streams[op->stream];
-        if (op->kind == OP_H2D || op->kind == OP_D2H) {
-            look_up_copy(run, op, issued);
-        } else if (op->kind == OP_KERNEL) {
-            look_up_kernel(run, op, args++, issued);
-        } else if (op->kind == OP_CALLBACK) {
-            look_up_callback(run, op, callback);
-            issued->callback = callback++;
-        } else if (op->kind == OP_RECORD || op->kind == OP_WAIT) {
-            issued->event = run->events[op->event.event];
-        } else {
-            look_up_other(run, op, issued);
-        }
+        run->issued[i].kind = plan->ops[i].kind;
+        look_up_op(run, &plan->ops[i], &args, &callback, &run->issued[i]);
     }
     return STATUS_OK;
-}
-
-/* Returns a kernel of the plan that an earlier run of the process has loaded, or NULL. */
-static const struct kernel *loaded_before(const struct plan *plan)
-{
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
-        if (op->kind == OP_KERNEL && cuda_kernel_is_loaded(plan->chain[op->kernel.link]))
-            return plan->chain[op->kernel.link];
-    }
-    return NULL;
 }
 
 /* Loads the chain's kernels, unless the run is to do that itself. */
@@ -320,16 +312,20 @@ static enum status preload_kernels(const struct plan *plan, struct error *error)
     return STATUS_OK;
 }
 
+/* Refuses a plan that is to load a kernel in the run, but an earlier run of the process has. */
 static enum status refuse_loaded(const struct workload *workload, struct error *error)
 {
     const struct plan *plan = workload->plan;
-    const struct kernel *loaded = plan->loads_lazily ? loaded_before(plan) : NULL;
-    if (loaded == NULL)
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "--mistake=%s: kernel %s was loaded before this run, and a process does "
-                     "that once: make it the first run, or the only one",
-                     mistake_name(workload->settings->mistake), loaded->name);
+    for (uint32_t i = 0; plan->loads_lazily && i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_KERNEL && cuda_kernel_is_loaded(plan->chain[op->kernel.link]))
+            return error_set(error, STATUS_USAGE,
+                             "--mistake=%s: kernel %s was loaded before this run, and a "
+                             "process does that once: make it the first run, or the only one",
+                             mistake_name(workload->settings->mistake),
+                             plan->chain[op->kernel.link]->name);
+    }
+    return STATUS_OK;
 }
 
 void cuda_run_name_streams(const struct cuda_run *run)
@@ -379,14 +375,6 @@ enum status cuda_run_prepare(struct cuda_run *run, const struct workload *worklo
     return status;
 }
 
-/* Warns of a failed call of clean-up, unless the context is lost: then every call fails with
- * the error already reported. They are made all the same, since they still free host memory. */
-static void warn(const struct cuda_run *run, cudaError_t result, const char *call)
-{
-    if (!run->lost)
-        cuda_warn(result, call);
-}
-
 void cuda_run_release(struct cuda_run *run)
 {
     if (run->workload.plan == NULL)
@@ -396,22 +384,23 @@ void cuda_run_release(struct cuda_run *run)
     free(run->args);
     free(run->issued);
     while (run->event_count > 0)
-        warn(run, cudaEventDestroy(run->events[--run->event_count]), "cudaEventDestroy");
+        cuda_run_warn(run, cudaEventDestroy(run->events[--run->event_count]),
+                      "cudaEventDestroy");
     destroy_contexts(run);
     while (run->stream_count > 0) {
         cudaStream_t stream = run->streams[--run->stream_count];
         if (stream != cudaStreamLegacy)
-            warn(run, cudaStreamDestroy(stream), "cudaStreamDestroy");
+            cuda_run_warn(run, cudaStreamDestroy(stream), "cudaStreamDestroy");
     }
     free(run->events);
     free(run->streams);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         if (run->registered[b])
-            warn(run, cudaHostUnregister(run->memory[b]), "cudaHostUnregister");
+            cuda_run_warn(run, cudaHostUnregister(run->memory[b]), "cudaHostUnregister");
     }
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         if (run->memory[b] != NULL)
-            warn(run, cudaFree(run->memory[b]), "cudaFree");
+            cuda_run_warn(run, cudaFree(run->memory[b]), "cudaFree");
     }
     cudaGetLastError();
     pthread_mutex_destroy(&run->listener.lock);

@@ -7,8 +7,60 @@
 #ifndef PIPELINE_CUDA_PREPARE_H
 #define PIPELINE_CUDA_PREPARE_H
 
-#include "cuda/issue.h"
+#include "cuda/check.h"
+#include "kernels/kernel_code.h"
 #include "run/backend.h"
+#include "run/cpu_worker.h"
+#include "term/marks.h"
+
+#include <pthread.h>
+
+/* Who is told when a tile is done: all callbacks of a prepared plan share it. */
+struct cuda_listener {
+    void (*on_tile)(void *context, int32_t tile); /* NULL: nobody */
+    void *context;
+    pthread_mutex_t lock; /* on_tile runs one at a time */
+    bool muted;           /* nobody is told: the run repeats one that told already */
+};
+
+/* A host callback's op: the argument that CUDA hands to cuda_callback_main(). */
+struct cuda_callback {
+    struct cuda_listener *listener;
+    int32_t tile;
+    int64_t sleep_ns;
+    const void *before, *total; /* arguments of carry_feed(), with `next` */
+    void *next;           /* what feeds the next tile; NULL: the listener is told instead */
+    struct interval time; /* when the latest run's callback ran */
+};
+
+/* The arguments of the CUDA call that issues an op. */
+struct cuda_issued {
+    enum op_kind kind;
+    cudaStream_t stream;
+    union {
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes;
+        } copy;
+        struct {
+            int (*launch)(const struct kernel_args *args, void *stream);
+            const struct kernel_args *args;
+        } kernel;
+        cudaEvent_t event;
+        struct cuda_callback *callback;
+        struct {
+            void *at;
+            int value;
+            size_t bytes;
+        } set;
+        struct {
+            size_t bytes;
+            bool pinned;
+        } alloc;
+        bool device; /* a sync: true if it waits for all streams */
+    };
+};
 
 /* A prepared plan. Zeroed where nothing is prepared; what is NULL was not taken. */
 struct cuda_run {
@@ -38,5 +90,14 @@ void cuda_run_release(struct cuda_run *run);
 /* Names the streams for a tool that listens: "pipeline stream 3", or, with one stream per
  * stage, "pipeline h2d". */
 void cuda_run_name_streams(const struct cuda_run *run);
+
+/* Warns of a failed call of clean-up, unless the context is lost: then every call fails with
+ * the error already reported. They are made all the same, since they still free host memory. */
+static inline void cuda_run_warn(const struct cuda_run *run, cudaError_t result,
+                                 const char *call)
+{
+    if (!run->lost)
+        cuda_warn(result, call);
+}
 
 #endif

@@ -1,5 +1,4 @@
-/* probe.h - times work on the current device, and CPU twins: what probe_copies and
- * probe_kernels measure with.
+/* probe.h - times work on the current device, and CPU twins; and the device's copies.
  *
  * Times of the device are between events, and the fastest of several repeats counts: a rate
  * that is measured here bounds what a run can do, and a disturbance only ever slows the device
@@ -9,6 +8,7 @@
 
 #include "cuda/check.h"
 #include "kernels/kernel_code.h"
+#include "machine/machine.h"
 
 enum { PROBE_HOST_BYTES = 16 << 20 };
 
@@ -54,5 +54,9 @@ enum status probe_issue_launches(struct probe *probe, const void *launches,
 /* Returns the fastest of `repeats` calls of the kernel's CPU twin, in ns, with as many threads
  * as the worker of a 4-way run has. */
 double probe_twin_ns(const struct kernel *kernel, const struct kernel_args *args, int repeats);
+
+/* Sets the machine's copy rates, latencies and memory bandwidth: takes about 0.2 s, and 32 MiB
+ * of host memory. The rest of `machine` is as it was. */
+enum status probe_copies(struct machine *machine, struct error *error);
 
 #endif

@@ -1,13 +1,366 @@
-/* rates.c - what the process has measured of a device. */
+/* rates.c - measures kernels and their CPU twins, and remembers what the process has measured.
+ *
+ * Launches take turns through several sets of buffers, so that none finds its data in a cache.
+ */
 #include "cuda/rates.h"
 
-#include "cuda/probe_copies.h"
-#include "cuda/probe_kernels.h"
-#include "cuda/process.h"
+#include "cuda/probe.h"
 #include "plan/mistake.h"
+#include "run/arrays.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* One kernel's rates as measured, and on what. */
+struct cuda_measured {
+    struct kernel_params params;
+    uint64_t tile; /* elements, where rates depend on a tile's shape; else 0 */
+    bool cpu;      /* the CPU twin is measured, too */
+    struct machine_kernel row;
+};
+
+/* --- a kernel whose time grows with its elements --- */
+
+enum {
+    REPEATS = 9,
+    SETS = 3,
+    LAUNCHES = 2 * SETS,    /* in a repeat */
+    KERNEL_MOST = 32 << 20, /* elements of a set */
+    KERNEL_LEAST = 1 << 20, /* they still fill a GPU */
+    TWIN_MOST = 64 << 20,   /* elements: beyond the CPU's caches */
+    TWIN_LEAST = 64 << 10,
+};
+
+/* Heavy kernels get fewer elements, so that one launch stays under some 10 ms, and a call of
+ * the twin under some 0.1 s. */
+static const double KERNEL_FLOPS = 5e10, TWIN_FLOPS = 1e10;
+
+/* Bytes of one set: the inputs and an array for the output. */
+static uint64_t set_bytes(const struct kernel *kernel, uint64_t count)
+{
+    return count *
+           ((uint64_t)kernel->inputs * dtype_bytes(kernel->in) + dtype_bytes(kernel->out));
+}
+
+/* Lays out the sets, of `count` elements each, in the probe's memory and fills it. */
+static enum status lay_out(struct probe *probe, const struct kernel *kernel, uint64_t count,
+                           struct kernel_args args[SETS], struct error *error)
+{
+    char *scratch = probe->device + SETS * set_bytes(kernel, count);
+    enum status status = probe_fill(probe, kernel->in, error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(
+            cudaMemsetAsync(scratch, 0, kernel_scratch_bytes(kernel, count), probe->streams[0]),
+            error);
+    for (int i = 0; i < SETS; i++) {
+        char *set = probe->device + (uint64_t)i * set_bytes(kernel, count);
+        for (int input = 0; input < kernel->inputs; input++) {
+            args[i].in[input] = set;
+            set += count * dtype_bytes(kernel->in);
+        }
+        args[i].out = set;
+        args[i].repeat = kernel->launch_per_repeat; /* a launch after the first reads more */
+        args[i].scratch = scratch;
+    }
+    return status;
+}
+
+/* Returns the elements that take `flops_most` at `intensity`, between `least` and `most`. */
+static uint64_t elements_for(const struct kernel *kernel, uint32_t intensity, double flops_most,
+                             uint64_t least, uint64_t most)
+{
+    double count = flops_most / fmax(1, kernel->flops * intensity);
+    if (most < least || count > (double)most)
+        return most;
+    return count > (double)least ? (uint64_t)count : least;
+}
+
+/* Sets one element's share of a launch at `intensity`, in ns. */
+static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
+                               const struct machine *machine, uint64_t room,
+                               const struct kernel_params *params, uint32_t intensity,
+                               struct kernel_args args[SETS], double *ns, struct error *error)
+{
+    const struct probe_launches launches = {kernel, args, SETS, LAUNCHES};
+    uint64_t count = elements_for(kernel, intensity, KERNEL_FLOPS, KERNEL_LEAST, room);
+    for (int i = 0; i < SETS; i++) {
+        args[i].params = *params;
+        args[i].params.intensity = intensity;
+        args[i].count = count;
+        args[i].blocks = kernel_blocks(kernel, count, machine_resident_blocks(machine));
+    }
+    enum status status = probe_time(probe, REPEATS, probe_issue_launches, &launches, ns, error);
+    *ns /= (double)count * LAUNCHES;
+    return status;
+}
+
+/* Makes rates of an element's `light` ns at intensity 1 and `heavy` ns at the one asked for. */
+static void set_rates(const struct kernel *kernel, uint32_t intensity, double light,
+                      double heavy, double *bytes_per_s, double *flops_per_s)
+{
+    *bytes_per_s = 1e9 * kernel_bytes_per_element(kernel) / light;
+    *flops_per_s = 1e9 * kernel->flops * intensity / heavy;
+}
+
+static enum status measure_kernel(struct probe *probe, const struct machine *machine,
+                                  const struct kernel *kernel,
+                                  const struct kernel_params *params,
+                                  struct machine_kernel *row, struct error *error)
+{
+    struct kernel_args args[SETS] = {0};
+    uint64_t scratch = kernel_scratch_bytes(kernel, KERNEL_MOST);
+    uint64_t room = (probe->device_bytes - scratch) / SETS / set_bytes(kernel, 1);
+    uint64_t count = (room < KERNEL_MOST ? room : KERNEL_MOST) & ~(uint64_t)1023;
+    double light = 1, heavy = 1;
+    enum status status = cuda_check((cudaError_t)kernel_launcher(kernel)->preload(),
+                                    "loading the kernel", error);
+    if (status == STATUS_OK)
+        status = lay_out(probe, kernel, count, args, error);
+    if (status == STATUS_OK)
+        status = time_kernel(probe, kernel, machine, count, params, 1, args, &light, error);
+    heavy = light;
+    if (status == STATUS_OK && params->intensity > 1)
+        status = time_kernel(probe, kernel, machine, count, params, params->intensity, args,
+                             &heavy, error);
+    if (status == STATUS_OK)
+        set_rates(kernel, params->intensity, light, heavy, &row->bytes_per_s,
+                  &row->flops_per_s);
+    return status;
+}
+
+/* Returns one element's share of the twin's time at `intensity`, in ns. */
+static double time_twin(const struct kernel *kernel, struct kernel_args *args, uint64_t room,
+                        uint32_t intensity)
+{
+    args->params.intensity = intensity;
+    args->count = elements_for(kernel, intensity, TWIN_FLOPS, TWIN_LEAST, room);
+    return probe_twin_ns(kernel, args, REPEATS) / (double)args->count;
+}
+
+/* Measures the twin. The host memory for it is no more than the run's own, and is given back
+ * before that is taken. */
+static enum status measure_twin(const struct kernel *kernel, const struct kernel_params *params,
+                                uint64_t elements, struct machine_kernel *row,
+                                struct error *error)
+{
+    uint64_t room = elements < TWIN_MOST ? elements : TWIN_MOST, mapped;
+    uint64_t in_bytes = room * dtype_bytes(kernel->in);
+    char *memory = host_map(set_bytes(kernel, room), true, &mapped);
+    if (memory == NULL)
+        return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
+    struct kernel_args args = {.out = memory + (uint64_t)kernel->inputs * in_bytes,
+                               .repeat = kernel->launch_per_repeat,
+                               .params = *params};
+    for (int input = 0; input < kernel->inputs; input++) {
+        args.in[input] = memory + (uint64_t)input * in_bytes;
+        arrays_generate(kernel->in, 1, input, 0, room, memory + (uint64_t)input * in_bytes);
+    }
+    const uint32_t intensity = params->intensity;
+    double light = time_twin(kernel, &args, room, 1);
+    double heavy = intensity > 1 ? time_twin(kernel, &args, room, intensity) : light;
+    set_rates(kernel, intensity, light, heavy, &row->cpu_bytes_per_s, &row->cpu_flops_per_s);
+    host_unmap(memory, mapped);
+    return STATUS_OK;
+}
+
+static enum status probe_elements(const struct machine *machine, const struct kernel *kernel,
+                                  uint64_t elements, struct cuda_measured *measured,
+                                  struct error *error)
+{
+    struct kernel_params told = measured->params;
+    if (kernel->launch_per_repeat)
+        told.intensity = 1; /* a launch does one repeat */
+    struct probe probe = {0};
+    uint64_t bytes, wanted = SETS * set_bytes(kernel, KERNEL_MOST);
+    enum status status =
+        probe_room(wanted + kernel_scratch_bytes(kernel, KERNEL_MOST), &bytes, error);
+    if (status != STATUS_OK)
+        return status;
+    status = probe_open(&probe, bytes, error);
+    if (status == STATUS_OK)
+        status = measure_kernel(&probe, machine, kernel, &told, &measured->row, error);
+    probe_close(&probe);
+    if (status == STATUS_OK && measured->cpu)
+        status = measure_twin(kernel, &told, elements, &measured->row, error);
+    return status;
+}
+
+/* --- a kernel whose speed depends on the shape of a tile: a matrix product --- */
+
+enum {
+    TILE_REPEATS = 5,
+    TILE_SETS = 2,
+    ALIGNMENT = 256, /* of cudaMalloc(), and of the plans' slots */
+};
+
+/* A tile, or a part of it, in memory: the resident matrix, then per set the two inputs. The
+ * result takes the place of the first. */
+struct product {
+    const struct kernel *kernel;
+    struct kernel_params params;
+    uint64_t count; /* elements */
+    uint64_t first_bytes, second_bytes, resident_bytes;
+};
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static struct product product_of(const struct kernel *kernel,
+                                 const struct cuda_measured *measured, uint64_t count)
+{
+    const uint64_t size = dtype_bytes(kernel->in);
+    struct product product = {.kernel = kernel, .params = measured->params, .count = count};
+    product.first_bytes = aligned(count * size);
+    product.second_bytes =
+        aligned(kernel_second_count(kernel, &measured->params, count) * size);
+    product.resident_bytes = aligned(chain_resident_bytes(&kernel, 1, &measured->params));
+    return product;
+}
+
+static uint64_t product_bytes(const struct product *product, int sets)
+{
+    return product->resident_bytes +
+           (uint64_t)sets * (product->first_bytes + product->second_bytes);
+}
+
+static struct kernel_args args_at(const struct product *product, char *memory, int set,
+                                  void *context)
+{
+    char *first = memory + product->resident_bytes +
+                  (uint64_t)set * (product->first_bytes + product->second_bytes);
+    return (struct kernel_args){.in = {first, first + product->first_bytes},
+                                .resident = memory,
+                                .out = first,
+                                .count = product->count,
+                                .params = product->params,
+                                .context = context};
+}
+
+/* Returns the floating-point operations per second of one launch in `ns`. */
+static double rate_of(const struct product *product, double ns)
+{
+    double bytes, flops;
+    kernel_work(product->kernel, &product->params, product->count, &bytes, &flops);
+    return 1e9 * flops / fmax(ns, 1);
+}
+
+/* Sets *count to as large a part of the tile, in whole units, as a quarter of the free memory
+ * holds. */
+static enum status part_that_fits(const struct kernel *kernel,
+                                  const struct cuda_measured *measured, uint64_t *count,
+                                  struct error *error)
+{
+    size_t available, all;
+    const uint64_t unit = kernel->unit(&measured->params);
+    uint64_t units = measured->tile / unit;
+    enum status status = CUDA_CHECK(cudaMemGetInfo(&available, &all), error);
+    if (status != STATUS_OK)
+        return status;
+    for (; units > 1; units /= 2) {
+        const struct product product = product_of(kernel, measured, units * unit);
+        if (product_bytes(&product, TILE_SETS) <= available / 4)
+            break;
+    }
+    *count = (units > 0 ? units : 1) * unit;
+    return STATUS_OK;
+}
+
+/* Sets the mean time of a launch, in ns, in the fastest repeat. */
+static enum status time_product(struct probe *probe, const struct product *product, double *ns,
+                                struct error *error)
+{
+    const struct kernel *kernel = product->kernel;
+    struct kernel_args args[TILE_SETS];
+    const struct probe_launches launches = {kernel, args, TILE_SETS, TILE_SETS};
+    void *context = NULL;
+    char why[KERNEL_WHY];
+    enum status status = probe_fill(probe, kernel->in, error);
+    if (status != STATUS_OK)
+        return status;
+    const char *failed =
+        kernel_launcher(kernel)->context_create(probe->streams[0], &context, why);
+    if (failed != NULL)
+        return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
+    for (int set = 0; set < TILE_SETS; set++)
+        args[set] = args_at(product, probe->device, set, context);
+    status = probe_time(probe, TILE_REPEATS, probe_issue_launches, &launches, ns, error);
+    *ns /= TILE_SETS;
+    CUDA_WARN(cudaDeviceSynchronize()); /* a measurement that failed may have left launches */
+    kernel_launcher(kernel)->context_destroy(context);
+    return status;
+}
+
+static enum status measure_product(const struct kernel *kernel, struct cuda_measured *measured,
+                                   struct error *error)
+{
+    uint64_t count;
+    double fastest;
+    enum status status = part_that_fits(kernel, measured, &count, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct product product = product_of(kernel, measured, count);
+    struct probe probe = {0};
+    status = probe_open(&probe, product_bytes(&product, TILE_SETS), error);
+    if (status == STATUS_OK)
+        status = time_product(&probe, &product, &fastest, error);
+    probe_close(&probe);
+    if (status == STATUS_OK)
+        measured->row.flops_per_s = rate_of(&product, fastest);
+    return status;
+}
+
+/* Measures the twin, on fewer columns than the tile has if one call would take too long. */
+static enum status measure_product_twin(const struct kernel *kernel,
+                                        struct cuda_measured *measured, struct error *error)
+{
+    const uint64_t unit = kernel->unit(&measured->params);
+    double bytes, flops;
+    uint64_t mapped;
+    kernel_work(kernel, &measured->params, unit, &bytes, &flops);
+    uint64_t most = (uint64_t)fmax(1, TWIN_FLOPS / flops), units = measured->tile / unit;
+    units = units < most ? units : most;
+    const struct product product = product_of(kernel, measured, (units > 0 ? units : 1) * unit);
+    char *memory = host_map(product_bytes(&product, 1), true, &mapped);
+    if (memory == NULL)
+        return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
+    arrays_generate(kernel->in, 1, 0, 0, product_bytes(&product, 1) / dtype_bytes(kernel->in),
+                    memory);
+    const struct kernel_args args = args_at(&product, memory, 0, NULL);
+    double fastest = probe_twin_ns(kernel, &args, TILE_REPEATS);
+    host_unmap(memory, mapped);
+    measured->row.cpu_flops_per_s = rate_of(&product, fastest);
+    /* The CPU's memory kept up with that at least; larger products have more arithmetic per
+     * byte. */
+    kernel_work(kernel, &measured->params, product.count, &bytes, &flops);
+    measured->row.cpu_bytes_per_s = 1e9 * bytes / fastest;
+    return STATUS_OK;
+}
+
+/* Measures `kernel` on the current device, with measured->params, and where measured->cpu is
+ * set also its CPU twin. Sets measured->row.
+ *
+ * Most kernels are measured on buffers larger than the device's caches, their twins on at most
+ * `elements`; `machine` gives the device's shape. A kernel that is .rated (a matrix product,
+ * whose speed depends on a tile's shape) is measured on a tile of measured->tile elements, or
+ * on as much of it as there is room for, and only the rates of its arithmetic are set. */
+static enum status probe_kernel(const struct machine *machine, const struct kernel *kernel,
+                                uint64_t elements, struct cuda_measured *measured,
+                                struct error *error)
+{
+    measured->row = (struct machine_kernel){0};
+    snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
+    if (!kernel->rated)
+        return probe_elements(machine, kernel, elements, measured, error);
+    enum status status = measure_product(kernel, measured, error);
+    if (status == STATUS_OK && measured->cpu)
+        status = measure_product_twin(kernel, measured, error);
+    return status;
+}
+
+/* --- what the process knows --- */
 
 static struct {
     bool copies; /* they are measured; else nothing is known */
@@ -17,19 +370,15 @@ static struct {
     int kernel_count;
 } known;
 
-static bool is_same(const struct kernel_params *one, const struct kernel_params *other)
-{
-    return one->intensity == other->intensity && one->columns == other->columns &&
-           one->stride == other->stride && one->rows == other->rows &&
-           one->inner == other->inner;
-}
-
 /* Returns true if `measured` holds for what is wanted of the kernel. */
 static bool is_known(const struct cuda_measured *measured, const struct kernel *kernel,
                      const struct cuda_measured *wanted)
 {
+    const struct kernel_params *one = &measured->params, *other = &wanted->params;
     return strcmp(measured->row.name, kernel->name) == 0 &&
-           is_same(&measured->params, &wanted->params) && measured->tile == wanted->tile &&
+           one->intensity == other->intensity && one->columns == other->columns &&
+           one->stride == other->stride && one->rows == other->rows &&
+           one->inner == other->inner && measured->tile == wanted->tile &&
            (measured->cpu || !wanted->cpu);
 }
 

@@ -1,9 +1,268 @@
-/* run.c - runs a prepared plan, with nothing between the CUDA calls. */
+/* run.c - issues a prepared plan's ops, or captures and launches them as one graph, and waits.
+ *
+ * The capture begins in the first stream, forks to the others that have ops, and joins them
+ * again. Streams' orders and events become edges, and the calls that would issue ops make
+ * nodes: so the same function captures a plan and issues it. */
 #include "cuda/run.h"
 
+#include "core/items.h"
+#include "plan/carry.h"
+#include "plan/graph.h"
+
 #include <cuda_profiler_api.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* --- one op --- */
+
+static void sleep_for(int64_t ns)
+{
+    enum { SECOND_NS = 1000000000 };
+    struct timespec left = {.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
+    while (ns > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+/* Names the driver's thread, once: only code that runs on it can do that. */
+static void name_callback_thread(void)
+{
+    static _Thread_local bool named;
+    if (!named)
+        marks_name_thread("pipeline callbacks");
+    named = true;
+}
+
+void CUDART_CB cuda_callback_main(void *argument)
+{
+    struct cuda_callback *callback = argument;
+    struct cuda_listener *listener = callback->listener;
+    const struct op op = {.kind = OP_CALLBACK, .tile = callback->tile};
+    name_callback_thread();
+    marks_issue_begin(&op, NULL);
+    callback->time.start_ns = clock_now_ns();
+    if (callback->next != NULL) {
+        carry_feed(callback->before, callback->total, callback->next);
+    } else if (listener->on_tile != NULL && !listener->muted) {
+        pthread_mutex_lock(&listener->lock);
+        listener->on_tile(listener->context, callback->tile);
+        pthread_mutex_unlock(&listener->lock);
+    }
+    sleep_for(callback->sleep_ns);
+    callback->time.end_ns = clock_now_ns();
+    marks_end();
+}
+
+cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
+{
+    void *memory = NULL;
+    cudaError_t result = op->alloc.pinned ? cudaMallocHost(&memory, op->alloc.bytes)
+                                          : cudaMalloc(&memory, op->alloc.bytes);
+    if (result != cudaSuccess)
+        return result;
+    return op->alloc.pinned ? cudaFreeHost(memory) : cudaFree(memory);
+}
+
+const char *cuda_call_name(const struct cuda_issued *op)
+{
+    if (op->kind == OP_SYNC && op->device)
+        return "cudaDeviceSynchronize";
+    if (op->kind == OP_ALLOC && op->alloc.pinned)
+        return "cudaMallocHost or cudaFreeHost";
+    return op_rows[op->kind].call;
+}
+
+/* --- the plan as a graph --- */
+
+/* CUDA 13 gives edges data, which is not needed here: hence the NULLs. */
+static cudaError_t capture_info(cudaStream_t stream, cudaGraph_t *graph,
+                                const cudaGraphNode_t **latest, size_t *count)
+{
+    enum cudaStreamCaptureStatus status;
+#if CUDART_VERSION >= 13000
+    return cudaStreamGetCaptureInfo(stream, &status, NULL, graph, latest, NULL, count);
+#else
+    return cudaStreamGetCaptureInfo_v2(stream, &status, NULL, graph, latest, count);
+#endif
+}
+
+static cudaError_t node_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+                                     size_t *count)
+{
+#if CUDART_VERSION >= 13000
+    return cudaGraphNodeGetDependencies(node, nodes, NULL, count);
+#else
+    return cudaGraphNodeGetDependencies(node, nodes, count);
+#endif
+}
+
+static enum status fail_capture(const struct cuda_run *run, uint32_t at, cudaError_t result,
+                                struct error *error)
+{
+    char label[OP_LABEL];
+    const struct plan *plan = run->workload.plan;
+    cudaGetLastError();
+    return error_set(error, STATUS_FAILED, "capturing op %" PRIu32 " (%s) failed: %s: %s", at,
+                     plan_op_label(plan, &plan->ops[at], label), cudaGetErrorName(result),
+                     cudaGetErrorString(result));
+}
+
+/* --- the nodes of each op --- */
+
+static bool keep_node(struct cuda_graph *graph, cudaGraphNode_t node, uint32_t op)
+{
+    struct cuda_node *nodes =
+        items_grow(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *nodes);
+    if (nodes == NULL)
+        return false;
+    graph->nodes = nodes;
+    graph->nodes[graph->node_count++] = (struct cuda_node){node, op};
+    return true;
+}
+
+/* Keeps the nodes that the latest call added. The last of them is the one that the stream's
+ * next node would depend on; if a library added several, each depends on the one before. */
+static cudaError_t keep_nodes(const struct cuda_run *run, uint32_t op, size_t *so_far,
+                              struct cuda_graph *graph)
+{
+    cudaGraph_t captured;
+    const cudaGraphNode_t *latest;
+    size_t count, all;
+    cudaError_t result = capture_info(run->issued[op].stream, &captured, &latest, &count);
+    if (result != cudaSuccess || count != 1)
+        return result != cudaSuccess ? result : cudaErrorUnknown;
+    cudaGraphNode_t node = latest[0];
+    result = cudaGraphGetNodes(captured, NULL, &all);
+    for (size_t added = all - *so_far; result == cudaSuccess && added > 0; added--) {
+        size_t one = 1;
+        if (!keep_node(graph, node, op))
+            return cudaErrorMemoryAllocation;
+        if (added > 1)
+            result = node_dependencies(node, &node, &one);
+    }
+    *so_far = all;
+    return result;
+}
+
+/* --- the capture --- */
+
+static bool stream_is_used(const struct plan *plan, uint32_t stream)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (op_in_stream(plan->ops[i].kind) && plan->ops[i].stream == stream)
+            return true;
+    }
+    return false;
+}
+
+/* Takes every used stream but the first into the capture, or back to the first. */
+static cudaError_t meet(const struct cuda_run *run, cudaEvent_t event, bool fork)
+{
+    cudaError_t result = fork ? cudaEventRecord(event, run->streams[0]) : cudaSuccess;
+    for (uint32_t i = 1; i < run->stream_count && result == cudaSuccess; i++) {
+        if (!stream_is_used(run->workload.plan, i))
+            continue;
+        if (!fork)
+            result = cudaEventRecord(event, run->streams[i]);
+        if (result == cudaSuccess)
+            result = cudaStreamWaitEvent(run->streams[fork ? i : 0], event, 0);
+    }
+    return result;
+}
+
+/* Captures every op, and behind each op that has an event in `ends` a record of it; such an
+ * event can be timed. */
+static enum status capture_ops(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
+                               struct cuda_graph *graph, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    size_t so_far = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        enum op_kind kind = plan->ops[i].kind;
+        if (kind == OP_CPU)
+            continue;
+        cudaError_t result = cuda_issue(&run->issued[i]);
+        if (result == cudaSuccess && keep && op_is_node(kind))
+            result = keep_nodes(run, i, &so_far, graph);
+        if (result == cudaSuccess && ends != NULL && ends[i] != NULL)
+            result = cudaEventRecordWithFlags(ends[i], run->issued[i].stream,
+                                              cudaEventRecordExternal);
+        if (result != cudaSuccess)
+            return fail_capture(run, i, result, error);
+    }
+    return STATUS_OK;
+}
+
+static enum status capture(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
+                           cudaEvent_t event, struct cuda_graph *graph, struct error *error)
+{
+    /* The mode is relaxed because a library may load a kernel at its first launch. */
+    if (CUDA_CHECK(cudaStreamBeginCapture(run->streams[0], cudaStreamCaptureModeRelaxed),
+                   error) != STATUS_OK)
+        return STATUS_FAILED;
+    enum status status =
+        cuda_check(meet(run, event, true), "forking the capture to all streams", error);
+    if (status == STATUS_OK)
+        status = capture_ops(run, ends, keep, graph, error);
+    if (status == STATUS_OK)
+        status = cuda_check(meet(run, event, false), "joining the captured streams", error);
+    cudaError_t result = cudaStreamEndCapture(run->streams[0], &graph->graph);
+    if (status == STATUS_OK)
+        return cuda_check(result, "cudaStreamEndCapture", error);
+    cudaGetLastError(); /* the first failure is the one to report */
+    return status;
+}
+
+/* Does ahead of time what the first launch would otherwise do, on the host and the device. */
+static enum status instantiate(const struct cuda_run *run, struct cuda_graph *graph,
+                               struct error *error)
+{
+    enum status status = CUDA_CHECK(cudaGraphInstantiate(&graph->exec, graph->graph, 0), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaGraphUpload(graph->exec, run->streams[0]), error);
+    if (status == STATUS_OK)
+        status = CUDA_CHECK(cudaStreamSynchronize(run->streams[0]), error);
+    return status;
+}
+
+enum status cuda_graph_create(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
+                              struct cuda_graph *graph, struct error *error)
+{
+    cudaEvent_t event;
+    *graph = (struct cuda_graph){0};
+    if (CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), error) !=
+        STATUS_OK)
+        return STATUS_FAILED;
+    enum status status = capture(run, ends, keep, event, graph, error);
+    if (status == STATUS_OK)
+        status = instantiate(run, graph, error);
+    CUDA_WARN(cudaEventDestroy(event));
+    if (status != STATUS_OK)
+        cuda_graph_free(run, graph);
+    return status;
+}
+
+cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_graph *graph,
+                              uint32_t *last)
+{
+    uint32_t count = run->workload.plan->op_count;
+    *last = count > 0 ? count - 1 : 0;
+    return cudaGraphLaunch(graph->exec, run->streams[0]);
+}
+
+void cuda_graph_free(const struct cuda_run *run, struct cuda_graph *graph)
+{
+    if (graph->exec != NULL)
+        cuda_run_warn(run, cudaGraphExecDestroy(graph->exec), "cudaGraphExecDestroy");
+    if (graph->graph != NULL)
+        cuda_run_warn(run, cudaGraphDestroy(graph->graph), "cudaGraphDestroy");
+    free(graph->nodes);
+    *graph = (struct cuda_graph){0};
+}
+
+/* --- a run --- */
 
 /* Reports a failed call. An error of work that was issued earlier may surface at any later
  * call, which the text says once the context is lost. */
@@ -145,8 +404,6 @@ enum status cuda_run_profiled(struct cuda_run *run, const struct cuda_graph *gra
     marks_begin(name);
     enum status status = cuda_run_plain(run, graph, times, error);
     marks_end();
-    cudaError_t result = cudaProfilerStop();
-    if (!run->lost)
-        cuda_warn(result, "cudaProfilerStop");
+    cuda_run_warn(run, cudaProfilerStop(), "cudaProfilerStop");
     return status;
 }

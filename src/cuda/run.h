@@ -1,8 +1,101 @@
-/* run.h - runs a prepared plan with nothing between the CUDA calls. */
+/* run.h - runs a prepared plan, op by op or as one graph, with nothing between the CUDA calls.
+ */
 #ifndef PIPELINE_CUDA_RUN_H
 #define PIPELINE_CUDA_RUN_H
 
-#include "cuda/graph.h"
+#include "cuda/prepare.h"
+
+/* --- one op --- */
+
+/* Runs a callback's op; the driver calls it, on a thread of its own. */
+void CUDART_CB cuda_callback_main(void *callback);
+
+/* Takes memory, which nothing uses, and gives it back. */
+cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
+
+/* The name of the CUDA function that issues an op, for errors. */
+const char *cuda_call_name(const struct cuda_issued *op);
+
+/* Issues one op, in one call (an allocation's in two). CPU ops are the worker's. */
+static inline cudaError_t cuda_issue(const struct cuda_issued *op)
+{
+    switch (op->kind) {
+    case OP_H2D:
+        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
+                               cudaMemcpyHostToDevice, op->stream);
+    case OP_D2H:
+        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
+                               cudaMemcpyDeviceToHost, op->stream);
+    case OP_KERNEL:
+        return (cudaError_t)op->kernel.launch(op->kernel.args, op->stream);
+    case OP_RECORD:
+        return cudaEventRecord(op->event, op->stream);
+    case OP_WAIT:
+        return cudaStreamWaitEvent(op->stream, op->event, 0);
+    case OP_CALLBACK:
+        return cudaLaunchHostFunc(op->stream, cuda_callback_main, op->callback);
+    case OP_D2D:
+        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
+                               cudaMemcpyDeviceToDevice, op->stream);
+    case OP_MEMSET:
+        return cudaMemsetAsync(op->set.at, op->set.value, op->set.bytes, op->stream);
+    case OP_SYNC:
+        return op->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(op->stream);
+    case OP_ALLOC:
+        return cuda_issue_alloc(op);
+    case OP_CPU:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return cudaSuccess;
+}
+
+/* Issues op `i` of the plan, inside an NVTX range of its own if `marked`. Where `marked` is a
+ * constant false this is cuda_issue(). */
+static inline cudaError_t cuda_issue_op(const struct plan *plan,
+                                        const struct cuda_issued *issued, uint32_t i,
+                                        bool marked)
+{
+    const struct op *op = &plan->ops[i];
+    /* The CPU's ops are issued all at once; its worker marks the work itself. */
+    if (!marked || op->kind == OP_CPU)
+        return cuda_issue(&issued[i]);
+    marks_issue_begin(op, op->kind == OP_KERNEL ? plan->chain[op->kernel.link] : NULL);
+    cudaError_t result = cuda_issue(&issued[i]);
+    marks_end();
+    return result;
+}
+
+/* --- the plan as a graph --- */
+
+/* A node of a captured graph, and the op that made it. */
+struct cuda_node {
+    cudaGraphNode_t node;
+    uint32_t op;
+};
+
+/* A captured graph. Zeroed where there is none. */
+struct cuda_graph {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    struct cuda_node *nodes; /* every op's nodes, if they were to be kept */
+    size_t node_count, node_capacity;
+};
+
+/* Captures the plan, instantiates the graph and uploads it to the device, all that a launch
+ * needs; the caller frees it. `ends` gives, by op id, an event to be recorded behind the op;
+ * it, or an entry of it, may be NULL. `keep` says to keep each op's nodes. */
+enum status cuda_graph_create(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
+                              struct cuda_graph *graph, struct error *error);
+
+/* Launches the graph of the run's plan, in one call. Sets *last to the plan's last op. */
+cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_graph *graph,
+                              uint32_t *last);
+
+/* Frees a graph, or nothing if it is zeroed. */
+void cuda_graph_free(const struct cuda_run *run, struct cuda_graph *graph);
+
+/* --- a run --- */
 
 /* Runs the plan, as `graph` if that has been captured (it may be zeroed), else op by op. While
  * a tool listens there are NVTX ranges around the calls. */

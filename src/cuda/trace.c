@@ -1,16 +1,281 @@
-/* trace.c - the run with a timeline: by CUPTI, and where that does not work by events. */
+/* trace.c - the run with a timeline. The host's times are read between the calls; the device's
+ * come from CUPTI's records, and where that does not work from events. */
 #include "cuda/trace.h"
 
-#include "cuda/trace_events.h"
 #include "plan/mistake.h"
 
 #include <stdlib.h>
+
+enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
+
+/* --- the timed issue of a plan --- */
+
+static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, int64_t *end_ns)
+{
+    const struct cuda_issued *issued = traced->run->issued;
+    int64_t *issue_ns = traced->timeline->issue_ns;
+    int64_t now = traced->begin_ns;
+    bool marked = marks_on();
+    cudaError_t result = cudaSuccess;
+    if (traced->graph != NULL) {
+        result = cuda_graph_launch(traced->run, traced->graph, at);
+        *end_ns = clock_now_ns();
+        traced->timeline->launched_ns = *end_ns - traced->begin_ns;
+        return result;
+    }
+    for (uint32_t i = 0; i < traced->plan->op_count && result == cudaSuccess; i++) {
+        /* The CPU's work is all handed over at the start. */
+        issue_ns[i] = issued[i].kind == OP_CPU ? 0 : now - traced->begin_ns;
+        result = cuda_issue_op(traced->plan, issued, i, marked);
+        if (traced->ends != NULL && traced->ends[i] != NULL && result == cudaSuccess)
+            result = cudaEventRecord(traced->ends[i], issued[i].stream);
+        *at = i;
+        now = clock_now_ns();
+    }
+    *end_ns = now;
+    return result;
+}
+
+/* Returns when the call for op `op` returned: when the next call began, for the clock is read
+ * once between two calls. */
+static int64_t call_end_ns(const struct traced_run *traced, uint32_t op)
+{
+    do
+        op++;
+    while (op < traced->plan->op_count && traced->plan->ops[op].kind == OP_CPU);
+    return op < traced->plan->op_count ? traced->timeline->issue_ns[op] : traced->issued_ns;
+}
+
+static void fill_host_times(const struct traced_run *traced)
+{
+    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
+        struct span *span = &traced->timeline->spans[i];
+        const struct interval *time = NULL;
+        span->issue_ns = traced->timeline->issue_ns[span->op];
+        if (span->kind == OP_CPU)
+            time = &traced->cpu_times[span->op];
+        else if (span->kind == OP_CALLBACK)
+            time = &traced->run->issued[span->op].callback->time;
+        else if (op_is_call(span->kind))
+            traced_span_set(span, span->issue_ns, call_end_ns(traced, span->op));
+        if (time != NULL)
+            traced_span_set(span, time->start_ns - traced->begin_ns,
+                            time->end_ns - traced->begin_ns);
+    }
+}
+
+/* Runs the plan as the plain run does, but reads the clock between the calls and records the
+ * events of traced->ends. Fills the timeline's issue times and the spans of CPU tiles,
+ * callbacks and the host's own calls. */
+static enum status make_run(struct traced_run *traced, struct run_times *times,
+                            struct error *error)
+{
+    uint32_t at = 0;
+    int64_t issued_ns;
+    traced->begin_ns = clock_now_ns();
+    cpu_worker_start(traced->run->worker, traced->cpu_times);
+    marks_begin("issue");
+    cudaError_t result = issue_timed(traced, &at, &issued_ns);
+    marks_end();
+    traced->issued_ns = issued_ns - traced->begin_ns;
+    enum status status = cuda_run_settle(traced->run, result, at, error);
+    if (status != STATUS_OK)
+        return status;
+    *times = (struct run_times){.time_ns = clock_now_ns() - traced->begin_ns,
+                                .issue_ns = traced->issued_ns};
+    fill_host_times(traced);
+    return STATUS_OK;
+}
+
+/* --- times by events --- */
+
+/* A moment that both clocks know: `base` was recorded when the host's clock said `host_ns`. */
+struct clock_tie {
+    cudaEvent_t base;
+    int64_t host_ns;
+};
+
+static enum status create_ends(struct traced_run *traced, struct error *error)
+{
+    traced->ends = calloc(traced->plan->op_count + (size_t)1, sizeof *traced->ends);
+    if (traced->ends == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for a timeline");
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < traced->plan->op_count && status == STATUS_OK; i++) {
+        if (op_on_device(traced->plan->ops[i].kind))
+            status = CUDA_CHECK(cudaEventCreate(&traced->ends[i]), error);
+    }
+    return status;
+}
+
+static void destroy_event(const struct traced_run *traced, cudaEvent_t event)
+{
+    if (event != NULL)
+        cuda_run_warn(traced->run, cudaEventDestroy(event), "cudaEventDestroy");
+}
+
+static void destroy_ends(struct traced_run *traced)
+{
+    for (uint32_t i = 0; traced->ends != NULL && i < traced->plan->op_count; i++)
+        destroy_event(traced, traced->ends[i]);
+    free(traced->ends);
+    traced->ends = NULL;
+}
+
+/* Ties the device's clock to the host's: an event is recorded between two readings of the
+ * host's clock. Of several tries the one with the closest readings counts, and their middle is
+ * taken. */
+static enum status tie_clocks(const struct traced_run *traced, struct clock_tie *tie,
+                              struct error *error)
+{
+    enum { TRIES = 8 };
+    int64_t closest = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        cudaEvent_t event;
+        if (CUDA_CHECK(cudaEventCreate(&event), error) != STATUS_OK)
+            return STATUS_FAILED;
+        int64_t before = clock_now_ns();
+        enum status status = CUDA_CHECK(cudaEventRecord(event, traced->run->streams[0]), error);
+        if (status == STATUS_OK)
+            status = CUDA_CHECK(cudaEventSynchronize(event), error);
+        int64_t after = clock_now_ns();
+        cudaEvent_t unwanted = event;
+        if (status == STATUS_OK && after - before < closest) {
+            closest = after - before;
+            unwanted = tie->base;
+            tie->base = event;
+            tie->host_ns = before + (after - before) / 2;
+        }
+        if (unwanted != NULL)
+            CUDA_WARN(cudaEventDestroy(unwanted));
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status fill_ends(const struct traced_run *traced, const struct clock_tie *tie,
+                             struct error *error)
+{
+    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
+        struct span *span = &traced->timeline->spans[i];
+        if (!op_on_device(span->kind))
+            continue;
+        float ms;
+        if (CUDA_CHECK(cudaEventElapsedTime(&ms, tie->base, traced->ends[span->op]), error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
+        int64_t end_ns = tie->host_ns + (int64_t)(1e6 * (double)ms);
+        traced_span_set(span, span->issue_ns, end_ns - traced->begin_ns);
+    }
+    return timeline_rebuild_starts(traced->timeline, traced->plan, error);
+}
+
+/* Runs once with an event behind every copy, memset and kernel, which gives their ends; their
+ * starts are rebuilt from the engines' order. */
+static enum status trace_with_events(struct traced_run *traced, struct run_times *times,
+                                     struct error *error)
+{
+    struct clock_tie tie = {0};
+    struct cuda_graph graph = {0};
+    enum status status = create_ends(traced, error);
+    if (status == STATUS_OK)
+        status = tie_clocks(traced, &tie, error);
+    if (status == STATUS_OK && traced->plan->issue == ISSUE_GRAPH) {
+        status = cuda_graph_create(traced->run, traced->ends, false, &graph, error);
+        traced->graph = &graph;
+    }
+    if (status == STATUS_OK)
+        status = make_run(traced, times, error);
+    if (status == STATUS_OK)
+        status = fill_ends(traced, &tie, error);
+    traced->graph = NULL;
+    cuda_graph_free(traced->run, &graph);
+    destroy_ends(traced);
+    destroy_event(traced, tie.base);
+    return status;
+}
+
+/* --- times by CUPTI --- */
+
+/* Runs the first ops twice: the first copy and the first kernel under CUPTI take a millisecond
+ * more. The first time also shows if CUPTI gives records at all, and those are forgotten. What
+ * comes next is held up once more, by some tenths of a millisecond, so the ops run again;
+ * skip_warm_records() leaves out the records of that. */
+static bool warm_up(struct cuda_tracer *tracer, const struct cuda_run *run)
+{
+    size_t count = 0;
+    int expected = cuda_run_first_ops(run);
+    return cupti_trace_clear(tracer->cupti, &count) && expected >= 0 &&
+           count >= (size_t)expected && cuda_run_first_ops(run) >= 0;
+}
+
+/* Has CUPTI record, and runs the first ops to warm it up. Returns false where it can't, for the
+ * reason in tracer->no_cupti; it is then not tried again. */
+static bool start_cupti(struct cuda_tracer *tracer, const struct cuda_run *run)
+{
+    const struct cupti_record *unwanted;
+    size_t count;
+    if (getenv("PIPELINE_NO_CUPTI") != NULL && tracer->cupti == NULL &&
+        tracer->no_cupti == NULL)
+        tracer->no_cupti = "PIPELINE_NO_CUPTI is set";
+    if (tracer->cupti == NULL && tracer->no_cupti == NULL)
+        tracer->cupti = cupti_trace_open(&tracer->no_cupti);
+    if (tracer->no_cupti != NULL)
+        return false;
+    if (!cupti_trace_start(tracer->cupti)) {
+        tracer->no_cupti = "it could not be started";
+        return false;
+    }
+    if (warm_up(tracer, run))
+        return true;
+    cupti_trace_stop(tracer->cupti, &unwanted, &count);
+    tracer->no_cupti = "it gave no records: is a profiler attached?";
+    return false;
+}
+
+/* Runs once, CUPTI recording since start_cupti(), and stops it. *complete says if its records
+ * account for every op; if not, tracer->no_cupti says why. */
+static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_run *traced,
+                                    struct run_times *times, bool *complete,
+                                    struct error *error)
+{
+    struct cuda_graph graph = {0};
+    struct cupti_graph *ids = NULL;
+    const struct cupti_record *records;
+    size_t count;
+    enum status status = STATUS_OK;
+    if (traced->plan->issue == ISSUE_GRAPH) {
+        ids = cupti_graph_open(tracer->cupti);
+        status = cuda_graph_create(traced->run, NULL, ids != NULL, &graph, error);
+        traced->graph = &graph;
+    }
+    if (status == STATUS_OK)
+        status = make_run(traced, times, error);
+    bool whole = cupti_trace_stop(tracer->cupti, &records, &count);
+    if (status == STATUS_OK && !whole) {
+        tracer->no_cupti = "it lost records";
+    } else if (status == STATUS_OK) {
+        *complete =
+            traced->graph != NULL
+                ? match_nodes(traced, ids, records, count, tracer->mismatch)
+                : match_streams(traced, tracer->cupti, records, count, tracer->mismatch);
+        if (!*complete)
+            tracer->no_cupti = tracer->mismatch;
+    }
+    traced->graph = NULL;
+    cuda_graph_free(traced->run, &graph);
+    cupti_graph_close(ids);
+    return status;
+}
+
+/* --- the run --- */
 
 static void describe_timeline(struct timeline *timeline, const struct cuda_device *device,
                               const char *no_cupti)
 {
     timeline->timing = no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
-    timeline->resolution_ns = no_cupti == NULL ? 1 : CUDA_EVENT_RESOLUTION_NS;
+    timeline->resolution_ns = no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
     snprintf(timeline->device, sizeof timeline->device, "%s", device->machine.name);
     snprintf(timeline->driver, sizeof timeline->driver, "%s%s%s", device->driver,
              no_cupti == NULL ? "" : "; no CUPTI: ", no_cupti == NULL ? "" : no_cupti);
@@ -54,7 +319,7 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device
         if (traced.cpu_times == NULL)
             return error_set(error, STATUS_FAILED, "no memory for a timeline");
     }
-    bool recorded = trace_cupti_start(tracer, run);
+    bool recorded = start_cupti(tracer, run);
     status = run_either_way(tracer, recorded, &traced, times, error);
     if (status == STATUS_OK) {
         describe_timeline(timeline, device, tracer->no_cupti);

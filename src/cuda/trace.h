@@ -7,7 +7,14 @@
 #define PIPELINE_CUDA_TRACE_H
 
 #include "cuda/device.h"
-#include "cuda/trace_cupti.h"
+#include "cuda/match.h"
+
+/* A backend's use of CUPTI. Zero-initialise. */
+struct cuda_tracer {
+    struct cupti_trace *cupti; /* opened by the first traced run */
+    const char *no_cupti;      /* why CUPTI is not used; NULL: not tried yet, or it is used */
+    char mismatch[MATCH_WHY]; /* the text that no_cupti points to where records did not match */
+};
 
 /* Runs the plan once and fills `timeline`, which is initialised, with when each op ran on
  * `device`. */

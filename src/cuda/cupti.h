@@ -1,11 +1,13 @@
-/* cupti_trace.h - records when the device's work really ran.
+/* cupti.h - records when the device's work really ran, and by which ids records name a graph's
+ * nodes.
  *
- * CUPTI is NVIDIA's library for profilers; its activity records come from the driver. Only one
+ * CUPTI is NVIDIA's library for profilers; its activity records come from the driver. It is
+ * opened at run time, so that the program needs it neither to be built nor to run. Only one
  * tool may trace a process: under a profiler cupti_trace_open() or cupti_trace_start() fails.
  * CUPTI's callbacks carry no context, so the open trace is global, and there is one at a time.
  */
-#ifndef PIPELINE_CUDA_CUPTI_TRACE_H
-#define PIPELINE_CUDA_CUPTI_TRACE_H
+#ifndef PIPELINE_CUDA_CUPTI_H
+#define PIPELINE_CUDA_CUPTI_H
 
 #include "plan/op.h"
 
@@ -43,9 +45,19 @@ bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **rec
  * it has none. */
 bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number);
 
-/* Returns CUPTI as dlopen() gave it, for other functions of it. */
-void *cupti_trace_library(const struct cupti_trace *trace);
-
 void cupti_trace_close(struct cupti_trace *trace);
+
+struct cupti_graph;
+
+/* Subscribes, which must come before the graph is captured. Returns NULL where CUPTI is too
+ * old, another tool has subscribed, or there is no memory. `trace` must outlive it. */
+struct cupti_graph *cupti_graph_open(struct cupti_trace *trace);
+
+/* Sets *id to the id by which records name `node`, a cudaGraphNode_t of a captured graph that
+ * has been instantiated since. Returns false where it has none. */
+bool cupti_graph_node_id(struct cupti_graph *graph, void *node, uint64_t *id);
+
+/* Ends the subscription; `graph` may be NULL. */
+void cupti_graph_close(struct cupti_graph *graph);
 
 #endif

@@ -1,10 +1,10 @@
-/* trace_cupti.c - a traced run that takes the device's times from CUPTI's records. */
-#include "cuda/trace_cupti.h"
-
-#include "cuda/trace_graph.h"
+/* match.c - finds the op that each of CUPTI's records belongs to. */
+#include "cuda/match.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+/* --- a plan that was issued op by op --- */
 
 /* The part of all records that is one stream's, and how far it has been matched. */
 struct stream_records {
@@ -19,8 +19,7 @@ struct matching {
     struct stream_records *streams; /* one per stream of the plan */
     size_t warm_records;            /* those of the ops that warmed CUPTI up */
     size_t per_launch; /* records of one kernel op: a library may launch several kernels */
-    char *why;         /* set where they don't match */
-    size_t room;
+    char *why;         /* of MATCH_WHY bytes, set where they don't match */
 };
 
 static size_t first_record(const struct matching *matching, uint64_t stream)
@@ -104,7 +103,7 @@ static bool find_streams(struct matching *matching, struct cupti_trace *cupti)
     }
     free(numbers);
     if (!numbered) {
-        snprintf(matching->why, matching->room, "it does not know a stream");
+        snprintf(matching->why, MATCH_WHY, "it does not know a stream");
         return false;
     }
     count_per_launch(matching);
@@ -117,12 +116,12 @@ static bool tell_mismatch(const struct matching *matching, const struct span *sp
     const struct stream_records *stream = &matching->streams[span->stream];
     const char *name = op_kind_name(span->kind);
     if (stream->next >= stream->end) {
-        snprintf(matching->why, matching->room,
+        snprintf(matching->why, MATCH_WHY,
                  "its records did not match: none of op %" PRIu32 ", %s", span->op, name);
         return false;
     }
     const struct cupti_record *record = &matching->records[stream->next];
-    snprintf(matching->why, matching->room,
+    snprintf(matching->why, MATCH_WHY,
              "its records did not match: kind %d of %" PRIu64 " bytes for op %" PRIu32
              ", %s of %" PRIu64,
              record->kind, record->bytes, span->op, name, span->bytes);
@@ -165,91 +164,107 @@ static bool match_spans(const struct matching *matching)
             return tell_mismatch(matching, span);
         known += matched;
     }
-    snprintf(matching->why, matching->room,
-             "its records did not match: %zu, of which %zu are known", matching->count, known);
+    snprintf(matching->why, MATCH_WHY, "its records did not match: %zu, of which %zu are known",
+             matching->count, known);
     return known == matching->count;
 }
 
-/* Sets the timeline's device times. Returns true if the records account for every op. */
-static bool match_records(struct cuda_tracer *tracer, const struct traced_run *traced,
-                          const struct cuda_traced_graph *graph,
-                          const struct cupti_record *records, size_t count)
+bool match_streams(const struct traced_run *traced, struct cupti_trace *cupti,
+                   const struct cupti_record *records, size_t count, char why[MATCH_WHY])
 {
-    if (traced->graph != NULL)
-        return cuda_traced_graph_match(graph, traced, records, count, tracer->mismatch,
-                                       sizeof tracer->mismatch);
-    struct matching matching = {.traced = traced,
-                                .records = records,
-                                .count = count,
-                                .why = tracer->mismatch,
-                                .room = sizeof tracer->mismatch};
+    struct matching matching = {
+        .traced = traced, .records = records, .count = count, .why = why};
     matching.streams = calloc(traced->plan->streams, sizeof *matching.streams);
-    snprintf(tracer->mismatch, sizeof tracer->mismatch, "no memory to match its records");
-    bool matches = matching.streams != NULL && find_streams(&matching, tracer->cupti) &&
-                   match_spans(&matching);
+    snprintf(why, MATCH_WHY, "no memory to match its records");
+    bool matches =
+        matching.streams != NULL && find_streams(&matching, cupti) && match_spans(&matching);
     free(matching.streams);
     return matches;
 }
 
-enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_run *traced,
-                             struct run_times *times, bool *complete, struct error *error)
+/* --- a plan that ran as a graph --- */
+
+struct known_node {
+    uint64_t id; /* in the records */
+    uint32_t op;
+    bool seen; /* a record of it was found */
+};
+
+static int compare_nodes(const void *a, const void *b)
 {
-    struct cuda_traced_graph graph = {0};
-    const struct cupti_record *records;
-    size_t count;
-    enum status status = STATUS_OK;
-    if (traced->plan->issue == ISSUE_GRAPH) {
-        status = cuda_traced_graph_create(&graph, traced->run, tracer->cupti, error);
-        traced->graph = &graph.graph;
+    const struct known_node *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Lists the nodes of copies, memsets and kernels, sorted by id; callbacks have no records.
+ * Returns NULL where there is no memory or a node has no id. */
+static struct known_node *know_nodes(const struct traced_run *traced, struct cupti_graph *ids,
+                                     size_t *count)
+{
+    const struct cuda_graph *graph = traced->graph;
+    struct known_node *known = malloc((graph->node_count + 1) * sizeof *known);
+    *count = 0;
+    for (size_t i = 0; known != NULL && i < graph->node_count; i++) {
+        const struct cuda_node *node = &graph->nodes[i];
+        if (!op_on_device(traced->plan->ops[node->op].kind))
+            continue;
+        known[*count] = (struct known_node){0, node->op, false};
+        if (!cupti_graph_node_id(ids, node->node, &known[*count].id)) {
+            free(known);
+            return NULL;
+        }
+        ++*count;
     }
-    if (status == STATUS_OK)
-        status = traced_run_make(traced, times, error);
-    bool whole = cupti_trace_stop(tracer->cupti, &records, &count);
-    if (status == STATUS_OK) {
-        *complete = whole && match_records(tracer, traced, &graph, records, count);
-        if (!*complete)
-            tracer->no_cupti = whole ? tracer->mismatch : "it lost records";
-    }
-    traced->graph = NULL;
-    cuda_traced_graph_free(&graph, traced->run);
-    return status;
+    if (known != NULL)
+        qsort(known, *count, sizeof *known, compare_nodes);
+    return known;
 }
 
-/* Runs the first ops twice: the first copy and the first kernel under CUPTI take a millisecond
- * more. The first time also shows if CUPTI gives records at all, and those are forgotten. What
- * comes next is held up once more, by some tenths of a millisecond, so the ops run again;
- * skip_warm_records() leaves out the records of that. */
-static bool warm_up(struct cuda_tracer *tracer, const struct cuda_run *run)
+/* Widens the span of the node's op by a record's time: a library's launch of several kernels
+ * lasts from the first one's start to the last one's end. Returns false where they don't fit.
+ */
+static bool take_record(struct timeline *timeline, struct known_node *node,
+                        const struct cupti_record *record, int64_t begin_ns)
 {
-    size_t count = 0;
-    int expected = cuda_run_first_ops(run);
-    return cupti_trace_clear(tracer->cupti, &count) && expected >= 0 &&
-           count >= (size_t)expected && cuda_run_first_ops(run) >= 0;
-}
-
-static void open_cupti(struct cuda_tracer *tracer)
-{
-    if (getenv("PIPELINE_NO_CUPTI") != NULL)
-        tracer->no_cupti = "PIPELINE_NO_CUPTI is set";
-    else
-        tracer->cupti = cupti_trace_open(&tracer->no_cupti);
-}
-
-bool trace_cupti_start(struct cuda_tracer *tracer, const struct cuda_run *run)
-{
-    const struct cupti_record *unwanted;
-    size_t count;
-    if (tracer->cupti == NULL && tracer->no_cupti == NULL)
-        open_cupti(tracer);
-    if (tracer->no_cupti != NULL)
+    struct span *span = timeline_span(timeline, node->op);
+    bool copy = span != NULL && span->kind != OP_KERNEL;
+    if (span == NULL || node->seen || (copy && record->kind != span->kind) ||
+        (copy && record->bytes != span->bytes))
         return false;
-    if (!cupti_trace_start(tracer->cupti)) {
-        tracer->no_cupti = "it could not be started";
+    int64_t start_ns = record->start_ns - begin_ns, end_ns = record->end_ns - begin_ns;
+    bool first = span->end_ns == 0;
+    if (!first && span->start_ns < start_ns)
+        start_ns = span->start_ns;
+    if (!first && span->end_ns > end_ns)
+        end_ns = span->end_ns;
+    node->seen = true;
+    traced_span_set(span, start_ns, end_ns);
+    return true;
+}
+
+bool match_nodes(const struct traced_run *traced, struct cupti_graph *ids,
+                 const struct cupti_record *records, size_t count, char why[MATCH_WHY])
+{
+    size_t nodes, matched = 0;
+    snprintf(why, MATCH_WHY, "it does not tell of graphs' nodes");
+    if (ids == NULL)
         return false;
+    struct known_node *known = know_nodes(traced, ids, &nodes);
+    if (known == NULL)
+        return false;
+    bool fits = true;
+    for (size_t i = 0; i < count && fits; i++) {
+        const struct known_node wanted = {.id = records[i].node};
+        if (wanted.id == 0)
+            continue; /* no node's: from the ops that warmed CUPTI up before the graph */
+        struct known_node *node = bsearch(&wanted, known, nodes, sizeof wanted, compare_nodes);
+        fits =
+            node != NULL && take_record(traced->timeline, node, &records[i], traced->begin_ns);
+        matched += fits;
     }
-    if (warm_up(tracer, run))
-        return true;
-    cupti_trace_stop(tracer->cupti, &unwanted, &count);
-    tracer->no_cupti = "it gave no records: is a profiler attached?";
-    return false;
+    free(known);
+    snprintf(why, MATCH_WHY,
+             "its records did not match: %zu of the graph's %zu nodes are known", matched,
+             nodes);
+    return fits && matched == nodes;
 }

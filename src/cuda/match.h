@@ -1,10 +1,11 @@
-/* traced_run.h - one run with the host's times: when each op was issued, and when the host's
- * own work ran. When the device's work ran comes from CUPTI (cuda/trace_cupti.h) or from events
- * (cuda/trace_events.h). */
-#ifndef PIPELINE_CUDA_TRACED_RUN_H
-#define PIPELINE_CUDA_TRACED_RUN_H
+/* match.h - finds the op that each of CUPTI's records belongs to. */
+#ifndef PIPELINE_CUDA_MATCH_H
+#define PIPELINE_CUDA_MATCH_H
 
+#include "cuda/cupti.h"
 #include "cuda/run.h"
+
+enum { MATCH_WHY = 96 };
 
 /* A traced run, while it is made. */
 struct traced_run {
@@ -19,12 +20,6 @@ struct traced_run {
     int64_t issued_ns; /* from there to when the last call returned */
 };
 
-/* Runs the plan as the plain run does, but reads the clock between the calls and records the
- * events of traced->ends. Fills the timeline's issue times and the spans of CPU tiles,
- * callbacks and the host's own calls. */
-enum status traced_run_make(struct traced_run *traced, struct run_times *times,
-                            struct error *error);
-
 /* Sets a span's times. They may come from another clock than its issue, off by a microsecond or
  * so, but nothing runs before it is issued. */
 static inline void traced_span_set(struct span *span, int64_t start_ns, int64_t end_ns)
@@ -32,5 +27,15 @@ static inline void traced_span_set(struct span *span, int64_t start_ns, int64_t 
     span->start_ns = start_ns > span->issue_ns ? start_ns : span->issue_ns;
     span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
 }
+
+/* Sets the times of the timeline's copies, memsets and kernels from the records of a run that
+ * was issued op by op; before it the first ops ran once, and have records, too. Returns false
+ * where the records don't fit one to one; `why` then says how. */
+bool match_streams(const struct traced_run *traced, struct cupti_trace *cupti,
+                   const struct cupti_record *records, size_t count, char why[MATCH_WHY]);
+
+/* Does the same for one launch of traced->graph. `ids` may be NULL: CUPTI knows no nodes. */
+bool match_nodes(const struct traced_run *traced, struct cupti_graph *ids,
+                 const struct cupti_record *records, size_t count, char why[MATCH_WHY]);
 
 #endif

@@ -1,15 +1,59 @@
-/* cupti_trace.c - opens CUPTI, takes its buffers of records and keeps what is wanted of them.
- */
-#include "cuda/cupti_trace.h"
+/* cupti.c - opens CUPTI, takes its buffers of records and keeps what is wanted of them, and
+ * takes down the clone of each captured node. */
+#include "cuda/cupti.h"
 
 #include "core/items.h"
-#include "cuda/cupti_library.h"
 
 #include <cupti.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* --- the library --- */
+
+/* A function of the library, and the function pointer to put its address in. */
+struct cupti_function {
+    const char *name;
+    void *place;
+};
+
+/* Returns the library as dlopen() gives it, or NULL. It is never closed: the driver keeps
+ * calling into it. */
+static void *open_library(void)
+{
+    /* First the names that the linker's own places are searched for, then the toolkit's. */
+    static const char *const names[] = {
+        "libcupti.so",
+        "libcupti.so.13",
+        "libcupti.so.12",
+        "/usr/local/cuda/lib64/libcupti.so",
+        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+        "/usr/local/cuda/lib64/libcupti.so.13",
+        "/usr/local/cuda/lib64/libcupti.so.12",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library != NULL)
+            return library;
+    }
+    return NULL;
+}
+
+/* Sets every function's pointer. Returns false if the library lacks one: it is too old. */
+static bool find_functions(void *library, const struct cupti_function *functions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *function = dlsym(library, functions[i].name);
+        if (function == NULL)
+            return false;
+        memcpy(functions[i].place, &function, sizeof function);
+    }
+    return true;
+}
+
+/* --- records --- */
 
 /* In every version of CUPTI since that of CUDA 11 a record begins with the fields that are read
  * here: these struct types stand for their predecessors and successors. */
@@ -149,8 +193,22 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     free(buffer);
 }
 
-static bool find_functions(struct cupti_trace *trace, void *library)
+struct cupti_trace *cupti_trace_open(const char **why)
 {
+    if (open_trace != NULL) {
+        *why = "another trace is open";
+        return NULL;
+    }
+    void *library = open_library();
+    if (library == NULL) {
+        *why = "libcupti.so was not found";
+        return NULL;
+    }
+    struct cupti_trace *trace = calloc(1, sizeof *trace);
+    if (trace == NULL) {
+        *why = "no memory";
+        return NULL;
+    }
     const struct cupti_function functions[] = {
         {"cuptiActivityRegisterTimestampCallback", &trace->register_timestamp},
         {"cuptiActivityRegisterCallbacks", &trace->register_callbacks},
@@ -161,30 +219,11 @@ static bool find_functions(struct cupti_trace *trace, void *library)
         {"cuptiActivityGetNumDroppedRecords", &trace->dropped_records},
         {"cuptiGetStreamIdEx", &trace->stream_number},
     };
-    return cupti_library_find(library, functions, sizeof functions / sizeof *functions);
-}
-
-struct cupti_trace *cupti_trace_open(const char **why)
-{
-    if (open_trace != NULL) {
-        *why = "another trace is open";
-        return NULL;
-    }
-    void *library = cupti_library_open();
-    if (library == NULL) {
-        *why = "libcupti.so was not found";
-        return NULL;
-    }
-    struct cupti_trace *trace = calloc(1, sizeof *trace);
-    if (trace == NULL) {
-        *why = "no memory";
-        return NULL;
-    }
     pthread_mutex_init(&trace->lock, NULL);
     take_spare_buffers(trace);
     open_trace = trace;
     trace->library = library;
-    if (!find_functions(trace, library))
+    if (!find_functions(library, functions, sizeof functions / sizeof *functions))
         *why = "libcupti.so is too old";
     else if (trace->register_timestamp(timestamp) != CUPTI_SUCCESS ||
              trace->register_callbacks(buffer_requested, buffer_completed) != CUPTI_SUCCESS)
@@ -261,11 +300,6 @@ bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *numbe
     return trace->stream_number(NULL, stream, 0, number) == CUPTI_SUCCESS;
 }
 
-void *cupti_trace_library(const struct cupti_trace *trace)
-{
-    return trace->library;
-}
-
 void cupti_trace_close(struct cupti_trace *trace)
 {
     if (trace == NULL)
@@ -276,4 +310,106 @@ void cupti_trace_close(struct cupti_trace *trace)
         free(trace->spare[--trace->spare_count]);
     free(trace->records);
     free(trace);
+}
+
+/* --- nodes of graphs --- */
+
+struct clone {
+    uint64_t original; /* the id of the captured node */
+    uint64_t id;       /* the id of its clone in the executable graph */
+};
+
+struct cupti_graph {
+    CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
+    CUptiResult (*unsubscribe)(CUpti_SubscriberHandle);
+    CUptiResult (*enable_callback)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+                                   CUpti_CallbackId);
+    CUptiResult (*node_id)(CUgraphNode, uint64_t *);
+    CUpti_SubscriberHandle subscriber;
+    struct clone *clones;
+    size_t count, capacity;
+    bool sorted; /* the clones, by original */
+    bool lost;   /* a clone could not be taken down */
+};
+
+static void keep_clone(struct cupti_graph *graph, struct clone clone)
+{
+    struct clone *clones =
+        items_grow(graph->clones, graph->count, &graph->capacity, sizeof clone);
+    if (clones == NULL) {
+        graph->lost = true;
+        return;
+    }
+    graph->clones = clones;
+    graph->clones[graph->count++] = clone;
+    graph->sorted = false;
+}
+
+/* CUPTI calls this on the thread that instantiates the graph. */
+static void CUPTIAPI node_was_cloned(void *context, CUpti_CallbackDomain domain,
+                                     CUpti_CallbackId callback, const void *data)
+{
+    struct cupti_graph *graph = context;
+    struct clone clone;
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE || callback != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
+        return;
+    const CUpti_GraphData *nodes = ((const CUpti_ResourceData *)data)->resourceDescriptor;
+    if (graph->node_id(nodes->originalNode, &clone.original) == CUPTI_SUCCESS &&
+        graph->node_id(nodes->node, &clone.id) == CUPTI_SUCCESS)
+        keep_clone(graph, clone);
+    else
+        graph->lost = true;
+}
+
+struct cupti_graph *cupti_graph_open(struct cupti_trace *trace)
+{
+    struct cupti_graph *graph = calloc(1, sizeof *graph);
+    if (graph == NULL)
+        return NULL;
+    const struct cupti_function functions[] = {
+        {"cuptiSubscribe", &graph->subscribe},
+        {"cuptiUnsubscribe", &graph->unsubscribe},
+        {"cuptiEnableCallback", &graph->enable_callback},
+        {"cuptiGetGraphNodeId", &graph->node_id},
+    };
+    if (!find_functions(trace->library, functions, sizeof functions / sizeof *functions) ||
+        graph->subscribe(&graph->subscriber, node_was_cloned, graph) != CUPTI_SUCCESS) {
+        free(graph);
+        return NULL;
+    }
+    if (graph->enable_callback(1, graph->subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                               CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) == CUPTI_SUCCESS)
+        return graph;
+    cupti_graph_close(graph);
+    return NULL;
+}
+
+static int compare_clones(const void *a, const void *b)
+{
+    const struct clone *x = a, *y = b;
+    return (x->original > y->original) - (x->original < y->original);
+}
+
+bool cupti_graph_node_id(struct cupti_graph *graph, void *node, uint64_t *id)
+{
+    struct clone wanted = {0, 0};
+    if (graph->lost || graph->node_id(node, &wanted.original) != CUPTI_SUCCESS)
+        return false;
+    if (!graph->sorted && graph->count > 0)
+        qsort(graph->clones, graph->count, sizeof *graph->clones, compare_clones);
+    graph->sorted = true;
+    const struct clone *found = NULL;
+    if (graph->count > 0)
+        found = bsearch(&wanted, graph->clones, graph->count, sizeof wanted, compare_clones);
+    *id = found != NULL ? found->id : wanted.original; /* not cloned: the node itself runs */
+    return true;
+}
+
+void cupti_graph_close(struct cupti_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    graph->unsubscribe(graph->subscriber);
+    free(graph->clones);
+    free(graph);
 }
