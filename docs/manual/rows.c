@@ -52,7 +52,7 @@ static const char *next_part(const char *rest, char part[PAGE_TEXT])
 }
 
 /* Adds the words of a placeholder that are typed as they are, in small letters or digits:
- * "auto" and "cuda" of "auto|cuda[:I]|sim:NAME". */
+ * "auto" and "cuda" of "auto|sim:NAME|cuda[:I]". */
 static void add_literals(const struct option_row *row, struct page_words *words)
 {
     char part[PAGE_TEXT];

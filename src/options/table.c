@@ -9,6 +9,11 @@
 static const char *const format_names[] = {"text", REPORT_FORMATS(FORMAT_NAME) NULL};
 static const char *const size_names[] = {"slide", "paper", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
+static const char device_values[] = "auto"
+#define DEVICE(id, shown, ...) "|" shown
+#include "plan/devices.def"
+#undef DEVICE
+    ;
 static const char *const model_names[] = {"none", "sim", NULL};
 
 const char *const list_words[] = {"kernels",  "machines", "devices",
@@ -159,7 +164,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
                         .help = "break it on purpose: `pipeline list mistakes`",
                         .with = "missing-wait needs --layout=stage, lazy-loading makes one run "
                                 "without a warm-up, and most others need several streams."},
-    [OPTION_DEVICE] = {"device", 'd', "auto|cuda[:I]|sim:NAME", TYPE_DEVICE,
+    [OPTION_DEVICE] = {"device", 'd', device_values, TYPE_DEVICE,
                        RUN_FIELD(device, RUNS | CALIBRATE), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
                                "sim alone means; sim:FILE.ini reads a machine file"},

@@ -145,13 +145,11 @@ static enum status set_mistake(const struct assignment *given, int *field, struc
 static enum status set_device(const struct assignment *given, const char **field,
                               struct error *error)
 {
-    if (strcmp(given->text, "sim") == 0) {
-        *field = "sim:h200";
-        return STATUS_OK;
-    }
     if (!device_is_valid(given->text))
         return assignment_refuse(given, "is unknown", error);
-    *field = given->text;
+    const struct device_row *row = device_find(given->text);
+    bool alone = row != NULL && !row->real && strcmp(given->text, row->name) == 0;
+    *field = alone ? row->whole : given->text;
     return STATUS_OK;
 }
 

@@ -7,7 +7,8 @@
 enum { DIGITS_MAX = 4 }; /* digits of a device's number */
 
 const struct device_row device_rows[] = {
-#define DEVICE(id, ...) {.name = #id, __VA_ARGS__},
+#define DEVICE(id, shown, otherwise, ...)                                                      \
+    {.name = #id, .fallback = otherwise, .whole = #id ":" otherwise, __VA_ARGS__},
 #include "plan/devices.def"
 #undef DEVICE
     {.name = NULL},

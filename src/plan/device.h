@@ -8,9 +8,9 @@
 
 struct device_row {
     const char *name;     /* the part before the colon */
-    const char *argument; /* the word in help for the part behind it */
     const char *allowed;  /* the values that are allowed, for messages */
     const char *fallback; /* the argument where none is given */
+    const char *whole;    /* the value with that argument: "sim:h200" */
     bool numbered;        /* the argument is a number; otherwise a name or a file */
     bool real;            /* its times are measured; otherwise simulated */
 };
