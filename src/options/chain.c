@@ -7,17 +7,10 @@ static enum status refuse_kernel(const struct assignment *given, const char *nam
                                  struct error *error)
 {
     char label[LABEL_MAX], shown[SHOWN_MAX];
-    assignment_label(given, label);
-    text_shown(name, shown);
-    const char *nearest = kernel_nearest(name);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "%s: unknown kernel '%s': did you mean %s? (see `pipeline list "
-                         "kernels`)",
-                         label, shown, nearest);
-    return error_set(error, STATUS_USAGE,
-                     "%s: unknown kernel '%s': allowed are those of `pipeline list kernels`",
-                     label, shown);
+    return refuse_unknown(error, kernel_nearest(name), " (see `pipeline list kernels`)",
+                          "allowed are those of `pipeline list kernels`",
+                          "%s: unknown kernel '%s'", assignment_label(given, label),
+                          text_shown(name, shown));
 }
 
 /* Says why kernel number `misfit` of the chain can't follow the one before it. */

@@ -111,7 +111,6 @@ static void print_fact(FILE *out, const char *name, const char *text)
 static void print_option(FILE *out, const struct option_row *row)
 {
     char text[LABEL_MAX];
-    size_t length = 0;
     print_name(out, row);
     fputs("\n\n", out);
     options_print_wrapped(out, 0, 2, row->help);
@@ -120,10 +119,10 @@ static void print_option(FILE *out, const struct option_row *row)
         print_fact(out, "values", option_values(row, text));
     if (row->fallback != NULL || row->absent != NULL)
         print_fact(out, "default", row->fallback != NULL ? row->fallback : row->absent);
+    text[0] = '\0';
     for (const struct command_row *command = command_rows; command->name != NULL; command++) {
         if (option_is_taken(row, command->command))
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
-                                       length > 0 ? ", " : "", command->name);
+            list_add(text, ", ", "%s", command->name);
     }
     print_fact(out, "commands", text);
     print_fact(out, "stands in",

@@ -53,14 +53,12 @@ static const struct option_row *row_of_code(int code)
  */
 static int list_candidates(const char *prefix, char text[LABEL_MAX])
 {
-    size_t length = 0;
     int count = 0;
     text[0] = '\0';
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (strncmp(option_rows[i].name, prefix, strlen(prefix)) != 0)
             continue;
-        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s--%s",
-                                   count == 0 ? "" : " or ", option_rows[i].name);
+        list_add(text, " or ", "--%s", option_rows[i].name);
         count++;
     }
     return count;
@@ -175,23 +173,10 @@ static void take_command(struct command_line *line, struct options *options)
 /* Writes the options that `command` takes into `text`: "--quick, --runs, --format". */
 static const char *list_taken(enum command command, char text[LABEL_MAX])
 {
-    size_t length = 0;
+    text[0] = '\0';
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (option_is_taken(&option_rows[i], command) && option_rows[i].type != TYPE_COMMAND)
-            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s--%s",
-                                       length > 0 ? ", " : "", option_rows[i].name);
-    }
-    return text;
-}
-
-/* Writes the commands that take the option into `text`: "`pipeline run`, `pipeline view`". */
-static const char *list_takers(const struct option_row *row, char text[LABEL_MAX])
-{
-    size_t length = 0;
-    for (const struct command_row *taker = command_rows; taker->name != NULL; taker++) {
-        if (option_is_taken(row, taker->command))
-            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s`pipeline %s`",
-                                       length > 0 ? ", " : "", taker->name);
+            list_add(text, ", ", "--%s", option_rows[i].name);
     }
     return text;
 }
@@ -210,7 +195,7 @@ static enum status refuse_for(const struct command_row *command, const char *lab
 static enum status check_command(const struct command_line *line, const struct options *options,
                                  struct error *error)
 {
-    char label[LABEL_MAX], takers[LABEL_MAX];
+    char label[LABEL_MAX], takers[LABEL_MAX] = "";
     const struct command_row *command = command_rows;
     while (command->command != options->command)
         command++;
@@ -221,37 +206,50 @@ static enum status check_command(const struct command_line *line, const struct o
         assignment_label(given, label);
         if (command->nature != NULL)
             return refuse_for(command, label, error);
+        for (const struct command_row *taker = command_rows; taker->name != NULL; taker++) {
+            if (option_is_taken(given->row, taker->command))
+                list_add(takers, ", ", "`pipeline %s`", taker->name);
+        }
         return error_set(error, STATUS_USAGE, "%s is not for `pipeline %s`: it is for %s",
-                         label, command->name, list_takers(given->row, takers));
+                         label, command->name, takers);
     }
     if (options->command == COMMAND_CALIBRATE && line->word_count > 0)
         return refuse_for(command, text_shown(line->words[0], (char[SHOWN_MAX]){""}), error);
     return STATUS_OK;
 }
 
+/* Refuses a second word behind a command that takes one. */
+static enum status check_one_word(const struct command_line *line, const char *command,
+                                  struct error *error)
+{
+    char shown[SHOWN_MAX];
+    if (line->word_count <= 1)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE, "%s %s is one word too many: allowed is one", command,
+                     text_shown(line->words[1], shown));
+}
+
 /* pipeline list [WHAT] */
 static enum status take_list_word(const struct command_line *line, struct options *options,
                                   struct error *error)
 {
-    static const char allowed[] = "allowed are kernels, machines, devices, mistakes, lessons";
-    char shown[SHOWN_MAX];
-    if (line->word_count == 0)
-        return STATUS_OK;
-    if (line->word_count > 1)
-        return error_set(error, STATUS_USAGE, "list %s is one word too many: allowed is one",
-                         text_shown(line->words[1], shown));
+    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "";
+    if (line->word_count != 1)
+        return check_one_word(line, "list", error);
     for (int i = 0; list_words[i] != NULL; i++) {
+        list_add(allowed, ", ", "%s", list_words[i]);
         if (strcmp(list_words[i], line->words[0]) == 0)
             options->list_what = list_words[i];
     }
     if (options->list_what != NULL)
         return STATUS_OK;
-    text_shown(line->words[0], shown);
     const char *nearest = word_nearest(line->words[0], list_words);
+    text_shown(line->words[0], shown);
     if (nearest != NULL)
-        return error_set(error, STATUS_USAGE, "list %s is unknown: did you mean %s? (%s)",
-                         shown, nearest, allowed);
-    return error_set(error, STATUS_USAGE, "list %s is unknown: %s", shown, allowed);
+        return error_set(error, STATUS_USAGE,
+                         "list %s is unknown: did you mean %s? (allowed are %s)", shown,
+                         nearest, allowed);
+    return error_set(error, STATUS_USAGE, "list %s is unknown: allowed are %s", shown, allowed);
 }
 
 /* pipeline help [OPTION|COMMAND] */
@@ -261,11 +259,8 @@ static enum status take_topic(const struct command_line *line, struct options *o
     const char *names[OPTION_COUNT + COMMANDS_MAX + 1];
     char shown[SHOWN_MAX];
     int count = 0;
-    if (line->word_count == 0)
-        return STATUS_OK;
-    if (line->word_count > 1)
-        return error_set(error, STATUS_USAGE, "help %s is one word too many: allowed is one",
-                         text_shown(line->words[1], shown));
+    if (line->word_count != 1)
+        return check_one_word(line, "help", error);
     const struct command_row *command = command_find(line->words[0]);
     const struct option_row *option = option_find_typed(line->words[0]);
     if (command != NULL || option != NULL) {
@@ -277,40 +272,31 @@ static enum status take_topic(const struct command_line *line, struct options *o
     for (int i = 0; i < OPTION_COUNT; i++)
         names[count++] = option_rows[i].name;
     names[count] = NULL;
-    text_shown(line->words[0], shown);
-    const char *nearest = word_nearest(line->words[0] + strspn(line->words[0], "-"), names);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "help %s: there is no such command or option: did you mean %s?", shown,
-                         nearest);
-    return error_set(error, STATUS_USAGE,
-                     "help %s: there is no such command or option: allowed are those of "
-                     "`pipeline help`",
-                     shown);
+    const char *name = line->words[0] + strspn(line->words[0], "-");
+    return refuse_unknown(
+        error, word_nearest(name, names), "", "allowed are those of `pipeline help`",
+        "help %s: there is no such command or option", text_shown(line->words[0], shown));
 }
 
 /* pipeline lesson N|NAME */
 static enum status take_lesson(struct command_line *line, struct options *options,
                                struct error *error)
 {
-    static const char see[] = "`pipeline list lessons` lists them";
     char shown[SHOWN_MAX];
     if (line->word_count == 0)
-        return error_set(error, STATUS_USAGE, "lesson needs a number or a name: %s", see);
+        return error_set(error, STATUS_USAGE,
+                         "lesson needs a number or a name: `pipeline list lessons` lists them");
     if (line->word_count > 1)
-        return error_set(error, STATUS_USAGE, "lesson %s is one word too many: allowed is one",
-                         text_shown(line->words[1], shown));
+        return check_one_word(line, "lesson", error);
     options->lesson = lesson_find(line->words[0]);
     if (options->lesson != NULL) {
         line->word_count = 0;
         return runs_build(line, options, error);
     }
-    text_shown(line->words[0], shown);
-    const char *nearest = lesson_nearest(line->words[0]);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE, "there is no lesson %s: did you mean %s? (%s)",
-                         shown, nearest, see);
-    return error_set(error, STATUS_USAGE, "there is no lesson %s: %s", shown, see);
+    return refuse_unknown(error, lesson_nearest(line->words[0]),
+                          " (`pipeline list lessons` lists them)",
+                          "`pipeline list lessons` lists them", "there is no lesson %s",
+                          text_shown(line->words[0], shown));
 }
 
 static enum status take_words(const struct command_line *line, struct options *options,

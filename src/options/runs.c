@@ -16,20 +16,14 @@ static enum status refuse_word(const char *word, struct error *error)
         commands[count++] = row->name;
     commands[count] = NULL;
     char shown[SHOWN_MAX];
-    text_shown(word, shown);
     if (strcmp(word, "lessons") == 0)
         return error_set(error, STATUS_USAGE,
                          "'lessons' is neither a command nor a config file: `pipeline list "
                          "lessons` lists them, `pipeline lesson 1` runs the first");
-    const char *nearest = word_nearest(word, commands);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "'%s' is neither a command nor a config file: did you mean %s?", shown,
-                         nearest);
-    return error_set(error, STATUS_USAGE,
-                     "'%s' is neither a command nor a config file: allowed are those of "
-                     "`pipeline --help`, and files",
-                     shown);
+    return refuse_unknown(error, word_nearest(word, commands), "",
+                          "allowed are those of `pipeline --help`, and files",
+                          "'%s' is neither a command nor a config file",
+                          text_shown(word, shown));
 }
 
 static bool is_ini_name(const char *word)

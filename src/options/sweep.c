@@ -28,11 +28,10 @@ static bool is_sweepable(const struct option_row *row)
 
 static const char *sweepable_names(char text[LABEL_MAX])
 {
-    size_t length = 0;
+    text[0] = '\0';
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (is_sweepable(&option_rows[i]))
-            length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s%s",
-                                       length == 0 ? "" : ", ", option_rows[i].name);
+            list_add(text, ", ", "%s", option_rows[i].name);
     }
     return text;
 }
@@ -163,10 +162,9 @@ static enum status check_size(const struct sweep *sweep, int sections, struct er
     char values[LABEL_MAX] = "";
     int64_t runs = sections;
     for (int i = 0; i < sweep->axis_count; i++) {
-        size_t length = strlen(values);
         runs *= sweep->axes[i].count;
-        snprintf(values + length, sizeof values - length, "%s%d values of %s",
-                 i > 0 ? " and " : "", sweep->axes[i].count, sweep->axes[i].option);
+        list_add(values, " and ", "%d values of %s", sweep->axes[i].count,
+                 sweep->axes[i].option);
     }
     if (runs <= SWEEP_RUNS_MAX)
         return STATUS_OK;

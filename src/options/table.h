@@ -185,7 +185,7 @@ const char *option_nearest(const char *name, bool keys_only);
 const char *word_nearest(const char *word, const char *const words[]);
 
 /* Texts for error lines. Each function writes into `text` and returns it. */
-enum { SHOWN_MAX = 96, LABEL_MAX = 512, OPTION_TEXT = 512 };
+enum { SHOWN_MAX = 96, LABEL_MAX = 512, OPTION_TEXT = LABEL_MAX };
 const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* one line, clipped */
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX]);
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
@@ -200,6 +200,16 @@ const char *assignment_label(const struct assignment *given, char text[LABEL_MAX
 /* Refuses a value: "--tiles=0 is too small: allowed are 1 to 16777216". */
 enum status assignment_refuse(const struct assignment *given, const char *complaint,
                               struct error *error);
+
+/* Refuses what is unknown, which the format says: "FORMAT: did you mean NEAREST?SEE" or, where
+ * `nearest` is NULL, "FORMAT: ALLOWED". */
+__attribute__((format(printf, 5, 6))) enum status
+refuse_unknown(struct error *error, const char *nearest, const char *see, const char *allowed,
+               const char *format, ...);
+
+/* Appends an item to the list in `text`, behind `separator` unless the list is empty. */
+__attribute__((format(printf, 3, 4))) void list_add(char text[LABEL_MAX], const char *separator,
+                                                    const char *format, ...);
 
 /* Cuts the next word off a comma-separated list, without the blanks around it; NULL at its end.
  */

@@ -5,6 +5,7 @@
 #include "plan/device.h"
 #include "plan/mistake.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,63 +89,82 @@ const char *assignment_label(const struct assignment *given, char text[LABEL_MAX
     return text;
 }
 
-static const char *allowed_choices(const struct option_row *row, char text[LABEL_MAX])
+void list_add(char text[LABEL_MAX], const char *separator, const char *format, ...)
 {
-    size_t length = (size_t)snprintf(text, LABEL_MAX, "allowed are");
-    for (int i = 0; row->choices[i] != NULL; i++) {
-        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
-                                   i == 0 ? "" : ",", row->choices[i]);
-    }
-    return text;
+    size_t length = strlen(text);
+    va_list arguments;
+    if (length > 0)
+        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s", separator);
+    va_start(arguments, format);
+    if (length < LABEL_MAX)
+        vsnprintf(text + length, LABEL_MAX - length, format, arguments);
+    va_end(arguments);
 }
 
-static const char *allowed_mistakes(char text[LABEL_MAX])
+const char *option_values(const struct option_row *row, char text[LABEL_MAX])
 {
-    size_t length = (size_t)snprintf(text, LABEL_MAX, "allowed are");
-    for (int i = 0; mistake_rows[i].name != NULL && length < LABEL_MAX; i++)
-        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s %s",
-                                   i == 0 ? "" : ",", mistake_rows[i].name);
-    return text;
-}
-
-const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
-{
+    text[0] = '\0';
     switch (row->type) {
     case TYPE_NUMBER:
-        snprintf(text, LABEL_MAX, "allowed are %llu to %llu%s", (unsigned long long)row->least,
+        snprintf(text, LABEL_MAX, "%llu to %llu%s", (unsigned long long)row->least,
                  (unsigned long long)row->most, row->automatic ? ", or auto" : "");
         return text;
     case TYPE_CHOICE:
-        return allowed_choices(row, text);
+        for (int i = 0; row->choices[i] != NULL; i++)
+            list_add(text, ", ", "%s", row->choices[i]);
+        return text;
+    case TYPE_MISTAKE:
+        for (int i = 0; mistake_rows[i].name != NULL; i++)
+            list_add(text, ", ", "%s", mistake_rows[i].name);
+        return text;
     case TYPE_SHARE:
-        return strcpy(text, "allowed are 0 to 1, or auto");
+        return strcpy(text, "0 to 1, or auto");
     case TYPE_CHAIN:
-        snprintf(text, LABEL_MAX, "allowed are 1 to %d kernels of `pipeline list kernels`",
-                 CHAIN_MAX);
+        snprintf(text, LABEL_MAX, "1 to %d kernels of `pipeline list kernels`", CHAIN_MAX);
         return text;
     case TYPE_PRIORITIES:
-        snprintf(text, LABEL_MAX, "allowed are 1 to %d whole numbers from -100 to 100, or none",
+        snprintf(text, LABEL_MAX, "1 to %d whole numbers from -100 to 100, or none",
                  PRIORITIES_MAX);
         return text;
     case TYPE_DEVICE:
-        device_allowed(strcpy(text, "allowed are ") + 12, LABEL_MAX - 12);
-        return text;
-    case TYPE_MISTAKE:
-        return allowed_mistakes(text);
+        return device_allowed(text, LABEL_MAX);
     case TYPE_FILE:
     case TYPE_FILES:
-        return strcpy(text, "allowed is the name of a file");
+        return strcpy(text, "the name of a file");
     case TYPE_FLAG:
-        return strcpy(text, "allowed are yes, no, true, false, 1, 0, on, off");
+        return strcpy(text, "yes, no, true, false, 1, 0, on, off");
     case TYPE_SWEEP:
-        return strcpy(text,
-                      "allowed is OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
-                      "order=depth,breadth");
+        return strcpy(text, "OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
+                            "order=depth,breadth");
     case TYPE_TALLY:
     case TYPE_COMMAND:
         break;
     }
-    return strcpy(text, "allowed is nothing else");
+    return strcpy(text, "nothing else");
+}
+
+const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
+{
+    char values[LABEL_MAX];
+    const bool one = row->type == TYPE_FILE || row->type == TYPE_FILES ||
+                     row->type == TYPE_SWEEP || row->type == TYPE_TALLY ||
+                     row->type == TYPE_COMMAND;
+    snprintf(text, LABEL_MAX, "allowed %s %.490s", one ? "is" : "are",
+             option_values(row, values));
+    return text;
+}
+
+enum status refuse_unknown(struct error *error, const char *nearest, const char *see,
+                           const char *allowed, const char *format, ...)
+{
+    char text[LABEL_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE, "%s: did you mean %s?%s", text, nearest, see);
+    return error_set(error, STATUS_USAGE, "%s: %s", text, allowed);
 }
 
 const char *kept_texts_add(struct kept_text **texts, const char *text)
@@ -166,16 +186,6 @@ void kept_texts_free(struct kept_text *texts)
         free(texts);
         texts = next;
     }
-}
-
-const char *option_values(const struct option_row *row, char text[LABEL_MAX])
-{
-    const char *values = option_allowed(row, text);
-    for (int word = 0; word < 2; word++) { /* "allowed", and "are" or "is" */
-        values += strcspn(values, " ");
-        values += strspn(values, " ");
-    }
-    return values;
 }
 
 enum status assignment_refuse(const struct assignment *given, const char *complaint,

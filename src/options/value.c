@@ -133,13 +133,10 @@ static enum status set_mistake(const struct assignment *given, int *field, struc
 {
     if (mistake_find(given->text, field))
         return STATUS_OK;
-    char label[LABEL_MAX];
-    const char *nearest = mistake_nearest(given->text);
-    if (nearest == NULL)
-        return assignment_refuse(given, "is unknown", error);
-    return error_set(error, STATUS_USAGE,
-                     "%s is unknown: did you mean %s? (see `pipeline list mistakes`)",
-                     assignment_label(given, label), nearest);
+    char label[LABEL_MAX], allowed[LABEL_MAX];
+    return refuse_unknown(
+        error, mistake_nearest(given->text), " (see `pipeline list mistakes`)",
+        option_allowed(given->row, allowed), "%s is unknown", assignment_label(given, label));
 }
 
 static enum status set_device(const struct assignment *given, const char **field,
@@ -210,20 +207,17 @@ enum status options_set(const struct assignment *given, void *target, struct err
 
 static const char *show_chain(const struct settings *settings, char text[OPTION_TEXT])
 {
-    size_t length = 0;
     text[0] = '\0';
-    for (int i = 0; i < settings->chain_length && length < OPTION_TEXT; i++)
-        length += (size_t)snprintf(text + length, OPTION_TEXT - length, "%s%s",
-                                   i == 0 ? "" : ",", settings->chain[i]->name);
+    for (int i = 0; i < settings->chain_length; i++)
+        list_add(text, ",", "%s", settings->chain[i]->name);
     return text;
 }
 
 static const char *show_priorities(const struct settings *settings, char text[OPTION_TEXT])
 {
-    size_t length = 0;
-    for (int i = 0; i < settings->priority_count && length < OPTION_TEXT; i++)
-        length += (size_t)snprintf(text + length, OPTION_TEXT - length, "%s%d",
-                                   i == 0 ? "" : ",", settings->priorities[i]);
+    text[0] = '\0';
+    for (int i = 0; i < settings->priority_count; i++)
+        list_add(text, ",", "%d", settings->priorities[i]);
     return settings->priority_count > 0 ? text : NULL;
 }
 
