@@ -9,208 +9,171 @@
 
 enum { LAUNCHES_MAX = 1 << 24 };
 
+/* A run, and where each of its settings comes from; `origins` is NULL once that is forgotten.
+ */
+struct judged {
+    const struct settings *settings;
+    const struct origin *origins;
+    struct error *error;
+};
+
+static const char *label(const struct judged *run, enum option_id id, char text[LABEL_MAX])
+{
+    return setting_label(run->settings, run->origins, id, text);
+}
+
+/* Refuses two settings that don't go together: "ONE BETWEEN OTHER REST". */
+static enum status refuse_pair(const struct judged *run, enum option_id one,
+                               const char *between, enum option_id other, const char *rest)
+{
+    char text[LABEL_MAX], other_text[LABEL_MAX];
+    return error_set(run->error, STATUS_USAGE, "%s %s %s%s", label(run, one, text), between,
+                     label(run, other, other_text), rest);
+}
+
 /* --- tiles --- */
 
-/* The kernel of the chain that works on whole rows or columns of a matrix; NULL: none does. */
-static const struct kernel *unit_kernel(const struct settings *settings)
+/* Refuses elements that are no whole rows or columns, or tiles that would not be. */
+static enum status refuse_units(const struct judged *run, const struct kernel *kernel)
 {
-    return chain_unit_kernel(settings->chain, settings->chain_length);
-}
-
-/* Names the setting that says how long a row or column is. */
-static const char *unit_label(const struct settings *settings, const struct origin *origins,
-                              char label[LABEL_MAX])
-{
-    const bool rows = strcmp(unit_kernel(settings)->unit_name, "rows") == 0;
-    return setting_label(settings, origins, rows ? OPTION_COLUMNS : OPTION_ROWS, label);
-}
-
-static enum status refuse_elements(const struct settings *settings,
-                                   const struct origin *origins, struct error *error)
-{
-    char elements[LABEL_MAX], unit_text[LABEL_MAX];
-    const struct kernel *kernel = unit_kernel(settings);
+    const struct settings *settings = run->settings;
+    char what[LABEL_MAX], unit_text[LABEL_MAX], nearest[64];
     const uint64_t unit = settings_unit(settings), units = settings->elements / unit;
-    return error_set(error, STATUS_USAGE,
-                     "%s is no whole number of %s of %s, as %s needs: nearest are %" PRIu64
-                     " and %" PRIu64,
-                     setting_label(settings, origins, OPTION_ELEMENTS, elements),
-                     kernel->unit_name, unit_label(settings, origins, unit_text), kernel->name,
-                     (units > 0 ? units : 1) * unit, (units > 0 ? units + 1 : 2) * unit);
-}
-
-static enum status refuse_tiles(const struct settings *settings, const struct origin *origins,
-                                struct error *error)
-{
-    char tiles[LABEL_MAX], unit_text[LABEL_MAX], nearest[64];
-    const struct kernel *kernel = unit_kernel(settings);
+    const bool rows = strcmp(kernel->unit_name, "rows") == 0;
+    label(run, rows ? OPTION_COLUMNS : OPTION_ROWS, unit_text);
+    if (settings->elements % unit != 0)
+        return error_set(run->error, STATUS_USAGE,
+                         "%s is no whole number of %s of %s, as %s needs: nearest are %" PRIu64
+                         " and %" PRIu64,
+                         label(run, OPTION_ELEMENTS, what), kernel->unit_name, unit_text,
+                         kernel->name, (units > 0 ? units : 1) * unit,
+                         (units > 0 ? units + 1 : 2) * unit);
     const uint32_t below = settings_tiles_below(settings, settings->tiles);
     const uint32_t above = settings_tiles_above(settings, settings->tiles);
     snprintf(nearest, sizeof nearest,
              above > 0 ? "nearest are %" PRIu32 " and %" PRIu32 : "the most are %" PRIu32,
              below, above);
-    return error_set(error, STATUS_USAGE,
+    return error_set(run->error, STATUS_USAGE,
                      "%s does not cut the array's %" PRIu64 " %s of %s into tiles of as many "
                      "whole %s each, as %s needs: %s",
-                     setting_label(settings, origins, OPTION_TILES, tiles),
-                     settings->elements / settings_unit(settings), kernel->unit_name,
-                     unit_label(settings, origins, unit_text), kernel->unit_name, kernel->name,
-                     nearest);
+                     label(run, OPTION_TILES, what), units, kernel->unit_name, unit_text,
+                     kernel->unit_name, kernel->name, nearest);
 }
 
 /* Each tile of a matrix is whole rows, or columns. */
-static enum status check_units(const struct settings *settings, const struct origin *origins,
-                               struct error *error)
+static enum status check_tiles(const struct judged *run)
 {
-    /* An input file tells the number of elements later, and this check then comes again. */
+    const struct settings *settings = run->settings;
+    if (settings->tiles > settings->elements)
+        return refuse_pair(run, OPTION_TILES, "is more than", OPTION_ELEMENTS,
+                           ": allowed are at most as many tiles as elements");
+    /* An input file tells the number of elements later, and this check then comes again; where
+     * tiles are auto, their number is chosen later, to fit. */
     const bool unknown =
-        origins != NULL && settings->input != NULL && !settings->elements_given;
-    if (unknown || settings_tiles_fit(settings, settings->tiles))
+        run->origins != NULL && settings->input != NULL && !settings->elements_given;
+    const bool whole = settings->elements % settings_unit(settings) == 0;
+    if (unknown || settings_tiles_fit(settings, settings->tiles) ||
+        (whole && settings->tiles == 0))
         return STATUS_OK;
-    if (settings->elements % settings_unit(settings) != 0)
-        return refuse_elements(settings, origins, error);
-    if (settings->tiles == 0) /* auto: the number is chosen later, to fit */
-        return STATUS_OK;
-    return refuse_tiles(settings, origins, error);
-}
-
-static enum status check_tiles(const struct settings *settings, const struct origin *origins,
-                               struct error *error)
-{
-    char tiles[LABEL_MAX], elements[LABEL_MAX];
-    if (settings->tiles <= settings->elements)
-        return check_units(settings, origins, error);
-    return error_set(error, STATUS_USAGE,
-                     "%s is more than %s: allowed are at most as many tiles as elements",
-                     setting_label(settings, origins, OPTION_TILES, tiles),
-                     setting_label(settings, origins, OPTION_ELEMENTS, elements));
+    return refuse_units(run, chain_unit_kernel(settings->chain, settings->chain_length));
 }
 
 /* --- checks of what is settled --- */
 
 /* A launch is an op of the plan. A kernel that is launched once per repeat may have as many
  * launches as there may be tiles. */
-static enum status check_launches(const struct settings *settings, const struct origin *origins,
-                                  struct error *error)
+static enum status check_launches(const struct judged *run)
 {
+    const struct settings *settings = run->settings;
     const struct kernel_params params = {.intensity = settings->intensity};
     const struct kernel *first = settings->chain[0]; /* no other can be such a one */
     const uint64_t launches = (uint64_t)settings->tiles * kernel_launches(first, &params);
-    char intensity[LABEL_MAX], tiles[LABEL_MAX];
+    char rest[LABEL_MAX];
     if (!first->launch_per_repeat || launches <= LAUNCHES_MAX)
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s and %s make %" PRIu64 " launches of %s: allowed are at most %u",
-                     setting_label(settings, origins, OPTION_INTENSITY, intensity),
-                     setting_label(settings, origins, OPTION_TILES, tiles), launches,
-                     first->name, (unsigned)LAUNCHES_MAX);
+    snprintf(rest, sizeof rest, " make %" PRIu64 " launches of %s: allowed are at most %u",
+             launches, first->name, (unsigned)LAUNCHES_MAX);
+    return refuse_pair(run, OPTION_INTENSITY, "and", OPTION_TILES, rest);
 }
 
 /* A run without data can't read or keep any, nor be made on a real device. */
-static enum status check_no_data(const struct settings *settings, const struct origin *origins,
-                                 struct error *error)
+static enum status check_no_data(const struct judged *run)
 {
-    char no_data[LABEL_MAX], other[LABEL_MAX];
+    const struct settings *settings = run->settings;
     if (!settings->no_data)
         return STATUS_OK;
-    setting_label(settings, origins, OPTION_NO_DATA, no_data);
     if (device_is_real(settings->device))
-        return error_set(error, STATUS_USAGE,
-                         "%s is for the simulator, but %s was given: allowed are sim:NAME and "
-                         "sim:FILE.ini",
-                         no_data, setting_label(settings, origins, OPTION_DEVICE, other));
-    if (settings->input != NULL || settings->output != NULL) {
-        enum option_id id = settings->input != NULL ? OPTION_INPUT : OPTION_OUTPUT;
-        return error_set(error, STATUS_USAGE,
-                         "%s means no bytes at all, but %s was given: allowed is one of them",
-                         no_data, setting_label(settings, origins, id, other));
-    }
+        return refuse_pair(run, OPTION_NO_DATA, "is for the simulator, but", OPTION_DEVICE,
+                           " was given: allowed are sim:NAME and sim:FILE.ini");
+    if (settings->input != NULL || settings->output != NULL)
+        return refuse_pair(run, OPTION_NO_DATA, "means no bytes at all, but",
+                           settings->input != NULL ? OPTION_INPUT : OPTION_OUTPUT,
+                           " was given: allowed is one of them");
     return STATUS_OK;
+}
+
+static bool has_scan(const struct settings *settings)
+{
+    return kernel_chain_scans(settings->chain, settings->chain_length);
 }
 
 /* The CPU's tiles are the last ones, and it works on them while the GPU has not yet come to
  * what a scan would carry over to them. */
-static enum status check_ways(const struct settings *settings, const struct origin *origins,
-                              struct error *error)
+static enum status check_ways(const struct judged *run)
 {
-    char ways[LABEL_MAX], kernel[LABEL_MAX];
-    if (settings->ways != 4 || !kernel_chain_scans(settings->chain, settings->chain_length))
+    if (run->settings->ways != 4 || !has_scan(run->settings))
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s gives the CPU tiles of its own, but %s has a scan, and each of its "
-                     "tiles needs the sum of all before it: allowed are ways 1, 2 and 3",
-                     setting_label(settings, origins, OPTION_WAYS, ways),
-                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+    return refuse_pair(run, OPTION_WAYS, "gives the CPU tiles of its own, but", OPTION_KERNEL,
+                       " has a scan, and each of its tiles needs the sum of all before it: "
+                       "allowed are ways 1, 2 and 3");
 }
 
 /* Nothing but a scan carries anything from tile to tile. */
-static enum status check_carry(const struct settings *settings, const struct origin *origins,
-                               struct error *error)
+static enum status check_carry(const struct judged *run)
 {
-    char carry[LABEL_MAX], kernel[LABEL_MAX];
-    if (settings->carry == CARRY_DEVICE ||
-        kernel_chain_scans(settings->chain, settings->chain_length))
+    if (run->settings->carry == CARRY_DEVICE || has_scan(run->settings))
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s is about what a scan carries from tile to tile, but %s has none: "
-                     "allowed is device, or a kernel such as scan",
-                     setting_label(settings, origins, OPTION_CARRY, carry),
-                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+    return refuse_pair(run, OPTION_CARRY, "is about what a scan carries from tile to tile, but",
+                       OPTION_KERNEL, " has none: allowed is device, or a kernel such as scan");
 }
 
-/* The kernel of the chain whose number of blocks nobody can choose: it follows from the work,
- * or the library decides it. NULL: there is no such kernel. */
-static const struct kernel *fixed_grid(const struct settings *settings)
+/* Some kernels' number of blocks nobody can choose: it follows from the work, or the library
+ * decides it. */
+static enum status check_blocks(const struct judged *run)
 {
-    for (int i = 0; i < settings->chain_length; i++) {
-        if (settings->chain[i]->whole_grid || settings->chain[i]->alone)
-            return settings->chain[i];
-    }
-    return NULL;
-}
-
-static enum status check_blocks(const struct settings *settings, const struct origin *origins,
-                                struct error *error)
-{
+    const struct settings *settings = run->settings;
     char blocks[LABEL_MAX];
-    const struct kernel *fixed = fixed_grid(settings);
-    if (settings->blocks == 0 || fixed == NULL)
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s can't be: %s settles itself how many blocks it has: allowed is auto, "
-                     "or kernels such as scale",
-                     setting_label(settings, origins, OPTION_BLOCKS, blocks), fixed->name);
+    for (int i = 0; i < settings->chain_length && settings->blocks != 0; i++) {
+        if (settings->chain[i]->whole_grid || settings->chain[i]->alone)
+            return error_set(run->error, STATUS_USAGE,
+                             "%s can't be: %s settles itself how many blocks it has: allowed "
+                             "is auto, or kernels such as scale",
+                             label(run, OPTION_BLOCKS, blocks), settings->chain[i]->name);
+    }
+    return STATUS_OK;
 }
 
 /* Mapped arrays stay on the host. A kernel that works in place would overwrite its first input
  * there, and a resident input is read so often that it has to be on the device. */
-static enum status check_memory(const struct settings *settings, const struct origin *origins,
-                                struct error *error)
+static enum status check_memory(const struct judged *run)
 {
-    char memory[LABEL_MAX], kernel[LABEL_MAX];
-    const struct kernel *first = settings->chain[0];
-    if (settings->memory != MEMORY_MAPPED ||
+    const struct kernel *first = run->settings->chain[0];
+    if (run->settings->memory != MEMORY_MAPPED ||
         (!first->in_place && first->resident_count == NULL))
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s leaves the arrays on the host, but %s keeps one on the device and "
-                     "works in place: allowed are pinned, pageable and registered",
-                     setting_label(settings, origins, OPTION_MEMORY, memory),
-                     setting_label(settings, origins, OPTION_KERNEL, kernel));
+    return refuse_pair(run, OPTION_MEMORY, "leaves the arrays on the host, but", OPTION_KERNEL,
+                       " keeps one on the device and works in place: allowed are pinned, "
+                       "pageable and registered");
 }
 
 /* A graph is launched by one call, and the host can't stage pageable copies within it. */
-static enum status check_issue(const struct settings *settings, const struct origin *origins,
-                               struct error *error)
+static enum status check_issue(const struct judged *run)
 {
-    char issue[LABEL_MAX], memory[LABEL_MAX];
-    if (settings->issue != ISSUE_GRAPH || settings->memory != MEMORY_PAGEABLE)
+    if (run->settings->issue != ISSUE_GRAPH || run->settings->memory != MEMORY_PAGEABLE)
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "%s is launched by one call, but with %s the host has a part in every "
-                     "copy: allowed are pinned, registered and mapped",
-                     setting_label(settings, origins, OPTION_ISSUE, issue),
-                     setting_label(settings, origins, OPTION_MEMORY, memory));
+    return refuse_pair(run, OPTION_ISSUE, "is launched by one call, but with", OPTION_MEMORY,
+                       " the host has a part in every copy: allowed are pinned, registered and "
+                       "mapped");
 }
 
 /* --- what follows from other settings --- */
@@ -219,70 +182,53 @@ static enum status check_issue(const struct settings *settings, const struct ori
  * over the other. A sweep stands on the command line too, and beside a default of `one` it
  * would do nothing at all; but where `one` itself is swept, some of its values may leave
  * `other` without a meaning. */
-static bool given_together(const struct draft *draft, enum option_id one, enum option_id other)
+static bool given_together(const struct judged *run, enum option_id one, enum option_id other)
 {
-    enum value_source source = draft->origins[one].source, with = draft->origins[other].source;
+    enum value_source source = run->origins[one].source, with = run->origins[other].source;
     if (with == SOURCE_SWEEP)
         return source == SOURCE_DEFAULT || source == SOURCE_COMMAND_LINE;
     return source != SOURCE_DEFAULT && source == with;
 }
 
-static enum status settle_ways(struct draft *draft, struct error *error)
+static enum status settle_ways(const struct judged *run, struct settings *settings)
 {
-    struct settings *settings = &draft->settings;
-    char ways[LABEL_MAX], other[LABEL_MAX];
-    setting_label(settings, draft->origins, OPTION_WAYS, ways);
     if (settings->ways == 1 && settings->streams != 1 &&
-        given_together(draft, OPTION_WAYS, OPTION_STREAMS))
-        return error_set(error, STATUS_USAGE,
-                         "%s is serial and uses one stream, but %s was given: allowed is 1",
-                         ways, setting_label(settings, draft->origins, OPTION_STREAMS, other));
+        given_together(run, OPTION_WAYS, OPTION_STREAMS))
+        return refuse_pair(run, OPTION_WAYS, "is serial and uses one stream, but",
+                           OPTION_STREAMS, " was given: allowed is 1");
     if (settings->ways != 4 && settings->cpu_share >= 0 &&
-        given_together(draft, OPTION_WAYS, OPTION_CPU_SHARE))
-        return error_set(error, STATUS_USAGE,
-                         "%s leaves the CPU idle, but %s was given: allowed is auto, or ways 4",
-                         ways,
-                         setting_label(settings, draft->origins, OPTION_CPU_SHARE, other));
+        given_together(run, OPTION_WAYS, OPTION_CPU_SHARE))
+        return refuse_pair(run, OPTION_WAYS, "leaves the CPU idle, but", OPTION_CPU_SHARE,
+                           " was given: allowed is auto, or ways 4");
     if (settings->ways == 1)
         settings->streams = 1;
     return STATUS_OK;
 }
 
 /* A profiler is to see one run, so --profile makes one. */
-static enum status settle_profile(struct draft *draft, struct error *error)
+static enum status settle_profile(const struct judged *run, struct settings *settings)
 {
-    struct settings *settings = &draft->settings;
-    char profile[LABEL_MAX], runs[LABEL_MAX];
     if (!settings->profile)
         return STATUS_OK;
-    if (settings->runs != 1 && given_together(draft, OPTION_PROFILE, OPTION_RUNS))
-        return error_set(error, STATUS_USAGE,
-                         "%s makes one run, but %s was given: allowed is 1",
-                         setting_label(settings, draft->origins, OPTION_PROFILE, profile),
-                         setting_label(settings, draft->origins, OPTION_RUNS, runs));
+    if (settings->runs != 1 && given_together(run, OPTION_PROFILE, OPTION_RUNS))
+        return refuse_pair(run, OPTION_PROFILE, "makes one run, but", OPTION_RUNS,
+                           " was given: allowed is 1");
     settings->runs = 1;
     return STATUS_OK;
 }
 
 /* A process loads a kernel's code once, so the run that shows it has no warm-up and no repeat.
  */
-static enum status settle_mistake(struct draft *draft, struct error *error)
+static enum status settle_mistake(const struct judged *run, struct settings *settings)
 {
-    struct settings *settings = &draft->settings;
-    char mistake[LABEL_MAX], other[LABEL_MAX];
+    static const char says[] = "makes one run, and none before it, but";
     if (!mistake_rows[settings->mistake].loads_lazily)
         return STATUS_OK;
-    bool repeats = settings->runs != 1 && given_together(draft, OPTION_MISTAKE, OPTION_RUNS);
-    bool warms_up =
-        settings->warmup != 0 && given_together(draft, OPTION_MISTAKE, OPTION_WARMUP);
-    if (repeats || warms_up)
-        return error_set(
-            error, STATUS_USAGE,
-            "%s makes one run, and none before it, but %s was given: allowed is %d",
-            setting_label(settings, draft->origins, OPTION_MISTAKE, mistake),
-            setting_label(settings, draft->origins, repeats ? OPTION_RUNS : OPTION_WARMUP,
-                          other),
-            repeats ? 1 : 0);
+    if (settings->runs != 1 && given_together(run, OPTION_MISTAKE, OPTION_RUNS))
+        return refuse_pair(run, OPTION_MISTAKE, says, OPTION_RUNS, " was given: allowed is 1");
+    if (settings->warmup != 0 && given_together(run, OPTION_MISTAKE, OPTION_WARMUP))
+        return refuse_pair(run, OPTION_MISTAKE, says, OPTION_WARMUP,
+                           " was given: allowed is 0");
     settings->runs = 1;
     settings->warmup = 0;
     return STATUS_OK;
@@ -292,9 +238,8 @@ static enum status settle_mistake(struct draft *draft, struct error *error)
 
 /* The functions behind enum option_check; either may be NULL. */
 static const struct {
-    enum status (*settle)(struct draft *draft, struct error *error);
-    enum status (*check)(const struct settings *settings, const struct origin *origins,
-                         struct error *error);
+    enum status (*settle)(const struct judged *run, struct settings *settings);
+    enum status (*check)(const struct judged *run);
 } checks[CHECK_COUNT] = {
     [CHECK_LAUNCHES] = {NULL, check_launches}, [CHECK_BLOCKS] = {NULL, check_blocks},
     [CHECK_TILES] = {NULL, check_tiles},       [CHECK_WAYS] = {settle_ways, check_ways},
@@ -304,31 +249,31 @@ static const struct {
 };
 
 /* Makes the check of every row that has one. */
-static enum status check_rows(const struct settings *settings, const struct origin *origins,
-                              struct error *error)
+static enum status check_rows(const struct judged *run)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
         if (checks[option_rows[i].check].check != NULL)
-            status = checks[option_rows[i].check].check(settings, origins, error);
+            status = checks[option_rows[i].check].check(run);
     }
     return status;
 }
 
 enum status settings_check(const struct settings *settings, struct error *error)
 {
-    return check_rows(settings, NULL, error);
+    return check_rows(&(struct judged){settings, NULL, error});
 }
 
 enum status draft_finish(struct draft *draft, struct error *error)
 {
+    const struct judged run = {&draft->settings, draft->origins, error};
     enum status status = STATUS_OK;
     draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
     for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
         if (checks[option_rows[i].check].settle != NULL)
-            status = checks[option_rows[i].check].settle(draft, error);
+            status = checks[option_rows[i].check].settle(&run, &draft->settings);
     }
-    return status == STATUS_OK ? check_rows(&draft->settings, draft->origins, error) : status;
+    return status == STATUS_OK ? check_rows(&run) : status;
 }
 
 enum status settings_check_profile(const struct settings *settings,

@@ -59,6 +59,24 @@ static int standard_descriptor(const struct stat *about)
     return -1;
 }
 
+/* Makes `fd` the stream of `file`, whose place is `path`. Closes it where that fails. */
+static enum status stream_begin(struct output_file *file, const char *path, int fd,
+                                struct error *error)
+{
+    struct output_file opened = {.path = strdup(path), .stream = fdopen(fd, "w")};
+    if (opened.path != NULL && opened.stream != NULL) {
+        *file = opened;
+        return STATUS_OK;
+    }
+    refuse(path, strerror(errno), error);
+    if (opened.stream != NULL)
+        fclose(opened.stream);
+    else
+        close(fd);
+    free(opened.path);
+    return STATUS_USAGE;
+}
+
 /* Opens a file that exists and must stay where it is: a pipe, a device, standard output. */
 static enum status open_direct(struct output_file *file, const char *path,
                                const struct stat *about, struct error *error)
@@ -66,23 +84,7 @@ static enum status open_direct(struct output_file *file, const char *path,
     const int standard = standard_descriptor(about);
     const int fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
                                  : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return refuse(path, strerror(errno), error);
-    struct output_file opened = {.path = strdup(path), .stream = fdopen(fd, "w")};
-    if (opened.path == NULL || opened.stream == NULL) {
-        refuse(path, strerror(errno), error);
-        goto close_file;
-    }
-    *file = opened;
-    return STATUS_OK;
-
-close_file:
-    if (opened.stream != NULL)
-        fclose(opened.stream);
-    else
-        close(fd);
-    free(opened.path);
-    return STATUS_USAGE;
+    return fd < 0 ? refuse(path, strerror(errno), error) : stream_begin(file, path, fd, error);
 }
 
 /* Returns the permissions of a new file. The mask can only be read by setting it: to one that
@@ -124,39 +126,31 @@ static int create_temporary(const char *path, mode_t mode, struct slot *slot)
 static enum status open_beside(struct output_file *file, const char *path, mode_t mode,
                                struct error *error)
 {
-    struct output_file opened = {.slot = slot_take()};
-    if (opened.slot < 0)
+    const int number = slot_take();
+    if (number < 0)
         return error_set(error, STATUS_FAILED,
                          "cannot write the output file '%s': %d others are open", path,
                          OUTPUT_FILES_MAX);
-    struct slot *slot = &slots[opened.slot];
+    struct slot *slot = &slots[number];
     const int fd = create_temporary(path, mode, slot);
+    enum status status = STATUS_OK;
     if (fd < 0) {
-        error_set(error, STATUS_USAGE,
-                  "cannot write the output file '%s': its folder takes no new file: %s", path,
-                  strerror(errno));
-        goto release_slot;
+        status =
+            error_set(error, STATUS_USAGE,
+                      "cannot write the output file '%s': its folder takes no new file: %s",
+                      path, strerror(errno));
+    } else {
+        status = stream_begin(file, path, fd, error);
+        if (status != STATUS_OK)
+            unlink(slot->path);
     }
-    opened.temporary = slot->path;
-    opened.path = strdup(path);
-    opened.stream = fdopen(fd, "w");
-    if (opened.path == NULL || opened.stream == NULL) {
-        refuse(path, strerror(errno), error);
-        goto close_file;
+    if (status != STATUS_OK) {
+        slot_release(number);
+        return status;
     }
-    *file = opened;
+    file->slot = number;
+    file->temporary = slot->path;
     return STATUS_OK;
-
-close_file:
-    if (opened.stream != NULL)
-        fclose(opened.stream);
-    else
-        close(fd);
-    free(opened.path);
-    unlink(slot->path);
-release_slot:
-    slot_release(opened.slot);
-    return STATUS_USAGE;
 }
 
 /* Opens a temporary for a regular file that exists. The file, or the one that a symbolic link
