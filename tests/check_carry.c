@@ -1,7 +1,6 @@
 /* check_carry.c - scans whose carry goes from tile to tile by way of the host: the plans, the
  * races without a wait, whole runs on simulated machines, and the lesson. */
 #include "app/backends.h"
-#include "plan/carry.h"
 
 #include "check_kernels_util.h"
 #include "fixtures.h"
@@ -238,8 +237,8 @@ static void must(enum status status, const struct error *error)
     if (status != STATUS_OK)
         ck_abort_msg("-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32
                      " on %s: %s",
-                     at.settings.ways, order_name(at.settings.order),
-                     layout_name(at.settings.layout), at.settings.elements, at.settings.tiles,
+                     at.settings.ways, order_names[at.settings.order],
+                     layout_names[at.settings.layout], at.settings.elements, at.settings.tiles,
                      at.settings.streams, at.settings.device, error->text);
 }
 

@@ -160,7 +160,7 @@ static void show_case(const struct settings *settings)
                  settings->chain[i]->name);
     snprintf(at.shown, sizeof at.shown,
              "-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32 " -k %s",
-             settings->ways, order_name(settings->order), layout_name(settings->layout),
+             settings->ways, order_names[settings->order], layout_names[settings->layout],
              settings->elements, settings->tiles, settings->streams, chain);
 }
 

@@ -107,16 +107,16 @@ END_TEST
 
 START_TEST(enums_have_names)
 {
-    ck_assert_str_eq(order_name(ORDER_DEPTH), "depth");
-    ck_assert_str_eq(order_name(ORDER_BREADTH), "breadth");
-    ck_assert_str_eq(layout_name(LAYOUT_TILE), "tile");
-    ck_assert_str_eq(layout_name(LAYOUT_STAGE), "stage");
-    ck_assert_str_eq(memory_name(MEMORY_PINNED), "pinned");
-    ck_assert_str_eq(memory_name(MEMORY_PAGEABLE), "pageable");
-    ck_assert_str_eq(memory_name(MEMORY_REGISTERED), "registered");
-    ck_assert_str_eq(memory_name(MEMORY_MAPPED), "mapped");
-    ck_assert_str_eq(issue_name(ISSUE_STREAMS), "streams");
-    ck_assert_str_eq(issue_name(ISSUE_GRAPH), "graph");
+    ck_assert_str_eq(order_names[ORDER_DEPTH], "depth");
+    ck_assert_str_eq(order_names[ORDER_BREADTH], "breadth");
+    ck_assert_str_eq(layout_names[LAYOUT_TILE], "tile");
+    ck_assert_str_eq(layout_names[LAYOUT_STAGE], "stage");
+    ck_assert_str_eq(memory_names[MEMORY_PINNED], "pinned");
+    ck_assert_str_eq(memory_names[MEMORY_PAGEABLE], "pageable");
+    ck_assert_str_eq(memory_names[MEMORY_REGISTERED], "registered");
+    ck_assert_str_eq(memory_names[MEMORY_MAPPED], "mapped");
+    ck_assert_str_eq(issue_names[ISSUE_STREAMS], "streams");
+    ck_assert_str_eq(issue_names[ISSUE_GRAPH], "graph");
 }
 END_TEST
 

@@ -145,7 +145,7 @@ START_TEST(test_every_wait_is_needed)
             plan.ops[w].kind = OP_RECORD;
             plan.ops[w].event.event = plan.events++;
             ck_assert_msg(count_hazards(&plan) > 0, "%s %s ways %d: wait %u of %u is idle",
-                          order_name(settings.order), layout_name(settings.layout),
+                          order_names[settings.order], layout_names[settings.layout],
                           settings.ways, w, plan.op_count);
             plan.ops[w] = kept;
             plan.events--;

@@ -222,8 +222,8 @@ static void must(enum status status, const struct error *error)
     if (status != STATUS_OK)
         ck_abort_msg("-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32
                      " on %s: %s",
-                     at.settings.ways, order_name(at.settings.order),
-                     layout_name(at.settings.layout), at.settings.elements, at.settings.tiles,
+                     at.settings.ways, order_names[at.settings.order],
+                     layout_names[at.settings.layout], at.settings.elements, at.settings.tiles,
                      at.settings.streams, at.settings.device, error->text);
 }
 

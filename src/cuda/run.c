@@ -6,7 +6,6 @@
 #include "cuda/run.h"
 
 #include "core/items.h"
-#include "plan/carry.h"
 #include "plan/graph.h"
 
 #include <cuda_profiler_api.h>

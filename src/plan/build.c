@@ -9,7 +9,6 @@
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan/build.h"
 
-#include "plan/carry.h"
 #include "plan/mistake.h"
 #include "plan/rules.h"
 #include "plan/steps.h"
@@ -38,6 +37,69 @@ static enum status append(struct builder *builder, const struct op *op)
 {
     return plan_append(builder->plan, op, builder->error);
 }
+
+/* --- a scan's carry by way of the host ---
+ *
+ * A carry that stays on the device needs no host: a kernel leaves it, the next one waits for an
+ * event and takes it. The way by the host stands for all that only the host can do between two
+ * tiles: a tile's total is copied out, a callback adds it to the sum, and what that leaves is
+ * copied in for the next tile. Stream order and events put these in their order, so that nobody
+ * waits but the streams. */
+
+static bool carries_by_host(const struct placement *placement, uint32_t link)
+{
+    return placement->carry_by_host && placement->plan->chain[link]->shape == KERNEL_SCAN;
+}
+
+/* Appends `op`, a copy of the carry. Its place has the same offset on both sides. */
+static enum status write_carry(struct builder *builder, struct op op, uint32_t link,
+                               enum carry_place place)
+{
+    const uint32_t tile = (uint32_t)op.tile;
+    op.copy.host = placement_carry(&builder->placement, BUFFER_HOST_CARRY, link, tile, place);
+    op.copy.device =
+        placement_carry(&builder->placement, BUFFER_DEVICE_CARRY, link, tile, place);
+    return append(builder, &op);
+}
+
+/* Appends what comes right before link `link` of the tile: the copy in of the sum of all tiles
+ * before it, which a callback has left on the host. The first tile needs none. */
+static enum status write_carry_in(struct builder *builder, uint32_t stream, uint32_t tile,
+                                  uint32_t link)
+{
+    if (!carries_by_host(&builder->placement, link) || tile == 0)
+        return STATUS_OK;
+    const struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
+    return write_carry(builder, op, link, CARRY_BEFORE);
+}
+
+/* Appends what comes right behind it: the copy out of the tile's own total, and the callback
+ * that leaves what the next tile copies in; with CARRY_SYNC the host waits for that. The next
+ * tile's link waits for this stream: see steps_follow(). */
+static enum status write_carry_out(struct builder *builder, uint32_t stream, uint32_t tile,
+                                   uint32_t link)
+{
+    const struct placement *placement = &builder->placement;
+    if (!carries_by_host(placement, link) || tile + 1 == builder->plan->tiles)
+        return STATUS_OK;
+    struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
+    enum status status = write_carry(builder, op, link, CARRY_TOTAL);
+    op.kind = OP_CALLBACK;
+    if (tile > 0)
+        op.callback.before =
+            placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_BEFORE);
+    op.callback.total = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_TOTAL);
+    op.callback.next =
+        placement_carry(placement, BUFFER_HOST_CARRY, link, tile + 1, CARRY_BEFORE);
+    if (status == STATUS_OK)
+        status = append(builder, &op);
+    op.kind = OP_SYNC;
+    if (status == STATUS_OK && builder->settings->carry == CARRY_SYNC)
+        status = append(builder, &op);
+    return status;
+}
+
+/* --- steps --- */
 
 static enum status write_copies_in(struct builder *builder, uint32_t stream, uint32_t tile)
 {
@@ -80,15 +142,13 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
 {
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
     placement_kernel(&builder->placement, tile, link, &op);
-    struct plan *plan = builder->plan;
-    const struct placement *placement = &builder->placement;
-    op.kernel.blocks = kernel_blocks(plan->chain[link], op.kernel.count, builder->most_blocks);
-    enum status status = carry_write_in(plan, placement, stream, tile, link, builder->error);
+    op.kernel.blocks =
+        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
+    enum status status = write_carry_in(builder, stream, tile, link);
     if (status == STATUS_OK)
         status = append_launches(builder, &op);
     if (status == STATUS_OK)
-        status = carry_write_out(plan, placement, builder->settings->carry, stream, tile, link,
-                                 builder->error);
+        status = write_carry_out(builder, stream, tile, link);
     bool on_host = !steps_have_stage(&builder->steps, link + 2); /* no copy out follows */
     if (status == STATUS_OK && on_host)
         status = write_callback(builder, stream, tile);

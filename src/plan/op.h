@@ -83,14 +83,14 @@ struct op_row {
     const char *label; /* as tracks of a viewer have it: "H2D" */
     const char *title; /* for people: "copy to the device" */
     const char *call;  /* the CUDA call that issues it, as errors name it */
-    char letter;       /* in the terminal's picture; a chain's further kernels follow it */
-    bool light_text;   /* text on `color` is white, not black */
-    uint8_t terminal;  /* `color` by the nearest of a terminal's 256 colours */
-    uint32_t color;    /* 0xRRGGBB */
     enum engine engine;
-    bool in_stream; /* takes its turn in a stream */
-    bool on_host;   /* is a call that the host alone makes: nothing is issued to the device */
-    bool waits;     /* does no work: it waits for another op */
+    char letter;      /* in the terminal's picture; a chain's further kernels follow it */
+    uint8_t terminal; /* `color` by the nearest of a terminal's 256 colours */
+    uint32_t color;   /* 0xRRGGBB */
+    bool in_stream;   /* takes its turn in a stream */
+    bool on_host;     /* is a call that the host alone makes: nothing is issued to the device */
+    bool waits;       /* does no work: it waits for another op */
+    bool light_text;  /* text on `color` is white, not black */
 };
 extern const struct op_row op_rows[OP_KIND_COUNT];
 
@@ -190,6 +190,14 @@ static inline bool op_is_copy(enum op_kind kind)
 static inline bool op_feeds(const struct op *op)
 {
     return op->kind == OP_CALLBACK && op->callback.next.bytes > 0;
+}
+
+/* Does the work of such a callback: *next = *before + *total, modulo 2^32. `before` is NULL for
+ * the first tile, whose sum begins at 0. */
+static inline void carry_feed(const void *before, const void *total, void *next)
+{
+    const uint32_t sum = before != NULL ? *(const uint32_t *)before : 0;
+    *(uint32_t *)next = sum + *(const uint32_t *)total;
 }
 
 /* Sets the bytes of host arrays that a kernel reads and writes itself: they cross the link,

@@ -7,31 +7,6 @@ const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped"
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
 const char *const issue_names[] = {"streams", "graph", NULL};
 
-const char *order_name(enum order order)
-{
-    return order_names[order];
-}
-
-const char *layout_name(enum layout layout)
-{
-    return layout_names[layout];
-}
-
-const char *memory_name(enum memory memory)
-{
-    return memory_names[memory];
-}
-
-const char *carry_name(enum carry carry)
-{
-    return carry_names[carry];
-}
-
-const char *issue_name(enum issue issue)
-{
-    return issue_names[issue];
-}
-
 struct kernel_params settings_params(const struct settings *settings)
 {
     return (struct kernel_params){.intensity = settings->intensity,

@@ -75,14 +75,9 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
 
-/* The names of each enum's values, in order, ended by NULL: "depth", "tile", "pinned",
+/* The names of each enum's values, by value, ended by NULL: "depth", "tile", "pinned",
  * "device", "streams" and so on. */
 extern const char *const order_names[],
     *const layout_names[], *const memory_names[], *const carry_names[], *const issue_names[];
-const char *order_name(enum order order);
-const char *layout_name(enum layout layout);
-const char *memory_name(enum memory memory);
-const char *carry_name(enum carry carry);
-const char *issue_name(enum issue issue);
 
 #endif

@@ -1,6 +1,7 @@
 /* timeline.c - spans: made from a plan, completed, and named. */
 #include "plan/timeline.h"
 
+#include "core/event_queue.h"
 #include "plan/legacy.h"
 
 #include <inttypes.h>
@@ -299,48 +300,6 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
     return count;
 }
 
-/* A lane of an engine's picture. Its key in a heap is when it is free again, or its number. */
-struct free_lane {
-    int64_t key;
-    uint32_t number;
-};
-
-/* A binary heap of lanes, least key first; ties by number. */
-struct lane_heap {
-    struct free_lane *lanes;
-    size_t count;
-};
-
-static bool lane_before(struct free_lane a, struct free_lane b)
-{
-    return a.key != b.key ? a.key < b.key : a.number < b.number;
-}
-
-static void lane_push(struct lane_heap *heap, struct free_lane lane)
-{
-    size_t hole = heap->count++;
-    while (hole > 0 && lane_before(lane, heap->lanes[(hole - 1) / 2])) {
-        heap->lanes[hole] = heap->lanes[(hole - 1) / 2];
-        hole = (hole - 1) / 2;
-    }
-    heap->lanes[hole] = lane;
-}
-
-static struct free_lane lane_pop(struct lane_heap *heap)
-{
-    struct free_lane least = heap->lanes[0], last = heap->lanes[--heap->count];
-    size_t hole = 0;
-    for (size_t child; (child = 2 * hole + 1) < heap->count; hole = child) {
-        if (child + 1 < heap->count && lane_before(heap->lanes[child + 1], heap->lanes[child]))
-            child++;
-        if (!lane_before(heap->lanes[child], last))
-            break;
-        heap->lanes[hole] = heap->lanes[child];
-    }
-    heap->lanes[hole] = last;
-    return least;
-}
-
 /* Returns true if no two of `count` spans, in order of start, run at once, as on most engines.
  */
 static bool take_turns(struct span *const *spans, size_t count)
@@ -351,47 +310,48 @@ static bool take_turns(struct span *const *spans, size_t count)
     return i >= count;
 }
 
-/* Gives the spans of one engine, in order of start, the lowest lane that is free. */
-static enum status lanes_of_engine(struct span **spans, size_t count, struct error *error)
+/* Gives the spans of one engine, in order of start, the lowest lane that is free. Returns false
+ * when memory runs out. Of the two queues, `busy` gives lanes by the time at which they are
+ * free again, and `idle` by their number. */
+static bool lanes_of_engine(struct span **spans, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         spans[i]->lane = 0;
-    if (take_turns(spans, count))
-        return STATUS_OK;
-    struct free_lane *room = malloc((2 * count + 1) * sizeof *room);
-    if (room == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
-    struct lane_heap busy = {room, 0}, free_lanes = {room + count, 0};
+    struct event_queue busy, idle;
+    struct event lane;
     uint32_t lanes = 0;
-    for (size_t i = 0; i < count; i++) {
-        while (busy.count > 0 && busy.lanes[0].key <= spans[i]->start_ns) {
-            uint32_t number = lane_pop(&busy).number;
-            lane_push(&free_lanes, (struct free_lane){number, number});
+    bool room = true;
+    event_queue_init(&busy);
+    event_queue_init(&idle);
+    for (size_t i = take_turns(spans, count) ? count : 0; i < count && room; i++) {
+        while (room && busy.count > 0 && busy.heap[0].time_ns <= spans[i]->start_ns) {
+            event_queue_pop(&busy, &lane);
+            room = event_queue_push(&idle, lane.subject, 0, lane.subject, 0);
         }
-        uint32_t lane = free_lanes.count > 0 ? lane_pop(&free_lanes).number : lanes++;
-        lane_push(&busy, (struct free_lane){spans[i]->end_ns, lane});
-        spans[i]->lane = lane;
+        spans[i]->lane = event_queue_pop(&idle, &lane) ? lane.subject : lanes++;
+        room = room && event_queue_push(&busy, spans[i]->end_ns, 0, spans[i]->lane, 0);
     }
-    free(room);
-    return STATUS_OK;
+    event_queue_free(&busy);
+    event_queue_free(&idle);
+    return room;
 }
 
 static enum status set_lanes(struct timeline *timeline, struct error *error)
 {
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
-    if (spans == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
-    enum status status = STATUS_OK;
-    for (int engine = 0; engine < ENGINE_NONE && status == STATUS_OK; engine++) {
+    bool room = spans != NULL;
+    for (int engine = 0; engine < ENGINE_NONE && room; engine++) {
         size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
-        status = lanes_of_engine(spans, count, error);
+        room = lanes_of_engine(spans, count);
     }
     free(spans);
+    if (!room)
+        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         if (timeline->spans[i].engine == ENGINE_NONE)
             timeline->spans[i].lane = timeline->spans[i].stream;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,

@@ -8,7 +8,6 @@
 
 #include "core/units.h"
 #include "kernels/kernel_code.h"
-#include "plan/carry.h"
 #include "plan/device.h"
 #include "run/arrays.h"
 #include "run/chain_host.h"

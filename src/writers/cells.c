@@ -27,12 +27,12 @@ void cell_ways(const struct run_report *run, char text[CELL_TEXT])
 
 void cell_order(const struct run_report *run, char text[CELL_TEXT])
 {
-    snprintf(text, CELL_TEXT, "%s", order_name(run->settings->order));
+    snprintf(text, CELL_TEXT, "%s", order_names[run->settings->order]);
 }
 
 void cell_layout(const struct run_report *run, char text[CELL_TEXT])
 {
-    snprintf(text, CELL_TEXT, "%s", layout_name(run->settings->layout));
+    snprintf(text, CELL_TEXT, "%s", layout_names[run->settings->layout]);
 }
 
 void cell_streams(const struct run_report *run, char text[CELL_TEXT])
@@ -154,7 +154,7 @@ void cell_concurrency(const struct run_report *run, char text[CELL_TEXT])
 
 void cell_issued_by(const struct run_report *run, char text[CELL_TEXT])
 {
-    snprintf(text, CELL_TEXT, "%s", issue_name(run->settings->issue));
+    snprintf(text, CELL_TEXT, "%s", issue_names[run->settings->issue]);
 }
 
 void cell_issue(const struct run_report *run, char text[CELL_TEXT])

@@ -49,7 +49,7 @@ static void print_memory(FILE *out, const struct plan *plan)
 {
     char host[UNITS_TEXT], device[UNITS_TEXT];
     fprintf(out, "  memory   host %s (%s), device %s in %" PRIu32 " slot%s\n",
-            units_bytes(plan_host_bytes(plan), host), memory_name(plan->memory),
+            units_bytes(plan_host_bytes(plan), host), memory_names[plan->memory],
             units_bytes(plan_device_bytes(plan), device), plan->slots,
             plan->slots == 1 ? "" : "s");
 }
@@ -73,7 +73,7 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     char name[4 * NAME_COLUMNS], count[UNITS_TEXT];
     fprintf(out, "plan of %s: ways %d, order %s, layout %s, %s elements\n",
             writer_fit(name, sizeof name, settings->name, NAME_COLUMNS), settings->ways,
-            order_name(settings->order), layout_name(settings->layout),
+            order_names[settings->order], layout_names[settings->layout],
             units_count(plan->elements, count));
     print_tiles(out, plan);
     print_chain(out, plan);

@@ -114,7 +114,7 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_CUPTI] = "CUPTI",
         [TIMING_EVENTS] = "events, starts rebuilt from engine order",
     };
-    const char *memory = memory_name(run->settings->memory);
+    const char *memory = memory_names[run->settings->memory];
     const int mistake = run->settings->mistake;
     char made[64] = "";
     if (mistake != MISTAKE_NONE)
@@ -168,7 +168,7 @@ static void params_text(const struct settings *settings, char *text, size_t room
                                  settings->blocks);
     if (settings->carry != CARRY_DEVICE)
         used += (size_t)snprintf(text + used, room - used, " with carry=%s",
-                                 carry_name(settings->carry));
+                                 carry_names[settings->carry]);
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
         snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
