@@ -92,7 +92,7 @@ static void hold_by_barrier(struct finder *finder, uint32_t index, struct order_
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     if (finder->machine == NULL || !op_on_device(span->kind))
         return;
-    bool barrier = rule_op_synchronises(finder->machine, (enum op_kind)span->kind);
+    bool barrier = rule_op_synchronises(finder->machine, span->kind);
     uint32_t other = barrier ? order->all : order->barrier;
     if (other != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_BARRIER, other, false);

@@ -1,10 +1,8 @@
 /* critical_finder.h - what the search for a critical path holds: private to its files.
  *
- *   analysis/critical_finder.c   spans in order of time, and what held one latest
- *   analysis/critical_machine.c  what is peculiar to some machines
- *   analysis/critical.c          the host, streams, events, engines; the path
- *
- * Each file calls only files above it. */
+ *   analysis/critical_finder.c  spans in order of time, and what held one latest; what is
+ *                               peculiar to some machines
+ *   analysis/critical.c         the host, streams, events, engines; the path */
 #ifndef PIPELINE_ANALYSIS_CRITICAL_FINDER_H
 #define PIPELINE_ANALYSIS_CRITICAL_FINDER_H
 
@@ -21,16 +19,6 @@ struct finder {
     int64_t jitter_ns;           /* an end that much behind a start may still have let it go */
     int64_t launch_ns; /* what the start of a kernel may take with nothing to wait for */
 };
-
-static inline int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static inline bool span_precedes(const struct span *a, const struct span *b)
 {

@@ -20,11 +20,6 @@ struct latency_pass {
     uint32_t tiles;
 };
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Returns one more than the highest tile there is. */
 static uint32_t count_tiles(const struct timeline *timeline)
 {

@@ -1,6 +1,8 @@
 /* pieces.c - follows the critical path backwards, through the host's calls, too. */
 #include "analysis/pieces.h"
 
+#include "core/items.h"
+
 #include <stdlib.h>
 
 enum {
@@ -20,7 +22,8 @@ struct way_back {
     uint32_t *span_of;   /* by op; SPAN_NONE: none */
     int64_t near_ns;
     struct path_piece *items; /* last first */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     int64_t now;
     uint32_t span; /* SPAN_NONE: the host's turn */
     uint32_t call; /* the op whose call comes next; UINT32_MAX: none is left */
@@ -38,14 +41,10 @@ static bool take(struct way_back *way, int64_t start_ns, struct path_piece piece
         start_ns = 0;
     if (start_ns >= way->now)
         return true;
-    if (way->count == way->room) {
-        uint32_t room = way->room > 0 ? 2 * way->room : 1024;
-        struct path_piece *items = realloc(way->items, room * sizeof *items);
-        if (items == NULL)
-            return false;
-        way->items = items;
-        way->room = room;
-    }
+    struct path_piece *items = items_grow(way->items, way->count, &way->room, sizeof *items);
+    if (items == NULL)
+        return false;
+    way->items = items;
     piece.start_ns = start_ns;
     piece.end_ns = way->now;
     way->items[way->count++] = piece;
@@ -54,11 +53,6 @@ static bool take(struct way_back *way, int64_t start_ns, struct path_piece piece
 }
 
 /* --- the host's calls --- */
-
-static int64_t issue_of(const struct way_back *way, uint32_t op)
-{
-    return way->timeline->issue_ns[op];
-}
 
 static uint32_t last_ended(const struct way_back *way, int64_t time_ns)
 {
@@ -117,7 +111,7 @@ static enum link call_waited(const struct way_back *way, const struct op *op, in
 static bool step_call(struct way_back *way)
 {
     const struct op *op = &way->plan->ops[way->call];
-    int64_t since_ns = issue_of(way, way->call);
+    int64_t since_ns = way->timeline->issue_ns[way->call];
     uint32_t waited_for = SPAN_NONE;
     struct path_piece piece = {.kind = PIECE_CALL,
                                .span = SPAN_NONE,
@@ -189,12 +183,10 @@ static bool step_span(struct way_back *way)
 
 static bool way_back(struct way_back *way)
 {
-    while (way->now > 0) {
-        bool stepped = way->span != SPAN_NONE ? step_span(way) : step_host(way);
-        if (!stepped)
-            return false;
-    }
-    return true;
+    bool stepped = true;
+    while (way->now > 0 && stepped)
+        stepped = way->span != SPAN_NONE ? step_span(way) : step_host(way);
+    return stepped;
 }
 
 /* --- setting out --- */
@@ -217,7 +209,7 @@ static void index_spans(struct way_back *way)
         const struct span *span = &timeline->spans[i];
         if (span->op < ops)
             way->span_of[span->op] = i;
-        if (op_on_device((enum op_kind)span->kind) || span->kind == OP_CALLBACK)
+        if (op_on_device(span->kind) || span->kind == OP_CALLBACK)
             way->by_end[way->end_count++] = span;
     }
     qsort(way->by_end, way->end_count, sizeof *way->by_end, compare_ends);
@@ -257,15 +249,6 @@ static void way_end(struct way_back *way)
     free(way->span_of);
 }
 
-static void reverse(struct path_piece *items, uint32_t count)
-{
-    for (uint32_t i = 0; i < count / 2; i++) {
-        struct path_piece other = items[i];
-        items[i] = items[count - 1 - i];
-        items[count - 1 - i] = other;
-    }
-}
-
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
                         const struct plan *plan, struct path_pieces *pieces,
                         struct error *error)
@@ -279,7 +262,11 @@ enum status pieces_find(const struct timeline *timeline, const struct critical *
         return error_set(error, STATUS_FAILED, "no memory to follow the path of %u spans",
                          timeline->span_count);
     }
-    reverse(way.items, way.count);
+    for (uint32_t i = 0; i < way.count / 2; i++) {
+        struct path_piece other = way.items[i];
+        way.items[i] = way.items[way.count - 1 - i];
+        way.items[way.count - 1 - i] = other;
+    }
     *pieces = (struct path_pieces){way.items, way.count};
     return STATUS_OK;
 }

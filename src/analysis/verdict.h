@@ -24,12 +24,14 @@ enum verdict_code {
     VERDICT_COUNT
 };
 
+enum verdict_mark { MARKED_CALL, MARKED_WORK, MARKED_HOLD, MARKED_COUNT };
+
 /* The fixed texts of a cause, and by what it is known. */
 struct verdict_row {
     const char *name;             /* "sync-in-loop", as in the JSON report */
     const char *text;             /* what happened, in one line */
     const char *fix;              /* what to do: a command, or a line of CUDA */
-    uint32_t calls, works, holds; /* marks: see analysis/verdicts.def */
+    uint32_t marks[MARKED_COUNT]; /* see analysis/verdicts.def */
 };
 extern const struct verdict_row verdict_rows[VERDICT_COUNT];
 

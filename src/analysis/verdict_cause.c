@@ -18,35 +18,13 @@ const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 #undef ROW
 };
 
-/* Each returns the cause that is marked with the kind of op or of hold alone; VERDICT_REST
- * where none is. */
-static enum verdict_code marked_by_call(enum op_kind kind)
+/* Returns the cause that is marked with bit `bit` alone; VERDICT_REST where none is. */
+static enum verdict_code marked(enum verdict_mark mark, unsigned bit)
 {
     int code = 0;
-    while (code < VERDICT_REST && !(verdict_rows[code].calls >> kind & 1))
+    while (code < VERDICT_REST && !(verdict_rows[code].marks[mark] >> bit & 1))
         code++;
     return (enum verdict_code)code;
-}
-
-static enum verdict_code marked_by_work(enum op_kind kind)
-{
-    int code = 0;
-    while (code < VERDICT_REST && !(verdict_rows[code].works >> kind & 1))
-        code++;
-    return (enum verdict_code)code;
-}
-
-static enum verdict_code marked_by_hold(enum held_by by)
-{
-    int code = 0;
-    while (code < VERDICT_REST && !(verdict_rows[code].holds >> by & 1))
-        code++;
-    return (enum verdict_code)code;
-}
-
-static bool is_copy(enum op_kind kind)
-{
-    return kind == OP_H2D || kind == OP_D2H;
 }
 
 static const struct span *span_of(const struct verdict_case *facts, uint32_t index)
@@ -61,12 +39,6 @@ struct sharing {
     bool bytes; /* one of both wrote what the other touches */
 };
 
-static bool overlap(const struct range *a, const struct range *b)
-{
-    return a->buffer == b->buffer && a->bytes > 0 && b->bytes > 0 &&
-           a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
-
 static struct sharing sharing_of(const struct op *first, const struct op *second)
 {
     struct access before[OP_ACCESS_MAX], after[OP_ACCESS_MAX];
@@ -74,7 +46,7 @@ static struct sharing sharing_of(const struct op *first, const struct op *second
     struct sharing sharing = {false, false};
     for (int i = 0; i < befores; i++) {
         for (int j = 0; j < afters; j++) {
-            if (!overlap(&before[i].range, &after[j].range))
+            if (!ranges_overlap(&before[i].range, &after[j].range))
                 continue;
             sharing.data |= before[i].writes && !after[j].writes;
             sharing.bytes |= before[i].writes || after[j].writes;
@@ -133,7 +105,7 @@ static enum verdict_code legacy_cause(const struct verdict_case *facts, const st
 {
     bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
     const struct span *in_legacy = legacy ? span : from;
-    bool tiles_work = is_copy(in_legacy->kind) || in_legacy->kind == OP_KERNEL;
+    bool tiles_work = op_is_copy(in_legacy->kind) || in_legacy->kind == OP_KERNEL;
     return tiles_work ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
 }
 
@@ -147,7 +119,7 @@ static enum verdict_code barrier_cause(const struct span *from, const struct spa
 static enum verdict_code queue_cause(const struct verdict_case *facts,
                                      const struct span *blocker, const struct span *span)
 {
-    if (is_copy(span->kind) && blocker->kind != span->kind)
+    if (op_is_copy(span->kind) && blocker->kind != span->kind)
         return VERDICT_ONE_COPY_ENGINE;
     return facts->machine->queues == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
 }
@@ -170,8 +142,8 @@ static enum verdict_code engine_cause(const struct verdict_case *facts,
     const struct machine *machine = facts->machine;
     int queue = rule_queue(machine, machine->queues, span->kind, span->stream);
     int other = rule_queue(machine, machine->queues, from->kind, from->stream);
-    return queue == other && is_copy(span->kind) ? queue_cause(facts, from, span)
-                                                 : VERDICT_REST;
+    return queue == other && op_is_copy(span->kind) ? queue_cause(facts, from, span)
+                                                    : VERDICT_REST;
 }
 
 static enum verdict_code held_cause(const struct verdict_case *facts,
@@ -192,7 +164,7 @@ static enum verdict_code held_cause(const struct verdict_case *facts,
     case HELD_BY_ENGINE:
         return engine_cause(facts, piece);
     default:
-        return marked_by_hold(hold->by);
+        return marked(MARKED_HOLD, hold->by);
     }
 }
 
@@ -242,7 +214,7 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
     case LINK_HELD:
         return held_cause(facts, piece);
     case LINK_SYNC:
-        return marked_by_call(OP_SYNC);
+        return marked(MARKED_CALL, OP_SYNC);
     case LINK_ALLOC:
         return alloc_cause(facts->plan, piece->op);
     case LINK_LAUNCH:
@@ -264,8 +236,8 @@ static enum verdict_code call_cause(const struct verdict_case *facts,
     if (op->kind == OP_ALLOC)
         return alloc_cause(facts->plan, piece->op);
     if (op_is_call(op->kind))
-        return marked_by_call(op->kind);
-    if (is_copy(op->kind) && facts->plan->memory == MEMORY_PAGEABLE)
+        return marked(MARKED_CALL, op->kind);
+    if (op_is_copy(op->kind) && facts->plan->memory == MEMORY_PAGEABLE)
         return VERDICT_PAGEABLE_MEMORY;
     if (loads_code(facts, op))
         return VERDICT_LAZY_LOADING;
@@ -280,20 +252,11 @@ static enum verdict_code work_cause(const struct verdict_case *facts,
     bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
     bool pageable =
         facts->pageable || (facts->plan != NULL && facts->plan->memory == MEMORY_PAGEABLE);
-    if (is_copy(span->kind))
+    if (op_is_copy(span->kind))
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_REST;
     if (span->kind == OP_MEMSET && legacy)
         return VERDICT_BLOCKING_STREAM;
-    return marked_by_work(span->kind);
-}
-
-/* Returns the cause of the time from when an op could go to its start: handing it over takes
- * long, unless what it waited for is a cause. */
-static enum verdict_code start_cause(const struct verdict_case *facts,
-                                     const struct path_piece *piece)
-{
-    enum verdict_code link = verdict_link_cause(facts, piece);
-    return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
+    return marked(MARKED_WORK, span->kind);
 }
 
 enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
@@ -301,9 +264,11 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
 {
     if (piece->kind == PIECE_CALL)
         return call_cause(facts, piece);
-    if (piece->kind == PIECE_START)
-        return start_cause(facts, piece);
-    return work_cause(facts, piece);
+    if (piece->kind == PIECE_WORK)
+        return work_cause(facts, piece);
+    /* Handing an op over takes long, unless what it waited for is a cause. */
+    enum verdict_code link = verdict_link_cause(facts, piece);
+    return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
 }
 
 /* --- work slower than the machine's rate --- */
@@ -339,15 +304,6 @@ static int64_t kernel_slowness_ns(const struct verdict_case *facts, const struct
     return more_ns;
 }
 
-/* Judges a kernel on mapped memory by the bytes that it moves over the link. */
-static int64_t link_slowness_ns(const struct machine *machine, const struct span *span,
-                                enum verdict_code *cause)
-{
-    *cause = VERDICT_SLOW_KERNELS;
-    return span->end_ns - span->start_ns -
-           machine_round_ns(1e9 * (double)span->bytes / machine->joint_bytes_per_s);
-}
-
 int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_piece *piece,
                             enum verdict_code *cause)
 {
@@ -356,12 +312,16 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
         return 0;
     const struct span *span = span_of(facts, piece->span);
     int64_t length_ns = span->end_ns - span->start_ns, more_ns = 0;
-    if (facts->limit->cause == LIMIT_COPIES && is_copy(span->kind))
+    if (facts->limit->cause == LIMIT_COPIES && op_is_copy(span->kind)) {
         more_ns = copy_slowness_ns(facts->machine, span, cause);
-    else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL)
+    } else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL) {
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
-    else if (facts->limit->cause == LIMIT_LINK && span->kind == OP_KERNEL)
-        more_ns = link_slowness_ns(facts->machine, span, cause);
+    } else if (facts->limit->cause == LIMIT_LINK && span->kind == OP_KERNEL) {
+        /* A kernel on mapped memory is judged by the bytes that it moves over the link. */
+        *cause = VERDICT_SLOW_KERNELS;
+        more_ns = length_ns - machine_round_ns(1e9 * (double)span->bytes /
+                                               facts->machine->joint_bytes_per_s);
+    }
     if (more_ns <= 0 || length_ns <= 0)
         return 0;
     double part = (double)(piece->end_ns - piece->start_ns) / (double)length_ns;

@@ -48,6 +48,13 @@ struct range {
     uint64_t offset, bytes;
 };
 
+/* Returns true if a byte is in both ranges. */
+static inline bool ranges_overlap(const struct range *a, const struct range *b)
+{
+    return a->buffer == b->buffer && a->bytes > 0 && b->bytes > 0 &&
+           a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
 enum op_kind {
     OP_H2D,      /* copy to the device */
     OP_KERNEL,   /* one kernel of the chain on one tile */
@@ -94,9 +101,7 @@ struct op_row {
 };
 extern const struct op_row op_rows[OP_KIND_COUNT];
 
-/* An engine's name in files, and what people call it: "compute" is the engine that runs
- * kernels.
- */
+/* An engine's name in files, and what people call it: kernels run on "compute". */
 struct engine_row {
     const char *name, *label;
 };
@@ -160,8 +165,7 @@ static inline bool op_is_launch(enum op_kind kind)
     return op_rows[kind].engine == ENGINE_COMPUTE;
 }
 
-/* Returns true if an op is a call that the host alone makes: nothing is issued to the device.
- */
+/* Returns true if an op is a call that the host alone makes. */
 static inline bool op_is_call(enum op_kind kind)
 {
     return op_rows[kind].on_host;

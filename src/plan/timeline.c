@@ -110,11 +110,6 @@ struct span *timeline_span(struct timeline *timeline, uint32_t op)
     return found ? &timeline->spans[low] : NULL;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The op that ends last of some. */
 struct last {
     uint32_t op; /* UINT32_MAX: none yet */

@@ -7,6 +7,16 @@
 
 #include <stdint.h>
 
+static inline int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 enum timing {
     TIMING_VIRTUAL, /* the simulator's clock */
     TIMING_CUPTI,   /* activity records */

@@ -14,21 +14,15 @@ static enum status op_fault(const struct plan *plan, const struct op *op, const 
                      plan_op_label(plan, op, label), fault);
 }
 
-static bool ranges_overlap(const struct range *a, const struct range *b)
-{
-    return a->buffer == b->buffer && a->offset < b->offset + b->bytes &&
-           b->offset < a->offset + a->bytes;
-}
-
 /* Returns what is wrong with a copy or a memset whose bytes are all there, or NULL. */
 static const char *op_fault_in_copy(const struct op *op)
 {
     if (op->kind == OP_D2D) {
         if (op->d2d.from.bytes != op->d2d.to.bytes)
             return "copies between ranges of different sizes";
-        if (op->d2d.to.bytes > 0 && ranges_overlap(&op->d2d.from, &op->d2d.to))
+        if (ranges_overlap(&op->d2d.from, &op->d2d.to))
             return "copies between ranges that overlap";
-    } else if (op->kind == OP_H2D || op->kind == OP_D2H) {
+    } else if (op_is_copy(op->kind)) {
         if (op->copy.host.buffer >= BUFFER_FIRST_DEVICE ||
             op->copy.device.buffer < BUFFER_FIRST_DEVICE)
             return "copies between buffers of one side";

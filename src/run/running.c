@@ -1,13 +1,9 @@
 /* running.c - ops that run at the same time on the same bytes. */
 #include "run/running.h"
 
-#include <stdlib.h>
+#include "core/items.h"
 
-static bool overlaps(const struct range *a, const struct range *b)
-{
-    return a->buffer == b->buffer && a->offset < b->offset + b->bytes &&
-           b->offset < a->offset + a->bytes;
-}
+#include <stdlib.h>
 
 /* Returns true if `writer` writes a byte that `op` reads or, if `writes`, that `op` writes too.
  */
@@ -19,7 +15,7 @@ static bool meets(const struct op *op, bool writes, const struct op *writer)
         if (!own[i].writes != !writes)
             continue;
         for (int j = 0; j < other_count; j++) {
-            if (others[j].writes && overlaps(&own[i].range, &others[j].range))
+            if (others[j].writes && ranges_overlap(&own[i].range, &others[j].range))
                 return true;
         }
     }
@@ -49,14 +45,11 @@ void running_clear(struct running *running)
 
 bool running_start(struct running *running, const struct op *op, int64_t start_ns)
 {
-    if (running->count == running->capacity) {
-        size_t capacity = running->capacity > 0 ? 2 * running->capacity : 16;
-        struct running_op *ops = realloc(running->ops, capacity * sizeof *ops);
-        if (ops == NULL)
-            return false;
-        running->ops = ops;
-        running->capacity = capacity;
-    }
+    struct running_op *ops =
+        items_grow(running->ops, running->count, &running->capacity, sizeof *ops);
+    if (ops == NULL)
+        return false;
+    running->ops = ops;
     running->ops[running->count++] = (struct running_op){op, start_ns, false};
     return true;
 }

@@ -12,11 +12,6 @@
 
 #include <inttypes.h>
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* --- streams and hardware queues --- */
 
 /* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
