@@ -4,7 +4,7 @@
 #include "bench/bench.h"
 
 #include "plan/build.h"
-#include "report/predict.h"
+#include "report/reference.h"
 #include "report/tune.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* check_compare.c - timelines with known distances, and settings with known winners. */
 #include "fixtures.h"
 #include "plan/build.h"
-#include "report/compare_run.h"
+#include "report/compare.h"
+#include "report/report.h"
 #include "sim/simulator.h"
 #include "suites.h"
 

@@ -2,7 +2,7 @@
  */
 #include "fixtures.h"
 #include "plan/build.h"
-#include "report/predict.h"
+#include "report/reference.h"
 #include "report/tune.h"
 #include "suites.h"
 #include "test_folder.h"

@@ -14,7 +14,7 @@
 #include "kernels/kernel_code.h"
 #include "options/options.h"
 #include "plan/mistake.h"
-#include "report/compare_run.h"
+#include "report/compare.h"
 #include "run/backend.h"
 #include "term/marks.h"
 #include "term/progress.h"

@@ -1,7 +1,7 @@
 /* outputs.c - opens and writes the files of a command, and its report. */
 #include "app/outputs.h"
 
-#include "report/compare_run.h"
+#include "report/compare.h"
 #include "writers/terminal.h"
 
 #include <stdlib.h>

@@ -1,10 +1,14 @@
-/* compare.c - compares two timelines of one plan span by span, and sums up many comparisons. */
+/* compare.c - simulates the plan that a device ran, compares the two span by span, and sums up
+ * many comparisons. */
 #include "report/compare.h"
 
 #include "analysis/analysis.h"
+#include "report/report.h"
+#include "sim/simulator.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,34 +167,28 @@ static void summarise_errors(const struct comparison *comparisons, uint32_t coun
 /* The values of a run's settings as one text, without those in which a pair differs. */
 struct key {
     char *text;
-    size_t length, room;
-    bool failed;
+    size_t length;
     enum order order;
     uint32_t index;
 };
 
-static void key_append(struct key *key, const char *text)
-{
-    size_t length = strlen(text) + 1; /* with the final NUL, which keeps the values apart */
-    if (key->length + length > key->room && !key->failed) {
-        size_t room = 2 * (key->length + length);
-        char *grown = realloc(key->text, room);
-        key->failed = grown == NULL;
-        if (grown != NULL) {
-            key->text = grown;
-            key->room = room;
-        }
-    }
-    if (key->failed)
-        return;
-    memcpy(key->text + key->length, text, length);
-    key->length += length;
-}
-
 static void key_add(void *context, const char *name, const char *value, enum value_kind kind)
 {
-    if (strcmp(name, "order") != 0 && strcmp(name, "output") != 0)
-        key_append(context, kind == VALUE_NULL ? "" : value);
+    if (strcmp(name, "order") == 0 || strcmp(name, "output") == 0)
+        return;
+    fputs(kind == VALUE_NULL ? "" : value, context);
+    fputc('\0', context); /* keeps the values apart */
+}
+
+/* Writes the text of a key, which is to be freed. Returns false when memory runs out. */
+static bool key_write(struct key *key, const struct settings *settings)
+{
+    FILE *stream = open_memstream(&key->text, &key->length);
+    if (stream == NULL)
+        return false;
+    settings_each(settings, key_add, stream);
+    bool whole = !ferror(stream);
+    return fclose(stream) == 0 && whole;
 }
 
 static int compare_texts(const struct key *a, const struct key *b)
@@ -251,8 +249,7 @@ static enum status summarise_orders(const struct comparison *comparisons,
     for (uint32_t i = 0; i < count; i++) {
         keys[i].index = i;
         keys[i].order = settings[i].order;
-        settings_each(&settings[i], key_add, &keys[i]);
-        failed |= keys[i].failed;
+        failed |= !key_write(&keys[i], &settings[i]);
     }
     if (!failed) {
         qsort(keys, count, sizeof *keys, compare_keys);
@@ -278,4 +275,113 @@ enum status compare_summarise(const struct comparison *comparisons,
     if (status == STATUS_OK)
         *summary = result;
     return status;
+}
+
+/* --- a run, and its plan on a machine --- */
+
+static const char SUFFIX[] = " simulated";
+
+/* Names the simulated run "NAME simulated". A name that is too long is cut, not the suffix. */
+static void name_simulated(const struct settings *measured, struct compared *compared)
+{
+    enum { KEPT = RUN_NAME_MAX - sizeof SUFFIX };
+    compared->settings = *measured;
+    compared->settings.device = compared->device;
+    snprintf(compared->settings.name, RUN_NAME_MAX, "%.*s%s", (int)KEPT, measured->name,
+             SUFFIX);
+}
+
+/* Fills what follows from the plan and from the machine, before anything is simulated. */
+static void describe_simulated(const struct plan *plan, const struct machine *machine,
+                               const struct run_report *measured, struct compared *compared)
+{
+    struct run_report *run = &compared->run;
+    *run = (struct run_report){
+        .settings = &compared->settings,
+        .streams = measured->streams,
+        .slots = measured->slots,
+        .cpu_tiles = measured->cpu_tiles,
+        .elements = measured->elements,
+        .host_bytes = measured->host_bytes,
+        .device_bytes = measured->device_bytes,
+        .verified = VERIFIED_NOT_ASKED,
+        .repeats = 1,
+        .limit = limit_of(machine, plan),
+    };
+    timeline_init(&run->timeline);
+}
+
+static enum status simulate(const struct plan *plan, const struct machine *machine,
+                            struct run_report *run, struct error *error)
+{
+    struct timeline *timeline = &run->timeline;
+    enum status status =
+        simulator_run(machine, machine->queues, plan, NULL, timeline, &run->issue_ns, error);
+    if (status != STATUS_OK)
+        return status;
+    timeline->timing = TIMING_VIRTUAL;
+    timeline->resolution_ns = 1;
+    snprintf(timeline->device, sizeof timeline->device, "%s", machine->summary);
+    run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(timeline);
+    status = analyse(timeline, &run->analysis, error);
+    return status == STATUS_OK ? critical_find(timeline, machine, &run->critical, error)
+                               : status;
+}
+
+enum status compare_run(const struct plan *plan, const struct machine *machine,
+                        struct run_report *measured, struct error *error)
+{
+    struct compared *compared = calloc(1, sizeof *compared);
+    if (compared == NULL)
+        return fail_memory(error);
+    struct comparison *comparison = &compared->comparison;
+    snprintf(compared->device, sizeof compared->device, "sim:%s", machine->name);
+    name_simulated(measured->settings, compared);
+    describe_simulated(plan, machine, measured, compared);
+    enum status status = simulate(plan, machine, &compared->run, error);
+    if (status == STATUS_OK)
+        status =
+            compare_timelines(&measured->timeline, &compared->run.timeline, comparison, error);
+    if (status != STATUS_OK) {
+        compared_free(compared);
+        return status;
+    }
+    comparison->measured_ns = measured->median_ns;
+    comparison->simulated_ns = compared->run.median_ns;
+    comparison->error = compare_error(comparison->simulated_ns, comparison->measured_ns);
+    comparison->noise = measured->noise;
+    measured->compared = compared;
+    return STATUS_OK;
+}
+
+enum status compare_report(const struct report *report, const struct settings *settings,
+                           struct compare_summary *summary, struct error *error)
+{
+    size_t count = (size_t)report->run_count;
+    struct comparison *comparisons = calloc(count, sizeof *comparisons);
+    if (comparisons == NULL)
+        return error_set(error, STATUS_FAILED, "no memory to compare %zu runs", count);
+    for (size_t i = 0; i < count; i++)
+        comparisons[i] = report->runs[i].compared->comparison;
+    enum status status =
+        compare_summarise(comparisons, settings, (uint32_t)count, summary, error);
+    free(comparisons);
+    return status;
+}
+
+enum status compare_pairs(const struct report *report, struct report *pairs,
+                          struct error *error)
+{
+    int count = 2 * report->run_count;
+    struct run_report *runs = calloc((size_t)count, sizeof *runs);
+    if (runs == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for %d runs", count);
+    for (int i = 0; i < report->run_count; i++) {
+        runs[2 * i] = report->runs[i];
+        runs[2 * i + 1] = report->runs[i].compared->run;
+        runs[2 * i + 1].speedup =
+            (double)report->runs[0].median_ns / (double)runs[2 * i + 1].median_ns;
+    }
+    *pairs = (struct report){.version = report->version, .runs = runs, .run_count = count};
+    return STATUS_OK;
 }

@@ -1,7 +1,9 @@
-/* reference.c - finds the machine file that stands for a device. */
+/* reference.c - the machine file that stands for a device, and the times it predicts. */
 #include "report/reference.h"
 
+#include "plan/timeline.h"
 #include "run/machine_file.h"
+#include "sim/simulator.h"
 
 #include <string.h>
 
@@ -19,32 +21,35 @@ static bool find_built_in(const char *device, struct machine *machine)
     return false;
 }
 
-static enum status find(const char *asked, const struct machine *device, bool simulated,
-                        struct machine *machine, struct error *error)
-{
-    if (asked != NULL)
-        return machine_load(machine, asked, error);
-    if (simulated) {
-        *machine = *device;
-        return STATUS_OK;
-    }
-    if (find_built_in(device->name, machine))
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "there is no machine file for %s: name one that stands for it "
-                     "(--machine=NAME|FILE.ini), or make one (pipeline calibrate)",
-                     device->name);
-}
-
 enum status reference_machine(const char *asked, const struct machine *device, bool simulated,
                               uint32_t queues, struct machine *machine, struct error *error)
 {
-    struct machine found;
-    enum status status = find(asked, device, simulated, &found, error);
+    struct machine found = *device;
+    enum status status = STATUS_OK;
+    if (asked != NULL)
+        status = machine_load(&found, asked, error);
+    else if (!simulated && !find_built_in(device->name, &found))
+        status = error_set(error, STATUS_USAGE,
+                           "there is no machine file for %s: name one that stands for it "
+                           "(--machine=NAME|FILE.ini), or make one (pipeline calibrate)",
+                           device->name);
     if (status != STATUS_OK)
         return status;
     if (queues > 0)
         found.queues = queues < found.queues_max ? queues : found.queues_max;
     *machine = found;
     return STATUS_OK;
+}
+
+enum status predict_time_ns(const struct machine *machine, const struct plan *plan,
+                            int64_t *time_ns, struct error *error)
+{
+    struct timeline timeline;
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, error);
+    if (status == STATUS_OK)
+        *time_ns = timeline_time_ns(&timeline);
+    timeline_free(&timeline);
+    return status;
 }

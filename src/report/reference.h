@@ -1,9 +1,10 @@
-/* reference.h - the machine file that stands for a device: what it is simulated on. */
+/* reference.h - the machine file that stands for a device, and the times it predicts. */
 #ifndef PIPELINE_REPORT_REFERENCE_H
 #define PIPELINE_REPORT_REFERENCE_H
 
 #include "core/status.h"
 #include "machine/machine.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 
@@ -13,9 +14,13 @@
  * H200"). `queues`, unless it is 0, is how many hardware queues the device was opened with: the
  * machine gets them as its default, as far as it has so many. *machine is set on STATUS_OK.
  * STATUS_USAGE: there is none; says to name one by --machine, or to make one by `pipeline
- * calibrate`.
- */
+ * calibrate`. */
 enum status reference_machine(const char *asked, const struct machine *device, bool simulated,
                               uint32_t queues, struct machine *machine, struct error *error);
+
+/* Simulates `plan` on `machine` with its default queues and without data, and sets *time_ns to
+ * the run's time on STATUS_OK. STATUS_FAILED when the simulation fails. */
+enum status predict_time_ns(const struct machine *machine, const struct plan *plan,
+                            int64_t *time_ns, struct error *error);
 
 #endif

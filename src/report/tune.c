@@ -10,7 +10,7 @@
 #include "core/units.h"
 #include "plan/build.h"
 #include "plan/rules.h"
-#include "report/predict.h"
+#include "report/reference.h"
 
 #include <inttypes.h>
 #include <math.h>

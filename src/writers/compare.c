@@ -1,7 +1,7 @@
 /* compare.c - the comparison for people: a row for each run, and how they do together.
  */
+#include "report/compare.h"
 #include "core/units.h"
-#include "report/compare_run.h"
 #include "writers/table.h"
 #include "writers/writer.h"
 

@@ -2,7 +2,7 @@
  *
  * Schema 2 differs from schema 1 in names alone: a run's total is "time_ms", "time_min_ms" and
  * "time_max_ms", which were "span_ms", "span_min_ms" and "span_max_ms". */
-#include "report/compare_run.h"
+#include "report/compare.h"
 #include "writers/json.h"
 #include "writers/writer.h"
 
