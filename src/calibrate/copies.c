@@ -16,22 +16,6 @@ enum {
     GAP_BYTES = 256 << 10,
 };
 
-/* Measures the time from a copy's end to the next one's start, in a row of copies. */
-static enum status engine_gap(struct rig *rig, const char *step, struct measured *gap)
-{
-    struct row row = {.steps = step, .count = GAP_COPIES, .bytes = GAP_BYTES};
-    struct timeline timeline;
-    timeline_init(&timeline);
-    enum status status = rig_trace(rig, &row, &timeline);
-    int64_t gaps[GAP_COPIES];
-    for (uint32_t i = 1; status == STATUS_OK && i < timeline.span_count; i++)
-        gaps[i - 1] = timeline.spans[i].start_ns - timeline.spans[i - 1].end_ns;
-    if (status == STATUS_OK)
-        *gap = measured_median(gaps, GAP_COPIES - 1);
-    timeline_free(&timeline);
-    return status;
-}
-
 struct direction {
     const char *step, *rate, *latency, *gap, *pageable;
 };
@@ -54,7 +38,8 @@ static enum status measure_direction(struct rig *rig, const struct direction *di
         bytes[i] = (double)sizes[i].bytes;
         ns[i] = steps[i].ns;
     }
-    if (engine_gap(rig, direction->step, &gap) != STATUS_OK)
+    struct row row = {.steps = direction->step, .count = GAP_COPIES, .bytes = GAP_BYTES};
+    if (rig_gap(rig, &row, &gap) != STATUS_OK)
         return rig->error->status;
     struct copy_line line = copy_line_fit(bytes, ns, SIZES);
     char how[FIGURE_TEXT];
@@ -156,10 +141,8 @@ static enum status measure_pageable(struct rig *rig)
 
 enum status calibrate_copies(struct rig *rig)
 {
-    enum status status = measure_direction(rig, &directions[0]);
-    if (status == STATUS_OK)
-        status = measure_direction(rig, &directions[1]);
-    if (status == STATUS_OK)
-        status = measure_both(rig);
-    return status == STATUS_OK ? measure_pageable(rig) : status;
+    if (measure_direction(rig, &directions[0]) != STATUS_OK ||
+        measure_direction(rig, &directions[1]) != STATUS_OK || measure_both(rig) != STATUS_OK)
+        return rig->error->status;
+    return measure_pageable(rig);
 }

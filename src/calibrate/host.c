@@ -16,18 +16,6 @@ enum {
 /* Arithmetic that takes this part of a tile's time may be all that its time tells. */
 static const double MOSTLY = 0.9;
 
-static enum status issue_of(struct rig *rig, const char *steps, uint32_t count,
-                            struct measured *issue)
-{
-    struct row row = {.steps = steps,
-                      .count = count,
-                      .streams = STREAMS,
-                      .bytes = TINY_BYTES,
-                      .elements = 1024,
-                      .blocks = 1};
-    return rig_step(rig, &row, NULL, issue);
-}
-
 /* Measures what each kind of call costs. In a pipeline a call takes longer than in a row of
  * alike ones, for it finds the caches as another kind left them. So the calls are measured by
  * themselves, which gives their proportions, and then scaled to what they take together: copies
@@ -43,9 +31,14 @@ static enum status measure_calls(struct rig *rig)
     enum { COPY, KERNEL, RECORD, BOTH, CALLBACK, TILE, JOINED, ROWS };
     struct measured of[ROWS];
     for (int i = 0; i < ROWS; i++) {
-        enum status status = issue_of(rig, rows[i].steps, rows[i].count, &of[i]);
-        if (status != STATUS_OK)
-            return status;
+        struct row row = {.steps = rows[i].steps,
+                          .count = rows[i].count,
+                          .streams = STREAMS,
+                          .bytes = TINY_BYTES,
+                          .elements = 1024,
+                          .blocks = 1};
+        if (rig_step(rig, &row, NULL, &of[i]) != STATUS_OK)
+            return rig->error->status;
     }
     double alone = 2 * of[COPY].ns + of[KERNEL].ns, events = 2 * of[BOTH].ns;
     double scale = alone > 0 ? of[TILE].ns / alone : 1;
@@ -68,18 +61,15 @@ static enum status measure_waiting_calls(struct rig *rig)
 {
     enum { COUNT = 32, BYTES = 16 << 20 };
     struct measured callback, sync, alloc, pinned;
-    enum status status = rig_step(
-        rig, &(struct row){.steps = "c", .count = 4 * COUNT, .gate = true}, &callback, NULL);
-    if (status == STATUS_OK)
-        status = rig_step(rig, &(struct row){.steps = "s", .count = 4 * COUNT}, &sync, NULL);
-    if (status == STATUS_OK)
-        status = rig_step(rig, &(struct row){.steps = "a", .count = COUNT, .bytes = BYTES},
-                          &alloc, NULL);
-    if (status == STATUS_OK)
-        status = rig_step(rig, &(struct row){.steps = "p", .count = COUNT, .bytes = BYTES},
-                          &pinned, NULL);
-    if (status != STATUS_OK)
-        return status;
+    const struct row callbacks = {.steps = "c", .count = 4 * COUNT, .gate = true},
+                     syncs = {.steps = "s", .count = 4 * COUNT},
+                     allocs = {.steps = "a", .count = COUNT, .bytes = BYTES},
+                     pins = {.steps = "p", .count = COUNT, .bytes = BYTES};
+    if (rig_step(rig, &callbacks, &callback, NULL) != STATUS_OK ||
+        rig_step(rig, &syncs, &sync, NULL) != STATUS_OK ||
+        rig_step(rig, &allocs, &alloc, NULL) != STATUS_OK ||
+        rig_step(rig, &pins, &pinned, NULL) != STATUS_OK)
+        return rig->error->status;
     rig_found(rig, "callback_ns", callback.ns, callback, "callbacks one behind another");
     rig_found(rig, "sync_ns", fmax(0, sync.ns), sync,
               "cudaDeviceSynchronize() with nothing to do");
@@ -117,15 +107,12 @@ static enum status measure_loads(struct rig *rig)
     int64_t loads[LOADS_MAX];
     char how[FIGURE_TEXT];
     int count = 0;
-    enum status status = STATUS_OK;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool fits = !kernel->calibrated && kernel->shape == KERNEL_REDUCE &&
                     dtype_bytes(kernel->in) == sizeof(float);
-        if (fits && status == STATUS_OK && count < LOADS_MAX)
-            status = time_load(rig, kernel, &loads[count++]);
+        if (fits && count < LOADS_MAX && time_load(rig, kernel, &loads[count++]) != STATUS_OK)
+            return rig->error->status;
     }
-    if (status != STATUS_OK)
-        return status;
     struct measured load = measured_median(loads, count);
     snprintf(how, sizeof how, "first launches of %d kernels, each less the next one's call",
              count);
@@ -157,12 +144,9 @@ static enum status measure_depth(struct rig *rig)
     timeline_free(&timeline);
     if (status != STATUS_OK)
         return status;
-    if (depth > 0)
-        rig_known(rig, "queue_depth", depth,
-                  "found: launches behind a long kernel until a call waits");
-    else
-        rig_known(rig, "queue_depth", DEEP,
-                  "at least, not measured beyond: none of 4096 calls had to wait");
+    rig_known(rig, "queue_depth", depth > 0 ? depth : DEEP,
+              depth > 0 ? "found: launches behind a long kernel until a call waits"
+                        : "at least, not measured beyond: none of 4096 calls had to wait");
     return STATUS_OK;
 }
 
@@ -188,10 +172,8 @@ static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32
             times[count++] = span->end_ns - span->start_ns;
     }
     timeline_free(&timeline);
-    if (status == STATUS_OK)
-        *timing = measured_median(times, count);
-    if (status == STATUS_OK)
-        timing->elements = row.elements;
+    *timing = measured_median(times, count);
+    timing->elements = row.elements;
     return status;
 }
 
@@ -225,19 +207,13 @@ static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
 
 enum status calibrate_host(struct rig *rig)
 {
-    enum status status = measure_calls(rig);
-    if (status == STATUS_OK)
-        status = measure_waiting_calls(rig);
-    if (status == STATUS_OK)
-        status = measure_loads(rig);
-    if (status == STATUS_OK)
-        status = measure_depth(rig);
+    if (measure_calls(rig) != STATUS_OK || measure_waiting_calls(rig) != STATUS_OK ||
+        measure_loads(rig) != STATUS_OK || measure_depth(rig) != STATUS_OK)
+        return rig->error->status;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (status == STATUS_OK && kernel->calibrated)
-            status = measure_cpu(rig, kernel);
+        if (kernel->calibrated && measure_cpu(rig, kernel) != STATUS_OK)
+            return rig->error->status;
     }
-    if (status != STATUS_OK)
-        return status;
     const struct machine_kernel *scale =
         machine_kernel_find(&rig->calibration->machine, "scale");
     rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
@@ -264,11 +240,9 @@ enum status calibrate_graphs(struct rig *rig)
         rig_known(rig, "graph_node_ns", 0, "likewise");
         return STATUS_OK;
     }
-    enum status status = rig_step(rig, &row, &step, &issue);
-    if (status == STATUS_OK)
-        status = rig_issue(rig, &row, &launch);
-    if (status != STATUS_OK)
-        return status;
+    if (rig_step(rig, &row, &step, &issue) != STATUS_OK ||
+        rig_issue(rig, &row, &launch) != STATUS_OK)
+        return rig->error->status;
     double node_ns = fmax(0, issue.ns);
     rig_found(rig, "graph_launch_ns", fmax(1, launch.ns - NODES * node_ns), launch,
               "a graph of 512 small kernels, less their parts");

@@ -6,6 +6,7 @@
 #include <math.h>
 
 enum {
+    GAP_LAUNCHES = 64,
     TINY_LAUNCHES = 256,
     FULL_LAUNCHES = 16,
     LIGHT_ELEMENTS = 32 << 20, /* beyond the caches, for launches that tell the memory's rate;
@@ -33,29 +34,6 @@ static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint
 {
     uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
     return sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
-}
-
-/* Measures the gap between kernels in a stream, from ends to starts as CUPTI sees them. */
-static enum status measure_gap(struct rig *rig)
-{
-    enum { COUNT = 64 };
-    struct row row = sweeps_of(kernel_find("scale"), 1, 1, 1);
-    int64_t gaps[COUNT];
-    struct timeline timeline;
-    row.count = COUNT;
-    timeline_init(&timeline);
-    enum status status = rig_trace(rig, &row, &timeline);
-    for (uint32_t i = 0; status == STATUS_OK && i + 1 < COUNT; i++) {
-        uint32_t at = timeline.span_count - COUNT + i; /* behind the gate */
-        gaps[i] = timeline.spans[at + 1].start_ns - timeline.spans[at].end_ns;
-    }
-    timeline_free(&timeline);
-    if (status != STATUS_OK)
-        return status;
-    struct measured gap = measured_median(gaps, COUNT - 1);
-    rig_found(rig, "kernel_gap_ns", gap.ns, gap,
-              "from a kernel's end to the next one's start in its stream");
-    return STATUS_OK;
 }
 
 /* Returns the row with the GPU idle before each launch, as in a pipeline. Straight behind
@@ -303,15 +281,21 @@ static void take_from_scale(struct rig *rig)
 enum status calibrate_kernels(struct rig *rig)
 {
     const struct kernel *scale = kernel_find("scale");
-    enum status status = measure_gap(rig);
-    if (status == STATUS_OK)
-        status = measure_kernel(rig, scale);
-    if (status == STATUS_OK)
-        take_from_scale(rig);
+    struct row small = sweeps_of(scale, 1, 1, 1);
+    struct measured gap;
+    small.count = GAP_LAUNCHES;
+    if (rig_gap(rig, &small, &gap) != STATUS_OK)
+        return rig->error->status;
+    rig_found(rig, "kernel_gap_ns", gap.ns, gap,
+              "from a kernel's end to the next one's start in its stream");
+    if (measure_kernel(rig, scale) != STATUS_OK)
+        return rig->error->status;
+    take_from_scale(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool there = kernel_launcher(kernel) != NULL || !rig->ops->measures;
-        if (status == STATUS_OK && kernel != scale && kernel->calibrated && there)
-            status = measure_kernel(rig, kernel);
+        if (kernel != scale && kernel->calibrated && there &&
+            measure_kernel(rig, kernel) != STATUS_OK)
+            return rig->error->status;
     }
-    return status == STATUS_OK ? measure_leftover(rig) : status;
+    return measure_leftover(rig);
 }

@@ -188,6 +188,25 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
     return status;
 }
 
+enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap)
+{
+    int64_t *gaps = calloc(row->count, sizeof *gaps);
+    struct timeline timeline;
+    timeline_init(&timeline);
+    enum status status = gaps != NULL
+                             ? rig_trace(rig, row, &timeline)
+                             : error_set(rig->error, STATUS_FAILED, "no memory to calibrate");
+    for (uint32_t i = 0; status == STATUS_OK && i + 1 < row->count; i++) {
+        const struct span *span = &timeline.spans[timeline.span_count - row->count + i];
+        gaps[i] = span[1].start_ns - span[0].end_ns;
+    }
+    if (status == STATUS_OK)
+        *gap = measured_median(gaps, (int)row->count - 1);
+    timeline_free(&timeline);
+    free(gaps);
+    return status;
+}
+
 void rig_open(struct rig *rig)
 {
     rig->settings.no_data = !rig->ops->measures;

@@ -49,6 +49,9 @@ enum status rig_simulated_step(struct rig *rig, const struct row *row, double *s
 /* Runs the row once with a timeline, which is the caller's to free. */
 enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *timeline);
 
+/* Measures the gaps in a row of one op a step: from an op's end to the next one's start. */
+enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap);
+
 /* Sets a figure that was measured; its spread is that of `timing`, of which `value` was made.
  * One that no machine file may hold is not set, but reported in rig->error. */
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,

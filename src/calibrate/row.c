@@ -99,10 +99,9 @@ static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t li
     uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out)
                                                   : count * dtype_bytes(kernel->out);
     uint64_t at = next_part(&builder->device_offset, in > out ? in : out, ARRAY_BYTES);
-    struct op op = {.kind = OP_KERNEL, .stream = stream};
-    op.kernel.link = link;
-    op.kernel.count = count;
-    op.kernel.blocks = blocks;
+    struct op op = {.kind = OP_KERNEL,
+                    .stream = stream,
+                    .kernel = {.link = link, .count = count, .blocks = blocks}};
     op.kernel.in[0] = (struct range){BUFFER_DEVICE_IN0, at, in};
     if (kernel->inputs == 2)
         op.kernel.in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
@@ -118,8 +117,7 @@ static void put_cpu(struct row_builder *builder)
     const struct kernel *kernel = builder->plan->chain[0];
     uint64_t count = builder->row->elements, bytes = count * dtype_bytes(kernel->in);
     uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
-    struct op op = {.kind = OP_CPU, .stream = builder->plan->streams};
-    op.cpu.count = count;
+    struct op op = {.kind = OP_CPU, .stream = builder->plan->streams, .cpu = {.count = count}};
     uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out) : bytes;
     op.cpu.in[0] = (struct range){BUFFER_HOST_IN0, at, bytes};
     if (kernel->inputs == 2)

@@ -106,12 +106,11 @@ static enum status simulate_polls(struct rig *rig, double *ns)
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
     double one, many;
-    enum status status = rig_simulated_step(rig, &one_row, &one);
-    if (status == STATUS_OK)
-        status = rig_simulated_step(rig, &many_row, &many);
-    if (status == STATUS_OK)
-        *ns = poll_ns(streams, many, one);
-    return status;
+    if (rig_simulated_step(rig, &one_row, &one) != STATUS_OK ||
+        rig_simulated_step(rig, &many_row, &many) != STATUS_OK)
+        return rig->error->status;
+    *ns = poll_ns(streams, many, one);
+    return STATUS_OK;
 }
 
 static enum status measure_polls(struct rig *rig, struct sought *polls)
@@ -119,11 +118,9 @@ static enum status measure_polls(struct rig *rig, struct sought *polls)
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
     struct measured one, many;
-    enum status status = rig_step(rig, &one_row, &one, NULL);
-    if (status == STATUS_OK)
-        status = rig_step(rig, &many_row, &many, NULL);
-    if (status != STATUS_OK)
-        return status;
+    if (rig_step(rig, &one_row, &one, NULL) != STATUS_OK ||
+        rig_step(rig, &many_row, &many, NULL) != STATUS_OK)
+        return rig->error->status;
     *polls = (struct sought){.key = "poll_ns",
                              .how = "such chains in up to 8 streams against one",
                              .simulate = simulate_polls};
@@ -158,9 +155,8 @@ static enum status simulate_signals(struct rig *rig, double *ns)
 static enum status measure_signals(struct rig *rig, struct sought *signals)
 {
     const struct machine *machine = &rig->calibration->machine;
-    enum status status = rig_step(rig, &pipeline, &signals->measured, NULL);
-    if (status != STATUS_OK)
-        return status;
+    if (rig_step(rig, &pipeline, &signals->measured, NULL) != STATUS_OK)
+        return rig->error->status;
     signals->measured.ns /= engine_turns(rig);
     signals->measured.spread_ns /= engine_turns(rig);
     signals->key = "signal_gap_ns";
@@ -317,8 +313,7 @@ static enum status measure_launch(struct rig *rig)
 
 enum status calibrate_signals(struct rig *rig)
 {
-    enum status status = measure_launch(rig);
-    if (status == STATUS_OK)
-        status = measure_ways(rig);
-    return status == STATUS_OK ? measure_signals_and_polls(rig) : status;
+    if (measure_launch(rig) != STATUS_OK || measure_ways(rig) != STATUS_OK)
+        return rig->error->status;
+    return measure_signals_and_polls(rig);
 }

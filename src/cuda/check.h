@@ -1,10 +1,4 @@
-/* check.h - every CUDA call is checked: errors return in set-up and warn in clean-up.
- *
- *     if (CUDA_CHECK(cudaMalloc(&memory, bytes), error) != STATUS_OK)
- *         goto release;
- *     ...
- *     CUDA_WARN(cudaFree(memory));
- */
+/* check.h - every CUDA call is checked: errors return in set-up and warn in clean-up. */
 #ifndef PIPELINE_CUDA_CHECK_H
 #define PIPELINE_CUDA_CHECK_H
 
@@ -39,18 +33,12 @@ static inline enum status cuda_status(cudaError_t result)
     }
 }
 
-/* The length of a call's name in its text: "cudaFree" of "cudaFree(memory)". */
-static inline int cuda_call_length(const char *call)
-{
-    return (int)strcspn(call, "(");
-}
-
 static inline enum status cuda_check(cudaError_t result, const char *call, struct error *error)
 {
     if (result == cudaSuccess)
         return STATUS_OK;
     cudaGetLastError(); /* reported here; a later launch must not report it again */
-    return error_set(error, cuda_status(result), "%.*s failed: %s: %s", cuda_call_length(call),
+    return error_set(error, cuda_status(result), "%.*s failed: %s: %s", (int)strcspn(call, "("),
                      call, cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
@@ -59,7 +47,7 @@ static inline void cuda_warn(cudaError_t result, const char *call)
     if (result == cudaSuccess)
         return;
     cudaGetLastError();
-    fprintf(stderr, "pipeline: warning: %.*s failed: %s: %s\n", cuda_call_length(call), call,
+    fprintf(stderr, "pipeline: warning: %.*s failed: %s: %s\n", (int)strcspn(call, "("), call,
             cudaGetErrorName(result), cudaGetErrorString(result));
 }
 

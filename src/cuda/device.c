@@ -66,12 +66,10 @@ static enum status start_device(int device, struct error *error)
         return error_set(error, STATUS_NO_DEVICE,
                          "--device=cuda:%d: there are %d CUDA devices, cuda:0 to cuda:%d",
                          device, count, count - 1);
-    enum status status = CUDA_CHECK(cudaSetDevice(device), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaSetDeviceFlags(cudaDeviceScheduleSpin), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaFree(0), error);
-    return status;
+    if (CUDA_CHECK(cudaSetDevice(device), error) != STATUS_OK ||
+        CUDA_CHECK(cudaSetDeviceFlags(cudaDeviceScheduleSpin), error) != STATUS_OK)
+        return error->status;
+    return CUDA_CHECK(cudaFree(0), error);
 }
 
 /* Returns the single-precision units of an SM, from the CUDA programming guide's table of
@@ -79,17 +77,11 @@ static enum status start_device(int device, struct error *error)
 static int cores_per_sm(const struct cudaDeviceProp *properties)
 {
     bool data_centre = properties->minor == 0;
-    switch (properties->major) {
-    case 3:
+    if (properties->major == 3)
         return 192;
-    case 6:
-    case 8:
-        return data_centre ? 64 : 128;
-    case 7:
+    if (properties->major == 7)
         return 64;
-    default:
-        return 128;
-    }
+    return (properties->major == 6 || properties->major == 8) && data_centre ? 64 : 128;
 }
 
 static void describe_properties(struct machine *machine,
@@ -122,21 +114,15 @@ static enum status read_properties(struct cuda_device *device, struct error *err
     struct machine *machine = &device->machine;
     struct cudaDeviceProp properties;
     int driver, runtime, clock_khz;
-    enum status status =
-        CUDA_CHECK(cudaGetDeviceProperties(&properties, device->number), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(
-            cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device->number), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&machine->priority_least,
-                                                             &machine->priority_greatest),
-                            error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaDriverGetVersion(&driver), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaRuntimeGetVersion(&runtime), error);
-    if (status != STATUS_OK)
-        return status;
+    if (CUDA_CHECK(cudaGetDeviceProperties(&properties, device->number), error) != STATUS_OK ||
+        CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device->number),
+                   error) != STATUS_OK ||
+        CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&machine->priority_least,
+                                                    &machine->priority_greatest),
+                   error) != STATUS_OK ||
+        CUDA_CHECK(cudaDriverGetVersion(&driver), error) != STATUS_OK ||
+        CUDA_CHECK(cudaRuntimeGetVersion(&runtime), error) != STATUS_OK)
+        return error->status;
     describe_properties(machine, &properties);
     machine->flops_per_s =
         2e3 * clock_khz * cores_per_sm(&properties) * machine->sms; /* fused multiply-adds */
@@ -149,10 +135,10 @@ enum status cuda_device_open(const char *argument, struct cuda_device *device,
                              struct error *error)
 {
     *device = (struct cuda_device){0};
-    enum status status = read_number(argument, &device->number, error);
-    if (status == STATUS_OK)
-        status = start_device(device->number, error);
-    return status == STATUS_OK ? read_properties(device, error) : status;
+    if (read_number(argument, &device->number, error) != STATUS_OK ||
+        start_device(device->number, error) != STATUS_OK)
+        return error->status;
+    return read_properties(device, error);
 }
 
 void cuda_device_list(void (*each)(void *context, const char *device, const char *summary),

@@ -80,13 +80,12 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     const struct arrays *arrays = run->workload.arrays;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
         run->memory[b] = arrays->host[b];
-    bool mapped = run->workload.plan->memory == MEMORY_MAPPED;
-    if (run->workload.plan->memory == MEMORY_PAGEABLE)
-        return STATUS_OK;
-    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+    const enum memory memory = run->workload.plan->memory;
+    const bool mapped = memory == MEMORY_MAPPED;
+    const unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE && memory != MEMORY_PAGEABLE; b++) {
         if (arrays->host[b] == NULL || arrays->bytes[b] == 0)
             continue;
-        unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
         if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
             STATUS_OK)
             return STATUS_FAILED;
@@ -121,19 +120,16 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
     if (run->streams == NULL || run->events == NULL)
         return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
                          plan->streams);
-    enum status status = STATUS_OK;
-    while (run->stream_count < plan->streams && status == STATUS_OK) {
-        status =
-            create_stream(plan, run->stream_count, &run->streams[run->stream_count], error);
-        run->stream_count += status == STATUS_OK;
+    for (uint32_t i = 0; i < plan->streams; i++, run->stream_count++) {
+        if (create_stream(plan, i, &run->streams[i], error) != STATUS_OK)
+            return error->status;
     }
-    while (run->event_count < plan->events && status == STATUS_OK) {
-        status = CUDA_CHECK(
-            cudaEventCreateWithFlags(&run->events[run->event_count], cudaEventDisableTiming),
-            error);
-        run->event_count += status == STATUS_OK;
+    for (uint32_t i = 0; i < plan->events; i++, run->event_count++) {
+        if (CUDA_CHECK(cudaEventCreateWithFlags(&run->events[i], cudaEventDisableTiming),
+                       error) != STATUS_OK)
+            return error->status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Creates a context for each stream that launches the chain's kernel, if that needs one. */
@@ -346,33 +342,22 @@ void cuda_run_name_streams(const struct cuda_run *run)
 enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
                              struct error *error)
 {
-    enum status status = refuse_settings(workload, error);
-    if (status == STATUS_OK)
-        status = refuse_loaded(workload, error);
-    if (status != STATUS_OK)
-        return status;
+    if (refuse_settings(workload, error) != STATUS_OK ||
+        refuse_loaded(workload, error) != STATUS_OK)
+        return error->status;
     *run = (struct cuda_run){.workload = *workload};
     run->listener.on_tile = workload->on_tile;
     run->listener.context = workload->context;
     pthread_mutex_init(&run->listener.lock, NULL);
-    status = take_device_memory(run, error);
-    if (status == STATUS_OK)
-        status = fill_device_memory(run, error);
-    if (status == STATUS_OK)
-        status = register_arrays(run, error);
-    if (status == STATUS_OK)
-        status = create_streams(run, error);
-    if (status == STATUS_OK)
-        status = create_contexts(run, error);
-    if (status == STATUS_OK)
-        status = look_up_ops(run, error);
-    if (status == STATUS_OK)
-        status = preload_kernels(workload->plan, error);
-    if (status == STATUS_OK)
-        status = cpu_worker_create(&run->worker, workload->plan, run->memory, error);
-    if (status != STATUS_OK)
-        cuda_run_release(run);
-    return status;
+    if (take_device_memory(run, error) == STATUS_OK &&
+        fill_device_memory(run, error) == STATUS_OK &&
+        register_arrays(run, error) == STATUS_OK && create_streams(run, error) == STATUS_OK &&
+        create_contexts(run, error) == STATUS_OK && look_up_ops(run, error) == STATUS_OK &&
+        preload_kernels(workload->plan, error) == STATUS_OK &&
+        cpu_worker_create(&run->worker, workload->plan, run->memory, error) == STATUS_OK)
+        return STATUS_OK;
+    cuda_run_release(run);
+    return error->status;
 }
 
 void cuda_run_release(struct cuda_run *run)

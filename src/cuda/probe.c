@@ -40,20 +40,18 @@ enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error)
 enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error *error)
 {
     *probe = (struct probe){.device_bytes = device_bytes};
-    enum status status = take_host_memory(probe, error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaMalloc((void **)&probe->device, device_bytes), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaMemset(probe->device, NOT_ZERO, device_bytes), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaEventCreate(&probe->begin), error);
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
-        status = CUDA_CHECK(
-            cudaStreamCreateWithFlags(&probe->streams[i], cudaStreamNonBlocking), error);
-        if (status == STATUS_OK)
-            status = CUDA_CHECK(cudaEventCreate(&probe->ends[i]), error);
+    if (take_host_memory(probe, error) != STATUS_OK ||
+        CUDA_CHECK(cudaMalloc((void **)&probe->device, device_bytes), error) != STATUS_OK ||
+        CUDA_CHECK(cudaMemset(probe->device, NOT_ZERO, device_bytes), error) != STATUS_OK ||
+        CUDA_CHECK(cudaEventCreate(&probe->begin), error) != STATUS_OK)
+        return error->status;
+    for (int i = 0; i < 2; i++) {
+        if (CUDA_CHECK(cudaStreamCreateWithFlags(&probe->streams[i], cudaStreamNonBlocking),
+                       error) != STATUS_OK ||
+            CUDA_CHECK(cudaEventCreate(&probe->ends[i]), error) != STATUS_OK)
+            return error->status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 void probe_close(struct probe *probe)
@@ -95,22 +93,23 @@ static enum status time_once(struct probe *probe,
                                                   struct error *error),
                              const void *work, double *ns, struct error *error)
 {
-    enum status status = CUDA_CHECK(cudaEventRecord(probe->begin, probe->streams[0]), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaStreamWaitEvent(probe->streams[1], probe->begin, 0), error);
-    if (status == STATUS_OK)
-        status = issue(probe, work, error);
+    if (CUDA_CHECK(cudaEventRecord(probe->begin, probe->streams[0]), error) != STATUS_OK ||
+        CUDA_CHECK(cudaStreamWaitEvent(probe->streams[1], probe->begin, 0), error) !=
+            STATUS_OK ||
+        issue(probe, work, error) != STATUS_OK ||
+        CUDA_CHECK(cudaEventRecord(probe->ends[0], probe->streams[0]), error) != STATUS_OK ||
+        CUDA_CHECK(cudaEventRecord(probe->ends[1], probe->streams[1]), error) != STATUS_OK)
+        return error->status;
     *ns = 0;
-    for (int i = 0; i < 2 && status == STATUS_OK; i++)
-        status = CUDA_CHECK(cudaEventRecord(probe->ends[i], probe->streams[i]), error);
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+    for (int i = 0; i < 2; i++) {
         float ms = 0;
-        status = CUDA_CHECK(cudaEventSynchronize(probe->ends[i]), error);
-        if (status == STATUS_OK)
-            status = CUDA_CHECK(cudaEventElapsedTime(&ms, probe->begin, probe->ends[i]), error);
+        if (CUDA_CHECK(cudaEventSynchronize(probe->ends[i]), error) != STATUS_OK ||
+            CUDA_CHECK(cudaEventElapsedTime(&ms, probe->begin, probe->ends[i]), error) !=
+                STATUS_OK)
+            return error->status;
         *ns = fmax(*ns, 1e6 * (double)ms);
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status probe_time(struct probe *probe, int repeats,
@@ -118,14 +117,14 @@ enum status probe_time(struct probe *probe, int repeats,
                                             struct error *error),
                        const void *work, double *ns, struct error *error)
 {
-    enum status status = STATUS_OK;
     double once;
     *ns = INFINITY;
-    for (int i = 0; i < repeats && status == STATUS_OK; i++) {
-        status = time_once(probe, issue, work, &once, error);
+    for (int i = 0; i < repeats; i++) {
+        if (time_once(probe, issue, work, &once, error) != STATUS_OK)
+            return error->status;
         *ns = fmin(*ns, once);
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status probe_issue_launches(struct probe *probe, const void *work, struct error *error)
@@ -212,11 +211,9 @@ static enum status measure_direction(struct probe *probe, bool in, double *bytes
     const struct copies large = {in, !in, LARGE_BYTES, LARGE_COPIES};
     const double bytes[] = {SMALL_BYTES, LARGE_BYTES};
     double ns[2];
-    enum status status = time_copy(probe, large, &ns[1], error);
-    if (status == STATUS_OK)
-        status = time_copy(probe, small, &ns[0], error);
-    if (status != STATUS_OK)
-        return status;
+    if (time_copy(probe, large, &ns[1], error) != STATUS_OK ||
+        time_copy(probe, small, &ns[0], error) != STATUS_OK)
+        return error->status;
     ns[0] = fmax(ns[0], 1);
     ns[1] = fmax(ns[1], ns[0] + 1);
     struct copy_line line = copy_line_fit(bytes, ns, 2);
@@ -230,17 +227,13 @@ static enum status measure(struct probe *probe, struct machine *machine, struct 
     const struct copies both = {true, true, LARGE_BYTES, LARGE_COPIES};
     const struct copies inside = {false, false, probe->device_bytes / 2, LARGE_COPIES};
     double both_ns, inside_ns;
-    enum status status = measure_direction(probe, true, &machine->h2d_bytes_per_s,
-                                           &machine->h2d_latency_ns, error);
-    if (status == STATUS_OK)
-        status = measure_direction(probe, false, &machine->d2h_bytes_per_s,
-                                   &machine->d2h_latency_ns, error);
-    if (status == STATUS_OK)
-        status = time_copy(probe, both, &both_ns, error);
-    if (status == STATUS_OK)
-        status = time_copy(probe, inside, &inside_ns, error);
-    if (status != STATUS_OK)
-        return status;
+    if (measure_direction(probe, true, &machine->h2d_bytes_per_s, &machine->h2d_latency_ns,
+                          error) != STATUS_OK ||
+        measure_direction(probe, false, &machine->d2h_bytes_per_s, &machine->d2h_latency_ns,
+                          error) != STATUS_OK ||
+        time_copy(probe, both, &both_ns, error) != STATUS_OK ||
+        time_copy(probe, inside, &inside_ns, error) != STATUS_OK)
+        return error->status;
     double latency = (double)(machine->h2d_latency_ns + machine->d2h_latency_ns) / 2;
     machine->joint_bytes_per_s = 1e9 * 2 * LARGE_BYTES / (both_ns - latency);
     /* Each byte of a copy inside the device is read and written. */
@@ -252,10 +245,9 @@ enum status probe_copies(struct machine *machine, struct error *error)
 {
     struct probe probe = {0};
     uint64_t bytes;
-    enum status status = probe_room(DEVICE_BYTES, &bytes, error);
-    if (status != STATUS_OK)
-        return status;
-    status = probe_open(&probe, bytes, error);
+    if (probe_room(DEVICE_BYTES, &bytes, error) != STATUS_OK)
+        return error->status;
+    enum status status = probe_open(&probe, bytes, error);
     if (status == STATUS_OK)
         status = measure(&probe, machine, error);
     probe_close(&probe);

@@ -112,21 +112,19 @@ static enum status measure_kernel(struct probe *probe, const struct machine *mac
     uint64_t scratch = kernel_scratch_bytes(kernel, KERNEL_MOST);
     uint64_t room = (probe->device_bytes - scratch) / SETS / set_bytes(kernel, 1);
     uint64_t count = (room < KERNEL_MOST ? room : KERNEL_MOST) & ~(uint64_t)1023;
-    double light = 1, heavy = 1;
-    enum status status = cuda_check((cudaError_t)kernel_launcher(kernel)->preload(),
-                                    "loading the kernel", error);
-    if (status == STATUS_OK)
-        status = lay_out(probe, kernel, count, args, error);
-    if (status == STATUS_OK)
-        status = time_kernel(probe, kernel, machine, count, params, 1, args, &light, error);
+    double light, heavy;
+    if (cuda_check((cudaError_t)kernel_launcher(kernel)->preload(), "loading the kernel",
+                   error) != STATUS_OK ||
+        lay_out(probe, kernel, count, args, error) != STATUS_OK ||
+        time_kernel(probe, kernel, machine, count, params, 1, args, &light, error) != STATUS_OK)
+        return error->status;
     heavy = light;
-    if (status == STATUS_OK && params->intensity > 1)
-        status = time_kernel(probe, kernel, machine, count, params, params->intensity, args,
-                             &heavy, error);
-    if (status == STATUS_OK)
-        set_rates(kernel, params->intensity, light, heavy, &row->bytes_per_s,
-                  &row->flops_per_s);
-    return status;
+    if (params->intensity > 1 &&
+        time_kernel(probe, kernel, machine, count, params, params->intensity, args, &heavy,
+                    error) != STATUS_OK)
+        return error->status;
+    set_rates(kernel, params->intensity, light, heavy, &row->bytes_per_s, &row->flops_per_s);
+    return STATUS_OK;
 }
 
 /* Returns one element's share of the twin's time at `intensity`, in ns. */
@@ -173,11 +171,10 @@ static enum status probe_elements(const struct machine *machine, const struct ke
         told.intensity = 1; /* a launch does one repeat */
     struct probe probe = {0};
     uint64_t bytes, wanted = SETS * set_bytes(kernel, KERNEL_MOST);
-    enum status status =
-        probe_room(wanted + kernel_scratch_bytes(kernel, KERNEL_MOST), &bytes, error);
-    if (status != STATUS_OK)
-        return status;
-    status = probe_open(&probe, bytes, error);
+    if (probe_room(wanted + kernel_scratch_bytes(kernel, KERNEL_MOST), &bytes, error) !=
+        STATUS_OK)
+        return error->status;
+    enum status status = probe_open(&probe, bytes, error);
     if (status == STATUS_OK)
         status = measure_kernel(&probe, machine, kernel, &told, &measured->row, error);
     probe_close(&probe);
@@ -277,16 +274,16 @@ static enum status time_product(struct probe *probe, const struct product *produ
     const struct probe_launches launches = {kernel, args, TILE_SETS, TILE_SETS};
     void *context = NULL;
     char why[KERNEL_WHY];
-    enum status status = probe_fill(probe, kernel->in, error);
-    if (status != STATUS_OK)
-        return status;
+    if (probe_fill(probe, kernel->in, error) != STATUS_OK)
+        return error->status;
     const char *failed =
         kernel_launcher(kernel)->context_create(probe->streams[0], &context, why);
     if (failed != NULL)
         return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
     for (int set = 0; set < TILE_SETS; set++)
         args[set] = args_at(product, probe->device, set, context);
-    status = probe_time(probe, TILE_REPEATS, probe_issue_launches, &launches, ns, error);
+    enum status status =
+        probe_time(probe, TILE_REPEATS, probe_issue_launches, &launches, ns, error);
     *ns /= TILE_SETS;
     CUDA_WARN(cudaDeviceSynchronize()); /* a measurement that failed may have left launches */
     kernel_launcher(kernel)->context_destroy(context);
@@ -354,10 +351,9 @@ static enum status probe_kernel(const struct machine *machine, const struct kern
     snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
     if (!kernel->rated)
         return probe_elements(machine, kernel, elements, measured, error);
-    enum status status = measure_product(kernel, measured, error);
-    if (status == STATUS_OK && measured->cpu)
-        status = measure_product_twin(kernel, measured, error);
-    return status;
+    if (measure_product(kernel, measured, error) != STATUS_OK)
+        return error->status;
+    return measured->cpu ? measure_product_twin(kernel, measured, error) : STATUS_OK;
 }
 
 /* --- what the process knows --- */
@@ -425,9 +421,8 @@ enum status cuda_rates_describe(const struct cuda_device *device,
                                 const struct settings *settings, struct machine *machine,
                                 struct error *error)
 {
-    enum status status = know_copies(device, error);
-    if (status != STATUS_OK)
-        return status;
+    if (know_copies(device, error) != STATUS_OK)
+        return error->status;
     struct machine described = known.machine;
     const bool loads = !mistake_rows[settings->mistake].loads_lazily; /* before the timed run */
     const int measured =

@@ -218,12 +218,10 @@ static enum status capture(const struct cuda_run *run, cudaEvent_t *ends, bool k
 static enum status instantiate(const struct cuda_run *run, struct cuda_graph *graph,
                                struct error *error)
 {
-    enum status status = CUDA_CHECK(cudaGraphInstantiate(&graph->exec, graph->graph, 0), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaGraphUpload(graph->exec, run->streams[0]), error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(cudaStreamSynchronize(run->streams[0]), error);
-    return status;
+    if (CUDA_CHECK(cudaGraphInstantiate(&graph->exec, graph->graph, 0), error) != STATUS_OK ||
+        CUDA_CHECK(cudaGraphUpload(graph->exec, run->streams[0]), error) != STATUS_OK)
+        return error->status;
+    return CUDA_CHECK(cudaStreamSynchronize(run->streams[0]), error);
 }
 
 enum status cuda_graph_create(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
