@@ -50,7 +50,6 @@ enum { PARTS = sizeof parts / sizeof parts[0] };
 static enum status measure(struct rig *rig)
 {
     enum status status = STATUS_OK;
-    rig_open(rig);
     take_known(rig);
     for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
         progress_next(parts[i].name, 1);
@@ -58,7 +57,8 @@ static enum status measure(struct rig *rig)
         if (status == STATUS_OK) /* a figure that was refused is an error, too */
             status = rig->error->status;
     }
-    rig_close(rig);
+    arrays_free(&rig->arrays);
+    arrays_free(&rig->small);
     return status;
 }
 
@@ -109,6 +109,9 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       .calibration = found,
                       .device = &device,
                       .error = &why};
+    rig.settings.no_data = !ops->measures;
+    rig.settings.profile = false;
+    rig.settings.input = rig.settings.output = NULL;
     found->simulated = !ops->measures;
     name_machine(found, &device);
     status = measure(&rig);

@@ -207,19 +207,6 @@ enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap
     return status;
 }
 
-void rig_open(struct rig *rig)
-{
-    rig->settings.no_data = !rig->ops->measures;
-    rig->settings.profile = false;
-    rig->settings.input = rig->settings.output = NULL;
-}
-
-void rig_close(struct rig *rig)
-{
-    arrays_free(&rig->arrays);
-    arrays_free(&rig->small);
-}
-
 static struct figure *add_figure(struct rig *rig, const char *kernel, const char *key)
 {
     struct calibration *calibration = rig->calibration;

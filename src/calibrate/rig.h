@@ -30,9 +30,6 @@ struct rig {
     struct error *error;
 };
 
-void rig_open(struct rig *rig);
-void rig_close(struct rig *rig);
-
 /* Sets the time that one step more takes, of the whole run and (*issue) of the host's time to
  * issue it: rows of count and of count / 4 steps are timed, and the difference is shared out.
  * Either may be NULL. */

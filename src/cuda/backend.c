@@ -65,16 +65,6 @@ static enum status cuda_prepare(struct backend *backend, const struct workload *
     return status;
 }
 
-/* Names the device in a timeline that gets no spans: an outside profiler measures this run. */
-static void describe_profiled(const struct backend *backend, struct timeline *timeline)
-{
-    timeline_free(timeline);
-    timeline_init(timeline);
-    timeline->timing = TIMING_EVENTS; /* the times are measured, if not by the program */
-    snprintf(timeline->device, sizeof timeline->device, "%s", backend->device.machine.name);
-    snprintf(timeline->driver, sizeof timeline->driver, "%s", backend->device.driver);
-}
-
 static enum status cuda_run_hook(struct backend *backend, struct timeline *timeline,
                                  struct run_times *times, struct error *error)
 {
@@ -86,7 +76,10 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
     cuda_run_first_ops(run); /* if it fails, so will the run, and report it */
     if (!profiled)
         return cuda_run_plain(run, &backend->graph, times, error);
-    describe_profiled(backend, timeline);
+    timeline_free(timeline); /* it gets no spans: an outside profiler measures this run */
+    timeline_init(timeline);
+    timeline->timing = TIMING_EVENTS; /* the times are measured, if not by the program */
+    cuda_device_sign(&backend->device, timeline);
     return cuda_run_profiled(run, &backend->graph, times, error);
 }
 

@@ -94,43 +94,40 @@ static uint64_t timestamp(void)
 
 static void keep(struct cupti_trace *trace, struct cupti_record record)
 {
-    if (record.start_ns == 0 || record.end_ns < record.start_ns) {
-        trace->lost = true; /* CUPTI could not time it */
-        return;
-    }
     struct cupti_record *records =
         items_grow(trace->records, trace->count, &trace->capacity, sizeof record);
-    if (records == NULL) {
-        trace->lost = true;
+    bool timed = record.start_ns != 0 && record.end_ns >= record.start_ns;
+    trace->lost = trace->lost || records == NULL || !timed;
+    if (records == NULL)
         return;
-    }
     trace->records = records;
-    trace->records[trace->count++] = record;
+    if (timed)
+        trace->records[trace->count++] = record;
 }
 
-static void keep_copy(struct cupti_trace *trace, const memcpy_record *copy)
+/* Keeps one of CUPTI's records if it is of a kind that is wanted. */
+static void keep_activity(struct cupti_trace *trace, const CUpti_Activity *activity)
 {
-    struct cupti_record record = {copy->streamId,       OP_KIND_COUNT,      copy->bytes,
-                                  (int64_t)copy->start, (int64_t)copy->end, copy->graphNodeId};
-    if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)
-        record.kind = OP_H2D;
-    else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH)
-        record.kind = OP_D2H;
-    else if (copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
-        record.kind = OP_D2D;
-    keep(trace, record);
-}
-
-static void keep_memset(struct cupti_trace *trace, const memset_record *set)
-{
-    keep(trace, (struct cupti_record){set->streamId, OP_MEMSET, set->bytes, (int64_t)set->start,
-                                      (int64_t)set->end, set->graphNodeId});
-}
-
-static void keep_kernel(struct cupti_trace *trace, const kernel_record *kernel)
-{
-    keep(trace, (struct cupti_record){kernel->streamId, OP_KERNEL, 0, (int64_t)kernel->start,
-                                      (int64_t)kernel->end, kernel->graphNodeId});
+    if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
+        const memcpy_record *copy = (const memcpy_record *)activity;
+        enum op_kind kind = copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD   ? OP_H2D
+                            : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? OP_D2H
+                            : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD ? OP_D2D
+                                                                                : OP_KIND_COUNT;
+        keep(trace,
+             (struct cupti_record){copy->streamId, kind, copy->bytes, (int64_t)copy->start,
+                                   (int64_t)copy->end, copy->graphNodeId});
+    } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
+        const memset_record *set = (const memset_record *)activity;
+        keep(trace,
+             (struct cupti_record){set->streamId, OP_MEMSET, set->bytes, (int64_t)set->start,
+                                   (int64_t)set->end, set->graphNodeId});
+    } else if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+        const kernel_record *kernel = (const kernel_record *)activity;
+        keep(trace,
+             (struct cupti_record){kernel->streamId, OP_KERNEL, 0, (int64_t)kernel->start,
+                                   (int64_t)kernel->end, kernel->graphNodeId});
+    }
 }
 
 /* CUPTI asks for a buffer in the middle of an issued op: one whose pages are not there yet
@@ -174,14 +171,8 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     }
     pthread_mutex_lock(&trace->lock);
     CUpti_Activity *record = NULL;
-    while (valid > 0 && trace->next_record(buffer, valid, &record) == CUPTI_SUCCESS) {
-        if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
-            keep_copy(trace, (const memcpy_record *)record);
-        else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
-            keep_memset(trace, (const memset_record *)record);
-        else if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-            keep_kernel(trace, (const kernel_record *)record);
-    }
+    while (valid > 0 && trace->next_record(buffer, valid, &record) == CUPTI_SUCCESS)
+        keep_activity(trace, record);
     size_t dropped = 0;
     if (trace->dropped_records(context, stream, &dropped) != CUPTI_SUCCESS || dropped > 0)
         trace->lost = true;
@@ -195,18 +186,13 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 
 struct cupti_trace *cupti_trace_open(const char **why)
 {
-    if (open_trace != NULL) {
-        *why = "another trace is open";
-        return NULL;
-    }
     void *library = open_library();
-    if (library == NULL) {
-        *why = "libcupti.so was not found";
-        return NULL;
-    }
     struct cupti_trace *trace = calloc(1, sizeof *trace);
-    if (trace == NULL) {
-        *why = "no memory";
+    if (open_trace != NULL || library == NULL || trace == NULL) {
+        *why = open_trace != NULL ? "another trace is open"
+               : library == NULL  ? "libcupti.so was not found"
+                                  : "no memory";
+        free(trace);
         return NULL;
     }
     const struct cupti_function functions[] = {
@@ -336,10 +322,9 @@ static void keep_clone(struct cupti_graph *graph, struct clone clone)
 {
     struct clone *clones =
         items_grow(graph->clones, graph->count, &graph->capacity, sizeof clone);
-    if (clones == NULL) {
-        graph->lost = true;
+    graph->lost = graph->lost || clones == NULL;
+    if (clones == NULL)
         return;
-    }
     graph->clones = clones;
     graph->clones[graph->count++] = clone;
     graph->sorted = false;

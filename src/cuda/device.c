@@ -141,6 +141,12 @@ enum status cuda_device_open(const char *argument, struct cuda_device *device,
     return read_properties(device, error);
 }
 
+void cuda_device_sign(const struct cuda_device *device, struct timeline *timeline)
+{
+    snprintf(timeline->device, sizeof timeline->device, "%s", device->machine.name);
+    snprintf(timeline->driver, sizeof timeline->driver, "%s", device->driver);
+}
+
 void cuda_device_list(void (*each)(void *context, const char *device, const char *summary),
                       void *context)
 {

@@ -25,6 +25,9 @@ struct cuda_device {
 enum status cuda_device_open(const char *argument, struct cuda_device *device,
                              struct error *error);
 
+/* Sets the timeline's device and driver. */
+void cuda_device_sign(const struct cuda_device *device, struct timeline *timeline);
+
 /* Calls `each` for every device, with its name for --device and one line about it. */
 void cuda_device_list(void (*each)(void *context, const char *device, const char *summary),
                       void *context);

@@ -25,21 +25,16 @@ static void sleep_for(int64_t ns)
         continue;
 }
 
-/* Names the driver's thread, once: only code that runs on it can do that. */
-static void name_callback_thread(void)
-{
-    static _Thread_local bool named;
-    if (!named)
-        marks_name_thread("pipeline callbacks");
-    named = true;
-}
-
 void CUDART_CB cuda_callback_main(void *argument)
 {
     struct cuda_callback *callback = argument;
     struct cuda_listener *listener = callback->listener;
     const struct op op = {.kind = OP_CALLBACK, .tile = callback->tile};
-    name_callback_thread();
+    static _Thread_local bool
+        named; /* only code that runs on the driver's thread can name it */
+    if (!named)
+        marks_name_thread("pipeline callbacks");
+    named = true;
     marks_issue_begin(&op, NULL);
     callback->time.start_ns = clock_now_ns();
     if (callback->next != NULL) {
@@ -302,31 +297,22 @@ static inline __attribute__((always_inline)) cudaError_t issue_all(const struct 
 {
     cudaError_t result = cudaSuccess;
     uint32_t count = run->workload.plan->op_count, at = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && result == cudaSuccess; i++) {
         result = cuda_issue_op(run->workload.plan, run->issued, i, marked);
         at = i;
-        if (result != cudaSuccess)
-            break;
     }
     *last = at;
-    return result;
-}
-
-static cudaError_t issue_marked(const struct cuda_run *run, uint32_t *last)
-{
-    marks_begin("issue");
-    cudaError_t result = issue_all(run, last, true);
-    marks_end();
     return result;
 }
 
 static cudaError_t issue_plan(const struct cuda_run *run, const struct cuda_graph *graph,
                               uint32_t *last)
 {
-    if (graph->exec == NULL)
-        return marks_on() ? issue_marked(run, last) : issue_all(run, last, false);
+    if (graph->exec == NULL && !marks_on())
+        return issue_all(run, last, false);
     marks_begin("issue");
-    cudaError_t result = cuda_graph_launch(run, graph, last);
+    cudaError_t result =
+        graph->exec != NULL ? cuda_graph_launch(run, graph, last) : issue_all(run, last, true);
     marks_end();
     return result;
 }

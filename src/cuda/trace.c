@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
-
 /* --- the timed issue of a plan --- */
 
 static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, int64_t *end_ns)
@@ -100,26 +98,18 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
     traced->ends = calloc(traced->plan->op_count + (size_t)1, sizeof *traced->ends);
     if (traced->ends == NULL)
         return error_set(error, STATUS_FAILED, "no memory for a timeline");
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < traced->plan->op_count && status == STATUS_OK; i++) {
-        if (op_on_device(traced->plan->ops[i].kind))
-            status = CUDA_CHECK(cudaEventCreate(&traced->ends[i]), error);
+    for (uint32_t i = 0; i < traced->plan->op_count; i++) {
+        if (op_on_device(traced->plan->ops[i].kind) &&
+            CUDA_CHECK(cudaEventCreate(&traced->ends[i]), error) != STATUS_OK)
+            return error->status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 static void destroy_event(const struct traced_run *traced, cudaEvent_t event)
 {
     if (event != NULL)
         cuda_run_warn(traced->run, cudaEventDestroy(event), "cudaEventDestroy");
-}
-
-static void destroy_ends(struct traced_run *traced)
-{
-    for (uint32_t i = 0; traced->ends != NULL && i < traced->plan->op_count; i++)
-        destroy_event(traced, traced->ends[i]);
-    free(traced->ends);
-    traced->ends = NULL;
 }
 
 /* Ties the device's clock to the host's: an event is recorded between two readings of the
@@ -191,7 +181,10 @@ static enum status trace_with_events(struct traced_run *traced, struct run_times
         status = fill_ends(traced, &tie, error);
     traced->graph = NULL;
     cuda_graph_free(traced->run, &graph);
-    destroy_ends(traced);
+    for (uint32_t i = 0; traced->ends != NULL && i < traced->plan->op_count; i++)
+        destroy_event(traced, traced->ends[i]);
+    free(traced->ends);
+    traced->ends = NULL;
     destroy_event(traced, tie.base);
     return status;
 }
@@ -216,10 +209,10 @@ static bool start_cupti(struct cuda_tracer *tracer, const struct cuda_run *run)
 {
     const struct cupti_record *unwanted;
     size_t count;
-    if (getenv("PIPELINE_NO_CUPTI") != NULL && tracer->cupti == NULL &&
-        tracer->no_cupti == NULL)
+    bool tried = tracer->cupti != NULL || tracer->no_cupti != NULL;
+    if (!tried && getenv("PIPELINE_NO_CUPTI") != NULL)
         tracer->no_cupti = "PIPELINE_NO_CUPTI is set";
-    if (tracer->cupti == NULL && tracer->no_cupti == NULL)
+    else if (!tried)
         tracer->cupti = cupti_trace_open(&tracer->no_cupti);
     if (tracer->no_cupti != NULL)
         return false;
@@ -271,16 +264,6 @@ static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_ru
 
 /* --- the run --- */
 
-static void describe_timeline(struct timeline *timeline, const struct cuda_device *device,
-                              const char *no_cupti)
-{
-    timeline->timing = no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
-    timeline->resolution_ns = no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
-    snprintf(timeline->device, sizeof timeline->device, "%s", device->machine.name);
-    snprintf(timeline->driver, sizeof timeline->driver, "%s%s%s", device->driver,
-             no_cupti == NULL ? "" : "; no CUPTI: ", no_cupti == NULL ? "" : no_cupti);
-}
-
 /* Makes the run with CUPTI. One whose records do not add up is made again with events; then its
  * callbacks have been called already, and are muted. */
 static enum status run_either_way(struct cuda_tracer *tracer, bool recorded,
@@ -319,10 +302,16 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device
         if (traced.cpu_times == NULL)
             return error_set(error, STATUS_FAILED, "no memory for a timeline");
     }
+    enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
     bool recorded = start_cupti(tracer, run);
     status = run_either_way(tracer, recorded, &traced, times, error);
     if (status == STATUS_OK) {
-        describe_timeline(timeline, device, tracer->no_cupti);
+        cuda_device_sign(device, timeline);
+        timeline->timing = tracer->no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
+        timeline->resolution_ns = tracer->no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
+        if (tracer->no_cupti != NULL)
+            snprintf(timeline->driver, sizeof timeline->driver, "%s; no CUPTI: %s",
+                     device->driver, tracer->no_cupti);
         status = timeline_finish(timeline, plan, error);
     }
     if (recorded && plan->issue == ISSUE_GRAPH)
