@@ -47,7 +47,7 @@ static uint64_t elements_per_block(const struct kernel *kernel)
     return (uint64_t)kernel->per_thread * KERNEL_THREADS;
 }
 
-size_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count)
+uint64_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count)
 {
     if (kernel->shape == KERNEL_REDUCE)
         return KERNEL_SCRATCH_BYTES;

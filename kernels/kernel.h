@@ -133,7 +133,7 @@ enum {
 /* Returns the bytes of scratch that a launch on at most `count` elements needs: 0 for a map,
  * KERNEL_SCRATCH_BYTES for a reduction (counters and a sum per block), and for a scan counters
  * and a word per part of per_thread * KERNEL_THREADS elements. */
-size_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
+uint64_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
 
 /* Returns the blocks of the grid for `count` elements on a device that holds `resident_blocks`
  * blocks of KERNEL_THREADS threads at once: enough for per_thread elements per thread, at most

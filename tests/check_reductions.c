@@ -3,7 +3,7 @@
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "plan/build.h"
-#include "run/tile_fold.h"
+#include "run/chain_host.h"
 #include "run/verify.h"
 #include "suites.h"
 

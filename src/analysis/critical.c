@@ -49,9 +49,7 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
 }
 
 /* Finds what held a sync, which waits for ops while it lasts. All of them began before its end,
- * and all ops that it held up began after it, so the way along holds leads through it only
- * once.
- */
+ * and all ops that it held up began after it, so the way along holds passes it only once. */
 static void hold_sync(struct finder *finder, uint32_t index)
 {
     const struct span *spans = finder->timeline->spans, *sync = &spans[index];
@@ -84,9 +82,7 @@ static void hold_by_legacy(struct finder *finder, uint32_t index, struct order_s
         legacy_pass(&order->legacy, kind, index, span->end_ns);
 }
 
-/* An op that synchronises comes after all that was issued before it, and all later ops after
- * it.
- */
+/* An op that synchronises comes after all issued before it, and all later ops after it. */
 static void hold_by_barrier(struct finder *finder, uint32_t index, struct order_state *order)
 {
     const struct span *spans = finder->timeline->spans, *span = &spans[index];

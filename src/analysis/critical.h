@@ -4,8 +4,7 @@
  * before it in its stream, the op that its stream waited for by an event, the op before it on
  * its engine or in its hardware queue), it waited last for what came latest. Followed backwards
  * from the span that ended last, this gives the critical path, as in Yang and Miller, "Critical
- * Path Analysis for the Execution of Parallel and Distributed Programs" (ICDCS 1988).
- */
+ * Path Analysis for the Execution of Parallel and Distributed Programs" (ICDCS 1988). */
 #ifndef PIPELINE_ANALYSIS_CRITICAL_H
 #define PIPELINE_ANALYSIS_CRITICAL_H
 

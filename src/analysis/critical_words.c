@@ -6,16 +6,29 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Each reason's name in files, and the words before the holder's label and behind it. */
+static const struct {
+    const char *name, *before, *behind;
+} words[HELD_BY_COUNT] = {
+    [HELD_BY_NOTHING] = {"nothing", "had nothing to wait for", ""},
+    [HELD_BY_ISSUE] = {"issue", "waited for the host to issue it", ""},
+    [HELD_BY_CALL] = {"call", "waited for the host to issue it behind ", ""},
+    [HELD_BY_STREAM] = {"stream", "waited for ", ", before it in its stream"},
+    [HELD_BY_EVENT] = {"event", "waited by an event for ", ""},
+    [HELD_BY_LEGACY] = {"default stream", "waited for ",
+                        ": blocking streams and the default stream take turns"},
+    [HELD_BY_BARRIER] = {"barrier", "waited for ",
+                         ": on this GPU one of both synchronises all streams"},
+    [HELD_BY_QUEUE] = {"queue", "waited in its hardware queue, behind an op that waited for ",
+                       ""},
+    [HELD_BY_SIGNAL] = {"signal", "waited for ",
+                        ": its kernel's end was only told behind that one's"},
+    [HELD_BY_ENGINE] = {"engine", "waited for its engine: ", ""},
+};
+
 const char *held_by_name(enum held_by by)
 {
-    static const char *const names[HELD_BY_COUNT] = {
-        [HELD_BY_NOTHING] = "nothing",       [HELD_BY_ISSUE] = "issue",
-        [HELD_BY_STREAM] = "stream",         [HELD_BY_EVENT] = "event",
-        [HELD_BY_ENGINE] = "engine",         [HELD_BY_CALL] = "call",
-        [HELD_BY_LEGACY] = "default stream", [HELD_BY_BARRIER] = "barrier",
-        [HELD_BY_QUEUE] = "queue",           [HELD_BY_SIGNAL] = "signal",
-    };
-    return names[by];
+    return words[by].name;
 }
 
 enum {
@@ -56,22 +69,6 @@ static const char *explain_wait(const struct timeline *timeline, const struct sp
     snprintf(text, CRITICAL_TEXT, "waits for %s", label);
     return text;
 }
-
-/* The words before the holder's label, and those behind it. */
-static const struct {
-    const char *before, *behind;
-} words[HELD_BY_COUNT] = {
-    [HELD_BY_NOTHING] = {"had nothing to wait for", ""},
-    [HELD_BY_ISSUE] = {"waited for the host to issue it", ""},
-    [HELD_BY_CALL] = {"waited for the host to issue it behind ", ""},
-    [HELD_BY_STREAM] = {"waited for ", ", before it in its stream"},
-    [HELD_BY_EVENT] = {"waited by an event for ", ""},
-    [HELD_BY_LEGACY] = {"waited for ", ": blocking streams and the default stream take turns"},
-    [HELD_BY_BARRIER] = {"waited for ", ": on this GPU one of both synchronises all streams"},
-    [HELD_BY_QUEUE] = {"waited in its hardware queue, behind an op that waited for ", ""},
-    [HELD_BY_SIGNAL] = {"waited for ", ": its kernel's end was only told behind that one's"},
-    [HELD_BY_ENGINE] = {"waited for its engine: ", ""},
-};
 
 const char *critical_explain(const struct timeline *timeline, const struct critical *critical,
                              uint32_t index, char text[CRITICAL_TEXT])

@@ -209,7 +209,7 @@ static void index_spans(struct way_back *way)
         const struct span *span = &timeline->spans[i];
         if (span->op < ops)
             way->span_of[span->op] = i;
-        if (op_on_device(span->kind) || span->kind == OP_CALLBACK)
+        if (op_is_node(span->kind))
             way->by_end[way->end_count++] = span;
     }
     qsort(way->by_end, way->end_count, sizeof *way->by_end, compare_ends);
@@ -217,7 +217,7 @@ static void index_spans(struct way_back *way)
     for (uint32_t i = 0; i < ops; i++) {
         uint32_t span = way->span_of[i];
         enum op_kind kind = way->plan->ops[i].kind;
-        bool work = span != SPAN_NONE && (op_on_device(kind) || kind == OP_CALLBACK);
+        bool work = span != SPAN_NONE && op_is_node(kind);
         if (work &&
             (last == SPAN_NONE || timeline->spans[span].end_ns > timeline->spans[last].end_ns))
             last = span;

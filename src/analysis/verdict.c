@@ -336,9 +336,7 @@ static int compare_costs(const void *a, const void *b)
     return (int)x->code - (int)y->code;
 }
 
-/* Every tile has to be handed over, so small tiles are named only where they cost twice as
- * much.
- */
+/* Every tile has to be handed over, so small tiles are named only at twice the cost. */
 static double named_share(enum verdict_code code)
 {
     return code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;

@@ -56,9 +56,7 @@ static struct sharing sharing_of(const struct op *first, const struct op *second
 }
 
 /* Returns the cause of an op that waited for a callback. A callback that is short against what
- * it followed itself only came last in its stream: the op would have waited for that stream
- * anyway.
- */
+ * it followed only came last in its stream, for which the op would have waited anyway. */
 static enum verdict_code callback_cause(const struct verdict_case *facts,
                                         const struct span *callback, const struct span *span)
 {
@@ -125,9 +123,7 @@ static enum verdict_code queue_cause(const struct verdict_case *facts,
 }
 
 /* Returns the cause of an op whose engine was at another's work. Where that one came first only
- * because it was issued first, and waited while this one could have gone, the queue is to
- * blame.
- */
+ * because it was issued first, and waited while this one could have gone, the queue is. */
 static enum verdict_code engine_cause(const struct verdict_case *facts,
                                       const struct path_piece *piece)
 {

@@ -6,7 +6,7 @@
 #include "report/report.h"
 #include "run/arrays.h"
 #include "run/backend.h"
-#include "run/tile_fold.h"
+#include "run/chain_host.h"
 #include "term/output_file.h"
 #include "term/progress.h"
 

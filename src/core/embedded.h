@@ -1,5 +1,4 @@
-/* embedded.h - files that are part of the program: machines, lessons, plot scripts, the page.
- */
+/* embedded.h - files that are part of the program: machines, lessons, configs, plot scripts. */
 #ifndef PIPELINE_CORE_EMBEDDED_H
 #define PIPELINE_CORE_EMBEDDED_H
 

@@ -151,9 +151,7 @@ const char *units_complaint(enum units_result result)
     return "is not a number";
 }
 
-/* Prints three digits, four from 1000 up, without trailing zeros; %g would turn 1000 into
- * 1e+03.
- */
+/* Prints three digits, four from 1000 up, without trailing zeros; %g makes 1000 1e+03. */
 static void print_digits(double value, char text[UNITS_TEXT])
 {
     double size = fabs(value);

@@ -3,8 +3,8 @@
 
 #include "core/units.h"
 #include "cuda/device.h"
-#include "plan/graph.h"
 #include "plan/mistake.h"
+#include "plan/validate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

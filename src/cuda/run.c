@@ -6,7 +6,7 @@
 #include "cuda/run.h"
 
 #include "core/items.h"
-#include "plan/graph.h"
+#include "plan/validate.h"
 
 #include <cuda_profiler_api.h>
 #include <errno.h>

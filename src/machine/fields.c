@@ -41,8 +41,7 @@ const struct machine_field machine_fields[] = {
     NEEDED("copies", h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15),
     NEEDED("copies", d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15),
     NEEDED("copies", joint_bytes_per_s, FIELD_REAL, 1e6, 1e15),
-    /* Latencies and gaps were measured on an H200; other generations are assumed to be alike.
-     */
+    /* Latencies and gaps were measured on an H200; others are assumed to be alike. */
     MEANS("copies", h2d_latency_ns, FIELD_NS, 0, 1e9, 1300),
     MEANS("copies", d2h_latency_ns, FIELD_NS, 0, 1e9, 1400),
     MEANS("copies", h2d_gap_ns, FIELD_NS, 0, 1e9, 1340),
@@ -105,8 +104,7 @@ const struct machine_field machine_fields[] = {
     MEANS("host", sync_ns, FIELD_NS, 0, 1e9, 1000),
     MEANS("host", alloc_ns, FIELD_NS, 0, 1e9, 100000),
     MEANS("host", pinned_bytes_per_s, FIELD_REAL, 1e6, 1e15, 3.09e9),
-    /* A small workstation: 8 cores, two channels of DDR4-3200, and 16 operations of 3 GHz each.
-     */
+    /* A small workstation: 8 cores of 3 GHz, 16 operations each, and two DDR4-3200 channels. */
     MEANS("host", cpu_cores, FIELD_U32, 1, 65536, 8),
     MEANS("host", cpu_bytes_per_s, FIELD_REAL, 1e6, 1e15, 51.2e9),
     MEANS("host", cpu_flops_per_s, FIELD_REAL, 1e6, 1e18, 384e9),

@@ -1,6 +1,4 @@
-/* fields.h - the keys of machine files: what may stand there, and what a file without one
- * means.
- */
+/* fields.h - the keys of machine files: what may stand there, and what stands in for one. */
 #ifndef PIPELINE_MACHINE_FIELDS_H
 #define PIPELINE_MACHINE_FIELDS_H
 

@@ -144,8 +144,7 @@ double machine_link_ns(const struct machine *machine, double in, double out);
 #define MACHINE_NEVER_NS (INT64_MAX / 2)
 int64_t machine_round_ns(double ns);
 
-/* Returns the time in ns of a copy of `bytes` on an idle engine with the other direction idle.
- */
+/* Returns the time in ns of a copy of `bytes` with both directions idle before it. */
 double machine_copy_ns(const struct machine *machine, int to_device, uint64_t bytes);
 
 #endif

@@ -248,14 +248,15 @@ static enum status issue_step(struct builder *builder, struct step step)
     if (builder->marking || status != STATUS_OK)
         return status;
 
-    if (first)
-        status = mistake_before_tile(&builder->mistake, stream, tile);
+    const struct mistake_row *mistake = builder->mistake.row;
+    if (first && mistake->before_tile != NULL)
+        status = mistake->before_tile(&builder->mistake, stream, tile);
     if (status == STATUS_OK)
         status = write_step(builder, step, stream);
     if (status == STATUS_OK)
         status = record_step(builder, stream, (int32_t)tile, index);
-    if (status == STATUS_OK && last)
-        status = mistake_after_tile(&builder->mistake, stream, tile);
+    if (status == STATUS_OK && last && mistake->after_tile != NULL)
+        status = mistake->after_tile(&builder->mistake, stream, tile);
     return status;
 }
 
@@ -357,8 +358,8 @@ static enum status write_ops(struct builder *builder)
     /* The CPU starts first: handing it its tiles costs the host next to nothing. */
     if (status == STATUS_OK)
         status = write_cpu_tiles(builder);
-    if (status == STATUS_OK)
-        status = mistake_at_start(&builder->mistake);
+    if (status == STATUS_OK && builder->mistake.row->at_start != NULL)
+        status = builder->mistake.row->at_start(&builder->mistake);
     if (status == STATUS_OK) {
         builder->marking = false;
         status = schedule(builder);

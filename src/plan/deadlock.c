@@ -6,10 +6,9 @@
  * latest before it or, where there is none before it, any. What has not ended when nothing more
  * can is stuck. What holds a stuck op is stuck as well, so the way from one op to what holds it
  * comes round to where it was: that is the cycle that is named. */
-#include "plan/deadlock.h"
-
 #include "plan/barriers.h"
 #include "plan/rules.h"
+#include "plan/validate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
  * streams have of one another, are clocks, too; a stream takes them up at its next op. */
 #include "plan/hazard.h"
 
+#include "core/items.h"
 #include "plan/legacy.h"
 
 #include <inttypes.h>
@@ -100,15 +101,6 @@ static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
     return true;
 }
 
-static bool cuts_finish(struct cut_buffer *buffer)
-{
-    if (buffer->cut_count == 0)
-        return true;
-    cuts_tidy(buffer);
-    buffer->cells = calloc(buffer->cut_count, sizeof *buffer->cells);
-    return buffer->cells != NULL;
-}
-
 static bool finder_cut_buffers(struct hazard_finder *finder)
 {
     for (uint32_t i = 0; i < finder->plan->op_count; i++) {
@@ -121,11 +113,14 @@ static bool finder_cut_buffers(struct hazard_finder *finder)
                 return false;
         }
     }
-    for (int b = 0; b < BUFFER_COUNT; b++) {
-        if (!cuts_finish(&finder->buffers[b]))
-            return false;
+    bool room = true;
+    for (int b = 0; b < BUFFER_COUNT && room; b++) {
+        struct cut_buffer *buffer = &finder->buffers[b];
+        cuts_tidy(buffer);
+        buffer->cells = calloc(buffer->cut_count + 1, sizeof *buffer->cells);
+        room = buffer->cells != NULL;
     }
-    return true;
+    return room;
 }
 
 static bool finder_init(struct hazard_finder *finder)
@@ -140,13 +135,9 @@ static bool finder_init(struct hazard_finder *finder)
     if (legacy)
         finder->done = calloc(STREAM_KIND_COUNT * lanes, sizeof *finder->done);
     finder->seen = calloc(lanes, sizeof *finder->seen);
-    finder->pool_capacity = 64;
     finder->pool_count = 1;
-    finder->pool = calloc(finder->pool_capacity, sizeof *finder->pool);
-    if (!finder->clocks || !finder->events || !finder->host || (legacy && !finder->done) ||
-        !finder->seen || !finder->pool)
-        return false;
-    return finder_cut_buffers(finder);
+    return finder->clocks && finder->events && finder->host && (!legacy || finder->done) &&
+           finder->seen && finder_cut_buffers(finder);
 }
 
 static void finder_free(struct hazard_finder *finder)
@@ -203,14 +194,11 @@ static bool cell_add_reader(struct hazard_finder *finder, struct memory_cell *ce
     if (reader != 0) {
         finder->free_reader = finder->pool[reader].next;
     } else {
-        if (finder->pool_count == finder->pool_capacity) {
-            struct epoch *pool =
-                realloc(finder->pool, 2 * finder->pool_capacity * sizeof *pool);
-            if (pool == NULL)
-                return false;
-            finder->pool = pool;
-            finder->pool_capacity *= 2;
-        }
+        struct epoch *pool =
+            items_grow(finder->pool, finder->pool_count, &finder->pool_capacity, sizeof *pool);
+        if (pool == NULL)
+            return false;
+        finder->pool = pool;
         reader = (uint32_t)finder->pool_count++;
     }
     epoch.next = cell->first_reader;

@@ -30,8 +30,7 @@ static inline enum stream_kind legacy_partner(enum stream_kind kind)
     return kind == STREAM_LEGACY ? STREAM_BLOCKING : STREAM_LEGACY;
 }
 
-/* Returns what the next op, of a stream of `kind`, waits for by this rule; NULL: for nothing.
- */
+/* Returns what the next op, of a stream of `kind`, waits for by this rule; NULL: nothing. */
 static inline const struct legacy_side *legacy_before(const struct legacy_walk *walk,
                                                       enum stream_kind kind)
 {

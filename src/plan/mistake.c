@@ -322,23 +322,6 @@ enum status mistake_begin(struct plan_mistake *mistake, const struct settings *s
     return row->shape != NULL ? row->shape(mistake) : STATUS_OK;
 }
 
-enum status mistake_at_start(struct plan_mistake *mistake)
-{
-    return mistake->row->at_start != NULL ? mistake->row->at_start(mistake) : STATUS_OK;
-}
-
-enum status mistake_before_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
-{
-    return mistake->row->before_tile != NULL ? mistake->row->before_tile(mistake, stream, tile)
-                                             : STATUS_OK;
-}
-
-enum status mistake_after_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
-{
-    return mistake->row->after_tile != NULL ? mistake->row->after_tile(mistake, stream, tile)
-                                            : STATUS_OK;
-}
-
 bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in)
 {
     bool drops = mistake->row->drops_waits && for_copy_in;

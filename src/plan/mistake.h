@@ -54,8 +54,7 @@ const char *mistake_name(int mistake);
 
 enum { MISTAKE_NO_STREAM = -1 };
 
-/* A mistake that is being made. It refers to the plan, its placement, and where it came from.
- */
+/* A mistake that is being made. It refers to the plan, its placement and its origin. */
 struct plan_mistake {
     const struct mistake_row *row;
     const struct settings *settings;
@@ -76,11 +75,6 @@ struct plan_mistake {
 enum status mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
                           const struct machine *machine, struct plan *plan,
                           const struct placement *placement, struct error *error);
-
-/* Append what the mistake's hooks of the same names do. */
-enum status mistake_at_start(struct plan_mistake *mistake);
-enum status mistake_before_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
-enum status mistake_after_tile(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
 
 /* Returns true if a wait is left out; `for_copy_in`: it is one for a tile's copy in. */
 bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in);

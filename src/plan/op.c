@@ -102,8 +102,7 @@ static uint64_t host_bytes(const struct range *range)
     return range->buffer < BUFFER_FIRST_DEVICE ? range->bytes : 0;
 }
 
-/* Only inputs and outputs of a kernel can lie on the host: its other buffers are the device's.
- */
+/* Only inputs and outputs of a kernel can lie on the host; all else is the device's. */
 void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
 {
     *in = *out = 0;

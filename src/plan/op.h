@@ -21,8 +21,7 @@ enum buffer {
     BUFFER_DEVICE_RESIDENT, /* whole, without slots */
     BUFFER_DEVICE_OUT,
     BUFFER_DEVICE_SCRATCH,
-    BUFFER_DEVICE_CARRY, /* sums that scans hand from tile to tile: a place per tile, no slots
-                          */
+    BUFFER_DEVICE_CARRY, /* the same on the device: a place per tile, no slots */
     BUFFER_DEVICE_OTHER, /* for ops that are no part of the pipeline, without slots */
     BUFFER_COUNT,
     BUFFER_FIRST_DEVICE = BUFFER_DEVICE_IN0, /* all buffers before it are the host's */
@@ -181,6 +180,13 @@ static inline bool op_in_stream(enum op_kind kind)
 static inline bool op_on_device(enum op_kind kind)
 {
     return op_rows[kind].engine <= ENGINE_D2H;
+}
+
+/* Returns true if an op is a node of a graph. Records and waits are edges; the CPU's ops are
+ * not the device's. */
+static inline bool op_is_node(enum op_kind kind)
+{
+    return op_on_device(kind) || kind == OP_CALLBACK;
 }
 
 /* Returns true if an op copies between the host and the device. */

@@ -1,5 +1,4 @@
-/* placement.h - the bytes of a plan's tiles: in the host's arrays, and in the device's slots.
- */
+/* placement.h - the bytes of a plan's tiles, in the host's arrays and the device's slots. */
 #ifndef PIPELINE_PLAN_PLACEMENT_H
 #define PIPELINE_PLAN_PLACEMENT_H
 

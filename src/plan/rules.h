@@ -82,8 +82,7 @@ enum dealt {
  * of `cost`, and `in_use` blocks are resident in all. They share the device's memory evenly,
  * and an SM's arithmetic; the launch ends with the blocks on the fullest SM. Where they are
  * fewer than it takes to saturate memory or arithmetic, each gets what one can use. The slower
- * side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and a part of the other.
- */
+ * side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part of the other. */
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 
@@ -101,8 +100,7 @@ double rule_link_sweep_ns(const struct machine *machine, double in, double out, 
  * it is so is assumed, with figures of NVIDIA's that the machine files name, and also that a
  * node starts as an op of a stream does once told of what it waited for. A graph's dependencies
  * are the plan's edges alone, streams' orders and events; the driver maps its branches to
- * queues of its own, of which it is assumed that there are enough: none blocks another's head.
- */
+ * queues of its own, of which it is assumed that there are enough: none blocks another. */
 int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes);
 int64_t rule_graph_node_ns(const struct machine *machine);
 
@@ -113,8 +111,7 @@ double rule_launch_alone_ns(const struct machine *machine, const struct kernel *
                             uint32_t blocks);
 
 /* Rule 3. Returns true if one more kernel may start beside `running` others. [Guide: the number
- * of resident grids per device] One that may not leaves its place to kernels that have started.
- */
+ * of resident grids per device] One that may not leaves its place to those that have. */
 bool rule_kernel_may_start(const struct machine *machine, uint32_t running);
 
 /* Rule 4. Returns the hardware queue of an op. Streams are dealt over the queues; copies have
@@ -145,8 +142,7 @@ bool rule_dependent_may_go(uint32_t op, uint32_t first_unplaced, uint32_t run_le
 bool rule_check_holds_kernel(uint32_t check, uint32_t kernel);
 
 /* Rule 6. Returns what the host pays for the call that issues an op. A memset's is assumed to
- * be a launch's. The host's own calls are issued to nobody: they cost what rule_call_ns() says.
- */
+ * be a launch's. The host's own calls are issued to nobody: see rule_call_ns(). */
 int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind);
 
 /* Rule 6. Returns what the host's own call takes once what it waits for is done: the way back

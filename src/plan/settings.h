@@ -1,5 +1,4 @@
-/* settings.h - the settings of one run: a plain struct, filled by the options or by any caller.
- */
+/* settings.h - the settings of one run: a plain struct, filled by the options or any caller. */
 #ifndef PIPELINE_PLAN_SETTINGS_H
 #define PIPELINE_PLAN_SETTINGS_H
 

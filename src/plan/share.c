@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sets the nanoseconds per element on the GPU (the slower of link and kernels) and on the CPU.
- */
+/* Sets the ns per element on the GPU (the slower of link and kernels) and on the CPU. */
 static void rates_per_element(const struct settings *settings, const struct machine *machine,
                               double *gpu_ns, double *cpu_ns)
 {

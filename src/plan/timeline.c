@@ -295,8 +295,7 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
     return count;
 }
 
-/* Returns true if no two of `count` spans, in order of start, run at once, as on most engines.
- */
+/* Returns true if no two of `count` spans, in order of start, run at once: as mostly. */
 static bool take_turns(struct span *const *spans, size_t count)
 {
     size_t i = 1;

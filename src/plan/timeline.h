@@ -105,14 +105,11 @@ int64_t timeline_time_ns(const struct timeline *timeline);
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);
 
-/* Returns what to call `stream`: its number, or its id where the timeline was read from a
- * trace.
- */
+/* Returns what to call `stream`: its number, or in a timeline read from a trace its id. */
 uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream);
 
 /* The span's name: "h2d", "scale", "d2h", "callback", "cpu"; for a wait or a sync, what it
- * waited for: "scale 3". `text` has room for SPAN_NAME; the result may be `text` or a constant.
- */
+ * waited for: "scale 3". `text` has room for SPAN_NAME; the result may be a constant. */
 enum { SPAN_NAME = 64 };
 const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
                                char text[SPAN_NAME]);

@@ -9,4 +9,18 @@
  * plan could never end, the ops that wait for each other. */
 enum status plan_validate(const struct plan *plan, struct error *error);
 
+/* Checks a plan's waits; its ops must refer to streams and events that are there. STATUS_FAILED
+ * says the worst of what is wrong: an event is waited for that no op records, and the wait is
+ * named; ops wait for each other, and those are named, in the order in which one waits for the
+ * next; a wait comes before any record of its event, so that it orders nothing. A part of
+ * plan_validate(), in plan/deadlock.c. Time and memory are linear in ops. */
+enum status plan_check_waits(const struct plan *plan, struct error *error);
+
+/* Checks that the plan can be captured as one CUDA graph: STATUS_USAGE names the call, the
+ * stream or the memory that can't be in a graph. */
+enum status plan_check_graph(const struct plan *plan, struct error *error);
+
+/* Returns how many nodes the plan's graph has. Linear in ops. */
+uint32_t plan_graph_nodes(const struct plan *plan);
+
 #endif

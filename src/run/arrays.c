@@ -217,9 +217,7 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
     return STATUS_OK;
 }
 
-/* Returns the type of the second input and of a resident one: the first kernel that reads it
- * decides.
- */
+/* Returns the type of the second or resident input: the first kernel that reads it decides. */
 static enum dtype second_dtype(const struct plan *plan)
 {
     for (int link = 0; link < plan->chain_length; link++) {

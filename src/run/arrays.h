@@ -50,8 +50,7 @@ void arrays_poison(const struct arrays *arrays);
 /* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident
  * input): float32 and float64 uniform in [-1, 1), int32 over the whole range. A pure function
  * of (seed, which, index): a counter-based generator (splitmix64's finaliser; Steele, Lea &
- * Flood, OOPSLA 2014).
- */
+ * Flood, OOPSLA 2014). */
 void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
                      void *data);
 

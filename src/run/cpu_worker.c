@@ -76,8 +76,7 @@ static void run_tiles(struct cpu_worker *worker)
     }
 }
 
-/* Opens the OpenMP team: it belongs to the thread that opens it, and that has to be this one.
- */
+/* Opens the OpenMP team: it belongs to the thread that opens it, which must be this one. */
 static void warm_up(void)
 {
     omp_set_num_threads(cpu_worker_threads());

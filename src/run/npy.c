@@ -4,8 +4,6 @@
  * literal with the keys descr, fortran_order and shape) and the elements. */
 #include "run/npy.h"
 
-#include "run/npy_header.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

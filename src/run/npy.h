@@ -5,6 +5,7 @@
 #include "core/status.h"
 #include "kernels/kernel.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -22,8 +23,7 @@ struct array_file {
 enum status array_file_probe(const char *path, enum dtype dtype, struct array_file *file,
                              struct error *error);
 
-/* Reads elements [first, first + count) of `path` into `data`. A short read is STATUS_FAILED.
- */
+/* Reads elements [first, first + count) of `path` into `data`. STATUS_FAILED if it is short. */
 enum status array_file_read(const char *path, const struct array_file *file, uint64_t first,
                             uint64_t count, void *data, struct error *error);
 
@@ -35,5 +35,16 @@ enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype
 
 /* Returns true if `path` ends in ".npy". */
 int array_path_is_npy(const char *path);
+
+/* --- run/npy_header.c: the header of a .npy file, which says what the file holds --- */
+
+/* Returns numpy's code for a type, without its byte order: "f4", "i4" or "f8". */
+const char *npy_dtype_code(enum dtype dtype);
+
+/* Reads a header of `length` bytes, which `data_bytes` bytes of data follow. STATUS_USAGE
+ * unless these are exactly the little-endian elements of type `dtype`, in C order, that it
+ * announces. */
+enum status npy_header_read(const char *path, const char *text, size_t length, enum dtype dtype,
+                            uint64_t data_bytes, struct error *error);
 
 #endif

@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* Returns true if `writer` writes a byte that `op` reads or, if `writes`, that `op` writes too.
- */
+/* Returns true if `writer` writes a byte that `op` reads or, with `writes`, writes too. */
 static bool meets(const struct op *op, bool writes, const struct op *writer)
 {
     struct access own[OP_ACCESS_MAX], others[OP_ACCESS_MAX];
@@ -20,16 +19,6 @@ static bool meets(const struct op *op, bool writes, const struct op *writer)
         }
     }
     return false;
-}
-
-bool op_reads_output(const struct op *reader, const struct op *writer)
-{
-    return meets(reader, false, writer);
-}
-
-bool op_writes_output(const struct op *one, const struct op *other)
-{
-    return meets(one, true, other);
 }
 
 void running_free(struct running *running)
@@ -65,9 +54,9 @@ bool running_end(struct running *running, const struct op *op, int64_t end_ns)
             own = i;
             spoiled |= other->spoiled;
         } else if (other->start_ns < end_ns) {
-            bool both_write = op_writes_output(op, other->op);
-            spoiled |= both_write || op_reads_output(op, other->op);
-            other->spoiled |= both_write || op_reads_output(other->op, op);
+            bool both_write = meets(op, true, other->op);
+            spoiled |= both_write || meets(op, false, other->op);
+            other->spoiled |= both_write || meets(other->op, false, op);
         }
     }
     if (own < running->count)

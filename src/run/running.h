@@ -37,14 +37,7 @@ void running_clear(struct running *running);
 bool running_start(struct running *running, const struct op *op, int64_t start_ns);
 
 /* Tells that `op`, which has started, ends at `end_ns`. Returns true if its output is spoiled.
- * An op that ends when another starts does not overlap it, whichever of the two is told first.
- */
+ * An op that ends when another starts does not overlap it, whichever is told first. */
 bool running_end(struct running *running, const struct op *op, int64_t end_ns);
-
-/* Returns true if `reader` reads a byte that `writer` writes. */
-bool op_reads_output(const struct op *reader, const struct op *writer);
-
-/* Returns true if both ops write one and the same byte. */
-bool op_writes_output(const struct op *one, const struct op *other);
 
 #endif

@@ -56,8 +56,7 @@ struct cutter {
     uint64_t done; /* elements of that tile that are in earlier pieces */
 };
 
-/* Loads elements [first, first + count) of an array as doubles, which hold every type's values.
- */
+/* Loads elements [first, first + count) of an array as doubles, which hold all values. */
 static void elements_load(enum dtype dtype, const void *data, uint64_t first, size_t count,
                           double *to)
 {
@@ -229,8 +228,7 @@ static const char *expectation(double value, double bound, double actual,
     return text;
 }
 
-/* Writes "4017 of the array", and the row and the column where tiles are columns of a matrix.
- */
+/* Writes "4017 of the array", and row and column where tiles are columns of a matrix. */
 enum { PLACE_TEXT = 128 };
 static const char *place_of(const struct plan *plan, uint64_t element, char text[PLACE_TEXT])
 {

@@ -7,7 +7,7 @@
  * runs. Its end makes the next op of its stream the head. */
 #include "sim/simulator.h"
 
-#include "plan/graph.h"
+#include "plan/validate.h"
 #include "sim/state.h"
 
 #include <inttypes.h>
@@ -53,8 +53,7 @@ static enum status op_ready(struct simulation *sim, uint32_t op)
 }
 
 /* Returns when the head of a stream is ready: it has been launched, and told of the end of what
- * came before it and of the events that its stream waited for. `woken`: see stream_advance().
- */
+ * came before it and of the events that its stream waited for. `woken`: see stream_advance. */
 static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool woken)
 {
     const struct machine *machine = sim->machine;
@@ -162,8 +161,7 @@ static enum status op_issued(struct simulation *sim, uint32_t op)
 
 /* --- a plan that is launched as one graph --- */
 
-/* Begins the one call that issues all ops. The CPU takes up its ops by itself, before it ends.
- */
+/* Begins the one call that issues all ops. The CPU takes up its ops before it ends. */
 static enum status graph_begin(struct simulation *sim)
 {
     int64_t call_ns = rule_graph_launch_ns(sim->machine, plan_graph_nodes(sim->plan));
