@@ -13,3 +13,11 @@ const struct backend_ops *const backends[] = {
 #undef DEVICE
     NULL,
 };
+
+bool backends_measure(const char *device)
+{
+    const struct backend_ops *ops;
+    const char *argument;
+    return backend_select(backends, device, &ops, &argument, NULL) == STATUS_OK &&
+           ops->measures;
+}

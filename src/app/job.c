@@ -100,15 +100,15 @@ enum status job_open(struct job *job, struct error *error)
 static void note_tuned(const struct job *job, const struct settings *asked,
                        const struct tuned *tuned)
 {
-    char tiles[32] = "", streams[32] = "", took[UNITS_TEXT], text[256];
+    char tiles[32] = "", streams[32] = "", took[UNITS_TEXT];
     if (asked->tiles == 0)
         snprintf(tiles, sizeof tiles, "tiles=%" PRIu32, tuned->tiles);
     if (asked->streams == 0)
         snprintf(streams, sizeof streams, "%sstreams=%" PRIu32, asked->tiles == 0 ? " " : "",
                  tuned->streams);
-    snprintf(text, sizeof text, "%s%s, chosen of %" PRIu32 " in %s by simulating %s", tiles,
-             streams, tuned->candidates, units_time(tuned->took_ns, took), job->reference.name);
-    note_print(job->options->quiet, text);
+    note_print(job->options->quiet, "%s%s, chosen of %" PRIu32 " in %s by simulating %s", tiles,
+               streams, tuned->candidates, units_time(tuned->took_ns, took),
+               job->reference.name);
 }
 
 /* Chooses tiles and streams where they are left to the simulator: from here on they are
@@ -136,39 +136,28 @@ static void note_clamped_priorities(const struct job *job)
         if (priority <= job->machine.priority_least &&
             priority >= job->machine.priority_greatest)
             continue;
-        char text[160];
-        snprintf(text, sizeof text,
-                 "--priorities: this device has %d (most urgent) to %d: clamped",
-                 job->machine.priority_greatest, job->machine.priority_least);
-        note_print(job->options->quiet, text);
+        note_print(job->options->quiet,
+                   "--priorities: this device has %d (most urgent) to %d: clamped",
+                   job->machine.priority_greatest, job->machine.priority_least);
         return;
     }
 }
 
-/* Notes the hazards of a dry run, which has no report to show them in. */
-static void note_hazards(const struct job *job, const struct run_report *report)
-{
-    char text[HAZARD_TEXT], note[HAZARD_TEXT + 64];
-    if (!job->options->dry_run || report->hazard_count == 0)
-        return;
-    snprintf(note, sizeof note, "the plan has %zu hazard%s: %s%s", report->hazard_count,
-             report->hazard_count > 1 ? "s" : "",
-             hazard_text(&job->plan, &report->hazards[0], text),
-             report->hazard_count > 1 ? ", and so on" : "");
-    note_print(job->options->quiet, note);
-}
-
 /* Refuses a plan in which ops race, which is a defect of ours, unless the user asked for that
- * mistake by name. */
+ * mistake by name. A dry run has no report to show the hazards in, so they are noted. */
 static enum status judge_hazards(const struct job *job, struct run_report *report,
                                  struct error *error)
 {
+    char text[HAZARD_TEXT];
     if (!mistake_rows[job->settings.mistake].races)
         return hazards_refuse(&job->plan, error);
     enum status status =
         hazards_find(&job->plan, &report->hazards, &report->hazard_count, error);
-    if (status == STATUS_OK)
-        note_hazards(job, report);
+    if (status == STATUS_OK && job->options->dry_run && report->hazard_count > 0)
+        note_print(job->options->quiet, "the plan has %zu hazard%s: %s%s", report->hazard_count,
+                   report->hazard_count > 1 ? "s" : "",
+                   hazard_text(&job->plan, &report->hazards[0], text),
+                   report->hazard_count > 1 ? ", and so on" : "");
     return status;
 }
 
@@ -381,22 +370,14 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
     return status;
 }
 
-/* Predicts the run's time, where --model asks for it. */
-static enum status predict(const struct job *job, struct run_report *report,
-                           struct error *error)
-{
-    if (job->options->model == MODEL_NONE)
-        return STATUS_OK;
-    marks_begin("predict");
-    enum status status =
-        predict_time_ns(&job->reference, &job->plan, &report->predicted_ns, error);
-    marks_end();
-    return status;
-}
-
 enum status job_compare(struct job *job, struct run_report *report, struct error *error)
 {
-    enum status status = predict(job, report, error);
+    enum status status = STATUS_OK;
+    if (job->options->model != MODEL_NONE) {
+        marks_begin("predict");
+        status = predict_time_ns(&job->reference, &job->plan, &report->predicted_ns, error);
+        marks_end();
+    }
     if (status != STATUS_OK || job->options->command != COMMAND_COMPARE)
         return status;
     marks_begin("compare");

@@ -27,8 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMBEDDED_NOTE = 320 };
-
 /* Copies the error `why`, and says in which of several runs it was. */
 static enum status fail_run(const struct options *options, int run, const struct error *why,
                             struct error *error)
@@ -56,17 +54,13 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
 {
     for (int i = 0; i < options->run_count; i++) {
         const struct settings *settings = &options->runs[i];
-        const struct backend_ops *ops;
-        const char *argument;
         struct error why = {0};
         jobs[i].options = options;
         jobs[i].settings = *settings;
         enum status status = check_kernels(settings, &why);
         if (status == STATUS_OK)
             status = job_count_elements(&jobs[i], &why);
-        bool real =
-            backend_select(backends, settings->device, &ops, &argument, NULL) == STATUS_OK &&
-            ops->measures;
+        bool real = backends_measure(settings->device);
         if (status == STATUS_OK && real)
             status = settings_check_profile(settings, options, &why);
         if (status == STATUS_OK && real)
@@ -83,22 +77,6 @@ static double work_of(const struct settings *settings)
 {
     uint32_t tiles = settings->tiles > 0 ? settings->tiles : 1;
     return settings->no_data ? (double)tiles : (double)settings->elements;
-}
-
-/* The name as the progress line has it: "run streams=4", a point of a sweep without config
- * files, is shown as "streams=4". */
-static const char *progress_name(const struct settings *settings)
-{
-    bool unnamed = strncmp(settings->name, "run ", 4) == 0;
-    return settings->name + (unnamed ? 4 : 0);
-}
-
-static void begin_progress(const struct options *options, const struct job *jobs)
-{
-    double work = 0;
-    for (int i = 0; i < options->run_count; i++)
-        work += work_of(&jobs[i].settings);
-    progress_begin(options->run_count, work, options->quiet || options->dry_run);
 }
 
 /* Returns true if reports keep every span. A sweep or a comparison, whose runs may be
@@ -166,7 +144,10 @@ static enum status run_each(const struct options *options, struct outputs *outpu
     for (int i = 0; i < options->run_count; i++) {
         struct run_report *run = &report->runs[i];
         struct error why = {0};
-        progress_next(progress_name(&options->runs[i]), work_of(&jobs[i].settings));
+        /* "run streams=4", a point of a sweep without config files, is shown as "streams=4". */
+        const char *name = options->runs[i].name;
+        progress_next(name + (strncmp(name, "run ", 4) == 0 ? 4 : 0),
+                      work_of(&jobs[i].settings));
         run->settings = &jobs[i].settings;
         timeline_init(&run->timeline);
         begin_range(&jobs[i]);
@@ -230,29 +211,18 @@ static enum status check_stdout(struct error *error)
                      strerror(errno));
 }
 
-/* Says that a config file was not found, and that one of its name was. */
-static void note_embedded(const struct options *options)
+/* Says that a config file was not found, but one of its name that is part of the program; and,
+ * once for all runs, that `auto` found no CUDA device. */
+static void note_findings(const struct options *options)
 {
-    char text[EMBEDDED_NOTE];
-    if (options->embedded == NULL)
-        return;
-    snprintf(text, sizeof text,
-             "there is no file %.200s here: taking the one that is part of "
-             "this program",
-             options->embedded);
-    note_print(options->quiet, text);
-}
-
-/* Says once, not per run, that `auto` found no CUDA device. */
-static void note_simulated(const struct options *options)
-{
+    if (options->embedded != NULL)
+        note_print(options->quiet,
+                   "there is no file %.200s here: taking the one that is part of this program",
+                   options->embedded);
     for (int i = 0; i < options->run_count; i++) {
-        const struct backend_ops *ops;
-        const char *argument;
         if (strcmp(options->runs[i].device, "auto") != 0)
             continue;
-        if (backend_select(backends, "auto", &ops, &argument, NULL) == STATUS_OK &&
-            !ops->measures)
+        if (!backends_measure("auto"))
             note_print(options->quiet,
                        "no CUDA device: simulating an NVIDIA H200 (--device=sim:h200)");
         return;
@@ -264,6 +234,7 @@ static void note_simulated(const struct options *options)
 static enum status run_settings(const struct options *options, struct error *error)
 {
     size_t count = (size_t)options->run_count;
+    double work = 0;
     struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
     struct job *jobs = calloc(count, sizeof *jobs);
     struct report report = {.version = PIPELINE_VERSION,
@@ -280,9 +251,10 @@ static enum status run_settings(const struct options *options, struct error *err
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
     if (status == STATUS_OK) {
-        note_embedded(options);
-        note_simulated(options);
-        begin_progress(options, jobs);
+        note_findings(options);
+        for (size_t i = 0; i < count; i++)
+            work += work_of(&jobs[i].settings);
+        progress_begin((int)count, work, options->quiet || options->dry_run);
         status = run_each(options, &outputs, jobs, &report, error);
         progress_end();
     }
@@ -345,15 +317,6 @@ static void on_signal(int number)
     raise(number);
 }
 
-static void handle_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
 static enum status execute(const struct options *options, struct error *error)
 {
     switch (options->command) {
@@ -386,9 +349,12 @@ static enum status execute(const struct options *options, struct error *error)
 
 int main(int argc, char *argv[])
 {
+    const struct sigaction action = {.sa_handler = on_signal};
     struct error error = {0};
     struct options options;
-    handle_signals();
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
     enum status status = options_parse(argc, argv, &options, &error);
     if (status == STATUS_OK) {
         status = execute(&options, &error);

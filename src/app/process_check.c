@@ -3,20 +3,6 @@
 
 #include "app/backends.h"
 #include "plan/mistake.h"
-#include "run/backend.h"
-
-static bool is_real(const struct settings *settings)
-{
-    const struct backend_ops *ops;
-    const char *argument;
-    return backend_select(backends, settings->device, &ops, &argument, NULL) == STATUS_OK &&
-           ops->measures;
-}
-
-static bool launches_wait(const struct settings *settings)
-{
-    return mistake_rows[settings->mistake].launches_block;
-}
 
 /* Returns a kernel that both runs have, or NULL. */
 static const struct kernel *shared_kernel(const struct settings *one,
@@ -35,7 +21,7 @@ static enum status check_loading(const struct options *options, int run, struct 
 {
     for (int i = 0; i < run; i++) {
         const struct kernel *kernel = shared_kernel(&options->runs[i], &options->runs[run]);
-        if (kernel != NULL && is_real(&options->runs[i]))
+        if (kernel != NULL && backends_measure(options->runs[i].device))
             return error_set(
                 error, STATUS_USAGE,
                 "--mistake=%s: another run loads kernel %s before it, and a process does that "
@@ -52,12 +38,13 @@ enum status process_check(const struct options *options, int run, struct error *
         return error_set(error, STATUS_USAGE,
                          "another run has other --connections, and CUDA takes them once in a "
                          "process: allowed is one number for all runs, or a device sim:NAME");
-    if (launches_wait(settings) != launches_wait(first))
+    bool waits = mistake_rows[settings->mistake].launches_block;
+    if (waits != mistake_rows[first->mistake].launches_block)
         return error_set(error, STATUS_USAGE,
                          "runs with and without --mistake=%s are not possible in one process, "
                          "for CUDA takes that once: allowed is one kind of them, or a device "
                          "sim:NAME",
-                         mistake_name((launches_wait(settings) ? settings : first)->mistake));
+                         mistake_name((waits ? settings : first)->mistake));
     return mistake_rows[settings->mistake].loads_lazily ? check_loading(options, run, error)
                                                         : STATUS_OK;
 }

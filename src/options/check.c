@@ -1,7 +1,6 @@
 /* check.c - the checks of what several settings together can get wrong. */
 #include "options/table.h"
 #include "plan/device.h"
-
 #include "plan/mistake.h"
 
 #include <inttypes.h>
@@ -281,15 +280,13 @@ enum status settings_check_profile(const struct settings *settings,
 {
     if (!settings->profile)
         return STATUS_OK;
-    if (options->command == COMMAND_COMPARE)
-        return error_set(error, STATUS_USAGE,
-                         "--profile makes a run without instrumentation of our own, so there "
-                         "is no timeline to compare: leave it out");
-    if (options->timeline_count == 0)
+    bool compares = options->command == COMMAND_COMPARE;
+    if (!compares && options->timeline_count == 0)
         return STATUS_OK;
-    return error_set(
-        error, STATUS_USAGE,
-        "--profile makes a run without instrumentation of our own, so there is no "
-        "timeline to write: allowed is one of --profile and --timeline, or both on "
-        "a device sim:NAME");
+    return error_set(error, STATUS_USAGE,
+                     "--profile makes a run without instrumentation of our own, so there is no "
+                     "timeline to %s",
+                     compares ? "compare: leave it out"
+                              : "write: allowed is one of --profile and --timeline, or both on "
+                                "a device sim:NAME");
 }

@@ -37,7 +37,6 @@ enum model { MODEL_NONE, MODEL_SIM };
 enum {
     TIMELINE_FILES_MAX = 8,
     OPTION_PLACE_MAX = 160, /* "command line", "ways.ini:12" */
-    COMMANDS_MAX = 16,
     SWEEP_AXES_MAX = 2,
     SWEEP_VALUES_MAX = 1024, /* of an axis */
     SWEEP_RUNS_MAX = 4096,

@@ -1,4 +1,5 @@
 /* parse.c - the command line: which command, its options and its words. */
+#include "core/nearest.h"
 #include "options/table.h"
 
 #include <getopt.h>
@@ -236,29 +237,29 @@ static enum status take_list_word(const struct command_line *line, struct option
     char shown[SHOWN_MAX], allowed[LABEL_MAX] = "";
     if (line->word_count != 1)
         return check_one_word(line, "list", error);
+    struct nearest nearest = nearest_begin(line->words[0]);
     for (int i = 0; list_words[i] != NULL; i++) {
         list_add(allowed, ", ", "%s", list_words[i]);
+        nearest_offer(&nearest, list_words[i]);
         if (strcmp(list_words[i], line->words[0]) == 0)
             options->list_what = list_words[i];
     }
     if (options->list_what != NULL)
         return STATUS_OK;
-    const char *nearest = word_nearest(line->words[0], list_words);
     text_shown(line->words[0], shown);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "list %s is unknown: did you mean %s? (allowed are %s)", shown,
-                         nearest, allowed);
-    return error_set(error, STATUS_USAGE, "list %s is unknown: allowed are %s", shown, allowed);
+    if (nearest.best == NULL)
+        return error_set(error, STATUS_USAGE, "list %s is unknown: allowed are %s", shown,
+                         allowed);
+    return error_set(error, STATUS_USAGE,
+                     "list %s is unknown: did you mean %s? (allowed are %s)", shown,
+                     nearest.best, allowed);
 }
 
 /* pipeline help [OPTION|COMMAND] */
 static enum status take_topic(const struct command_line *line, struct options *options,
                               struct error *error)
 {
-    const char *names[OPTION_COUNT + COMMANDS_MAX + 1];
     char shown[SHOWN_MAX];
-    int count = 0;
     if (line->word_count != 1)
         return check_one_word(line, "help", error);
     const struct command_row *command = command_find(line->words[0]);
@@ -267,15 +268,14 @@ static enum status take_topic(const struct command_line *line, struct options *o
         options->topic = command != NULL ? command->name : option->name;
         return STATUS_OK;
     }
+    struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
-        names[count++] = row->name;
+        nearest_offer(&nearest, row->name);
     for (int i = 0; i < OPTION_COUNT; i++)
-        names[count++] = option_rows[i].name;
-    names[count] = NULL;
-    const char *name = line->words[0] + strspn(line->words[0], "-");
-    return refuse_unknown(
-        error, word_nearest(name, names), "", "allowed are those of `pipeline help`",
-        "help %s: there is no such command or option", text_shown(line->words[0], shown));
+        nearest_offer(&nearest, option_rows[i].name);
+    return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help`",
+                          "help %s: there is no such command or option",
+                          text_shown(line->words[0], shown));
 }
 
 /* pipeline lesson N|NAME */

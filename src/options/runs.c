@@ -1,4 +1,5 @@
 /* runs.c - defaults, config files, the command line and a sweep become runs. */
+#include "core/nearest.h"
 #include "options/table.h"
 #include "plan/device.h"
 
@@ -10,26 +11,17 @@
 /* Refuses a word that is neither a command nor the name of a file. */
 static enum status refuse_word(const char *word, struct error *error)
 {
-    const char *commands[COMMANDS_MAX + 1];
-    int count = 0;
+    struct nearest nearest = nearest_begin(word);
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
-        commands[count++] = row->name;
-    commands[count] = NULL;
+        nearest_offer(&nearest, row->name);
     char shown[SHOWN_MAX];
     if (strcmp(word, "lessons") == 0)
         return error_set(error, STATUS_USAGE,
                          "'lessons' is neither a command nor a config file: `pipeline list "
                          "lessons` lists them, `pipeline lesson 1` runs the first");
-    return refuse_unknown(error, word_nearest(word, commands), "",
-                          "allowed are those of `pipeline --help`, and files",
-                          "'%s' is neither a command nor a config file",
-                          text_shown(word, shown));
-}
-
-static bool is_ini_name(const char *word)
-{
-    size_t length = strlen(word);
-    return length >= 4 && strcmp(word + length - 4, ".ini") == 0;
+    return refuse_unknown(
+        error, nearest.best, "", "allowed are those of `pipeline --help`, and files",
+        "'%s' is neither a command nor a config file", text_shown(word, shown));
 }
 
 /* Takes the runs of one config file, which may be part of the program. */
@@ -40,7 +32,8 @@ static enum status read_config(const char *path, const struct draft *defaults,
     const char *text = NULL;
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         const struct embedded *embedded = config_find_embedded(path);
-        if (embedded == NULL && !is_ini_name(path))
+        size_t length = strlen(path);
+        if (embedded == NULL && (length < 4 || strcmp(path + length - 4, ".ini") != 0))
             return refuse_word(path, error);
         if (embedded != NULL) {
             text = embedded->text;

@@ -5,7 +5,6 @@
  *
  *     table.c    the table: data alone
  *     text.c     what error lines are made of
- *     chain.c    a chain of kernels by name
  *     value.c    reads and shows a row's value
  *     draft.c    a run while its settings are being gathered
  *     check.c    what several settings together can get wrong
@@ -181,9 +180,6 @@ void kept_texts_free(struct kept_text *texts);
  * leaves out options that may not stand in a config file. */
 const char *option_nearest(const char *name, bool keys_only);
 
-/* The word nearest to `word` in a list ended by NULL, or NULL if none is near. */
-const char *word_nearest(const char *word, const char *const words[]);
-
 /* Texts for error lines. Each function writes into `text` and returns it. */
 enum { SHOWN_MAX = 96, LABEL_MAX = 512, OPTION_TEXT = LABEL_MAX };
 const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* one line, clipped */
@@ -214,12 +210,6 @@ __attribute__((format(printf, 3, 4))) void list_add(char text[LABEL_MAX], const 
 /* Cuts the next word off a comma-separated list, without the blanks around it; NULL at its end.
  */
 char *list_next(char **rest);
-
-/* --- chain.c --- */
-
-/* Reads the names of kernels in `list`, which is cut up, into settings->chain. */
-enum status chain_read(const struct assignment *given, char *list, struct settings *settings,
-                       struct error *error);
 
 /* --- value.c --- */
 

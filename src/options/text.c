@@ -9,14 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *word_nearest(const char *word, const char *const words[])
-{
-    struct nearest nearest = nearest_begin(word);
-    for (; *words != NULL; words++)
-        nearest_offer(&nearest, *words);
-    return nearest.best;
-}
-
 const char *option_nearest(const char *name, bool keys_only)
 {
     struct nearest nearest = nearest_begin(name);

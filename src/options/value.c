@@ -1,7 +1,6 @@
 /* value.c - reads an option's value into its field, and shows the field as text. */
 #include "options/table.h"
 #include "plan/device.h"
-
 #include "plan/mistake.h"
 
 #include <ctype.h>
@@ -9,11 +8,6 @@
 #include <string.h>
 
 enum { PRIORITY_LIMIT = 100 };
-
-static void *field_of(const struct option_row *row, void *target)
-{
-    return (char *)target + row->offset;
-}
 
 enum units_result option_read_number(const struct option_row *row, const char *text,
                                      uint64_t *number)
@@ -83,6 +77,86 @@ static enum status set_flag(const struct assignment *given, bool *field, struct 
     }
     return assignment_refuse(given, "is neither yes nor no", error);
 }
+
+/* --- a chain of kernels --- */
+
+static enum status refuse_kernel(const struct assignment *given, const char *name,
+                                 struct error *error)
+{
+    char label[LABEL_MAX], shown[SHOWN_MAX];
+    return refuse_unknown(error, kernel_nearest(name), " (see `pipeline list kernels`)",
+                          "allowed are those of `pipeline list kernels`",
+                          "%s: unknown kernel '%s'", assignment_label(given, label),
+                          text_shown(name, shown));
+}
+
+/* Says why kernel number `misfit` of the chain can't follow the one before it. */
+static enum status refuse_chain(const struct assignment *given,
+                                const struct kernel *const chain[], int misfit,
+                                struct error *error)
+{
+    char label[LABEL_MAX];
+    const struct kernel *before = chain[misfit - 1], *after = chain[misfit];
+    assignment_label(given, label);
+    if (before->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
+                         "follow it",
+                         label, after->name, before->name, before->name);
+    if (before->alone || after->alone)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
+                         label, after->name, before->name,
+                         before->alone ? before->name : after->name,
+                         before->alone ? before->name : after->name);
+    if (after->launch_per_repeat)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
+            "copied in, so nothing may come before it",
+            label, after->name, before->name, after->name);
+    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
+                         "that was copied in, which each of %s's launches reads",
+                         label, after->name, chain[0]->name, after->name, chain[0]->name);
+    if (after->gathers)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first work in place, and "
+                         "%s moves elements",
+                         label, after->name, before->name, after->name);
+    if (chain[0]->gathers && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: maps before a reduction work in place, and "
+                         "%s moves elements",
+                         label, after->name, chain[0]->name, chain[0]->name);
+    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
+                     label, after->name, before->name, before->name, dtype_name(before->out),
+                     after->name, dtype_name(after->in));
+}
+
+/* Reads the names of kernels in `list`, which is cut up, into settings->chain. */
+static enum status chain_read(const struct assignment *given, char *list,
+                              struct settings *settings, struct error *error)
+{
+    const struct kernel *chain[CHAIN_MAX] = {NULL};
+    int length = 0;
+    for (char *name; (name = list_next(&list)) != NULL; length++) {
+        if (length == CHAIN_MAX)
+            return assignment_refuse(given, "names too many kernels", error);
+        chain[length] = kernel_find(name);
+        if (chain[length] == NULL)
+            return refuse_kernel(given, name, error);
+    }
+    int misfit = kernel_chain_misfit(chain, length);
+    if (misfit > 0)
+        return refuse_chain(given, chain, misfit, error);
+    memcpy(settings->chain, chain, (size_t)length * sizeof chain[0]);
+    settings->chain_length = length;
+    return STATUS_OK;
+}
+
+/* --- the other types --- */
 
 static bool read_priority(const char *word, int *priority)
 {
@@ -174,7 +248,7 @@ static enum status add_file(const struct assignment *given, struct options *opti
 enum status options_set(const struct assignment *given, void *target, struct error *error)
 {
     const struct option_row *row = given->row;
-    void *field = field_of(row, target);
+    void *field = (char *)target + row->offset;
     switch (row->type) {
     case TYPE_NUMBER:
         return set_number(given, field, error);

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,12 +135,6 @@ static void *tick(void *unused)
 
 /* --- being told --- */
 
-static bool can_draw(void)
-{
-    const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
-}
-
 /* Starts the thread with all signals blocked: the handler runs in another thread and waits for
  * this one to finish drawing. */
 static bool start_thread(void)
@@ -164,7 +159,9 @@ static bool start_thread(void)
 
 void progress_begin(int runs, double work, bool quiet)
 {
-    if (quiet || line.on || !can_draw())
+    const char *term = getenv("TERM");
+    if (quiet || line.on || !isatty(STDERR_FILENO) ||
+        (term != NULL && strcmp(term, "dumb") == 0))
         return;
     line.state =
         (struct progress_state){.run = -1, .runs = runs, .work_left = work, .name = ""};
@@ -231,14 +228,18 @@ void progress_tile(uint32_t done, uint32_t tiles)
     atomic_store_explicit(&line.tiles, tiles, memory_order_relaxed);
 }
 
-void note_print(bool quiet, const char *text)
+void note_print(bool quiet, const char *format, ...)
 {
+    char text[sizeof line.said];
+    va_list arguments;
     if (quiet)
         return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     pthread_mutex_lock(&line.lock);
-    bool again = strcmp(text, line.said) == 0;
-    snprintf(line.said, sizeof line.said, "%s", text);
-    if (!again) {
+    if (strcmp(text, line.said) != 0) {
+        strcpy(line.said, text);
         wipe();
         line.drawn[0] = '\0';
         fprintf(stderr, "pipeline: note: %s\n", text);

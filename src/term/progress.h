@@ -31,9 +31,9 @@ void progress_timed(bool timed);
  * callback: it stores two numbers. */
 void progress_tile(uint32_t done, uint32_t tiles);
 
-/* Prints "pipeline: note: TEXT" on standard error, clear of the progress line; nothing if
- * `quiet`, or if it was the last note already. */
-void note_print(bool quiet, const char *text);
+/* Prints "pipeline: note: " and what the format says on standard error, clear of the progress
+ * line; nothing if `quiet`, or if it was the last note already. */
+__attribute__((format(printf, 2, 3))) void note_print(bool quiet, const char *format, ...);
 
 /* Ends the thread and clears the line. Safe to call twice, and without a begin. */
 void progress_end(void);
