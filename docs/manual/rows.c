@@ -102,35 +102,14 @@ static void add_endings(struct page_words *words)
         add(words, row->ending, row->summary);
 }
 
-/* Returns true if --sweep takes `range`, "NAME=VALUE". */
-static bool is_swept(const char *range)
-{
-    struct options options = {0};
-    struct assignment given = {
-        &option_rows[OPTION_SWEEP], range, {.source = SOURCE_COMMAND_LINE}};
-    bool taken = sweep_add(&given, &options, NULL) == STATUS_OK;
-    options_free(&options);
-    return taken;
-}
-
 /* Adds "tiles=", or "order=depth,breadth" where the values are few. */
 static void add_sweep(struct page_words *words, const struct option_row *row)
 {
     static const char *const flags[] = {"no", "yes", NULL};
-    char values[LABEL_MAX] = "", range[PAGE_TEXT], number[UNITS_TEXT];
-    size_t length = 0;
+    char values[LABEL_MAX] = "", range[PAGE_TEXT];
     const char *const *list = row->type == TYPE_FLAG ? flags : row->choices;
     for (; list != NULL && *list != NULL; list++)
-        length += (size_t)snprintf(values + length, sizeof values - length, "%s%s",
-                                   length > 0 ? "," : "", *list);
-    const char *one = length > 0 ? values : row->fallback;
-    if (one == NULL) {
-        snprintf(number, sizeof number, "%" PRIu64, row->least);
-        one = number;
-    }
-    snprintf(range, sizeof range, "%s=%s", row->name, one);
-    if (!is_swept(range))
-        return;
+        list_add(values, ",", "%s", *list);
     snprintf(range, sizeof range, "%s=%s", row->name, values);
     add(words, range, row->help);
 }
@@ -138,7 +117,7 @@ static void add_sweep(struct page_words *words, const struct option_row *row)
 static void add_sweeps(struct page_words *words)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if (&option_rows[i] != &option_rows[OPTION_SWEEP])
+        if (option_is_sweepable(&option_rows[i]))
             add_sweep(words, &option_rows[i]);
     }
 }

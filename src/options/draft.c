@@ -1,5 +1,6 @@
 /* draft.c - a run while its settings are being gathered: how it gets its values, and in which
  * words a setting is named in an error line. */
+#include "core/items.h"
 #include "options/table.h"
 
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static bool is_run_name(const char *name)
     return name[0] != '\0' && strlen(name) < RUN_NAME_MAX;
 }
 
-static enum status drafts_check_name(const struct drafts *drafts, const char *name,
-                                     const struct origin *named, struct error *error)
+enum status drafts_add(struct drafts *drafts, const struct draft *model, const char *name,
+                       const struct origin *named, struct error *error)
 {
     char place[OPTION_PLACE_MAX], first[OPTION_PLACE_MAX], shown[SHOWN_MAX];
     origin_place(named, place);
@@ -38,23 +39,11 @@ static enum status drafts_check_name(const struct drafts *drafts, const char *na
                              "%s: a run called '%s' is already at %s: allowed is one of a name",
                              place, name, origin_place(&drafts->items[i].named, first));
     }
-    return STATUS_OK;
-}
-
-enum status drafts_add(struct drafts *drafts, const struct draft *model, const char *name,
-                       const struct origin *named, struct error *error)
-{
-    enum status status = drafts_check_name(drafts, name, named, error);
-    if (status != STATUS_OK)
-        return status;
-    if (drafts->count == drafts->capacity) {
-        int capacity = 2 * drafts->capacity + 4;
-        struct draft *items = reallocarray(drafts->items, (size_t)capacity, sizeof *items);
-        if (items == NULL)
-            return error_set(error, STATUS_FAILED, "out of memory");
-        drafts->items = items;
-        drafts->capacity = capacity;
-    }
+    struct draft *items =
+        items_grow(drafts->items, (size_t)drafts->count, &drafts->capacity, sizeof *items);
+    if (items == NULL)
+        return error_set(error, STATUS_FAILED, "out of memory");
+    drafts->items = items;
     struct draft *draft = &drafts->items[drafts->count++];
     *draft = *model;
     draft->named = *named;

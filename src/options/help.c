@@ -36,27 +36,19 @@ static void print_commands(FILE *out)
     }
 }
 
-/* Writes "1 to 16M; ", or nothing where there is no limit worth telling. */
-static void limits_text(const struct option_row *row, char text[HELP_TEXT])
-{
-    char least[UNITS_TEXT], most[UNITS_TEXT];
-    text[0] = '\0';
-    if (row->type != TYPE_NUMBER || row->most == UINT64_MAX)
-        return;
-    units_count(row->least, least);
-    if (row->suffixes)
-        units_count(row->most, most);
-    else
-        snprintf(most, sizeof most, "%llu", (unsigned long long)row->most);
-    snprintf(text, HELP_TEXT, "%s to %s; ", least, most);
-}
-
-/* The text behind an option's name: its help, its limits and its default. */
+/* Writes the text behind an option's name: its help, the limits worth telling and the default.
+ */
 static void row_text(const struct option_row *row, char text[HELP_TEXT])
 {
-    char limits[HELP_TEXT];
-    limits_text(row, limits);
+    char least[UNITS_TEXT], most[UNITS_TEXT], limits[2 * UNITS_TEXT + 8] = "";
     const char *fallback = row->fallback != NULL ? row->fallback : row->absent;
+    if (row->type == TYPE_NUMBER && row->most != UINT64_MAX) {
+        if (row->suffixes)
+            units_count(row->most, most);
+        else
+            snprintf(most, sizeof most, "%llu", (unsigned long long)row->most);
+        snprintf(limits, sizeof limits, "%s to %s; ", units_count(row->least, least), most);
+    }
     int length = snprintf(text, HELP_TEXT, "%s", row->help);
     if (fallback != NULL)
         snprintf(text + length, (size_t)(HELP_TEXT - length), " (%sdefault %s)", limits,

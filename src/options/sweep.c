@@ -9,9 +9,7 @@ enum {
     SUFFIX_KEPT = 48, /* a longer one is cut, so that the section's name shows at all */
 };
 
-/* Returns true if the option can be swept: its values are single words, not files or lists, and
- * a run with it is not meant to be the only one. */
-static bool is_sweepable(const struct option_row *row)
+bool option_is_sweepable(const struct option_row *row)
 {
     switch (row->type) {
     case TYPE_NUMBER:
@@ -26,14 +24,15 @@ static bool is_sweepable(const struct option_row *row)
     }
 }
 
-static const char *sweepable_names(char text[LABEL_MAX])
+/* Writes "allowed are elements, columns, ...". */
+static void sweepable_names(char text[LABEL_MAX])
 {
     text[0] = '\0';
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if (is_sweepable(&option_rows[i]))
-            list_add(text, ", ", "%s", option_rows[i].name);
+        if (option_is_sweepable(&option_rows[i]))
+            list_add(text, ", ", "%s%s", text[0] == '\0' ? "allowed are " : "",
+                     option_rows[i].name);
     }
-    return text;
 }
 
 /* Finds the row that is to be swept. `name` is what stands before the second '='. */
@@ -45,17 +44,13 @@ static enum status find_axis(const struct assignment *given, const char *name,
     const struct option_row *found = option_find(name);
     assignment_label(given, label);
     text_shown(name, shown);
-    if (found == NULL) {
-        const char *nearest = option_nearest(name, true);
-        return nearest != NULL
-                   ? error_set(error, STATUS_USAGE, "%s: unknown option '%s': did you mean %s?",
-                               label, shown, nearest)
-                   : error_set(error, STATUS_USAGE, "%s: unknown option '%s': allowed are %s",
-                               label, shown, sweepable_names(names));
-    }
-    if (!is_sweepable(found))
-        return error_set(error, STATUS_USAGE, "%s: %s can't be swept: allowed are %s", label,
-                         found->name, sweepable_names(names));
+    sweepable_names(names);
+    if (found == NULL)
+        return refuse_unknown(error, option_nearest(name, true), "", names,
+                              "%s: unknown option '%s'", label, shown);
+    if (!option_is_sweepable(found))
+        return error_set(error, STATUS_USAGE, "%s: %s can't be swept: %s", label, found->name,
+                         names);
     for (int i = 0; i < sweep->axis_count; i++) {
         if (strcmp(sweep->axes[i].option, found->name) == 0)
             return error_set(error, STATUS_USAGE,

@@ -1,21 +1,7 @@
 /* table.h - the table of options, shared by the files of the options room only.
  *
- * Each file of the room stands on those before it, and the declarations below come in that
- * order:
- *
- *     table.c    the table: data alone
- *     text.c     what error lines are made of
- *     value.c    reads and shows a row's value
- *     draft.c    a run while its settings are being gathered
- *     check.c    what several settings together can get wrong
- *     outputs.c  files that would be written twice
- *     range.c    the values that a sweep gives one option
- *     sweep.c    many runs of one
- *     config.c   config files
- *     runs.c     defaults, files, the command line and a sweep become runs
- *     help.c     prints the table
- *     parse.c    the command line, on top of them all
- */
+ * The declarations come file by file, and each file stands on those before it alone. On top of
+ * them all are help.c, which prints the table, and parse.c, the command line. */
 #ifndef PIPELINE_OPTIONS_TABLE_H
 #define PIPELINE_OPTIONS_TABLE_H
 
@@ -24,7 +10,7 @@
 
 #include <stddef.h>
 
-/* --- table.c --- */
+/* --- table.c: data alone --- */
 
 /* The rows of the table, in the order of the help and of settings_each(). */
 enum option_id {
@@ -151,7 +137,7 @@ const struct command_row *command_find(const char *name);
 /* Returns true if `command` takes the option. */
 bool option_is_taken(const struct option_row *row, enum command command);
 
-/* --- text.c --- */
+/* --- text.c: what error lines are made of --- */
 
 /* The place that a value came from; `file` and `line` are set for SOURCE_GLOBAL and
  * SOURCE_SECTION. */
@@ -211,7 +197,7 @@ __attribute__((format(printf, 3, 4))) void list_add(char text[LABEL_MAX], const 
  */
 char *list_next(char **rest);
 
-/* --- value.c --- */
+/* --- value.c: reads and shows a row's value --- */
 
 /* Reads given->text into the row's field of `target`: a struct settings or a struct options, by
  * the row's scope. Not for TYPE_SWEEP and TYPE_COMMAND, which options_parse() acts on. */
@@ -228,7 +214,7 @@ enum units_result option_read_number(const struct option_row *row, const char *t
 const char *option_show(const struct option_row *row, const void *target,
                         char text[OPTION_TEXT], enum value_kind *kind);
 
-/* --- draft.c --- */
+/* --- draft.c: a run while its settings are being gathered --- */
 
 /* A run while its settings are being gathered, with the origin of each. */
 struct draft {
@@ -238,7 +224,8 @@ struct draft {
 };
 struct drafts {
     struct draft *items;
-    int count, capacity;
+    int count;
+    size_t capacity;
 };
 
 /* options_set() on a draft, which remembers the origin. */
@@ -253,18 +240,18 @@ enum status drafts_add(struct drafts *drafts, const struct draft *model, const c
 const char *setting_label(const struct settings *settings, const struct origin *origins,
                           enum option_id id, char text[LABEL_MAX]);
 
-/* --- check.c --- */
+/* --- check.c: what several settings together can get wrong --- */
 
 /* Settles what follows from other settings (one stream in 1-way) and checks them together. */
 enum status draft_finish(struct draft *draft, struct error *error);
 
-/* --- outputs.c --- */
+/* --- outputs.c: files that would be written twice --- */
 
 /* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
 enum status outputs_check(const struct drafts *drafts, const struct options *options,
                           struct error *error);
 
-/* --- range.c --- */
+/* --- range.c: the values that a sweep gives one option --- */
 
 /* A range is the text behind "--sweep=OPTION=": values, and ways to write many:
  *
@@ -277,7 +264,11 @@ enum status range_read(const struct assignment *given, const struct option_row *
                        const char *text, struct kept_text **storage, struct sweep_axis *axis,
                        struct error *error);
 
-/* --- sweep.c --- */
+/* --- sweep.c: many runs of one --- */
+
+/* Returns true if the option can be swept: its values are single words, not files or lists, and
+ * a run with it is not meant to be the only one. */
+bool option_is_sweepable(const struct option_row *row);
 
 /* Adds the axis that `given` asks for to options->sweep. */
 enum status sweep_add(const struct assignment *given, struct options *options,
@@ -286,7 +277,7 @@ enum status sweep_add(const struct assignment *given, struct options *options,
 /* Replaces each draft by one for every point of the sweep. */
 enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struct error *error);
 
-/* --- config.c --- */
+/* --- config.c: config files --- */
 
 /* Adds the runs of one config file, each starting from `defaults`: of the file at `path` or,
  * unless it is NULL, of `text`, which errors then call by `path`. */
@@ -303,7 +294,7 @@ const struct embedded *lesson_find(const char *word);
 /* The lesson's name nearest to `word`, without its number; NULL if none is near. */
 const char *lesson_nearest(const char *word);
 
-/* --- runs.c --- */
+/* --- runs.c: defaults, files, the command line and a sweep become runs --- */
 
 /* The command line, taken apart. */
 struct command_line {
