@@ -81,15 +81,6 @@ static enum status check_file(const struct calibration *calibration, struct erro
                      why.text);
 }
 
-static void name_machine(struct calibration *calibration, const struct machine *device)
-{
-    struct machine *machine = &calibration->machine;
-    snprintf(machine->name, sizeof machine->name, "%s", device->name);
-    snprintf(machine->summary, sizeof machine->summary, "%s",
-             calibration->simulated ? device->summary : device->name);
-    snprintf(machine->architecture, sizeof machine->architecture, "%s", device->architecture);
-}
-
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       const struct settings *settings, struct calibration *calibration,
                       struct error *error)
@@ -113,7 +104,10 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
     rig.settings.profile = false;
     rig.settings.input = rig.settings.output = NULL;
     found->simulated = !ops->measures;
-    name_machine(found, &device);
+    memcpy(found->machine.name, device.name, sizeof device.name);
+    memcpy(found->machine.summary, found->simulated ? device.summary : device.name,
+           MACHINE_TEXT);
+    memcpy(found->machine.architecture, device.architecture, sizeof device.architecture);
     status = measure(&rig);
     found->took_ns = clock_now_ns() - begin;
     if (status == STATUS_OK)
@@ -124,14 +118,6 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
         error_set(error, status, "%s", why.text);
     free(found);
     return status;
-}
-
-/* Notes that there is no device: --device=auto does not fail for that. */
-static void note_simulated(const struct options *options, const struct backend_ops *ops)
-{
-    if (strcmp(options->runs[0].device, "auto") == 0 && !ops->measures)
-        note_print(options->quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
-                                   "gives its own figures back (--device=sim:h200)");
 }
 
 enum status calibrate_command(const struct options *options,
@@ -150,7 +136,10 @@ enum status calibrate_command(const struct options *options,
     if (status == STATUS_OK)
         status = ops->open(argument, settings, &backend, error);
     if (status == STATUS_OK) {
-        note_simulated(options, ops);
+        if (strcmp(settings->device, "auto") == 0 && !ops->measures)
+            note_print(options->quiet,
+                       "no CUDA device: calibrating a simulated NVIDIA H200, which "
+                       "gives its own figures back (--device=sim:h200)");
         progress_begin(PARTS, PARTS, options->quiet);
         status = calibrate(ops, backend, settings, calibration, error);
         progress_end();

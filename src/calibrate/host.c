@@ -18,9 +18,8 @@ static const double MOSTLY = 0.9;
 
 /* Measures what each kind of call costs. In a pipeline a call takes longer than in a row of
  * alike ones, for it finds the caches as another kind left them. So the calls are measured by
- * themselves, which gives their proportions, and then scaled to what they take together: copies
- * and kernels in the order of a tile in one stream ("hkd"), records and waits in the order of a
- * tile whose stages are joined by events ("hrwkrwd"). */
+ * themselves and then scaled to what they take together: in the order of a tile in one stream
+ * ("hkd"), and of a tile whose stages are joined by events ("hrwkrwd"). */
 static enum status measure_calls(struct rig *rig)
 {
     static const struct {

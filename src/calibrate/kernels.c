@@ -36,9 +36,8 @@ static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint
     return sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
 }
 
-/* Returns the row with the GPU idle before each launch, as in a pipeline. Straight behind
- * another launch its blocks would come to SMs as those get free, and some would hold more than
- * others. */
+/* Returns the row with the GPU idle before each launch, as in a pipeline. Behind another launch
+ * blocks come to SMs as those get free, and some would hold more than others. */
 static struct row alone(struct row row)
 {
     row.steps = "ks";

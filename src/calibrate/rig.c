@@ -71,9 +71,7 @@ static enum status run_repeats(struct rig *rig, const struct workload *workload,
     return STATUS_OK;
 }
 
-/* Builds the row's plan and prepares it; both are the caller's to give back, also after a
- * failure.
- */
+/* Builds the row's plan and prepares it. Both are the caller's to give back in any case. */
 static enum status make_ready(struct rig *rig, const struct row *row, struct plan *plan,
                               struct settings *settings, struct workload *workload)
 {

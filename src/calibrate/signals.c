@@ -16,17 +16,10 @@ enum {
     POLL_INTENSITY = 4000, /* some 200 us on one block */
 };
 
-static struct row chain_of(const char *steps)
-{
-    return (struct row){
-        .steps = steps, .count = CHAIN, .bytes = COPY_BYTES, .elements = 1024, .blocks = 1};
-}
-
 /* Measures the time from the end of one op to the start of one that waits for it on another
- * engine, for each kind of op that waits. There are three chains in one stream, each of two
- * kinds in turn ("hk": copy in, kernel, copy in, ...). A step of "hk" takes the two ops
- * themselves, the way to the kernel and the way to the next copy in. Without the ops' own
- * times, three chains give three equations for the three ways. */
+ * engine. A step of the chain "hk" (copy in, kernel, copy in, ...) takes the two ops
+ * themselves, the way to the kernel and the way to the next copy in: less the ops' own times,
+ * three chains of two kinds give three equations for the three ways. */
 static enum status measure_ways(struct rig *rig)
 {
     static const char *const chains[] = {"hk", "kd", "hd"};
@@ -37,7 +30,11 @@ static enum status measure_ways(struct rig *rig)
     struct measured steps[3];
     double ways[3];
     for (int i = 0; i < 3; i++) {
-        struct row row = chain_of(chains[i]);
+        struct row row = {.steps = chains[i],
+                          .count = CHAIN,
+                          .bytes = COPY_BYTES,
+                          .elements = 1024,
+                          .blocks = 1};
         if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
             return rig->error->status;
         ways[i] = steps[i].ns - own[i];
@@ -58,10 +55,8 @@ static enum status measure_ways(struct rig *rig)
  *
  * signal_gap_ns (how much later an op that waits for another engine starts, while engines are
  * busy) shows in the time of a pipeline, and poll_ns (how long the device takes to look through
- * the other queues) in chains that run side by side. Each figure changes both times, and the
- * simulator alone knows by how much: there is no formula to solve. So both are sought together:
- * the pair of figures with which the simulator takes as long, for both plans, as the device
- * did. */
+ * the other queues) in chains that run side by side. Each changes both times, and the simulator
+ * alone knows by how much: so the pair is sought with which it takes as long as the device. */
 
 /* One of the figures that are sought, and what tells it. */
 struct sought {
@@ -147,8 +142,7 @@ static int engine_turns(const struct rig *rig)
 static enum status simulate_signals(struct rig *rig, double *ns)
 {
     enum status status = rig_simulated_step(rig, &pipeline, ns);
-    if (status == STATUS_OK)
-        *ns /= engine_turns(rig);
+    *ns /= engine_turns(rig);
     return status;
 }
 
@@ -212,11 +206,10 @@ static void find_steps(const double off[2], const double slope[2][2], double ste
     steps[1] = (off[1] * slope[0][0] - off[0] * slope[1][0]) / determinant;
 }
 
-/* Changes the values by Newton's method, from what they are: the times are taken for linear in
- * the figures, and the step goes to where both would be right. While no other engine is in the
- * way they are linear, piece by piece, so that two or three steps do; a step into another piece
- * may lead away, and is then halved until it does not. It ends when both are right to about a
- * ns. *least_off is how far off the best values are, before and after. */
+/* Changes the values by Newton's method, from what they are, until both are right to about a
+ * ns. The times are linear in the figures piece by piece, so that two or three steps do; a step
+ * into another piece may lead away, and is then halved until it does not. *least_off is how far
+ * off the best values are, before and after. */
 static enum status seek_from(struct rig *rig, struct sought sought[2], int count,
                              double *least_off)
 {
@@ -246,11 +239,11 @@ static enum status seek_from(struct rig *rig, struct sought sought[2], int count
     return STATUS_OK;
 }
 
-/* Seeks the figures from one or more starts. Newton's method finds a solution that is near.
- * Where both directions share an engine, streams meet there, and from the usual start (all that
- * the streams take longer is polling) steps lead astray: so it starts again with less and less
- * of that put down to polling, until one start ends near enough. The pipeline's time comes
- * first: at last signal_gap_ns alone is changed until that is right. */
+/* Seeks the figures from one or more starts, for Newton's method finds a solution that is near.
+ * The usual start takes all that the streams take longer for polling. Where both directions
+ * share an engine that leads astray, so it starts again with less and less of it put down to
+ * polling, until one start ends near enough. At last signal_gap_ns alone is changed until the
+ * pipeline's time is right. */
 static enum status seek(struct rig *rig, struct sought sought[2], int count)
 {
     enum { STARTS = 8, FINAL = 3 };

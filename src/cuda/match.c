@@ -8,6 +8,7 @@
 
 /* The part of all records that is one stream's, and how far it has been matched. */
 struct stream_records {
+    uint32_t number; /* CUPTI's */
     size_t next, end;
 };
 
@@ -24,37 +25,31 @@ struct matching {
 
 static size_t first_record(const struct matching *matching, uint64_t stream)
 {
-    size_t low = 0, high = matching->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (matching->records[middle].stream < stream)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at = 0;
+    while (at < matching->count && matching->records[at].stream < stream)
+        at++;
+    return at;
 }
 
 /* Finds CUPTI's numbers of the plan's streams. It gives none for the legacy default stream:
  * that is the one that its records name and no other stream has; 0 where there are none. */
-static bool number_streams(const struct matching *matching, struct cupti_trace *cupti,
-                           uint32_t *numbers)
+static bool number_streams(const struct matching *matching, struct cupti_trace *cupti)
 {
+    struct stream_records *found = matching->streams; /* zeroed */
     const cudaStream_t *handles = matching->traced->run->streams;
     uint32_t streams = matching->traced->plan->streams, legacy = streams;
     for (uint32_t s = 0; s < streams; s++) {
-        numbers[s] = 0;
         if (handles[s] == cudaStreamLegacy)
             legacy = s;
-        else if (!cupti_trace_stream(cupti, handles[s], &numbers[s]))
+        else if (!cupti_trace_stream(cupti, handles[s], &found[s].number))
             return false;
     }
     for (size_t i = 0; i < matching->count && legacy < streams; i++) {
         uint32_t s = 0;
-        while (s < streams && numbers[s] != matching->records[i].stream)
+        while (s < streams && found[s].number != matching->records[i].stream)
             s++;
         if (s == streams)
-            numbers[legacy] = matching->records[i].stream;
+            found[legacy].number = matching->records[i].stream;
     }
     return true;
 }
@@ -95,16 +90,14 @@ static void skip_warm_records(struct matching *matching)
 static bool find_streams(struct matching *matching, struct cupti_trace *cupti)
 {
     const uint32_t streams = matching->traced->plan->streams;
-    uint32_t *numbers = calloc(streams, sizeof *numbers);
-    bool numbered = numbers != NULL && number_streams(matching, cupti, numbers);
-    for (uint32_t s = 0; s < streams && numbered; s++) {
-        matching->streams[s].next = first_record(matching, numbers[s]);
-        matching->streams[s].end = first_record(matching, (uint64_t)numbers[s] + 1);
-    }
-    free(numbers);
-    if (!numbered) {
+    if (!number_streams(matching, cupti)) {
         snprintf(matching->why, MATCH_WHY, "it does not know a stream");
         return false;
+    }
+    for (uint32_t s = 0; s < streams; s++) {
+        struct stream_records *found = &matching->streams[s];
+        found->next = first_record(matching, found->number);
+        found->end = first_record(matching, (uint64_t)found->number + 1);
     }
     count_per_launch(matching);
     skip_warm_records(matching);
