@@ -12,15 +12,14 @@
 
 enum { COMMENT_COLUMN = 36, COLUMNS = 100, DIGITS = 4, COMMENT_TEXT = FIGURE_TEXT + 32 };
 
+/* Returns the figure of the kernel's section, or with "" of the machine's own; NULL: none. */
 static const struct figure *figure_of(const struct calibration *calibration, const char *kernel,
                                       const char *key)
 {
     for (int i = 0; i < calibration->figure_count; i++) {
         const struct figure *figure = &calibration->figures[i];
-        bool same = kernel == NULL || figure->kernel == NULL
-                        ? figure->kernel == kernel
-                        : strcmp(figure->kernel, kernel) == 0;
-        if (same && strcmp(figure->key, key) == 0)
+        const char *name = figure->kernel != NULL ? figure->kernel : "";
+        if (strcmp(name, kernel) == 0 && strcmp(figure->key, key) == 0)
             return figure;
     }
     return NULL;
@@ -125,7 +124,7 @@ void calibration_write(FILE *out, const struct calibration *calibration)
     const char *section = "machine";
     put_head(out, calibration);
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
-        const struct figure *figure = figure_of(calibration, NULL, field->key);
+        const struct figure *figure = figure_of(calibration, "", field->key);
         if (figure == NULL)
             continue;
         if (strcmp(section, field->section) != 0)

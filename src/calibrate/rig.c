@@ -107,17 +107,21 @@ static struct measured shared(struct measured many, struct measured few, uint32_
                              .spread_ns = (many.spread_ns + few.spread_ns) / more};
 }
 
+/* Returns the row that the time of a step is the difference to. */
+static struct row fewer_steps(struct row row)
+{
+    row.count = row.count / 4 > 0 ? row.count / 4 : 1;
+    return row;
+}
+
 enum status rig_step(struct rig *rig, const struct row *row, struct measured *step,
                      struct measured *issue)
 {
-    struct row fewer = *row;
+    const struct row fewer = fewer_steps(*row);
     struct measured many, few, many_issue, few_issue;
-    fewer.count = row->count / 4 > 0 ? row->count / 4 : 1;
-    enum status status = time_row(rig, row, &many, &many_issue);
-    if (status == STATUS_OK)
-        status = time_row(rig, &fewer, &few, &few_issue);
-    if (status != STATUS_OK)
-        return status;
+    if (time_row(rig, row, &many, &many_issue) != STATUS_OK ||
+        time_row(rig, &fewer, &few, &few_issue) != STATUS_OK)
+        return rig->error->status;
     if (step != NULL)
         *step = shared(many, few, row->count - fewer.count);
     if (issue != NULL)
@@ -153,15 +157,13 @@ static enum status simulate_row(struct rig *rig, const struct row *row, double *
 
 enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns)
 {
-    struct row fewer = *row;
+    const struct row fewer = fewer_steps(*row);
     double many, few;
-    fewer.count = row->count / 4 > 0 ? row->count / 4 : 1;
-    enum status status = simulate_row(rig, row, &many);
-    if (status == STATUS_OK)
-        status = simulate_row(rig, &fewer, &few);
-    if (status == STATUS_OK)
-        *step_ns = (many - few) / (row->count - fewer.count);
-    return status;
+    if (simulate_row(rig, row, &many) != STATUS_OK ||
+        simulate_row(rig, &fewer, &few) != STATUS_OK)
+        return rig->error->status;
+    *step_ns = (many - few) / (row->count - fewer.count);
+    return STATUS_OK;
 }
 
 enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *timeline)

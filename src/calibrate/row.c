@@ -101,11 +101,13 @@ static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t li
     uint64_t at = next_part(&builder->device_offset, in > out ? in : out, ARRAY_BYTES);
     struct op op = {.kind = OP_KERNEL,
                     .stream = stream,
-                    .kernel = {.link = link, .count = count, .blocks = blocks}};
-    op.kernel.in[0] = (struct range){BUFFER_DEVICE_IN0, at, in};
+                    .kernel = {.link = link,
+                               .count = count,
+                               .blocks = blocks,
+                               .in[0] = {BUFFER_DEVICE_IN0, at, in},
+                               .out = {BUFFER_DEVICE_OUT, at, out}}};
     if (kernel->inputs == 2)
         op.kernel.in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
-    op.kernel.out = (struct range){BUFFER_DEVICE_OUT, at, out};
     uint64_t scratch = kernel_scratch_bytes(kernel, count);
     if (scratch > 0)
         op.kernel.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, scratch};

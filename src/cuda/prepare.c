@@ -157,15 +157,6 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
-static void destroy_contexts(struct cuda_run *run)
-{
-    for (uint32_t i = 0; run->contexts != NULL && i < run->workload.plan->streams; i++) {
-        if (run->contexts[i] != NULL)
-            kernel_launcher(run->workload.plan->chain[0])->context_destroy(run->contexts[i]);
-    }
-    free(run->contexts);
-}
-
 static void *range_pointer(const struct cuda_run *run, const struct range *range)
 {
     if (range->bytes == 0)
@@ -294,10 +285,11 @@ static enum status look_up_ops(struct cuda_run *run, struct error *error)
 /* Loads the chain's kernels, unless the run is to do that itself. */
 static enum status preload_kernels(const struct plan *plan, struct error *error)
 {
-    for (int i = 0; i < plan->chain_length; i++)
+    for (int i = 0; i < plan->chain_length; i++) {
         cuda_kernel_loaded(plan->chain[i]);
-    for (int i = 0; i < plan->chain_length && !plan->loads_lazily; i++) {
-        cudaError_t result = (cudaError_t)kernel_launcher(plan->chain[i])->preload();
+        cudaError_t result = plan->loads_lazily
+                                 ? cudaSuccess
+                                 : (cudaError_t)kernel_launcher(plan->chain[i])->preload();
         if (result == cudaSuccess)
             continue;
         cudaGetLastError();
@@ -371,7 +363,11 @@ void cuda_run_release(struct cuda_run *run)
     while (run->event_count > 0)
         cuda_run_warn(run, cudaEventDestroy(run->events[--run->event_count]),
                       "cudaEventDestroy");
-    destroy_contexts(run);
+    for (uint32_t i = 0; run->contexts != NULL && i < run->workload.plan->streams; i++) {
+        if (run->contexts[i] != NULL)
+            kernel_launcher(run->workload.plan->chain[0])->context_destroy(run->contexts[i]);
+    }
+    free(run->contexts);
     while (run->stream_count > 0) {
         cudaStream_t stream = run->streams[--run->stream_count];
         if (stream != cudaStreamLegacy)

@@ -8,24 +8,6 @@
 #include <math.h>
 #include <omp.h>
 
-enum { NOT_ZERO = 0x5A };
-
-static enum status take_host_memory(struct probe *probe, struct error *error)
-{
-    for (int i = 0; i < 2; i++) {
-        probe->host[i] = host_map(PROBE_HOST_BYTES, true, &probe->mapped[i]);
-        if (probe->host[i] == NULL)
-            return error_set(error, STATUS_FAILED, "no host memory to measure the device with");
-        if (CUDA_CHECK(
-                cudaHostRegister(probe->host[i], PROBE_HOST_BYTES, cudaHostRegisterDefault),
-                error) != STATUS_OK)
-            return STATUS_FAILED;
-        probe->registered[i] = true;
-    }
-    arrays_generate(DTYPE_F32, 1, 0, 0, PROBE_HOST_BYTES / sizeof(float), probe->host[0]);
-    return STATUS_OK;
-}
-
 enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error)
 {
     size_t available, all;
@@ -39,9 +21,20 @@ enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error)
 
 enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error *error)
 {
+    enum { NOT_ZERO = 0x5A };
     *probe = (struct probe){.device_bytes = device_bytes};
-    if (take_host_memory(probe, error) != STATUS_OK ||
-        CUDA_CHECK(cudaMalloc((void **)&probe->device, device_bytes), error) != STATUS_OK ||
+    for (int i = 0; i < 2; i++) {
+        probe->host[i] = host_map(PROBE_HOST_BYTES, true, &probe->mapped[i]);
+        if (probe->host[i] == NULL)
+            return error_set(error, STATUS_FAILED, "no host memory to measure the device with");
+        if (CUDA_CHECK(
+                cudaHostRegister(probe->host[i], PROBE_HOST_BYTES, cudaHostRegisterDefault),
+                error) != STATUS_OK)
+            return STATUS_FAILED;
+        probe->registered[i] = true;
+    }
+    arrays_generate(DTYPE_F32, 1, 0, 0, PROBE_HOST_BYTES / sizeof(float), probe->host[0]);
+    if (CUDA_CHECK(cudaMalloc((void **)&probe->device, device_bytes), error) != STATUS_OK ||
         CUDA_CHECK(cudaMemset(probe->device, NOT_ZERO, device_bytes), error) != STATUS_OK ||
         CUDA_CHECK(cudaEventCreate(&probe->begin), error) != STATUS_OK)
         return error->status;
@@ -125,18 +118,6 @@ enum status probe_time(struct probe *probe, int repeats,
         *ns = fmin(*ns, once);
     }
     return STATUS_OK;
-}
-
-enum status probe_issue_launches(struct probe *probe, const void *work, struct error *error)
-{
-    const struct probe_launches *launches = work;
-    enum status status = STATUS_OK;
-    for (int i = 0; i < launches->count && status == STATUS_OK; i++)
-        status =
-            cuda_check((cudaError_t)kernel_launcher(launches->kernel)
-                           ->launch(&launches->args[i % launches->sets], probe->streams[0]),
-                       "the kernel's launch", error);
-    return status;
 }
 
 double probe_twin_ns(const struct kernel *kernel, const struct kernel_args *args, int repeats)

@@ -42,15 +42,6 @@ enum status probe_time(struct probe *probe, int repeats,
                                             struct error *error),
                        const void *work, double *ns, struct error *error);
 
-/* Launches of one kernel; an `issue` for probe_time(). */
-struct probe_launches {
-    const struct kernel *kernel;
-    const struct kernel_args *args; /* `sets` of them, taken in turn */
-    int sets, count;
-};
-enum status probe_issue_launches(struct probe *probe, const void *launches,
-                                 struct error *error);
-
 /* Returns the fastest of `repeats` calls of the kernel's CPU twin, in ns, with as many threads
  * as the worker of a 4-way run has. */
 double probe_twin_ns(const struct kernel *kernel, const struct kernel_args *args, int repeats);

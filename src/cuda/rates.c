@@ -10,15 +10,34 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One kernel's rates as measured, and on what. */
 struct cuda_measured {
+    const struct kernel *kernel;
     struct kernel_params params;
     uint64_t tile; /* elements, where rates depend on a tile's shape; else 0 */
     bool cpu;      /* the CPU twin is measured, too */
     struct machine_kernel row;
 };
+
+/* Launches of one kernel, to be timed by probe_time(). */
+struct launches {
+    const struct kernel *kernel;
+    const struct kernel_args *args; /* `sets` of them, taken in turn */
+    int sets, count;
+};
+
+static enum status issue_launches(struct probe *probe, const void *work, struct error *error)
+{
+    const struct launches *launches = work;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < launches->count && status == STATUS_OK; i++)
+        status =
+            cuda_check((cudaError_t)kernel_launcher(launches->kernel)
+                           ->launch(&launches->args[i % launches->sets], probe->streams[0]),
+                       "the kernel's launch", error);
+    return status;
+}
 
 /* --- a kernel whose time grows with its elements --- */
 
@@ -48,11 +67,11 @@ static enum status lay_out(struct probe *probe, const struct kernel *kernel, uin
                            struct kernel_args args[SETS], struct error *error)
 {
     char *scratch = probe->device + SETS * set_bytes(kernel, count);
-    enum status status = probe_fill(probe, kernel->in, error);
-    if (status == STATUS_OK)
-        status = CUDA_CHECK(
+    if (probe_fill(probe, kernel->in, error) != STATUS_OK ||
+        CUDA_CHECK(
             cudaMemsetAsync(scratch, 0, kernel_scratch_bytes(kernel, count), probe->streams[0]),
-            error);
+            error) != STATUS_OK)
+        return error->status;
     for (int i = 0; i < SETS; i++) {
         char *set = probe->device + (uint64_t)i * set_bytes(kernel, count);
         for (int input = 0; input < kernel->inputs; input++) {
@@ -63,7 +82,7 @@ static enum status lay_out(struct probe *probe, const struct kernel *kernel, uin
         args[i].repeat = kernel->launch_per_repeat; /* a launch after the first reads more */
         args[i].scratch = scratch;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Returns the elements that take `flops_most` at `intensity`, between `least` and `most`. */
@@ -82,7 +101,7 @@ static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
                                const struct kernel_params *params, uint32_t intensity,
                                struct kernel_args args[SETS], double *ns, struct error *error)
 {
-    const struct probe_launches launches = {kernel, args, SETS, LAUNCHES};
+    const struct launches launches = {kernel, args, SETS, LAUNCHES};
     uint64_t count = elements_for(kernel, intensity, KERNEL_FLOPS, KERNEL_LEAST, room);
     for (int i = 0; i < SETS; i++) {
         args[i].params = *params;
@@ -90,7 +109,7 @@ static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
         args[i].count = count;
         args[i].blocks = kernel_blocks(kernel, count, machine_resident_blocks(machine));
     }
-    enum status status = probe_time(probe, REPEATS, probe_issue_launches, &launches, ns, error);
+    enum status status = probe_time(probe, REPEATS, issue_launches, &launches, ns, error);
     *ns /= (double)count * LAUNCHES;
     return status;
 }
@@ -162,17 +181,17 @@ static enum status measure_twin(const struct kernel *kernel, const struct kernel
     return STATUS_OK;
 }
 
-static enum status probe_elements(const struct machine *machine, const struct kernel *kernel,
-                                  uint64_t elements, struct cuda_measured *measured,
-                                  struct error *error)
+static enum status probe_elements(const struct machine *machine, uint64_t elements,
+                                  struct cuda_measured *measured, struct error *error)
 {
+    const struct kernel *kernel = measured->kernel;
     struct kernel_params told = measured->params;
     if (kernel->launch_per_repeat)
         told.intensity = 1; /* a launch does one repeat */
     struct probe probe = {0};
-    uint64_t bytes, wanted = SETS * set_bytes(kernel, KERNEL_MOST);
-    if (probe_room(wanted + kernel_scratch_bytes(kernel, KERNEL_MOST), &bytes, error) !=
-        STATUS_OK)
+    uint64_t bytes, wanted = SETS * set_bytes(kernel, KERNEL_MOST) +
+                             kernel_scratch_bytes(kernel, KERNEL_MOST);
+    if (probe_room(wanted, &bytes, error) != STATUS_OK)
         return error->status;
     enum status status = probe_open(&probe, bytes, error);
     if (status == STATUS_OK)
@@ -194,8 +213,7 @@ enum {
 /* A tile, or a part of it, in memory: the resident matrix, then per set the two inputs. The
  * result takes the place of the first. */
 struct product {
-    const struct kernel *kernel;
-    struct kernel_params params;
+    const struct cuda_measured *measured;
     uint64_t count; /* elements */
     uint64_t first_bytes, second_bytes, resident_bytes;
 };
@@ -205,16 +223,17 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static struct product product_of(const struct kernel *kernel,
-                                 const struct cuda_measured *measured, uint64_t count)
+static struct product product_of(const struct cuda_measured *measured, uint64_t count)
 {
+    const struct kernel *kernel = measured->kernel;
+    const struct kernel_params *params = &measured->params;
     const uint64_t size = dtype_bytes(kernel->in);
-    struct product product = {.kernel = kernel, .params = measured->params, .count = count};
-    product.first_bytes = aligned(count * size);
-    product.second_bytes =
-        aligned(kernel_second_count(kernel, &measured->params, count) * size);
-    product.resident_bytes = aligned(chain_resident_bytes(&kernel, 1, &measured->params));
-    return product;
+    return (struct product){
+        .measured = measured,
+        .count = count,
+        .first_bytes = aligned(count * size),
+        .second_bytes = aligned(kernel_second_count(kernel, params, count) * size),
+        .resident_bytes = aligned(chain_resident_bytes(&kernel, 1, params))};
 }
 
 static uint64_t product_bytes(const struct product *product, int sets)
@@ -232,7 +251,7 @@ static struct kernel_args args_at(const struct product *product, char *memory, i
                                 .resident = memory,
                                 .out = first,
                                 .count = product->count,
-                                .params = product->params,
+                                .params = product->measured->params,
                                 .context = context};
 }
 
@@ -240,38 +259,35 @@ static struct kernel_args args_at(const struct product *product, char *memory, i
 static double rate_of(const struct product *product, double ns)
 {
     double bytes, flops;
-    kernel_work(product->kernel, &product->params, product->count, &bytes, &flops);
+    kernel_work(product->measured->kernel, &product->measured->params, product->count, &bytes,
+                &flops);
     return 1e9 * flops / fmax(ns, 1);
 }
 
-/* Sets *count to as large a part of the tile, in whole units, as a quarter of the free memory
- * holds. */
-static enum status part_that_fits(const struct kernel *kernel,
-                                  const struct cuda_measured *measured, uint64_t *count,
-                                  struct error *error)
+/* Returns as large a part of the tile, in whole units, as a quarter of the free memory holds;
+ * 0: an error. */
+static uint64_t part_that_fits(const struct cuda_measured *measured, struct error *error)
 {
     size_t available, all;
-    const uint64_t unit = kernel->unit(&measured->params);
+    const uint64_t unit = measured->kernel->unit(&measured->params);
     uint64_t units = measured->tile / unit;
-    enum status status = CUDA_CHECK(cudaMemGetInfo(&available, &all), error);
-    if (status != STATUS_OK)
-        return status;
+    if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
+        return 0;
     for (; units > 1; units /= 2) {
-        const struct product product = product_of(kernel, measured, units * unit);
+        const struct product product = product_of(measured, units * unit);
         if (product_bytes(&product, TILE_SETS) <= available / 4)
             break;
     }
-    *count = (units > 0 ? units : 1) * unit;
-    return STATUS_OK;
+    return (units > 0 ? units : 1) * unit;
 }
 
 /* Sets the mean time of a launch, in ns, in the fastest repeat. */
 static enum status time_product(struct probe *probe, const struct product *product, double *ns,
                                 struct error *error)
 {
-    const struct kernel *kernel = product->kernel;
+    const struct kernel *kernel = product->measured->kernel;
     struct kernel_args args[TILE_SETS];
-    const struct probe_launches launches = {kernel, args, TILE_SETS, TILE_SETS};
+    const struct launches launches = {kernel, args, TILE_SETS, TILE_SETS};
     void *context = NULL;
     char why[KERNEL_WHY];
     if (probe_fill(probe, kernel->in, error) != STATUS_OK)
@@ -282,25 +298,22 @@ static enum status time_product(struct probe *probe, const struct product *produ
         return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
     for (int set = 0; set < TILE_SETS; set++)
         args[set] = args_at(product, probe->device, set, context);
-    enum status status =
-        probe_time(probe, TILE_REPEATS, probe_issue_launches, &launches, ns, error);
+    enum status status = probe_time(probe, TILE_REPEATS, issue_launches, &launches, ns, error);
     *ns /= TILE_SETS;
     CUDA_WARN(cudaDeviceSynchronize()); /* a measurement that failed may have left launches */
     kernel_launcher(kernel)->context_destroy(context);
     return status;
 }
 
-static enum status measure_product(const struct kernel *kernel, struct cuda_measured *measured,
-                                   struct error *error)
+static enum status measure_product(struct cuda_measured *measured, struct error *error)
 {
-    uint64_t count;
     double fastest;
-    enum status status = part_that_fits(kernel, measured, &count, error);
-    if (status != STATUS_OK)
-        return status;
-    const struct product product = product_of(kernel, measured, count);
+    const uint64_t count = part_that_fits(measured, error);
+    if (count == 0)
+        return error->status;
+    const struct product product = product_of(measured, count);
     struct probe probe = {0};
-    status = probe_open(&probe, product_bytes(&product, TILE_SETS), error);
+    enum status status = probe_open(&probe, product_bytes(&product, TILE_SETS), error);
     if (status == STATUS_OK)
         status = time_product(&probe, &product, &fastest, error);
     probe_close(&probe);
@@ -310,16 +323,16 @@ static enum status measure_product(const struct kernel *kernel, struct cuda_meas
 }
 
 /* Measures the twin, on fewer columns than the tile has if one call would take too long. */
-static enum status measure_product_twin(const struct kernel *kernel,
-                                        struct cuda_measured *measured, struct error *error)
+static enum status measure_product_twin(struct cuda_measured *measured, struct error *error)
 {
+    const struct kernel *kernel = measured->kernel;
     const uint64_t unit = kernel->unit(&measured->params);
     double bytes, flops;
     uint64_t mapped;
     kernel_work(kernel, &measured->params, unit, &bytes, &flops);
     uint64_t most = (uint64_t)fmax(1, TWIN_FLOPS / flops), units = measured->tile / unit;
     units = units < most ? units : most;
-    const struct product product = product_of(kernel, measured, (units > 0 ? units : 1) * unit);
+    const struct product product = product_of(measured, (units > 0 ? units : 1) * unit);
     char *memory = host_map(product_bytes(&product, 1), true, &mapped);
     if (memory == NULL)
         return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
@@ -336,24 +349,19 @@ static enum status measure_product_twin(const struct kernel *kernel,
     return STATUS_OK;
 }
 
-/* Measures `kernel` on the current device, with measured->params, and where measured->cpu is
- * set also its CPU twin. Sets measured->row.
- *
+/* Measures measured->kernel, and where measured->cpu is set its CPU twin; sets measured->row.
  * Most kernels are measured on buffers larger than the device's caches, their twins on at most
- * `elements`; `machine` gives the device's shape. A kernel that is .rated (a matrix product,
- * whose speed depends on a tile's shape) is measured on a tile of measured->tile elements, or
- * on as much of it as there is room for, and only the rates of its arithmetic are set. */
-static enum status probe_kernel(const struct machine *machine, const struct kernel *kernel,
-                                uint64_t elements, struct cuda_measured *measured,
-                                struct error *error)
+ * `elements`. A matrix product is measured on measured->tile elements, or on as many as there
+ * is room for, and only the rates of its arithmetic are set. */
+static enum status probe_kernel(const struct machine *machine, uint64_t elements,
+                                struct cuda_measured *measured, struct error *error)
 {
-    measured->row = (struct machine_kernel){0};
-    snprintf(measured->row.name, sizeof measured->row.name, "%s", kernel->name);
-    if (!kernel->rated)
-        return probe_elements(machine, kernel, elements, measured, error);
-    if (measure_product(kernel, measured, error) != STATUS_OK)
+    snprintf(measured->row.name, sizeof measured->row.name, "%s", measured->kernel->name);
+    if (!measured->kernel->rated)
+        return probe_elements(machine, elements, measured, error);
+    if (measure_product(measured, error) != STATUS_OK)
         return error->status;
-    return measured->cpu ? measure_product_twin(kernel, measured, error) : STATUS_OK;
+    return measured->cpu ? measure_product_twin(measured, error) : STATUS_OK;
 }
 
 /* --- what the process knows --- */
@@ -366,16 +374,14 @@ static struct {
     int kernel_count;
 } known;
 
-/* Returns true if `measured` holds for what is wanted of the kernel. */
-static bool is_known(const struct cuda_measured *measured, const struct kernel *kernel,
-                     const struct cuda_measured *wanted)
+/* Returns true if `measured` holds for what is wanted. */
+static bool is_known(const struct cuda_measured *measured, const struct cuda_measured *wanted)
 {
     const struct kernel_params *one = &measured->params, *other = &wanted->params;
-    return strcmp(measured->row.name, kernel->name) == 0 &&
-           one->intensity == other->intensity && one->columns == other->columns &&
-           one->stride == other->stride && one->rows == other->rows &&
-           one->inner == other->inner && measured->tile == wanted->tile &&
-           (measured->cpu || !wanted->cpu);
+    return measured->kernel == wanted->kernel && one->intensity == other->intensity &&
+           one->columns == other->columns && one->stride == other->stride &&
+           one->rows == other->rows && one->inner == other->inner &&
+           measured->tile == wanted->tile && (measured->cpu || !wanted->cpu);
 }
 
 /* Returns the kernel's rates, measured now unless they are known; NULL on failure. */
@@ -385,12 +391,13 @@ know_kernel(const struct settings *settings, const struct kernel *kernel, struct
     enum { TILES_MAYBE = 32 }; /* while the number of tiles is still to be chosen */
     const uint32_t tiles = settings->tiles > 0 ? settings->tiles : TILES_MAYBE;
     const struct cuda_measured wanted = {
+        .kernel = kernel,
         .params = settings_params(settings),
         .tile = kernel->rated ? settings->elements / tiles : 0,
         .cpu = settings->ways == 4,
     };
     for (int i = 0; i < known.kernel_count; i++) {
-        if (is_known(&known.kernels[i], kernel, &wanted))
+        if (is_known(&known.kernels[i], &wanted))
             return &known.kernels[i].row;
     }
     if (known.kernel_count == MACHINE_KERNELS_MAX)
@@ -398,7 +405,7 @@ know_kernel(const struct settings *settings, const struct kernel *kernel, struct
     struct cuda_measured *measured = &known.kernels[known.kernel_count];
     *measured = wanted;
     cuda_kernel_loaded(kernel);
-    if (probe_kernel(&known.machine, kernel, settings->elements, measured, error) != STATUS_OK)
+    if (probe_kernel(&known.machine, settings->elements, measured, error) != STATUS_OK)
         return NULL;
     known.kernel_count++;
     return &measured->row;
@@ -424,10 +431,10 @@ enum status cuda_rates_describe(const struct cuda_device *device,
     if (know_copies(device, error) != STATUS_OK)
         return error->status;
     struct machine described = known.machine;
-    const bool loads = !mistake_rows[settings->mistake].loads_lazily; /* before the timed run */
-    const int measured =
-        loads && getenv("PIPELINE_NO_RATES") == NULL ? settings->chain_length : 0;
-    for (int i = 0; i < measured; i++) {
+    /* Measuring a kernel loads it, which --mistake=lazy-loading leaves to the timed run. */
+    const bool unmeasured =
+        mistake_rows[settings->mistake].loads_lazily || getenv("PIPELINE_NO_RATES") != NULL;
+    for (int i = 0; !unmeasured && i < settings->chain_length; i++) {
         const struct kernel *kernel = settings->chain[i];
         if (machine_kernel_find(&described, kernel->name) != NULL)
             continue; /* twice in the chain */

@@ -59,7 +59,8 @@ cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
     return op->alloc.pinned ? cudaFreeHost(memory) : cudaFree(memory);
 }
 
-const char *cuda_call_name(const struct cuda_issued *op)
+/* Returns the name of the CUDA function that issues an op, for errors. */
+static const char *call_name(const struct cuda_issued *op)
 {
     if (op->kind == OP_SYNC && op->device)
         return "cudaDeviceSynchronize";
@@ -285,7 +286,7 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
     if (result != cudaSuccess && run->workload.plan->issue == ISSUE_GRAPH)
         return cuda_check(result, "cudaGraphLaunch", error);
     if (result != cudaSuccess)
-        return report(run, cuda_call_name(&run->issued[at]), result, at, error);
+        return report(run, call_name(&run->issued[at]), result, at, error);
     return report(run, "cudaDeviceSynchronize", end, at, error);
 }
 

@@ -13,9 +13,6 @@ void CUDART_CB cuda_callback_main(void *callback);
 /* Takes memory, which nothing uses, and gives it back. */
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
 
-/* The name of the CUDA function that issues an op, for errors. */
-const char *cuda_call_name(const struct cuda_issued *op);
-
 /* Issues one op, in one call (an allocation's in two). CPU ops are the worker's. */
 static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
