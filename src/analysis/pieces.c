@@ -191,14 +191,6 @@ static bool way_back(struct way_back *way)
 
 /* --- setting out --- */
 
-static int compare_ends(const void *a, const void *b)
-{
-    const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
-
 static void index_spans(struct way_back *way)
 {
     const struct timeline *timeline = way->timeline;
@@ -212,7 +204,7 @@ static void index_spans(struct way_back *way)
         if (op_is_node(span->kind))
             way->by_end[way->end_count++] = span;
     }
-    qsort(way->by_end, way->end_count, sizeof *way->by_end, compare_ends);
+    qsort(way->by_end, way->end_count, sizeof *way->by_end, span_compare_ends);
     uint32_t last = SPAN_NONE;
     for (uint32_t i = 0; i < ops; i++) {
         uint32_t span = way->span_of[i];

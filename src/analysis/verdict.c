@@ -336,12 +336,6 @@ static int compare_costs(const void *a, const void *b)
     return (int)x->code - (int)y->code;
 }
 
-/* Every tile has to be handed over, so small tiles are named only at twice the cost. */
-static double named_share(enum verdict_code code)
-{
-    return code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;
-}
-
 static void name_causes(const struct verdict_case *facts, const struct account *account,
                         struct verdicts *verdicts)
 {
@@ -352,8 +346,9 @@ static void name_causes(const struct verdict_case *facts, const struct account *
     struct verdict rest = account->items[VERDICT_REST];
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         const struct verdict *item = &account->items[code];
-        if (item->cost_ns > 0 &&
-            (double)item->cost_ns >= named_share(item->code) * (double)verdicts->time_ns) {
+        /* Every tile has to be handed over, so small tiles are named only at twice the cost. */
+        double share = code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;
+        if (item->cost_ns > 0 && (double)item->cost_ns >= share * (double)verdicts->time_ns) {
             verdicts->items[verdicts->count++] = *item;
             continue;
         }

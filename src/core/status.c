@@ -24,15 +24,7 @@ void error_clear(struct error *error)
 
 int status_exit_code(enum status status)
 {
-    switch (status) {
-    case STATUS_OK:
-        return 0;
-    case STATUS_FAILED:
-        return 1;
-    case STATUS_USAGE:
-        return 2;
-    case STATUS_NO_DEVICE:
-        return 77;
-    }
-    return 1;
+    static const int codes[] = {
+        [STATUS_OK] = 0, [STATUS_FAILED] = 1, [STATUS_USAGE] = 2, [STATUS_NO_DEVICE] = 77};
+    return codes[status];
 }

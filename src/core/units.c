@@ -136,19 +136,14 @@ enum units_result units_read_real(const char *text, double *value)
 
 const char *units_complaint(enum units_result result)
 {
-    switch (result) {
-    case UNITS_OK:
-        return "is a number";
-    case UNITS_NOT_A_NUMBER:
-        return "is not a number";
-    case UNITS_NEGATIVE:
-        return "is negative";
-    case UNITS_TOO_LARGE:
-        return "is too large";
-    case UNITS_NOT_WHOLE:
-        return "is not a whole number";
-    }
-    return "is not a number";
+    static const char *const complaints[] = {
+        [UNITS_OK] = "is a number",
+        [UNITS_NOT_A_NUMBER] = "is not a number",
+        [UNITS_NEGATIVE] = "is negative",
+        [UNITS_TOO_LARGE] = "is too large",
+        [UNITS_NOT_WHOLE] = "is not a whole number",
+    };
+    return complaints[result];
 }
 
 /* Prints three digits, four from 1000 up, without trailing zeros; %g makes 1000 1e+03. */

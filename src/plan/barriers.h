@@ -2,10 +2,9 @@
  * without a clock where deadlocks are looked for.
  *
  * A barrier is an op that waits for all ops that were issued before it to the streams of its
- * domain, and that all that come to them later wait for. As each waits for those before it,
- * barriers end in the order of issue, and an op only has to wait for the last one before it, of
- * whose end it is told once: the cost is log n for an op. Every wait is for something issued
- * earlier, so barriers alone never make a deadlock. No I/O, no global state. */
+ * domain, and that all that come to them later wait for. So barriers end in the order of issue,
+ * and an op only waits for the last one before it: the cost is log n for an op. Every wait is
+ * for something issued earlier, so barriers alone never make a deadlock. */
 #ifndef PIPELINE_PLAN_BARRIERS_H
 #define PIPELINE_PLAN_BARRIERS_H
 

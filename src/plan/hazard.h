@@ -14,8 +14,7 @@ struct hazard {
  * found (counting stops at `max`). Paths lead along streams, events, the legacy default stream
  * and the host's syncs, which come before all that it issues later, but not before the CPU's
  * ops; not along what calls synchronise implicitly: that differs from machine to machine. O(n
- * log n) for n ops on few streams. Vector clocks per stream and epochs per piece of memory,
- * after FastTrack (Flanagan & Freund, PLDI 2009). */
+ * log n) for n ops on few streams. */
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
                          size_t *count, struct error *error);
 

@@ -1,8 +1,7 @@
 /* legacy.h - the legacy default stream's rule, applied to ops in their order of issue.
  *
  * rule_legacy_orders() says which streams take turns with which; this walk says what that puts
- * before each op. Hazards, timelines, the critical path, and the barriers of the simulator and
- * of the search for deadlocks all follow it. No I/O, no global state. */
+ * before each op. Hazards, timelines, the critical path and all barriers follow it. */
 #ifndef PIPELINE_PLAN_LEGACY_H
 #define PIPELINE_PLAN_LEGACY_H
 

@@ -21,11 +21,6 @@ static enum status append(struct plan_mistake *mistake, const struct op *op)
     return plan_append(mistake->plan, op, mistake->error);
 }
 
-static uint32_t gpu_tiles(const struct plan *plan)
-{
-    return plan->tiles - plan->cpu_tiles;
-}
-
 static enum status refuse(const struct plan_mistake *mistake, const char *remedy)
 {
     return error_set(mistake->error, STATUS_USAGE, "--mistake=%s: %s", mistake->row->name,
@@ -108,38 +103,41 @@ static enum status call_other_code(struct plan_mistake *mistake, uint32_t stream
 
 static enum status synchronise(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
-    return append(mistake,
-                  &(struct op){.kind = OP_SYNC, .stream = stream, .tile = (int32_t)tile});
+    const struct op op = {.kind = OP_SYNC, .stream = stream, .tile = (int32_t)tile};
+    return append(mistake, &op);
 }
 
-static enum status allocate(struct plan_mistake *mistake, uint64_t bytes, bool pinned,
-                            int32_t tile)
+/* Appends that memory is taken and given back: for the inputs of `tile`, or where that is none
+ * for all host arrays. */
+static enum status allocate(struct plan_mistake *mistake, bool pinned, int32_t tile)
 {
-    return append(mistake, &(struct op){.kind = OP_ALLOC,
-                                        .stream = mistake->plan->streams,
-                                        .tile = tile,
-                                        .alloc = {bytes, pinned}});
+    const uint64_t bytes = tile == NO_TILE
+                               ? plan_host_bytes(mistake->plan)
+                               : placement_input_bytes(mistake->placement, (uint32_t)tile);
+    const struct op op = {.kind = OP_ALLOC,
+                          .stream = mistake->plan->streams,
+                          .tile = tile,
+                          .alloc = {bytes, pinned}};
+    return append(mistake, &op);
 }
 
 static enum status allocate_device(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     (void)stream;
-    return allocate(mistake, placement_input_bytes(mistake->placement, tile), false,
-                    (int32_t)tile);
+    return allocate(mistake, false, (int32_t)tile);
 }
 
 static enum status allocate_pinned(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     (void)stream;
-    return allocate(mistake, placement_input_bytes(mistake->placement, tile), true,
-                    (int32_t)tile);
+    return allocate(mistake, true, (int32_t)tile);
 }
 
 static enum status allocate_host_arrays(struct plan_mistake *mistake)
 {
-    if (gpu_tiles(mistake->plan) == 0)
+    if (mistake->plan->tiles == mistake->plan->cpu_tiles)
         return STATUS_OK;
-    return allocate(mistake, plan_host_bytes(mistake->plan), true, NO_TILE);
+    return allocate(mistake, true, NO_TILE);
 }
 
 static enum status shape_memsets(struct plan_mistake *mistake)
@@ -318,7 +316,7 @@ enum status mistake_begin(struct plan_mistake *mistake, const struct settings *s
     plan->loads_lazily = row->loads_lazily;
     /* A mistake that is in no op of its own is made in every tile. */
     if (!row->drops_waits && !row->at_start && !row->before_tile && !row->after_tile)
-        mistake->made = gpu_tiles(plan);
+        mistake->made = plan->tiles - plan->cpu_tiles;
     return row->shape != NULL ? row->shape(mistake) : STATUS_OK;
 }
 

@@ -231,12 +231,12 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
     return status;
 }
 
-static int compare_by_end(const void *a, const void *b)
+int span_compare_ends(const void *a, const void *b)
 {
     const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
     if (x->end_ns != y->end_ns)
         return x->end_ns < y->end_ns ? -1 : 1;
-    return x->op < y->op ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
 }
 
 /* Pushes each copy's start behind the end of the copy that its engine did before it. */
@@ -251,7 +251,7 @@ static enum status start_after_engine(struct timeline *timeline, enum engine eng
         if (timeline->spans[i].engine == engine)
             copies[count++] = &timeline->spans[i];
     }
-    qsort(copies, count, sizeof *copies, compare_by_end);
+    qsort(copies, count, sizeof *copies, span_compare_ends);
     for (size_t i = 1; i < count; i++)
         copies[i]->start_ns = later(copies[i]->start_ns, copies[i - 1]->end_ns);
     free(copies);

@@ -93,6 +93,9 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 
+/* Compares pointers to spans by their ends, then by their ops, for qsort(). */
+int span_compare_ends(const void *a, const void *b);
+
 /* Fills `spans`, which has room for all, with those of `engine` in order of start (ties: of op)
  * and returns how many they are. */
 size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,

@@ -2,6 +2,7 @@
 #include "run/arrays.h"
 
 #include "core/units.h"
+#include "run/cpu_worker.h"
 #include "run/npy.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
@@ -284,11 +284,8 @@ void arrays_free(struct arrays *arrays)
 void arrays_settle(void)
 {
     enum { REST_NS = 20000000 };
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    while (all_cores_worked &&
-           1000000000L * (now.tv_sec - begin.tv_sec) + now.tv_nsec - begin.tv_nsec < REST_NS);
+    const int64_t begin_ns = clock_now_ns();
+    while (all_cores_worked && clock_now_ns() - begin_ns < REST_NS)
+        continue;
     all_cores_worked = false;
 }

@@ -256,7 +256,7 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     };
     struct run_times result = {0};
     backend->timeline = filled;
-    running_clear(&backend->running);
+    backend->running.count = 0;
     if (races) /* the output of an earlier run must not look right */
         poison_device_memory(backend, backend->workload->plan);
     marks_begin("simulate");

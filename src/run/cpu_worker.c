@@ -103,14 +103,6 @@ static void *worker_main(void *argument)
     }
 }
 
-static size_t count_ops(const struct plan *plan)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < plan->op_count; i++)
-        count += plan->ops[i].kind == OP_CPU;
-    return count;
-}
-
 /* Lists the CPU's ops and takes the scratch that the largest of them needs. */
 static enum status take_ops(struct cpu_worker *worker, struct error *error)
 {
@@ -158,7 +150,9 @@ static void free_memory(struct cpu_worker *worker)
 enum status cpu_worker_create(struct cpu_worker **out, const struct plan *plan,
                               void *const host[BUFFER_FIRST_DEVICE], struct error *error)
 {
-    size_t count = count_ops(plan);
+    size_t count = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        count += plan->ops[i].kind == OP_CPU;
     if (count == 0) {
         *out = NULL;
         return STATUS_OK;

@@ -27,11 +27,6 @@ void running_free(struct running *running)
     *running = (struct running){0};
 }
 
-void running_clear(struct running *running)
-{
-    running->count = 0;
-}
-
 bool running_start(struct running *running, const struct op *op, int64_t start_ns)
 {
     struct running_op *ops =

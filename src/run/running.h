@@ -29,9 +29,6 @@ struct running {
 
 void running_free(struct running *running);
 
-/* Forgets the ops that run: a new run begins. */
-void running_clear(struct running *running);
-
 /* Tells that `op`, which has to outlive its run, starts at `start_ns`. Returns false when
  * memory runs out. */
 bool running_start(struct running *running, const struct op *op, int64_t start_ns);

@@ -9,8 +9,7 @@
  *   sim/kernels.c    kernels
  *   sim/simulator.c  streams, hardware queues, graphs, the loop
  *
- * What an op's end sets free is noted in `waiters`; the loop acts on the note. The rules
- * themselves are in plan/rules.c. */
+ * What an op's end sets free is noted in `waiters`; the loop acts on the note. */
 #ifndef PIPELINE_SIM_STATE_H
 #define PIPELINE_SIM_STATE_H
 
