@@ -48,6 +48,7 @@ quick_steps() {
     step headers make --no-print-directory check-headers
     step static make --no-print-directory check-static
     step build run_make all check-programs
+    step rooms run_make check-rooms
     step library run_make check-library
     step suites tests/run-suites.sh "$build" emulator-quick all
     step demo run_make run-demo
@@ -73,6 +74,7 @@ deep_steps() {
     step wasm run_make check-wasm
     step install run_make check-install
     step lessons lessons_page
+    step docs tests/docs.sh "$build/pipeline"
     step docs tests/docs.sh "$build/pipeline"
     step make tests/make.sh
     step fuzz make --no-print-directory fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
