@@ -50,42 +50,28 @@ static const struct option_row *row_of_code(int code)
     return NULL;
 }
 
-/* Writes the long options that begin with `prefix` into `text`, and returns how many there are.
- */
-static int list_candidates(const char *prefix, char text[LABEL_MAX])
-{
-    int count = 0;
-    text[0] = '\0';
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        if (strncmp(option_rows[i].name, prefix, strlen(prefix)) != 0)
-            continue;
-        list_add(text, " or ", "--%s", option_rows[i].name);
-        count++;
-    }
-    return count;
-}
-
 /* Refuses `word`, "--name" or "--name=value": there is no such name, or several begin so. */
 static enum status refuse_long_option(const char *word, struct error *error)
 {
-    char shown[SHOWN_MAX], candidates[LABEL_MAX];
+    char shown[SHOWN_MAX], candidates[LABEL_MAX] = "", name[LABEL_MAX];
+    int count = 0;
     text_shown(word, shown);
-    char *name = strndup(word + 2, strcspn(word + 2, "="));
-    if (name == NULL)
-        return fail_memory(error);
-    if (name[0] != '\0' && list_candidates(name, candidates) > 1) {
-        error_set(error, STATUS_USAGE, "%s is ambiguous: it could be %s", shown, candidates);
-    } else {
-        const char *nearest = option_nearest(name, false);
-        if (nearest != NULL)
-            error_set(error, STATUS_USAGE, "unknown option %s: did you mean --%s?", shown,
-                      nearest);
-        else
-            error_set(error, STATUS_USAGE,
-                      "unknown option %s: allowed are those of `pipeline --help`", shown);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (int i = 0; i < OPTION_COUNT && name[0] != '\0'; i++) {
+        if (strncmp(option_rows[i].name, name, strlen(name)) != 0)
+            continue;
+        list_add(candidates, " or ", "--%s", option_rows[i].name);
+        count++;
     }
-    free(name);
-    return STATUS_USAGE;
+    if (count > 1)
+        return error_set(error, STATUS_USAGE, "%s is ambiguous: it could be %s", shown,
+                         candidates);
+    const char *nearest = option_nearest(name, false);
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE, "unknown option %s: did you mean --%s?", shown,
+                         nearest);
+    return error_set(error, STATUS_USAGE,
+                     "unknown option %s: allowed are those of `pipeline --help`", shown);
 }
 
 /* Refuses `word`, for which getopt returned '?'. */
@@ -102,14 +88,6 @@ static enum status refuse_option(const char *word, struct error *error)
     return error_set(error, STATUS_USAGE,
                      "unknown option -%s: allowed are those of `pipeline --help`",
                      text_shown(letter, shown));
-}
-
-static enum status refuse_missing_value(struct error *error)
-{
-    char allowed[LABEL_MAX];
-    const struct option_row *row = row_of_code(optopt);
-    return error_set(error, STATUS_USAGE, "--%s needs a value: %s", row->name,
-                     option_allowed(row, allowed));
 }
 
 /* Takes one option. An option of the whole is set at once, one of a run later in each run. */
@@ -132,7 +110,7 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
                                      struct options *options, struct error *error)
 {
     struct option longs[OPTION_COUNT + 1];
-    char shorts[2 * OPTION_COUNT + 3];
+    char shorts[2 * OPTION_COUNT + 3], allowed[LABEL_MAX];
     getopt_tables(longs, shorts);
     optind = 0; /* glibc: begin anew */
     opterr = 0;
@@ -143,9 +121,10 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
         }
         if (code == '?')
             return refuse_option(argv[optind - 1], error);
+        const struct option_row *row = row_of_code(code == ':' ? optopt : code);
         if (code == ':')
-            return refuse_missing_value(error);
-        const struct option_row *row = row_of_code(code);
+            return error_set(error, STATUS_USAGE, "--%s needs a value: %s", row->name,
+                             option_allowed(row, allowed));
         if (row->type == TYPE_COMMAND) {
             options->command =
                 row == &option_rows[OPTION_HELP] ? COMMAND_HELP : COMMAND_VERSION;
@@ -171,25 +150,19 @@ static void take_command(struct command_line *line, struct options *options)
     line->word_count--;
 }
 
-/* Writes the options that `command` takes into `text`: "--quick, --runs, --format". */
-static const char *list_taken(enum command command, char text[LABEL_MAX])
-{
-    text[0] = '\0';
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        if (option_is_taken(&option_rows[i], command) && option_rows[i].type != TYPE_COMMAND)
-            list_add(text, ", ", "--%s", option_rows[i].name);
-    }
-    return text;
-}
-
 /* Refuses `label`, an option or a word that the command does not take. */
 static enum status refuse_for(const struct command_row *command, const char *label,
                               struct error *error)
 {
-    char taken[LABEL_MAX];
+    char taken[LABEL_MAX] = "";
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (option_is_taken(row, command->command) && row->type != TYPE_COMMAND)
+            list_add(taken, ", ", "--%s", row->name);
+    }
     return error_set(error, STATUS_USAGE,
                      "%s is not for `pipeline %s`, which %s: allowed with it are %s", label,
-                     command->name, command->nature, list_taken(command->command, taken));
+                     command->name, command->nature, taken);
 }
 
 /* Refuses the first option that the command does not take. */
