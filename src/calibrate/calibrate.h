@@ -1,10 +1,9 @@
 /* calibrate.h - measures a device and writes the machine file that stands for it.
  *
- * Most is measured by timing small plans on the backend, without tracing, which would make
- * every op take longer. The difference between a plan of many alike ops and one of fewer is the
- * time of one op more; where several figures have a part in such times, equations tell them
- * apart. A simulated machine can be calibrated the same way, and gives its own figures back,
- * which is how the method is tested. */
+ * Most is measured by timing small plans without tracing, which would make every op take
+ * longer. The difference between a plan of many alike ops and one of fewer is the time of one
+ * op more; where several figures have a part in it, equations tell them apart. A simulated
+ * machine gives its own figures back, which is how the method is tested. */
 #ifndef PIPELINE_CALIBRATE_H
 #define PIPELINE_CALIBRATE_H
 

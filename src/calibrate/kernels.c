@@ -267,8 +267,8 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
  * can't be made heavy: they are those of `scale`. */
 static void take_from_scale(struct rig *rig)
 {
-    struct machine *machine = &rig->calibration->machine;
-    const struct machine_kernel *scale = machine_kernel_find(machine, "scale");
+    const struct machine_kernel *scale =
+        machine_kernel_find(&rig->calibration->machine, "scale");
     const char *how = "as of [kernel scale]";
     rig_known(rig, "kernel_fixed_ns", (double)scale->fixed_ns, how);
     rig_known(rig, "memory_bytes_per_s", scale->bytes_per_s, how);

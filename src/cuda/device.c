@@ -179,9 +179,16 @@ static struct {
     int loaded_count;
 } process;
 
+static const char *connections_text(uint32_t connections, char text[UNITS_TEXT])
+{
+    if (connections == 0)
+        return "the driver's own number";
+    snprintf(text, UNITS_TEXT, "%" PRIu32, connections);
+    return text;
+}
+
 void cuda_process_configure(const struct settings *settings)
 {
-    char wanted[UNITS_TEXT];
     if (process.configured)
         return;
     process.configured = true;
@@ -191,18 +198,10 @@ void cuda_process_configure(const struct settings *settings)
         setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
     if (mistake_rows[settings->mistake].loads_lazily) /* the default, but the user may differ */
         setenv("CUDA_MODULE_LOADING", "LAZY", 1);
-    if (settings->connections == 0)
-        return;
-    snprintf(wanted, sizeof wanted, "%" PRIu32, settings->connections);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", wanted, 1);
-}
-
-static const char *connections_text(uint32_t connections, char text[UNITS_TEXT])
-{
-    if (connections == 0)
-        return "the driver's own number";
-    snprintf(text, UNITS_TEXT, "%" PRIu32, connections);
-    return text;
+    char wanted[UNITS_TEXT];
+    if (settings->connections > 0)
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections_text(settings->connections, wanted),
+               1);
 }
 
 enum status cuda_process_check(const struct settings *settings, struct error *error)

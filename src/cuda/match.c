@@ -104,21 +104,19 @@ static bool find_streams(struct matching *matching, struct cupti_trace *cupti)
     return true;
 }
 
-static bool tell_mismatch(const struct matching *matching, const struct span *span)
+static void tell_mismatch(const struct matching *matching, const struct span *span)
 {
     const struct stream_records *stream = &matching->streams[span->stream];
     const char *name = op_kind_name(span->kind);
-    if (stream->next >= stream->end) {
+    const struct cupti_record *record = &matching->records[stream->next];
+    if (stream->next >= stream->end)
         snprintf(matching->why, MATCH_WHY,
                  "its records did not match: none of op %" PRIu32 ", %s", span->op, name);
-        return false;
-    }
-    const struct cupti_record *record = &matching->records[stream->next];
-    snprintf(matching->why, MATCH_WHY,
-             "its records did not match: kind %d of %" PRIu64 " bytes for op %" PRIu32
-             ", %s of %" PRIu64,
-             record->kind, record->bytes, span->op, name, span->bytes);
-    return false;
+    else
+        snprintf(matching->why, MATCH_WHY,
+                 "its records did not match: kind %d of %" PRIu64 " bytes for op %" PRIu32
+                 ", %s of %" PRIu64,
+                 record->kind, record->bytes, span->op, name, span->bytes);
 }
 
 /* Sets the span's times from the next of its stream's records. Returns how many records belong
@@ -153,8 +151,10 @@ static bool match_spans(const struct matching *matching)
         if (!op_on_device(span->kind))
             continue;
         const size_t matched = match_span(matching, span);
-        if (matched == 0)
-            return tell_mismatch(matching, span);
+        if (matched == 0) {
+            tell_mismatch(matching, span);
+            return false;
+        }
         known += matched;
     }
     snprintf(matching->why, MATCH_WHY, "its records did not match: %zu, of which %zu are known",

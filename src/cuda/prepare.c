@@ -24,16 +24,6 @@ static enum status refuse_settings(const struct workload *workload, struct error
     return STATUS_OK;
 }
 
-static enum status report_memory(uint64_t needed, uint64_t available, struct error *error)
-{
-    char need[UNITS_TEXT], have[UNITS_TEXT];
-    return error_set(
-        error, STATUS_FAILED,
-        "the plan needs %s of device memory and %s are free (ways 3 and 4 need only "
-        "a slot per stream: take more --tiles or fewer --streams)",
-        units_bytes(needed, need), units_bytes(available, have));
-}
-
 static enum status take_device_memory(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
@@ -41,20 +31,20 @@ static enum status take_device_memory(struct cuda_run *run, struct error *error)
     size_t available, all;
     if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
         return STATUS_FAILED;
-    if (needed > available)
-        return report_memory(needed, available, error);
-    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        if (plan->buffer_bytes[b] == 0)
-            continue;
-        cudaError_t result = cudaMalloc(&run->memory[b], plan->buffer_bytes[b]);
-        if (result == cudaErrorMemoryAllocation) {
-            cudaGetLastError();
-            return report_memory(needed, available, error); /* free, but in pieces */
-        }
-        if (cuda_check(result, "cudaMalloc", error) != STATUS_OK)
-            return STATUS_FAILED;
+    cudaError_t result = needed > available ? cudaErrorMemoryAllocation : cudaSuccess;
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT && result == cudaSuccess; b++) {
+        if (plan->buffer_bytes[b] > 0)
+            result = cudaMalloc(&run->memory[b], plan->buffer_bytes[b]);
     }
-    return STATUS_OK;
+    if (result != cudaErrorMemoryAllocation)
+        return cuda_check(result, "cudaMalloc", error);
+    cudaGetLastError(); /* there may be as much free, but in pieces */
+    char need[UNITS_TEXT], have[UNITS_TEXT];
+    return error_set(
+        error, STATUS_FAILED,
+        "the plan needs %s of device memory and %s are free (ways 3 and 4 need only "
+        "a slot per stream: take more --tiles or fewer --streams)",
+        units_bytes(needed, need), units_bytes(available, have));
 }
 
 /* Fills scratch memory with zeros, as kernels expect, and the rest with bytes that make a stale
@@ -321,9 +311,10 @@ void cuda_run_name_streams(const struct cuda_run *run)
     static const char *const stages[] = {"h2d", "kernel", "d2h"};
     enum { STAGES = sizeof stages / sizeof stages[0] };
     char name[32];
-    bool by_stage = run->workload.settings->layout == LAYOUT_STAGE;
+    bool by_stage =
+        run->workload.settings->layout == LAYOUT_STAGE && run->stream_count >= STAGES;
     for (uint32_t i = 0; i < run->stream_count && marks_on(); i++) {
-        if (by_stage && run->stream_count >= STAGES && i < STAGES)
+        if (by_stage && i < STAGES)
             snprintf(name, sizeof name, "pipeline %s", stages[i]);
         else
             snprintf(name, sizeof name, "pipeline stream %" PRIu32, i);

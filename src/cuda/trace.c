@@ -34,8 +34,8 @@ static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, in
     return result;
 }
 
-/* Returns when the call for op `op` returned: when the next call began, for the clock is read
- * once between two calls. */
+/* Returns when the call for `op` returned: when the next one began, for the clock is read once
+ * between two calls. */
 static int64_t call_end_ns(const struct traced_run *traced, uint32_t op)
 {
     do
@@ -216,22 +216,20 @@ static bool start_cupti(struct cuda_tracer *tracer, const struct cuda_run *run)
         tracer->cupti = cupti_trace_open(&tracer->no_cupti);
     if (tracer->no_cupti != NULL)
         return false;
-    if (!cupti_trace_start(tracer->cupti)) {
-        tracer->no_cupti = "it could not be started";
-        return false;
-    }
-    if (warm_up(tracer, run))
+    bool started = cupti_trace_start(tracer->cupti);
+    if (started && warm_up(tracer, run))
         return true;
-    cupti_trace_stop(tracer->cupti, &unwanted, &count);
-    tracer->no_cupti = "it gave no records: is a profiler attached?";
+    if (started)
+        cupti_trace_stop(tracer->cupti, &unwanted, &count);
+    tracer->no_cupti =
+        started ? "it gave no records: is a profiler attached?" : "it could not be started";
     return false;
 }
 
-/* Runs once, CUPTI recording since start_cupti(), and stops it. *complete says if its records
- * account for every op; if not, tracer->no_cupti says why. */
+/* Runs once, CUPTI recording since start_cupti(), and stops it. Sets tracer->no_cupti if its
+ * records do not account for every op. */
 static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_run *traced,
-                                    struct run_times *times, bool *complete,
-                                    struct error *error)
+                                    struct run_times *times, struct error *error)
 {
     struct cuda_graph graph = {0};
     struct cupti_graph *ids = NULL;
@@ -246,16 +244,13 @@ static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_ru
     if (status == STATUS_OK)
         status = make_run(traced, times, error);
     bool whole = cupti_trace_stop(tracer->cupti, &records, &count);
-    if (status == STATUS_OK && !whole) {
+    if (status == STATUS_OK && !whole)
         tracer->no_cupti = "it lost records";
-    } else if (status == STATUS_OK) {
-        *complete =
-            traced->graph != NULL
-                ? match_nodes(traced, ids, records, count, tracer->mismatch)
-                : match_streams(traced, tracer->cupti, records, count, tracer->mismatch);
-        if (!*complete)
-            tracer->no_cupti = tracer->mismatch;
-    }
+    else if (status == STATUS_OK &&
+             !(traced->graph != NULL
+                   ? match_nodes(traced, ids, records, count, tracer->mismatch)
+                   : match_streams(traced, tracer->cupti, records, count, tracer->mismatch)))
+        tracer->no_cupti = tracer->mismatch;
     traced->graph = NULL;
     cuda_graph_free(traced->run, &graph);
     cupti_graph_close(ids);
@@ -270,10 +265,9 @@ static enum status run_either_way(struct cuda_tracer *tracer, bool recorded,
                                   struct traced_run *traced, struct run_times *times,
                                   struct error *error)
 {
-    bool complete = false;
     if (recorded) {
-        enum status status = trace_with_cupti(tracer, traced, times, &complete, error);
-        if (status != STATUS_OK || complete)
+        enum status status = trace_with_cupti(tracer, traced, times, error);
+        if (status != STATUS_OK || tracer->no_cupti == NULL)
             return status;
         if (traced->plan->loads_lazily)
             return error_set(error, STATUS_FAILED,
