@@ -13,7 +13,7 @@ enum {
 };
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
-#define ROW(code, ...) [VERDICT_##code] = {__VA_ARGS__},
+#define ROW(code, label, ...) [VERDICT_##code] = {.name = label, __VA_ARGS__},
 #include "analysis/verdicts.def"
 #undef ROW
 };

@@ -19,7 +19,7 @@ const struct op_row op_rows[OP_KIND_COUNT] = {
     [OP_CALLBACK] = {"callback", "callback", "function on the host, in stream order",
                      "cudaLaunchHostFunc", ENGINE_HOST, 'B', 74, 0x56B4E9, .in_stream = true},
     [OP_CPU] = {"cpu", "CPU", "all of a tile's work on the CPU", "the CPU's work", ENGINE_CPU,
-                'C', 175, 0xCC79A7},
+                'C', 175, 0xCC79A7, .in_stream = false},
     [OP_D2D] = {"d2d", "D2D", "copy within the device", "cudaMemcpyAsync", ENGINE_COMPUTE, 'E',
                 166, 0xD55E00, .in_stream = true},
     [OP_MEMSET] = {"memset", "memset", "set memory of the device", "cudaMemsetAsync",
