@@ -4,11 +4,13 @@
  * ..."). Columns are found by how their names begin, since versions differ in which there are
  * and in what order; a time's or a size's unit stands behind its name: "Start (ns)",
  * "Duration (us)", "Bytes (MB)". Quoting is RFC 4180's. */
+#include "core/units.h"
 #include "trace/build.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,29 +22,7 @@ enum {
     PREFACE_MAX = 200, /* lines that the tool may print before the columns' names */
 };
 
-enum csv_column {
-    START,
-    DURATION,
-    NAME,
-    STREAM,
-    DEVICE,
-    CONTEXT,
-    BYTES,
-    SOURCE,
-    TARGET,
-    COLUMNS
-};
-
-static const struct {
-    const char *begins, *called;
-    bool required;
-} columns[COLUMNS] = {
-    [START] = {"Start", "Start", true},       [DURATION] = {"Dur", "Duration", true},
-    [NAME] = {"Name", "Name", true},          [STREAM] = {"Str", "Strm", true},
-    [DEVICE] = {"Dev", "Device", false},      [CONTEXT] = {"Ctx", "Ctx", false},
-    [BYTES] = {"Bytes", "Bytes", false},      [SOURCE] = {"SrcMem", "SrcMemKd", false},
-    [TARGET] = {"DstMem", "DstMemKd", false},
-};
+enum column { START, DURATION, NAME, STREAM, DEVICE, CONTEXT, BYTES, SOURCE, TARGET, COLUMNS };
 
 struct unit {
     const char *name;
@@ -59,6 +39,22 @@ static const struct unit byte_units[] = {
     {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
 };
 
+static const struct {
+    const char *begins, *called;
+    bool required;
+    const struct unit *units; /* NULL where no unit stands behind the name */
+} columns[COLUMNS] = {
+    [START] = {"Start", "Start", true, time_units},
+    [DURATION] = {"Dur", "Duration", true, time_units},
+    [NAME] = {"Name", "Name", true, NULL},
+    [STREAM] = {"Str", "Strm", true, NULL},
+    [DEVICE] = {"Dev", "Device", false, NULL},
+    [CONTEXT] = {"Ctx", "Ctx", false, NULL},
+    [BYTES] = {"Bytes", "Bytes", false, byte_units},
+    [SOURCE] = {"SrcMem", "SrcMemKd", false, NULL},
+    [TARGET] = {"DstMem", "DstMemKd", false, NULL},
+};
+
 struct reader {
     const char *path;
     FILE *file;
@@ -68,30 +64,42 @@ struct reader {
     char *fields[FIELDS_MAX];
     int field_count;
     int header_fields;
-    int at[COLUMNS]; /* field of each column; -1 where there is none */
-    uint64_t start_unit, duration_unit, bytes_unit;
-    int start_decimals, duration_decimals, bytes_decimals; /* most decimals that a number had */
-    bool blank;                                            /* the line before was blank */
+    int at[COLUMNS];        /* field of each column; -1 where there is none */
+    uint64_t unit[COLUMNS]; /* 1 where a column has none */
+    int decimals[COLUMNS];  /* most decimals that a number of the column had */
+    bool blank;             /* the line before was blank */
     struct trace_builder builder;
     struct error *error;
 };
 
 /* --- lines and fields --- */
 
-static enum status refuse(const struct reader *reader, const char *why)
+/* Refuses a file that the system can't read, with the reason in errno. */
+static enum status unreadable(const char *path, struct error *error)
 {
-    char path[TRACE_SHOWN];
-    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
-                     trace_shown(reader->path, path), reader->line_number, why);
+    char shown[TRACE_SHOWN];
+    return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
+                     strerror(errno));
 }
 
-static enum status refuse_field(const struct reader *reader, enum csv_column column,
+__attribute__((format(printf, 2, 3))) static enum status refuse(const struct reader *reader,
+                                                                const char *why, ...)
+{
+    char text[320], path[TRACE_SHOWN];
+    va_list list;
+    va_start(list, why);
+    vsnprintf(text, sizeof text, why, list);
+    va_end(list);
+    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+                     trace_shown(reader->path, path), reader->line_number, text);
+}
+
+static enum status refuse_field(const struct reader *reader, enum column column,
                                 const char *why)
 {
-    char shown[TRACE_SHOWN], text[TRACE_SHOWN + 128];
-    snprintf(text, sizeof text, "%s '%s' %s", columns[column].called,
-             trace_shown(reader->fields[reader->at[column]], shown), why);
-    return refuse(reader, text);
+    char shown[TRACE_SHOWN];
+    return refuse(reader, "%s '%s' %s", columns[column].called,
+                  trace_shown(reader->fields[reader->at[column]], shown), why);
 }
 
 /* Reads a line without its end. Returns false at the end of the file, or where it fails:
@@ -161,48 +169,45 @@ static bool is_header(const struct reader *reader)
     return start && duration;
 }
 
-/* Reads the unit in the brackets behind a column's name; the first of `units` where none
- * stands. */
-static enum status read_unit(const struct reader *reader, enum csv_column column,
-                             const struct unit *units, uint64_t *size)
+/* Reads the unit in the brackets behind a column's name; without brackets it is the first of
+ * the column's units. */
+static enum status read_unit(struct reader *reader, enum column column)
 {
-    *size = units[0].size;
-    if (reader->at[column] < 0)
+    const struct unit *unit = columns[column].units;
+    reader->unit[column] = unit != NULL ? unit->size : 1;
+    if (unit == NULL || reader->at[column] < 0)
         return STATUS_OK;
     const char *text = strpbrk(reader->fields[reader->at[column]], "([");
     if (text == NULL)
         return STATUS_OK;
     size_t length = strcspn(++text, ")]");
-    for (const struct unit *unit = units; unit->name != NULL; unit++) {
+    for (; unit->name != NULL; unit++) {
         if (strlen(unit->name) == length && strncasecmp(unit->name, text, length) == 0) {
-            *size = unit->size;
+            reader->unit[column] = unit->size;
             return STATUS_OK;
         }
     }
     return refuse_field(reader, column, "has a unit that is not known");
 }
 
-static enum status find_column(struct reader *reader, enum csv_column column)
+/* Finds the field of a column and the unit of its numbers. */
+static enum status find_column(struct reader *reader, enum column column)
 {
-    char text[160];
     reader->at[column] = -1;
     for (int i = 0; i < reader->field_count; i++) {
         const char *begins = columns[column].begins;
         if (strncasecmp(reader->fields[i], begins, strlen(begins)) != 0)
             continue;
-        if (reader->at[column] >= 0) {
-            snprintf(text, sizeof text, "two columns are called %s", columns[column].called);
-            return refuse(reader, text);
-        }
+        if (reader->at[column] >= 0)
+            return refuse(reader, "two columns are called %s", columns[column].called);
         reader->at[column] = i;
     }
     if (reader->at[column] >= 0 || !columns[column].required)
-        return STATUS_OK;
-    snprintf(text, sizeof text,
-             "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
-             "--format csv REPORT)",
-             columns[column].called);
-    return refuse(reader, text);
+        return read_unit(reader, column);
+    return refuse(reader,
+                  "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
+                  "--format csv REPORT)",
+                  columns[column].called);
 }
 
 static enum status read_header(struct reader *reader)
@@ -210,31 +215,22 @@ static enum status read_header(struct reader *reader)
     enum status status = STATUS_OK;
     reader->header_fields = reader->field_count;
     for (int column = 0; column < COLUMNS && status == STATUS_OK; column++)
-        status = find_column(reader, (enum csv_column)column);
-    if (status == STATUS_OK)
-        status = read_unit(reader, START, time_units, &reader->start_unit);
-    if (status == STATUS_OK)
-        status = read_unit(reader, DURATION, time_units, &reader->duration_unit);
-    if (status == STATUS_OK)
-        status = read_unit(reader, BYTES, byte_units, &reader->bytes_unit);
+        status = find_column(reader, (enum column)column);
     return status;
 }
 
 static enum status refuse_file(struct reader *reader, const char *why)
 {
-    char text[320], path[TRACE_SHOWN];
     if (ferror(reader->file))
-        return error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
-                         trace_shown(reader->path, path), strerror(errno));
-    if (reader->line_number == 0)
-        return error_set(reader->error, STATUS_USAGE, "%s:1: not a trace: the file is empty",
-                         trace_shown(reader->path, path));
+        return unreadable(reader->path, reader->error);
+    const bool empty = reader->line_number == 0;
     reader->line_number = 1;
-    snprintf(text, sizeof text,
-             "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys stats "
-             "-r cuda_gpu_trace --format csv REPORT prints one)",
-             why);
-    return refuse(reader, text);
+    if (empty)
+        return refuse(reader, "not a trace: the file is empty");
+    return refuse(reader,
+                  "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys "
+                  "stats -r cuda_gpu_trace --format csv REPORT prints one)",
+                  why);
 }
 
 static enum status find_header(struct reader *reader)
@@ -259,24 +255,22 @@ static enum status find_header(struct reader *reader)
 
 /* --- rows --- */
 
-enum number { NUMBER_OK, NUMBER_NONE, NUMBER_NEGATIVE, NUMBER_TOO_LARGE };
-
 /* Reads digits, in groups behind commas or not, up to anything else. */
-static const char *read_digits(const char *text, uint64_t *value, enum number *result)
+static const char *read_digits(const char *text, uint64_t *value, enum units_result *result)
 {
-    *result = isdigit((unsigned char)*text) ? NUMBER_OK : NUMBER_NONE;
+    *result = isdigit((unsigned char)*text) ? UNITS_OK : UNITS_NOT_A_NUMBER;
     *value = 0;
     for (; isdigit((unsigned char)*text) || (*text == ',' && isdigit((unsigned char)text[1]));
          text++) {
         if (*text != ',' && (__builtin_mul_overflow(*value, 10, value) ||
                              __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value)))
-            *result = NUMBER_TOO_LARGE;
+            *result = UNITS_TOO_LARGE;
     }
     return text;
 }
 
-/* Reads the digits behind a point as part of `unit`, rounded; *decimals grows to their number.
- */
+/* Reads the digits behind a point as part of `unit`, rounded; *decimals grows to their
+ * number. */
 static const char *read_part(const char *text, uint64_t unit, uint64_t *part, int *decimals)
 {
     uint64_t numerator = 0, denominator = 1;
@@ -294,53 +288,48 @@ static const char *read_part(const char *text, uint64_t unit, uint64_t *part, in
 }
 
 /* Reads a decimal number in units of `unit`, rounded to a whole one, at most INT64_MAX. */
-static enum number read_decimal(const char *text, uint64_t unit, int64_t *value, int *decimals)
+static enum units_result read_decimal(const char *text, uint64_t unit, int64_t *value,
+                                      int *decimals)
 {
-    enum number result;
+    enum units_result result;
     uint64_t whole, part = 0;
     bool negative = *text == '-';
     text = read_digits(text + negative, &whole, &result);
     if (*text == '.')
         text = read_part(text + 1, unit, &part, decimals);
-    if (*text != '\0' || result == NUMBER_NONE)
-        return NUMBER_NONE;
+    if (*text != '\0' || result == UNITS_NOT_A_NUMBER)
+        return UNITS_NOT_A_NUMBER;
     if (negative && (whole > 0 || part > 0))
-        return NUMBER_NEGATIVE;
-    if (result != NUMBER_OK || __builtin_mul_overflow(whole, unit, &whole) ||
+        return UNITS_NEGATIVE;
+    if (result != UNITS_OK || __builtin_mul_overflow(whole, unit, &whole) ||
         __builtin_add_overflow(whole, part, &whole) || whole > INT64_MAX)
-        return NUMBER_TOO_LARGE;
+        return UNITS_TOO_LARGE;
     *value = (int64_t)whole;
-    return NUMBER_OK;
+    return UNITS_OK;
 }
 
-static enum status read_number(const struct reader *reader, enum csv_column column,
-                               uint64_t unit, int64_t *value, int *decimals)
+static enum status read_number(struct reader *reader, enum column column, int64_t *value)
 {
-    static const char *const complaints[] = {
-        [NUMBER_NONE] = "is not a number",
-        [NUMBER_NEGATIVE] = "is negative",
-        [NUMBER_TOO_LARGE] = "is too large",
-    };
-    enum number result =
-        read_decimal(reader->fields[reader->at[column]], unit, value, decimals);
-    return result == NUMBER_OK ? STATUS_OK : refuse_field(reader, column, complaints[result]);
+    enum units_result result =
+        read_decimal(reader->fields[reader->at[column]], reader->unit[column], value,
+                     &reader->decimals[column]);
+    return result == UNITS_OK ? STATUS_OK
+                              : refuse_field(reader, column, units_complaint(result));
 }
 
 /* Reads the number of a stream or a context. */
-static enum status read_id(const struct reader *reader, enum csv_column column, uint32_t *id)
+static enum status read_id(struct reader *reader, enum column column, uint32_t *id)
 {
-    int64_t value;
-    int decimals = 0;
-    enum status status = read_number(reader, column, 1, &value, &decimals);
-    if (status == STATUS_OK && (value > UINT32_MAX || decimals > 0))
+    int64_t value = 0;
+    enum status status = read_number(reader, column, &value);
+    if (status == STATUS_OK && (value > UINT32_MAX || reader->decimals[column] > 0))
         status = refuse_field(reader, column, "is no id");
-    if (status == STATUS_OK)
-        *id = (uint32_t)value;
+    *id = (uint32_t)value;
     return status;
 }
 
 /* Returns the field of a column that need not be there; an empty text where it is not. */
-static const char *field_or_empty(const struct reader *reader, enum csv_column column)
+static const char *field_or_empty(const struct reader *reader, enum column column)
 {
     return reader->at[column] >= 0 ? reader->fields[reader->at[column]] : "";
 }
@@ -348,11 +337,9 @@ static const char *field_or_empty(const struct reader *reader, enum csv_column c
 static enum status read_times(struct reader *reader, struct trace_row *row)
 {
     int64_t duration_ns = 0;
-    enum status status =
-        read_number(reader, START, reader->start_unit, &row->start_ns, &reader->start_decimals);
+    enum status status = read_number(reader, START, &row->start_ns);
     if (status == STATUS_OK)
-        status = read_number(reader, DURATION, reader->duration_unit, &duration_ns,
-                             &reader->duration_decimals);
+        status = read_number(reader, DURATION, &duration_ns);
     if (status == STATUS_OK && __builtin_add_overflow(row->start_ns, duration_ns, &row->end_ns))
         status = refuse_field(reader, DURATION, "is too large: it ends after all time");
     return status;
@@ -368,8 +355,7 @@ static enum status read_row(struct reader *reader)
     if (status == STATUS_OK && *field_or_empty(reader, CONTEXT) != '\0')
         status = read_id(reader, CONTEXT, &row.context);
     if (status == STATUS_OK && *field_or_empty(reader, BYTES) != '\0')
-        status =
-            read_number(reader, BYTES, reader->bytes_unit, &bytes, &reader->bytes_decimals);
+        status = read_number(reader, BYTES, &bytes);
     if (status != STATUS_OK)
         return status;
     row.bytes = (uint64_t)bytes;
@@ -383,7 +369,7 @@ static enum status read_row(struct reader *reader)
     status = trace_build_add(&reader->builder, &row, &why);
     if (status == STATUS_FAILED)
         return error_set(reader->error, status, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : refuse(reader, why.text);
+    return status == STATUS_OK ? STATUS_OK : refuse(reader, "%s", why.text);
 }
 
 /* Reads a line behind the header. The report ends where, behind a blank line, something else
@@ -406,12 +392,10 @@ static enum status read_line(struct reader *reader, ssize_t length, bool *more)
     if (status != STATUS_OK)
         return status;
     reader->blank = false;
-    char text[96];
     if (reader->field_count == reader->header_fields)
         return read_row(reader);
-    snprintf(text, sizeof text, "%d field%s where the header has %d: cut short?",
-             reader->field_count, reader->field_count == 1 ? "" : "s", reader->header_fields);
-    return refuse(reader, text);
+    return refuse(reader, "%d field%s where the header has %d: cut short?", reader->field_count,
+                  reader->field_count == 1 ? "" : "s", reader->header_fields);
 }
 
 static enum status read_rows(struct reader *reader)
@@ -421,28 +405,26 @@ static enum status read_rows(struct reader *reader)
     enum status status = STATUS_OK;
     while (more && status == STATUS_OK && next_line(reader, &length))
         status = read_line(reader, length, &more);
-    char path[TRACE_SHOWN];
     if (status == STATUS_OK && ferror(reader->file))
-        status = error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
-                           trace_shown(reader->path, path), strerror(errno));
+        status = unreadable(reader->path, reader->error);
     return status;
 }
 
-/* Returns the finest step of numbers that are printed in units of `unit`. */
-static uint64_t step_of(uint64_t unit, int decimals)
+/* Returns the finest step of a column's numbers: its unit over the decimals that they had. */
+static uint64_t step_of(const struct reader *reader, enum column column)
 {
-    for (; decimals > 0 && unit >= 10; decimals--)
-        unit /= 10;
-    return unit;
+    uint64_t step = reader->unit[column];
+    for (int i = 0; i < reader->decimals[column] && step >= 10; i++)
+        step /= 10;
+    return step;
 }
 
 static enum status finish(struct reader *reader, struct traces *traces)
 {
-    uint64_t start = step_of(reader->start_unit, reader->start_decimals);
-    uint64_t duration = step_of(reader->duration_unit, reader->duration_decimals);
+    uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
     const struct trace_facts facts = {
         .resolution_ns = (int64_t)(start > duration ? start : duration),
-        .bytes_unit = step_of(reader->bytes_unit, reader->bytes_decimals),
+        .bytes_unit = step_of(reader, BYTES),
         .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,
     };
     return trace_build_finish(&reader->builder, &facts, traces, reader->error);
@@ -450,12 +432,10 @@ static enum status finish(struct reader *reader, struct traces *traces)
 
 enum status trace_csv_read(const char *path, struct traces *traces, struct error *error)
 {
-    char shown[TRACE_SHOWN];
     struct error why = {0};
     struct reader reader = {.path = path, .file = fopen(path, "r"), .error = &why};
     if (reader.file == NULL)
-        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
-                         strerror(errno));
+        return unreadable(path, error);
     enum status status = find_header(&reader);
     if (status == STATUS_OK)
         status = read_rows(&reader);

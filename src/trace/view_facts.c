@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-/* The times at which one engine was at work: starts and ends, merged, in order. */
+/* The times at which one engine was at work, merged and in order. */
 struct intervals {
-    struct interval {
+    struct busy_time {
         int64_t start_ns, end_ns;
     } * items;
     size_t count;
@@ -39,7 +39,7 @@ static void keep_gap(struct view_facts *facts, int engine, struct view_gap gap)
 static void merge(const struct timeline *timeline, struct span *const *spans, size_t count,
                   int engine, struct intervals *intervals, struct view_facts *facts)
 {
-    struct interval *last = NULL;
+    struct busy_time *last = NULL;
     intervals->count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct span *span = spans[i];
@@ -53,7 +53,7 @@ static void merge(const struct timeline *timeline, struct span *const *spans, si
                      (struct view_gap){last->end_ns, span->start_ns,
                                        (uint32_t)(span - timeline->spans)});
         last = &intervals->items[intervals->count++];
-        *last = (struct interval){span->start_ns, span->end_ns};
+        *last = (struct busy_time){span->start_ns, span->end_ns};
     }
 }
 
