@@ -386,15 +386,15 @@ START_TEST(test_issue_unknown)
     assert_hold(&critical, 0, HELD_BY_NOTHING, SPAN_NONE, 0);
     assert_hold(&critical, 1, HELD_BY_STREAM, 0, 100);
     assert_hold(&critical, 2, HELD_BY_NOTHING, SPAN_NONE, 0);
-    assert_says(&timeline, &critical, 0, "what it waited for, a trace doesn't say");
+    assert_says(&timeline, &critical, 0, "the trace doesn't say what it waited for");
     assert_says(&timeline, &critical, 1,
                 "waited for h2d (stream 7), before it in its stream, then 800 ns to start");
     critical_free(&critical);
     spans[1].start_ns = 90100, spans[1].end_ns = 91000;
     critical = test_critical(&timeline);
     assert_says(&timeline, &critical, 1,
-                "waited for h2d (stream 7), before it in its stream; why 90 us more, the trace "
-                "doesn't say");
+                "waited for h2d (stream 7), before it in its stream; it started 90 us later, "
+                "and the trace doesn't say why");
     spans[1].start_ns = 900, spans[1].end_ns = 1000;
     critical_free(&critical);
     timeline.issue_unknown = false;

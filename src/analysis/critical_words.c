@@ -79,12 +79,13 @@ const char *critical_explain(const struct timeline *timeline, const struct criti
     if (span->kind == OP_WAIT || span->kind == OP_SYNC)
         return explain_wait(timeline, span, text);
     if (hold->by == HELD_BY_NOTHING && timeline->issue_unknown)
-        return "what it waited for, a trace doesn't say";
+        return "the trace doesn't say what it waited for";
     int64_t delay_ns = span->start_ns - hold->free_ns;
     bool unexplained = timeline->issue_unknown && delay_ns > UNEXPLAINED_NS;
     if (delay_ns > 0)
         snprintf(then, sizeof then,
-                 unexplained ? "; why %s more, the trace doesn't say" : ", then %s to start",
+                 unexplained ? "; it started %s later, and the trace doesn't say why"
+                             : ", then %s to start",
                  units_time(delay_ns, delay));
     if (hold->span != SPAN_NONE)
         label_span(timeline, &timeline->spans[hold->span], label);

@@ -112,7 +112,8 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
     static const char *const words[] = {
         [TIMING_VIRTUAL] = "virtual time",
         [TIMING_CUPTI] = "CUPTI",
-        [TIMING_EVENTS] = "events, starts rebuilt from engine order",
+        [TIMING_EVENTS] = "ends measured by CUDA events, starts worked out from the order "
+                          "on each engine",
     };
     const char *memory = memory_names[run->settings->memory];
     const int mistake = run->settings->mistake;

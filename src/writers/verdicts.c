@@ -77,9 +77,10 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
         return;
     fputs("\nwhy\n", out);
     if (foreign)
-        writer_put_words(out, style->width, 0,
-                         "A trace says neither what each op needs nor what the machine allows: "
-                         "data, buffers, hardware queues and the limit are not known here.");
+        writer_put_words(
+            out, style->width, 0,
+            "A trace records when ops ran. It does not record which data and buffers "
+            "they use, nor the machine's hardware queues, so the limit is not known.");
     for (int i = 0; i < report->run_count; i++)
         put_run(out, &report->runs[i], style);
 }
