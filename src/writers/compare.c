@@ -1,9 +1,7 @@
-/* compare.c - the comparison for people: a row for each run, and how they do together.
- */
+/* compare.c - simulated times beside measured ones: the comparison, a row for each run and how
+ * they do together, and what --model predicted. */
 #include "report/compare.h"
-#include "core/units.h"
 #include "writers/table.h"
-#include "writers/writer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,12 +20,10 @@ static const struct comparison *comparison_of(const struct run_report *run)
     return &run->compared->comparison;
 }
 
+/* An error of nothing has no sign. */
 static void put_percent(double share, const char *format, char text[CELL_TEXT])
 {
-    if (isfinite(share))
-        snprintf(text, CELL_TEXT, share == 0 ? "%.1f%%" : format, fmin(100 * share, 1e7));
-    else
-        snprintf(text, CELL_TEXT, "-");
+    cell_percent(share, share == 0 ? "%.1f%%" : format, text);
 }
 
 static void cell_noise(const struct run_report *run, char text[CELL_TEXT])
@@ -35,29 +31,9 @@ static void cell_noise(const struct run_report *run, char text[CELL_TEXT])
     put_percent(run->repeats > 1 ? comparison_of(run)->noise : NAN, "%.2f%%", text);
 }
 
-static void cell_simulated(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(comparison_of(run)->simulated_ns, text);
-}
-
 static void cell_error(const struct run_report *run, char text[CELL_TEXT])
 {
     put_percent(comparison_of(run)->error, "%+.1f%%", text);
-}
-
-static void cell_start_median(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(comparison_of(run)->start.median_ns, text);
-}
-
-static void cell_start_p95(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(comparison_of(run)->start.p95_ns, text);
-}
-
-static void cell_end_p95(const struct run_report *run, char text[CELL_TEXT])
-{
-    units_time(comparison_of(run)->end.p95_ns, text);
 }
 
 static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
@@ -65,18 +41,28 @@ static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
     put_percent(comparison_of(run)->same_order, "%.1f%%", text);
 }
 
-static const struct table_column columns[] = {
-    {0, "tiles", cell_tiles, false},
-    {0, "streams", cell_streams, false},
-    {0, "order", cell_order, true},
-    {0, "measured", cell_time, false},
-    {0, "noise", cell_noise, false},
-    {0, "simulated", cell_simulated, false},
-    {0, "error", cell_error, false},
-    {1, "start p50", cell_start_median, false},
-    {1, "start p95", cell_start_p95, false},
-    {1, "end p95", cell_end_p95, false},
-    {1, "order kept", cell_same_order, false},
+static TIME_CELL(cell_simulated, comparison_of(run)->simulated_ns) static TIME_CELL(
+    cell_start_median,
+    comparison_of(run)
+        ->start.median_ns) static TIME_CELL(cell_start_p95,
+                                            comparison_of(run)
+                                                ->start
+                                                .p95_ns) static TIME_CELL(cell_end_p95,
+                                                                          comparison_of(run)
+                                                                              ->end.p95_ns)
+
+    static const struct table_column columns[] = {
+        {0, "tiles", cell_tiles, false},
+        {0, "streams", cell_streams, false},
+        {0, "order", cell_order, true},
+        {0, "measured", cell_time, false},
+        {0, "noise", cell_noise, false},
+        {0, "simulated", cell_simulated, false},
+        {0, "error", cell_error, false},
+        {1, "start p50", cell_start_median, false},
+        {1, "start p95", cell_start_p95, false},
+        {1, "end p95", cell_end_p95, false},
+        {1, "order kept", cell_same_order, false},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
@@ -213,4 +199,26 @@ void write_compare(FILE *out, const struct report *report, const struct writer_s
     put_rows(out, report, style);
     if (report->run_count > 1)
         put_summary(out, report);
+}
+
+/* --- predictions --- */
+
+static TIME_CELL(cell_predicted, run->predicted_ns)
+
+    /* Writes how far the prediction is from the median of the measured times. */
+    static void cell_off_by(const struct run_report *run, char text[CELL_TEXT])
+{
+    cell_percent(compare_error(run->predicted_ns, run->median_ns), "%+.1f%%", text);
+}
+
+void write_predictions(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    static const struct table_column shown[] = {
+        {0, "time", cell_time, false},
+        {1, "sim", cell_predicted, false},
+        {1, "off by", cell_off_by, false},
+    };
+    /* All runs are predicted, or none is: --model is about all of them. */
+    if (report->run_count > 0 && report->runs[0].predicted_ns > 0)
+        table_write(out, report, style, shown, sizeof shown / sizeof shown[0]);
 }

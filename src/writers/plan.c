@@ -12,12 +12,12 @@ enum { NAME_COLUMNS = 40, WORK_TEXT = 96, WORK_COLUMNS = 22 };
 
 static void print_tiles(FILE *out, const struct plan *plan)
 {
-    char count[UNITS_TEXT], larger[UNITS_TEXT];
+    char count[UNITS_TEXT], next[UNITS_TEXT];
     uint64_t tiles = plan->tiles > 0 ? plan->tiles : 1;
     uint64_t rest = plan->elements % tiles, each = plan->elements / tiles;
     fprintf(out, "  tiles    %" PRIu32 " of %s", plan->tiles, units_count(each, count));
     if (rest > 0)
-        fprintf(out, " or %s", units_count(each + 1, larger));
+        fprintf(out, " or %s", units_count(each + 1, next));
     fprintf(out, " elements");
     if (plan->cpu_tiles > 0)
         fprintf(out, ", the last %" PRIu32 " on the CPU", plan->cpu_tiles);
@@ -144,11 +144,6 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
     default:
         break;
     }
-}
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
 }
 
 static int label_width(const struct plan *plan)

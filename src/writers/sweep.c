@@ -5,7 +5,7 @@
 #include "writers/sweep.h"
 
 #include "core/units.h"
-#include "writers/cells.h"
+#include "writers/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -89,11 +89,6 @@ static bool is_wanted(const struct sweep_table *table, const struct sweep_column
     bool alone = table->report->run_count == 1 && column->show == cell_speedup;
     return !alone && (!column->repeated || table->repeated) &&
            (column->sized == 0 || (column->sized > 0) == table->sized);
-}
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
 }
 
 static int axis_width(const struct sweep_axis *axis)

@@ -1,6 +1,8 @@
-/* table.c - a table with a row per run: how wide, where folded, line by line. */
+/* table.c - the figures of a run as cells, and a table of them: how wide, where folded. */
 #include "writers/table.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +10,125 @@ enum {
     NAME_COLUMNS = 20, /* of a run's name */
     GAP = 2,           /* between columns */
 };
+
+/* --- cells --- */
+
+void cell_percent(double share, const char *format, char text[CELL_TEXT])
+{
+    if (isfinite(share))
+        snprintf(text, CELL_TEXT, format, fmin(100 * share, 1e7));
+    else
+        snprintf(text, CELL_TEXT, "-");
+}
+
+/* Defines a cell that prints one figure. */
+#define PRINT_CELL(name, format, figure)                                                       \
+    void name(const struct run_report *run, char text[CELL_TEXT])                              \
+    {                                                                                          \
+        snprintf(text, CELL_TEXT, format, figure);                                             \
+    }
+
+PRINT_CELL(cell_ways, "%d", run->settings->ways)
+PRINT_CELL(cell_order, "%s", order_names[run->settings->order])
+PRINT_CELL(cell_layout, "%s", layout_names[run->settings->layout])
+PRINT_CELL(cell_streams, "%" PRIu32, run->streams)
+PRINT_CELL(cell_tiles, "%" PRIu32, run->settings->tiles)
+PRINT_CELL(cell_cpu_tiles, "%" PRIu32, run->cpu_tiles)
+PRINT_CELL(cell_slots, "%" PRIu32, run->slots)
+PRINT_CELL(cell_issued_by, "%s", issue_names[run->settings->issue])
+PRINT_CELL(cell_limit_cause, "%s", limit_cause_name(run->limit.cause))
+
+TIME_CELL(cell_time, run->median_ns)
+TIME_CELL(cell_fastest, run->min_ns)
+TIME_CELL(cell_slowest, run->max_ns)
+TIME_CELL(cell_limit, run->limit.ns)
+TIME_CELL(cell_issue, run->issue_ns)
+
+void cell_speedup(const struct run_report *run, char text[CELL_TEXT])
+{
+    if (isfinite(run->speedup))
+        snprintf(text, CELL_TEXT, "%.2fx", fmin(run->speedup, 1e9));
+    else
+        snprintf(text, CELL_TEXT, "-");
+}
+
+void cell_limit_share(const struct run_report *run, char text[CELL_TEXT])
+{
+    cell_percent((double)run->limit.ns / (double)run->median_ns, "%.1f%%", text);
+}
+
+void cell_result(const struct run_report *run, char text[CELL_TEXT])
+{
+    if (run->has_result)
+        snprintf(text, CELL_TEXT, "%.9g", run->result);
+    else
+        snprintf(text, CELL_TEXT, "-");
+}
+
+void cell_gflops(const struct run_report *run, char text[CELL_TEXT])
+{
+    const double rate = report_gflops(run);
+    if (isnan(rate))
+        snprintf(text, CELL_TEXT, "-");
+    else if (rate < 100)
+        snprintf(text, CELL_TEXT, "%.3g", rate);
+    else
+        snprintf(text, CELL_TEXT, "%.0f", rate);
+}
+
+void cell_verified(const struct run_report *run, char text[CELL_TEXT])
+{
+    static const char *const names[] = {
+        [VERIFIED_NO] = "NO", [VERIFIED_YES] = "yes", [VERIFIED_NOT_ASKED] = "not asked"};
+    snprintf(text, CELL_TEXT, "%s", names[run->verified]);
+}
+
+/* Defines the share of the time that an engine was busy; none where nothing was traced. */
+#define BUSY_CELL(name, engine)                                                                \
+    void name(const struct run_report *run, char text[CELL_TEXT])                              \
+    {                                                                                          \
+        const struct engine_use *engines = run->analysis.engines;                              \
+        cell_percent(run->profiled ? NAN : engines[engine].utilisation, "%.0f%%", text);       \
+    }
+
+BUSY_CELL(cell_h2d, ENGINE_H2D)
+BUSY_CELL(cell_compute, ENGINE_COMPUTE)
+BUSY_CELL(cell_d2h, ENGINE_D2H)
+BUSY_CELL(cell_cpu, ENGINE_CPU)
+
+void cell_concurrency(const struct run_report *run, char text[CELL_TEXT])
+{
+    if (run->profiled)
+        snprintf(text, CELL_TEXT, "-");
+    else
+        snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
+}
+
+/* Writes both directions' bytes over the run's time, in which everything else ran as well. With
+ * mapped memory it was the kernels that moved them. */
+void cell_copied(const struct run_report *run, char text[CELL_TEXT])
+{
+    const struct engine_use *engines = run->analysis.engines;
+    double bytes = (double)engines[ENGINE_H2D].bytes + (double)engines[ENGINE_D2H].bytes;
+    if (run->settings->memory == MEMORY_MAPPED)
+        bytes += (double)engines[ENGINE_COMPUTE].bytes;
+    if (run->median_ns > 0 && !run->profiled)
+        units_rate(bytes * 1e9 / (double)run->median_ns, text);
+    else
+        snprintf(text, CELL_TEXT, "-");
+}
+
+void cell_host_bytes(const struct run_report *run, char text[CELL_TEXT])
+{
+    units_bytes(run->host_bytes, text);
+}
+
+void cell_device_bytes(const struct run_report *run, char text[CELL_TEXT])
+{
+    units_bytes(run->device_bytes, text);
+}
+
+/* --- the table --- */
 
 /* A table being written, and how wide each column is. */
 struct table {
@@ -23,11 +144,6 @@ struct table {
 void table_name(const struct run_report *run, char text[TABLE_NAME])
 {
     writer_fit(text, TABLE_NAME, run->settings->name, NAME_COLUMNS);
-}
-
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
 }
 
 static void measure(struct table *table)

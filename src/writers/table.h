@@ -1,14 +1,41 @@
-/* table.h - a table with a row per run, folded where it is wider than the terminal. */
+/* table.h - the figures of a run as cells of text, and a table with a row per run, folded where
+ * it is wider than the terminal. */
 #ifndef PIPELINE_WRITERS_TABLE_H
 #define PIPELINE_WRITERS_TABLE_H
 
-#include "writers/cells.h"
+#include "core/units.h"
 #include "writers/writer.h"
 
 enum {
+    CELL_TEXT = 64,
     TABLE_COLUMNS_MAX = 32,
     TABLE_NAME = CELL_TEXT * 4, /* room for a run's name in a table */
 };
+
+/* Writes one figure of `run` into `text`: "5.67 ms", "1.84x", "99.1%"; "-" where there is none.
+ */
+typedef void cell_show(const struct run_report *run, char text[CELL_TEXT]);
+
+/* Figures of the settings and the plan. */
+cell_show cell_ways, cell_order, cell_layout, cell_streams, cell_tiles, cell_cpu_tiles,
+    cell_slots, cell_issued_by, cell_host_bytes, cell_device_bytes;
+
+/* Results. cell_copied is both directions' bytes over the run's time. */
+cell_show cell_time, cell_fastest, cell_slowest, cell_speedup, cell_limit, cell_limit_share,
+    cell_limit_cause, cell_result, cell_verified, cell_issue, cell_copied, cell_gflops;
+
+/* Figures of the run that was traced. */
+cell_show cell_h2d, cell_compute, cell_d2h, cell_cpu, cell_concurrency;
+
+/* Defines a cell that shows a time of `run`. */
+#define TIME_CELL(name, ns)                                                                    \
+    void name(const struct run_report *run, char text[CELL_TEXT])                              \
+    {                                                                                          \
+        units_time(ns, text);                                                                  \
+    }
+
+/* Writes a share as percent by `format`, "%.1f%%". */
+void cell_percent(double share, const char *format, char text[CELL_TEXT]);
 
 struct table_column {
     int group; /* a table is folded between groups, where a whole one finds room on a line */

@@ -3,7 +3,6 @@
  * Everything hangs on the columns: a row of `columns` per figure. */
 #include "core/units.h"
 #include "plan/mistake.h"
-#include "writers/cells.h"
 #include "writers/table.h"
 #include "writers/writer.h"
 

@@ -99,6 +99,11 @@ enum status timeline_writer_find(const char *path, const struct timeline_writer 
  * '#', so that no row is taken for a comment. Bytes that are not valid UTF-8 become U+FFFD. */
 void write_csv_field(FILE *out, const char *text);
 
+static inline int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 /* Shared by the writers: text that came from the user, made fit to be shown. */
 
 /* Copies `text` into `clean` (of `room` bytes, at least 1) as valid UTF-8: what is not becomes
