@@ -26,7 +26,7 @@ static long double reference(bool second, float x, uint32_t repeats)
     return v;
 }
 
-/* What a device that fuses makes of an element. */
+/* Returns an element as a device computes it that fuses multiplication and addition. */
 static double fused(bool second, float x, uint32_t repeats)
 {
     for (uint32_t i = 0; i < repeats; i++)
@@ -119,7 +119,8 @@ START_TEST(test_tiles_that_begin_anywhere_are_verified)
     ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
     run_tiles(&plan, &arrays);
     ck_assert_msg(verify_output(&plan, arrays.host, &error) == STATUS_OK, "%s", error.text);
-    /* What the second tile would be if indices counted from the array's first element. */
+    /* The second tile gets the results of indices that count from the array's first element,
+     * not from the tile's: these must be refused. */
     uint64_t first, count;
     plan_tile(&plan, 1, &first, &count);
     const uint64_t odd = first % (_i == 0 ? 64 : 2);

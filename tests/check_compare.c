@@ -96,8 +96,9 @@ START_TEST(test_distances)
 }
 END_TEST
 
-/* Of the three pairs of neighbours (two of copies in, one of kernels) one, then two, then all
- * are swapped. */
+/* There are three pairs of neighbours, two of copies in and one of kernels. One pair is
+ * swapped, then two, then all, and the share in the same order must fall by a third each time.
+ */
 START_TEST(test_swaps_are_counted)
 {
     struct drawn measured, simulated;

@@ -22,7 +22,8 @@ enum { DEVICES_MAX = 4, SHOWN = 256, WAYS = 4 };
 static const char *devices[DEVICES_MAX];
 static int device_count;
 
-/* What a test holds; the teardown gives it back, also when the test failed. */
+/* The memory and the backend of a test are kept here, so that the teardown gives them back also
+ * when the test failed. */
 static struct {
     const struct backend_ops *ops;
     const char *argument;

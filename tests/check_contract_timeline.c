@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being checked; set by contract_check_timeline(). */
+/* The run that is being checked, which contract_check_timeline() sets, so that a failed check
+ * can show it. */
 static struct {
     const struct plan *plan;
     struct timeline *timeline;
@@ -108,7 +109,7 @@ static void check_streams(void)
             const struct span *before = waited[op->stream];
             if (target != NULL && span->end_ns < target->end_ns)
                 fail_pair(target, span, "a wait ended early");
-            /* Of several waits in a row the latest target counts. */
+            /* A stream that waits several times in a row goes on after the latest target. */
             if (target != NULL && (before == NULL || before->end_ns < target->end_ns))
                 waited[op->stream] = target;
             continue;
@@ -173,8 +174,10 @@ static bool conflict(const struct op *one, const struct op *other)
     return false;
 }
 
-/* What touches the same bytes, one writing, runs in the order of the plan: data flows from copy
- * to kernel to copy, and slots are used again only when they are free. */
+/* Two ops that touch the same bytes, one of them writing, must run in the order of the plan:
+ * only then does data flow from copy to kernel to copy, and a slot is used again only when it
+ * is free.
+ */
 static void check_data_flow(void)
 {
     for (uint32_t i = 0; i < at.timeline->span_count; i++) {

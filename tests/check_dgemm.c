@@ -159,7 +159,8 @@ END_TEST
 
 /* --- the check --- */
 
-/* What is off by `factor` times the bound that the header states of a block. */
+/* Returns the bound that the header states for the block of `element`, worked out here a second
+ * time so that the check is not judged by its own code. */
 static double block_bound(const struct product *product, uint64_t element)
 {
     const uint64_t row = element % product->rows, column = element / product->rows;
@@ -235,8 +236,8 @@ START_TEST(test_the_first_of_many_is_named)
 }
 END_TEST
 
-/* What goes wrong in practice: a tile that was never worked on, one that is another's, two
- * elements swapped, equal and opposite errors, a product in single precision. */
+/* The check must find the mistakes of practice: a tile that was never worked on, one that is
+ * another's, two elements swapped, equal and opposite errors, a product in single precision. */
 START_TEST(test_likely_mistakes_are_found)
 {
     enum { ROWS = 140, COLUMNS = 24, INNER = 30, TILE = 6 * ROWS };
@@ -315,7 +316,8 @@ START_TEST(test_values_that_overflow)
 }
 END_TEST
 
-/* What the header says of the largest case: rounding alone is far below the bound. */
+/* The counts, bytes and flops of a large product must be exact, also where they exceed 32 bits.
+ */
 START_TEST(test_sizes_of_the_hooks)
 {
     const struct kernel *kernel = table_row("dgemm");

@@ -336,8 +336,7 @@ START_TEST(test_report_gives_the_rate)
 }
 END_TEST
 
-/* Of the second run, whose columns don't come out even, nothing is said before the first ran.
- */
+/* Settings that dgemm can't work with are refused in one line that says what would work. */
 START_TEST(test_refusals)
 {
     static const struct {

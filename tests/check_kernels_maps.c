@@ -244,7 +244,7 @@ START_TEST(test_bounds_carry_through_a_chain)
     run_host("sum", x, NULL, &sum, COUNT, 2);
     const double should = oracle_of_reduction("sum", &oracle, &bound);
     ck_assert(is_right((double)sum, should, bound) && bound < COUNT * 1e-5);
-    /* What a value was off before counts after: a known error of the input is in the bound. */
+    /* An error of the input becomes an error of the output, so the bound must grow with it. */
     struct oracle off = {.value = (double[]){0.5}, .bound = (double[]){0.125}, .count = 1};
     table_code("scale")->oracle_map(&off, NULL, &params);
     ck_assert(off.bound[0] > 0.1249 && off.bound[0] < 0.126);

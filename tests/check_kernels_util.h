@@ -13,7 +13,7 @@
 enum { TEST_COUNTS = 12, TEST_COUNT_MAX = 91237 };
 extern const uint64_t test_counts[TEST_COUNTS];
 
-/* What lies behind an output, to see that nothing is written there. */
+/* This value is put behind an output, to see that nothing is written there. */
 #define TEST_GUARD (-12345.5f)
 
 /* The same random bits in every run. */
@@ -38,10 +38,11 @@ void run_host(const char *name, const void *x, const void *y, void *out, uint64_
 struct oracle oracle_create(const float *x, uint64_t count);
 void oracle_free(struct oracle *oracle);
 
-/* What kernel `name` must make of `oracle`'s elements, and how far it may be off. */
+/* Returns the result that kernel `name` must have for `oracle`'s elements, and in *bound how
+ * far it may be off. */
 double oracle_of_reduction(const char *name, const struct oracle *oracle, double *bound);
 
-/* Whether a result passes. */
+/* Returns true if `is` is within `bound` of `should`. */
 bool is_right(double is, double should, double bound);
 
 /* Runs the plan's chain on every tile of the host arrays, through the CPU twins. Not for maps

@@ -210,8 +210,8 @@ START_TEST(streams_show_waits)
 }
 END_TEST
 
-/* A slide is 1920 x 1080, or 16:9; paper is 170 mm wide. */
-/* What the host does itself has a row of its own, by streams as well, and no stream's. */
+/* The host's own calls, and memsets and copies within the device, have rows of their own also
+ * where rows are streams, for they belong to no stream. */
 START_TEST(calls_and_memsets_are_drawn)
 {
     if (!plot_have_gnuplot())
@@ -234,6 +234,7 @@ START_TEST(calls_and_memsets_are_drawn)
 }
 END_TEST
 
+/* A slide is 1920 x 1080, or 16:9; paper is 170 mm wide. */
 START_TEST(pictures_have_their_sizes)
 {
     static const unsigned char slide_size[] = {0, 0, 7, 0x80, 0, 0, 4, 0x38};
@@ -352,7 +353,7 @@ START_TEST(any_time_is_drawn)
 }
 END_TEST
 
-/* What is narrower than a pixel shares it, so a picture stays small. */
+/* Spans that are narrower than a pixel share it, so that a picture stays small. */
 START_TEST(many_spans_make_no_large_picture)
 {
     enum { SPANS = 20000, LANES = 100 };

@@ -40,7 +40,7 @@ START_TEST(without_gnuplot_the_data_is_kept)
 }
 END_TEST
 
-/* What calls itself gnuplot here ends in other ways. */
+/* Scripts in gnuplot's place fail in the ways that a gnuplot can, and each must be reported. */
 START_TEST(whatever_gnuplot_does_is_said)
 {
     static const struct {

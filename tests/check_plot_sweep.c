@@ -83,7 +83,8 @@ START_TEST(two_axes_are_drawn_as_curves_or_cells)
 }
 END_TEST
 
-/* What --format=csv printed of a sweep has no line that says so. */
+/* The CSV report of a sweep has no line that names the axes, and yet the scripts in plots/ must
+ * draw it when they are called by hand. */
 START_TEST(a_report_is_drawn_by_hand)
 {
     struct sweep sweep = {.axes = {{"tiles", numbers, 4}}, .axis_count = 1};

@@ -39,7 +39,7 @@ static int32_t *random_ints(uint64_t count)
     return x;
 }
 
-/* What the oracle makes of ints, which it is given in chunks as verify_output() gives them. */
+/* Returns the oracle's result for ints, which it is given in chunks as verify_output() does. */
 static double oracle_of_ints(const char *name, const int32_t *x, uint64_t count, double *bound)
 {
     enum { CHUNK = 1000 };
@@ -95,7 +95,7 @@ static double *random_doubles(uint64_t count, double scale)
     return x;
 }
 
-/* What the twin makes of doubles, which must be within *bound of the oracle's. */
+/* Returns the CPU twin's sum of doubles, and fails unless it is within the oracle's bound. */
 static double sum_of_doubles(const double *x, uint64_t count, double *bound)
 {
     double out[2] = {0, TEST_GUARD};
@@ -144,7 +144,8 @@ START_TEST(test_sum_double_at_all_counts)
 }
 END_TEST
 
-/* What cancels leaves a sum far smaller than its parts: the bound follows the parts. */
+/* Values that cancel leave a sum far smaller than its parts, so the bound must follow the
+ * parts. */
 START_TEST(test_cancelling_values)
 {
     enum { COUNT = 1025 };

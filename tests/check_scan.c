@@ -68,8 +68,9 @@ static bool same_range(const struct range *a, const struct range *b)
     return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
 }
 
-/* What a kernel begins with is what the one of the tile before leaves, in a place of its own;
- * and that one is issued earlier, so that no stream waits for what is behind it. */
+/* A scan's kernel begins with the carry that the kernel of the tile before left in its own
+ * place. That kernel is issued earlier, for a stream that waits for a later op would never go
+ * on. */
 static void assert_carries(const struct plan *plan)
 {
     for (uint32_t link = 0; link < (uint32_t)plan->chain_length; link++) {
@@ -206,7 +207,7 @@ END_TEST
  * -------------------------------------------------------------------------------------------
  */
 
-/* What a run holds; run_end() gives it back. */
+/* The memory and the backend of a run are kept here, so that run_end() can give them back. */
 static struct {
     const struct backend_ops *ops;
     struct backend *backend;
@@ -353,8 +354,8 @@ START_TEST(test_a_wrong_element_is_named)
 }
 END_TEST
 
-/* What a tile would be that began with the carry of an earlier tile, or with none: all of its
- * elements are wrong, and the first is named. */
+/* A tile that begins with the carry of an earlier tile, or with none, has only wrong elements;
+ * the first of them must be named, since a missing wait looks like this. */
 START_TEST(test_a_stale_carry_is_found)
 {
     struct settings settings = test_settings("scan");

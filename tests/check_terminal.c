@@ -16,7 +16,7 @@
 
 enum { SHOWN_MAX = 1 << 20, WORDS_MAX = 24 };
 
-/* What the program does on a terminal. */
+/* One run of the program on a terminal of our own. */
 struct session {
     int columns;
     const char *const *environment; /* "NAME=value", ended by NULL */

@@ -43,7 +43,7 @@ START_TEST(test_database)
 }
 END_TEST
 
-/* What other versions lack: columns, tables, calls. */
+/* Databases of other versions lack columns, tables or calls, and must be read all the same. */
 START_TEST(test_lesser_databases)
 {
     static const struct {

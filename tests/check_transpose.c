@@ -267,7 +267,8 @@ START_TEST(test_results_are_verified)
 }
 END_TEST
 
-/* What one of them leaves does not pass for another's, and a tile not for its neighbour. */
+/* The result of one transpose or copy must not pass for another's, nor a tile's for its
+ * neighbour's. */
 START_TEST(test_other_results_are_refused)
 {
     enum { TILE = COLUMNS * SIDE };

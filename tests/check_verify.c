@@ -316,7 +316,7 @@ START_TEST(any_flipped_high_bit_of_a_float_is_found)
 }
 END_TEST
 
-/* What bad copies leave behind: tile 4's results are another tile's, another run's, or none. */
+/* Bad copies leave tile 4 with the results of another tile or another run, or with none. */
 enum damage { SWAPPED, STALE, MISSING, ZEROED, SHIFTED, DAMAGES };
 
 START_TEST(a_damaged_tile_is_named)

@@ -23,7 +23,7 @@ static struct view view_of(const char *path)
     return view;
 }
 
-/* What write_view() writes, as a string to be freed. */
+/* Returns the text that write_view() makes of a report, to be freed. */
 static char *view_text(const struct report *report, int width)
 {
     const struct writer_style style = {.width = width, .gantt = GANTT_ENGINES};
@@ -183,7 +183,7 @@ START_TEST(test_short_ops)
 }
 END_TEST
 
-/* What the figures come to, where they are easily told. */
+/* The figures of a trace that is simple enough to work them out by hand. */
 START_TEST(test_figures)
 {
     struct view view = view_of(DATA "streams.csv");

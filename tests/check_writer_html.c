@@ -187,7 +187,8 @@ START_TEST(page_has_every_setting)
 }
 END_TEST
 
-/* What held a span, why, and whether the end waited for it, as analysis/critical.h says. */
+/* The page has for each span what held it, why, and if the end waited for it, just as
+ * analysis/critical.h says. */
 START_TEST(page_has_the_critical_path)
 {
     struct test_report *test = test_report_new(1);

@@ -43,7 +43,7 @@ START_TEST(numbers_are_as_printf_has_them)
 }
 END_TEST
 
-/* What `text` becomes as a CSV field; to be freed. */
+/* Returns `text` as a field of CSV, to be freed. */
 static char *csv_of(const char *text)
 {
     char *written;

@@ -51,7 +51,7 @@ struct span *test_report_span(struct test_report *test, int run, enum op_kind ki
     return span;
 }
 
-/* What the GPU does with a tile, each stage from its start in us. */
+/* Adds the three stages of a tile, each from its start in us. */
 static void add_tile(struct test_report *test, int run, uint32_t stream, int tile, int64_t in,
                      int64_t kernel, int64_t out)
 {

@@ -34,7 +34,7 @@ void hostile_end(struct hostile *hostile);
  * obeys. Ended by NULL. */
 extern const char *const hostile_texts[];
 
-/* What a writer writes of a report, to be freed. */
+/* Returns the text that `write` makes of a report, to be freed. */
 char *hostile_written(const struct report *report, void (*write)(FILE *, const struct report *),
                       size_t *length);
 

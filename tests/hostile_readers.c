@@ -68,7 +68,8 @@ static void assert_clean(const char *text, const char *allowed)
     }
 }
 
-/* What a text becomes where nothing is escaped: itself, if it is valid. */
+/* A format without escapes must give a valid text back unchanged, and an invalid one with
+ * U+FFFD in place of what is not UTF-8. */
 static void assert_same(const char *given, const char *got)
 {
     bool same = got != NULL && strcmp(given, got) == 0;

@@ -14,7 +14,8 @@ extern char plot_folder[64];
 void plot_write_file(const char *path, const char *text, mode_t mode);
 char *plot_read_file(const char *path, size_t *size); /* to be freed */
 
-/* Whether there is a gnuplot that draws all that we want. */
+/* Returns true if the gnuplot found here can draw all pictures; without one, tests of pictures
+ * pass without drawing. */
 bool plot_have_gnuplot(void);
 
 extern const struct picture_style plot_slide;
@@ -23,7 +24,8 @@ extern const struct picture_style plot_slide;
 enum status plot_test_draw(const struct report *report, const char *path,
                            const struct picture_style *style, struct error *error);
 
-/* Likewise; it must work, and leave no data behind. */
+/* Draws `report` into `path` and fails the test if that fails or leaves its data file behind.
+ */
 void plot_assert_drawn(const struct report *report, const char *path,
                        const struct picture_style *style);
 

@@ -6,7 +6,7 @@
 void test_folder_enter(void);
 void test_folder_leave(void);
 
-/* What a file holds; to be freed. */
+/* Returns the text of a file, to be freed. */
 char *test_file_text(const char *path);
 
 #endif

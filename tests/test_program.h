@@ -2,13 +2,15 @@
 #ifndef PIPELINE_TESTS_TEST_PROGRAM_H
 #define PIPELINE_TESTS_TEST_PROGRAM_H
 
-/* What the last run printed. */
+/* The output and the errors of the last run, as texts. */
 extern char program_out[65536], program_err[4096];
 
-/* Where it is: as it was built, unless this is set. */
+/* The path of the program to run: the one that was built with the tests, unless a test sets
+ * another. */
 extern const char *program_path;
 
-/* Runs the program with `arguments`, sets both, and gives its exit code. */
+/* Runs the program with `arguments`, sets program_out and program_err, and returns its exit
+ * code. */
 int program_run(const char *arguments);
 
 /* Fails the test, showing `text`, unless `words` are in it. */

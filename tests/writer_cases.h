@@ -25,7 +25,7 @@ struct test_report *test_report_new(int runs);
 struct span *test_report_span(struct test_report *test, int run, enum op_kind kind,
                               uint32_t stream, int32_t tile, int64_t start_ns, int64_t end_ns);
 
-/* What a writer writes, as a string to be freed. */
+/* Each returns the text that a writer makes of a report, to be freed. */
 char *test_text(const struct report *report, const struct writer_style *style);
 char *test_gantt(const struct report *report, const struct writer_style *style);
 char *test_written(const struct report *report, void (*write)(FILE *, const struct report *));

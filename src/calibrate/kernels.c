@@ -239,7 +239,8 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
         if (status != STATUS_OK)
             return status;
     }
-    /* What the host does between launches is taken off, as if they stood behind one another. */
+    /* The host's time between launches is taken off, for kernels that are issued ahead run
+     * without such gaps. */
     double between_ns = timed[ALONE].step.ns - timed[TINY].step.ns;
     if (kernel->repeats) {
         timed[HEAVY].step.ns -= between_ns;

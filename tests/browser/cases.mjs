@@ -11,7 +11,7 @@ export function launch() {
     return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 }
 
-/* What `pipeline` is asked for, by the name of the page. */
+/* The options with which `pipeline` makes each page, by the name of the page. */
 const commands = {
     ways: ['configs/ways.ini'],
     stage: ['-t', '12', '-n', '12M', '--layout', 'stage'],
@@ -82,7 +82,7 @@ export function spansOf(page) {
     });
 }
 
-/* What the page calls a span. */
+/* Returns the name that the page shows for a span, so that tests can find it. */
 export const nameOf = (span) => (span.kind === 'wait' ? `wait for ${span.name}`
     : span.name + (span.tile === '' ? '' : ` ${span.tile}`));
 

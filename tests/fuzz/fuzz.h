@@ -52,7 +52,8 @@ void fuzz_require_line(const struct error *error, const char *file, const uint8_
 /* No file was left open since fuzz_file(). */
 void fuzz_require_closed(void);
 
-/* Whether all of `size` bytes are `byte`: what was filled so before is as it was. */
+/* Returns true if all of `size` bytes are `byte`, so that memory that was filled with it before
+ * has not been written to. */
 bool fuzz_is_filled(const void *bytes, size_t size, int byte);
 
 /* Makes a database of SQL statements that begin with "CREATE" or "--": a malloc'd image of its

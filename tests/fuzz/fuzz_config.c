@@ -43,8 +43,9 @@ static void values_free(struct values *values)
         free(values->items[i]);
 }
 
-/* What a run says of itself, given on the command line, makes the same run: so every value is
- * one that its option allows. A share is refused there where it is of no use, and only then. */
+/* The settings that a run reports make the same run when they are given on the command line, so
+ * every value is one that its option allows. A CPU share is left out where it has no use, for
+ * there the command line refuses it. */
 static void require_again(const struct settings *settings)
 {
     struct values values = {.count = 0}, again = {.count = 0};

@@ -32,7 +32,7 @@ static uint8_t *read_all(const char *path, const struct array_file *file)
     return elements;
 }
 
-/* What was read, written and read again is the same. */
+/* An array that was read, written and read again must be the same. */
 static void require_again(const struct array_file *file, const uint8_t *elements)
 {
     char *text = NULL;

@@ -88,7 +88,8 @@ static void require_verdicts(const struct timeline *timeline, const struct criti
     FUZZ_REQUIRE(sum_ns == verdicts.time_ns - verdicts.limit_ns);
 }
 
-/* What `pipeline view` goes on to do with it. */
+/* Does what `pipeline view` does next, since a trace that was read must not break the analysis.
+ */
 static void require_analysis(const struct timeline *timeline)
 {
     struct analysis analysis;
