@@ -76,7 +76,7 @@ static char *json_of(const char *text)
     FILE *out = open_memstream(&written, &size);
     put_begin(&put, out);
     PUT_LITERAL(&put, "\"");
-    put_json_text(&put, text);
+    put_json_text(&put, text, false);
     PUT_LITERAL(&put, "\"");
     put_end(&put);
     fclose(out);

@@ -2,7 +2,6 @@
 #include "app/outputs.h"
 
 #include "report/compare.h"
-#include "writers/terminal.h"
 
 #include <stdlib.h>
 

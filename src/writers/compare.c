@@ -78,22 +78,20 @@ static bool same_device(const struct run_report *a, const struct run_report *b)
 /* Writes "measured, NVIDIA H200, driver 13.0; against simulated, NVIDIA H200 (sim:h200)". */
 static void put_devices(FILE *out, const struct run_report *run, const char *head)
 {
-    char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT], machine[3 * TIMELINE_TEXT];
-    char name[3 * sizeof run->compared->device];
-    writer_clean(device, sizeof device, writer_device(run), true);
-    writer_clean(driver, sizeof driver, run->timeline.driver, true);
+    char origin[ORIGIN_TEXT], machine[3 * TIMELINE_TEXT],
+        name[3 * sizeof run->compared->device];
+    writer_origin(run, origin);
     writer_clean(machine, sizeof machine, writer_device(&run->compared->run), true);
     writer_clean(name, sizeof name, run->compared->device, true);
-    fprintf(out, "%s%s, %s%s%s\n%*sagainst simulated, %s (%s)\n", head,
-            timeline_source(&run->timeline), device, driver[0] ? ", " : "", driver,
-            writer_columns(head), "", machine, name);
+    fprintf(out, "%s%s\n%*sagainst simulated, %s (%s)\n", head, origin, writer_columns(head),
+            "", machine, name);
 }
 
 static void put_head(FILE *out, const struct report *report)
 {
     char text[TABLE_NAME], head[TABLE_NAME + 4];
     bool same = true, measured = false;
-    fprintf(out, "pipeline %s\n", writer_clean(text, sizeof text, report->version, true));
+    writer_put_title(out, report);
     for (int i = 0; i < report->run_count; i++) {
         same &= same_device(&report->runs[0], &report->runs[i]);
         measured |= report->runs[i].timeline.timing != TIMING_VIRTUAL;

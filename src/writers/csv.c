@@ -10,11 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints ns as ms without rounding. */
-static void put_ms(FILE *out, int64_t ns)
+/* Prints ns as a field in ms without rounding; an empty one where the time is not known. */
+static void put_known_ms(FILE *out, bool known, int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    fprintf(out, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", size / 1000000, size % 1000000);
+    putc(',', out);
+    if (known)
+        fprintf(out, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", size / 1000000,
+                size % 1000000);
+}
+
+static void put_ms(FILE *out, int64_t ns)
+{
+    put_known_ms(out, true, ns);
 }
 
 /* A field of its own; empty where there is no number to give. */
@@ -29,12 +37,6 @@ static void put_text(FILE *out, const char *text)
 {
     putc(',', out);
     write_csv_field(out, text);
-}
-
-static void put_comma_ms(FILE *out, int64_t ns)
-{
-    putc(',', out);
-    put_ms(out, ns);
 }
 
 /* Setting columns carry a prefix: some options are called like a column of the report. */
@@ -59,35 +61,18 @@ static void put_setting_nothing(void *context, const char *name, const char *val
     putc(',', context);
 }
 
-/* A time that a trace of another program doesn't tell: empty there. */
-static void put_own_ms(FILE *out, const struct run_report *run, int64_t ns)
-{
-    if (run->foreign)
-        putc(',', out);
-    else
-        put_comma_ms(out, ns);
-}
-
-/* The columns of a comparison, behind the report's own and before the settings. */
-static void put_compared_header(FILE *out)
-{
-    fputs(",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,start_p95_ms,"
-          "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
-          out);
-}
-
 static void put_deviation(FILE *out, const struct deviation *deviation)
 {
-    put_comma_ms(out, deviation->median_ns);
-    put_comma_ms(out, deviation->p95_ns);
-    put_comma_ms(out, deviation->largest_ns);
+    put_ms(out, deviation->median_ns);
+    put_ms(out, deviation->p95_ns);
+    put_ms(out, deviation->largest_ns);
 }
 
 static void put_compared(FILE *out, const struct compared *compared)
 {
     const struct comparison *comparison = &compared->comparison;
     put_text(out, compared->device);
-    put_comma_ms(out, comparison->simulated_ns);
+    put_ms(out, comparison->simulated_ns);
     put_real(out, comparison->error, 9);
     put_real(out, comparison->noise, 9);
     put_real(out, comparison->traced_error, 9);
@@ -115,13 +100,15 @@ static void put_report_header(FILE *out, const struct settings *settings, bool c
     for (int i = 0; i < ENGINE_WORKING; i++)
         fprintf(out, ",%1$s_busy_ms,%1$s_utilisation,%1$s_bytes", engine_name((enum engine)i));
     fputs(",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
-          "cpu_tiles,host_bytes,device_bytes",
+          "cpu_tiles,host_bytes,device_bytes,predicted_sim_ms",
           out);
-    fputs(",predicted_sim_ms", out);
     if (rated)
         fputs(",gflops", out);
     if (compared)
-        put_compared_header(out);
+        fputs(
+            ",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,"
+            "start_p95_ms,start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
+            out);
     if (settings != NULL)
         settings_each(settings, put_setting_name, out);
     putc('\n', out);
@@ -143,7 +130,7 @@ static void put_analysis(FILE *out, const struct run_report *run)
 {
     for (int i = 0; i < ENGINE_WORKING && !run->profiled; i++) {
         const struct engine_use *use = &run->analysis.engines[i];
-        put_comma_ms(out, use->busy_ns);
+        put_ms(out, use->busy_ns);
         put_real(out, use->utilisation, 9);
         fprintf(out, ",%" PRIu64, use->bytes);
     }
@@ -162,28 +149,22 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
     put_text(out, writer_device(run));
     put_text(out, run->timeline.driver);
     put_text(out, verified[run->verified]);
-    put_comma_ms(out, run->median_ns);
-    put_comma_ms(out, run->min_ns);
-    put_comma_ms(out, run->max_ns);
-    put_own_ms(out, run, run->limit.ns);
+    put_ms(out, run->median_ns);
+    put_ms(out, run->min_ns);
+    put_ms(out, run->max_ns);
+    put_known_ms(out, !run->foreign, run->limit.ns);
     put_real(out, run->foreign ? NAN : (double)run->limit.ns / (double)run->median_ns, 9);
     put_real(out, run->speedup, 9);
     put_analysis(out, run);
     putc(',', out);
     if (!run->foreign)
         fprintf(out, "%" PRIu32, run->repeats);
-    if (run->profiled)
-        putc(',', out);
-    else
-        put_comma_ms(out, run->analysis.time_ns);
-    put_own_ms(out, run, run->issue_ns);
+    put_known_ms(out, !run->profiled, run->analysis.time_ns);
+    put_known_ms(out, !run->foreign, run->issue_ns);
     put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
-    if (run->predicted_ns > 0)
-        put_comma_ms(out, run->predicted_ns);
-    else
-        putc(',', out);
+    put_known_ms(out, run->predicted_ns > 0, run->predicted_ns);
     if (rated)
         put_real(out, report_gflops(run), 9);
     if (run->compared != NULL)

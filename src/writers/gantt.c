@@ -4,11 +4,9 @@
  * room, then '=' to its end; so a letter always begins a span. Shorter spans share columns: a
  * capital where they keep the column busy for half its time or more, else a small letter. */
 #include "writers/gantt.h"
-#include "core/units.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +20,6 @@ enum {
     LABEL_MAX = 32,
     NAME_COLUMNS = 24,
     NAME_MIN = 8,
-    FIGURES_TEXT = 256,
     NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
 };
 
@@ -268,31 +265,11 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
                 picture->style->verbose > 0 ? "" : " (--verbose)");
 }
 
-/* Writes ": 22.4 ms, 1.90x, limit 21.2 ms": the median of the run's times, its speed-up where
- * there are runs to compare, and the time of the run that is drawn where the two differ to the
- * eye. Of another program's run no more is known than its time. */
-static void figures_text(const struct picture *picture, const struct run_report *run,
-                         char text[FIGURES_TEXT])
-{
-    char time[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
-    units_time(run->median_ns, time);
-    units_time(timeline_time_ns(&run->timeline), drawn);
-    units_time(run->limit.ns, limit);
-    if (isfinite(run->speedup) && picture->report->run_count > 1)
-        snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
-    bool differ = strcmp(time, drawn) != 0 && !run->profiled;
-    if (run->foreign)
-        snprintf(text, FIGURES_TEXT, ": %s", time);
-    else
-        snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", time, speedup, limit,
-                 differ ? ", drawn " : "", differ ? drawn : "");
-}
-
 /* Prints the name and the figures of a run. A long name is cut, so that the figures fit. */
 static void print_heading(const struct picture *picture, const struct run_report *run)
 {
     char name[4 * NAME_COLUMNS + 4], figures[FIGURES_TEXT];
-    figures_text(picture, run, figures);
+    writer_figures(run, picture->report->run_count == 1, figures);
     int room = picture->margin + picture->columns - (int)strlen(figures);
     room = room < NAME_MIN ? NAME_MIN : room > NAME_COLUMNS ? NAME_COLUMNS : room;
     writer_fit(name, sizeof name, run->settings->name, room);

@@ -54,10 +54,7 @@ void json_close(struct json *json, char bracket)
 static void put_quoted(struct json *json, const char *text)
 {
     PUT_LITERAL(json->put, "\"");
-    if (json->in_html)
-        put_json_text_in_html(json->put, text);
-    else
-        put_json_text(json->put, text);
+    put_json_text(json->put, text, json->in_html);
     PUT_LITERAL(json->put, "\"");
 }
 

@@ -38,8 +38,7 @@ static int name_width(const struct report *report)
     int width = (int)strlen("run");
     for (int i = 0; i < report->run_count; i++) {
         run_name(&report->runs[i], name);
-        const int columns = writer_columns(name);
-        width = columns > width ? columns : width;
+        width = larger(width, writer_columns(name));
     }
     return width;
 }

@@ -1,10 +1,13 @@
 /* list.c - the formats and the timeline writers by name, from the lists of options/formats.h
- * and writers/list.h. */
+ * and writers/list.h; and how standard output wants to be written to. */
 #include "writers/writer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define FORMAT_ROW(value, name, write) [value] = write,
 report_writer *const report_writers[FORMAT_COUNT] = {REPORT_FORMATS(FORMAT_ROW)};
@@ -49,4 +52,30 @@ enum status timeline_writer_find(const char *path, const struct timeline_writer 
     return error_set(error, STATUS_USAGE,
                      "--timeline: '%s': the ending says no form of timeline; allowed: %s",
                      shown, endings);
+}
+
+/* --- standard output --- */
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    bool known = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return known && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static bool wants_color(const struct options *options)
+{
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    bool refused = options->no_color || (no_color != NULL && no_color[0] != '\0');
+    return isatty(STDOUT_FILENO) && !refused && (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+struct writer_style terminal_style(const struct options *options)
+{
+    return (struct writer_style){
+        .color = wants_color(options),
+        .width = terminal_columns(),
+        .gantt = options->gantt,
+        .verbose = options->verbose,
+    };
 }

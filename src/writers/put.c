@@ -91,7 +91,7 @@ static void put_escape(struct put *put, unsigned char byte)
     put_bytes(put, &digits[byte & 15], 1);
 }
 
-static void put_json(struct put *put, const char *text, bool in_html)
+void put_json_text(struct put *put, const char *text, bool in_html)
 {
     for (;;) {
         const char *plain = text;
@@ -105,16 +105,6 @@ static void put_json(struct put *put, const char *text, bool in_html)
         else
             put_escape(put, (unsigned char)*text++);
     }
-}
-
-void put_json_text(struct put *put, const char *text)
-{
-    put_json(put, text, false);
-}
-
-void put_json_text_in_html(struct put *put, const char *text)
-{
-    put_json(put, text, true);
 }
 
 /* Returns the first byte that CSV can't take as it is: one that is not ASCII or that asks for

@@ -169,12 +169,9 @@ static inline void put_integer(struct put *put, int64_t value)
 }
 
 /* Puts the part of a JSON string (RFC 8259) between its quotes. Bytes that are not valid UTF-8
- * become U+FFFD, control characters and DEL their escapes. */
-void put_json_text(struct put *put, const char *text);
-
-/* Does the same for a JSON document within HTML: <, > and & become escapes, too, so that no
- * text can end the element that it stands in. */
-void put_json_text_in_html(struct put *put, const char *text);
+ * become U+FFFD, control characters and DEL their escapes. With `in_html` <, > and & become
+ * escapes, too, so that no text can end the element that it stands in. */
+void put_json_text(struct put *put, const char *text, bool in_html);
 
 /* Returns true if `text` is a CSV field as it stands: ASCII, with nothing to be quoted. */
 bool put_csv_is_plain(const char *text);

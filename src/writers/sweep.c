@@ -4,10 +4,8 @@
  * A matrix that is wider than the terminal is written as rows, one for each pair of values. */
 #include "writers/sweep.h"
 
-#include "core/units.h"
 #include "writers/table.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +24,6 @@ static const struct run_report *run_at(const struct sweep_table *table, int sect
 static bool is_wrong(const struct run_report *run)
 {
     return run->verified == VERIFIED_NO;
-}
-
-static int count_wrong(const struct report *report)
-{
-    int wrong = 0;
-    for (int i = 0; i < report->run_count; i++)
-        wrong += is_wrong(&report->runs[i]);
-    return wrong;
 }
 
 /* The time of one element decides, so that the smallest array is not the best. */
@@ -91,15 +81,20 @@ static bool is_wanted(const struct sweep_table *table, const struct sweep_column
            (column->sized == 0 || (column->sized > 0) == table->sized);
 }
 
-static int axis_width(const struct sweep_axis *axis)
+static int values_width(const struct sweep_axis *axis)
 {
     char text[CELL_TEXT * 4];
-    int width = (int)strlen(axis->option);
+    int width = 0;
     for (int i = 0; i < axis->count; i++) {
         value_text(axis, i, text);
         width = larger(width, writer_columns(text));
     }
     return width;
+}
+
+static int axis_width(const struct sweep_axis *axis)
+{
+    return larger((int)strlen(axis->option), values_width(axis));
 }
 
 static int cells_width(const struct sweep_table *table, cell_show *show)
@@ -208,14 +203,7 @@ static int corner_width(const struct sweep_table *table)
 /* Returns the width of a matrix' columns. Each has room behind it for the mark of the best. */
 static int matrix_width(const struct sweep_table *table, cell_show *show)
 {
-    char text[CELL_TEXT * 4];
-    const struct sweep_axis *axis = &table->sweep->axes[1];
-    int width = cells_width(table, show);
-    for (int i = 0; i < axis->count; i++) {
-        value_text(axis, i, text);
-        width = larger(width, writer_columns(text));
-    }
-    return width;
+    return larger(cells_width(table, show), values_width(&table->sweep->axes[1]));
 }
 
 static bool matrix_fits(const struct sweep_table *table)
@@ -307,19 +295,16 @@ static void put_section_name(const struct sweep_table *table, int section)
 static void put_section(const struct sweep_table *table, int section)
 {
     put_section_name(table, section);
-    bool matrix = matrix_fits(table);
-    if (matrix) {
+    if (matrix_fits(table)) {
         put_matrix(table, "time", cell_time, section);
         putc('\n', table->out);
-        if (table->sized)
-            put_matrix(table, "copied", cell_copied, section);
-        else
-            put_matrix(table, "speed-up", cell_speedup, section);
-    }
-    if (matrix && table->style->verbose > 0)
+        put_matrix(table, table->sized ? "copied" : "speed-up",
+                   table->sized ? cell_copied : cell_speedup, section);
+        if (table->style->verbose == 0)
+            return;
         putc('\n', table->out);
-    if (!matrix || table->style->verbose > 0)
-        put_rows(table, section);
+    }
+    put_rows(table, section);
 }
 
 /* Returns the widest spread of repeats of all runs, as a share of the median. */
@@ -351,10 +336,7 @@ static void put_best(const struct sweep_table *table)
     bool named = table->sections > 1 || strcmp(name, "run") != 0;
     writer_fit(name, sizeof name, best->settings->name, RUN_NAME_MAX);
     cell_time(best, time);
-    if (table->sized)
-        cell_copied(best, gain);
-    else
-        cell_speedup(best, gain);
+    (table->sized ? cell_copied : cell_speedup)(best, gain);
     cell_limit_share(best, share);
     int used = fprintf(table->out, "\nbest:") - 1;
     snprintf(words, sizeof words, "%s", named ? name : strchr(name, ' ') + 1);
@@ -371,7 +353,9 @@ static void put_foot(const struct sweep_table *table)
     const struct report *report = table->report;
     bool asked = report->runs[0].verified != VERIFIED_NOT_ASKED;
     char words[2 * CELL_TEXT], verified[CELL_TEXT];
-    int used = 0, wrong = count_wrong(report);
+    int used = 0, wrong = 0;
+    for (int i = 0; i < report->run_count; i++)
+        wrong += is_wrong(&report->runs[i]);
     bool compared = !table->sized && report->run_count > 1;
     put_best(table);
     snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");

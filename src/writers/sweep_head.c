@@ -127,9 +127,7 @@ static void put_device(const struct sweep_table *table)
 
 void sweep_put_head(const struct sweep_table *table)
 {
-    char text[3 * SETTING_TEXT];
-    fprintf(table->out, "pipeline %s\n",
-            writer_clean(text, sizeof text, table->report->version, true));
+    writer_put_title(table->out, table->report);
     put_device(table);
     sweep_put_settings(table, table->report->runs, table->report->run_count, false, 0, 0);
     putc('\n', table->out);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    FACT_TEXT = 1024,
+    FACT_TEXT = ORIGIN_TEXT,
     PATH_COLUMNS = 60,
     HAZARDS_SHOWN = 8, /* per run, unless verbose */
 };
@@ -96,15 +96,6 @@ static void print_table(FILE *out, const struct report *report,
 
 /* Writes one fact about a run in words. */
 typedef void fact(const struct run_report *run, char text[FACT_TEXT]);
-
-static void fact_device(const struct run_report *run, char text[FACT_TEXT])
-{
-    char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
-    writer_clean(device, sizeof device, writer_device(run), true);
-    writer_clean(driver, sizeof driver, run->timeline.driver, true);
-    snprintf(text, FACT_TEXT, "%s, %s%s%s", timeline_source(&run->timeline), device,
-             driver[0] ? ", " : "", driver);
-}
 
 static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
 {
@@ -241,11 +232,10 @@ static void print_hazards(FILE *out, const struct run_report *run, int verbose)
 
 void write_text(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    char version[CELL_TEXT * 4];
-    fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
+    writer_put_title(out, report);
     if (report->run_count == 0)
         return;
-    print_fact(out, report, fact_device);
+    print_fact(out, report, writer_origin);
     print_fact(out, report, fact_work);
     print_fact(out, report, fact_conditions);
     print_table(out, report, style);

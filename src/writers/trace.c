@@ -4,14 +4,11 @@
  * chrome://tracing. One event a line. Provenance stands in `metadata`, before the events, where
  * a look at the file's beginning shows it; viewers keep or pass over what they do not know. */
 #include "writers/trace.h"
-#include "core/units.h"
 #include "writers/json.h"
 #include "writers/writer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* --- provenance --- */
 
@@ -69,28 +66,6 @@ static void put_metadata(struct put *put, const struct report *report)
 
 /* --- processes --- */
 
-/* Puts "3-way: 5.67 ms, 1.84x, limit 5.62 ms, simulated": the median of the run's times, its
- * speed-up where it is one of several runs, and the time of the run that is drawn where the two
- * differ to the eye. */
-static void put_process_name(struct put *put, const struct run_report *run, bool alone)
-{
-    char time[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], figures[160];
-    int used = snprintf(figures, sizeof figures, ": %s", units_time(run->median_ns, time));
-    if (!run->foreign && !alone && isfinite(run->speedup))
-        used += snprintf(figures + used, sizeof figures - (size_t)used, ", %.2fx",
-                         fmin(run->speedup, 1e9));
-    if (!run->foreign)
-        used += snprintf(figures + used, sizeof figures - (size_t)used, ", limit %s",
-                         units_time(run->limit.ns, limit));
-    units_time(timeline_time_ns(&run->timeline), drawn);
-    if (!run->profiled && strcmp(time, drawn) != 0)
-        used += snprintf(figures + used, sizeof figures - (size_t)used, ", drawn %s", drawn);
-    snprintf(figures + used, sizeof figures - (size_t)used, ", %s",
-             timeline_source(&run->timeline));
-    put_json_text(put, run->settings->name);
-    put_json_text(put, figures);
-}
-
 static void put_process_event(struct put *put, const struct tracks *tracks, const char *name)
 {
     PUT_LITERAL(put, "\n{\"ph\":\"M\",\"pid\":");
@@ -102,17 +77,24 @@ static void put_process_event(struct put *put, const struct tracks *tracks, cons
     PUT_LITERAL(put, "\",\"args\":{");
 }
 
+/* Puts the process of a run, called "3-way: 5.67 ms, 1.84x, limit 5.62 ms, simulated", and its
+ * tracks. */
 static void put_process(struct put *put, const struct tracks *tracks, bool alone)
 {
+    char figures[FIGURES_TEXT];
+    writer_figures(tracks->run, alone, figures);
     if (tracks->pid > 1)
         PUT_LITERAL(put, ",");
     put_process_event(put, tracks, "process_name");
     PUT_LITERAL(put, "\"name\":\"");
-    put_process_name(put, tracks->run, alone);
+    put_json_text(put, tracks->run->settings->name, false);
+    put_json_text(put, figures, false);
+    PUT_LITERAL(put, ", ");
+    put_string(put, timeline_source(&tracks->run->timeline));
     PUT_LITERAL(put, "\"}},");
     put_process_event(put, tracks, "process_labels");
     PUT_LITERAL(put, "\"labels\":\"");
-    put_json_text(put, writer_device(tracks->run));
+    put_json_text(put, writer_device(tracks->run), false);
     PUT_LITERAL(put, "\"}},");
     put_process_event(put, tracks, "process_sort_index");
     PUT_LITERAL(put, "\"sort_index\":");

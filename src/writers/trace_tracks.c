@@ -99,10 +99,17 @@ static const char *stage_name(const struct timeline *timeline, const struct span
     return op_rows[span->kind].label;
 }
 
+/* Returns the span that a wait waits for; NULL where there is none, or `span` is no wait. */
+static const struct span *target_of(const struct timeline *timeline, const struct span *span)
+{
+    return op_rows[span->kind].waits ? timeline_span((struct timeline *)timeline, span->target)
+                                     : NULL;
+}
+
 /* Puts "H2D 3". Viewers choose the colour by the name without its digits. */
 static void put_label(struct put *put, const struct timeline *timeline, const struct span *span)
 {
-    put_json_text(put, stage_name(timeline, span));
+    put_json_text(put, stage_name(timeline, span), false);
     if (span->tile < 0 || span->kind == OP_WAIT)
         return;
     PUT_LITERAL(put, " ");
@@ -112,9 +119,7 @@ static void put_label(struct put *put, const struct timeline *timeline, const st
 /* Puts the name of a slice. A wait names the op that it waits for: "wait for scale 3". */
 static void put_name(struct put *put, const struct timeline *timeline, const struct span *span)
 {
-    const struct span *target = NULL;
-    if (op_rows[span->kind].waits)
-        target = timeline_span((struct timeline *)timeline, span->target);
+    const struct span *target = target_of(timeline, span);
     put_label(put, timeline, span);
     if (target == NULL)
         return;
@@ -214,10 +219,8 @@ enum { EXPLAINED_SPANS_MAX = 100000 };
 static void put_reason(struct put *put, const struct run_report *run, uint32_t index)
 {
     const struct timeline *timeline = &run->timeline;
-    const struct span *span = &timeline->spans[index], *target = NULL;
+    const struct span *span = &timeline->spans[index], *target = target_of(timeline, span);
     char text[CRITICAL_TEXT];
-    if (op_rows[span->kind].waits)
-        target = timeline_span((struct timeline *)timeline, span->target);
     if (target != NULL)
         put_waited_for(put, timeline, target);
     if (run->critical.holds == NULL)
@@ -227,7 +230,7 @@ static void put_reason(struct put *put, const struct run_report *run, uint32_t i
     if (timeline->span_count > EXPLAINED_SPANS_MAX)
         return;
     PUT_LITERAL(put, ",\"why\":\"");
-    put_json_text(put, critical_explain(timeline, &run->critical, index, text));
+    put_json_text(put, critical_explain(timeline, &run->critical, index, text), false);
     PUT_LITERAL(put, "\"");
 }
 

@@ -2,8 +2,6 @@
 #include "writers/view.h"
 #include "core/units.h"
 #include "trace/trace.h"
-#include "trace/view_facts.h"
-#include "writers/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -246,8 +244,7 @@ static enum status put_run(FILE *out, const struct run_report *run,
 
 void write_view(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    char version[64];
-    fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
+    writer_put_title(out, report);
     for (int i = 0; i < report->run_count; i++) {
         if (put_run(out, &report->runs[i], style) != STATUS_OK)
             fputs("no memory to say more\n", out);

@@ -1,6 +1,10 @@
-/* writer.c - what the writers share: text made fit to be shown, and a time axis' ticks. */
+/* writer.c - what the writers share: text made fit to be shown, a run in few words, and the
+ * ticks of a time axis. */
 #include "writers/writer.h"
 
+#include "core/units.h"
+
+#include <math.h>
 #include <string.h>
 
 /* Well-formed UTF-8 by its first two bytes (The Unicode Standard, table 3-7). */
@@ -101,10 +105,45 @@ const char *writer_fit(char *fitted, size_t room, const char *text, int columns)
     return fitted;
 }
 
+/* --- a run in few words --- */
+
 const char *writer_device(const struct run_report *run)
 {
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
+
+void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
+{
+    char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
+    writer_clean(device, sizeof device, writer_device(run), true);
+    writer_clean(driver, sizeof driver, run->timeline.driver, true);
+    snprintf(text, ORIGIN_TEXT, "%s, %s%s%s", timeline_source(&run->timeline), device,
+             driver[0] ? ", " : "", driver);
+}
+
+void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT])
+{
+    char time[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";
+    units_time(run->median_ns, time);
+    units_time(timeline_time_ns(&run->timeline), drawn);
+    units_time(run->limit.ns, limit);
+    if (isfinite(run->speedup) && !alone)
+        snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
+    bool differ = strcmp(time, drawn) != 0 && !run->profiled;
+    if (run->foreign)
+        snprintf(text, FIGURES_TEXT, ": %s", time);
+    else
+        snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", time, speedup, limit,
+                 differ ? ", drawn " : "", differ ? drawn : "");
+}
+
+void writer_put_title(FILE *out, const struct report *report)
+{
+    char version[256];
+    fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
+}
+
+/* --- a time axis --- */
 
 /* Returns the number of decimals that tell one tick from the next. */
 static int ticks_decimals(const struct writer_ticks *ticks)

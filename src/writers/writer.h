@@ -95,8 +95,8 @@ enum status timeline_writer_find(const char *path, const struct timeline_writer 
                                  struct error *error);
 
 /* Writes a CSV field by RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or
- * LF; or
- * '#', so that no row is taken for a comment. Bytes that are not valid UTF-8 become U+FFFD. */
+ * LF; or '#', so that no row is taken for a comment. Bytes that are not valid UTF-8 become
+ * U+FFFD. */
 void write_csv_field(FILE *out, const char *text);
 
 static inline int larger(int a, int b)
@@ -135,5 +135,23 @@ struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apar
 
 /* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
 const char *writer_device(const struct run_report *run);
+
+/* Writes where a run comes from: "measured, NVIDIA H200, driver 13.0". */
+enum { ORIGIN_TEXT = 1024 };
+void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT]);
+
+/* Writes ": 22.4 ms, 1.90x, limit 21.2 ms": the median of the run's times, its speed-up unless
+ * it is `alone`, and the time of the run that is drawn where the two differ to the eye. Of
+ * another program's run no more is known than its time. */
+enum { FIGURES_TEXT = 256 };
+void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT]);
+
+/* Writes "pipeline 0.1.0" on a line. */
+void writer_put_title(FILE *out, const struct report *report);
+
+/* Returns the style for standard output: its width (80 columns when it is no terminal), and
+ * colours only on a terminal, unless --no-color, NO_COLOR (no-color.org) or TERM=dumb says
+ * otherwise. */
+struct writer_style terminal_style(const struct options *options);
 
 #endif
