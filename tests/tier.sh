@@ -75,7 +75,6 @@ deep_steps() {
     step install run_make check-install
     step lessons lessons_page
     step docs tests/docs.sh "$build/pipeline"
-    step docs tests/docs.sh "$build/pipeline"
     step make tests/make.sh
     step fuzz make --no-print-directory fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
     step gpu-build run_make gpu-binaries

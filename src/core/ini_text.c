@@ -1,7 +1,6 @@
 /* ini_text.c - the lines of an INI text. */
 #include "core/ini_text.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,8 +50,10 @@ static bool take_line(struct ini_text *ini)
 static enum ini_part take_section(struct ini_text *ini, char *line)
 {
     char *end = strchr(line, ']');
-    if (end == NULL || (end[1] != '\0' && *trimmed(end + 1) != '#'))
+    if (end == NULL)
         return INI_NEITHER;
+    const char *behind = trimmed(end + 1);
+    ini->followed = *behind != '\0' && *behind != '#';
     *end = '\0';
     strcpy(ini->section, trimmed(line + 1));
     return INI_SECTION;

@@ -6,6 +6,8 @@
 #ifndef PIPELINE_CORE_INI_TEXT_H
 #define PIPELINE_CORE_INI_TEXT_H
 
+#include <stdbool.h>
+
 enum { INI_LINE_MAX = 199 }; /* characters of a line */
 
 enum ini_part {
@@ -23,7 +25,8 @@ struct ini_text {
     int line;          /* number of the line that was read last, from 1 */
     const char *key, *value;
     char section[INI_LINE_MAX + 1]; /* empty before the first one */
-    char words[INI_LINE_MAX + 1];   /* the line itself; `key` and `value` point into it */
+    bool followed; /* words that are no comment stand behind the section's bracket */
+    char words[INI_LINE_MAX + 1]; /* the line itself; `key` and `value` point into it */
 };
 
 /* Begins to read `text`, which must outlive the reading. */

@@ -61,6 +61,10 @@ static enum status begin_global(struct config *config)
 
 static enum status begin_section(struct config *config)
 {
+    char shown[SHOWN_MAX];
+    if (config->ini.followed)
+        return config_refuse(config, "'%s' is no section: allowed is [NAME]",
+                             line_shown(config, shown));
     if (strcmp(config->ini.section, "global") == 0)
         return begin_global(config);
     config->source = SOURCE_SECTION;

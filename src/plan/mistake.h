@@ -22,19 +22,20 @@ struct mistake_row {
     const char *effect;  /* its consequence, in one line */
     const char *shows;   /* the GPUs on which one sees that, in one line */
     const char *needs;   /* other settings without which it can't be made; NULL: none */
+    const char *verdict; /* the verdict that names it; NULL: the one of its own name */
     bool races;          /* its plans have hazards, and run all the same */
-    bool
-        launches_block; /* its plans' launches_block, and CUDA_LAUNCH_BLOCKING of the process */
-    bool loads_lazily;  /* its plans' loads_lazily; a process shows it once */
-    bool drops_waits;   /* kernels' waits for copies in are left out */
-    bool needs_streams; /* with one stream there is nothing that it could spoil */
-    const char *remedy; /* advice where no place for it was found; NULL: there are no tiles */
-    /* The hooks, any of which may be NULL: changes what is no op; appends ops before the first
-     * one of the GPU's; before a tile's copies in, which are in `stream`, and behind what those
-     * wait for; and behind all ops of a tile, of which the last is in `stream`. */
+    bool launches_block; /* sets plan.launches_block, and CUDA_LAUNCH_BLOCKING */
+    bool loads_lazily;   /* its plans' loads_lazily; a process shows it once */
+    bool drops_waits;    /* kernels' waits for copies in are left out */
+    bool needs_streams;  /* with one stream there is nothing that it could spoil */
+    const char *remedy;  /* advice where no place for it was found; NULL: there are no tiles */
+    /* Changes the plan where no op does it. Each hook may be NULL. */
     enum status (*shape)(struct plan_mistake *mistake);
+    /* Appends ops before the GPU's first one. */
     enum status (*at_start)(struct plan_mistake *mistake);
+    /* Appends ops before a tile's copies in, which are in `stream`, and behind their waits. */
     enum status (*before_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
+    /* Appends ops behind all those of a tile, the last of which is in `stream`. */
     enum status (*after_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
 };
 
