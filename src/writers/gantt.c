@@ -100,12 +100,6 @@ static struct cell *row_cells(const struct picture *picture, const struct grid *
     return &grid->cells[row * (size_t)(picture->columns + 1)];
 }
 
-static void grid_free(struct grid *grid)
-{
-    free(grid->used);
-    free(grid->cells);
-}
-
 static void draw_bar(struct cell *cells, int first, int end, int mark, int32_t tile)
 {
     char text[16];
@@ -300,7 +294,8 @@ static void print_run(struct picture *picture, const struct run_report *run)
     } else {
         fputs("  no memory to draw\n", picture->out);
     }
-    grid_free(&grid);
+    free(grid.used);
+    free(grid.cells);
 }
 
 /* Returns the columns of the longest label: streams of another program may have any number. */

@@ -134,7 +134,7 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         json_put_text(json_key(json, "no_verdict"), run->no_verdict);
 }
 
-/* Writes what spans refer to by number, and how busy each engine was. */
+/* Writes the names that spans refer to by number, and how busy each engine was. */
 static void put_names(struct json *json, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;

@@ -8,8 +8,7 @@
  *     json_put_count(json_key(json, "tiles"), 16);
  *     json_close(json, '}');
  *
- * Names and numbers of a Chrome trace's events, of which there are millions, are printed by the
- * functions of put.h alone. */
+ * A Chrome trace's events, of which there are millions, are printed by put.h alone. */
 #ifndef PIPELINE_WRITERS_JSON_H
 #define PIPELINE_WRITERS_JSON_H
 

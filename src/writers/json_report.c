@@ -62,14 +62,6 @@ static void put_plan(struct json *json, const struct run_report *run)
     json_close(json, '}');
 }
 
-static void put_hazards(struct json *json, const struct run_report *run)
-{
-    json_open(json_key(json, "hazards"), '[');
-    for (size_t i = 0; i < run->hazard_count; i++)
-        json_put_text(json, run->hazard_texts[i]);
-    json_close(json, ']');
-}
-
 static void put_verdicts(struct json *json, const struct verdicts *verdicts)
 {
     json_open(json_key(json, "verdicts"), '[');
@@ -220,7 +212,10 @@ static void put_run(struct json *json, const struct run_report *run)
     put_provenance(json, run);
     put_times(json, run);
     put_analysis(json, run);
-    put_hazards(json, run);
+    json_open(json_key(json, "hazards"), '[');
+    for (size_t i = 0; i < run->hazard_count; i++)
+        json_put_text(json, run->hazard_texts[i]);
+    json_close(json, ']');
     put_verdicts(json, &run->verdicts);
     put_predictions(json, run);
     if (run->no_verdict[0] != '\0')

@@ -27,17 +27,12 @@ static bool latency_shown(const struct report *report, const struct writer_style
     return shown && any;
 }
 
-static void run_name(const struct run_report *run, char name[TABLE_NAME])
-{
-    writer_fit(name, TABLE_NAME, run->settings->name, NAME_COLUMNS);
-}
-
 static int name_width(const struct report *report)
 {
     char name[TABLE_NAME];
     int width = (int)strlen("run");
     for (int i = 0; i < report->run_count; i++) {
-        run_name(&report->runs[i], name);
+        writer_fit(name, sizeof name, report->runs[i].settings->name, NAME_COLUMNS);
         width = larger(width, writer_columns(name));
     }
     return width;
@@ -52,7 +47,7 @@ static void put_name(FILE *out, const char *name, int width)
 static void put_figures(FILE *out, const struct run_report *run, int width)
 {
     char name[TABLE_NAME], text[FIGURES][UNITS_TEXT];
-    run_name(run, name);
+    writer_fit(name, sizeof name, run->settings->name, NAME_COLUMNS);
     for (uint32_t i = 0; i < run->latency.group_count; i++) {
         const struct latency_group *group = &run->latency.groups[i];
         const int64_t figures[FIGURES] = {group->min_ns, group->median_ns, group->p95_ns,
@@ -96,7 +91,7 @@ static void put_spread(const struct picture *axis, const struct latency_group *g
 static void put_spreads(const struct picture *axis, const struct run_report *run, int width)
 {
     char name[TABLE_NAME];
-    run_name(run, name);
+    writer_fit(name, sizeof name, run->settings->name, NAME_COLUMNS);
     for (uint32_t i = 0; i < run->latency.group_count; i++) {
         put_name(axis->out, i == 0 ? name : "", width);
         fprintf(axis->out, "  %8d  ", run->latency.groups[i].priority);

@@ -45,15 +45,6 @@ static void print_streams(FILE *out, const struct plan *plan)
     putc('\n', out);
 }
 
-static void print_memory(FILE *out, const struct plan *plan)
-{
-    char host[UNITS_TEXT], device[UNITS_TEXT];
-    fprintf(out, "  memory   host %s (%s), device %s in %" PRIu32 " slot%s\n",
-            units_bytes(plan_host_bytes(plan), host), memory_names[plan->memory],
-            units_bytes(plan_device_bytes(plan), device), plan->slots,
-            plan->slots == 1 ? "" : "s");
-}
-
 static void print_counts(FILE *out, const struct plan *plan)
 {
     uint32_t counts[OP_KIND_COUNT] = {0};
@@ -70,7 +61,7 @@ static void print_counts(FILE *out, const struct plan *plan)
 
 static void print_summary(FILE *out, const struct plan *plan, const struct settings *settings)
 {
-    char name[4 * NAME_COLUMNS], count[UNITS_TEXT];
+    char name[4 * NAME_COLUMNS], count[UNITS_TEXT], host[UNITS_TEXT], device[UNITS_TEXT];
     fprintf(out, "plan of %s: ways %d, order %s, layout %s, %s elements\n",
             writer_fit(name, sizeof name, settings->name, NAME_COLUMNS), settings->ways,
             order_names[settings->order], layout_names[settings->layout],
@@ -78,7 +69,10 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     print_tiles(out, plan);
     print_chain(out, plan);
     print_streams(out, plan);
-    print_memory(out, plan);
+    fprintf(out, "  memory   host %s (%s), device %s in %" PRIu32 " slot%s\n",
+            units_bytes(plan_host_bytes(plan), host), memory_names[plan->memory],
+            units_bytes(plan_device_bytes(plan), device), plan->slots,
+            plan->slots == 1 ? "" : "s");
     if (settings->mistake != MISTAKE_NONE)
         fprintf(out, "  mistake  %s: %s\n", mistake_name(settings->mistake),
                 mistake_rows[settings->mistake].summary);

@@ -1,9 +1,8 @@
 /* put.h - printing for the writers that print millions of spans.
  *
- * Text gathers in a block of memory and goes to the FILE in one piece, so that stdio's locks
- * and copies are paid for once per block. A write_...() function prints at a place in memory
- * that the caller keeps in a register, and the caller makes sure beforehand that there is room.
- * A put_...() function makes sure of that itself. */
+ * Text goes to the FILE a block at a time, so that stdio's locks and copies are paid for once
+ * per block. A write_...() function prints at a place in memory that the caller keeps in a
+ * register and has made room for; a put_...() function makes room itself. */
 #ifndef PIPELINE_WRITERS_PUT_H
 #define PIPELINE_WRITERS_PUT_H
 
@@ -14,10 +13,8 @@
 
 /* --- at a place in memory: each function returns the end of the text that it wrote --- */
 
-enum {
-    WRITE_NUMBER_ROOM =
-        32 /* bytes for any number, its sign and point, and bytes written beyond */
-};
+/* Bytes for any number, its sign and point, and bytes written beyond. */
+enum { WRITE_NUMBER_ROOM = 32 };
 
 /* Writes a string literal. */
 #define WRITE_LITERAL(at, literal)                                                             \
@@ -30,9 +27,7 @@ static inline char *write_bytes(char *at, const char *bytes, size_t length)
 }
 
 /* "000001002...999": three digits at a time are looked up, not computed. Four bytes are copied
- * at a time, and the last is overwritten by the next text: hence the table has two more at its
- * end.
- */
+ * at a time, and the last is overwritten by the next text: so the table has two more. */
 extern const char put_triples[3 * 1000 + 3];
 
 /* Writes a number below 1000 in three digits. */
@@ -63,10 +58,10 @@ static inline char *write_short(char *at, uint32_t value)
 {
     if (value < 1000)
         return write_first(at, value);
-    if (value < 1000000)
-        return write_triple(write_first(at, value / 1000), value % 1000);
-    at = write_first(at, value / 1000000);
-    at = write_triple(at, value / 1000 % 1000);
+    if (value >= 1000000)
+        at = write_triple(write_first(at, value / 1000000), value / 1000 % 1000);
+    else
+        at = write_first(at, value / 1000);
     return write_triple(at, value % 1000);
 }
 

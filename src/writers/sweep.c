@@ -186,18 +186,12 @@ static void put_rows(const struct sweep_table *table, int section)
 
 /* --- a matrix for two axes --- */
 
-/* "streams \ tiles": rows are of the first axis. */
-static void corner_text(const struct sweep_table *table, char text[CELL_TEXT])
+/* Writes "streams \ tiles": rows are of the first axis. Returns the width of their column. */
+static int corner_text(const struct sweep_table *table, char text[CELL_TEXT])
 {
-    snprintf(text, CELL_TEXT, "%s \\ %s", table->sweep->axes[0].option,
-             table->sweep->axes[1].option);
-}
-
-static int corner_width(const struct sweep_table *table)
-{
-    char corner[CELL_TEXT];
-    corner_text(table, corner);
-    return larger((int)strlen(corner), axis_width(&table->sweep->axes[0]));
+    const struct sweep_axis *axes = table->sweep->axes;
+    int length = snprintf(text, CELL_TEXT, "%s \\ %s", axes[0].option, axes[1].option);
+    return larger(length, axis_width(&axes[0]));
 }
 
 /* Returns the width of a matrix' columns. Each has room behind it for the mark of the best. */
@@ -208,10 +202,12 @@ static int matrix_width(const struct sweep_table *table, cell_show *show)
 
 static bool matrix_fits(const struct sweep_table *table)
 {
+    char corner[CELL_TEXT];
+    if (table->sweep->axis_count < 2)
+        return false;
     int64_t width = larger(matrix_width(table, cell_time),
                            matrix_width(table, table->sized ? cell_copied : cell_speedup));
-    return table->sweep->axis_count == 2 &&
-           corner_width(table) + table->inner * (GAP + width) + 1 <= table->style->width;
+    return corner_text(table, corner) + table->inner * (GAP + width) + 1 <= table->style->width;
 }
 
 static void put_matrix_row(const struct sweep_table *table, cell_show *show, int section,
@@ -220,8 +216,9 @@ static void put_matrix_row(const struct sweep_table *table, cell_show *show, int
     char text[CELL_TEXT * 4];
     int best = best_of(run_at(table, section, 0), table->points);
     int width = matrix_width(table, show), owed = 1; /* the blank behind what is not the best */
+    int corner = corner_text(table, text);
     value_text(&table->sweep->axes[0], row, text);
-    put_cell(table, corner_width(table), text);
+    put_cell(table, corner, text);
     for (int i = 0; i < table->inner; i++) {
         int point = row * table->inner + i;
         show(run_at(table, section, point), text);
@@ -246,8 +243,7 @@ static void put_matrix(const struct sweep_table *table, const char *title, cell_
     int width = matrix_width(table, show);
     fprintf(table->out, "%s\n", title);
     put_bold(table, true);
-    corner_text(table, text);
-    put_cell(table, corner_width(table), text);
+    put_cell(table, corner_text(table, text), text);
     for (int i = 0; i < table->inner; i++) {
         value_text(&table->sweep->axes[1], i, text);
         put_cell(table, width + GAP, text);

@@ -55,13 +55,10 @@ static void setting_text(const struct run_report *run, const char *name,
         units_count(run->elements, text);
 }
 
-static bool is_swept(const struct sweep_table *table, const char *name)
+static bool is_swept(const struct sweep *sweep, const char *name)
 {
-    for (int i = 0; i < table->sweep->axis_count; i++) {
-        if (strcmp(table->sweep->axes[i].option, name) == 0)
-            return true;
-    }
-    return false;
+    bool first = strcmp(sweep->axes[0].option, name) == 0;
+    return first || (sweep->axis_count > 1 && strcmp(sweep->axes[1].option, name) == 0);
 }
 
 /* Returns true if `count` runs from `runs` on agree on a setting, which is then in `text`. */
@@ -94,7 +91,7 @@ void sweep_put_settings(const struct sweep_table *table, const struct run_report
 {
     char text[SETTING_TEXT], all[SETTING_TEXT], words[2 * SETTING_TEXT];
     for (int i = 0; told[i] != NULL; i++) {
-        if (is_swept(table, told[i]) || !is_shared(runs, count, told[i], text) ||
+        if (is_swept(table->sweep, told[i]) || !is_shared(runs, count, told[i], text) ||
             text[0] == '\0')
             continue;
         if (apart && is_shared(table->report->runs, table->report->run_count, told[i], all))

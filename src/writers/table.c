@@ -216,25 +216,6 @@ static void print_line(const struct table *table, const char *name, int first, i
     }
 }
 
-static void print_folds(const struct table *table)
-{
-    const char *bold = table->style->color ? "\033[1m" : "";
-    const char *plain = table->style->color ? "\033[0m" : "";
-    for (int first = 0; first < table->count;) {
-        int end = fold_end(table, first);
-        fprintf(table->out, "\n%s", bold);
-        print_line(table, "run", first, end, NULL);
-        fprintf(table->out, "%s\n", plain);
-        for (int i = 0; i < table->report->run_count; i++) {
-            char name[TABLE_NAME];
-            table_name(&table->report->runs[i], name);
-            print_line(table, name, first, end, &table->report->runs[i]);
-            putc('\n', table->out);
-        }
-        first = end;
-    }
-}
-
 void table_write(FILE *out, const struct report *report, const struct writer_style *style,
                  const struct table_column *columns, int count)
 {
@@ -245,5 +226,19 @@ void table_write(FILE *out, const struct report *report, const struct writer_sty
                           .count = count,
                           .name_width = sizeof "run" - 1};
     measure(&table);
-    print_folds(&table);
+    const char *bold = table.style->color ? "\033[1m" : "";
+    const char *plain = table.style->color ? "\033[0m" : "";
+    for (int first = 0; first < table.count;) {
+        int end = fold_end(&table, first);
+        fprintf(table.out, "\n%s", bold);
+        print_line(&table, "run", first, end, NULL);
+        fprintf(table.out, "%s\n", plain);
+        for (int i = 0; i < table.report->run_count; i++) {
+            char name[TABLE_NAME];
+            table_name(&table.report->runs[i], name);
+            print_line(&table, name, first, end, &table.report->runs[i]);
+            putc('\n', table.out);
+        }
+        first = end;
+    }
 }

@@ -1,11 +1,10 @@
 /* trace_busy.c - the counter of busy engines.
  *
- * It needs the spans in order of start, which they are in only nearly: they come in order of
- * issue. Sorting them all would take memory for each. Instead they are taken a chunk at a time:
- * those CHUNK spans that start first of all that are left. What a block of the timeline holds
- * is known by its least and its latest start, so that a chunk is looked for only where it can
- * be. Nearly sorted as they are, that is a few blocks; in any order at all it stays right, and
- * only slower. */
+ * It needs the spans in order of start, and they come in order of issue, which is nearly that.
+ * Sorting them all would take memory for each: instead the CHUNK spans that start first of all
+ * that are left are taken at a time, from those blocks of the timeline whose least and latest
+ * start allow it. Of nearly sorted spans these are a few; any order stays right, only slower.
+ */
 #include "writers/trace.h"
 
 #include <stdlib.h>
@@ -38,11 +37,6 @@ static bool precedes(const struct start *a, const struct start *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->index < b->index;
 }
 
-static bool is_work(const struct span *span)
-{
-    return span->engine < ENGINE_WORKING;
-}
-
 static void walk_begin(struct walk *walk, const struct timeline *timeline)
 {
     walk->timeline = timeline;
@@ -53,7 +47,7 @@ static void walk_begin(struct walk *walk, const struct timeline *timeline)
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         struct block *block = &walk->blocks[i / walk->block_length];
-        if (!is_work(span))
+        if (span->engine >= ENGINE_WORKING)
             continue;
         if (span->start_ns < block->least_ns)
             block->least_ns = span->start_ns;
@@ -110,7 +104,7 @@ static void walk_block(struct walk *walk, size_t b)
     for (size_t i = begin; i < end; i++) {
         const struct span *span = &timeline->spans[i];
         struct start item = {span->start_ns, span->end_ns, (uint32_t)i, span->engine};
-        if (is_work(span) && (!walk->begun || precedes(&walk->last, &item)))
+        if (span->engine < ENGINE_WORKING && (!walk->begun || precedes(&walk->last, &item)))
             heap_take(walk, item);
     }
 }
@@ -147,14 +141,15 @@ struct counter {
 };
 
 /* Puts the counter. Viewers join its name and the argument's: "busy engines". */
-static void put_busy(const struct counter *counter, int64_t time_ns)
+static void put_busy(struct counter *counter, int64_t time_ns, int busy)
 {
+    counter->busy = busy;
     char *at = put_reserve(counter->put, 2 * HEAD_ROOM);
     at = write_head(at, counter->tracks, 'C', counter->tracks->first_tid);
     at = WRITE_LITERAL(at, ",\"ts\":");
     at = write_us(at, time_ns);
     at = WRITE_LITERAL(at, ",\"name\":\"busy\",\"cat\":\"busy\",\"args\":{\"engines\":");
-    at = write_count(at, (uint64_t)counter->busy);
+    at = write_count(at, (uint64_t)busy);
     counter->put->at = WRITE_LITERAL(at, "}}");
 }
 
@@ -164,10 +159,8 @@ static void settle(struct counter *counter, int64_t time_ns)
     int busy = 0;
     for (int engine = 0; engine < ENGINE_WORKING; engine++)
         busy += counter->until_ns[engine] > time_ns;
-    if (busy == counter->busy)
-        return;
-    counter->busy = busy;
-    put_busy(counter, time_ns);
+    if (busy != counter->busy)
+        put_busy(counter, time_ns, busy);
 }
 
 /* Settles the present and every end between it and `next_ns`; with `last`, every end. */

@@ -7,10 +7,8 @@
  * is drawn no earlier than the end of the one before it. Its arguments keep the true times.
  *
  * A tile's way through the engines is a flow: slices with the same `bind_id` are joined in
- * order of time, from `flow_out` to `flow_in`. Perfetto's importer takes these on X events, and
- * the id as a number or as a string of hexadecimal digits (google/perfetto,
- * src/trace_processor/importers/json/json_trace_parser_impl.cc: MaybeAddFlow,
- * MaybeExtractFlowIdentifier). A string it is: JavaScript's numbers end at 2^53. */
+ * order of time, from `flow_out` to `flow_in` (google/perfetto, json_trace_parser_impl.cc:
+ * MaybeAddFlow). The id is a string, since JavaScript's numbers end at 2^53. */
 #include "writers/trace.h"
 
 #include "writers/writer.h"
@@ -182,11 +180,6 @@ static void numbers_write(struct numbers *numbers, const struct tracks *tracks, 
     numbers->end = at;
 }
 
-static void numbers_put(const struct numbers *numbers, struct put *put)
-{
-    put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
-}
-
 static void put_waited_for(struct put *put, const struct timeline *timeline,
                            const struct span *span)
 {
@@ -267,7 +260,7 @@ static void put_on_engine(struct put *put, const struct tracks *tracks, uint32_t
     put_slice(put, tracks, span, tracks->engine_tid[span->engine] + span->lane, span->start_ns,
               span->end_ns);
     put_flow(put, tracks, index);
-    numbers_put(numbers, put);
+    put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
     put_reason(put, tracks->run, index);
     PUT_LITERAL(put, "}}");
 }
@@ -285,7 +278,7 @@ static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t
         *reached = end_ns;
     }
     put_slice(put, tracks, span, tracks->stream_tid + span->stream, start_ns, end_ns);
-    numbers_put(numbers, put);
+    put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
     if (span->kind == OP_WAIT)
         put_reason(put, tracks->run, index);
     PUT_LITERAL(put, "}}");

@@ -33,34 +33,32 @@ static void put_verdict(FILE *out, const struct verdicts *verdicts, int index,
 {
     const struct verdict *verdict = &verdicts->items[index];
     const struct verdict_row *row = &verdict_rows[verdict->code];
-    char cost[LINE_BYTES], line[2 * LINE_BYTES];
+    char cost[LINE_BYTES];
     put_cost(verdicts, verdict, cost);
-    snprintf(line, sizeof line, "  %s%s%s%s", cost, index < verdicts->named ? row->name : "",
-             index < verdicts->named ? ": " : "", row->text);
-    writer_put_words(out, style->width, INDENT, line);
+    writer_print_words(out, style->width, INDENT, "  %s%s%s%s", cost,
+                       index < verdicts->named ? row->name : "",
+                       index < verdicts->named ? ": " : "", row->text);
     if (index >= verdicts->named)
         return;
-    snprintf(line, sizeof line, "    fix: %s", row->fix);
-    writer_put_words(out, style->width, 2 * INDENT, line);
+    writer_print_words(out, style->width, 2 * INDENT, "    fix: %s", row->fix);
 }
 
 /* Writes a line for the run, and one for each of its verdicts. */
 static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[TABLE_NAME], time[UNITS_TEXT], limit[UNITS_TEXT], line[LINE_BYTES];
+    char name[TABLE_NAME], time[UNITS_TEXT], limit[UNITS_TEXT];
     table_name(run, name);
     if (run->no_verdict[0] != '\0') {
-        snprintf(line, sizeof line, "%s: %s", name, run->no_verdict);
-        writer_put_words(out, style->width, INDENT, line);
+        writer_print_words(out, style->width, INDENT, "%s: %s", name, run->no_verdict);
         return;
     }
     if (verdicts->count == 0)
         return;
-    snprintf(line, sizeof line, "%s: %s; %s %s", name, units_time(verdicts->time_ns, time),
-             verdicts->limit_known ? "limit" : "its busiest engine",
-             units_time(verdicts->limit_ns, limit));
-    writer_put_words(out, style->width, INDENT, line);
+    writer_print_words(out, style->width, INDENT, "%s: %s; %s %s", name,
+                       units_time(verdicts->time_ns, time),
+                       verdicts->limit_known ? "limit" : "its busiest engine",
+                       units_time(verdicts->limit_ns, limit));
     for (int i = 0; i < verdicts->count; i++)
         put_verdict(out, verdicts, i, style);
 }

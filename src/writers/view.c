@@ -39,27 +39,25 @@ static void put_heading(FILE *out, const struct run_report *run,
 {
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],
-        streams[LINE_TEXT], line[2 * LINE_TEXT], time[UNITS_TEXT];
+        streams[LINE_TEXT], time[UNITS_TEXT];
     writer_clean(name, sizeof name, run->settings->name, true);
     writer_clean(device, sizeof device, writer_device(run), true);
     writer_clean(driver, sizeof driver, timeline->driver, true);
     fprintf(out, "\n%s%s%s\n", style->color ? "\033[1m" : "", name,
             style->color ? "\033[0m" : "");
-    snprintf(line, sizeof line, "%s, %s, %s", timeline_source(timeline), device,
-             driver[0] != '\0' ? driver : "from a trace");
-    writer_put_words(out, style->width, 2, line);
+    writer_print_words(out, style->width, 2, "%s, %s, %s", timeline_source(timeline), device,
+                       driver[0] != '\0' ? driver : "from a trace");
     if (timeline->span_count == 0) {
         fputs("no copy and no kernel ran: there is nothing to draw\n", out);
         return;
     }
     put_streams(timeline, streams);
-    snprintf(line, sizeof line,
-             "%" PRIu32 " op%s in %" PRIu32
-             " stream%s (%s); %s from the first %s to the last end",
-             timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
-             timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, time),
-             timeline->issue_unknown ? "start" : "issue");
-    writer_put_words(out, style->width, 2, line);
+    writer_print_words(
+        out, style->width, 2,
+        "%" PRIu32 " op%s in %" PRIu32 " stream%s (%s); %s from the first %s to the last end",
+        timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
+        timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, time),
+        timeline->issue_unknown ? "start" : "issue");
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
@@ -152,7 +150,7 @@ static void put_together(FILE *out, const struct run_report *run,
 static void put_path(FILE *out, const struct run_report *run, const struct view_facts *facts,
                      const struct writer_style *style)
 {
-    char line[LINE_TEXT], times[DEVICE_ENGINES + 1][UNITS_TEXT];
+    char times[DEVICE_ENGINES + 1][UNITS_TEXT];
     int64_t work_ns = 0, first_ns = 0;
     for (int i = 0; i < DEVICE_ENGINES; i++) {
         work_ns += facts->path_ns[i];
@@ -160,37 +158,35 @@ static void put_path(FILE *out, const struct run_report *run, const struct view_
     }
     if (run->critical.path_count > 0 && run->timeline.issue_unknown)
         first_ns = run->timeline.spans[run->critical.path[0]].start_ns;
-    snprintf(line, sizeof line,
-             "critical path: %" PRIu32 " op%s, H2D %s, kernel %s, D2H %s; %s between them",
-             run->critical.path_count, run->critical.path_count == 1 ? "" : "s", times[0],
-             times[1], times[2],
-             units_time(run->median_ns - work_ns - first_ns, times[DEVICE_ENGINES]));
-    writer_put_words(out, style->width, 2, line);
+    writer_print_words(
+        out, style->width, 2,
+        "critical path: %" PRIu32 " op%s, H2D %s, kernel %s, D2H %s; %s between them",
+        run->critical.path_count, run->critical.path_count == 1 ? "" : "s", times[0], times[1],
+        times[2], units_time(run->median_ns - work_ns - first_ns, times[DEVICE_ENGINES]));
     if (first_ns == 0)
         return;
-    snprintf(line, sizeof line,
-             "  It goes back to %s: the trace does not tell what its first op waited for.",
-             units_time(first_ns, times[0]));
-    writer_put_words(out, style->width, 2, line);
+    writer_print_words(
+        out, style->width, 2,
+        "  It goes back to %s: the trace does not tell what its first op waited for.",
+        units_time(first_ns, times[0]));
 }
 
 static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
-    char line[LINE_TEXT], busy[UNITS_TEXT], time[UNITS_TEXT];
+    char busy[UNITS_TEXT], time[UNITS_TEXT];
     int busiest = 0;
     for (int i = 1; i < DEVICE_ENGINES; i++) {
         if (run->analysis.engines[i].busy_ns > run->analysis.engines[busiest].busy_ns)
             busiest = i;
     }
     int64_t busy_ns = run->analysis.engines[busiest].busy_ns;
-    snprintf(
-        line, sizeof line,
+    writer_print_words(
+        out, style->width, 2,
         "lower bound: %s was at work for %s: no order of these ops ends sooner%s; this run "
         "took %s, so the bound is %.0f%% of it",
         engine_rows[busiest].label, units_time(busy_ns, busy),
         busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
         units_time(run->median_ns, time), share(busy_ns, run->median_ns));
-    writer_put_words(out, style->width, 2, line);
 }
 
 static void put_gaps(FILE *out, const struct run_report *run, const struct view_facts *facts,

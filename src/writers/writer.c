@@ -5,6 +5,7 @@
 #include "core/units.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* Well-formed UTF-8 by its first two bytes (The Unicode Standard, table 3-7). */
@@ -178,7 +179,7 @@ struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apar
 }
 
 /* Longer lines of prose are hard to read, however wide the terminal is. */
-enum { WORDS_WIDTH_MAX = 100, WORD_TEXT = 512 };
+enum { WORDS_WIDTH_MAX = 100, WORD_TEXT = 512, WORDS_TEXT = 4096 };
 
 void writer_put_words(FILE *out, int width, int indent, const char *text)
 {
@@ -205,4 +206,14 @@ void writer_put_words(FILE *out, int width, int indent, const char *text)
         text += bytes + (text[bytes] == ' ');
     }
     putc('\n', out);
+}
+
+void writer_print_words(FILE *out, int width, int indent, const char *format, ...)
+{
+    char text[WORDS_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    writer_put_words(out, width, indent, text);
 }

@@ -19,9 +19,8 @@ struct writer_style {
     int verbose;
 };
 
-/* --format: what writes the report on standard output, by its name. The row of FORMAT_TEXT is
- * NULL: what the text has depends on the command, and is put together from the functions below.
- */
+/* The writer of each --format; NULL for FORMAT_TEXT, which each command puts together from the
+ * functions below. */
 typedef void report_writer(FILE *out, const struct report *report);
 extern report_writer *const report_writers[FORMAT_COUNT];
 
@@ -30,36 +29,30 @@ REPORT_FORMATS(DECLARE_FORMAT)
 #undef DECLARE_FORMAT
 
 /* The report as text: what was done, a table with a row per run, predictions, latencies,
- * hazards.
- */
+ * hazards. */
 void write_text(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* A sweep as text: a table with a row per value (or pair of values). */
 void write_sweep(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* `pipeline compare`: a row for each run, measured and simulated, and how they do together. Of
- * many runs only the worst, unless verbose. */
+/* `pipeline compare`: a row for each run (of many the worst, unless verbose), and how all do.
+ */
 void write_compare(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* --model: a row for each run, with its time, the predicted one and how far that is off.
- * Nothing where nothing was predicted. */
+/* --model: each run's time, the predicted one and how far that is off; else nothing. */
 void write_predictions(FILE *out, const struct report *report,
                        const struct writer_style *style);
 
-/* Writes how long tiles took, where a run has priorities or the report is verbose: figures for
- * each group of tiles of one priority, and how they are spread on a common time axis. */
+/* Writes how long tiles of each priority took, where there are priorities or it is verbose. */
 void write_latency(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* `pipeline view`: what a trace of another program shows: its ops by name and engine, what
- * overlapped, where engines were idle and what ended that, as far as a trace can tell. */
+/* `pipeline view`: another program's ops by name and engine, what overlapped, and the gaps. */
 void write_view(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* The terminal Gantt: all runs above one another on one time axis; a row per engine lane (or
- * per stream), a letter per stage, a line that marks each run's limit. */
+/* The terminal Gantt: a row per engine lane or stream of every run, on one time axis. */
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* Writes why each run took longer than its limit: the causes that are worth a name, dearest
- * first, with the time that each cost and what to do; what bounds the run; and the rest. */
+/* Writes why each run took longer than its limit, the dearest cause first, and what to do. */
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* --dry-run: the plan, readably: a summary and one line per op. */
@@ -121,6 +114,10 @@ int writer_columns(const char *text);
 /* Writes `text`, one line, broken between words where it is wider than `width` or than 100
  * columns; further lines begin `indent` columns in. Blanks at its beginning count. */
 void writer_put_words(FILE *out, int width, int indent, const char *text);
+
+/* Writes words made by `format` in the same way, at most 4 KiB of them. */
+void writer_print_words(FILE *out, int width, int indent, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* A time axis from 0: ticks 1, 2 or 5 times a power of ten apart, and how to label them. */
 struct writer_ticks {
