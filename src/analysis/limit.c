@@ -65,15 +65,6 @@ static double chain_ns(const struct machine *machine, const struct plan *plan, u
     return ns;
 }
 
-static double chain_cpu_ns(const struct machine *machine, const struct plan *plan,
-                           uint64_t count)
-{
-    double ns = 0;
-    for (int i = 0; i < plan->chain_length; i++)
-        ns += machine_cpu_ns(machine, plan->chain[i], &plan->params, count);
-    return ns;
-}
-
 static struct limit_work work_of(const struct machine *machine, const struct plan *plan)
 {
     struct limit_work work = {0};
@@ -82,7 +73,8 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
         uint64_t first, count;
         plan_tile(plan, tile, &first, &count);
         if (tile >= plan->tiles - plan->cpu_tiles) {
-            work.cpu_ns += chain_cpu_ns(machine, plan, count);
+            work.cpu_ns += machine_chain_cpu_ns(machine, plan->chain, plan->chain_length,
+                                                &plan->params, count);
             continue;
         }
         work.gpu = true;

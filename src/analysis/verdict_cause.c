@@ -164,20 +164,15 @@ static enum verdict_code held_cause(const struct verdict_case *facts,
     }
 }
 
-static bool only_alloc(const struct plan *plan, uint32_t op)
-{
-    for (uint32_t i = 0; i < op; i++) {
-        if (op_on_device(plan->ops[i].kind))
-            return false;
-    }
-    return true;
-}
-
+/* Returns the cause of an allocation. Before all work of the device it is no part of a loop. */
 static enum verdict_code alloc_cause(const struct plan *plan, uint32_t op)
 {
     if (!plan->ops[op].alloc.pinned)
         return VERDICT_ALLOC_IN_LOOP;
-    return only_alloc(plan, op) ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
+    uint32_t first = 0;
+    while (first < op && !op_on_device(plan->ops[first].kind))
+        first++;
+    return first == op ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
 }
 
 /* Returns true if the op is the first launch of its kernel. */

@@ -2,6 +2,9 @@
 #ifndef PIPELINE_CORE_EMBEDDED_H
 #define PIPELINE_CORE_EMBEDDED_H
 
+#include <stddef.h>
+#include <string.h>
+
 struct embedded {
     const char *name, *text;
 };
@@ -14,6 +17,11 @@ extern const struct embedded config_texts[]; /* of configs/ itself and configs/h
 extern const struct embedded plot_texts[];
 
 /* Returns the text called `name` in `list`, or NULL. */
-const char *embedded_find(const struct embedded *list, const char *name);
+static inline const char *embedded_find(const struct embedded *list, const char *name)
+{
+    while (list->name != NULL && strcmp(list->name, name) != 0)
+        list++;
+    return list->text;
+}
 
 #endif

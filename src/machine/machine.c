@@ -76,6 +76,15 @@ double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel
     return kernel_launches(kernel, params) * launch_ns;
 }
 
+double machine_chain_cpu_ns(const struct machine *machine, const struct kernel *const chain[],
+                            int length, const struct kernel_params *params, uint64_t count)
+{
+    double ns = 0;
+    for (int i = 0; i < length; i++)
+        ns += machine_cpu_ns(machine, chain[i], params, count);
+    return ns;
+}
+
 double machine_link_ns(const struct machine *machine, double in, double out)
 {
     double alone = fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);

@@ -124,9 +124,12 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
 double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
                          const struct kernel_params *params, uint64_t count);
 
-/* Returns how long the CPU's cores take for the same work, in ns. */
+/* Return how long the CPU's cores take for the same work, and for that of a chain, in ns. */
 double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
                       const struct kernel_params *params, uint64_t count);
+
+double machine_chain_cpu_ns(const struct machine *machine, const struct kernel *const chain[],
+                            int length, const struct kernel_params *params, uint64_t count);
 
 /* Returns the shortest time in ns in which `in` bytes can cross the link into the device and
  * `out` bytes out of it, whatever moves them: each direction at its own rate, both at the joint

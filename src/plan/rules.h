@@ -40,11 +40,10 @@ int rule_copy_engine(const struct machine *machine, enum op_kind kind);
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
 /* Rule 2. Returns the time from a copy's start to its first byte, and that from its end to the
- * next one's start on the same engine, which takes that long to turn round. The gap is longer
- * where something other than a copy of its kind comes next in the stream (`waited_for`), for
- * then the engine has to signal the copy's end; this takes longer where kernels wait in more
- * than one queue, `waiting` others, up to 4, and adds about half as much while the other
- * direction is idle. On an H200: 1.3, 3 and 5 us. */
+ * next one's start on the same engine. This gap is longer where something other than a copy of
+ * its kind comes next in the stream (`waited_for`), for then the engine has to signal the
+ * copy's end: more so where kernels wait in `waiting` other queues, up to 4, and about half as
+ * much while the other direction is idle. On an H200: 1.3, 3 and 5 us. */
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool waited_for,
                          bool other_busy, uint32_t waiting);

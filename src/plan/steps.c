@@ -31,16 +31,6 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
     plan->streams = steps->tile_streams = count_streams(steps, in_flight);
 }
 
-size_t steps_number(const struct steps *steps)
-{
-    return ((size_t)steps->gpu_tiles + 1) * steps->stages; /* 1: for the upload */
-}
-
-size_t steps_index(const struct steps *steps, struct step step)
-{
-    return (size_t)step.tile * steps->stages + step.stage;
-}
-
 static bool is_kernel(const struct steps *steps, uint32_t stage)
 {
     return stage > 0 && stage < steps_out(steps);
@@ -49,11 +39,6 @@ static bool is_kernel(const struct steps *steps, uint32_t stage)
 bool steps_have_stage(const struct steps *steps, uint32_t stage)
 {
     return !steps->placement->mapped || is_kernel(steps, stage);
-}
-
-struct step steps_upload(const struct steps *steps)
-{
-    return (struct step){0, steps->gpu_tiles};
 }
 
 bool steps_have_upload(const struct steps *steps)

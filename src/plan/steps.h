@@ -37,14 +37,23 @@ static inline uint32_t steps_out(const struct steps *steps)
 }
 
 /* Steps are numbered from 0: steps_number() of them at most. */
-size_t steps_number(const struct steps *steps);
-size_t steps_index(const struct steps *steps, struct step step);
+static inline size_t steps_number(const struct steps *steps)
+{
+    return ((size_t)steps->gpu_tiles + 1) * steps->stages; /* 1: for the upload */
+}
+static inline size_t steps_index(const struct steps *steps, struct step step)
+{
+    return (size_t)step.tile * steps->stages + step.stage;
+}
 
 /* Returns false for a tile's copies where kernels work on the host's memory: they need none. */
 bool steps_have_stage(const struct steps *steps, uint32_t stage);
 
 /* Returns the resident input's copy in, which comes first of all, in the first stream. */
-struct step steps_upload(const struct steps *steps);
+static inline struct step steps_upload(const struct steps *steps)
+{
+    return (struct step){0, steps->gpu_tiles};
+}
 bool steps_have_upload(const struct steps *steps);
 
 /* Returns the stream of a step. */

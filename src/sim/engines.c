@@ -160,15 +160,6 @@ enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
 
 /* --- callbacks and the CPU --- */
 
-static int64_t cpu_ns(const struct simulation *sim, const struct op *op)
-{
-    double ns = 0;
-    for (int i = 0; i < sim->plan->chain_length; i++)
-        ns += machine_cpu_ns(sim->machine, sim->plan->chain[i], &sim->plan->params,
-                             op->cpu.count);
-    return machine_round_ns(ns);
-}
-
 static enum status turn_begin_next(struct simulation *sim, struct turn_engine *engine)
 {
     if (engine->op != NONE || engine->line.first == NONE)
@@ -178,8 +169,12 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
-    if (op->kind == OP_CPU)
-        return simulation_post(sim, cpu_ns(sim, op), EVENT_CPU, op->id, 0);
+    if (op->kind == OP_CPU) {
+        double ns =
+            machine_chain_cpu_ns(sim->machine, sim->plan->chain, sim->plan->chain_length,
+                                 &sim->plan->params, op->cpu.count);
+        return simulation_post(sim, machine_round_ns(ns), EVENT_CPU, op->id, 0);
+    }
     return simulation_post(sim, sim->machine->callback_ns + op->callback.sleep_ns, EVENT_CALLED,
                            op->id, 0);
 }
