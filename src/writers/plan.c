@@ -24,14 +24,6 @@ static void print_tiles(FILE *out, const struct plan *plan)
     putc('\n', out);
 }
 
-static void print_chain(FILE *out, const struct plan *plan)
-{
-    fputs("  chain    ", out);
-    for (int i = 0; i < plan->chain_length; i++)
-        fprintf(out, "%s%s", i > 0 ? ", " : "", plan->chain[i]->name);
-    fprintf(out, " at intensity %" PRIu32 "\n", plan->params.intensity);
-}
-
 static void print_streams(FILE *out, const struct plan *plan)
 {
     fprintf(out, "  streams  %" PRIu32 "%s; priorities ", plan->streams,
@@ -67,7 +59,9 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
             order_names[settings->order], layout_names[settings->layout],
             units_count(plan->elements, count));
     print_tiles(out, plan);
-    print_chain(out, plan);
+    for (int i = 0; i < plan->chain_length; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : "  chain    ", plan->chain[i]->name);
+    fprintf(out, " at intensity %" PRIu32 "\n", plan->params.intensity);
     print_streams(out, plan);
     fprintf(out, "  memory   host %s (%s), device %s in %" PRIu32 " slot%s\n",
             units_bytes(plan_host_bytes(plan), host), memory_names[plan->memory],

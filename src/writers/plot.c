@@ -112,15 +112,13 @@ static enum status find_scripts(struct plotter *plotter, struct error *error)
 /* Chooses the descriptors that gnuplot has. One that is copied onto itself stays open there. */
 static int arrange_files(const struct plotter *plotter, posix_spawn_file_actions_t *actions)
 {
+    const int copies[][2] = {{plotter->picture, STDOUT_FILENO},
+                             {plotter->complaints, STDERR_FILENO},
+                             {plotter->data_file, plotter->data_file}};
     int failure =
         posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (failure == 0)
-        failure = posix_spawn_file_actions_adddup2(actions, plotter->picture, STDOUT_FILENO);
-    if (failure == 0)
-        failure = posix_spawn_file_actions_adddup2(actions, plotter->complaints, STDERR_FILENO);
-    if (failure == 0)
-        failure =
-            posix_spawn_file_actions_adddup2(actions, plotter->data_file, plotter->data_file);
+    for (int i = 0; i < 3 && failure == 0; i++)
+        failure = posix_spawn_file_actions_adddup2(actions, copies[i][0], copies[i][1]);
     for (int i = 0; i < plotter->file_count && failure == 0; i++)
         failure = posix_spawn_file_actions_adddup2(actions, plotter->open_files[i],
                                                    plotter->open_files[i]);

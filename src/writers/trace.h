@@ -1,6 +1,4 @@
-/* trace.h - the parts of the Chrome trace writer: private to trace.c, trace_tracks.c and
- * trace_busy.c.
- */
+/* trace.h - what the files of the Chrome trace's writer share. */
 #ifndef PIPELINE_WRITERS_TRACE_H
 #define PIPELINE_WRITERS_TRACE_H
 
@@ -29,16 +27,14 @@ struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t fir
 /* Puts the names and the order of the tracks. */
 void tracks_put_names(struct put *put, const struct tracks *tracks);
 
-/* Puts every span as a slice on its engine's track and on its stream's; a wait on the latter
- * alone.
+/* Puts every span as a slice on its engine's track and its stream's; waits on the latter only.
  */
 void tracks_put_spans(struct put *put, const struct tracks *tracks);
 
 /* Puts the host's calls. */
 void tracks_put_calls(struct put *put, const struct tracks *tracks);
 
-/* Puts how many of the working engines are busy, whenever that changes: exactly, in order of
- * time, and with memory that does not grow with the spans. */
+/* Puts how many engines are busy whenever that changes. Its memory does not grow with spans. */
 void tracks_put_busy(struct put *put, const struct tracks *tracks);
 
 /* --- shared by them: each function returns the end of the text that it wrote --- */

@@ -8,18 +8,14 @@
 
 enum { LINE_BYTES = 1024, INDENT = 4 };
 
-static bool costs_nothing(const struct verdict *verdict)
-{
-    return verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
-}
-
 /* Writes "1.2 ms, 21%: ", or nothing for a verdict that has no cost. */
 static void put_cost(const struct verdicts *verdicts, const struct verdict *verdict,
                      char text[LINE_BYTES])
 {
     char cost[UNITS_TEXT];
     text[0] = '\0';
-    if (costs_nothing(verdict) || verdict->code == VERDICT_MISSING_WAIT)
+    bool bound = verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
+    if (bound || verdict->code == VERDICT_MISSING_WAIT)
         return;
     bool negative = verdict->cost_ns < 0;
     units_time(negative ? -verdict->cost_ns : verdict->cost_ns, cost);

@@ -43,7 +43,7 @@ void write_compare(FILE *out, const struct report *report, const struct writer_s
 void write_predictions(FILE *out, const struct report *report,
                        const struct writer_style *style);
 
-/* Writes how long tiles of each priority took, where there are priorities or it is verbose. */
+/* Writes how long tiles of each priority took: where a run has priorities, or --verbose. */
 void write_latency(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* `pipeline view`: another program's ops by name and engine, what overlapped, and the gaps. */
