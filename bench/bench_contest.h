@@ -45,10 +45,9 @@ struct contender *contest_add_peer(struct contest *contest, const char *kernel,
 
 /* Times every contender `bench->repeats` times, in turn, on the first CUDA device: the mean of
  * a row of launches, by events. The row is one graph, so that what the host needs for each call
- * is not in it, unless `as_calls`. They go through inputs and outputs that
- * together are four times the L2 cache, so that none finds its data there. Outputs are poisoned
- * before, and all are verified after each repeat. STATUS_FAILED names the contender whose
- * result is wrong. */
+ * is not in it, unless `as_calls`. They go through inputs and outputs that together are four
+ * times the L2 cache, so that none finds its data there. Outputs are poisoned before, and all
+ * are verified after each repeat. STATUS_FAILED names the contender whose result is wrong. */
 enum status contest_run_cuda(struct bench *bench, struct contest *contest, struct error *error);
 
 /* Runs the contest on the CUDA device if there is one; without one nothing is timed, which is

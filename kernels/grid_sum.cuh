@@ -80,8 +80,7 @@ static __device__ void sum_tell(struct grid_scratch *scratch, unsigned launch, T
 /* Waits for the sum of a block. The block that waits began last, so the one that tells is
  * running or has ended. Both words are asked for at once, and each is believed by itself:
  * nothing says that they come together. They are volatile because ptxas assumes that a loop of
- * nothing but other loads
- * (__ldcg() among them) ends, and leaves it out. */
+ * nothing but other loads (__ldcg() among them) ends, and leaves it out. */
 template <typename T>
 static __device__ T sum_await(struct grid_scratch *scratch, unsigned block, unsigned launch)
 {

@@ -222,8 +222,7 @@ static void sum_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
 /* Returns how often an element is rounded to float on its way: the device adds four elements in
  * float, two additions deep, goes on in double, and rounds the sum once; the twin rounds only
  * the sum. Each rounding changes what it rounds by at most u = 2^-24 of it, so the sum errs by
- * at most
- * ((1+u)^3 - 1) sum|x| (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
+ * at most ((1+u)^3 - 1) sum|x| (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
  * The roundings in double, the oracle's too, are at most 2 * 2^-53 = 2^-28 u per element. */
 static double sum_roundings(uint64_t count)
 {

@@ -112,8 +112,7 @@ static void note_tuned(const struct job *job, const struct settings *asked,
 }
 
 /* Chooses tiles and streams where they are left to the simulator: from here on they are
- * numbers.
- */
+ * numbers. */
 static enum status resolve_auto(struct job *job, struct error *error)
 {
     if (job->settings.tiles > 0 && job->settings.streams > 0)

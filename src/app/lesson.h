@@ -6,8 +6,7 @@
  *     ; 02-pinned.ini - Pinned against pageable memory
  *     ; Question: Why does nothing overlap?
  *     ; Exit: 1                                  where a result is wrong on purpose
- *     ; Memory from malloc() is pageable. ...    to the end of the comment
- */
+ *     ; Memory from malloc() is pageable. ...    to the end of the comment */
 #ifndef PIPELINE_APP_LESSON_H
 #define PIPELINE_APP_LESSON_H
 

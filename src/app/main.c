@@ -1,7 +1,6 @@
 /* main.c - the stages in order, and the only owner of exit codes.
  *
- *     options -> plan -> backend -> timeline -> analysis -> writers
- */
+ *     options -> plan -> backend -> timeline -> analysis -> writers */
 #include "app/backends.h"
 #include "app/job.h"
 #include "app/lesson.h"

@@ -44,8 +44,7 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
 void trace_build_free(struct trace_builder *builder);
 
 /* Returns the kind of a row named `name`: OP_H2D, OP_D2H, or OP_KERNEL for all else. Copies are
- * called
- * "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy HtoD]". */
+ * called "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy HtoD]". */
 enum op_kind trace_kind(const char *name);
 
 /* Copies `raw` into `text` as one line for a message, cut where it is long. Returns `text`. */

@@ -110,8 +110,7 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
 }
 
 /* Returns the place where ops called as `span` are counted: copies come first, then kernels by
- * link.
- */
+ * link. */
 static struct view_name *name_of(const struct view_facts *facts,
                                  const struct timeline *timeline, const struct span *span)
 {
