@@ -24,6 +24,12 @@ endif
 # Machine code for Hopper, and PTX that any GPU since Turing turns into its own.
 GENCODE ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 
+# What is built, and what `make clean` removes, must not lie among the sources.
+$(if $(strip $(O)),,$(error O is empty: name the folder to build in))
+$(if $(filter $(CURDIR) $(addprefix $(CURDIR)/,bench configs docs kernels make plots scripts src tests) \
+       $(addsuffix /%,$(addprefix $(CURDIR)/,bench configs docs kernels make plots scripts src tests)),$(abspath $(O))), \
+  $(error O is $(O), which has the sources in it: choose another folder to build in))
+
 # make splits names at spaces, so a folder with one in its name would build half of something else.
 $(foreach name,CURDIR O PREFIX DESTDIR,$(if $(word 2,$($(name))),$(error $(name) is "$($(name))": \
   make cannot build in, or install to, a folder with a space in its name)))
@@ -149,11 +155,12 @@ FORCE:
 # --- the rest ------------------------------------------------------------------------------------
 include make/demo.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk
 
-# Only what was made goes: $(O) may be a folder that has other things, too.
+# Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
+MADE := $(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
+        suites tier lessons clang valgrind asan gcc fuzz corpus found machines
 .PHONY: clean format help
 clean:
-	$(Q)rm -rf $(O)/obj-* $(addprefix $(O)/,$(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log suites \
-		tier lessons clang valgrind asan gcc fuzz corpus found machines)
+	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)
 	$(Q)for folder in tests/nvtx tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 

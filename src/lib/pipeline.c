@@ -142,7 +142,7 @@ static enum status use_machine(struct pipeline *pipeline, struct error *error)
     if (queues > pipeline->used.queues_max)
         return error_set(error, STATUS_USAGE,
                          "connections=%" PRIu32 ": the machine %s has %" PRIu32
-                         " hardware queues at most",
+                         " hardware queue(s) at most",
                          queues, pipeline->used.name, pipeline->used.queues_max);
     if (queues > 0)
         pipeline->used.queues = queues;
@@ -252,10 +252,11 @@ bool pipeline_verdict(const struct pipeline *pipeline, size_t index,
         return false;
     const struct verdict *found = &pipeline->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[found->code];
+    const int64_t time_ns = pipeline_time_ns(pipeline);
     *verdict = (struct pipeline_verdict){
         .code = row->name,
         .ns = found->cost_ns,
-        .share = (double)found->cost_ns / (double)pipeline_time_ns(pipeline),
+        .share = time_ns > 0 ? (double)found->cost_ns / (double)time_ns : 0,
         .named = (int)index < pipeline->verdicts.named,
         .text = row->text,
         .fix = row->fix,

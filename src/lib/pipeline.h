@@ -86,7 +86,7 @@ bool pipeline_span(const struct pipeline *pipeline, size_t index, struct pipelin
 struct pipeline_verdict {
     const char *code; /* "sync-in-loop" */
     int64_t ns;       /* what it cost */
-    double share;     /* of the run's time */
+    double share;     /* of the run's time; 0 where that is 0 */
     bool named;       /* it cost enough to be given as a reason */
     const char *text; /* what happened, in one line */
     const char *fix;  /* what to do: an option of the command, or a change in CUDA calls */
