@@ -119,7 +119,7 @@ static bool is_loaded(struct simulation *sim, const struct op *op)
 enum status host_continue_call(struct simulation *sim)
 {
     uint32_t call = sim->own_call;
-    if (call == NONE || !sync_call_is_over(sim, call))
+    if (!sync_call_is_over(sim, call))
         return STATUS_OK;
     sim->own_call = NONE;
     return simulation_post(sim, rule_call_ns(sim->machine, op_at(sim, call)), EVENT_ISSUED,
