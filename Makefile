@@ -24,15 +24,15 @@ endif
 # Machine code for Hopper, and PTX that any GPU since Turing turns into its own.
 GENCODE ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 
+# make splits names at spaces, so a folder with one in its name would build half of something else.
+$(foreach name,CURDIR O PREFIX DESTDIR,$(if $(word 2,$($(name))),$(error $(name) is "$($(name))": \
+  make cannot build in, or install to, a folder with a space in its name)))
+
 # What is built, and what `make clean` removes, must not lie among the sources.
 $(if $(strip $(O)),,$(error O is empty: name the folder to build in))
 $(if $(filter $(CURDIR) $(addprefix $(CURDIR)/,bench configs docs kernels make plots scripts src tests) \
        $(addsuffix /%,$(addprefix $(CURDIR)/,bench configs docs kernels make plots scripts src tests)),$(abspath $(O))), \
   $(error O is $(O), which has the sources in it: choose another folder to build in))
-
-# make splits names at spaces, so a folder with one in its name would build half of something else.
-$(foreach name,CURDIR O PREFIX DESTDIR,$(if $(word 2,$($(name))),$(error $(name) is "$($(name))": \
-  make cannot build in, or install to, a folder with a space in its name)))
 
 # One job for each processor; `make -j1` asks for one. A make that another make started shares the
 # jobs of that one.

@@ -98,6 +98,13 @@ ok "tests write nothing into the sources" \
 ok "a folder that can't be made is one clear line" \
     sh -c "make NVCC= O=/proc/none 2>&1 | grep 'cannot create directory'"
 
+ok "an empty O is refused" not make -n NVCC= O= clean
+ok "the sources' own folders are refused" not make -n NVCC= O=docs clean
+mkdir -p "$work/others/share"
+echo mine > "$work/others/share/mine"
+make -s NVCC= O="$work/others" clean
+ok "clean takes nothing of others" test -s "$work/others/share/mine"
+
 mkdir "$work/a space"
 cp -r Makefile make "$work/a space"
 ok "a path with a space is refused" not make -C "$work/a space"
