@@ -328,6 +328,12 @@ static void charge_profiler(const struct verdict_case *facts, struct account *ac
 
 /* --- the verdicts --- */
 
+const char *evidence_name(enum evidence evidence)
+{
+    static const char *const names[EVIDENCE_COUNT] = {"unknown", "likely", "certain"};
+    return names[evidence];
+}
+
 static int compare_costs(const void *a, const void *b)
 {
     const struct verdict *x = a, *y = b;
@@ -342,7 +348,7 @@ static void name_causes(const struct verdict_case *facts, const struct account *
     static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
                                                [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
                                                [LIMIT_CPU] = VERDICT_CPU_BOUND,
-                                               [LIMIT_LINK] = VERDICT_LINK_BOUND};
+                                               [LIMIT_LINK] = VERDICT_COPY_BOUND};
     struct verdict rest = account->items[VERDICT_REST];
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         const struct verdict *item = &account->items[code];

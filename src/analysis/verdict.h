@@ -30,17 +30,29 @@ enum verdict_mark { MARKED_CALL, MARKED_WORK, MARKED_HOLD, MARKED_COUNT };
 struct verdict_row {
     const char *name;             /* "sync-in-loop", as in the JSON report */
     const char *text;             /* what happened, in one line */
-    const char *fix;              /* what to do: a command, or a line of CUDA */
+    const char *fix;              /* what to do, in words; "" where nothing can be done */
+    const char *cuda;             /* how, in CUDA's calls, and what to watch then; or "" */
     uint32_t marks[MARKED_COUNT]; /* see analysis/verdicts.def */
 };
 extern const struct verdict_row verdict_rows[VERDICT_COUNT];
 
+/* What a cause rests on: a call, a stream's kind, a wait or a memory kind that was seen; or a
+ * pattern that has this cause on this machine in the simulator, too. */
+enum evidence { EVIDENCE_UNKNOWN, EVIDENCE_LIKELY, EVIDENCE_CERTAIN, EVIDENCE_COUNT };
+
+enum { VERDICT_SEEN = 192, VERDICT_COMMAND = 128 };
+
 /* One cause, with what it cost. */
 struct verdict {
     enum verdict_code code;
-    int64_t cost_ns; /* negative where a run is faster than its limit */
+    enum evidence evidence;
+    int64_t cost_ns; /* never negative */
     uint32_t pieces; /* how many pieces of the critical path it was charged for */
     uint32_t span;   /* the span of the piece that lost most; SPAN_NONE: the host's, or none */
+    char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
+                                ran there"; "" where the row's text says it all */
+    char command[VERDICT_COMMAND]; /* a run of our own: the options that mend it; or "" */
+    int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: no fix was tried */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
@@ -73,6 +85,9 @@ struct verdict_case {
  * have, or has as something else. `plan` may be NULL. */
 enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
                           struct error *error);
+
+/* "unknown", "likely", "certain". */
+const char *evidence_name(enum evidence evidence);
 
 /* Finds all verdicts. O(n log n). STATUS_FAILED where verdict_check() is, or memory runs out.
  * `verdicts` needs no freeing. */

@@ -13,7 +13,8 @@ enum {
 };
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
-#define ROW(code, label, ...) [VERDICT_##code] = {.name = label, __VA_ARGS__},
+#define ROW(code, label, says, mends, calls, ...)                                              \
+    [VERDICT_##code] = {.name = label, .text = says, .fix = mends, .cuda = calls, __VA_ARGS__},
 #include "analysis/verdicts.def"
 #undef ROW
 };

@@ -62,6 +62,24 @@ static void put_plan(struct json *json, const struct run_report *run)
     json_close(json, '}');
 }
 
+/* A fix of our own run has a command and was tried; that of another program has its calls. */
+static void put_fix(struct json *json, const struct verdict *verdict)
+{
+    const struct verdict_row *row = &verdict_rows[verdict->code];
+    bool offered = row->fix[0] != '\0' && verdict->code < VERDICT_COPY_BOUND;
+    if (!is_known(json, offered))
+        return;
+    json_open(json, '{');
+    json_put_text(json_key(json, "text"), row->fix);
+    if (is_known(json_key(json, "command"), verdict->command[0] != '\0'))
+        json_put_text(json, verdict->command);
+    if (is_known(json_key(json, "cuda"), row->cuda[0] != '\0'))
+        json_put_text(json, row->cuda);
+    if (is_known(json_key(json, "predicted_ms"), verdict->predicted_ns > 0))
+        json_put_ms(json, verdict->predicted_ns);
+    json_close(json, '}');
+}
+
 static void put_verdicts(struct json *json, const struct verdicts *verdicts)
 {
     json_open(json_key(json, "verdicts"), '[');
@@ -75,8 +93,10 @@ static void put_verdicts(struct json *json, const struct verdicts *verdicts)
         json_put_integer(json_key(json, "ns"), verdict->cost_ns);
         json_put_real(json_key(json, "share"), verdicts->time_ns > 0 ? share : 0);
         json_put_bool(json_key(json, "named"), i < verdicts->named);
+        json_put_text(json_key(json, "evidence"), evidence_name(verdict->evidence));
+        json_put_text(json_key(json, "seen"), verdict->seen);
         json_put_text(json_key(json, "text"), row->text);
-        json_put_text(json_key(json, "fix"), row->fix);
+        put_fix(json_key(json, "fix"), verdict);
         json_close(json, '}');
     }
     json_close(json, ']');
