@@ -48,7 +48,21 @@ START_TEST(test_union_of_overlapping_spans)
     ck_assert_int_eq(analysis.engines[ENGINE_D2H].busy_ns, 20);
     ck_assert_int_eq(analysis.engines[ENGINE_CPU].busy_ns, 0);
     ck_assert_double_eq_tol(analysis.engines[ENGINE_H2D].utilisation, 0.8, 1e-12);
-    ck_assert_double_eq_tol(analysis.concurrency, 1.4, 1e-12);
+    ck_assert_double_eq_tol(analysis.concurrency, 1.52,
+                            1e-12); /* spans side by side count each */
+}
+END_TEST
+
+/* Eight kernels at once, and nothing else, are a concurrency of eight on one engine that is
+ * busy. */
+START_TEST(test_kernels_beside_kernels)
+{
+    struct span spans[8];
+    for (int i = 0; i < 8; i++)
+        spans[i] = (struct span){.engine = ENGINE_COMPUTE, .start_ns = 0, .end_ns = 50};
+    struct analysis analysis = analysis_of(spans, 8);
+    ck_assert_double_eq_tol(analysis.engines[ENGINE_COMPUTE].utilisation, 1, 1e-12);
+    ck_assert_double_eq_tol(analysis.concurrency, 8, 1e-12);
 }
 END_TEST
 
@@ -81,6 +95,7 @@ Suite *analysis_suite(void)
     TCase *tests = tcase_create("analysis");
     tcase_add_test(tests, test_empty);
     tcase_add_test(tests, test_union_of_overlapping_spans);
+    tcase_add_test(tests, test_kernels_beside_kernels);
     tcase_add_test(tests, test_zero_length_spans);
     tcase_add_test(tests, test_median);
     suite_add_tcase(suite, tests);

@@ -1,4 +1,5 @@
-/* analysis.c - busy time by merging each engine's spans in order of start. */
+/* analysis.c - busy time by merging each engine's spans in order of start; concurrency by
+ * adding them up. */
 #include "analysis/analysis.h"
 
 #include <stdlib.h>
@@ -25,19 +26,21 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
         return error_set(error, STATUS_FAILED, "no memory to analyse %u spans",
                          timeline->span_count);
     struct analysis result = {.time_ns = timeline_time_ns(timeline)};
-    double busy = 0;
+    double work_ns = 0; /* adding it up as integers could overflow where lanes are many */
     for (int engine = 0; engine < ENGINE_WORKING; engine++) {
         struct engine_use *use = &result.engines[engine];
         size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             use->bytes += spans[i]->bytes;
+            work_ns += (double)(spans[i]->end_ns - spans[i]->start_ns);
+        }
         use->spans = (uint32_t)count;
         use->busy_ns = union_ns(spans, count);
         if (result.time_ns > 0)
             use->utilisation = (double)use->busy_ns / (double)result.time_ns;
-        busy += use->utilisation;
     }
-    result.concurrency = busy;
+    if (result.time_ns > 0)
+        result.concurrency = work_ns / (double)result.time_ns;
     free(spans);
     *analysis = result;
     return STATUS_OK;

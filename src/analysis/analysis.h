@@ -14,7 +14,8 @@ struct engine_use {
 struct analysis {
     int64_t time_ns; /* of the timeline: first issue to last end */
     struct engine_use engines[ENGINE_WORKING];
-    double concurrency; /* mean number of busy engines over that time */
+    double concurrency; /* mean number of ops at work on engines at once; a kernel beside a
+                         * kernel counts as two */
 };
 
 /* Analyses `timeline`. O(n log n). STATUS_FAILED only when memory runs out. */

@@ -61,7 +61,7 @@ bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error);
 int64_t pipeline_time_ns(const struct pipeline *pipeline);
 int64_t pipeline_limit_ns(const struct pipeline *pipeline);
 
-/* Mean number of engines that were busy at once. */
+/* Mean number of copies, kernels and CPU tiles that were at work at once. */
 double pipeline_concurrency(const struct pipeline *pipeline);
 
 /* One operation as it ran. Strings live until the run is simulated anew or freed. */

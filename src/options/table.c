@@ -108,11 +108,14 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .help = "tiles the array is cut into; auto: the simulator chooses",
                       .with = "There are at most as many as --elements. Transposes and dgemm "
                               "need tiles of whole rows or columns."},
-    [OPTION_STREAMS] = {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams, RUNS),
-                        .fallback = "4", .least = 1, .most = STREAMS_MAX, .automatic = true,
-                        .help = "tiles in flight: that many streams, or slots where --layout "
-                                "is stage; auto: the simulator chooses",
-                        .with = "--ways=1 uses one stream."},
+    [OPTION_STREAMS] =
+        {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams, RUNS), .fallback = "4",
+         .least = 1, .most = STREAMS_MAX, .automatic = true,
+         .help = "tiles in flight: that many streams, or slots where --layout "
+                 "is stage; auto: the simulator chooses",
+         .with = "--ways=1 uses one stream. A report's concurrency is the mean number "
+                 "of copies, kernels and CPU tiles at work at once: kernels side "
+                 "by side count each."},
     [OPTION_ORDER] = {"order", 0, "depth|breadth", TYPE_CHOICE, RUN_FIELD(order, RUNS),
                       .fallback = "depth", .choices = order_names,
                       .help = "issue all stages of a tile, then the next tile; or one stage of "

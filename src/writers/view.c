@@ -131,7 +131,7 @@ static void put_together(FILE *out, const struct run_report *run,
                                  count > 0 ? "," : "", words[count], units_time(ns, time),
                                  share(ns, run->median_ns));
     }
-    snprintf(line + used, sizeof line - used, "; %.2f engines on average",
+    snprintf(line + used, sizeof line - used, "; %.2f operations on average",
              run->analysis.concurrency);
     putc('\n', out);
     writer_put_words(out, style->width, 2, line);
