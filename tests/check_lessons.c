@@ -288,9 +288,9 @@ START_TEST(test_wrong_results_show)
         int code = lesson_run(text->name, "--gantt=none");
         ck_assert_msg(code == lesson.exit_code, "%s: exit %d, not %d: %s", text->name, code,
                       lesson.exit_code, program_err);
-        assert_has(program_out, "  NO\n");
+        assert_has(program_out, "  WRONG\n");
         char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
-        assert_has(report_shown(page, text->name), "  NO\n");
+        assert_has(report_shown(page, text->name), "  WRONG\n");
         free(page);
         wrong++;
     }

@@ -87,6 +87,7 @@ static struct test_report *eventful_report(char (*hazard_texts)[HAZARD_TEXT])
     for (int i = 0; i < 10; i++)
         snprintf(hazard_texts[i], sizeof hazard_texts[i],
                  "h2d %d and scale 0 both touch device.in0 [0, 4096)", i);
+    report_find_speedups(&test->report);
     return test;
 }
 
@@ -436,5 +437,6 @@ Suite *writer_suite(void)
     suite_add_tcase(suite, writer_data_case());
     suite_add_tcase(suite, writer_predictions_case());
     suite_add_tcase(suite, writer_gantt_case());
+    suite_add_tcase(suite, writer_marks_case());
     return suite;
 }

@@ -36,6 +36,7 @@ extern const char *const test_names[];
 TCase *writer_data_case(void);
 TCase *writer_predictions_case(void);
 TCase *writer_gantt_case(void);
+TCase *writer_marks_case(void);
 void writer_gantt_add_foreign(TCase *gantt);
 
 /* No line is wider than `width`, in characters, nor holds a control character. */

@@ -159,9 +159,9 @@ static enum status run_each(const struct options *options, struct outputs *outpu
             drop_spans(run);
         if (!keep && run->compared != NULL)
             drop_spans(&run->compared->run);
-        if (!options->dry_run)
-            run->speedup = (double)report->runs[0].median_ns / (double)run->median_ns;
     }
+    if (!options->dry_run)
+        report_find_speedups(report);
     return STATUS_OK;
 }
 

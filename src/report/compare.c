@@ -379,9 +379,8 @@ enum status compare_pairs(const struct report *report, struct report *pairs,
     for (int i = 0; i < report->run_count; i++) {
         runs[2 * i] = report->runs[i];
         runs[2 * i + 1] = report->runs[i].compared->run;
-        runs[2 * i + 1].speedup =
-            (double)report->runs[0].median_ns / (double)runs[2 * i + 1].median_ns;
     }
     *pairs = (struct report){.version = report->version, .runs = runs, .run_count = count};
+    report_find_speedups(pairs);
     return STATUS_OK;
 }

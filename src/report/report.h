@@ -28,8 +28,9 @@ struct run_report {
     int64_t median_ns, min_ns, max_ns; /* times of the measured repeats */
     double noise;                      /* compare_noise() of them */
     int64_t issue_ns;                  /* median host time spent issuing */
-    double speedup;                    /* against the first run's median */
-    int64_t predicted_ns;              /* the simulated time, for --model=sim; else 0 */
+    double speedup; /* against the median of the first run of the same work on the same device;
+                       NAN where there is none, or the result is wrong */
+    int64_t predicted_ns; /* the simulated time, for --model=sim; else 0 */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */
@@ -79,6 +80,13 @@ struct report {
 /* Returns the rate of a run's arithmetic in Gflop/s, by its median time, where a kernel of its
  * chain is `rated`, which says that the rate counts; else NAN. */
 double report_gflops(const struct run_report *run);
+
+/* Returns true if two runs differ at most in how much they work on: the same chain with the
+ * same parameters, on the same device, both measured or both simulated. */
+bool report_is_comparable(const struct run_report *a, const struct run_report *b);
+
+/* Finds each run's speed-up. */
+void report_find_speedups(struct report *report);
 
 /* Judges an analysed run: fills run->verdicts from its timeline, its critical path and, unless
  * they are NULL, its plan and its machine. A timeline that is impossible gets run->no_verdict

@@ -26,20 +26,26 @@ static bool is_wrong(const struct run_report *run)
     return run->verified == VERIFIED_NO;
 }
 
-/* The time of one element decides, so that the smallest array is not the best. */
-static double cost_of(const struct run_report *run)
+/* The time of one element decides, so that the smallest array is not the best; among runs that
+ * do not work on the same things or in the same place, how near each came to its own limit. */
+static double cost_of(const struct run_report *run, bool alike)
 {
-    return (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1);
+    double share = run->limit.ns > 0 ? (double)run->median_ns / (double)run->limit.ns : 0;
+    return alike ? (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1)
+                 : share;
 }
 
 /* Returns the run of least cost, the first of equals; -1 where every result is wrong. */
 static int best_of(const struct run_report *runs, int count)
 {
     int best = -1;
+    bool alike = true;
+    for (int i = 1; i < count && alike; i++)
+        alike = report_is_comparable(&runs[0], &runs[i]);
     for (int i = 0; i < count; i++) {
         if (is_wrong(&runs[i]))
             continue;
-        if (best < 0 || cost_of(&runs[i]) < cost_of(&runs[best]))
+        if (best < 0 || cost_of(&runs[i], alike) < cost_of(&runs[best], alike))
             best = i;
     }
     return best;
@@ -76,8 +82,8 @@ enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
 static bool is_wanted(const struct sweep_table *table, const struct sweep_column *column)
 {
-    bool alone = table->report->run_count == 1 && column->show == cell_speedup;
-    return !alone && (!column->repeated || table->repeated) &&
+    bool lacking = !table->compared && column->show == cell_speedup;
+    return !lacking && (!column->repeated || table->repeated) &&
            (column->sized == 0 || (column->sized > 0) == table->sized);
 }
 
@@ -200,13 +206,19 @@ static int matrix_width(const struct sweep_table *table, cell_show *show)
     return larger(cells_width(table, show), values_width(&table->sweep->axes[1]));
 }
 
+/* Returns the figure that tells runs apart beside their times: times compare only where the
+ * work and the device are the same. */
+static cell_show *gain_of(const struct sweep_table *table)
+{
+    return table->sized ? cell_copied : table->compared ? cell_speedup : cell_limit_share;
+}
+
 static bool matrix_fits(const struct sweep_table *table)
 {
     char corner[CELL_TEXT];
     if (table->sweep->axis_count < 2)
         return false;
-    int64_t width = larger(matrix_width(table, cell_time),
-                           matrix_width(table, table->sized ? cell_copied : cell_speedup));
+    int64_t width = larger(matrix_width(table, cell_time), matrix_width(table, gain_of(table)));
     return corner_text(table, corner) + table->inner * (GAP + width) + 1 <= table->style->width;
 }
 
@@ -294,8 +306,12 @@ static void put_section(const struct sweep_table *table, int section)
     if (matrix_fits(table)) {
         put_matrix(table, "time", cell_time, section);
         putc('\n', table->out);
-        put_matrix(table, table->sized ? "copied" : "speed-up",
-                   table->sized ? cell_copied : cell_speedup, section);
+        cell_show *gain = gain_of(table);
+        put_matrix(table,
+                   gain == cell_copied    ? "copied"
+                   : gain == cell_speedup ? "speed-up"
+                                          : "of limit",
+                   gain, section);
         if (table->style->verbose == 0)
             return;
         putc('\n', table->out);
@@ -332,14 +348,14 @@ static void put_best(const struct sweep_table *table)
     bool named = table->sections > 1 || strcmp(name, "run") != 0;
     writer_fit(name, sizeof name, best->settings->name, RUN_NAME_MAX);
     cell_time(best, time);
-    (table->sized ? cell_copied : cell_speedup)(best, gain);
+    bool gained = table->sized || table->compared;
+    gain_of(table)(best, gain);
     cell_limit_share(best, share);
     int used = fprintf(table->out, "\nbest:") - 1;
     snprintf(words, sizeof words, "%s", named ? name : strchr(name, ' ') + 1);
     sweep_put_words(table, &used, GAP, words);
-    bool alone = report->run_count == 1;
-    snprintf(words, sizeof words, "(%s, %s%s%s of limit)", time, alone ? "" : gain,
-             alone ? "" : ", ", share);
+    snprintf(words, sizeof words, "(%s, %s%s%s of limit)", time, gained ? gain : "",
+             gained ? ", " : "", share);
     sweep_put_words(table, &used, GAP, words);
     putc('\n', table->out);
 }
@@ -352,7 +368,7 @@ static void put_foot(const struct sweep_table *table)
     int used = 0, wrong = 0;
     for (int i = 0; i < report->run_count; i++)
         wrong += is_wrong(&report->runs[i]);
-    bool compared = !table->sized && report->run_count > 1;
+    bool compared = !table->sized && table->compared;
     put_best(table);
     snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");
     if (wrong > 0)
@@ -361,7 +377,9 @@ static void put_foot(const struct sweep_table *table)
              report->run_count == 1 ? "" : "s", verified, compared ? ";" : "");
     sweep_put_words(table, &used, 0, words);
     if (compared)
-        sweep_put_words(table, &used, 0, "speed-ups are against the first");
+        sweep_put_words(table, &used, 0,
+                        table->alike ? "speed-ups are against the first"
+                                     : "speed-ups are against the first of the same work");
     putc('\n', table->out);
     if (!table->repeated)
         return;
@@ -375,7 +393,8 @@ void write_sweep(FILE *out, const struct report *report, const struct writer_sty
 {
     const struct sweep *sweep = report->sweep;
     struct writer_style wide = *style;
-    struct sweep_table table = {.out = out, .report = report, .sweep = sweep, .style = &wide};
+    struct sweep_table table = {
+        .out = out, .report = report, .sweep = sweep, .style = &wide, .alike = true};
     if (report->run_count == 0)
         return;
     wide.width = larger(style->width, WIDTH_MIN);
@@ -385,6 +404,8 @@ void write_sweep(FILE *out, const struct report *report, const struct writer_sty
     for (int i = 0; i < report->run_count; i++) {
         table.repeated |= report->runs[i].repeats > 1;
         table.sized |= report->runs[i].elements != report->runs[0].elements;
+        table.compared |= report->run_count > 1 && isfinite(report->runs[i].speedup);
+        table.alike &= report_is_comparable(&report->runs[0], &report->runs[i]);
     }
     sweep_put_head(&table);
     for (int section = 0; section < table.sections; section++)

@@ -13,6 +13,8 @@ struct sweep_table {
     int sections;
     bool repeated; /* the runs were measured more than once */
     bool sized;    /* the runs differ in elements, so that times do not compare */
+    bool compared; /* there are speed-ups */
+    bool alike; /* the runs have the same chain with the same parameters on the same device */
 };
 
 /* Writes "pipeline 0.1.0", "simulated, NVIDIA H200", and the settings that all runs share. */

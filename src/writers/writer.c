@@ -128,7 +128,9 @@ void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_
     units_time(run->median_ns, time);
     units_time(timeline_time_ns(&run->timeline), drawn);
     units_time(run->limit.ns, limit);
-    if (isfinite(run->speedup) && !alone)
+    if (run->verified == VERIFIED_NO && !run->foreign)
+        snprintf(speedup, sizeof speedup, ", WRONG RESULT");
+    else if (isfinite(run->speedup) && !alone)
         snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
     bool differ = strcmp(time, drawn) != 0 && !run->profiled;
     if (run->foreign)

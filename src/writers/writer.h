@@ -138,8 +138,8 @@ enum { ORIGIN_TEXT = 1024 };
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT]);
 
 /* Writes ": 22.4 ms, 1.90x, limit 21.2 ms": the median of the run's times, its speed-up unless
- * it is `alone`, and the time of the run that is drawn where the two differ to the eye. Of
- * another program's run no more is known than its time. */
+ * it is `alone`, or that its result is wrong, and the time of the run that is drawn where the
+ * two differ to the eye. Of another program's run no more is known than its time. */
 enum { FIGURES_TEXT = 256 };
 void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT]);
 
