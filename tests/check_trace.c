@@ -75,7 +75,7 @@ START_TEST(test_streams)
     const struct timeline *timeline = &trace->timeline;
     ck_assert_str_eq(trace->name, "trace");
     ck_assert_str_eq(timeline->device, "NVIDIA H200 (0)");
-    ck_assert_int_eq(timeline->timing, TIMING_CUPTI);
+    ck_assert_int_eq(timeline->timing, TIMING_NSYS);
     ck_assert_int_eq(timeline->resolution_ns, 1);
     ck_assert(timeline->issue_unknown && !trace->issue_known && trace->memory_known);
     ck_assert_uint_eq(trace->bytes_unit, 1000);
@@ -463,6 +463,7 @@ Suite *trace_suite(void)
 {
     Suite *suite = suite_create("trace");
     suite_add_tcase(suite, csv_case());
+    suite_add_tcase(suite, trace_own_case());
     suite_add_tcase(suite, trace_sqlite_case());
     return suite;
 }

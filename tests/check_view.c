@@ -310,7 +310,7 @@ START_TEST(test_json_and_csv)
     for (char *c = text; *c != '\0'; c++)
         commas[c >= row] += *c == ',';
     ck_assert_int_eq(commas[0], commas[1]);
-    ck_assert_ptr_nonnull(strstr(row, "streams,measured,cupti,NVIDIA H200 (0),"));
+    ck_assert_ptr_nonnull(strstr(row, "streams,measured,nsys,NVIDIA H200 (0),"));
     ck_assert_ptr_null(strstr(row, "depth"));
     free(text);
     view_free(&view);

@@ -370,8 +370,10 @@ const char *timeline_source(const struct timeline *timeline)
 
 const char *timeline_timing(const struct timeline *timeline)
 {
-    static const char *const names[] = {
-        [TIMING_VIRTUAL] = "virtual", [TIMING_CUPTI] = "cupti", [TIMING_EVENTS] = "events"};
+    static const char *const names[TIMING_COUNT] = {[TIMING_VIRTUAL] = "virtual",
+                                                    [TIMING_CUPTI] = "cupti",
+                                                    [TIMING_EVENTS] = "events",
+                                                    [TIMING_NSYS] = "nsys"};
     return names[timeline->timing];
 }
 

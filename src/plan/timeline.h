@@ -21,6 +21,8 @@ enum timing {
     TIMING_VIRTUAL, /* the simulator's clock */
     TIMING_CUPTI,   /* activity records */
     TIMING_EVENTS,  /* ends from CUDA events; starts rebuilt from engine order */
+    TIMING_NSYS,    /* a trace of Nsight Systems */
+    TIMING_COUNT
 };
 
 /* One op as it ran. Times are ns from the run's first issue. */
@@ -104,7 +106,7 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
 /* First issue to last end, in ns. */
 int64_t timeline_time_ns(const struct timeline *timeline);
 
-/* "simulated" or "measured"; "virtual", "cupti" or "events". */
+/* "simulated" or "measured"; "virtual", "cupti", "events" or "nsys". */
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);
 

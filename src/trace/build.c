@@ -329,7 +329,7 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     struct timeline *timeline = &trace->timeline;
     timeline_init(timeline);
     set_order(part);
-    timeline->timing = TIMING_CUPTI;
+    timeline->timing = TIMING_NSYS;
     snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));
     snprintf(timeline->driver, sizeof timeline->driver, "traced by Nsight Systems");
     timeline->resolution_ns = facts->resolution_ns;

@@ -6,6 +6,7 @@
  * "Duration (us)", "Bytes (MB)". Quoting is RFC 4180's. */
 #include "core/units.h"
 #include "trace/build.h"
+#include "trace/csv_line.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -118,42 +119,11 @@ static bool next_line(struct reader *reader, ssize_t *length)
     return true;
 }
 
-/* Takes the quotes off a field; returns what follows it, or NULL when it isn't closed. */
-static char *unquote(char *field)
-{
-    char *to = field, *from = field + 1;
-    for (; *from != '\0'; from++) {
-        if (*from == '"' && from[1] != '"')
-            break;
-        from += *from == '"';
-        *to++ = *from;
-    }
-    char *end = *from == '"' ? from + 1 : NULL;
-    *to = '\0';
-    return end;
-}
-
 static enum status split(struct reader *reader)
 {
-    char *at = reader->line;
-    reader->field_count = 0;
-    for (;;) {
-        if (reader->field_count == FIELDS_MAX)
-            return refuse(reader, "too many fields for a trace");
-        reader->fields[reader->field_count++] = at;
-        if (*at == '"') {
-            at = unquote(at);
-            if (at == NULL)
-                return refuse(reader, "a quote is not closed");
-            if (*at != ',' && *at != '\0')
-                return refuse(reader, "something stands behind a closing quote");
-        } else {
-            at += strcspn(at, ",");
-        }
-        if (*at == '\0')
-            return STATUS_OK;
-        *at++ = '\0';
-    }
+    const char *why;
+    reader->field_count = csv_line_split(reader->line, reader->fields, FIELDS_MAX, &why);
+    return reader->field_count > 0 ? STATUS_OK : refuse(reader, "%s", why);
 }
 
 /* --- the header --- */

@@ -2,6 +2,7 @@
 #include "trace/trace.h"
 
 #include "trace/build.h"
+#include "trace/own.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,6 +41,22 @@ static bool ends_in(const char *path, const char *ending)
     return length >= end && strcmp(path + length - end, ending) == 0;
 }
 
+/* Returns the reader for a file that this program wrote; NULL: it is none. */
+static enum status (*own_reader(const char *bytes, size_t count))(const char *, struct traces *,
+                                                                  struct error *)
+{
+    static const char csv[] = "# pipeline ", header[] = "run,op,kind";
+    size_t at = count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    const char *text = bytes + at;
+    count -= at;
+    if ((count >= sizeof csv - 1 && memcmp(text, csv, sizeof csv - 1) == 0) ||
+        (count >= sizeof header - 1 && memcmp(text, header, sizeof header - 1) == 0))
+        return own_csv_read;
+    while (count > 0 && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t'))
+        text++, count--;
+    return count > 0 && *text == '{' ? own_json_read : NULL;
+}
+
 enum status traces_read(const char *path, struct traces *traces, struct error *error)
 {
     static const char sqlite[] = "SQLite format 3"; /* and a NUL: 16 bytes */
@@ -55,5 +72,7 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
                          "%s:1: a report that only Nsight Systems reads: export it with nsys "
                          "stats -r cuda_gpu_trace --format csv, or nsys export -t sqlite",
                          trace_shown(path, shown));
-    return trace_csv_read(path, traces, error);
+    enum status (*own)(const char *, struct traces *, struct error *) =
+        own_reader(bytes, count);
+    return (own != NULL ? own : trace_csv_read)(path, traces, error);
 }

@@ -29,6 +29,9 @@ struct trace_copies {
 struct trace {
     char name[64]; /* "trace", or the device where there are several */
     struct timeline timeline;
+    bool own;            /* from a file that this program wrote: waits and tiles are known */
+    int64_t limit_ns;    /* as that file says; 0: it does not */
+    double speedup;      /* likewise */
     bool issue_known;    /* issue_ns is the host's, not a stand-in */
     bool memory_known;   /* the trace says what memory copies went from and to */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file's name without its folder and its ending; the device too where there are several. */
-static void name_run(const char *path, const char *device, char name[RUN_NAME_MAX])
+/* The file's name without its folder and its ending; the device, or the run of ours, too where
+ * there are several. */
+static void name_run(const char *path, const char *part, char name[RUN_NAME_MAX])
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
     int length = dot != NULL && dot > base ? (int)(dot - base) : (int)strlen(base);
-    if (device != NULL)
-        snprintf(name, RUN_NAME_MAX, "%.*s: %.29s", length < 32 ? length : 32, base, device);
+    if (part != NULL)
+        snprintf(name, RUN_NAME_MAX, "%.*s: %.29s", length < 32 ? length : 32, base, part);
     else
         snprintf(name, RUN_NAME_MAX, "%.*s", length, base);
 }
@@ -43,8 +44,12 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
 {
     int index = view->report.run_count++;
     struct run_report *run = &view->report.runs[index];
+    char *name = view->settings[index].name;
     view->settings[index] = (struct settings){0};
-    name_run(path, several ? trace->name : NULL, view->settings[index].name);
+    if (trace->own && view->alone && (several || strcmp(trace->name, "run") != 0))
+        snprintf(name, RUN_NAME_MAX, "%s", trace->name);
+    else
+        name_run(path, several ? trace->name : NULL, name);
     *run = (struct run_report){
         .timeline = trace->timeline,
         .streams = trace->timeline.streams,
@@ -61,13 +66,18 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     enum status status = analyse(&run->timeline, &run->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&run->timeline, NULL, &run->critical, error);
-    return status == STATUS_OK ? report_judge(run, NULL, NULL, error) : status;
+    if (status == STATUS_OK)
+        status = report_judge(run, NULL, NULL, error);
+    run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
+    if (view->alone && view->traces[index].speedup > 0)
+        run->speedup = view->traces[index].speedup;
+    return status;
 }
 
 static enum status add_file(struct view *view, const char *path, struct error *error)
 {
     struct traces traces = {0};
-    struct trace nothing = {.timeline = {.timing = TIMING_CUPTI,
+    struct trace nothing = {.timeline = {.timing = TIMING_NSYS,
                                          .device = "a GPU",
                                          .driver = "traced by Nsight Systems",
                                          .resolution_ns = 1}};
@@ -88,7 +98,8 @@ static enum status add_file(struct view *view, const char *path, struct error *e
 enum status view_read(const struct options *options, struct view *view, struct error *error)
 {
     enum status status = STATUS_OK;
-    *view = (struct view){.report.version = PIPELINE_VERSION};
+    *view =
+        (struct view){.report.version = PIPELINE_VERSION, .alone = options->word_count == 1};
     for (int i = 0; i < options->word_count && status == STATUS_OK; i++)
         status = add_file(view, options->words[i], error);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */

@@ -109,13 +109,14 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
     return there ? STATUS_OK : error_set(error, STATUS_FAILED, "no memory to view a trace");
 }
 
-/* Returns the place where ops called as `span` are counted: copies come first, then kernels by
- * link. */
+/* Returns the place where ops called as `span` are counted: by their kind and, behind all
+ * kinds, kernels by link. */
 static struct view_name *name_of(const struct view_facts *facts,
                                  const struct timeline *timeline, const struct span *span)
 {
-    uint32_t index = span->kind == OP_H2D ? 0 : span->kind == OP_D2H ? 1 : 2U + span->link;
-    bool known = span->engine < DEVICE_ENGINES && index < timeline->name_count + 2U;
+    uint32_t index =
+        span->kind == OP_KERNEL ? OP_KIND_COUNT + (uint32_t)span->link : span->kind;
+    bool known = span->engine < DEVICE_ENGINES && index < timeline->name_count + OP_KIND_COUNT;
     return known ? &facts->names[index] : NULL;
 }
 
@@ -166,7 +167,7 @@ static int compare_names(const void *a, const void *b)
 enum status view_facts_find(const struct timeline *timeline, const struct critical *critical,
                             struct view_facts *facts, struct error *error)
 {
-    size_t names = timeline->name_count + (size_t)2;
+    size_t names = timeline->name_count + (size_t)OP_KIND_COUNT;
     struct view_facts result = {.names = calloc(names, sizeof *result.names)};
     if (result.names == NULL)
         return error_set(error, STATUS_FAILED, "no memory to view a trace");

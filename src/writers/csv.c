@@ -204,9 +204,10 @@ static void put_setting(void *context, const char *name, const char *value,
 static void put_results(FILE *out, const struct run_report *run)
 {
     fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
-    if (!run->foreign)
-        fprintf(out, "#   limit_ns: %" PRId64 "\n#   speedup: %.9g\n", run->limit.ns,
-                isfinite(run->speedup) ? run->speedup : 0);
+    if (writer_limit_known(run))
+        fprintf(out, "#   limit_ns: %" PRId64 "\n", run->limit.ns);
+    if (!run->foreign || isfinite(run->speedup))
+        fprintf(out, "#   speedup: %.9g\n", isfinite(run->speedup) ? run->speedup : 0);
     if (run->profiled)
         return;
     fputs("#   busy_ns:", out);
@@ -214,6 +215,25 @@ static void put_results(FILE *out, const struct run_report *run)
         fprintf(out, " %s=%" PRId64, engine_name((enum engine)i),
                 run->analysis.engines[i].busy_ns);
     putc('\n', out);
+}
+
+/* Writes what a reader of the rows would not know: `pipeline view` reads it back. */
+static void put_order(FILE *out, const struct timeline *timeline)
+{
+    const char *separator = "#   stream_kinds:";
+    if (timeline->issue_unknown)
+        fputs("#   issue: unknown\n", out);
+    if (timeline->launched_ns > 0)
+        fprintf(out, "#   launched_ns: %" PRId64 "\n", timeline->launched_ns);
+    for (uint32_t i = 0; i < timeline->streams; i++) {
+        enum stream_kind kind = timeline_stream_kind(timeline, i);
+        if (kind == STREAM_NONBLOCKING)
+            continue;
+        fprintf(out, "%s %" PRIu32 "=%s", separator, timeline_stream_id(timeline, i),
+                stream_kind_name(kind));
+        separator = "";
+    }
+    fputs(separator[0] == '\0' ? "\n" : "", out);
 }
 
 static void put_provenance(FILE *out, const struct run_report *run)
@@ -230,6 +250,7 @@ static void put_provenance(FILE *out, const struct run_report *run)
     }
     fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
     put_results(out, run);
+    put_order(out, timeline);
     if (run->foreign)
         return;
     fputs("#   settings:", out);
@@ -291,11 +312,16 @@ static char *write_comma_integer(char *at, int64_t value)
 
 enum { ROW_ROOM = 3 * PIECE_ROOM + 9 * (WRITE_NUMBER_ROOM + 1) };
 
-static char *write_place(char *at, const struct span *span)
+/* Writes the tile and the stream. What is in no stream has the number behind them all, unless
+ * streams have numbers of their own, of which that may be one. */
+static char *write_place(char *at, const struct timeline *timeline, const struct span *span)
 {
     if (span->tile >= 0)
-        return write_comma_integer(write_integer(at, span->tile), span->stream);
-    return write_comma_integer(at, span->stream);
+        at = write_integer(at, span->tile);
+    if (timeline->stream_ids == NULL || span->stream < timeline->streams)
+        return write_comma_integer(at, timeline_stream_id(timeline, span->stream));
+    *at = ',';
+    return at + 1;
 }
 
 static char *write_times(char *at, const struct span *span)
@@ -334,7 +360,7 @@ static void put_span(struct put *put, const struct run_report *run, struct csv_t
     } else {
         at = write_piece(at, stage);
     }
-    at = write_place(at, span);
+    at = write_place(at, &run->timeline, span);
     at = write_piece(at, &pieces->engines[span->engine]);
     put->at = write_times(at, span);
 }

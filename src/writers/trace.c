@@ -7,6 +7,7 @@
 #include "writers/json.h"
 #include "writers/writer.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -29,6 +30,26 @@ static void put_own_provenance(struct json *json, const struct run_report *run)
     json_close(json, '}');
 }
 
+/* Writes what a reader of the events would not know: `pipeline view` reads it back. */
+static void put_order(struct json *json, const struct timeline *timeline)
+{
+    if (timeline->issue_unknown)
+        json_put_bool(json_key(json, "issue_known"), false);
+    if (timeline->launched_ns > 0)
+        json_put_integer(json_key(json, "launched_ns"), timeline->launched_ns);
+    if (timeline->stream_kinds == NULL)
+        return;
+    json_open(json_key(json, "stream_kinds"), '{');
+    for (uint32_t i = 0; i < timeline->streams; i++) {
+        char id[16];
+        enum stream_kind kind = timeline_stream_kind(timeline, i);
+        snprintf(id, sizeof id, "%" PRIu32, timeline_stream_id(timeline, i));
+        if (kind != STREAM_NONBLOCKING)
+            json_put_text(json_key(json, id), stream_kind_name(kind));
+    }
+    json_close(json, '}');
+}
+
 static void put_provenance(struct json *json, const struct run_report *run, uint32_t pid)
 {
     const struct timeline *timeline = &run->timeline;
@@ -45,8 +66,11 @@ static void put_provenance(struct json *json, const struct run_report *run, uint
     json_put_exact_ms(json_key(json, "time_ms"), run->median_ns);
     if (!run->profiled)
         json_put_exact_ms(json_key(json, "timeline_ms"), timeline_time_ns(timeline));
+    put_order(json, timeline);
     if (!run->foreign)
         put_own_provenance(json, run);
+    else if (writer_limit_known(run))
+        json_put_exact_ms(json_key(json, "limit_ms"), run->limit.ns);
     json_close(json, '}');
 }
 

@@ -164,7 +164,7 @@ static void numbers_write(struct numbers *numbers, const struct tracks *tracks, 
     at = write_count(at, span->op);
     if (span->tile >= 0)
         at = write_count(WRITE_LITERAL(at, ",\"tile\":"), (uint32_t)span->tile);
-    if (op_in_stream(span->kind))
+    if (op_in_stream(span->kind) || (span->kind == OP_SYNC && span->stream < timeline->streams))
         at = write_count(WRITE_LITERAL(at, ",\"stream\":"),
                          timeline_stream_id(timeline, span->stream));
     if (span->engine < ENGINE_NONE)

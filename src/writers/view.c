@@ -37,6 +37,12 @@ static void put_streams(const struct timeline *timeline, char text[LINE_TEXT])
 static void put_heading(FILE *out, const struct run_report *run,
                         const struct writer_style *style)
 {
+    static const char *const sources[TIMING_COUNT] = {
+        [TIMING_VIRTUAL] = "simulated",
+        [TIMING_CUPTI] = "measured by CUPTI",
+        [TIMING_EVENTS] = "measured by events",
+        [TIMING_NSYS] = "measured",
+    };
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],
         streams[LINE_TEXT], time[UNITS_TEXT];
@@ -45,8 +51,8 @@ static void put_heading(FILE *out, const struct run_report *run,
     writer_clean(driver, sizeof driver, timeline->driver, true);
     fprintf(out, "\n%s%s%s\n", style->color ? "\033[1m" : "", name,
             style->color ? "\033[0m" : "");
-    writer_print_words(out, style->width, 2, "%s, %s, %s", timeline_source(timeline), device,
-                       driver[0] != '\0' ? driver : "from a trace");
+    writer_print_words(out, style->width, 2, "%s, %s%s%s", sources[timeline->timing], device,
+                       driver[0] != '\0' ? ", " : "", driver);
     if (timeline->span_count == 0) {
         fputs("no copy and no kernel ran: there is nothing to draw\n", out);
         return;
@@ -64,11 +70,13 @@ static void put_engines(FILE *out, const struct run_report *run, const struct vi
 {
     fprintf(out, "\n%-8s%8s%11s%8s%12s%10s%13s\n", "engine", "ops", "busy", "of time",
             "longest gap", "bytes", "rate");
-    for (int i = 0; i < DEVICE_ENGINES; i++) {
+    for (int i = 0; i < ENGINE_WORKING; i++) {
         const struct engine_use *use = &run->analysis.engines[i];
+        if (i >= DEVICE_ENGINES && use->spans == 0)
+            continue;
         char busy[UNITS_TEXT], gap[UNITS_TEXT] = "-", bytes[UNITS_TEXT] = "-",
                                rate[UNITS_TEXT] = "-";
-        if (facts->gap_counts[i] > 0)
+        if (i < DEVICE_ENGINES && facts->gap_counts[i] > 0)
             units_time(facts->gaps[i][0].end_ns - facts->gaps[i][0].start_ns, gap);
         if (use->bytes > 0)
             units_bytes(use->bytes, bytes);

@@ -180,6 +180,8 @@ void view_put_findings(FILE *out, const struct run_report *run, const struct vie
         snprintf(line, sizeof line, "- %s", text);
         writer_put_words(out, style->width, 2, line);
     }
+    if (run->trace != NULL && run->trace->own)
+        return;
     snprintf(
         line, sizeof line,
         "- A trace has no events and no waits%s: what was held by those only shows as a late "

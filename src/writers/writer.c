@@ -3,6 +3,7 @@
 #include "writers/writer.h"
 
 #include "core/units.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -113,6 +114,11 @@ const char *writer_device(const struct run_report *run)
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
 
+bool writer_limit_known(const struct run_report *run)
+{
+    return !run->foreign || (run->trace != NULL && run->trace->limit_ns > 0);
+}
+
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
 {
     char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
@@ -133,8 +139,8 @@ void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_
     else if (isfinite(run->speedup) && !alone)
         snprintf(speedup, sizeof speedup, ", %.2fx", fmin(run->speedup, 1e9));
     bool differ = strcmp(time, drawn) != 0 && !run->profiled;
-    if (run->foreign)
-        snprintf(text, FIGURES_TEXT, ": %s", time);
+    if (!writer_limit_known(run))
+        snprintf(text, FIGURES_TEXT, ": %s%s", time, speedup);
     else
         snprintf(text, FIGURES_TEXT, ": %s%s, limit %s%s%s", time, speedup, limit,
                  differ ? ", drawn " : "", differ ? drawn : "");

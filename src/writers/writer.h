@@ -133,6 +133,9 @@ struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apar
 /* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
 const char *writer_device(const struct run_report *run);
 
+/* Returns true if a run has a limit: it is one of ours, now or in a file that tells it. */
+bool writer_limit_known(const struct run_report *run);
+
 /* Writes where a run comes from: "measured, NVIDIA H200, driver 13.0". */
 enum { ORIGIN_TEXT = 1024 };
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT]);

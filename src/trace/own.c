@@ -1,0 +1,292 @@
+/* own.c - makes timelines of the files that this program wrote itself. */
+#include "trace/own.h"
+
+#include "analysis/analysis.h"
+#include "core/items.h"
+#include "core/units.h"
+#include "trace/build.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum status no_memory(struct error *error)
+{
+    return error_set(error, STATUS_FAILED, "no memory for the timeline");
+}
+
+/* --- names --- */
+
+static int compare_texts(const void *a, const void *b)
+{
+    const struct own_text *x = a, *y = b;
+    return strcmp(x->text, y->text);
+}
+
+/* Sets *id to the number of `text`, which is kept. False: no memory. */
+static bool texts_add(struct own_texts *texts, const char *text, uint32_t *id)
+{
+    struct own_text *own = malloc(sizeof *own + strlen(text) + 1);
+    if (own == NULL)
+        return false;
+    strcpy(own->text, text);
+    struct own_text **found = tsearch(own, &texts->tree, compare_texts);
+    if (found == NULL || *found != own) {
+        if (found != NULL)
+            *id = (*found)->id;
+        free(own);
+        return found != NULL;
+    }
+    own->id = (uint32_t)texts->count;
+    struct own_text **items =
+        items_grow(texts->items, texts->count, &texts->capacity, sizeof(void *));
+    if (items == NULL)
+        return false; /* the tree frees it */
+    texts->items = items;
+    items[texts->count++] = own;
+    *id = own->id;
+    return true;
+}
+
+/* --- runs and rows --- */
+
+struct own_facts *own_add_run(struct own_builder *builder)
+{
+    struct own_run *runs =
+        items_grow(builder->runs, builder->count, &builder->capacity, sizeof *runs);
+    if (runs == NULL)
+        return NULL;
+    builder->runs = runs;
+    runs[builder->count] = (struct own_run){.facts.resolution_ns = 1};
+    return &runs[builder->count++].facts;
+}
+
+struct own_facts *own_facts(const struct own_builder *builder, size_t index)
+{
+    return &builder->runs[index].facts;
+}
+
+bool own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t stream,
+                         const char *kind)
+{
+    struct own_run *run = &builder->runs[index];
+    for (int i = 0; i < STREAM_KIND_COUNT; i++) {
+        if (strcmp(stream_kind_name((enum stream_kind)i), kind) != 0)
+            continue;
+        struct own_kind *kinds =
+            items_grow(run->kinds, run->kind_count, &run->kind_capacity, sizeof *kinds);
+        if (kinds == NULL)
+            return false;
+        run->kinds = kinds;
+        kinds[run->kind_count++] = (struct own_kind){stream, (uint8_t)i};
+        return true;
+    }
+    return false;
+}
+
+static enum status check_row(const struct own_row *row, struct error *error)
+{
+    if (row->kind == OP_RECORD || row->kind >= OP_KIND_COUNT)
+        return error_set(error, STATUS_USAGE, "no op of such a kind runs");
+    if (row->issue_ns < 0 || row->start_ns < 0)
+        return error_set(error, STATUS_USAGE, "op %" PRIu32 " begins before its run", row->op);
+    if (row->end_ns < row->start_ns)
+        return error_set(error, STATUS_USAGE, "op %" PRIu32 " ends before it starts", row->op);
+    if (op_in_stream(row->kind) && (row->stream < 0 || row->stream >= OWN_NONE))
+        return error_set(error, STATUS_USAGE, "op %" PRIu32 " is in no stream", row->op);
+    if (row->op == UINT32_MAX)
+        return error_set(error, STATUS_USAGE, "op %" PRIu32 " is no number of an op", row->op);
+    return STATUS_OK;
+}
+
+enum status own_add_row(struct own_builder *builder, size_t index, const struct own_row *row,
+                        struct error *error)
+{
+    struct own_run *run = &builder->runs[index];
+    uint32_t link = 0, label = OWN_NONE;
+    bool named = row->name[0] != '\0';
+    enum status status = check_row(row, error);
+    if (status != STATUS_OK)
+        return status;
+    if (run->count >= TRACE_SPANS_MAX || run->kernels.count > UINT16_MAX)
+        return error_set(error, STATUS_USAGE, "more ops or kernels than a timeline can have");
+    struct span *spans = items_grow(run->spans, run->count, &run->capacity, sizeof *spans);
+    if (spans != NULL)
+        run->spans = spans;
+    if (spans == NULL ||
+        (row->kind == OP_KERNEL && !texts_add(&run->kernels, row->name, &link)) ||
+        (op_rows[row->kind].waits && named && !texts_add(&run->labels, row->name, &label)))
+        return no_memory(error);
+    spans[run->count++] = (struct span){
+        .op = row->op,
+        .kind = (uint8_t)row->kind,
+        .engine = (uint8_t)op_rows[row->kind].engine,
+        .link = (uint16_t)link,
+        .stream = row->stream < 0 || row->stream >= OWN_NONE ? OWN_NONE : (uint32_t)row->stream,
+        .tile = row->tile,
+        .target = label,
+        .bytes = row->bytes,
+        .issue_ns = row->issue_ns,
+        .start_ns = row->start_ns,
+        .end_ns = row->end_ns,
+    };
+    return STATUS_OK;
+}
+
+/* --- timelines --- */
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+static bool is_same_op(const struct span *a, const struct span *b)
+{
+    return a->kind == b->kind && a->link == b->link && a->stream == b->stream &&
+           a->tile == b->tile && a->start_ns == b->start_ns && a->end_ns == b->end_ns;
+}
+
+static enum status sort_spans(struct own_run *run, bool drawn_twice, struct error *error)
+{
+    size_t kept = 0;
+    if (run->count > 0)
+        qsort(run->spans, run->count, sizeof *run->spans, compare_spans);
+    for (size_t i = 0; i < run->count; i++) {
+        const struct span *span = &run->spans[i];
+        bool again = kept > 0 && run->spans[kept - 1].op == span->op;
+        if (again && !(drawn_twice && is_same_op(&run->spans[kept - 1], span)))
+            return error_set(error, STATUS_USAGE, "op %" PRIu32 " stands there twice",
+                             span->op);
+        if (!again)
+            run->spans[kept++] = *span;
+    }
+    run->count = kept;
+    return STATUS_OK;
+}
+
+static enum status set_names(const struct own_texts *texts, struct timeline *timeline,
+                             struct error *error)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < texts->count; i++)
+        bytes += strlen(texts->items[i]->text) + 1;
+    char *text = malloc(bytes);
+    timeline->texts = text;
+    timeline->names = calloc(texts->count + 1, sizeof *timeline->names);
+    if (text == NULL || timeline->names == NULL)
+        return no_memory(error);
+    for (size_t i = 0; i < texts->count; i++) {
+        timeline->names[i] = text;
+        text = stpcpy(text, texts->items[i]->text) + 1;
+    }
+    timeline->name_count = (uint32_t)texts->count;
+    return STATUS_OK;
+}
+
+static void count_copies(const struct timeline *timeline, bool pageable, struct trace *trace)
+{
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        struct trace_copies *copies = span->kind == OP_H2D ? &trace->in : &trace->out;
+        if (!op_is_copy(span->kind))
+            continue;
+        copies->count++;
+        copies->pageable += pageable;
+        copies->pageable_bytes += pageable ? span->bytes : 0;
+    }
+}
+
+/* Refuses a run whose rows add up to less, or more, than its file says. */
+static enum status check_busy(const struct own_facts *facts, const struct timeline *timeline,
+                              struct error *error)
+{
+    struct analysis analysis;
+    enum status status = facts->busy_known ? analyse(timeline, &analysis, error) : STATUS_OK;
+    for (int i = 0; i < OWN_BUSY && status == STATUS_OK && facts->busy_known; i++) {
+        char found[UNITS_TEXT], told[UNITS_TEXT];
+        int64_t busy_ns = analysis.engines[i].busy_ns;
+        if (busy_ns != facts->busy_ns[i])
+            status = error_set(error, STATUS_USAGE,
+                               "%s was at work for %s, but the rows of the run add up to %s: "
+                               "cut short?",
+                               engine_rows[i].label, units_time(facts->busy_ns[i], told),
+                               units_time(busy_ns, found));
+    }
+    return status;
+}
+
+static enum status finish_run(struct own_run *run, bool drawn_twice, struct trace *trace,
+                              struct error *error)
+{
+    const struct plan no_plan = {0};
+    const struct own_facts *facts = &run->facts;
+    struct timeline *timeline = &trace->timeline;
+    timeline_init(timeline);
+    enum status status = sort_spans(run, drawn_twice, error);
+    if (status == STATUS_OK)
+        status = own_set_streams(run, timeline, error);
+    if (status == STATUS_OK)
+        status = own_set_targets(run, error);
+    if (status == STATUS_OK)
+        status = set_names(&run->kernels, timeline, error);
+    if (status != STATUS_OK)
+        return status;
+    timeline->timing = facts->timing;
+    memcpy(timeline->device, facts->device, sizeof timeline->device);
+    memcpy(timeline->driver, facts->driver, sizeof timeline->driver);
+    timeline->resolution_ns = facts->resolution_ns;
+    timeline->launched_ns = facts->launched_ns;
+    timeline->issue_unknown = facts->issue_unknown;
+    timeline->spans = run->spans;
+    timeline->span_count = (uint32_t)run->count;
+    run->spans = NULL;
+    memcpy(trace->name, facts->name, sizeof trace->name);
+    trace->own = true;
+    trace->limit_ns = facts->limit_ns;
+    trace->speedup = facts->speedup;
+    trace->issue_known = !facts->issue_unknown;
+    trace->memory_known = facts->memory_known;
+    trace->bytes_unit = 1;
+    count_copies(timeline, facts->pageable, trace);
+    status = timeline_finish(timeline, &no_plan, error);
+    return status == STATUS_OK ? check_busy(facts, timeline, error) : status;
+}
+
+enum status own_finish(struct own_builder *builder, struct traces *traces, size_t *index,
+                       struct error *error)
+{
+    size_t count = builder->count;
+    struct traces result = {calloc(count + 1, sizeof *result.items), (int)count};
+    enum status status = result.items != NULL ? STATUS_OK : no_memory(error);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        *index = i;
+        status = finish_run(&builder->runs[i], builder->drawn_twice, &result.items[i], error);
+    }
+    own_free(builder);
+    if (status == STATUS_OK)
+        *traces = result;
+    else
+        traces_free(&result);
+    return status;
+}
+
+static void texts_free(struct own_texts *texts)
+{
+    tdestroy(texts->tree, free);
+    free(texts->items);
+}
+
+void own_free(struct own_builder *builder)
+{
+    for (size_t i = 0; i < builder->count; i++) {
+        texts_free(&builder->runs[i].kernels);
+        texts_free(&builder->runs[i].labels);
+        free(builder->runs[i].spans);
+        free(builder->runs[i].kinds);
+    }
+    free(builder->runs);
+    *builder = (struct own_builder){0};
+}

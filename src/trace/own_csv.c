@@ -1,0 +1,421 @@
+/* own_csv.c - reads the timelines that this program writes as CSV: lines of provenance that
+ * begin with '#', run by run, then a row per op. Columns are found by their names: more may
+ * stand behind those known here. */
+#include "core/items.h"
+#include "core/units.h"
+#include "trace/build.h"
+#include "trace/csv_line.h"
+#include "trace/own.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS_MAX = 64 };
+
+enum column {
+    RUN,
+    OP,
+    KIND,
+    NAME,
+    TILE,
+    STREAM,
+    ENGINE,
+    LANE,
+    BYTES,
+    ISSUE,
+    START,
+    END,
+    COLUMNS
+};
+static const char *const columns[COLUMNS] = {
+    [RUN] = "run",     [OP] = "op",          [KIND] = "kind",      [NAME] = "name",
+    [TILE] = "tile",   [STREAM] = "stream",  [ENGINE] = "engine",  [LANE] = "lane",
+    [BYTES] = "bytes", [ISSUE] = "issue_ns", [START] = "start_ns", [END] = "end_ns",
+};
+
+struct reader {
+    const char *path;
+    FILE *file;
+    uint64_t line_number;
+    char *line; /* memory of getline(), which the fields point into */
+    size_t room;
+    char *fields[FIELDS_MAX];
+    int field_count, header_fields;
+    int at[COLUMNS]; /* field of each column */
+    struct own_builder builder;
+    uint64_t *run_lines; /* where each run begins */
+    size_t run_line_room;
+    size_t run;     /* that the rows are of */
+    int64_t latest; /* its latest op; -1: none yet */
+    bool headed;
+    struct error *error;
+};
+
+__attribute__((format(printf, 2, 3))) static enum status refuse(const struct reader *reader,
+                                                                const char *why, ...)
+{
+    char text[320], path[TRACE_SHOWN];
+    va_list list;
+    va_start(list, why);
+    vsnprintf(text, sizeof text, why, list);
+    va_end(list);
+    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+                     trace_shown(reader->path, path), reader->line_number, text);
+}
+
+static enum status no_memory(const struct reader *reader)
+{
+    return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+}
+
+/* --- provenance --- */
+
+static enum status add_run(struct reader *reader, const char *name)
+{
+    size_t count = reader->builder.count;
+    uint64_t *lines =
+        items_grow(reader->run_lines, count, &reader->run_line_room, sizeof *lines);
+    if (lines != NULL)
+        reader->run_lines = lines;
+    struct own_facts *facts = lines != NULL ? own_add_run(&reader->builder) : NULL;
+    if (facts == NULL)
+        return no_memory(reader);
+    lines[count] = reader->line_number;
+    snprintf(facts->name, sizeof facts->name, "%s", name);
+    return STATUS_OK;
+}
+
+/* Reads a whole number that is not negative, up to the end of `text`. */
+static bool read_whole(const char *text, uint64_t most, uint64_t *value)
+{
+    *value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
+            return false;
+    }
+    return *text == '\0' && *value <= most;
+}
+
+static enum status read_ns(const struct reader *reader, const char *key, const char *text,
+                           int64_t *ns)
+{
+    uint64_t value;
+    char shown[TRACE_SHOWN];
+    if (!read_whole(text, INT64_MAX, &value))
+        return refuse(reader, "%s '%s' is no number of ns", key, trace_shown(text, shown));
+    *ns = (int64_t)value;
+    return STATUS_OK;
+}
+
+/* h2d=62692 compute=4011 ... */
+static enum status read_busy(const struct reader *reader, struct own_facts *facts, char *text)
+{
+    enum status status = STATUS_OK;
+    for (char *rest = NULL, *word = strtok_r(text, " ", &rest);
+         word != NULL && status == STATUS_OK; word = strtok_r(NULL, " ", &rest)) {
+        size_t length = strcspn(word, "=");
+        for (int i = 0; i < OWN_BUSY && word[length] == '='; i++) {
+            const char *name = engine_name((enum engine)i);
+            if (strlen(name) == length && strncmp(name, word, length) == 0)
+                status = read_ns(reader, "busy_ns", word + length + 1, &facts->busy_ns[i]);
+        }
+    }
+    facts->busy_known = true;
+    return status;
+}
+
+/* 4=legacy 5=blocking */
+static enum status read_kinds(struct reader *reader, char *text)
+{
+    for (char *rest = NULL, *word = strtok_r(text, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        uint64_t stream;
+        char *kind = strchr(word, '='), shown[TRACE_SHOWN];
+        if (kind != NULL)
+            *kind++ = '\0';
+        if (kind == NULL || !read_whole(word, OWN_NONE - 1, &stream) ||
+            !own_set_stream_kind(&reader->builder, reader->builder.count - 1, (uint32_t)stream,
+                                 kind))
+            return refuse(reader, "'%s' is no stream with its kind", trace_shown(word, shown));
+    }
+    return STATUS_OK;
+}
+
+static enum status read_timing(const struct reader *reader, struct own_facts *facts,
+                               const char *text)
+{
+    char shown[TRACE_SHOWN];
+    facts->timing_known = own_timing(text, &facts->timing);
+    return facts->timing_known
+               ? STATUS_OK
+               : refuse(reader, "timing '%s' is none that is known", trace_shown(text, shown));
+}
+
+static void read_settings(struct own_facts *facts, const char *text)
+{
+    const char *memory = strstr(text, "memory=");
+    facts->settled = true;
+    facts->memory_known = memory != NULL;
+    facts->pageable = memory != NULL && strncmp(memory, "memory=pageable", 15) == 0;
+}
+
+/* Reads "#   key: value", which is about the latest run; a key that is not known is passed
+ * over, since later versions may have more. */
+static enum status read_fact(struct reader *reader, char *key, char *value)
+{
+    struct own_facts *facts = own_facts(&reader->builder, reader->builder.count - 1);
+    if (strcmp(key, "timing") == 0)
+        return read_timing(reader, facts, value);
+    if (strcmp(key, "resolution_ns") == 0)
+        return read_ns(reader, key, value, &facts->resolution_ns);
+    if (strcmp(key, "limit_ns") == 0)
+        return read_ns(reader, key, value, &facts->limit_ns);
+    if (strcmp(key, "launched_ns") == 0)
+        return read_ns(reader, key, value, &facts->launched_ns);
+    if (strcmp(key, "busy_ns") == 0)
+        return read_busy(reader, facts, value);
+    if (strcmp(key, "stream_kinds") == 0)
+        return read_kinds(reader, value);
+    if (strcmp(key, "speedup") == 0 && units_read_real(value, &facts->speedup) != UNITS_OK)
+        facts->speedup = 0;
+    if (strcmp(key, "device") == 0)
+        snprintf(facts->device, sizeof facts->device, "%s", value);
+    else if (strcmp(key, "driver") == 0)
+        snprintf(facts->driver, sizeof facts->driver, "%s", value);
+    else if (strcmp(key, "issue") == 0)
+        facts->issue_unknown = strcmp(value, "unknown") == 0;
+    else if (strcmp(key, "settings") == 0)
+        read_settings(facts, value);
+    return STATUS_OK;
+}
+
+static enum status read_comment(struct reader *reader)
+{
+    char *line = reader->line, *colon = strchr(line, ':');
+    if (strncmp(line, "# run: ", 7) == 0)
+        return add_run(reader, line + 7);
+    if (strncmp(line, "#   ", 4) != 0 || colon == NULL || reader->builder.count == 0)
+        return STATUS_OK;
+    *colon = '\0';
+    return read_fact(reader, line + 4, colon + 1 + strspn(colon + 1, " "));
+}
+
+/* --- rows --- */
+
+/* Finds the columns; `names` are those of the header. */
+static enum status read_header(struct reader *reader)
+{
+    for (int column = 0; column < COLUMNS; column++) {
+        int i = 0;
+        while (i < reader->field_count && strcmp(reader->fields[i], columns[column]) != 0)
+            i++;
+        if (i == reader->field_count)
+            return refuse(reader, "no column %s: not a timeline of this program",
+                          columns[column]);
+        reader->at[column] = i;
+    }
+    reader->header_fields = reader->field_count;
+    reader->headed = true;
+    return STATUS_OK;
+}
+
+static const char *field(const struct reader *reader, enum column column)
+{
+    return reader->fields[reader->at[column]];
+}
+
+/* Finds the run of a row. Runs may be called alike: their rows stand together, and the ops of a
+ * run count upwards. */
+static enum status find_run(struct reader *reader, uint32_t op)
+{
+    char shown[TRACE_SHOWN];
+    const char *name = field(reader, RUN);
+    size_t run = reader->run;
+    if (reader->latest >= 0 && op > reader->latest &&
+        strcmp(own_facts(&reader->builder, run)->name, name) == 0) {
+        reader->latest = op;
+        return STATUS_OK;
+    }
+    for (run += reader->latest >= 0; run < reader->builder.count; run++) {
+        if (strcmp(own_facts(&reader->builder, run)->name, name) != 0)
+            continue;
+        if (!own_facts(&reader->builder, run)->timing_known)
+            return refuse(reader, "no line '#   timing:' says where run '%s' comes from",
+                          trace_shown(name, shown));
+        reader->run = run;
+        reader->latest = op;
+        return STATUS_OK;
+    }
+    return refuse(reader, "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
+                  trace_shown(name, shown));
+}
+
+static enum status read_field(const struct reader *reader, enum column column, uint64_t most,
+                              uint64_t *value)
+{
+    char shown[TRACE_SHOWN];
+    if (read_whole(field(reader, column), most, value))
+        return STATUS_OK;
+    return refuse(reader, "%s '%s' is not a number that it can be", columns[column],
+                  trace_shown(field(reader, column), shown));
+}
+
+/* Reads a number that need not be there: -1 then. */
+static enum status read_optional(const struct reader *reader, enum column column, uint64_t most,
+                                 int64_t *value)
+{
+    uint64_t whole;
+    *value = -1;
+    if (*field(reader, column) == '\0')
+        return STATUS_OK;
+    enum status status = read_field(reader, column, most, &whole);
+    if (status == STATUS_OK)
+        *value = (int64_t)whole;
+    return status;
+}
+
+static enum status read_kind(const struct reader *reader, enum op_kind *kind)
+{
+    char shown[TRACE_SHOWN];
+    *kind = own_kind(field(reader, KIND));
+    if (*kind == OP_KIND_COUNT)
+        return refuse(reader, "kind '%s' is unknown", trace_shown(field(reader, KIND), shown));
+    if (strcmp(engine_name(op_rows[*kind].engine), field(reader, ENGINE)) != 0)
+        return refuse(reader, "engine '%s' does no %s",
+                      trace_shown(field(reader, ENGINE), shown), op_kind_name(*kind));
+    return STATUS_OK;
+}
+
+static enum status read_numbers(const struct reader *reader, struct own_row *row)
+{
+    static const enum column times[] = {ISSUE, START, END};
+    int64_t *const into[] = {&row->issue_ns, &row->start_ns, &row->end_ns}, tile;
+    uint64_t value;
+    enum status status = read_field(reader, BYTES, UINT64_MAX, &row->bytes);
+    for (int i = 0; i < 3 && status == STATUS_OK; i++) {
+        status = read_field(reader, times[i], INT64_MAX / 2, &value);
+        *into[i] = (int64_t)value;
+    }
+    if (status == STATUS_OK)
+        status = read_optional(reader, STREAM, OWN_NONE - 1, &row->stream);
+    if (status == STATUS_OK)
+        status = read_optional(reader, TILE, INT32_MAX, &tile);
+    if (status == STATUS_OK)
+        row->tile = (int32_t)tile;
+    return status;
+}
+
+static enum status read_row(struct reader *reader)
+{
+    struct own_row row = {.name = field(reader, NAME)};
+    struct error why = {0};
+    uint64_t op;
+    enum status status = read_field(reader, OP, UINT32_MAX - 1, &op);
+    if (status == STATUS_OK)
+        status = find_run(reader, (uint32_t)op);
+    if (status == STATUS_OK)
+        status = read_kind(reader, &row.kind);
+    if (status == STATUS_OK)
+        status = read_numbers(reader, &row);
+    if (status != STATUS_OK)
+        return status;
+    row.op = (uint32_t)op;
+    status = own_add_row(&reader->builder, reader->run, &row, &why);
+    if (status == STATUS_FAILED)
+        return error_set(reader->error, status, "%s", why.text);
+    return status == STATUS_OK ? STATUS_OK : refuse(reader, "%s", why.text);
+}
+
+/* --- lines --- */
+
+/* Reads a line without its end. Returns false at the end of the file, or where it fails. */
+static bool next_line(struct reader *reader, size_t *length, bool *whole)
+{
+    ssize_t got = getline(&reader->line, &reader->room, reader->file);
+    if (got < 0)
+        return false;
+    reader->line_number++;
+    *whole = reader->line[got - 1] == '\n';
+    while (got > 0 && (reader->line[got - 1] == '\n' || reader->line[got - 1] == '\r'))
+        reader->line[--got] = '\0';
+    if (reader->line_number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0)
+        memmove(reader->line, reader->line + 3, (size_t)(got -= 3) + 1);
+    *length = (size_t)got;
+    return true;
+}
+
+static enum status read_line(struct reader *reader, size_t length, bool whole)
+{
+    const char *why;
+    if (memchr(reader->line, '\0', length) != NULL)
+        return refuse(reader, "not text");
+    if (length == 0)
+        return STATUS_OK;
+    if (reader->line[0] == '#')
+        return read_comment(reader);
+    if (!whole)
+        return refuse(reader, "the line has no end: cut short?");
+    reader->field_count = csv_line_split(reader->line, reader->fields, FIELDS_MAX, &why);
+    if (reader->field_count == 0)
+        return refuse(reader, "%s", why);
+    if (!reader->headed)
+        return read_header(reader);
+    if (reader->field_count != reader->header_fields)
+        return refuse(reader, "%d field%s where the header has %d: cut short?",
+                      reader->field_count, reader->field_count == 1 ? "" : "s",
+                      reader->header_fields);
+    return read_row(reader);
+}
+
+static enum status read_all(struct reader *reader)
+{
+    size_t length;
+    bool whole;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && next_line(reader, &length, &whole))
+        status = read_line(reader, length, whole);
+    if (status == STATUS_OK && ferror(reader->file))
+        status = refuse(reader, "can't be read: %s", strerror(errno));
+    if (status == STATUS_OK && !reader->headed)
+        status = refuse(reader, "no line names the columns: cut short?");
+    return status;
+}
+
+static enum status finish(struct reader *reader, struct traces *traces)
+{
+    size_t run = 0;
+    struct error why = {0};
+    enum status status = own_finish(&reader->builder, traces, &run, &why);
+    if (status != STATUS_USAGE)
+        return status == STATUS_OK ? status : error_set(reader->error, status, "%s", why.text);
+    reader->line_number = reader->run_lines[run];
+    return refuse(reader, "%s", why.text);
+}
+
+enum status own_csv_read(const char *path, struct traces *traces, struct error *error)
+{
+    struct error why = {0};
+    char shown[TRACE_SHOWN];
+    struct reader reader = {
+        .path = path, .file = fopen(path, "r"), .latest = -1, .error = &why};
+    if (reader.file == NULL)
+        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
+                         strerror(errno));
+    enum status status = read_all(&reader);
+    if (status == STATUS_OK)
+        status = finish(&reader, traces);
+    if (status != STATUS_OK)
+        error_set(error, status, "%s", why.text);
+    own_free(&reader.builder);
+    free(reader.run_lines);
+    free(reader.line);
+    fclose(reader.file);
+    return status;
+}

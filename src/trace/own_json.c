@@ -1,0 +1,387 @@
+/* own_json.c - reads the timelines that this program writes as Chrome traces (Trace Event
+ * Format, JSON object form). Event by event, so that a large file takes little memory and an
+ * error has its line; how the JSON is laid out does not matter. */
+#include "trace/build.h"
+#include "trace/own.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    const char *path;
+    char *text;
+    const char *at, *end;
+    const char *event; /* that is being read */
+    struct own_builder builder;
+    json_int_t *pids; /* of the runs */
+    bool described;   /* the metadata came */
+    struct error *error;
+};
+
+__attribute__((format(printf, 3, 4))) static enum status
+refuse(const struct reader *reader, const char *place, const char *why, ...)
+{
+    char text[320], path[TRACE_SHOWN];
+    uint64_t line = 1;
+    va_list list;
+    va_start(list, why);
+    vsnprintf(text, sizeof text, why, list);
+    va_end(list);
+    for (const char *at = reader->text; at < place && at + 1 < reader->end; at++)
+        line += *at == '\n';
+    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+                     trace_shown(reader->path, path), line, text);
+}
+
+static enum status no_memory(const struct reader *reader)
+{
+    return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+}
+
+/* --- the text --- */
+
+static void skip_blanks(struct reader *reader)
+{
+    while (reader->at < reader->end && strchr(" \t\r\n", *reader->at) != NULL &&
+           *reader->at != '\0')
+        reader->at++;
+}
+
+static enum status expect(struct reader *reader, char wanted)
+{
+    skip_blanks(reader);
+    if (reader->at < reader->end && *reader->at == wanted) {
+        reader->at++;
+        return STATUS_OK;
+    }
+    if (reader->at == reader->end)
+        return refuse(reader, reader->at, "the file ends too early: cut short?");
+    return refuse(reader, reader->at, "no JSON: '%c' should stand here", wanted);
+}
+
+static bool next_is(struct reader *reader, char wanted)
+{
+    skip_blanks(reader);
+    if (reader->at == reader->end || *reader->at != wanted)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at + 1 : end;
+}
+
+/* Returns the end of the value that begins at `at`; NULL: the file ends before. */
+static const char *value_end(const char *at, const char *end)
+{
+    int depth = 0;
+    while (at < end) {
+        if (*at == '"') {
+            at = string_end(at, end);
+            if (at == end)
+                return NULL;
+        } else {
+            depth += *at == '{' || *at == '[';
+            depth -= *at == '}' || *at == ']';
+            at++;
+        }
+        bool over = at < end && (strchr(",]} \t\r\n", *at) != NULL || *at == ':');
+        if (depth <= 0 && (over || at == end))
+            return depth == 0 ? at : NULL;
+    }
+    return NULL;
+}
+
+/* Reads the value that stands next. To be given back with json_decref(). */
+static enum status read_value(struct reader *reader, json_t **value)
+{
+    json_error_t why;
+    skip_blanks(reader);
+    const char *from = reader->at, *to = value_end(from, reader->end);
+    reader->event = from;
+    if (to == NULL || to == from)
+        return refuse(reader, to == NULL ? reader->end : from, "%s",
+                      to == NULL ? "the file ends within a value: cut short?"
+                                 : "no JSON: a value should stand here");
+    *value =
+        json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    reader->at = to;
+    return *value != NULL ? STATUS_OK : refuse(reader, from, "no JSON: %.200s", why.text);
+}
+
+/* --- runs --- */
+
+static void copy_text(char *to, size_t room, const json_t *from)
+{
+    if (json_is_string(from))
+        snprintf(to, room, "%s", json_string_value(from));
+}
+
+static int64_t ns_of_ms(const json_t *value)
+{
+    double ms = json_number_value(value);
+    return ms > 0 && ms < 1e12 ? (int64_t)(ms * 1e6 + 0.5) : 0;
+}
+
+static enum status read_kinds(struct reader *reader, size_t run, json_t *kinds)
+{
+    const char *stream;
+    json_t *kind;
+    json_object_foreach(kinds, stream, kind)
+    {
+        char *end;
+        unsigned long number = strtoul(stream, &end, 10);
+        if (*end != '\0' || end == stream || number >= OWN_NONE || !json_is_string(kind) ||
+            !own_set_stream_kind(&reader->builder, run, (uint32_t)number,
+                                 json_string_value(kind)))
+            return refuse(reader, reader->event, "a stream's kind is unknown");
+    }
+    return STATUS_OK;
+}
+
+static enum status read_run(struct reader *reader, size_t index, json_t *run)
+{
+    struct own_facts *facts = own_add_run(&reader->builder);
+    if (facts == NULL)
+        return no_memory(reader);
+    const json_t *settings = json_object_get(run, "settings");
+    const char *memory = json_string_value(json_object_get(settings, "memory"));
+    const char *timing = json_string_value(json_object_get(run, "timing"));
+    json_int_t resolution = json_integer_value(json_object_get(run, "resolution_ns"));
+    json_int_t launched = json_integer_value(json_object_get(run, "launched_ns"));
+    reader->pids[index] = json_integer_value(json_object_get(run, "pid"));
+    copy_text(facts->name, sizeof facts->name, json_object_get(run, "name"));
+    copy_text(facts->device, sizeof facts->device, json_object_get(run, "device"));
+    copy_text(facts->driver, sizeof facts->driver, json_object_get(run, "driver"));
+    facts->resolution_ns = resolution > 0 ? resolution : 1;
+    facts->launched_ns = launched > 0 ? launched : 0;
+    facts->limit_ns = ns_of_ms(json_object_get(run, "limit_ms"));
+    facts->speedup = json_number_value(json_object_get(run, "speedup"));
+    facts->settled = json_is_object(settings);
+    facts->memory_known = memory != NULL;
+    facts->pageable = memory != NULL && strcmp(memory, "pageable") == 0;
+    facts->issue_unknown = json_is_false(json_object_get(run, "issue_known"));
+    if (timing == NULL || !own_timing(timing, &facts->timing))
+        return refuse(reader, reader->event,
+                      "the metadata does not say where run %zu comes from", index + 1);
+    return read_kinds(reader, index, json_object_get(run, "stream_kinds"));
+}
+
+static enum status read_metadata(struct reader *reader)
+{
+    json_t *metadata = NULL, *run;
+    enum status status = read_value(reader, &metadata);
+    if (status != STATUS_OK)
+        return status;
+    const json_t *runs = json_object_get(metadata, "runs");
+    const char *producer = json_string_value(json_object_get(metadata, "producer"));
+    size_t i, count = json_array_size(runs);
+    reader->described = producer != NULL && strcmp(producer, "pipeline") == 0;
+    reader->pids = calloc(count + 1, sizeof *reader->pids);
+    if (reader->pids == NULL)
+        status = no_memory(reader);
+    json_array_foreach(runs, i, run) status =
+        status == STATUS_OK ? read_run(reader, i, run) : status;
+    json_decref(metadata);
+    return status;
+}
+
+/* --- events --- */
+
+/* Reads a whole number that is not negative out of an event's arguments. */
+static bool argument(const json_t *args, const char *key, json_int_t most, int64_t *value)
+{
+    const json_t *found = json_object_get(args, key);
+    if (!json_is_integer(found) || json_integer_value(found) < 0 ||
+        json_integer_value(found) > most)
+        return false;
+    *value = json_integer_value(found);
+    return true;
+}
+
+/* Returns the name of a kernel, which is the slice's without its tile: "scale 3". */
+static const char *kernel_name(const char *slice, int64_t tile, char *name, size_t room)
+{
+    char ending[32];
+    snprintf(ending, sizeof ending, " %" PRId64, tile);
+    size_t length = strlen(slice), end = strlen(ending);
+    if (tile >= 0 && length > end && strcmp(slice + length - end, ending) == 0)
+        length -= end;
+    snprintf(name, room, "%.*s", (int)length, slice);
+    return name;
+}
+
+/* Returns "d2h 3" of "D2H 3": slices have the titles of kinds where files have their names. */
+static const char *file_label(const char *label, char *name, size_t room)
+{
+    size_t length = strcspn(label, " ");
+    snprintf(name, room, "%s", label);
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++) {
+        if (strlen(op_rows[kind].label) == length &&
+            strncmp(op_rows[kind].label, label, length) == 0)
+            snprintf(name, room, "%s%s", op_rows[kind].name, label + length);
+    }
+    return name;
+}
+
+static enum status read_op(struct reader *reader, size_t run, enum op_kind kind, json_t *event)
+{
+    enum { NAME_ROOM = 4096 };
+    char name[NAME_ROOM];
+    const json_t *args = json_object_get(event, "args");
+    const char *slice = json_string_value(json_object_get(event, "name"));
+    const char *target = json_string_value(json_object_get(args, "waited for"));
+    int64_t op, bytes = 0, tile = -1;
+    struct own_row row = {.kind = kind, .stream = -1, .name = ""};
+    struct error why = {0};
+    bool whole = argument(args, "op", UINT32_MAX - 1, &op) &&
+                 argument(args, "bytes", INT64_MAX, &bytes) &&
+                 argument(args, "start_ns", INT64_MAX / 2, &row.start_ns) &&
+                 argument(args, "end_ns", INT64_MAX / 2, &row.end_ns) && slice != NULL;
+    if (!whole)
+        return refuse(reader, reader->event, "an op without its number, name, bytes or times");
+    row.issue_ns = row.start_ns;
+    argument(args, "issue_ns", INT64_MAX / 2, &row.issue_ns);
+    argument(args, "tile", INT32_MAX, &tile);
+    argument(args, "stream", OWN_NONE - 1, &row.stream);
+    row.op = (uint32_t)op;
+    row.tile = (int32_t)tile;
+    row.bytes = (uint64_t)bytes;
+    if (kind == OP_KERNEL)
+        row.name = kernel_name(slice, tile, name, sizeof name);
+    else if (op_rows[kind].waits && target != NULL)
+        row.name = file_label(target, name, sizeof name);
+    enum status status = own_add_row(&reader->builder, run, &row, &why);
+    if (status == STATUS_FAILED)
+        return error_set(reader->error, status, "%s", why.text);
+    return status == STATUS_OK ? STATUS_OK : refuse(reader, reader->event, "%s", why.text);
+}
+
+/* Reads an event that is an op; an op of an engine is drawn in its stream, too, and comes
+ * twice.
+ */
+static enum status read_event(struct reader *reader, json_t *event)
+{
+    const char *phase = json_string_value(json_object_get(event, "ph"));
+    const char *category = json_string_value(json_object_get(event, "cat"));
+    if (!json_is_object(event))
+        return refuse(reader, reader->event, "an event that is no object");
+    enum op_kind kind = own_kind(category != NULL ? category : "");
+    if (phase == NULL || strcmp(phase, "X") != 0 || kind == OP_KIND_COUNT)
+        return STATUS_OK;
+    json_int_t pid = json_integer_value(json_object_get(event, "pid"));
+    for (size_t run = 0; run < reader->builder.count; run++) {
+        if (reader->pids[run] == pid)
+            return read_op(reader, run, kind, event);
+    }
+    return refuse(reader, reader->event, "an op of no run that the metadata tells of");
+}
+
+static enum status read_events(struct reader *reader)
+{
+    enum status status = expect(reader, '[');
+    if (!reader->described && status == STATUS_OK)
+        return refuse(
+            reader, reader->at,
+            "a trace of another program: no metadata of `pipeline` before its events");
+    if (status != STATUS_OK || next_is(reader, ']'))
+        return status;
+    do {
+        json_t *event = NULL;
+        status = read_value(reader, &event);
+        if (status == STATUS_OK)
+            status = read_event(reader, event);
+        json_decref(event);
+    } while (status == STATUS_OK && next_is(reader, ','));
+    return status == STATUS_OK ? expect(reader, ']') : status;
+}
+
+/* --- the file --- */
+
+static enum status read_all(struct reader *reader)
+{
+    bool events = false;
+    enum status status = expect(reader, '{');
+    do {
+        json_t *key = NULL, *value = NULL;
+        if (status == STATUS_OK)
+            status = read_value(reader, &key);
+        if (status == STATUS_OK && !json_is_string(key))
+            status = refuse(reader, reader->event, "no JSON: a name should stand here");
+        if (status == STATUS_OK)
+            status = expect(reader, ':');
+        const char *name = status == STATUS_OK ? json_string_value(key) : "";
+        if (strcmp(name, "metadata") == 0)
+            status = read_metadata(reader);
+        else if (strcmp(name, "traceEvents") == 0)
+            status = read_events(reader);
+        else if (status == STATUS_OK)
+            status = read_value(reader, &value);
+        events |= strcmp(name, "traceEvents") == 0;
+        json_decref(value);
+        json_decref(key);
+    } while (status == STATUS_OK && next_is(reader, ','));
+    if (status == STATUS_OK)
+        status = expect(reader, '}');
+    if (status == STATUS_OK && !events)
+        status = refuse(reader, reader->end, "no traceEvents: not a timeline of this program");
+    return status;
+}
+
+static enum status load(struct reader *reader)
+{
+    char shown[TRACE_SHOWN];
+    FILE *file = fopen(reader->path, "r"), *text;
+    size_t size = 0, got;
+    char block[1 << 14];
+    if (file == NULL)
+        return error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
+                         trace_shown(reader->path, shown), strerror(errno));
+    text = open_memstream(&reader->text, &size);
+    while (text != NULL && (got = fread(block, 1, sizeof block, file)) > 0)
+        fwrite(block, 1, got, text);
+    enum status status = STATUS_OK;
+    if (text == NULL || fclose(text) != 0)
+        status = no_memory(reader);
+    else if (ferror(file))
+        status = error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
+                           trace_shown(reader->path, shown), strerror(errno));
+    fclose(file);
+    reader->at = reader->text;
+    reader->end = reader->text != NULL ? reader->text + size : NULL;
+    if (status == STATUS_OK && size >= 3 && memcmp(reader->text, "\xef\xbb\xbf", 3) == 0)
+        reader->at += 3;
+    return status;
+}
+
+enum status own_json_read(const char *path, struct traces *traces, struct error *error)
+{
+    struct error why = {0}, unfinished = {0};
+    struct reader reader = {.path = path, .builder.drawn_twice = true, .error = &why};
+    size_t run = 0;
+    enum status status = load(&reader);
+    if (status == STATUS_OK)
+        status = read_all(&reader);
+    if (status == STATUS_OK) {
+        status = own_finish(&reader.builder, traces, &run, &unfinished);
+        if (status == STATUS_USAGE)
+            refuse(&reader, reader.text, "run %zu: %s", run + 1, unfinished.text);
+        else if (status != STATUS_OK)
+            error_set(&why, status, "%s", unfinished.text);
+    }
+    if (status != STATUS_OK)
+        error_set(error, status, "%s", why.text);
+    own_free(&reader.builder);
+    free(reader.pids);
+    free(reader.text);
+    return status;
+}

@@ -1,0 +1,215 @@
+/* own_links.c - the names in a file of ours, which stream an op was in, and what waits waited
+ * for. */
+#include "trace/own.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status no_memory(struct error *error)
+{
+    return error_set(error, STATUS_FAILED, "no memory for the timeline");
+}
+
+enum op_kind own_kind(const char *name)
+{
+    int kind = 0;
+    while (kind < OP_KIND_COUNT && strcmp(op_kind_name((enum op_kind)kind), name) != 0)
+        kind++;
+    return (enum op_kind)kind;
+}
+
+bool own_timing(const char *name, enum timing *timing)
+{
+    for (int i = 0; i < TIMING_COUNT; i++) {
+        const struct timeline timeline = {.timing = (enum timing)i};
+        if (strcmp(timeline_timing(&timeline), name) != 0)
+            continue;
+        *timing = (enum timing)i;
+        return true;
+    }
+    return false;
+}
+
+/* --- streams --- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Fills `ids` with the numbers of all streams that ops are in, in order, and returns how many
+ * there are. */
+static size_t find_streams(const struct own_run *run, uint32_t *ids)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        if (op_in_stream(run->spans[i].kind))
+            ids[count++] = run->spans[i].stream;
+    }
+    qsort(ids, count, sizeof *ids, compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || ids[kept - 1] != ids[i])
+            ids[kept++] = ids[i];
+    }
+    return kept;
+}
+
+/* Adds the streams that no op is in, since a run of ours numbers its streams from 0. What is in
+ * no stream has the number behind them all. Returns how many there are; 0: the numbers are too
+ * large for that. */
+static size_t count_streams(const struct own_run *run, const uint32_t *ids, size_t found)
+{
+    uint32_t count = found > 0 ? ids[found - 1] + 1 : 0;
+    if (count > STREAMS_MAX + 8) /* a mistake may add some */
+        return 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct span *span = &run->spans[i];
+        if (!op_in_stream(span->kind) && span->stream > count && span->stream <= STREAMS_MAX)
+            count = span->stream;
+    }
+    return count;
+}
+
+/* Returns the place of a stream's number among `ids`; `count` where it is none of them. */
+static uint32_t stream_place(const uint32_t *ids, size_t count, uint32_t number)
+{
+    const uint32_t *found = bsearch(&number, ids, count, sizeof *ids, compare_numbers);
+    return found != NULL ? (uint32_t)(found - ids) : (uint32_t)count;
+}
+
+static enum status set_kinds(const struct own_run *run, const uint32_t *ids,
+                             struct timeline *timeline, struct error *error)
+{
+    if (run->kind_count == 0)
+        return STATUS_OK;
+    timeline->stream_kinds = calloc(timeline->streams + (size_t)1, 1);
+    if (timeline->stream_kinds == NULL)
+        return no_memory(error);
+    for (size_t i = 0; i < run->kind_count; i++) {
+        uint32_t place = stream_place(ids, timeline->streams, run->kinds[i].stream);
+        timeline->stream_kinds[place] = run->kinds[i].kind;
+    }
+    return STATUS_OK;
+}
+
+enum status own_set_streams(struct own_run *run, struct timeline *timeline, struct error *error)
+{
+    size_t room = run->count + STREAMS_MAX + 16;
+    uint32_t *ids = calloc(room, sizeof *ids);
+    if (ids == NULL)
+        return no_memory(error);
+    size_t count = find_streams(run, ids);
+    size_t all = run->facts.settled ? count_streams(run, ids, count) : 0;
+    for (size_t i = 0; i < all; i++)
+        ids[i] = (uint32_t)i;
+    count = all > 0 ? all : count;
+    for (size_t i = 0; i < run->count; i++)
+        run->spans[i].stream = stream_place(ids, count, run->spans[i].stream);
+    timeline->streams = (uint32_t)count;
+    enum status status = set_kinds(run, ids, timeline, error);
+    bool plain = count == 0 || ids[count - 1] == count - 1;
+    if (!plain)
+        timeline->stream_ids = ids;
+    else
+        free(ids);
+    return status;
+}
+
+/* --- what waits waited for --- */
+
+/* An op as labels call it: "scale 3". */
+struct own_op {
+    uint32_t name; /* its kind or, of kernels, OP_KIND_COUNT and its link */
+    int32_t tile;
+    uint32_t op;
+};
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct own_op *x = a, *y = b;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+/* Returns the number of a text; UINT32_MAX where it is none of them. */
+static uint32_t texts_find(const struct own_texts *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        if (strcmp(texts->items[i]->text, text) == 0)
+            return (uint32_t)i;
+    }
+    return UINT32_MAX;
+}
+
+static uint32_t name_of(const struct own_run *run, const char *name)
+{
+    enum op_kind kind = own_kind(name);
+    uint32_t link = texts_find(&run->kernels, name);
+    return link != UINT32_MAX ? OP_KIND_COUNT + link : (uint32_t)kind;
+}
+
+/* Takes a label apart; a kernel's own name may end in a number. */
+static struct own_op label_read(const struct own_run *run, const char *label)
+{
+    struct own_op op = {.name = name_of(run, label), .tile = -1};
+    const char *blank = strrchr(label, ' ');
+    if (op.name != OP_KIND_COUNT || blank == NULL)
+        return op;
+    char *end, *name = strndup(label, (size_t)(blank - label));
+    long tile = strtol(blank + 1, &end, 10);
+    if (name != NULL && end > blank + 1 && *end == '\0' && tile >= 0 && tile <= INT32_MAX)
+        op = (struct own_op){.name = name_of(run, name), .tile = (int32_t)tile};
+    free(name);
+    return op;
+}
+
+/* Returns the latest op of that name and tile issued before `before`; UINT32_MAX: none. */
+static uint32_t latest_op(const struct own_op *ops, size_t count, struct own_op wanted,
+                          uint32_t before)
+{
+    size_t low = 0, high = count;
+    wanted.op = before;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare_ops(&ops[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found =
+        low > 0 && ops[low - 1].name == wanted.name && ops[low - 1].tile == wanted.tile;
+    return found ? ops[low - 1].op : UINT32_MAX;
+}
+
+enum status own_set_targets(struct own_run *run, struct error *error)
+{
+    struct own_op *labels = calloc(run->labels.count + 1, sizeof *labels);
+    struct own_op *ops = calloc(run->count + 1, sizeof *ops);
+    size_t count = 0;
+    enum status status = labels != NULL && ops != NULL ? STATUS_OK : no_memory(error);
+    for (size_t i = 0; i < run->labels.count && status == STATUS_OK; i++)
+        labels[i] = label_read(run, run->labels.items[i]->text);
+    for (size_t i = 0; i < run->count && status == STATUS_OK; i++) {
+        const struct span *span = &run->spans[i];
+        uint32_t name =
+            span->kind == OP_KERNEL ? OP_KIND_COUNT + (uint32_t)span->link : span->kind;
+        if (!op_rows[span->kind].waits)
+            ops[count++] = (struct own_op){name, span->tile, span->op};
+    }
+    if (status == STATUS_OK)
+        qsort(ops, count, sizeof *ops, compare_ops);
+    for (size_t i = 0; i < run->count && status == STATUS_OK; i++) {
+        struct span *span = &run->spans[i];
+        if (op_rows[span->kind].waits && span->target != OWN_NONE)
+            span->target = latest_op(ops, count, labels[span->target], span->op);
+        else
+            span->target = op_rows[span->kind].waits || op_is_call(span->kind) ? UINT32_MAX : 0;
+    }
+    free(labels);
+    free(ops);
+    return status;
+}

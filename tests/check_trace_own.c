@@ -1,0 +1,281 @@
+/* check_trace_own.c - files that this program wrote, read back: the ops are the same. */
+#include "core/version.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "trace_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char head[] = "# pipeline 1.0 timeline\n# run: one\n#   source: simulated\n"
+                           "#   timing: virtual\n#   device: H\n#   resolution_ns: 1\n";
+static const char header[] =
+    "run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns\n";
+
+/* Returns the rows of a timeline as CSV, to be freed; `facts` is the file's, too. */
+static char *rows_of(const char *path)
+{
+    char *text = test_file_text(path), *rows = strstr(text, "\nrun,op,");
+    ck_assert_msg(rows != NULL, "%s has no rows", path);
+    memmove(text, rows + 1, strlen(rows + 1) + 1);
+    return text;
+}
+
+/* Whatever a run did, its CSV and its Chrome trace give back every row, field for field. */
+START_TEST(test_given_back)
+{
+    static const char *const runs[] = {
+        "-n 1M -t 6 -s 3",
+        "-n 1M -t 4 -s 2 --layout=stage --callbacks --ways=4 --intensity=2000",
+        "-n 1M -t 4 --mistake=sync-in-loop",
+        "-n 1M -t 4 --mistake=alloc-in-loop",
+        "-n 1M -t 4 --mistake=legacy-stream",
+        "-n 1M -t 4 --mistake=blocking-stream",
+        "-n 1M -t 4 --mistake=memset-in-loop --memory=pageable",
+        "-n 1M -t 8 -s 3 --issue=graph -k wave,sum",
+        "-n 1M -t 6 -k scan --carry=callback",
+        "-n 1M -t 4 --memory=mapped",
+        "-n 1M -t 8 --blocks=16 --intensity=900 -s 8",
+        "-n 1M --sweep=streams=1,2,4",
+    };
+    char arguments[256];
+    snprintf(arguments, sizeof arguments,
+             "-q -d sim:h200 --timeline=own.csv --timeline=own.json %s", runs[_i]);
+    ck_assert_msg(program_run(arguments) == 0, "%s: %s", runs[_i], program_err);
+    ck_assert_msg(program_run("view own.csv --timeline=again.csv --timeline=again.json") == 0,
+                  "%s: %s", runs[_i], program_err);
+    char *rows = rows_of("own.csv");
+    if (_i + 1 ==
+        sizeof runs / sizeof runs[0]) { /* elsewhere the only run is called otherwise */
+        char *again = rows_of("again.csv");
+        ck_assert_str_eq(rows, again);
+        free(again);
+    }
+    struct traces first = test_traces("own.csv");
+    static const char *const others[] = {"own.json", "again.csv", "again.json"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        struct traces other = test_traces(others[i]);
+        ck_assert_int_eq(other.count, first.count);
+        for (int run = 0; run < first.count; run++) {
+            const struct timeline *a = &first.items[run].timeline;
+            const struct timeline *b = &other.items[run].timeline;
+            ck_assert_uint_eq(a->span_count, b->span_count);
+            ck_assert_uint_eq(a->streams, b->streams);
+            ck_assert_int_eq(a->launched_ns, b->launched_ns);
+            ck_assert_int_eq(a->timing, TIMING_VIRTUAL);
+            ck_assert_int_eq(b->timing, TIMING_VIRTUAL);
+            ck_assert_str_eq(a->device, b->device);
+            for (uint32_t k = 0; k <= a->streams; k++)
+                ck_assert_int_eq(timeline_stream_kind(a, k), timeline_stream_kind(b, k));
+            for (uint32_t k = 0; k < a->span_count; k++) {
+                const struct span *x = &a->spans[k], *y = &b->spans[k];
+                char one[SPAN_NAME], two[SPAN_NAME];
+                ck_assert_str_eq(timeline_span_name(a, x, one), timeline_span_name(b, y, two));
+                ck_assert_msg(x->op == y->op && x->kind == y->kind && x->engine == y->engine &&
+                                  x->lane == y->lane && x->stream == y->stream &&
+                                  x->tile == y->tile && x->bytes == y->bytes &&
+                                  x->issue_ns == y->issue_ns && x->start_ns == y->start_ns &&
+                                  x->end_ns == y->end_ns && x->target == y->target,
+                              "%s, %s: op %u differs", runs[_i], others[i], x->op);
+            }
+        }
+        traces_free(&other);
+    }
+    traces_free(&first);
+    free(rows);
+}
+END_TEST
+
+/* The rows of the file itself are those of the run: what is read is not only alike both times.
+ */
+START_TEST(test_rows)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 1M -t 3 -s 2 --layout=stage --sweep=order=depth,"
+                    "breadth --timeline=own.csv"),
+        0);
+    struct traces traces = test_traces("own.csv");
+    ck_assert_int_eq(traces.count, 2);
+    ck_assert_str_eq(traces.items[0].name, "run order=depth");
+    const struct timeline *timeline = &traces.items[0].timeline;
+    char *rows = rows_of("own.csv"), *row = strchr(rows, '\n') + 1;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        char name[SPAN_NAME], line[256], tile[16] = "";
+        if (span->tile >= 0)
+            snprintf(tile, sizeof tile, "%d", span->tile);
+        snprintf(line, sizeof line, "run order=depth,%u,%s,%s,%s,%u,%s,%u,%lu,%ld,%ld,%ld\n",
+                 span->op, op_kind_name((enum op_kind)span->kind),
+                 timeline_span_name(timeline, span, name), tile, span->stream,
+                 engine_name((enum engine)span->engine), span->lane, (unsigned long)span->bytes,
+                 (long)span->issue_ns, (long)span->start_ns, (long)span->end_ns);
+        ck_assert_msg(strncmp(row, line, strlen(line)) == 0, "not %sbut %.100s", line, row);
+        row += strlen(line);
+    }
+    free(rows);
+    traces_free(&traces);
+}
+END_TEST
+
+/* The report names the source as what it is. */
+START_TEST(test_source)
+{
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -t 3 --timeline=own.csv"), 0);
+    ck_assert_int_eq(program_run("view own.csv"), 0);
+    assert_has(program_out, "simulated, NVIDIA H200\n");
+    ck_assert_ptr_null(strstr(program_out, "Nsight"));
+    char *text = test_file_text("own.csv"), *at = strstr(text, "virtual");
+    memcpy(at, "events ", 7); /* the blank ends no word that is read */
+    memmove(at + 6, at + 7, strlen(at + 7) + 1);
+    test_file_write("events.csv", text, strlen(text));
+    free(text);
+    ck_assert_int_eq(program_run("view events.csv"), 0);
+    assert_has(program_out, "measured by events, NVIDIA H200\n");
+    ck_assert_int_eq(program_run("view " DATA "streams.csv --timeline=nsys.csv"), 0);
+    ck_assert_int_eq(program_run("view nsys.csv"), 0);
+    assert_has(program_out, "measured, NVIDIA H200 (0), traced by Nsight Systems\n");
+    assert_has(program_out, "(13, 14, 15, 16)");
+}
+END_TEST
+
+/* A trace's streams keep their numbers, in files and when those are read back. */
+START_TEST(test_stream_numbers)
+{
+    ck_assert_int_eq(program_run("view " DATA "streams.csv --timeline=a.csv --timeline=a.json"),
+                     0);
+    char *text = test_file_text("a.csv");
+    assert_has(text, ",14,h2d,");
+    assert_has(text, "timing: nsys");
+    assert_has(text, "issue: unknown");
+    free(text);
+    static const char *const files[] = {"a.csv", "a.json"};
+    for (int i = 0; i < 2; i++) {
+        struct traces traces = test_traces(files[i]);
+        const struct timeline *timeline = &traces.items[0].timeline;
+        ck_assert_uint_eq(timeline->streams, 4);
+        ck_assert(timeline->issue_unknown);
+        for (uint32_t k = 0; k < 4; k++)
+            ck_assert_uint_eq(timeline_stream_id(timeline, k), 13 + k);
+        traces_free(&traces);
+    }
+}
+END_TEST
+
+static void refused(const char *text, const char *words)
+{
+    test_file_write(test_trace_path, text, strlen(text));
+    test_trace_refused(words);
+}
+
+START_TEST(test_wrong_files)
+{
+    static const struct {
+        const char *rows, *words;
+    } cases[] = {
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,0,10\none,1,kernel,a,0,0,comp", ":9: |no end|cut short"},
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,0\n", ":8: |11 fields|12"},
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,20,10\n", ":8: |ends before it starts"},
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,-1,10\n", ":8: |start_ns '-1'"},
+        {"one,0,hd2,h2d,0,0,h2d,0,8,0,0,10\n", ":8: |kind 'hd2'"},
+        {"one,0,h2d,h2d,0,0,d2h,0,8,0,0,10\n", ":8: |engine 'd2h'"},
+        {"one,0,h2d,h2d,0,,h2d,0,8,0,0,10\n", ":8: |in no stream"},
+        {"two,0,h2d,h2d,0,0,h2d,0,8,0,0,10\n", ":8: |run 'two'"},
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,0,10\none,0,h2d,h2d,0,0,h2d,0,8,0,0,10\n",
+         ":9: |op 0 of run 'one'"},
+        {"one,0,h2d,\"h2d,0,0,h2d,0,8,0,0,10\n", ":8: |quote"},
+        {"one,99999999999,h2d,h2d,0,0,h2d,0,8,0,0,10\n", ":8: |op '99999999999'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%s%s%s", head, header, cases[i].rows);
+        refused(text, cases[i].words);
+    }
+    char text[2048];
+    refused(head, "cut short");
+    snprintf(text, sizeof text, "%srun,op,kind,name\n", head);
+    refused(text, ":7: |no column tile");
+    refused("# pipeline 1 timeline\n# run: one\n#   timing: sundial\n", ":3: |sundial");
+    snprintf(text, sizeof text, "# pipeline 1 timeline\n# run: one\n%s%s", header,
+             "one,0,h2d,h2d,0,0,h2d,0,8,0,0,10\n");
+    refused(text, ":4: |where run 'one' comes from");
+    snprintf(text, sizeof text, "%s#   busy_ns: h2d=20 compute=0 d2h=0 cpu=0\n%s%s", head,
+             header, "one,0,h2d,h2d,0,0,h2d,0,8,0,0,10\n");
+    refused(text, ":2: |20 ns|10 ns|cut short");
+}
+END_TEST
+
+START_TEST(test_wrong_json)
+{
+    static const char start[] =
+        "{\"metadata\":{\"producer\":\"pipeline\",\"runs\":[\n{\"pid\":1,"
+        "\"name\":\"one\",\"timing\":\"virtual\"}]},\n\"traceEvents\":[\n";
+    static const struct {
+        const char *rest, *words;
+    } cases[] = {
+        {"{\"ph\":\"X\",", ":4: |cut short"},
+        {"{\"ph\":\"X\"}", ":4: |cut short"},
+        {"{\"ph\":\"X\"}\n", ":4: |cut short"},
+        {"{\"ph\":\"X\" 1}]}", ":4: |no JSON"},
+        {"{\"ph\":\"X\",\"pid\":1,\"cat\":\"h2d\",\"args\":{}}]}", ":4: |an op without"},
+        {"{\"ph\":\"X\",\"pid\":2,\"cat\":\"h2d\",\"args\":{}}]}", ":4: |of no run"},
+        {"1]}", ":4: |no object"},
+    };
+    char text[2048];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", start, cases[i].rest);
+        refused(text, cases[i].words);
+    }
+    refused("{\"traceEvents\":[\n{\"ph\":\"X\"}]}", ":1: |another program");
+    refused("{\"displayTimeUnit\":\"ms\"}", "no traceEvents");
+    refused("{", "cut short");
+    refused(
+        "{\"metadata\":{\"producer\":\"pipeline\",\"runs\":[{\"pid\":1}]},\"traceEvents\":[]}",
+        ":1: |comes from");
+}
+END_TEST
+
+/* Lines may end as other systems end them, and a byte order mark may stand before them. */
+START_TEST(test_line_ends)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 1M -t 3 --timeline=own.csv --timeline=own.json"), 0);
+    static const char *const files[] = {"own.csv", "own.json"};
+    for (int i = 0; i < 2; i++) {
+        char *text = test_file_text(files[i]);
+        char *crlf = malloc(2 * strlen(text) + 4), *to = stpcpy(crlf, "\xef\xbb\xbf");
+        for (const char *from = text; *from != '\0'; from++) {
+            if (*from == '\n')
+                *to++ = '\r';
+            *to++ = *from;
+        }
+        struct traces plain = test_traces(files[i]);
+        test_file_write("crlf", crlf, (size_t)(to - crlf));
+        struct traces other = test_traces("crlf");
+        ck_assert_uint_eq(plain.items[0].timeline.span_count,
+                          other.items[0].timeline.span_count);
+        ck_assert_str_eq(plain.items[0].timeline.device, other.items[0].timeline.device);
+        traces_free(&plain);
+        traces_free(&other);
+        free(crlf);
+        free(text);
+    }
+}
+END_TEST
+
+TCase *trace_own_case(void)
+{
+    TCase *tests = tcase_create("own files");
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
+    tcase_add_checked_fixture(tests, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(tests, test_given_back, 0, 12);
+    tcase_add_test(tests, test_rows);
+    tcase_add_test(tests, test_source);
+    tcase_add_test(tests, test_stream_numbers);
+    tcase_add_test(tests, test_wrong_files);
+    tcase_add_test(tests, test_wrong_json);
+    tcase_add_test(tests, test_line_ends);
+    return tests;
+}
