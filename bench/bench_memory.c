@@ -81,8 +81,8 @@ static enum status measure_peak(struct bench *bench, void (*body)(char *const ar
     char program[PATH_MAX], count[32];
     enum status status = find_program(program, error);
     snprintf(count, sizeof count, "-n%" PRIu64, elements(bench));
-    char *argv[] = {program,    device,       count, "--tiles=32", "--streams=2",
-                    "--runs=1", "--warmup=0", "-q",  NULL};
+    char *argv[] = {program,    device,       count,           "--tiles=32", "--streams=2",
+                    "--runs=1", "--warmup=0", "--intensity=1", "-q",         NULL};
     double arrays_mib = 2.0 * (double)elements(bench) * sizeof(float) / MIB;
     for (int i = 0; i < bench->repeats && status == STATUS_OK; i++) {
         int code;

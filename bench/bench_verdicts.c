@@ -87,8 +87,8 @@ static enum status first_verdict(const char *arguments, char cause[CAUSE_TEXT], 
     char program[PATH_MAX] = "", command[PATH_MAX + 2 * COMMAND_TEXT];
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
         return error_set(error, STATUS_FAILED, "can't find the program itself");
-    snprintf(command, sizeof command, "'%s' -q --format=json %s 2>/dev/null", program,
-             arguments);
+    snprintf(command, sizeof command, "'%s' -q --format=json --intensity=1 %s 2>/dev/null",
+             program, arguments);
     FILE *out = popen(command, "re");
     if (out == NULL)
         return error_set(error, STATUS_FAILED, "can't run the program itself");

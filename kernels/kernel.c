@@ -141,6 +141,19 @@ uint64_t chain_resident_bytes(const struct kernel *const chain[], int length,
     return 0;
 }
 
+uint32_t chain_usual_intensity(const struct kernel *const chain[], int length)
+{
+    uint32_t least = UINT32_MAX, repeating = 0;
+    for (int i = 0; i < length; i++) {
+        if (!chain[i]->repeats)
+            continue;
+        repeating++;
+        if (chain[i]->usual_intensity < least)
+            least = chain[i]->usual_intensity;
+    }
+    return repeating > 0 && least > repeating ? least / repeating : 1;
+}
+
 uint64_t chain_unit(const struct kernel *const chain[], int length,
                     const struct kernel_params *params)
 {

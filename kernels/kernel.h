@@ -65,6 +65,8 @@ struct kernel {
     double flops;          /* cost: floating-point operations per element and repeat */
     bool exclusive;        /* scans: an element's sum leaves out its own value */
     bool repeats;          /* the arithmetic is done `intensity` times */
+    /* .repeats: the intensity where none is given; 0 means 1. */
+    uint32_t usual_intensity;
     /* Each repeat is a launch, or a call of the CPU twin, of its own: it reads the input again
      * and goes on with the output of the last one. */
     bool launch_per_repeat;
@@ -146,6 +148,10 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
 /* Returns the launches that the work on one tile takes: `intensity` for a .launch_per_repeat
  * kernel, else 1. */
 uint32_t kernel_launches(const struct kernel *kernel, const struct kernel_params *params);
+
+/* Returns the intensity of a chain where none is given: what the lightest of its kernels that
+ * repeat their arithmetic usually has, dealt out over all of these; at least 1. */
+uint32_t chain_usual_intensity(const struct kernel *const chain[], int length);
 
 /* Returns the launches on one tile of all kernels of a chain. */
 uint64_t kernel_chain_launches(const struct kernel *const chain[], int length,

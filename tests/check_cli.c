@@ -134,9 +134,9 @@ END_TEST
 /* The output of one run is the input of the next, which gives the same as both in one chain. */
 START_TEST(test_files_in_and_out)
 {
-    assert_ok("--device sim:h200 -n 5000 -t 3 -k scale -o once.npy");
-    assert_ok("--device sim:h200 -i once.npy -t 4 -k scale -o twice.npy");
-    assert_ok("--device sim:h200 -n 5000 -t 5 -k scale,scale -o chain.npy");
+    assert_ok("--device sim:h200 -n 5000 -t 3 -k scale --intensity=3 -o once.npy");
+    assert_ok("--device sim:h200 -i once.npy -t 4 -k scale --intensity=3 -o twice.npy");
+    assert_ok("--device sim:h200 -n 5000 -t 5 -k scale,scale --intensity=3 -o chain.npy");
     ck_assert_int_eq(system("cmp -s twice.npy chain.npy"), 0);
     ck_assert_int_ne(system("cmp -s once.npy chain.npy"), 0);
     assert_ok(

@@ -96,7 +96,7 @@ START_TEST(defaults_are_those_of_the_design)
     ck_assert_ptr_null(run->output);
     ck_assert_int_eq(run->chain_length, 1);
     ck_assert_ptr_eq(run->chain[0], kernel_find("scale"));
-    ck_assert_uint_eq(run->intensity, 1);
+    ck_assert_uint_eq(run->intensity, 1800);
     ck_assert_uint_eq(run->columns, 1024);
     ck_assert_uint_eq(run->stride, 1);
     ck_assert_uint_eq(run->tiles, 32);
@@ -147,7 +147,7 @@ static const struct shown default_settings[] = {
     {"input", NULL, VALUE_NULL},
     {"output", NULL, VALUE_NULL},
     {"kernel", "scale", VALUE_TEXT},
-    {"intensity", "1", VALUE_INTEGER},
+    {"intensity", "1800", VALUE_INTEGER},
     {"columns", "1024", VALUE_INTEGER},
     {"stride", "1", VALUE_INTEGER},
     {"rows", "16384", VALUE_INTEGER},
@@ -174,6 +174,25 @@ static const struct shown default_settings[] = {
     {"seed", "1", VALUE_INTEGER},
 };
 enum { SETTINGS_SHOWN = sizeof default_settings / sizeof default_settings[0] };
+
+/* What is usual depends on the chain: scale's arithmetic is dealt out over its links, and a
+ * kernel that has no figure of its own does its arithmetic once. */
+START_TEST(intensity_is_what_is_usual_for_the_chain)
+{
+    static const struct {
+        char *kernel;
+        uint32_t intensity;
+    } chains[] = {{"-kscale", 1800}, {"-kscale,scale,scale", 600}, {"-kscale,sum", 1800},
+                  {"-kwave", 1},     {"-kscale,wave", 1},          {"-ksum", 1},
+                  {"-kdgemm", 1},    {"-kwave-launches", 1}};
+    for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++) {
+        struct options options = parse_right(LINE("--tiles=1", chains[i].kernel));
+        ck_assert_msg(options.runs[0].intensity == chains[i].intensity, "%s: %u",
+                      chains[i].kernel, options.runs[0].intensity);
+        options_free(&options);
+    }
+}
+END_TEST
 
 START_TEST(defaults_are_shown)
 {
@@ -248,14 +267,17 @@ static const struct {
 /* The option says what it was given, and all others still say their default. */
 START_TEST(value_is_taken)
 {
-    struct options options = parse_right(
-        LINE("--tiles=1", given_settings[_i].words[0], given_settings[_i].words[1]));
+    struct options options =
+        parse_right(LINE("--tiles=1", "--intensity=7", given_settings[_i].words[0],
+                         given_settings[_i].words[1]));
     struct shown wanted[SETTINGS_SHOWN];
     memcpy(wanted, default_settings, sizeof wanted);
     int found = 0;
     for (int i = 0; i < SETTINGS_SHOWN; i++) {
         if (strcmp(wanted[i].name, "tiles") == 0) /* fits any number of elements */
             wanted[i].value = "1";
+        if (strcmp(wanted[i].name, "intensity") == 0) /* else it would depend on the kernel */
+            wanted[i].value = "7";
         if (strcmp(wanted[i].name, given_settings[_i].shown.name) == 0) {
             wanted[i] = given_settings[_i].shown;
             found++;
@@ -534,6 +556,7 @@ static void add_line_cases(Suite *suite)
     TCase *values = tcase_create("values");
     tcase_add_test(values, defaults_are_those_of_the_design);
     tcase_add_test(values, defaults_are_shown);
+    tcase_add_test(values, intensity_is_what_is_usual_for_the_chain);
     ADD_EACH(values, value_is_taken, given_settings);
     tcase_add_test(values, elements_are_known_to_be_given);
     tcase_add_test(values, options_of_the_whole_are_taken);

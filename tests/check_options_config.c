@@ -375,7 +375,7 @@ START_TEST(headline_comparison_is_right)
         ck_assert_int_eq(options.runs[i].ways, i + 1);
         ck_assert_uint_eq(options.runs[i].streams, i == 0 ? 1 : 4);
         ck_assert_uint_eq(options.runs[i].elements, 64 << 20);
-        ck_assert_uint_eq(options.runs[i].tiles, 16);
+        ck_assert_uint_eq(options.runs[i].tiles, 32);
     }
     options_free(&options);
 }

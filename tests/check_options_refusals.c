@@ -120,7 +120,7 @@ static const struct {
     {{"--help=me"}, {"--help=me", "takes no value"}},
     {{"--tiles=Auto"}, {"--tiles=Auto is not a number", "1 to 16777216, or auto"}},
     {{"-s", "aut"}, {"--streams=aut is not a number", "1 to 1024, or auto"}},
-    {{"--intensity=auto"}, {"--intensity=auto is not a number"}},
+    {{"--seed=auto"}, {"--seed=auto is not a number"}},
     {{"--ways=1", "-s", "auto"}, {"--ways=1 is serial", "--streams=auto was given"}},
     {{"--machine="}, {"--machine= is empty", "name of a file"}},
     {{"--machine=h200"}, {"--machine=h200 stands for the device in", "--device=sim:NAME"}},

@@ -93,7 +93,8 @@ static char *expected_text(const char *name, const char *now)
 }
 
 #define SECTIONS                                                                               \
-    "[global]\nno-data=yes\nelements=1M\ndevice=sim\n[depth first]\n[breadth first]\n"         \
+    "[global]\nno-data=yes\nintensity=1\nelements=1M\ndevice=sim\n[depth first]\n[breadth "    \
+    "first]\n"                                                                                 \
     "order=breadth\n[serial]\nways=1\n"
 
 static const struct {
@@ -101,17 +102,29 @@ static const struct {
     const char *file;
     int width, verbose;
 } tables[] = {
-    {{"--no-data", "-n1M", "-dsim", "--sweep=streams=1..6"}, "sweep-streams.txt", 80, 0},
-    {{"-n1M", "-dcuda", "--sweep=tiles=4,8,16,32"}, "sweep-measured.txt", 80, 0},
-    {{"--no-data", "-dsim", "--sweep=elements=1M..64M*4"}, "sweep-elements.txt", 80, 0},
+    {{"--intensity=1", "--no-data", "-n1M", "-dsim", "--sweep=streams=1..6"},
+     "sweep-streams.txt",
+     80,
+     0},
+    {{"--intensity=1", "-n1M", "-dcuda", "--sweep=tiles=4,8,16,32"},
+     "sweep-measured.txt",
+     80,
+     0},
+    {{"--intensity=1", "--no-data", "-dsim", "--sweep=elements=1M..64M*4"},
+     "sweep-elements.txt",
+     80,
+     0},
     {{"s.ini", "--sweep=streams=1,2,4", "--sweep=tiles=8,16,32"}, "sweep-matrix.txt", 80, 0},
     {{"s.ini", "--sweep=streams=1,2", "--sweep=tiles=8,16"}, "sweep-verbose.txt", 80, 1},
     {{"s.ini", "--sweep=streams=1,2", "--sweep=tiles=8,16,24"}, "sweep-narrow.txt", 40, 0},
-    {{"-n1M", "-dcuda", "--sweep=tiles=8..24+4", "--sweep=streams=1..16"},
+    {{"--intensity=1", "-n1M", "-dcuda", "--sweep=tiles=8..24+4", "--sweep=streams=1..16"},
      "sweep-folded.txt",
      80,
      0},
-    {{"--no-data", "-n1M", "-dsim", "--sweep=order=breadth"}, "sweep-one.txt", 80, 0},
+    {{"--intensity=1", "--no-data", "-n1M", "-dsim", "--sweep=order=breadth"},
+     "sweep-one.txt",
+     80,
+     0},
 };
 
 START_TEST(table_is_as_expected)

@@ -84,7 +84,7 @@ static enum status check_tiles(const struct judged *run)
 static enum status check_launches(const struct judged *run)
 {
     const struct settings *settings = run->settings;
-    const struct kernel_params params = {.intensity = settings->intensity};
+    const struct kernel_params params = settings_params(settings);
     const struct kernel *first = settings->chain[0]; /* no other can be such a one */
     const uint64_t launches = (uint64_t)settings->tiles * kernel_launches(first, &params);
     char rest[LABEL_MAX];
@@ -189,6 +189,14 @@ static bool given_together(const struct judged *run, enum option_id one, enum op
     return source != SOURCE_DEFAULT && source == with;
 }
 
+/* From here on reports say how heavy the kernel is. */
+static enum status settle_intensity(const struct judged *run, struct settings *settings)
+{
+    (void)run;
+    settings->intensity = settings_intensity(settings);
+    return STATUS_OK;
+}
+
 static enum status settle_ways(const struct judged *run, struct settings *settings)
 {
     if (settings->ways == 1 && settings->streams != 1 &&
@@ -240,11 +248,16 @@ static const struct {
     enum status (*settle)(const struct judged *run, struct settings *settings);
     enum status (*check)(const struct judged *run);
 } checks[CHECK_COUNT] = {
-    [CHECK_LAUNCHES] = {NULL, check_launches}, [CHECK_BLOCKS] = {NULL, check_blocks},
-    [CHECK_TILES] = {NULL, check_tiles},       [CHECK_WAYS] = {settle_ways, check_ways},
-    [CHECK_MEMORY] = {NULL, check_memory},     [CHECK_CARRY] = {NULL, check_carry},
-    [CHECK_MISTAKE] = {settle_mistake, NULL},  [CHECK_ISSUE] = {NULL, check_issue},
-    [CHECK_PROFILE] = {settle_profile, NULL},  [CHECK_NO_DATA] = {NULL, check_no_data},
+    [CHECK_LAUNCHES] = {settle_intensity, check_launches},
+    [CHECK_BLOCKS] = {NULL, check_blocks},
+    [CHECK_TILES] = {NULL, check_tiles},
+    [CHECK_WAYS] = {settle_ways, check_ways},
+    [CHECK_MEMORY] = {NULL, check_memory},
+    [CHECK_CARRY] = {NULL, check_carry},
+    [CHECK_MISTAKE] = {settle_mistake, NULL},
+    [CHECK_ISSUE] = {NULL, check_issue},
+    [CHECK_PROFILE] = {settle_profile, NULL},
+    [CHECK_NO_DATA] = {NULL, check_no_data},
 };
 
 /* Makes the check of every row that has one. */

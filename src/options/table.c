@@ -73,9 +73,14 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_KERNEL] = {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
                        .fallback = "scale",
                        .help = "the chain run on every tile: `pipeline list kernels`"},
-    [OPTION_INTENSITY] = {"intensity", 0, "R", TYPE_NUMBER, RUN_FIELD(intensity, RUNS),
-                          .check = CHECK_LAUNCHES, .fallback = "1", .least = 1, .most = 65536,
-                          .help = "arithmetic per element, to make a kernel heavier"},
+    [OPTION_INTENSITY] = {"intensity", 0, "R|auto", TYPE_NUMBER, RUN_FIELD(intensity, RUNS),
+                          .check = CHECK_LAUNCHES, .fallback = "auto", .least = 1,
+                          .most = 65536, .automatic = true,
+                          .help = "arithmetic per element, to make a kernel heavier; auto: "
+                                  "1800 for scale, which then takes about as long as a copy "
+                                  "on an H200, shared out over a chain; 1 for other kernels",
+                          .with = "Kernels whose arithmetic is settled, such as sum and dgemm, "
+                                  "don't use it."},
     [OPTION_COLUMNS] = {"columns", 0, "W", TYPE_NUMBER, RUN_FIELD(columns, RUNS),
                         .fallback = "1024", .least = 1, .most = 1u << 30, .suffixes = true,
                         .help = "transposes: elements of a row; a tile is a matrix of its own, "
@@ -154,8 +159,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .check = CHECK_CARRY, .fallback = "device", .choices = carry_names,
                       .help =
                           "scans, from tile to tile: on the device, by events; or by way of "
-                          "the host, where a callback feeds the next tile; or likewise, and "
-                          "the host waits for each",
+                          "the host, where a callback feeds the next tile; or by way of a "
+                          "host that waits for each tile",
                       .with = "Only scans use it."},
     [OPTION_CONNECTIONS] = {"connections", 0, "N", TYPE_NUMBER,
                             RUN_FIELD(connections, RUNS | CALIBRATE), .absent = "the driver's",

@@ -7,9 +7,16 @@ const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped"
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
 const char *const issue_names[] = {"streams", "graph", NULL};
 
+uint32_t settings_intensity(const struct settings *settings)
+{
+    return settings->intensity > 0
+               ? settings->intensity
+               : chain_usual_intensity(settings->chain, settings->chain_length);
+}
+
 struct kernel_params settings_params(const struct settings *settings)
 {
-    return (struct kernel_params){.intensity = settings->intensity,
+    return (struct kernel_params){.intensity = settings_intensity(settings),
                                   .columns = settings->columns,
                                   .stride = settings->stride,
                                   .rows = settings->rows,

@@ -28,7 +28,7 @@ struct settings {
     const char *input, *output; /* NULL: the input is generated; the output is not kept */
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
-    uint32_t intensity;
+    uint32_t intensity;   /* 0: auto, what is usual for the chain */
     uint64_t columns;     /* transposes: elements of a row */
     uint32_t stride;      /* stride-copy */
     uint64_t rows, inner; /* matrix products: rows of A and C, columns of A */
@@ -53,6 +53,9 @@ struct settings {
     bool no_data;
     uint64_t seed;
 };
+
+/* Returns the intensity that counts: the one given, or what is usual for the chain. */
+uint32_t settings_intensity(const struct settings *settings);
 
 /* Returns the parameters that the settings give the kernels. */
 struct kernel_params settings_params(const struct settings *settings);

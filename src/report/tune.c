@@ -242,7 +242,7 @@ static struct trial choose(const struct tuner *tuner)
 
 static uint64_t launches_of_tile(const struct settings *settings)
 {
-    const struct kernel_params params = {.intensity = settings->intensity};
+    const struct kernel_params params = settings_params(settings);
     return kernel_chain_launches(settings->chain, settings->chain_length, &params);
 }
 
