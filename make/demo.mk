@@ -12,7 +12,7 @@ run-demo: $(O)/pipeline
 	$(Q)$(O)/pipeline --timeline=out/ways.csv --timeline=out/ways.html $(DRAW:%=--timeline=%) \
 		configs/ways.ini
 	$(Q)echo "timelines: out/ways.csv out/ways.html $(DRAW)"
-	$(Q)echo "The program is $(O)/pipeline: try \`$(O)/pipeline lesson 5\`. \`make install\` makes it plain \`pipeline\`."
+	$(Q)echo "The program is $(O)/pipeline: try \`$(O)/pipeline lesson 8\`. \`make install\` makes it plain \`pipeline\`."
 
 # `lessons` makes the reports and pictures of docs/lessons.md anew. `lecture` makes one page and one
 # PDF of all lessons; with DEVICE=cuda they are measured.

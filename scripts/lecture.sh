@@ -5,7 +5,7 @@
 #
 # Runs them by lessons.sh, which takes DEVICE=cuda from the environment. FOLDER gets lecture.html, in
 # which everything is: it needs no network, no script and no other file; and lecture.pdf, with a lesson
-# a page or two. Needs cmark-gfm and weasyprint.
+# a page, less the reports. Needs cmark-gfm and weasyprint.
 set -eu
 
 if [ $# -ne 2 ]; then
@@ -44,7 +44,7 @@ page() {
     echo '<title>Lessons: why streams overlap, and why they don'"'"'t</title>'
     echo '<style>'
     cat "$here/../docs/lecture.css"
-    echo '</style></head><body>'
+    echo '</style></head><body id="top">'
     cmark-gfm --unsafe --extension table "$folder/lessons.md" |
         sed -e 's,<a href="[^#h][^"]*">\([^<]*\)</a>,\1,g' -e '/^<!-- .* -->$/d' |
         while IFS= read -r line; do
@@ -54,6 +54,7 @@ page() {
                 in_section=yes
                 name=${line#*id=\"}
                 echo "<section id=\"${name%%\"*}\">"
+                echo '<p class="up"><a href="#top">all lessons</a></p>'
                 ;;
             '<h2>Sources'*)
                 echo '</section><section>'

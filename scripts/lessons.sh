@@ -55,10 +55,14 @@ show() {
     echo
     echo "![$title](lessons/$1.svg)"
     echo
+    echo '<details><summary>The report</summary>'
+    echo
     echo '```'
     echo "\$ pipeline --gantt=none $2"
     sed 's/[[:space:]]*$//' "$work/report"
     echo '```'
+    echo
+    echo '</details>'
 }
 
 run() {

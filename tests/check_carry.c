@@ -328,12 +328,12 @@ START_TEST(test_a_lost_race_shows)
 }
 END_TEST
 
-/* Every run of configs/lessons/27-feeding.ini takes less time than the one before it. */
+/* Every run of configs/lessons/23-feeding.ini takes less time than the one before it. */
 START_TEST(test_lesson)
 {
     static const char *const machines[] = {"h200", "v100", "k20c"};
     char path[512];
-    snprintf(path, sizeof path, "%s/../configs/lessons/27-feeding.ini", TESTS_FOLDER);
+    snprintf(path, sizeof path, "%s/../configs/lessons/23-feeding.ini", TESTS_FOLDER);
     char *argv[] = {"pipeline", path, NULL};
     struct options options;
     struct error error = {0};

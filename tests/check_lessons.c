@@ -24,60 +24,65 @@ static const struct claim {
 } claims[] = {
     {"01-serial", "16-tiles", "one-piece", 1, 1.2},
     {"02-pinned", "pageable", "pinned", 4, INFINITY},
-    {"03-streams", "1-stream", "2-streams", 1.5, INFINITY},
-    {"03-streams", "2-streams", "3-streams", 1.05, 1.5},
-    {"03-streams", "3-streams", "8-streams", 0.97, 1.03},
-    {"04-two-way", "serial", "2-way", 1.3, 1.5},
-    {"05-three-way", "serial", "3-way", 2.2, 3},
-    {"05-three-way", "2-way", "3-way", 1.5, 2},
-    {"06-four-way", "3-way", "4-way", 1.1, 2},
-    {"07-tiles", "1", "16", 1.5, INFINITY},
-    {"07-tiles", "4", "16", 1.05, INFINITY},
-    {"07-tiles", "64", "16", 1.05, INFINITY},
-    {"07-tiles", "512", "64", 2, INFINITY},
-    {"07-tiles", "512", "1", 1.2, INFINITY},
-    {"08-orders", "c1060-depth", "c1060-breadth", 1.4, 1.6},
-    {"08-orders", "c2050-breadth", "c2050-depth", 1.25, 1.45},
-    {"08-orders", "k20c-breadth", "k20c-depth", 0.97, 1.03},
-    {"08-orders", "now-breadth", "now-depth", 0.97, 1.03},
-    {"09-one-queue", "1-queue-depth", "1-queue-breadth", 4, INFINITY},
-    {"09-one-queue", "1-queue-depth", "8-queues-depth", 4, INFINITY},
-    {"09-one-queue", "8-queues-depth", "8-queues-breadth", 0.9, 1.1},
-    {"10-many-streams", "8-queues-depth", "32-queues-depth", 1.8, INFINITY},
-    {"10-many-streams", "8-queues-depth", "8-queues-breadth", 1.8, INFINITY},
-    {"11-default-stream", "default-stream", "non-blocking-streams", 1.15, INFINITY},
-    {"11-default-stream", "blocking-streams", "non-blocking-streams", 1.5, INFINITY},
-    {"12-blocking-calls", "k20c-alloc", "k20c-nothing", 1.5, INFINITY},
-    {"12-blocking-calls", "k20c-pinned-alloc", "k20c-nothing", 1.5, INFINITY},
-    {"12-blocking-calls", "k20c-memset", "k20c-nothing", 1.5, INFINITY},
-    {"12-blocking-calls", "now-alloc", "now-nothing", 1.5, INFINITY},
-    {"12-blocking-calls", "now-pinned-alloc", "now-nothing", 1.5, INFINITY},
-    {"12-blocking-calls", "now-memset", "now-nothing", 1, 1.1},
-    {"13-sync-in-loop", "sync-in-the-loop", "sync-once", 1.5, INFINITY},
-    {"14-events", "a-stream-per-tile", "a-stream-per-stage", 0.97, 1.03},
-    {"14-events", "one-slot", "a-stream-per-stage", 1.2, INFINITY},
-    {"15-missing-wait", "right", "a-wait-is-missing", 1.02, INFINITY},
-    {"16-priorities", "kernels-urgent", "kernels-alike", 0.99, 1.01},
-    {"16-priorities", "copies-urgent", "copies-alike", 0.99, 1.01},
-    {"17-callbacks", "folds-a-result", "none", 0.97, 1.05},
-    {"17-callbacks", "slow", "none", 2, INFINITY},
-    {"18-launch-blocking", "set", "not-set", 1.3, INFINITY},
-    {"19-lazy-loading", "first-launch-timed", "warmed-up", 1.02, INFINITY},
-    {"20-pinning", "pinned-in-the-run", "pageable", 1.5, INFINITY},
-    {"20-pinning", "pageable", "pinned-before", 4, INFINITY},
-    {"21-bound", "balanced", "copy-bound", 1, 1.1},
-    {"21-bound", "kernel-bound", "balanced", 1.5, 2},
-    {"22-one-direction", "1-stream", "2-streams", 1.1, INFINITY},
-    {"22-one-direction", "2-streams", "8-streams", 0.97, 1.03},
-    {"23-full-gpu", "large-1-stream", "large-8-streams", 1.2, 1.6},
-    {"23-full-gpu", "small-1-stream", "small-8-streams", 6, 8},
-    {"24-graph", "small-streams", "small-graph", 1.1, INFINITY},
-    {"24-graph", "large-streams", "large-graph", 0.97, 1.03},
-    {"25-mapped", "small-copied", "small-mapped", 1.5, INFINITY},
-    {"25-mapped", "large-mapped", "large-copied", 1, 1.2},
-    {"26-profiler", "small-tiles", "large-tiles", 2, INFINITY},
-    {"27-feeding", "the-host-waits", "a-callback-feeds", 1.2, INFINITY},
-    {"27-feeding", "a-callback-feeds", "on-the-device", 1.1, INFINITY},
+    {"03-pinning", "pinned-in-the-run", "pageable", 1.5, INFINITY},
+    {"03-pinning", "pageable", "pinned-before", 4, INFINITY},
+    {"04-streams", "1-stream", "2-streams", 1.5, INFINITY},
+    {"04-streams", "2-streams", "3-streams", 1.05, 1.5},
+    {"04-streams", "3-streams", "8-streams", 0.97, 1.03},
+    {"05-one-direction", "1-stream", "2-streams", 1.1, INFINITY},
+    {"05-one-direction", "2-streams", "8-streams", 0.97, 1.03},
+    {"06-full-gpu", "large-1-stream", "large-8-streams", 1.2, 1.6},
+    {"06-full-gpu", "small-1-stream", "small-8-streams", 6, 8},
+    {"07-two-way", "serial", "2-way", 1.3, 1.5},
+    {"08-three-way", "serial", "3-way", 2.2, 3},
+    {"08-three-way", "2-way", "3-way", 1.5, 2},
+    {"09-bound", "balanced", "copy-bound", 1, 1.1},
+    {"09-bound", "kernel-bound", "balanced", 1.5, 2},
+    {"10-four-way", "3-way", "4-way", 1.1, 1.2},
+    {"11-few-tiles", "1", "2", 1.4, 1.6}, /* (1 + 2) / 1 steps against (2 + 2) / 2, and so on */
+    {"11-few-tiles", "2", "4", 1.2, 1.4},
+    {"11-few-tiles", "4", "8", 1.1, 1.3},
+    {"11-few-tiles", "8", "16", 1.05, 1.2},
+    {"11-few-tiles", "16", "32", 1.02, 1.1},
+    {"12-tiles", "1", "16", 1.5, INFINITY},
+    {"12-tiles", "4", "16", 1.05, INFINITY},
+    {"12-tiles", "64", "16", 1.05, INFINITY},
+    {"12-tiles", "512", "64", 2, INFINITY},
+    {"12-tiles", "512", "1", 1.2, INFINITY},
+    {"13-orders", "c1060-depth", "c1060-breadth", 1.4, 1.6},
+    {"13-orders", "c2050-breadth", "c2050-depth", 1.25, 1.45},
+    {"13-orders", "k20c-breadth", "k20c-depth", 0.97, 1.03},
+    {"13-orders", "now-breadth", "now-depth", 0.97, 1.03},
+    {"14-one-queue", "1-queue-depth", "1-queue-breadth", 4, INFINITY},
+    {"14-one-queue", "1-queue-depth", "8-queues-depth", 4, INFINITY},
+    {"14-one-queue", "8-queues-depth", "8-queues-breadth", 0.9, 1.1},
+    {"15-many-streams", "8-queues-depth", "32-queues-depth", 1.8, INFINITY},
+    {"15-many-streams", "8-queues-depth", "8-queues-breadth", 1.8, INFINITY},
+    {"16-default-stream", "default-stream", "non-blocking-streams", 1.15, INFINITY},
+    {"16-default-stream", "blocking-streams", "non-blocking-streams", 1.5, INFINITY},
+    {"17-blocking-calls", "k20c-alloc", "k20c-nothing", 1.5, INFINITY},
+    {"17-blocking-calls", "k20c-pinned-alloc", "k20c-nothing", 1.5, INFINITY},
+    {"17-blocking-calls", "k20c-memset", "k20c-nothing", 1.5, INFINITY},
+    {"17-blocking-calls", "now-alloc", "now-nothing", 1.5, INFINITY},
+    {"17-blocking-calls", "now-pinned-alloc", "now-nothing", 1.5, INFINITY},
+    {"17-blocking-calls", "now-memset", "now-nothing", 1, 1.1},
+    {"18-sync-in-loop", "sync-in-the-loop", "sync-once", 1.5, INFINITY},
+    {"19-events", "a-stream-per-tile", "a-stream-per-stage", 0.97, 1.03},
+    {"19-events", "one-slot", "a-stream-per-stage", 1.2, INFINITY},
+    {"20-missing-wait", "right", "a-wait-is-missing", 1.02, INFINITY},
+    {"21-priorities", "kernels-urgent", "kernels-alike", 0.99, 1.01},
+    {"21-priorities", "copies-urgent", "copies-alike", 0.99, 1.01},
+    {"22-callbacks", "folds-a-result", "none", 0.97, 1.05},
+    {"22-callbacks", "slow", "none", 2, INFINITY},
+    {"23-feeding", "the-host-waits", "a-callback-feeds", 1.2, INFINITY},
+    {"23-feeding", "a-callback-feeds", "on-the-device", 1.1, INFINITY},
+    {"24-launch-blocking", "set", "not-set", 1.3, INFINITY},
+    {"25-lazy-loading", "first-launch-timed", "warmed-up", 1.02, INFINITY},
+    {"26-graph", "small-streams", "small-graph", 1.1, INFINITY},
+    {"26-graph", "large-streams", "large-graph", 0.97, 1.03},
+    {"27-mapped", "small-copied", "small-mapped", 1.5, INFINITY},
+    {"27-mapped", "large-mapped", "large-copied", 1, 1.2},
+    {"28-profiler", "small-tiles", "large-tiles", 2, INFINITY},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 
@@ -93,6 +98,14 @@ static void leave(void)
 {
     unsetenv("CUDA_VISIBLE_DEVICES");
     test_folder_leave();
+}
+
+static size_t lesson_count(void)
+{
+    size_t count = 0;
+    while (lesson_texts[count].name != NULL)
+        count++;
+    return count;
 }
 
 static int lesson_run(const char *name, const char *options)
@@ -171,7 +184,7 @@ static double stream_end_ms(const char *run, int stream)
 START_TEST(test_priorities_help_kernels_alone)
 {
     json_t *report;
-    lesson_runs("16-priorities", &report);
+    lesson_runs("21-priorities", &report);
     json_decref(report);
     ck_assert_double_lt(stream_end_ms("kernels-urgent", 3),
                         0.85 * stream_end_ms("kernels-alike", 3));
@@ -332,13 +345,58 @@ START_TEST(test_heads)
         struct error error = {0};
         enum status status = lesson_read(&lesson, text->name, text->text, &error);
         ck_assert_msg(status == STATUS_OK, "%s", error.text);
-        ck_assert_msg(text == lesson_texts || atoi(text[-1].name) + 1 == atoi(text->name),
-                      "%s is not the next number", text->name);
+        ck_assert_msg(atoi(text->name) == text - lesson_texts + 1, "%s is not number %td",
+                      text->name, text - lesson_texts + 1);
         snprintf(listed, sizeof listed, "\n                     %s\n", lesson.question);
         assert_has(program_out, listed);
         assert_has(program_out, lesson.title);
         snprintf(listed, sizeof listed, " pipeline lesson %d\n", atoi(text->name));
         assert_has(program_out, listed);
+    }
+}
+END_TEST
+
+/* Pages name lessons by number: each such name is a lesson's, and so is each picture's. */
+START_TEST(test_pages_name_lessons_that_there_are)
+{
+    static const char *const pages[] = {
+        "README.md",       "docs/README.md",   "docs/lessons.md",  "docs/reading.md",
+        "docs/running.md", "docs/glossary.md", "docs/accuracy.md", "docs/verdicts.md"};
+    static const char *const before[] = {"lessons.md#", "](#", "lessons/"};
+    int found = 0;
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        char path[COMMAND_MAX], name[NAME_MAX_HERE];
+        snprintf(path, sizeof path, "%s/../%s", TESTS_FOLDER, pages[i]);
+        char *page = test_file_text(path);
+        for (size_t k = 0; k < sizeof before / sizeof before[0]; k++) {
+            for (const char *at = page; (at = strstr(at, before[k])) != NULL;) {
+                at += strlen(before[k]);
+                if (sscanf(at, "%2[0-9]", name) != 1 || sscanf(at, "%63[0-9a-z-]", name) != 1 ||
+                    strchr(name, '-') == NULL)
+                    continue;
+                ck_assert_msg(embedded_find(lesson_texts, name) != NULL,
+                              "%s: there is no lesson %s", pages[i], name);
+                found++;
+            }
+        }
+        free(page);
+    }
+    ck_assert_int_gt(found, 2 * (int)lesson_count());
+}
+END_TEST
+
+/* Both lists of pages say how many lessons there are. */
+START_TEST(test_pages_count_lessons)
+{
+    static const char *const pages[] = {"README.md", "docs/README.md"};
+    char path[COMMAND_MAX], words[2][NAME_MAX_HERE];
+    snprintf(words[0], sizeof words[0], "%zu [lessons]", lesson_count());
+    snprintf(words[1], sizeof words[1], "%zu lessons", lesson_count());
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/../%s", TESTS_FOLDER, pages[i]);
+        char *page = test_file_text(path);
+        assert_has(page, words[i]);
+        free(page);
     }
 }
 END_TEST
@@ -368,7 +426,7 @@ START_TEST(test_lesson_command)
     json_t *report = json_loads(program_out, 0, NULL);
     ck_assert_ptr_nonnull(report);
     json_decref(report);
-    ck_assert_int_eq(program_run("lesson 15 -q --gantt=none"), 1); /* wrong on purpose */
+    ck_assert_int_eq(program_run("lesson 20 -q --gantt=none"), 1); /* wrong on purpose */
     assert_has(program_out, "What to see:");
 }
 END_TEST
@@ -410,18 +468,18 @@ END_TEST
 
 Suite *lessons_suite(void)
 {
-    int count = 0;
-    while (lesson_texts[count].name != NULL)
-        count++;
     Suite *suite = suite_create("lessons");
     TCase *tests = tcase_create("lessons");
     tcase_add_checked_fixture(tests, enter, leave);
     tcase_add_test(tests, test_claims);
     tcase_add_test(tests, test_priorities_help_kernels_alone);
-    tcase_add_loop_test(tests, test_page_has_the_figures_of_runs, 0, test_cases(count));
+    tcase_add_loop_test(tests, test_page_has_the_figures_of_runs, 0,
+                        test_cases((int)lesson_count()));
     tcase_add_test(tests, test_wrong_results_show);
     tcase_add_test(tests, test_pictures_show_what_runs_give);
     tcase_add_test(tests, test_heads);
+    tcase_add_test(tests, test_pages_name_lessons_that_there_are);
+    tcase_add_test(tests, test_pages_count_lessons);
     tcase_add_test(tests, test_lesson_command);
     tcase_add_test(tests, test_bad_heads);
     suite_add_tcase(suite, tests);

@@ -32,7 +32,7 @@ static const struct {
      "notes.txt|trace.csv|--order"},
     {"pipeline l", "list|lesson", "run|view|ways.ini"},
     {"pipeline list ", "kernels|machines|devices|mistakes|lessons", "ways.ini|run"},
-    {"pipeline lesson ", "01-serial|27-feeding", "ways.ini|run"},
+    {"pipeline lesson ", "01-serial|23-feeding", "ways.ini|run"},
     {"pipeline help ", "tiles|no-data|view|lesson", "ways.ini|01-serial"},
     {"pipeline help la", "layout", "tiles|lesson"},
     {"pipeline view ", "trace.csv|old.sqlite|sub", "ways.ini|notes.txt|run|list"},

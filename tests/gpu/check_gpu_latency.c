@@ -1,5 +1,5 @@
 /* check_gpu_latency.c - on a real device: tiles of an urgent stream are told apart, and right.
- * How much sooner they are done is printed, and measured by configs/lessons/16-priorities.ini.
+ * How much sooner they are done is printed, and measured by configs/lessons/21-priorities.ini.
  */
 #include "check_gpu_latency.h"
 
