@@ -1,45 +1,96 @@
-# boxes.awk - timeline.awk's second pass: a box for every span, and a text for every box that has
-# room.
+# boxes.awk - timeline.awk's second pass: a box for every span, a text for every box that has room,
+# and marks: gaps with their causes, ops that raced, urgent tiles, the limits.
+#
+# Lengths along the time axis are in pixels from its beginning until they are printed.
 
 function draw() {
     if (run < FROM || run > TO)
         return
     if (rows != "streams" && engine != "none")
-        draw_box(engine, field("lane"), class, 0)
+        draw_box(engine, field("lane"), 0)
     if (rows != "engines")
-        draw_box(in_stream ? "s" (field("stream") + 0) : engine == "cpu" ? "scpu" : "scalls", 0,
-                 class, 1)
+        draw_box(in_stream ? "s" (field("stream") + 0) : engine == "cpu" ? "scpu" : "scalls", 0, 1)
 }
 
-# Boxes of two pixels or more are drawn as they are. Those that are less share a pixel's column,
-# which is the darker the longer they fill it.
-function draw_box(band, lane, class, by_stream,    top, bottom, key, pixel, from, to, table) {
+function draw_box(band, lane, by_stream,    top, bottom, i) {
     if (!((run, band) in BAND_TOP))
         return
     top = BAND_TOP[run, band] + lane * BAND_LANE[run, band]
     bottom = top + BAND_LANE[run, band]
     USED[class] = 1
-    from = start * scale
-    to = end * scale
-    if (to - from >= 2) {
-        table = class == WAITS ? "waits" : to - from >= 0.24 * em * density ? "wide" : "narrow"
-        BOX[table, ++boxes] = \
-            sprintf("%.9g\t%.9g\t%.6g\t%.6g\t%d\t1", start / unit_ns, end / unit_ns, top, bottom,
-                    class)
-        if (class != WAITS)
-            draw_label((to - from) / density, (top + bottom) / 2, BAND_LANE[run, band], class,
-                       by_stream)
+    for (i = 1; i <= GAPS[run]; i++) {
+        if (GAP_OP[run, i] == field("op"))
+            draw_gap(i, BAND_TOP[run, band], BAND_BOTTOM[run, band], by_stream)
+    }
+    put_span(start * scale, end * scale, top, bottom, by_stream, 1)
+    if (run in LENS)
+        put_span(lens_at(run, start), lens_at(run, end), top, bottom, by_stream, LENS[run])
+}
+
+# Where a run that is short beside the others is drawn once more, larger.
+function lens_at(of, ns) {
+    return LENS_FROM[of] + ns * scale * LENS[of]
+}
+
+# What is not work of a tile is seen however short it is, if there are not too many of it.
+function is_extra(factor) {
+    return KIND_EXTRA[class] && EXTRAS[run] * 5 * density < 0.5 * LENGTH[run] * scale * factor
+}
+
+function box_text(from, to, top, bottom) {
+    return sprintf("%.9g\t%.9g\t%.6g\t%.6g\t%d", from / scale / unit_ns, to / scale / unit_ns, top,
+                   bottom, class)
+}
+
+# Boxes of two pixels or more are drawn as they are. Those that are less share their pixels.
+function put_span(from, to, top, bottom, by_stream, factor,    table) {
+    table = to - from >= 0.24 * em * density ? "wide" : "narrow"
+    if (is_extra(factor)) {
+        table = "extra"
+        if (to - from < 0.14 * em * density)
+            to = from + 0.14 * em * density
+        if (to > columns) {
+            from -= to - columns
+            to = columns
+        }
+    }
+    if (class == WAITS)
+        table = "waits"
+    if (to - from < 2) {
+        put_share(from, to, top, bottom)
         return
     }
+    BOX[table, ++boxes] = box_text(from, to, top, bottom)
+    if (class == WAITS)
+        return
+    if ((run, field("op") + 0) in RACED)
+        BOX["raced", ++boxes] = box_text(from, to, top, bottom)
+    if (in_stream && (run, field("stream") + 0) in URGENT)
+        BOX["urgent", ++boxes] = box_text(from, to, top, bottom)
+    if (factor > 1 || !(run in LENS))
+        draw_label(from, to, top, bottom, by_stream)
+}
+
+function put_share(from, to, top, bottom,    pixel, key) {
+    if (!(top in LANE_BOTTOM)) {
+        LANE_BOTTOM[top] = bottom
+        DENSE[++dense] = top
+    }
+    SHORT[top]++
     for (pixel = int(from); pixel <= to && (pixel < to || pixel == int(from)); pixel++) {
-        key = pixel SUBSEP top
-        BOTTOM[key] = bottom
+        key = top SUBSEP pixel
+        if (!(top in PIXEL_FIRST) || pixel < PIXEL_FIRST[top])
+            PIXEL_FIRST[top] = pixel
+        if (pixel > PIXEL_LAST[top])
+            PIXEL_LAST[top] = pixel
+        TAKEN[key] = 1
         SHARE[key, class] += (to < pixel + 1 ? to : pixel + 1) - (from > pixel ? from : pixel)
     }
 }
 
 # The tile's number and, by stream, the stage's letter before it; else the kernel's name.
-function draw_label(room, middle, height, class, by_stream,    text, size, letters) {
+function draw_label(from, to, top, bottom, by_stream,    room, text, size, letters) {
+    room = (to - from) / density
     text = field("tile")
     if (by_stream)
         text = LETTER[class] text
@@ -49,7 +100,7 @@ function draw_label(room, middle, height, class, by_stream,    text, size, lette
         return
     # All numbers of a picture are given the room that the longest takes: they look alike then.
     letters = field("tile") == "" ? characters(text) : tile_length + by_stream
-    for (size = 1; size <= 2; size++) {
+    for (size = (bottom - top) * row < 0.85 * em ? 2 : 1; size <= 2; size++) {
         if (letters * 0.63 * em * (size == 1 ? 0.86 : 0.66) + 0.25 * em <= room)
             break
     }
@@ -59,11 +110,13 @@ function draw_label(room, middle, height, class, by_stream,    text, size, lette
     }
     if (size > 2)
         return
-    TEXT[++texts] = sprintf("%.9g\t%.6g\t%s\t%d\t%.6g", (start + end) / 2 / unit_ns, middle, text,
-                            class, height)
-    TEXT_ROW[texts] = middle
-    if (size > ROW_SIZE[middle])
-        ROW_SIZE[middle] = size # one size for a row: the smaller, which is number 2
+    TEXT[++texts] = sprintf("%.9g\t%.6g\t%s\t%d\t%.6g", (from + to) / 2 / scale / unit_ns,
+                            (top + bottom) / 2, text, class, bottom - top)
+    TEXT_TOP[texts] = top
+    TEXT_AT[texts] = (from + to) / 2
+    TEXT_HALF[texts] = characters(text) * 0.32 * em * density * 0.86 + 0.15 * em * density
+    if (size > ROW_SIZE[top])
+        ROW_SIZE[top] = size # one size for a row: the smaller, which is number 2
 }
 
 # A kernel's own name, without its namespaces, template arguments and parameters.
@@ -75,53 +128,235 @@ function short_name(name) {
     return name
 }
 
-# Each table begins with a row that is not seen: gnuplot complains of empty ones, or crashes.
-function put_boxes(    i, k, list) {
-    split("waits wide narrow", list, " ")
-    for (i = 1; i <= 3; i++) {
-        print "$" list[i] " << END\n-9\t-8\t-9\t-8\t1\t1"
-        for (k = 1; k <= boxes; k++) {
-            if ((list[i], k) in BOX)
-                print BOX[list[i], k]
+# --- many short spans: in columns of a few pixels, each stage as high as its share of the time ---
+
+# Few neighbours: a span or two, not a row of them.
+function is_alone(top, pixel,    i, found) {
+    for (i = pixel - 4; i <= pixel + 4; i++)
+        found += (top, i) in TAKEN
+    return found < 5
+}
+
+# A pixel that stands alone would hardly be seen as a share: it is as high as its row.
+function put_alone(top, pixel,    most, winner) {
+    most = -1
+    for (class = 1; class <= CLASSES; class++) {
+        if ((top, pixel, class) in SHARE && SHARE[top, pixel, class] > most) {
+            most = SHARE[top, pixel, class]
+            winner = class
         }
-        if (list[i] == "narrow")
-            put_shares()
+    }
+    class = winner
+    print box_text(pixel, pixel + 1.3 * density, top, LANE_BOTTOM[top])
+}
+
+function put_column(top, from, to,    height, share, pixel, y, used) {
+    height = LANE_BOTTOM[top] - top
+    y = LANE_BOTTOM[top]
+    for (class = 1; class <= CLASSES; class++) {
+        share = used = 0
+        for (pixel = from; pixel < to; pixel++) {
+            if ((top, pixel, class) in SHARE) {
+                share += SHARE[top, pixel, class]
+                used = 1
+            }
+        }
+        share /= to - from
+        share = int((share > 1 ? 1 : share < 0.08 ? 0.08 : share) * 50 + 0.5) / 50
+        if (used && y > top) {
+            print box_text(from, to + 1.1 * density, y - share * height < top ? top : y - share * height,
+                           y)
+            y -= share * height
+        }
+    }
+    dense_drawn = 1
+}
+
+# A column is as wide as some 24 spans, so that none looks fuller for having one more.
+function put_lane(top,    pixel, from, most, alone, gone) {
+    from = -1
+    most = int(24 * (PIXEL_LAST[top] - PIXEL_FIRST[top] + 1) / SHORT[top])
+    most = most < 8 * density ? 8 * density : most > 48 * density ? 48 * density : most
+    for (pixel = PIXEL_FIRST[top]; pixel <= PIXEL_LAST[top] + 1; pixel++) {
+        alone = (top, pixel) in TAKEN && is_alone(top, pixel)
+        # A pixel without work between others with some is part of their column.
+        gone = !((top, pixel) in TAKEN) && is_alone(top, pixel)
+        if (from >= 0 && (gone || alone || pixel - from >= most || pixel > PIXEL_LAST[top])) {
+            put_column(top, from, pixel)
+            from = -1
+        }
+        if (alone)
+            put_alone(top, pixel)
+        else if (from < 0 && (top, pixel) in TAKEN)
+            from = pixel
+    }
+}
+
+# --- marks ------------------------------------------------------------------------------------------
+
+function draw_gap(i, top, bottom, by_stream,    from, to) {
+    if (by_stream && rows == "both" && GAP_PLACED[run, i])
+        return # its name stands once
+    from = (run in LENS) ? lens_at(run, GAP_FROM[run, i]) : GAP_FROM[run, i] * scale
+    to = (run in LENS) ? lens_at(run, GAP_TO[run, i]) : GAP_TO[run, i] * scale
+    if (to - from < 3 * density)
+        to = from + 3 * density
+    class = WAITS
+    BOX["gaps", ++boxes] = box_text(from, to, top, bottom)
+    class = CLASS_OF_KIND[kind]
+    GAP_PLACED[run, i] = 1
+    NOTE[++notes] = GAP_NAME[run, i]
+    NOTE_RUN[notes] = run
+    NOTE_AT[notes] = (from + to) / 2
+    NOTE_GAP[notes] = top
+    NOTE_INSIDE[notes] = to - from >= characters(GAP_NAME[run, i]) * 0.6 * strip_size * density && \
+                         (bottom - top) * row >= 1.1 * strip_size
+    NOTE_MIDDLE[notes] = (top + bottom) / 2
+}
+
+# The strip above each section takes the limit's name and the causes' names; none covers another.
+function put_notes(    i, s, x, half, left_, right_, name) {
+    print "$notes << END\n0\t0\t\302\240\t1\n0\t0\t\302\240\t2"
+    for (s = 1; s <= sections; s++) {
+        left_ = right_ = -1
+        if (LIMIT_AT[s] >= 0 && (s == 1 || LIMIT_AT[s] != LIMIT_AT[s - 1])) {
+            name = limit_of(SECTION_RUN[s])
+            half = characters(name) * 0.29 * strip_size * density
+            x = fit(LIMIT_AT[s], half)
+            put_note(x, SECTION_TOP[s] - strip / 2, name, 1)
+            left_ = x - half
+            right_ = x + half
+        }
+        for (i = 1; i <= notes; i++) {
+            if (NOTE_RUN[i] != SECTION_RUN[s] || NOTE_DONE[i] || \
+                NOTE_GAP[i] < SECTION_TOP[s] || NOTE_GAP[i] >= SECTION_BOTTOM[s])
+                continue
+            NOTE_DONE[i] = 1
+            if (NOTE_INSIDE[i]) {
+                put_note(NOTE_AT[i], NOTE_MIDDLE[i], NOTE[i], 3)
+                inside = 1
+                continue
+            }
+            half = characters(NOTE[i]) * 0.29 * strip_size * density
+            x = fit(NOTE_AT[i], half)
+            if (left_ >= 0 && x + half > left_ - em * density / 2 && \
+                x - half < right_ + em * density / 2) {
+                x = left_ - em * density / 2 - 2 * half >= 0 && NOTE_AT[i] < (left_ + right_) / 2 ? \
+                    left_ - em * density / 2 - half : right_ + em * density / 2 + half
+            }
+            if (x + half > columns)
+                x = left_ - em * density / 2 - half
+            put_note(x, SECTION_TOP[s] - strip / 2, NOTE[i], 2)
+            LEAD[++leads] = sprintf("%.9g\t%.6g\t%.9g\t%.6g", NOTE_AT[i] / scale / unit_ns,
+                                    SECTION_TOP[s] - 0.08, 0, NOTE_GAP[i] - SECTION_TOP[s] + 0.08)
+            if (left_ < 0 || x - half < left_)
+                left_ = x - half
+            if (x + half > right_)
+                right_ = x + half
+        }
+    }
+    print "END\ninside = " inside + 0 "\n$leads << END\n-9\t-9\t0\t0"
+    for (i = 1; i <= leads; i++)
+        print LEAD[i]
+    print "END"
+}
+
+function fit(x, half) {
+    return x - half < 0 ? half : x + half > columns ? columns - half : x
+}
+
+function put_note(x, y, text, kind_) {
+    gsub(/["\\\t]/, "", text)
+    printf "%.9g\t%.6g\t%s\t%d\n", x / scale / unit_ns, y, text, kind_
+}
+
+# A limit is drawn behind the boxes, and over those whose number it does not cut.
+function put_limits(    s, i, at) {
+    for (i = 1; i <= texts; i++) {
+        s = LANE_SECTION[TEXT_TOP[i]]
+        if (near(s, TEXT_AT[i], TEXT_HALF[i]))
+            CUT[TEXT_TOP[i]] = 1
+    }
+    for (i = 1; i <= notes; i++) {
+        if (NOTE_INSIDE[i] && near(LANE_SECTION[NOTE_GAP[i]], NOTE_AT[i], 4 * em * density))
+            CUT[NOTE_GAP[i]] = 1
+    }
+    print "$limits << END\n-9\t-9\t1"
+    for (s = 1; s <= sections; s++) {
+        if (LIMIT_AT[s] >= 0) {
+            put_limit(s, SECTION_TOP[s] - 0.08, SECTION_TOP[s])
+            put_limit(s, SECTION_BOTTOM[s], SECTION_BOTTOM[s] + 0.05)
+        }
+    }
+    for (i = 1; i <= lanes; i++) {
+        s = LANE_SECTION[LANE_TOP[i]]
+        if (LIMIT_AT[s] >= 0 && CUT[LANE_TOP[i]])
+            put_limit(s, LANE_TOP[i], LANE_TOP[i] + LANE_HEIGHT[i])
+    }
+    print "END\n$limits_over << END\n-9\t-9\t1"
+    for (i = 1; i <= lanes; i++) {
+        s = LANE_SECTION[LANE_TOP[i]]
+        if (LIMIT_AT[s] >= 0 && !CUT[LANE_TOP[i]])
+            put_limit(s, LANE_TOP[i], LANE_TOP[i] + LANE_HEIGHT[i])
+    }
+    print "END"
+}
+
+function near(s, x, half,    of, at) {
+    of = SECTION_RUN[s]
+    if (LIMIT_AT[s] < 0)
+        return 0
+    at = (of in LENS) ? lens_at(of, INFO[of, "limit_ns"]) : LIMIT_AT[s]
+    return x - half < at && at < x + half
+}
+
+function put_limit(s, from, to,    of) {
+    of = SECTION_RUN[s]
+    printf "%.9g\t%.6g\t%.6g\n", LIMIT_AT[s] / scale / unit_ns, from, to - from
+    if (of in LENS && lens_at(of, INFO[of, "limit_ns"]) <= columns)
+        printf "%.9g\t%.6g\t%.6g\n", lens_at(of, INFO[of, "limit_ns"]) / scale / unit_ns, from,
+               to - from
+}
+
+function put_lenses(    s, of) {
+    print "$lenses << END\n-9\t-8\t-9\t-8\t-9\t1"
+    for (s = 1; s <= sections; s++) {
+        of = SECTION_RUN[s]
+        if (of in LENS)
+            printf "%.9g\t%.9g\t%.6g\t%.6g\t%.9g\t%g\n", LENS_FROM[of] / scale / unit_ns,
+                   lens_at(of, LENGTH[of]) / scale / unit_ns, SECTION_TOP[s], SECTION_BOTTOM[s],
+                   LENGTH[of] / unit_ns, LENS[of]
+    }
+    print "END"
+}
+
+# --- all of it, for gnuplot -------------------------------------------------------------------------
+
+# Each table begins with a row that is not seen: gnuplot complains of empty ones, or crashes.
+function put_boxes(    i, k, n, list) {
+    n = split("gaps waits narrow wide extra raced urgent", list, " ")
+    for (i = 1; i <= n; i++) {
+        print "$" list[i] " << END\n-9\t-8\t-9\t-8\t1"
+        for (k = 1; k <= boxes; k++) {
+            if ((list[i], k) in BOX) {
+                print BOX[list[i], k]
+                HAS[list[i]] = 1
+            }
+        }
+        for (k = 1; list[i] == "narrow" && k <= dense; k++)
+            put_lane(DENSE[k])
         print "END"
+        print "has_" list[i] " = " HAS[list[i]] + 0
     }
     print "$labels << END\n0\t0\t\302\240\t1\t9\t1\n0\t0\t\302\240\t1\t9\t2"
     for (i = 1; i <= texts; i++)
-        print TEXT[i] "\t" ROW_SIZE[TEXT_ROW[i]]
+        print TEXT[i] "\t" ROW_SIZE[TEXT_TOP[i]]
     print "END"
+    put_limits()
+    put_notes()
+    put_lenses()
     print "array used[" CLASSES "]"
     for (i = 1; i <= CLASSES; i++)
         print "used[" i "] = " USED[i] + 0
-}
-
-function neighbours(pixel, top) {
-    return ((pixel - 2, top) in BOTTOM) + ((pixel - 1, top) in BOTTOM) + \
-           ((pixel + 1, top) in BOTTOM) + ((pixel + 2, top) in BOTTOM)
-}
-
-# A pixel has the colour of what took most of its time, and among others of its kind as much of it
-# as was taken. One that stands alone would not be seen then: it has it all.
-function put_shares(    key, parts, class, share, most, winner) {
-    for (key in BOTTOM) {
-        most = -1
-        share = 0
-        for (class = 1; class <= CLASSES; class++) {
-            if (!((key, class) in SHARE))
-                continue
-            share += SHARE[key, class]
-            if (SHARE[key, class] > most) {
-                most = SHARE[key, class]
-                winner = class
-            }
-        }
-        split(key, parts, SUBSEP)
-        if (neighbours(parts[1], parts[2]) < 2)
-            share = 1
-        share = share > 1 ? 1 : share < 0.3 ? 0.3 : share
-        printf "%.9g\t%.9g\t%.6g\t%.6g\t%d\t%.3g\n", parts[1] / scale / unit_ns,
-               (parts[1] + 1.3) / scale / unit_ns, parts[2], BOTTOM[key], winner, share
-    }
+    print "dense = " dense_drawn + 0
 }

@@ -85,24 +85,27 @@ function cut(text, count) {
     return characters(text) > count ? first_characters(text, count - 2) ".." : text
 }
 
-# gnuplot's expression for `text` on lines of at most `count` characters, three lines at most;
-# broken behind '-', '_', '.', ',' or a blank where there is one. Sets WRAPPED to the longest line.
-function wrapped(text, count,    lines, line, part, out) {
+# gnuplot's expression for `text` on lines of at most `count` characters, at most `most` lines;
+# broken behind '-', '_', '.', ',' or a blank where there is one. Sets WRAPPED to the longest line,
+# and WRAPPED_LINES to their number.
+function wrapped(text, count, most,    lines, line, part, out) {
     text = one_line(text)
     WRAPPED = 0
     for (lines = 1; text != ""; lines++) {
-        line = lines == 3 ? cut(text, count) : first_characters(text, count)
-        if (lines < 3 && length(line) < length(text)) {
+        line = lines == most ? cut(text, count) : first_characters(text, count)
+        if (lines < most && length(line) < length(text)) {
             part = line
-            if (match(part, /.*[-_., ]/) && RLENGTH > length(line) / 3)
+            if ((match(part, /.* /) && RLENGTH > length(line) * 2 / 3) || \
+                (match(part, /.*[-_., ]/) && RLENGTH > length(line) / 3))
                 line = substr(line, 1, RLENGTH)
         }
-        text = lines == 3 ? "" : substr(text, length(line) + 1)
+        text = lines == most ? "" : substr(text, length(line) + 1)
         sub(/ +$/, "", line)
         if (characters(line) > WRAPPED)
             WRAPPED = characters(line)
         out = out (lines > 1 ? ".\"\\n\"." : "") quoted(line)
     }
+    WRAPPED_LINES = lines - 1
     return out == "" ? quoted("") : out
 }
 

@@ -13,6 +13,7 @@ small = 0.89 * em                        # 8 pt on paper
 large = (size eq "paper" ? 1.2 : 1.5) * em
 
 # --- colours: after Okabe and Ito, told apart also by those who see few -----------------------
+bad = 0xA50F15  # causes, races, wrong results: dark, so that it shows in grey, too
 ink = 0x202020; pale = 0x606060; grid = 0xD8D8D8; paper = 0xF4F4F4
 # A class is what a box is coloured by: the number of its kind of op in the lists of ops.gp.
 load exists("ops_gp") ? ops_gp : folder."ops.gp"
@@ -32,6 +33,8 @@ curve_mark(i) = int(word("7 5 9 13 6 4 8 12", (i - 1) % 8 + 1))
 part(color, shift, share) = int(((color >> shift) & 255) * share + 244 * (1 - share)) << shift
 shade(color, share) = share >= 1 ? color : part(color, 16, share) + part(color, 8, share) + \
                                            part(color, 0, share)
+
+hatch = 4        # the pattern of what is marked
 
 # --- lengths ----------------------------------------------------------------------------------
 sx(units) = units / page_width               # from the left
@@ -57,6 +60,7 @@ if (strstrt(" ".GPVAL_TERMINALS." ", " ".device." ") == 0) {
     exit error "this gnuplot draws no .".ending.": it has no terminal ".device." (gnuplot-nox has)"
 }
 face(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif" : "Sans", units)
+bold(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif:Bold" : "Sans:Bold", units)
 # The cairo terminals take a font's size in points of 1/96 inch for a pixel of theirs.
 png_scale = size eq "paper" ? 300.0 / 96 : 1
 terminal(height) = ending eq "svg" ? \

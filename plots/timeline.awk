@@ -1,7 +1,8 @@
 # timeline.awk - lays a timeline out: reads its CSV twice, prints what timeline.gp draws.
 #
 #     awk -f csv.awk -f boxes.awk -f timeline.awk -v page=1920 -v em=28 -v density=1 \
-#         -v rows=engines -v only=0 -v engine_names=... pass=1 DATA.csv pass=2 DATA.csv
+#         -v rows=engines -v only=0 -v large=43 -v page_height=1080 -v paper=0 -v engine_names=... \
+#         pass=1 DATA.csv pass=2 DATA.csv
 #
 # The lists of kinds and engines are those of ops.gp: timeline.gp hands them on.
 # A section is a part of the picture with a name: a run or, of one run by engine and by stream
@@ -25,6 +26,13 @@ BEGIN {
     }
     CLASS["none"] = WAITS = CLASS_OF_KIND["wait"]
     KERNELS = CLASS_OF_KIND["kernel"]
+    n = split("callback d2d memset sync alloc", extras, " ")
+    for (i = 1; i <= n; i++)
+        KIND_EXTRA[CLASS_OF_KIND[extras[i]]] = 1
+}
+
+{
+    sub(/\r$/, "")
 }
 
 # --- first pass: what there is ----------------------------------------------------------------
@@ -80,6 +88,7 @@ END {
     if (!laid_out)
         lay_out()
     put_boxes()
+    put_remark()
     print "problem = ''"
 }
 
@@ -92,6 +101,8 @@ function fail(why) {
 function comment(line,    key) {
     if (match(line, /^# pipeline [^ ]*/)) {
         VERSION = substr(line, 12, RLENGTH - 11)
+    } else if (line ~ /^# message: /) {
+        MESSAGE = substr(line, 12)
     } else if (line ~ /^# run: /) {
         add_run(substr(line, 8))
     } else if (runs > 0 && match(line, /^#   [a-z_]*:/)) {
@@ -102,12 +113,39 @@ function comment(line,    key) {
             settings(runs, INFO[runs, key])
         if (key == "busy_ns")
             settings(runs, INFO[runs, key])
+        if (key == "gaps")
+            read_gaps(runs, INFO[runs, key])
+        if (key == "raced" || key == "urgent")
+            read_numbers(runs, key, INFO[runs, key])
+    }
+}
+
+# "sync-in-loop 17 1234 5678; ...": a cause, an op in whose row its gap lies, from when, to when.
+function read_gaps(of, text,    list, parts, i, n) {
+    n = split(text, list, "; *")
+    for (i = 1; i <= n; i++) {
+        if (split(list[i], parts, " ") != 4)
+            continue
+        GAP_NAME[of, ++GAPS[of]] = one_line(parts[1])
+        GAP_OP[of, GAPS[of]] = parts[2]
+        GAP_FROM[of, GAPS[of]] = parts[3] + 0
+        GAP_TO[of, GAPS[of]] = parts[4] + 0
+    }
+}
+
+function read_numbers(of, key, text,    list, i, n) {
+    n = split(text, list, " ")
+    for (i = 1; i <= n; i++) {
+        if (key == "raced")
+            RACED[of, list[i] + 0] = 1
+        else
+            URGENT[of, list[i] + 0] = 1
     }
 }
 
 function add_run(name) {
     NAME[++runs] = name
-    if (!(name in FIRST))
+    if (FIRST[name] == "")
         FIRST[name] = runs
     return runs
 }
@@ -145,6 +183,7 @@ function measure(    band) {
     if (end > LENGTH[run])
         LENGTH[run] = end
     spans[run]++
+    EXTRAS[run] += KIND_EXTRA[class]
     if (engine != "none" && field("lane") + 1 > LANES[run, engine])
         LANES[run, engine] = field("lane") + 1
     if (!in_stream) {
@@ -184,6 +223,8 @@ function lay_out(    i, first, last) {
     FROM = first
     TO = last
     choose_axis()
+    # Room above each section for the names of its limit and of its gaps.
+    strip = last - first >= 12 ? 0.35 : 0.8
     for (i = first; i <= last; i++) {
         if (rows != "streams")
             add_section(i, 0)
@@ -192,10 +233,12 @@ function lay_out(    i, first, last) {
     }
     print "sections = " sections + 0
     print "rows_both = " (rows == "both")
-    print "y_max = " (y > 0 ? y : 2)
+    y += 0.1
+    print "y_max = " (y > 0.1 ? y : 2)
+    put_titles()
+    set_page()
     set_margins()
     put_sections()
-    put_titles()
 }
 
 # The longest run, and its limit unless that is far away.
@@ -226,8 +269,7 @@ function total_spans(    i, total) {
 }
 
 function add_section(of, by_stream,    from) {
-    if (sections > 0)
-        y += rows == "both" ? 0.6 : TO - FROM >= 8 ? 0.5 : 0.8
+    y += strip + (sections > 0 && TO - FROM < 6 ? 0.15 : 0)
     SECTION_RUN[++sections] = of
     SECTION_KIND[sections] = by_stream
     from = y + 0
@@ -274,9 +316,16 @@ function add_engines(of,    i, n, busy) {
     }
 }
 
-function add_band(of, key, label, lanes, height) {
+function add_band(of, key, label, lanes_, height,    i) {
     BAND_TOP[of, key] = y
-    BAND_LANE[of, key] = height / lanes
+    BAND_BOTTOM[of, key] = y + height
+    BAND_LANE[of, key] = height / lanes_
+    BAND_LANES[bands + 1] = lanes_
+    for (i = 0; i < lanes_; i++) {
+        LANE_TOP[++lanes] = y + i * height / lanes_
+        LANE_HEIGHT[lanes] = height / lanes_
+        LANE_SECTION[LANE_TOP[lanes]] = sections
+    }
     BAND_NAME[++bands] = label
     BAND_Y[bands] = y + height / 2
     BAND_HEIGHT[bands] = height
@@ -287,9 +336,23 @@ function add_band(of, key, label, lanes, height) {
     y += height
 }
 
-function set_margins(    i) {
+# A slide has its height; paper gives each row what it needs, within a page. `row` is as high as a
+# row, in units of the page.
+function set_page(    height) {
+    height = page_height
+    if (paper) {
+        height = top + bottom + y * 1.35 * em
+        height = height < 300 ? 300 : height > 880 ? 880 : height
+    }
+    row = (height - top - bottom) / (y > 0.1 ? y : 2)
+    strip_size = strip * row / 1.15 < 0.75 * em ? strip * row / 1.15 : 0.75 * em
+    printf "page_height = %.6g\ntop = %.6g\nbottom = %.6g\nrow = %.9g\n", height, top, bottom, row
+    printf "strip_size = %.6g\n", strip_size
+}
+
+function set_margins(    i, of) {
     for (i = 1; i <= sections; i++) {
-        SECTION_NAME[i] = rows == "both" ? quoted("") : wrapped(NAME[SECTION_RUN[i]], 14)
+        SECTION_NAME[i] = rows == "both" ? quoted("") : wrapped(NAME[SECTION_RUN[i]], 14, 3)
         if (WRAPPED > name_length)
             name_length = WRAPPED
     }
@@ -305,6 +368,29 @@ function set_margins(    i) {
     printf "left = %.1f\nlabels_left = %.1f\nright = %.1f\n", left, names_width, right
     columns = (page - left - right) * density
     scale = columns / x_max # pixels per ns
+    for (i = 1; i <= sections; i++) {
+        of = INFO[SECTION_RUN[i], "limit_ns"] + 0
+        LIMIT_AT[i] = of > 0 && of <= x_max ? of * scale : -1
+        limits += LIMIT_AT[i] >= 0
+    }
+    choose_lenses()
+}
+
+# A run that takes little of the axis is drawn once more, larger, in the room beside it.
+function choose_lenses(    i, from, factor, step) {
+    for (i = FROM; i <= TO && rows != "both"; i++) {
+        if (LENGTH[i] <= 0 || LENGTH[i] * 8 > x_max)
+            continue
+        from = LENGTH[i] * scale + 4 * em * density
+        factor = (columns - from - em * density) / (LENGTH[i] * scale)
+        for (step = 1; step * 10 <= factor; step *= 10)
+            ;
+        factor = factor >= 5 * step ? 5 * step : factor >= 2 * step ? 2 * step : step
+        if (factor < 4)
+            continue
+        LENS[i] = factor
+        LENS_FROM[i] = from
+    }
 }
 
 function put_sections(    i, of, note) {
@@ -312,7 +398,7 @@ function put_sections(    i, of, note) {
     print "array section_short[" sections + 1 "]"
     print "array section_note[" sections + 1 "]"
     print "array section_small[" sections + 1 "]"
-    print "array section_limit[" sections + 1 "]"
+    print "array section_wrong[" sections + 1 "]"
     print "array section_axis[" sections + 1 "]"
     print "array section_top[" sections + 1 "]"
     print "array section_bottom[" sections + 1 "]"
@@ -326,7 +412,7 @@ function put_sections(    i, of, note) {
         print "section_bottom[" i "] = " SECTION_BOTTOM[i]
         print "section_note[" i "] = " quoted(time_text(time_of(of)))
         print "section_small[" i "] = " quoted(speedup_of(of))
-        print "section_limit[" i "] = " quoted(limit_of(of))
+        print "section_wrong[" i "] = " (INFO[of, "verified"] == "no")
     }
     print "bands = " bands + 0
     print "busy_known = " (BAND_NOTE[1] != "")
@@ -334,21 +420,14 @@ function put_sections(    i, of, note) {
     print "array band_note[" bands + 1 "]"
     print "array band_y[" bands + 1 "]"
     print "array band_height[" bands + 1 "]"
+    print "array band_lanes[" bands + 1 "]"
     for (i = 1; i <= bands; i++) {
         print "band_name[" i "] = " quoted(BAND_NAME[i])
         print "band_note[" i "] = " quoted(BAND_NOTE[i])
         print "band_y[" i "] = " BAND_Y[i]
         print "band_height[" i "] = " BAND_HEIGHT[i]
+        print "band_lanes[" i "] = " BAND_LANES[i]
     }
-    print "$limits << END\n-9\t-9\t-8"
-    for (i = 1; i <= sections; i++) {
-        note = INFO[SECTION_RUN[i], "limit_ns"] + 0
-        if (note > 0 && note <= x_max) {
-            limits++
-            printf "%.9g\t%.9g\t%.9g\n", note / unit_ns, SECTION_TOP[i], SECTION_BOTTOM[i]
-        }
-    }
-    print "END"
     print "limits = " limits + 0
 }
 
@@ -422,20 +501,52 @@ function provenance(    i, item, seen, text, timing) {
     return text
 }
 
-function put_titles(    title, second, top, small) {
-    title = work_text(common("kernel", " or "), common("intensity", "/"), common("elements", "/"))
+# What a reader could not know from the picture alone.
+function put_remark(    text) {
+    if (left_out > 0)
+        text = "and " left_out " more runs"
+    if (beside)
+        text = text (text == "" ? "" : "; ") "several rows of an engine: ops side by side"
+    if (dense_drawn)
+        text = text (text == "" ? "" : "; ") "many short ops: as high as their share of the time"
+    print "remark = " quoted(text)
+}
+
+function put_titles(    title, work, top_, small, room, size, settings_text) {
+    work = work_text(common("kernel", " or "), common("intensity", "/"), common("elements", "/"))
+    title = rows == "both" || only > 0 ? INFO[FROM, "answer"] : MESSAGE
     if (rows == "both" && NAME[FROM] != "" && NAME[FROM] != "run")
         title = NAME[FROM] (title == "" ? "" : ": " title)
-    if (title == "")
-        title = TO > FROM ? (TO - FROM + 1) " runs" : "timeline"
+    if (title == "") {
+        title = work != "" ? work : TO > FROM ? (TO - FROM + 1) " runs" : "timeline"
+        work = ""
+    }
     if (rows == "both" && runs > 0) {
-        top = time_text(time_of(FROM))
+        top_ = time_text(time_of(FROM))
         small = listed(speedup_of(FROM), limit_of(FROM))
     }
-    print "title = " quoted(title)
-    print "settings = " quoted(how())
+    work = work (work != "" && how() != "" ? "; " : "") how()
+    room = page - 1.2 * em - (top_ == "" ? 0 : 9 * em)
+    for (size = large; size > 0.7 * large; size *= 0.9) {
+        if (characters(title) * 0.56 * size <= 1.9 * room)
+            break
+    }
+    print "title = " wrapped(title, int(room / (0.56 * size)), 2)
+    printf "title_size = %.6g\n", size
+    top = 0.5 * em + WRAPPED_LINES * 1.25 * size
+    printf "title_bottom = %.6g\n", top
+    settings_text = wrapped(work, int(room / (0.56 * 0.8 * em)), 2)
+    top += (work == "" ? 0 : WRAPPED_LINES * 1.05 * em) + 1.3 * em
+    print "settings_lines = " (work == "" ? 0 : WRAPPED_LINES)
+    # On paper what has to be said below does not stand beside the legend.
+    for (size = 1; size <= bands; size++)
+        beside = beside || BAND_LANES[size] > 1
+    note_apart = paper && (beside || left_out || total_spans() > 100)
+    print "note_apart = " note_apart + 0
+    bottom = (note_apart ? 4.7 : 3.7) * em
+    print "title_wrong = " (title ~ /WRONG RESULT/)
+    print "settings = " settings_text
     print "provenance = " quoted(provenance())
-    print "top_note = " quoted(top)
+    print "top_note = " quoted(top_)
     print "top_small = " quoted(small)
-    print "remark = " quoted(left_out > 0 ? "and " left_out " more runs" : "")
 }

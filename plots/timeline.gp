@@ -25,20 +25,13 @@ load style_gp
 ops = sprintf("-v engine_names='%s' -v engine_labels='%s' -v kind_names='%s' -v kind_engines='%s' \
               -v kind_letters='%s' -v kind_in_stream='%s'", engine_names, engine_labels, \
               kind_names, kind_engines, kind_letters, kind_in_stream)
-load sprintf("< %s '%s' -f '%s' -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d %s \
-             pass=1 %s pass=2 %s", awk, boxes_awk, timeline_awk, page_width, em, png_scale, rows, \
-             only eq "" ? 0 : only + 0, ops, path, path)
+load sprintf("< %s '%s' -f '%s' -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d -v large=%g \
+             -v page_height=%g -v paper=%d %s pass=1 %s pass=2 %s", awk, boxes_awk, timeline_awk, \
+             page_width, em, png_scale, rows, only eq "" ? 0 : only + 0, large, page_height, \
+             size eq "paper", ops, path, path)
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------
-top = 1.3 * large + 3.5 * em
-bottom = 3.7 * em
-if (size eq "paper") {
-    # A slide has its height; paper gives each row what it needs, within a page.
-    page_height = top + bottom + y_max * 1.35 * em
-    page_height = page_height < 300 ? 300 : page_height > 880 ? 880 : page_height
-}
-row = (page_height - top - bottom) / y_max      # units per row
 eval terminal(page_height)
 if (!on_output) { set output picture }
 
@@ -52,21 +45,21 @@ set yrange [y_max:0]
 unset border; unset ytics; unset key
 set style fill solid noborder
 
-# --- titles -----------------------------------------------------------------------------------
+# --- the message, and small beneath it what it is a picture of ----------------------------------
 edge = 0.6 * em
+set label title at screen sx(edge), sy(0.35 * em + 0.6 * title_size) font face(title_size) \
+    tc rgb title_wrong ? bad : ink
+y1 = title_bottom + 0.1 * em
 aside = top_note eq "" ? 0 : 0.62 * em * strlen(top_small) + edge
 room = page_width - 2 * edge - aside
-set label fitted(title, 0.89 * em, room) at screen sx(edge), sy(1.0 * large) tc rgb ink \
-    font face(fitting(title, large, 0.89 * em, room))
-y1 = 1.3 * large + 0.9 * em
-set label fitted(settings, 0.7 * em, room) at screen sx(edge), sy(y1) tc rgb ink \
-    font face(fitting(settings, em, 0.7 * em, room))
-y2 = y1 + (settings eq "" ? 0 : 1.25 * em)
-set label fitted(provenance, 0.7 * em, page_width - 2 * edge) at screen sx(edge), sy(y2) \
-    tc rgb pale font face(fitting(provenance, small, 0.7 * em, page_width - 2 * edge))
+set label settings at screen sx(edge), sy(y1 + 0.3 * em) tc rgb ink font face(0.8 * em)
+y2 = y1 + settings_lines * 1.05 * em
+set label fitted(provenance, 0.55 * em, room) at screen sx(edge), sy(y2 + 0.3 * em) \
+    tc rgb pale font face(fitting(provenance, 0.8 * em, 0.55 * em, room))
 set label top_note at screen sx(page_width - edge), sy(1.0 * large) right tc rgb ink \
     font face(large)
-set label top_small at screen sx(page_width - edge), sy(y1) right tc rgb ink font face(em)
+set label top_small at screen sx(page_width - edge), sy(1.3 * large + 0.9 * em) right tc rgb ink \
+    font face(0.9 * em)
 
 # --- the time axis, on the lowest only --------------------------------------------------------
 set xtics nomirror out scale 0.5 font "".face(small) textcolor rgb ink offset 0, tick_shift
@@ -86,6 +79,10 @@ do for [i = 1:sections] {
     size_ = height / lines < 1.2 * em ? height / lines / 1.2 : em
     set object rectangle from 0, section_top[i] to x_max, section_bottom[i] \
         fc rgb paper fs solid noborder behind
+    if (section_wrong[i]) {
+        set object rectangle from 0, section_top[i] to x_max, section_bottom[i] \
+            fs empty border rgb bad lw 4 front
+    }
     if (rows_both) {
         set label section_axis[i] at screen sx(0.8 * em), first middle center rotate by 90 \
             font face(small) tc rgb pale
@@ -93,20 +90,22 @@ do for [i = 1:sections] {
         name = section_name[i]
         if (size_ < 0.6 * em) { name = section_short[i]; lines = 1; size_ = 0.6 * em }
         set label name at screen sx(edge), first middle - (lines - 1) * 0.62 * size_ / row \
-            tc rgb ink font face(size_)
+            tc rgb section_wrong[i] ? bad : ink font face(size_)
         x = page_width - right + 0.6 * em
         if (lowest >= 2.6 * em) {
             set label section_note[i] at screen sx(x), first middle - 0.62 * em / row \
                 tc rgb ink font face(1.1 * em)
-            set label section_small[i] at screen sx(x), first middle + 0.66 * em / row \
-                tc rgb ink font face(em)
-            if (lowest >= 3.9 * em) {
-                set label section_limit[i] at screen sx(x), first middle + 1.85 * em / row \
-                    tc rgb pale font face(0.75 * em)
+            if (section_wrong[i]) {
+                set label "WRONG\nRESULT" at screen sx(x), first middle + 0.72 * em / row \
+                    tc rgb bad font bold(1.25 * em)
+            } else {
+                set label section_small[i] at screen sx(x), first middle + 0.66 * em / row \
+                    tc rgb ink font face(em)
             }
         } else {
-            set label section_note[i]." ".section_small[i] at screen sx(x), first middle \
-                tc rgb ink font face(lowest > 0.96 * em ? 0.8 * em : 0.62 * em)
+            set label section_note[i]." ".(section_wrong[i] ? "WRONG" : section_small[i]) \
+                at screen sx(x), first middle tc rgb section_wrong[i] ? bad : ink \
+                font face(lowest > 0.96 * em ? 0.8 * em : 0.62 * em)
         }
     }
 }
@@ -128,6 +127,10 @@ do for [i = 1:rows ne "streams" && !rows_both && thinnest < 0.6 * em ? 0 : bands
             set label band_note[i] at screen sx(page_width - right + 0.4 * em), first band_y[i] \
                 font face(size_) tc rgb pale
         }
+        if (band_lanes[i] > 1 && height > 2.4 * small && !rows_both) {
+            set label "side by side" at screen sx(left - 0.35 * em), first band_y[i] + size_ / row \
+                right font face(0.6 * small) tc rgb pale
+        }
         last_y = band_y[i]
     }
 }
@@ -138,7 +141,7 @@ if (busy_known) {
 
 # --- legend -----------------------------------------------------------------------------------
 x = left
-y = page_height - 0.95 * em
+y = page_height - (note_apart ? 1.95 : 0.95) * em
 box = 0.7 * em
 do for [c = 1:|used|] {
     if (used[c]) {
@@ -148,31 +151,80 @@ do for [c = 1:|used|] {
         x = x + 2.2 * box + (strlen(class_name(c)) + 1.6) * 0.6 * small
     }
 }
+if (has_raced) {
+    set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
+        sy(y - box / 2) fc rgb kernel fs solid noborder front
+    set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
+        sy(y - box / 2) fc rgb ink fs transparent pattern hatch border rgb bad lw 2 front
+    set label "raced" at screen sx(x + 2 * box), sy(y) font face(small) tc rgb bad
+    x = x + 2.2 * box + 6.6 * 0.6 * small
+}
+if (has_urgent) {
+    set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
+        sy(y - box / 2) fs empty border rgb ink lw 3 front
+    set label "urgent" at screen sx(x + 2 * box), sy(y) font face(small) tc rgb ink
+    x = x + 2.2 * box + 7.6 * 0.6 * small
+}
+if (has_gaps) {
+    set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
+        sy(y - box / 2) fc rgb bad fs transparent pattern hatch border rgb bad lw 1 front
+    set label "lost time" at screen sx(x + 2 * box), sy(y) font face(small) tc rgb bad
+    x = x + 2.2 * box + 10.6 * 0.6 * small
+}
 if (limits > 0) {
     set arrow from screen sx(x + 0.4 * em), sy(y + box * 0.75) to screen sx(x + 0.4 * em), \
         sy(y - box * 0.75) nohead lw 2.5 dt (6, 3) lc rgb ink front
     set label "limit" at screen sx(x + 0.9 * em), sy(y) font face(small) tc rgb ink
+    x = x + 4.5 * em
 }
-set label remark at screen sx(page_width - edge), sy(y) right font face(small) tc rgb pale
+room = note_apart ? page_width - 2 * edge : page_width - edge - x
+if (note_apart) { y = page_height - 0.75 * em }
+set label fitted(remark, 0.5 * em, room) at screen sx(page_width - edge), sy(y) right \
+    font face(fitting(remark, small, 0.5 * em, room)) tc rgb pale
 if (spans == 0) {
     set label "nothing to draw: there are no spans" at graph 0.5, 0.5 center font face(large) \
         tc rgb pale front
 }
 
-# --- the boxes, then the limits, then the tiles' numbers --------------------------------------
+# --- the boxes, what marks them, the limits, the tiles' numbers ----------------------------------
 pad = 0.06
 lower(y, h) = y + (h * row > 6 ? pad * h : 0)
 upper(y, h) = y - (h * row > 6 ? pad * h : 0)
 label_size(c) = (c == 1 ? 0.86 : 0.66) * em
-number(s) = ($6 == s && $5 * row >= label_size(s)) ? $2 : NaN
+number(s) = ($6 == s && $5 * row >= 0.8 * label_size(s)) ? $2 : NaN
+note(s) = $4 == s ? $2 : NaN
+named = strip_size >= 0.45 * em   # there is room for the names of limits and gaps
+middle_x(a, b) = (a + b) / 2.0
+set style textbox opaque noborder fillcolor rgb paper margins 0.6, 0.3
 # A wait is a third as high as work, and stands back behind it.
-plot $waits using (($1 + $2) / 2):(($3 + $4) / 2):1:2:($3 + ($4 - $3) / 3):($4 - ($4 - $3) / 3) \
+plot $lenses using (middle_x($1, $2)):(middle_x($3, $4)):1:2:3:4 with boxxyerror \
+        fs solid border rgb pale lc rgb "white" lw 0.7, \
+    $lenses using 5:3:($1 - $5):(0) with vectors nohead lw 0.7 lc rgb pale, \
+    $lenses using 5:4:($1 - $5):(0) with vectors nohead lw 0.7 lc rgb pale, \
+    $lenses using (middle_x($5, $1)):(middle_x($3, $4)):(sprintf("%gx", $6)) with labels center \
+        font face(0.7 * em) tc rgb pale, \
+    $limits using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
+    $leads using 1:2:3:4 with vectors nohead lw 1.2 lc rgb bad, \
+    $gaps using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)) \
+        with boxxyerror fs transparent pattern hatch border rgb bad lw 1 lc rgb bad, \
+    $waits using (middle_x($1, $2)):(middle_x($3, $4)):1:2:($3 + ($4 - $3) / 3):($4 - ($4 - $3) / 3) \
         with boxxyerror lc rgb wait, \
-    $narrow using (($1 + $2) / 2):(($3 + $4) / 2):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)): \
-        (shade(class_color($5), $6)) with boxxyerror lc rgb variable, \
-    $wide using (($1 + $2) / 2):(($3 + $4) / 2):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)): \
+    $narrow using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
+        (upper($4, $4 - $3)):(class_color($5)) with boxxyerror lc rgb variable, \
+    $wide using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)): \
         (class_color($5)) with boxxyerror fs solid border rgb paper lc rgb variable, \
-    $limits using 1:2:(0):($3 - $2) with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
+    $extra using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
+        (upper($4, $4 - $3)):(class_color($5)) \
+        with boxxyerror fs solid border rgb ink lw 0.5 lc rgb variable, \
+    $raced using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
+        (upper($4, $4 - $3)):(class_ink($5)) \
+        with boxxyerror fs transparent pattern hatch border rgb bad lw 1 lc rgb variable, \
+    $urgent using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
+        (upper($4, $4 - $3)) with boxxyerror fs empty border rgb ink lw 3 lc rgb ink, \
+    $limits_over using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
+    for [s = 1:2 * named] $notes using 1:(note(s)):3 with labels center font face(strip_size) \
+        tc rgb s == 1 ? ink : bad, \
+    for [s = 3:2 + named * inside] $notes using 1:(note(s)):3 with labels center boxed font face(strip_size) tc rgb bad, \
     for [s = 1:2] $labels using 1:(number(s)):3:(class_ink($4)) \
         with labels center font face(label_size(s)) tc rgb variable
 set output

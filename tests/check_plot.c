@@ -234,6 +234,32 @@ START_TEST(calls_and_memsets_are_drawn)
 }
 END_TEST
 
+/* A cause is named above its gap, what raced is hatched, and a wrong result has no speed-up. */
+START_TEST(marks_are_drawn)
+{
+    static const char data[] =
+        "# pipeline 0.0.0-test timeline\n# message: it is slow\n# run: right\n"
+        "#   time_ns: 900000\n#   speedup: 1\n#   limit_ns: 400000\n"
+        "#   gaps: sync-in-loop 2 100000 300000\n#   urgent: 1\n# run: raced\n"
+        "#   verified: no\n#   raced: 0\n"
+        "run,op,kind,tile,stream,engine,lane,start_ns,end_ns\n"
+        "right,0,h2d,0,0,h2d,0,0,100000\nright,2,h2d,1,1,h2d,0,300000,400000\n"
+        "right,3,memset,,1,compute,0,400000,400010\n"
+        "right,4,d2h,1,1,d2h,0,400000,900000\nraced,0,h2d,0,0,h2d,0,0,800000\n";
+    if (!plot_have_gnuplot())
+        return;
+    plot_write_file("marks.csv", data, 0644);
+    ck_assert_int_eq(plot_by_hand("timeline.gp marks.csv marks.svg"), 0);
+    plot_assert_texts("marks.svg",
+                      "it is slow|sync-in-loop|lost time|raced|urgent|1.00x|memset|"
+                      "WRONG|RESULT|limit 400 us");
+    size_t size;
+    char *svg = plot_read_file("marks.svg", &size);
+    ck_assert_int_ge(plot_count(svg, "<pattern"), 2);
+    free(svg);
+}
+END_TEST
+
 /* A slide is 1920 x 1080, or 16:9; paper is 170 mm wide. */
 START_TEST(pictures_have_their_sizes)
 {
@@ -446,6 +472,7 @@ Suite *plot_suite(void)
     tcase_add_test(drawn, one_run_is_drawn_by_engine_and_by_stream);
     tcase_add_test(drawn, streams_show_waits);
     tcase_add_test(drawn, calls_and_memsets_are_drawn);
+    tcase_add_test(drawn, marks_are_drawn);
     tcase_add_test(drawn, pictures_have_their_sizes);
     tcase_add_test(drawn, no_name_means_anything);
     tcase_add_test(drawn, little_is_drawn_too);

@@ -156,6 +156,30 @@ START_TEST(scripts_run_by_hand)
 }
 END_TEST
 
+/* Spreadsheets drop the lines of provenance, and end lines with CR LF. */
+START_TEST(bare_and_foreign_lines_are_drawn)
+{
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = test_report_new(2);
+    char *data = test_written(&test->report, write_csv_timeline);
+    plot_write_file("whole.csv", data, 0644);
+    free(data);
+    free(test);
+    ck_assert_int_eq(system("grep -v '^#' whole.csv >bare.csv"), 0);
+    ck_assert_int_eq(system("sed 's/$/\\r/' whole.csv >crlf.csv"), 0);
+    ck_assert_int_eq(plot_by_hand("timeline.gp whole.csv whole.svg"), 0);
+    ck_assert_int_eq(plot_by_hand("timeline.gp bare.csv bare.svg"), 0);
+    ck_assert_int_eq(plot_by_hand("timeline.gp crlf.csv crlf.svg"), 0);
+    for (int engine = 0; engine < ENGINE_CPU; engine++) {
+        ck_assert_int_eq(plot_boxes("bare.svg", engine), plot_boxes("whole.svg", engine));
+        ck_assert_int_eq(plot_boxes("crlf.svg", engine), plot_boxes("whole.svg", engine));
+    }
+    plot_assert_texts("bare.svg", "serial|2-way|H2D|0|3");
+    plot_assert_texts("crlf.svg", "serial|2-way|1 ms|1.00x");
+}
+END_TEST
+
 /* --- the program --- */
 
 START_TEST(the_program_draws)
@@ -192,6 +216,7 @@ TCase *plot_hand_case(void)
     TCase *tests = tcase_create("hand");
     tcase_add_checked_fixture(tests, plot_enter_folder, plot_leave_folder);
     tcase_add_test(tests, scripts_run_by_hand);
+    tcase_add_test(tests, bare_and_foreign_lines_are_drawn);
     tcase_add_test(tests, the_program_draws);
     tcase_add_test(tests, kinds_of_ops_are_those_of_the_program);
     return tests;

@@ -2,12 +2,14 @@
  *
  * Quoting is RFC 4180's; lines end in LF, as text tools expect. */
 #include "report/compare.h"
+#include "writers/cause.h"
 #include "writers/put.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Prints ns as a field in ms without rounding; an empty one where the time is not known. */
@@ -199,10 +201,52 @@ static void put_setting(void *context, const char *name, const char *value,
         putc('"', out);
 }
 
+static void put_comment(FILE *out, const char *name, const char *text)
+{
+    if (text[0] == '\0')
+        return;
+    fputs(name, out);
+    put_line(out, text);
+    putc('\n', out);
+}
+
+/* Writes what pictures mark: gaps with their causes, ops that raced, urgent streams. */
+static void put_marks(FILE *out, const struct run_report *run)
+{
+    struct gap gaps[GAPS_MAX];
+    uint32_t ops;
+    int count = writer_find_gaps(run, gaps);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%s %" PRIu32 " %" PRId64 " %" PRId64,
+                i > 0 ? "; " : "#   gaps: ", verdict_rows[gaps[i].code].name,
+                run->timeline.spans[gaps[i].span].op, gaps[i].start_ns, gaps[i].end_ns);
+    fputs(count > 0 ? "\n" : "", out);
+    bool *races = writer_find_races(run, &ops);
+    fputs(ops > 0 ? "#   raced:" : "", out);
+    for (uint32_t op = 0; op < ops; op++) {
+        if (races[op])
+            fprintf(out, " %" PRIu32, op);
+    }
+    fputs(ops > 0 ? "\n" : "", out);
+    free(races);
+    count = 0;
+    for (uint32_t stream = 0; stream < run->streams; stream++) {
+        if (writer_is_urgent(run, stream))
+            fprintf(out, "%s %" PRIu32, count++ == 0 ? "#   urgent:" : "", stream);
+    }
+    fputs(count > 0 ? "\n" : "", out);
+}
+
 /* Writes the figures that pictures show beside the spans: they are drawn from this file alone.
  */
 static void put_results(FILE *out, const struct run_report *run)
 {
+    char message[MESSAGE_TEXT];
+    writer_run_message(run, message);
+    put_comment(out, "#   answer: ", message);
+    if (run->verified == VERIFIED_NO)
+        fputs("#   verified: no\n", out);
+    put_marks(out, run);
     fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
     if (writer_limit_known(run))
         fprintf(out, "#   limit_ns: %" PRId64 "\n", run->limit.ns);
@@ -378,10 +422,13 @@ static void put_spans(struct put *put, const struct run_report *run)
 void write_csv_timeline(FILE *out, const struct report *report)
 {
     struct put put;
+    char message[MESSAGE_TEXT];
     flockfile(out);
     fputs("# pipeline ", out);
     put_line(out, report->version);
     fputs(" timeline\n", out);
+    writer_message(report, message);
+    put_comment(out, "# message: ", message);
     for (int i = 0; i < report->run_count; i++)
         put_provenance(out, &report->runs[i]);
     fputs("run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns\n", out);

@@ -1,0 +1,212 @@
+/* cause.c - finds what is marked in every picture of a run. */
+#include "writers/cause.h"
+
+#include <stdlib.h>
+
+/* A gap of less of the run's time can't be seen. */
+enum { SEEN_PARTS = 1000 };
+/* A pause of less than this part of an op is only a moment. */
+enum { MOMENTS = 4 };
+static const double ABOUT = 1.05;
+
+/* What is looked for: the idle stretch of an engine that a cause made. */
+struct search {
+    const struct run_report *run;
+    const struct timeline *timeline;
+    struct span **spans;      /* room for those of one engine */
+    int64_t start_ns, end_ns; /* the stretch overlaps this time */
+    bool trailing;            /* a stretch that nothing ended counts, too */
+    bool by_host;             /* what ended the stretch was held up by the host */
+    uint32_t calls;           /* kinds of calls; 0: any. The stretch overlaps one of them */
+    int64_t overlap_ns;       /* of the best that was found */
+    struct gap *best;
+    uint32_t found; /* the best's span */
+};
+
+static uint32_t index_of(const struct search *search, const struct span *span)
+{
+    return (uint32_t)(span - search->timeline->spans);
+}
+
+static bool overlaps_call(const struct search *search, int64_t start_ns, int64_t end_ns)
+{
+    for (uint32_t i = 0; i < search->timeline->span_count; i++) {
+        const struct span *span = &search->timeline->spans[i];
+        if ((search->calls >> span->kind & 1) && span->start_ns < end_ns &&
+            span->end_ns > start_ns)
+            return true;
+    }
+    return search->calls == 0;
+}
+
+/* Returns true if a stretch may be what is looked for. `ended` says whether `span` ended it, or
+ * went before it. A moment's pause beside a long op is not what kept engines idle. */
+static bool is_candidate(const struct search *search, int64_t start_ns, int64_t end_ns,
+                         const struct span *span, bool ended)
+{
+    uint32_t index = index_of(search, span);
+    enum held_by by = search->run->critical.holds[index].by;
+    int64_t length_ns = end_ns - start_ns, searched_ns = search->end_ns - search->start_ns;
+    if (search->by_host)
+        return ended && (by == HELD_BY_ISSUE || by == HELD_BY_CALL) &&
+               overlaps_call(search, start_ns, end_ns);
+    return length_ns >= searched_ns / MOMENTS || (ended && index == search->best->span);
+}
+
+/* Takes an idle stretch if it overlaps more of the time than the best so far, or as much and is
+ * longer; of about equals the first. */
+static void judge_stretch(struct search *search, int64_t start_ns, int64_t end_ns,
+                          const struct span *span, bool ended)
+{
+    int64_t overlap_ns = earlier(end_ns, search->end_ns) - later(start_ns, search->start_ns);
+    bool longer = overlap_ns == search->overlap_ns &&
+                  (double)(end_ns - start_ns) >
+                      ABOUT * (double)(search->best->end_ns - search->best->start_ns);
+    bool closer = (double)overlap_ns > ABOUT * (double)search->overlap_ns;
+    if (overlap_ns <= 0 || (!closer && !longer) ||
+        !is_candidate(search, start_ns, end_ns, span, ended))
+        return;
+    search->overlap_ns = overlap_ns;
+    search->best->start_ns = start_ns;
+    search->best->end_ns = end_ns;
+    search->found = index_of(search, span);
+}
+
+static void search_engine(struct search *search, enum engine engine)
+{
+    size_t count = timeline_engine_spans(search->timeline, engine, search->spans);
+    int64_t until_ns = 0;
+    const struct span *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct span *span = search->spans[i];
+        if (span->start_ns > until_ns)
+            judge_stretch(search, until_ns, span->start_ns, span, true);
+        if (last == NULL || span->end_ns > until_ns)
+            last = span;
+        until_ns = later(until_ns, span->end_ns);
+    }
+    int64_t time_ns = timeline_time_ns(search->timeline);
+    if (last != NULL && until_ns < time_ns && search->trailing)
+        judge_stretch(search, until_ns, time_ns, last, false);
+}
+
+/* Searches the engines that bound the run, also for stretches that nothing ended, and, where
+ * these have no such stretch, the others. */
+static bool search_engines(struct search *search)
+{
+    enum limit_cause bound = search->run->verdicts.bound;
+    bool bounds[ENGINE_WORKING] = {
+        [ENGINE_H2D] = bound != LIMIT_COMPUTE && bound != LIMIT_CPU,
+        [ENGINE_D2H] = bound != LIMIT_COMPUTE && bound != LIMIT_CPU,
+        [ENGINE_COMPUTE] = bound == LIMIT_COMPUTE,
+        [ENGINE_CPU] = bound == LIMIT_CPU,
+    };
+    for (int pass = 0; pass < 3 && search->overlap_ns == 0; pass++) {
+        search->trailing = pass > 0;
+        for (int engine = 0; engine < ENGINE_WORKING; engine++) {
+            if (bounds[engine] == (pass < 2))
+                search_engine(search, (enum engine)engine);
+        }
+    }
+    if (search->overlap_ns > 0)
+        search->best->span = search->found;
+    return search->overlap_ns > 0;
+}
+
+/* A cause that is the op itself, which takes longer than it should. */
+static bool is_slowness(enum verdict_code code)
+{
+    return code == VERDICT_MAPPED_MEMORY || code == VERDICT_SLOW_COPIES ||
+           code == VERDICT_SLOW_KERNELS || code == VERDICT_FEW_BLOCKS ||
+           code == VERDICT_DEVICE_COPIES;
+}
+
+/* Finds the longest of the host's calls of these kinds. */
+static bool find_call(const struct search *search)
+{
+    struct gap *gap = search->best;
+    for (uint32_t i = 0; i < search->timeline->span_count; i++) {
+        const struct span *span = &search->timeline->spans[i];
+        if (!(search->calls >> span->kind & 1) ||
+            span->end_ns - span->start_ns <= gap->end_ns - gap->start_ns)
+            continue;
+        *gap = (struct gap){gap->code, span->start_ns, span->end_ns, i};
+    }
+    return gap->end_ns > gap->start_ns;
+}
+
+static bool find_gap(struct search *search, const struct verdict *verdict)
+{
+    const struct run_report *run = search->run;
+    *search->best = (struct gap){.code = verdict->code, .span = verdict->span};
+    if (verdict->span >= search->timeline->span_count) {
+        search->by_host = true;
+        search->calls = verdict_rows[verdict->code].marks[MARKED_CALL];
+        search->start_ns = 0;
+        search->end_ns = timeline_time_ns(search->timeline);
+        return search_engines(search) || find_call(search);
+    }
+    const struct span *span = &search->timeline->spans[verdict->span];
+    search->start_ns = earlier(span->start_ns, run->critical.holds[verdict->span].free_ns);
+    search->end_ns = span->end_ns;
+    search->by_host = false;
+    if (!is_slowness(verdict->code))
+        return search_engines(search);
+    *search->best = (struct gap){verdict->code, span->start_ns, span->end_ns, verdict->span};
+    return true;
+}
+
+int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX])
+{
+    const struct timeline *timeline = &run->timeline;
+    struct search search = {.run = run, .timeline = timeline};
+    int count = 0;
+    if (run->critical.holds == NULL || timeline->span_count == 0)
+        return 0;
+    search.spans = malloc(timeline->span_count * sizeof(struct span *));
+    for (int i = 0; i < run->verdicts.named && count < GAPS_MAX && search.spans != NULL; i++) {
+        const struct verdict *verdict = &run->verdicts.items[i];
+        struct gap *gap = &gaps[count];
+        search.best = gap;
+        search.overlap_ns = 0;
+        if (verdict->code == VERDICT_MISSING_WAIT || verdict->code == VERDICT_PROFILER ||
+            verdict->code == VERDICT_SHORT_RUN || !find_gap(&search, verdict))
+            continue;
+        bool seen = gap->end_ns - gap->start_ns > timeline_time_ns(timeline) / SEEN_PARTS;
+        bool again =
+            count > 0 && gap->start_ns < gaps[0].end_ns && gap->end_ns > gaps[0].start_ns;
+        count += seen && !again;
+    }
+    free(search.spans);
+    return count;
+}
+
+bool *writer_find_races(const struct run_report *run, uint32_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < run->hazard_count && run->hazards != NULL; i++) {
+        const struct hazard *hazard = &run->hazards[i];
+        uint32_t last = hazard->first > hazard->second ? hazard->first : hazard->second;
+        *count = last >= *count ? last + 1 : *count;
+    }
+    bool *races = *count > 0 ? calloc(*count, sizeof *races) : NULL;
+    for (size_t i = 0; i < run->hazard_count && races != NULL; i++)
+        races[run->hazards[i].first] = races[run->hazards[i].second] = true;
+    *count = races != NULL ? *count : 0;
+    return races;
+}
+
+bool writer_is_urgent(const struct run_report *run, uint32_t stream)
+{
+    const struct settings *settings = run->settings;
+    const int *priorities = settings->priorities;
+    uint32_t count = (uint32_t)settings->priority_count;
+    if (count == 0 || run->foreign)
+        return false;
+    int most = priorities[0], least = priorities[0];
+    for (uint32_t i = 1; i < count && i < run->streams; i++) {
+        most = priorities[i] < most ? priorities[i] : most; /* less is more urgent */
+        least = priorities[i] > least ? priorities[i] : least;
+    }
+    return most < least && priorities[stream % count] == most;
+}

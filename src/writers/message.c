@@ -1,0 +1,132 @@
+/* message.c - what a run, and a picture of runs, says in one line. */
+#include "core/units.h"
+#include "writers/cause.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_COLUMNS = 40, NAME_TEXT = 4 * NAME_COLUMNS + 4 };
+static const double ALIKE = 1.02; /* runs whose times differ by less take about the same */
+
+static const struct verdict *main_verdict(const struct run_report *run)
+{
+    return run->verdicts.named > 0 ? &run->verdicts.items[0] : NULL;
+}
+
+void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
+{
+    static const char *const bounds[] = {
+        [LIMIT_COPIES] = "the copies set",
+        [LIMIT_COMPUTE] = "the kernels set",
+        [LIMIT_CPU] = "the CPU's work sets",
+        [LIMIT_LINK] = "the link sets",
+    };
+    const struct verdict *verdict = main_verdict(run);
+    const struct verdict_row *row = verdict != NULL ? &verdict_rows[verdict->code] : NULL;
+    char cost[UNITS_TEXT], time[UNITS_TEXT];
+    units_time(run->verdicts.time_ns > 0 ? run->verdicts.time_ns : run->median_ns, time);
+    if (run->verified == VERIFIED_NO)
+        snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", row != NULL ? ": " : "",
+                 row != NULL ? row->text : "");
+    else if (row != NULL && verdict->cost_ns > 0)
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name,
+                 units_time(verdict->cost_ns, cost), time, row->text);
+    else if (row != NULL)
+        snprintf(text, MESSAGE_TEXT, "%s: %s", row->name, row->text);
+    else if (run->verdicts.count > 0 && run->verdicts.limit_known && run->limit.ns > 0)
+        snprintf(text, MESSAGE_TEXT, "%s, %.0f%% of the limit, which %s", time,
+                 100 * (double)run->limit.ns / (double)run->verdicts.time_ns,
+                 bounds[run->limit.cause]);
+    else
+        text[0] = '\0';
+}
+
+/* The runs of a report that are compared: the same work on the same device. */
+struct group {
+    const struct run_report *first, *last, *fastest, *slowest;
+    int count;
+};
+
+static bool belongs(const struct run_report *run, const struct run_report *first)
+{
+    return run->verified != VERIFIED_NO && run->elements == first->elements &&
+           report_is_comparable(run, first) && !run->foreign;
+}
+
+static double ratio_of(const struct group *group)
+{
+    if (group->count < 2 || group->fastest->median_ns <= 0)
+        return 0;
+    return (double)group->slowest->median_ns / (double)group->fastest->median_ns;
+}
+
+/* Finds the group in which runs differ most. */
+static struct group find_group(const struct report *report)
+{
+    struct group best = {0};
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *first = &report->runs[i];
+        struct group group = {first, first, first, first, 0};
+        for (int k = 0; k < report->run_count; k++) {
+            const struct run_report *run = &report->runs[k];
+            if (!belongs(run, first) || !belongs(first, first))
+                continue;
+            if (k < i)
+                break; /* it was the first of this group */
+            group.count++;
+            group.last = run;
+            group.fastest = run->median_ns < group.fastest->median_ns ? run : group.fastest;
+            group.slowest = run->median_ns > group.slowest->median_ns ? run : group.slowest;
+        }
+        if (ratio_of(&group) > ratio_of(&best))
+            best = group;
+    }
+    return best;
+}
+
+static const char *name_of(const struct run_report *run, char text[NAME_TEXT])
+{
+    return writer_fit(text, NAME_TEXT, run->settings->name, NAME_COLUMNS);
+}
+
+static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
+{
+    const struct run_report *fast = group->fastest;
+    const struct run_report *slow = fast == group->first ? group->slowest : group->first;
+    char fast_name[NAME_TEXT], slow_name[NAME_TEXT], cost[UNITS_TEXT];
+    const struct verdict *verdict = main_verdict(slow);
+    int used =
+        snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
+                 (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
+    if (verdict != NULL && verdict->cost_ns > 0 && used < MESSAGE_TEXT)
+        snprintf(text + used, (size_t)(MESSAGE_TEXT - used), ", which loses %s to %s",
+                 units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].name);
+}
+
+void writer_message(const struct report *report, char text[MESSAGE_TEXT])
+{
+    char name[NAME_TEXT], time[UNITS_TEXT], answer[MESSAGE_TEXT];
+    text[0] = '\0';
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *run = &report->runs[i];
+        if (run->verified != VERIFIED_NO)
+            continue;
+        writer_run_message(run, answer);
+        snprintf(text, MESSAGE_TEXT, "%.200s: %.300s", name_of(run, name), answer);
+        return;
+    }
+    if (report->run_count == 1) {
+        writer_run_message(&report->runs[0], text);
+        return;
+    }
+    struct group group = find_group(report);
+    if (ratio_of(&group) >= ALIKE)
+        put_comparison(&group, text);
+    else if (group.count > 1 && group.count == report->run_count)
+        snprintf(text, MESSAGE_TEXT, "all %d runs take about the same time, %s", group.count,
+                 units_time(group.first->median_ns, time));
+    else if (group.count > 1)
+        snprintf(text, MESSAGE_TEXT, "%s takes about as long as %s, %s",
+                 name_of(group.last, answer), name_of(group.first, name),
+                 units_time(group.first->median_ns, time));
+}
