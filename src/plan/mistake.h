@@ -63,7 +63,7 @@ struct plan_mistake {
     struct plan *plan;
     const struct placement *placement;
     int32_t kernel_stream; /* all kernels' stream, whatever their tile; or MISTAKE_NO_STREAM */
-    int32_t other_stream;  /* stream of code that is no part of the pipeline; or likewise */
+    int32_t other_stream;  /* stream of code beside the pipeline; or MISTAKE_NO_STREAM */
     int64_t sleep_ns;      /* sleep of each tile's callback; 0: it has none by this mistake */
     uint32_t made;         /* places in which it has been made so far */
     struct error *error;
