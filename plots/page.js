@@ -13,6 +13,8 @@ const NAMED = 8; // spans that the status line names before it counts
 const ZOOM_STEP = 1.5, WIDTH_MAX = 8e6; // px: beyond, browsers place things by guess
 const PAPER_WIDTH = 880; // px, of the plot on a landscape page
 const PLAY_MS = 400;
+const COVERED = 0.25; // how deep the colour is at least where an engine was at work
+const PARTS = 500; // of the time axis, where a dense row says when it was at work
 
 const element = (id) => document.getElementById(id);
 
@@ -69,6 +71,9 @@ function findInstants(spans) {
 function readRun(run) {
     run.spans = (run.spans ?? []).map(readSpan);
     run.byStart = [...run.spans].sort((a, b) => a.start - b.start || a.index - b.index);
+    run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
+    run.raced = new Set(run.raced);
+    run.urgent = new Set(run.urgent);
     run.instants = findInstants(run.spans);
     run.at = -1; // the instant that the cursor is at or behind
     run.works = new Set(); // spans, from that instant on
@@ -164,7 +169,7 @@ function layRows(run) {
             if (i < ROWS_MAX) {
                 const label = rowLabel(run, group, lanes, i);
                 const line = group === 'stream' ? { name: label, spans: [], until: [] } : engine;
-                const row = { label, group, first: i === 0, line, index: run.rows.length, count: 0 };
+                const row = { label, group, first: i === 0, line, index: run.rows.length, count: 0, busy: 0 };
                 row.bars = svg('g', { transform: rowPlace(row) });
                 run.rows.push(row);
             }
@@ -174,6 +179,7 @@ function layRows(run) {
     for (const span of run.byStart) {
         span.row = rowOf.get(placeOf(span).join(' '));
         span.row.count++;
+        span.row.busy += span.end - span.start;
         const { spans, until } = span.row.line;
         until.push(Math.max(until.at(-1) ?? 0, span.end));
         spans.push(span);
@@ -201,11 +207,18 @@ const middle = (span) => span.row.index * ROW + ROW / 2;
 const kernelClass = (link) => (link % 4 === 0 ? 'kernel' : `kernel${link % 4}`);
 const stageClass = (span) => (span.kind === 'kernel' ? kernelClass(span.link) : span.kind);
 
-function drawBar(span) {
+/* No work of a tile, but what may hold it up: seen however short it is. */
+const isExtra = (span) => ['callback', 'd2d', 'memset', 'sync', 'alloc'].includes(span.kind);
+
+function drawBar(run, span) {
     const part = Math.max(share(span.end) - share(span.start), 1e-8); // a width of 0 is not drawn
-    const kinds = `bar ${stageClass(span)}${span.critical ? ' critical' : ''}${part < 0.001 ? ' tiny' : ''}`;
+    const classes = ['bar', stageClass(span)];
+    if (span.critical) classes.push('critical');
+    if (part < 0.001) classes.push('tiny');
+    if (isExtra(span)) classes.push('extra');
+    if (inStream(span) && span.kind !== 'wait' && run.urgent.has(span.stream)) classes.push('urgent');
     const height = span.kind === 'wait' ? THIN : BAR;
-    const bar = svg('rect', { class: kinds, x: at(span.start), width: percent(part), height });
+    const bar = svg('rect', { class: classes.join(' '), x: at(span.start), width: percent(part), height });
     bar.setAttribute('y', (ROW - height) / 2); // in its row
     bar.span = span;
     return bar;
@@ -222,6 +235,48 @@ function copyBar(run, span, mark) {
     return copy;
 }
 
+/* A bar once more, behind or above itself, to be seen or to be marked. */
+function copyAs(className, run, span) {
+    const copy = run.bars[span.index].cloneNode();
+    copy.setAttribute('class', className);
+    return copy;
+}
+
+/* The gaps that causes made, each in the row of the op that ended it, with its name above the run
+ * and a line from one to the other. What has room covers neither bars nor numbers. */
+function drawGaps(run) {
+    fill(run.gapsGroup, []);
+    fill(run.names, []);
+    for (const { code, from, to, span, engine } of run.gaps) {
+        const row = run.spans[span]?.row.index ?? run.rows.findIndex((one) => one.group === engineNames[engine]);
+        if (row < 0) continue;
+        const middleOf = (share(from) + share(to)) / 2, x = percent(middleOf);
+        run.gapsGroup.append(
+            svg('line', { class: 'lead', x1: x, x2: x, y1: 0, y2: row * ROW + 2 }),
+            svg('rect', { class: 'cause', x: at(from), width: stretch(from, to), y: row * ROW + 2, height: ROW - 4 },
+                svg('title', {}, `${code}: ${timeText(to - from)}`)));
+        const anchor = middleOf < 0.1 ? 'start' : middleOf > 0.9 ? 'end' : 'middle';
+        run.names.append(svg('text', { class: 'cause-name', x, y: 12, 'text-anchor': anchor }, code));
+    }
+}
+
+/* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
+function drawGround(row) {
+    const spans = row.line.spans.filter((span) => span.row === row && span.kind !== 'wait');
+    if (spans.length < PARTS || row.busy / axis > COVERED) return;
+    const busy = new Map();
+    for (const span of spans) busy.set(Math.floor(share(span.start) * PARTS), stageClass(span));
+    const parts = [...busy.keys()].sort((a, b) => a - b);
+    const begins = parts.filter((part) => busy.get(part - 1) !== busy.get(part));
+    row.ground = begins.map((part) => {
+        let to = part + 1;
+        while (busy.get(to) === busy.get(part)) to++;
+        return svg('rect', { class: `ground ${busy.get(part)}`, x: percent(part / PARTS),
+            width: percent((to - part) / PARTS), y: (ROW - BAR) / 2, height: BAR });
+    });
+    row.bars.prepend(...row.ground);
+}
+
 /* Where spans are too many: how busy each engine was, by columns. Neighbours that are alike make
  * one bar. */
 function drawColumns(run) {
@@ -231,7 +286,8 @@ function drawColumns(run) {
     fill(run.barsGroup, run.rows.flatMap(({ group, shares }, row) => {
         const begins = [...shares.keys()].filter((i) => shares[i] !== shares[i - 1]);
         return begins.map((from, i) => svg('rect', {
-            class: `column ${classes[group] ?? group}`, 'fill-opacity': shares[from] / 100,
+            class: `column ${classes[group] ?? group}`,
+            'fill-opacity': shares[from] && COVERED + (1 - COVERED) * shares[from] / 100,
             x: percent(from / shares.length), y: row * ROW + (ROW - BAR) / 2, height: BAR,
             width: percent(((begins[i + 1] ?? shares.length) - from) / shares.length),
         }));
@@ -246,8 +302,14 @@ function placeBars(run) {
         layRows(run);
         fill(run.barsGroup, run.rows.map((row) => row.bars));
         run.rows.forEach(setDensity);
-        for (const span of run.byStart) span.row.bars.append(run.bars[span.index]);
+        for (const span of run.byStart) {
+            if (isExtra(span)) span.row.bars.append(copyAs('back', run, span));
+            span.row.bars.append(run.bars[span.index]);
+            if (run.raced.has(span.index)) span.row.bars.append(copyAs('raced', run, span));
+        }
+        run.rows.forEach(drawGround);
     }
+    drawGaps(run);
     run.svg.setAttribute('height', Math.max(run.rows.length, 1) * ROW);
     fill(run.lines, run.rows.map((row, i) => svg('line', {
         class: 'row', x1: 0, x2: '100%', y1: (i + 1) * ROW - 0.5, y2: (i + 1) * ROW - 0.5,
@@ -263,7 +325,6 @@ function figuresOf(run) {
         run.time, run.speedup, run.limit && `limit ${run.limit}`, run.ratio && `${run.ratio} of limit`,
         run.repeats > 1 && `median of ${run.repeats}: ${run.min} to ${run.max}`,
         run.drawn !== run.time && run.span_count > 0 && `drawn ${run.drawn}`,
-        run.verified === 'no' && 'WRONG RESULT',
     ].filter(Boolean).join(', ');
 }
 
@@ -278,24 +339,28 @@ function noteOf(run) {
 }
 
 function drawRun(run) {
-    const figures = html('span', '', figuresOf(run));
-    const heading = html('h2', '', run.name || '(no name)', figures);
-    run.section = html('section', 'run', heading);
+    const figures = html('span', '', figuresOf(run)), wrong = run.verified === 'no';
+    const heading = html('h2', '', run.name || '(no name)', ...(wrong ? [html('strong', '', 'WRONG RESULT')] : []),
+        figures);
+    run.section = html('section', wrong ? 'run wrong' : 'run', heading);
     if (noteOf(run)) run.section.append(html('p', 'note', noteOf(run)));
-    run.bars = run.spans.map(drawBar);
+    run.bars = run.spans.map((span) => drawBar(run, span));
     run.labels = html('div', 'labels');
     run.lines = svg('g', {});
     run.barsGroup = svg('g', {});
     run.running = svg('g', {});
     run.marks = svg('g', {});
     run.numbers = svg('g', {});
+    run.gapsGroup = svg('g', { class: 'gaps' });
+    run.names = svg('svg', { class: 'names', 'aria-hidden': true });
     run.svg = svg('svg', {
         class: 'bars', role: 'img', tabindex: 0,
-        'aria-label': `${run.name}: ${run.span_count} spans, ${figures.textContent}`,
-    }, run.lines, run.barsGroup, run.numbers);
+        'aria-label': `${run.name}: ${run.span_count} spans, ${wrong ? 'WRONG RESULT, ' : ''}${figures.textContent}`,
+    }, run.lines, run.gapsGroup, run.barsGroup, ...(run.limit_ns <= axis ? [vertical('limit', at(run.limit_ns))] : []),
+    run.numbers);
     run.above = svg('svg', { class: 'marks', 'aria-hidden': true }, run.running, run.marks);
-    if (run.limit_ns <= axis) run.svg.append(vertical('limit', at(run.limit_ns)));
     if (run.span_count > 0) {
+        if (run.gaps.length) run.section.append(html('div', 'rows', html('div'), run.names));
         run.section.append(html('div', 'rows', run.labels, html('div', 'time', run.svg, run.above)));
     }
     placeBars(run);
@@ -603,10 +668,19 @@ function drawLegend() {
             }, svg('title', {}, kinds.get(span.kind).title)));
         }
     }
+    const mark = (className) => svg('rect', { class: className, x: 1, y: 1, width: '90%', height: '85%' });
+    if (runs.some((run) => run.gaps.length)) shapes.set('lost time, with its cause', mark('cause'));
+    if (runs.some((run) => run.raced.size)) {
+        shapes.set('raced', svg('g', {}, svg('rect', { class: 'kernel', width: '100%', height: '100%' }), mark('raced')));
+    }
+    if (runs.some((run) => run.urgent.size)) shapes.set('urgent', mark('frame'));
     const limit = 'limit: no order of this work ends before it';
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
     element('legend').append(...[...shapes].map(([name, shape]) =>
         html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), name)));
+    if (runs.some((run) => run.spans.some((span) => span.engine === 'compute' && span.lane > 0))) {
+        element('legend').append(html('li', '', 'kernel 0, kernel 1, ...: kernels side by side'));
+    }
 }
 
 /* A row per run, with its results and the settings in which runs differ; the others once. */
@@ -615,7 +689,7 @@ function drawAbout() {
     const differs = (i) => own.some((run) => run.settings[i][1] !== first[i][1]);
     const columns = Object.entries({
         run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', time: 'time',
-        'speed-up': 'speedup', limit: 'limit', 'of limit': 'ratio', 'bound by': 'bound', verified: 'verified',
+        'speed-up': 'speedup', limit: 'limit', 'of limit': 'ratio', 'bound by': 'bound', verified: 'correct',
     }).filter(([, key]) => runs.some((run) => run[key])).map(([name, key]) => [name, (run) => run[key]]);
     const same = html('dl');
     first.forEach(([name, value], i) => {
@@ -634,13 +708,17 @@ function drawAbout() {
 function drawWhy() {
     const judged = runs.filter((run) => run.no_verdict || run.verdicts?.length);
     if (!judged.length) return;
-    element('about').append(html('h2', '', 'Why they took longer than their limits'));
+    const limited = judged.some((run) => run.limit_ns);
+    element('about').append(html('h2', '', !limited ? 'What took the time'
+        : judged.length > 1 ? 'Why they took longer than their limits' : 'Why it took longer than its limit'));
     for (const run of judged) {
         const list = html('dl', 'why');
-        for (const { code, cost, share, named, text, fix } of run.verdicts ?? []) {
-            const price = code.endsWith('-bound') ? '' : `${cost}${share ? `, ${share}` : ''}: `;
+        for (const { code, cost, share, named, text, seen, fix, command, predicted } of run.verdicts ?? []) {
+            const price = code.endsWith('-bound') || cost === '0 ns' ? '' : `${cost}${share ? `, ${share}` : ''}: `;
             list.append(html('div', named ? 'named' : '', html('dt', '', code),
-                html('dd', '', `${price}${text}`, ...(fix ? [html('p', '', `Fix: ${fix}`)] : []))));
+                html('dd', '', `${price}${text}`, ...(seen ? [html('p', '', `Seen: ${seen}`)] : []),
+                    ...(fix ? [html('p', '', `Fix: ${[fix, command].filter(Boolean).join(': ')}` +
+                        (predicted ? `; with it ${predicted}` : ''))] : []))));
         }
         element('about').append(html('h3', '', run.name), run.no_verdict ? html('p', '', run.no_verdict) : list);
     }
@@ -649,9 +727,12 @@ function drawWhy() {
 function drawTitle() {
     const some = (texts) => (texts.length > 6 ? [...texts.slice(0, 6), `${texts.length - 6} more`] : texts).join(', ');
     const all = (key) => some([...new Set(runs.map((run) => run[key]))]);
-    element('title').textContent = some(runs.map((run) => run.name)) || 'No runs';
-    element('summary').textContent = `${all('source')}, ${all('device')}, pipeline ${data.version}`;
-    document.title = `pipeline: ${element('title').textContent}`;
+    const names = some(runs.map((run) => run.name)) || 'No runs';
+    element('title').textContent = data.message || names;
+    element('title').className = runs.some((run) => run.verified === 'no') ? 'wrong' : '';
+    element('summary').textContent =
+        `${data.message ? `${names}; ` : ''}${all('source')}, ${all('device')}, pipeline ${data.version}`;
+    document.title = `pipeline: ${names}`;
 }
 
 /* --- keys and buttons --------------------------------------------------------------------------- */

@@ -356,6 +356,49 @@ START_TEST(page_of_a_foreign_run)
 }
 END_TEST
 
+/* A gap with its cause, ops that raced, an urgent stream, and a wrong result. */
+START_TEST(page_has_the_marks)
+{
+    struct test_report *test = test_report_new(2);
+    struct run_report *run = &test->runs[1];
+    struct hold holds[TEST_SPANS_MAX] = {0};
+    struct hazard hazard = {.first = 0, .second = 4};
+    run->critical.holds = holds;
+    run->critical.on_path = NULL;
+    run->verdicts =
+        (struct verdicts){.items = {{.code = VERDICT_SLOW_KERNELS, .cost_ns = 9, .span = 1},
+                                    {.code = VERDICT_REST}},
+                          .count = 2,
+                          .named = 1,
+                          .time_ns = 850000,
+                          .limit_known = true};
+    run->hazards = &hazard;
+    run->hazard_count = 1;
+    run->verified = VERIFIED_NO;
+    test->settings[1].priorities[3] = -1;
+    test->settings[1].priority_count = 4;
+    for (int i = 0; i < TEST_SPANS_MAX; i++)
+        holds[i].span = SPAN_NONE;
+    report_find_speedups(&test->report);
+    json_t *root = data_of(&test->report, "marks"), *object = run_of(root, 1);
+    ck_assert_str_eq(text_at(root, "message"),
+                     "2-way: WRONG RESULT: kernels take longer than at full rate");
+    json_t *gap = json_array_get(json_object_get(object, "gaps"), 0);
+    ck_assert_str_eq(text_at(gap, "code"), "slow-kernels");
+    ck_assert_int_eq(whole(json_object_get(gap, "from")), 400000);
+    ck_assert_int_eq(whole(json_object_get(gap, "to")), 450000);
+    ck_assert_int_eq(whole(json_object_get(gap, "span")), 1);
+    ck_assert_int_eq(whole(json_array_get(json_object_get(object, "raced"), 1)), 4);
+    ck_assert_int_eq(whole(json_array_get(json_object_get(object, "urgent"), 0)), 3);
+    ck_assert_ptr_null(json_object_get(object, "speedup"));
+    ck_assert_str_eq(text_at(object, "verified"), "no");
+    ck_assert_uint_eq(json_array_size(json_object_get(object, "verdicts")),
+                      1); /* no rest of 0 */
+    json_decref(root);
+    free(test);
+}
+END_TEST
+
 /* `count` copies of 100 ns, one every 200 ns; each on a lane of its own or all on one. */
 static struct test_report *long_report(uint32_t count, bool lanes, struct span **spans)
 {
@@ -431,10 +474,12 @@ START_TEST(page_holds_all_it_needs)
     ck_assert_ptr_nonnull(strstr(page, "content=\"default-src 'none'; style-src "
                                        "'unsafe-inline'; script-src 'unsafe-inline'\""));
     ck_assert_ptr_nonnull(strstr(page, "<html lang=\"en\">"));
-    static const char *const absent[] = {" src=",  "href=",     "url(",   "import",
-                                         "fetch(", "innerHTML", "@page.", "@data@"};
+    static const char *const absent[] = {" src=",     "href=",  "import", "fetch(",
+                                         "innerHTML", "@page.", "@data@"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         ck_assert_msg(strstr(page, absent[i]) == NULL, "the page has %s", absent[i]);
+    for (const char *at = page; (at = strstr(at, "url(")) != NULL; at++)
+        ck_assert_msg(at[4] == '#', "it is not of the page itself: %.40s", at);
     free(page);
     free(test);
 }
@@ -457,6 +502,7 @@ Suite *html_suite(void)
     tcase_add_test(page, page_of_spans_of_no_length);
     tcase_add_test(page, page_of_huge_numbers);
     tcase_add_test(page, page_of_a_foreign_run);
+    tcase_add_test(page, page_has_the_marks);
     tcase_add_test(page, page_of_many_lanes);
     tcase_add_test(page, page_of_too_many_spans);
     tcase_add_test(page, page_holds_all_it_needs);

@@ -6,6 +6,7 @@
  * time axis. Nothing here grows with the number of spans. */
 #include "core/embedded.h"
 #include "core/units.h"
+#include "writers/cause.h"
 #include "writers/json.h"
 #include "writers/writer.h"
 
@@ -119,6 +120,10 @@ static void put_verdicts(struct json *json, const struct run_report *run)
     for (int i = 0; i < verdicts->count; i++) {
         const struct verdict *verdict = &verdicts->items[i];
         const struct verdict_row *row = &verdict_rows[verdict->code];
+        bool bound = verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
+        if ((verdict->code == VERDICT_REST && verdict->cost_ns == 0) ||
+            (bound && !verdicts->limit_known))
+            continue; /* nothing is left, or nobody knows the limit */
         json_open(json, '{');
         json_put_text(json_key(json, "code"), row->name);
         put_time(json, "cost", verdict->cost_ns);
@@ -126,12 +131,50 @@ static void put_verdicts(struct json *json, const struct run_report *run)
             put_share(json, "share", (double)verdict->cost_ns / (double)verdicts->time_ns);
         json_put_bool(json_key(json, "named"), i < verdicts->named);
         json_put_text(json_key(json, "text"), row->text);
+        json_put_text(json_key(json, "seen"), verdict->seen);
         json_put_text(json_key(json, "fix"), row->fix);
+        json_put_text(json_key(json, "command"), verdict->command);
+        if (verdict->predicted_ns > 0)
+            put_time(json, "predicted", verdict->predicted_ns);
         json_close(json, '}');
     }
     json_close(json, ']');
     if (run->no_verdict[0] != '\0')
         json_put_text(json_key(json, "no_verdict"), run->no_verdict);
+}
+
+/* Writes what is marked: gaps with their causes, ops that raced, urgent streams. */
+static void put_marks(struct json *json, const struct run_report *run)
+{
+    struct gap gaps[GAPS_MAX];
+    uint32_t ops;
+    int count = writer_find_gaps(run, gaps);
+    bool *races = writer_find_races(run, &ops);
+    json_open(json_key(json, "gaps"), '[');
+    for (int i = 0; i < count; i++) {
+        json_open(json, '{');
+        json_put_text(json_key(json, "code"), verdict_rows[gaps[i].code].name);
+        put_exact(json_key(json, "from"), gaps[i].start_ns);
+        put_exact(json_key(json, "to"), gaps[i].end_ns);
+        json_put_count(json_key(json, "span"), gaps[i].span);
+        json_put_count(json_key(json, "engine"), run->timeline.spans[gaps[i].span].engine);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_open(json_key(json, "raced"), '[');
+    for (uint32_t i = 0; i < run->timeline.span_count; i++) {
+        uint32_t op = run->timeline.spans[i].op;
+        if (op < ops && races[op])
+            json_put_count(json, i);
+    }
+    json_close(json, ']');
+    json_open(json_key(json, "urgent"), '[');
+    for (uint32_t stream = 0; stream < run->streams; stream++) {
+        if (writer_is_urgent(run, stream))
+            json_put_count(json, stream);
+    }
+    json_close(json, ']');
+    free(races);
 }
 
 /* Writes the names that spans refer to by number, and how busy each engine was. */
@@ -257,6 +300,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     if (!run->foreign)
         put_results(json, run, alone);
     put_verdicts(json, run);
+    put_marks(json, run);
     put_names(json, run);
     json_put_count(json_key(json, "span_count"), timeline->span_count);
     bool drawn = timeline->span_count <= *room;
@@ -297,12 +341,15 @@ static void put_data(struct put *put, const struct report *report)
     struct json json = {.put = put, .in_html = true};
     int64_t axis_ns = 1; /* all runs are drawn on one */
     uint32_t room = SPANS_DRAWN;
+    char message[MESSAGE_TEXT];
     for (int i = 0; i < report->run_count; i++) {
         int64_t time_ns = timeline_time_ns(&report->runs[i].timeline);
         axis_ns = time_ns > axis_ns ? time_ns : axis_ns;
     }
     json_open(&json, '{');
     json_put_text(json_key(&json, "version"), report->version);
+    writer_message(report, message);
+    json_put_text(json_key(&json, "message"), message);
     put_rows(&json);
     json_put_count(json_key(&json, "spans_drawn"), SPANS_DRAWN);
     put_exact(json_key(&json, "axis_ns"), axis_ns);
