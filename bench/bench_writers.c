@@ -49,7 +49,7 @@ static enum status subject_open(struct subject *subject, uint32_t tiles, struct 
     run->verified = VERIFIED_NOT_ASKED;
     run->median_ns = run->min_ns = run->max_ns = times.time_ns;
     run->speedup = 1;
-    subject->report = (struct report){PIPELINE_VERSION, run, 1, NULL, NULL};
+    subject->report = (struct report){.version = PIPELINE_VERSION, .runs = run, .run_count = 1};
     return STATUS_OK;
 }
 

@@ -248,7 +248,7 @@ static const struct {
      {"--profile makes a run without", "one of"}},
     {{"view"}, {"view needs a TRACE", "cuda_gpu_trace"}},
     {{"view", "a.csv", "-t4"},
-     {"--tiles=4 is not for `pipeline view`", "allowed with it are --format"}},
+     {"--tiles=4 is not for `pipeline view`", "allowed with it are --device, --format"}},
     {{"view", "a.csv", "--callbacks"}, {"--callbacks is not for"}},
     {{"view", "a.csv", "--sweep=tiles=1"}, {"--sweep=tiles=1 is not for"}},
     {{"view", "a.csv", "--dry-run"}, {"--dry-run is not for"}},

@@ -91,7 +91,7 @@ START_TEST(help_says_limits_and_defaults)
         "auto: the simulator chooses (1 to 16M; default 32) -s,",
         "auto: the simulator chooses (1 to 1024; default 4) --order",
         "(default the one of the device's name)",
-        "by simulating the machine file (default none) --quick",
+        "by simulating the machine file (default none) --window",
         "without copies (default pinned) --priorities",
         "launched as a CUDA graph (default streams) --profile",
         "instrumentation of our own --no-data",
@@ -135,6 +135,10 @@ static const char *some_value(const struct option_row *row)
         return "file.csv";
     case TYPE_SWEEP:
         return "tiles=1,2";
+    case TYPE_WINDOW:
+        return "1ms..2ms";
+    case TYPE_FAIL_ABOVE:
+        return "any:5%";
     default:
         return row->fallback != NULL ? row->fallback : "1";
     }

@@ -52,8 +52,10 @@ static struct swept *swept_new(char *const line[])
         run->analysis.engines[ENGINE_D2H].bytes = 4 * settings->elements;
         run->speedup = (double)swept->runs[0].median_ns / (double)run->median_ns;
     }
-    swept->report =
-        (struct report){"0.0.0-test", swept->runs, count, &swept->options.sweep, NULL};
+    swept->report = (struct report){.version = "0.0.0-test",
+                                    .runs = swept->runs,
+                                    .run_count = count,
+                                    .sweep = &swept->options.sweep};
     return swept;
 }
 

@@ -35,6 +35,36 @@ static const struct {
     {"16777215.75T", 18446743798831644672ull},
 };
 
+START_TEST(time_is_read)
+{
+    static const struct {
+        const char *text;
+        enum units_result result;
+        int64_t ns;
+    } times[] = {{"2ms", UNITS_OK, 2000000},
+                 {"1.5 us", UNITS_OK, 1500},
+                 {"40ns", UNITS_OK, 40},
+                 {"0.0004us", UNITS_OK, 0},
+                 {"3s", UNITS_OK, 3000000000},
+                 {"1e-3s", UNITS_OK, 1000000},
+                 {"0", UNITS_OK, 0},
+                 {"2", UNITS_NOT_A_NUMBER, 0},
+                 {"", UNITS_NOT_A_NUMBER, 0},
+                 {"ms", UNITS_NOT_A_NUMBER, 0},
+                 {"2 min", UNITS_NOT_A_NUMBER, 0},
+                 {"2msx", UNITS_NOT_A_NUMBER, 0},
+                 {"1..2ms", UNITS_NOT_A_NUMBER, 0},
+                 {"-2ms", UNITS_NEGATIVE, 0},
+                 {"1e30s", UNITS_TOO_LARGE, 0}};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        int64_t ns = 99;
+        ck_assert_msg(units_read_time(times[i].text, &ns) == times[i].result, "%s",
+                      times[i].text);
+        ck_assert_int_eq(ns, times[i].result == UNITS_OK ? times[i].ns : 99);
+    }
+}
+END_TEST
+
 START_TEST(count_is_read)
 {
     uint64_t count = 99;
@@ -271,6 +301,7 @@ Suite *units_suite(void)
     ADD_EACH(reading, bad_count_is_refused, bad_counts);
     ADD_EACH(reading, real_is_read, reals);
     ADD_EACH(reading, bad_real_is_refused, bad_reals);
+    tcase_add_test(reading, time_is_read);
     tcase_add_test(reading, complaints_say_what_is_wrong);
     suite_add_tcase(suite, reading);
     TCase *printing = tcase_create("printing");

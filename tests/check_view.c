@@ -4,6 +4,7 @@
 #include "trace/view.h"
 #include "trace/view_facts.h"
 #include "trace_cases.h"
+#include "view_cases.h"
 #include "writers/writer.h"
 
 #include <jansson.h>
@@ -23,8 +24,7 @@ static struct view view_of(const char *path)
     return view;
 }
 
-/* Returns the text that write_view() makes of a report, to be freed. */
-static char *view_text(const struct report *report, int width)
+char *view_text(const struct report *report, int width)
 {
     const struct writer_style style = {.width = width, .gantt = GANTT_ENGINES};
     char *text = NULL;
@@ -60,14 +60,19 @@ static char *written(const struct report *report, void (*write)(FILE *, const st
     return text;
 }
 
-/* The text of a trace of `rows`, without the breaks of its lines, to be freed. */
-static char *text_of_rows(const char *rows)
+void view_write_rows(const char *rows)
 {
-    char text[2048];
+    char text[4096];
     snprintf(text, sizeof text,
              "Start (ns),Duration (ns),Bytes (B),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n%s",
              rows);
     test_file_write(test_trace_path, text, strlen(text));
+}
+
+/* The text of a trace of `rows`, without the breaks of its lines, to be freed. */
+static char *text_of_rows(const char *rows)
+{
+    view_write_rows(rows);
     struct view view = view_of(test_trace_path);
     char *said = unfolded(view_text(&view.report, 10000));
     view_free(&view);
@@ -354,5 +359,6 @@ Suite *view_suite(void)
     tcase_add_test(tests, test_json_and_csv);
     tcase_add_test(tests, test_program);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, view_part_case());
     return suite;
 }

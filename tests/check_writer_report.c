@@ -134,7 +134,8 @@ struct test_report *test_report_new(int runs)
 {
     struct test_report *test = calloc(1, sizeof *test);
     ck_assert_ptr_nonnull(test);
-    test->report = (struct report){"0.0.0-test", test->runs, runs, NULL, NULL};
+    test->report =
+        (struct report){.version = "0.0.0-test", .runs = test->runs, .run_count = runs};
     for (int i = 0; i < runs; i++) {
         add_run(test, i, i % 4 + 1);
         if (i >= 4)

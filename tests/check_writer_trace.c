@@ -158,7 +158,7 @@ START_TEST(real_plans_keep_the_rules)
     uint64_t random = 77;
     struct run_report runs[RUNS] = {0};
     struct settings settings[RUNS];
-    struct report report = {"0.0.0-test", runs, RUNS, NULL, NULL};
+    struct report report = {.version = "0.0.0-test", .runs = runs, .run_count = RUNS};
     for (int i = test_cases(40); i > 0; i--) {
         for (int r = 0; r < RUNS; r++) {
             random_settings(&random, &settings[r]);
@@ -186,7 +186,7 @@ START_TEST(spans_say_what_held_them)
     struct run_report run;
     struct settings settings;
     simulate_stages(&run, &settings);
-    struct report report = {"0.0.0-test", &run, 1, NULL, NULL};
+    struct report report = {.version = "0.0.0-test", .runs = &run, .run_count = 1};
     struct trace_file file = trace_file_read(&report);
     uint32_t explained = 0, on_path = 0;
     for (size_t i = 0; i < file.slice_count; i++) {
@@ -224,7 +224,7 @@ START_TEST(calls_last_until_the_next)
     struct run_report run;
     struct settings settings;
     simulate_stages(&run, &settings);
-    struct report report = {"0.0.0-test", &run, 1, NULL, NULL};
+    struct report report = {.version = "0.0.0-test", .runs = &run, .run_count = 1};
     struct trace_file file = trace_file_read(&report);
     const int64_t *issue_ns = run.timeline.issue_ns;
     uint32_t calls = 0, records = 0;

@@ -250,8 +250,8 @@ static void print_zsh_row(FILE *out, const struct option_row *row)
 {
     char rest[4 * PAGE_TEXT];
     bool valued = row->placeholder != NULL;
-    bool repeats =
-        row->type == TYPE_FILES || row->type == TYPE_SWEEP || row->type == TYPE_TALLY;
+    bool repeats = row->type == TYPE_FILES || row->type == TYPE_SWEEP ||
+                   row->type == TYPE_TALLY || row->type == TYPE_FAIL_ABOVE;
     zsh_rest(row, rest);
     fputs("        ", out);
     if (row->type == TYPE_COMMAND)

@@ -1,35 +1,44 @@
 /* list.c - prints the tables that the other rooms keep. */
 #include "app/list.h"
 
+#include "analysis/verdict.h"
 #include "app/backends.h"
 #include "app/lesson.h"
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
+#include "options/options.h"
 #include "plan/mistake.h"
 #include "run/backend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns how wide the names are, so that what follows them is aligned. */
-static int kernel_names_width(void)
+/* Prints "NAME  text", and below it "      what: text", in lines that fit a terminal. */
+enum { ENTRY_COLUMN = 25, ENTRY_TEXT = 512 };
+
+static void put_entry(FILE *out, const char *name, const char *text)
 {
-    size_t width = 0;
-    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
-        width = strlen(kernel->name) > width ? strlen(kernel->name) : width;
-    return (int)width;
+    options_print_wrapped(out, fprintf(out, "%s", name), ENTRY_COLUMN, text);
+}
+
+static void put_more(FILE *out, const char *what, const char *text)
+{
+    char line[ENTRY_TEXT];
+    snprintf(line, sizeof line, "%s: %s", what, text);
+    options_print_wrapped(out, 0, ENTRY_COLUMN, line);
 }
 
 static void list_kernels(FILE *out)
 {
-    int width = kernel_names_width();
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        char types[ENTRY_TEXT];
         bool reduces = kernel->shape == KERNEL_REDUCE;
-        fprintf(out, "%-*s %-8s -> %-8s%-9s %s\n", width, kernel->name, dtype_name(kernel->in),
-                dtype_name(kernel->out), reduces ? " per tile" : "", kernel->summary);
-        const char *missing = kernel_missing(kernel);
-        if (missing != NULL)
-            fprintf(out, "%-*s not available: %s\n", width, "", missing);
+        snprintf(types, sizeof types, "%s -> %s%s", dtype_name(kernel->in),
+                 dtype_name(kernel->out), reduces ? ", one value per tile" : "");
+        put_entry(out, kernel->name, types);
+        options_print_wrapped(out, 0, ENTRY_COLUMN, kernel->summary);
+        if (kernel_missing(kernel) != NULL)
+            put_more(out, "not available", kernel_missing(kernel));
     }
 }
 
@@ -58,11 +67,25 @@ static void list_devices(FILE *out)
 static void list_mistakes(FILE *out)
 {
     for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
-        fprintf(out, "%-22s %s\n%-22s %s\n%-22s shows on: %s\n", row->name, row->summary, "",
-                row->effect, "", row->shows);
-        const char *needs = row->needs_streams ? "several streams" : row->needs;
+        const char *needs = row->needs != NULL   ? row->needs
+                            : row->needs_streams ? "several streams"
+                                                 : NULL;
+        put_entry(out, row->name, row->summary);
+        options_print_wrapped(out, 0, ENTRY_COLUMN, row->effect);
+        put_more(out, "shows on", row->shows);
         if (needs != NULL)
-            fprintf(out, "%-22s needs: %s\n", "", needs);
+            put_more(out, "needs", needs);
+    }
+}
+
+/* Prints each cause, and what to do about it; `pipeline help NAME` says more. */
+static void list_verdicts(FILE *out)
+{
+    for (int code = 0; code < VERDICT_COUNT; code++) {
+        const struct verdict_row *row = &verdict_rows[code];
+        put_entry(out, row->name, row->text);
+        if (row->fix[0] != '\0')
+            put_more(out, "fix", row->fix);
     }
 }
 
@@ -71,9 +94,11 @@ static void list_lessons(FILE *out)
 {
     for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
         struct lesson lesson;
-        if (lesson_read(&lesson, text->name, text->text, NULL) == STATUS_OK)
-            fprintf(out, "%-20s %s\n%-20s %s\n%-20s pipeline lesson %d\n", text->name,
-                    lesson.title, "", lesson.question, "", atoi(text->name));
+        if (lesson_read(&lesson, text->name, text->text, NULL) != STATUS_OK)
+            continue;
+        put_entry(out, text->name, lesson.title);
+        options_print_wrapped(out, 0, ENTRY_COLUMN, lesson.question);
+        fprintf(out, "%*spipeline lesson %d\n", ENTRY_COLUMN, "", atoi(text->name));
     }
 }
 
@@ -82,7 +107,7 @@ static const struct {
     void (*print)(FILE *out);
 } lists[] = {
     {"kernels", list_kernels},   {"machines", list_machines}, {"devices", list_devices},
-    {"mistakes", list_mistakes}, {"lessons", list_lessons},
+    {"mistakes", list_mistakes}, {"verdicts", list_verdicts}, {"lessons", list_lessons},
 };
 enum { LIST_COUNT = sizeof lists / sizeof lists[0] };
 

@@ -14,6 +14,7 @@
 #include "options/options.h"
 #include "plan/mistake.h"
 #include "report/compare.h"
+#include "report/fail_above.h"
 #include "run/backend.h"
 #include "term/marks.h"
 #include "term/progress.h"
@@ -261,6 +262,8 @@ static enum status run_settings(const struct options *options, struct error *err
         status = write_results(options, &outputs, &report, error);
     if (status == STATUS_OK)
         status = check_results(options, jobs, error);
+    if (status == STATUS_OK && !options->dry_run)
+        status = report_fail_above(&report, options, error);
     outputs_discard(options, &outputs);
     report_free(&report);
 free_all:
@@ -297,8 +300,10 @@ static enum status view_traces(const struct options *options, struct error *erro
         status = view_read(options, &view, error);
     if (status == STATUS_OK)
         status = outputs_write(options, &outputs, &view.report, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         report_write(options, &view.report);
+        status = report_fail_above(&view.report, options, error);
+    }
     outputs_discard(options, &outputs);
     view_free(&view);
     return status;

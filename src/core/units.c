@@ -134,6 +134,34 @@ enum units_result units_read_real(const char *text, double *value)
     return UNITS_OK;
 }
 
+enum units_result units_read_time(const char *text, int64_t *ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char number[UNITS_TEXT] = "";
+    double value = 0;
+    size_t digits = strspn(text, "-+.0123456789eE"), count = sizeof units / sizeof units[0];
+    const char *unit = text + digits + strspn(text + digits, " ");
+    size_t i = 0;
+    while (i < count && strcmp(units[i].name, unit) != 0)
+        i++;
+    if (digits >= sizeof number || (i == count && strcmp(text, "0") != 0))
+        return UNITS_NOT_A_NUMBER;
+    memcpy(number, text, digits);
+    enum units_result result = units_read_real(number, &value);
+    if (result != UNITS_OK)
+        return result;
+    if (number[0] == '-')
+        return UNITS_NEGATIVE;
+    value = i < count ? value * units[i].ns : 0;
+    if (value > 4e18)
+        return UNITS_TOO_LARGE;
+    *ns = (int64_t)(value + 0.5);
+    return UNITS_OK;
+}
+
 const char *units_complaint(enum units_result result)
 {
     static const char *const complaints[] = {

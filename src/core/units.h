@@ -22,6 +22,10 @@ enum units_result units_read_count(const char *text, uint64_t *count);
 /* Reads a finite decimal number, without suffix or white space around. */
 enum units_result units_read_real(const char *text, double *value);
 
+/* Reads a time with its unit: "2ms", "1.5 s", "250us", "40ns"; "0" needs none. Sets *ns only on
+ * UNITS_OK; what is no whole number of ns is rounded. */
+enum units_result units_read_time(const char *text, int64_t *ns);
+
 /* Returns a short phrase for a result: "is not a number", "is negative", "is too large", "is
  * not a whole number". */
 const char *units_complaint(enum units_result result);

@@ -1,4 +1,5 @@
 /* help.c - prints the table of options, and one row of it at length. */
+#include "analysis/verdict.h"
 #include "options/table.h"
 
 #include <string.h>
@@ -137,11 +138,27 @@ static void print_command(FILE *out, const struct command_row *command)
     }
 }
 
+/* Prints what a cause is, and what to do about it. */
+static void print_verdict(FILE *out, const struct verdict_row *row)
+{
+    fprintf(out, "%s\n\n", row->name);
+    options_print_wrapped(out, 0, 2, row->text);
+    if (row->fix[0] != '\0' || row->cuda[0] != '\0')
+        fputc('\n', out);
+    if (row->fix[0] != '\0')
+        print_fact(out, "fix", row->fix);
+    if (row->cuda[0] != '\0')
+        print_fact(out, "in CUDA", row->cuda);
+}
+
 void options_print_topic(FILE *out, const char *topic)
 {
     const struct command_row *command = command_find(topic);
+    int verdict = verdict_code_find(topic);
     if (command != NULL)
         print_command(out, command);
+    else if (verdict >= 0)
+        print_verdict(out, &verdict_rows[verdict]);
     else
         print_option(out, option_find(topic));
 }

@@ -40,6 +40,9 @@ enum {
     SWEEP_AXES_MAX = 2,
     SWEEP_VALUES_MAX = 1024, /* of an axis */
     SWEEP_RUNS_MAX = 4096,
+    PART_STREAMS_MAX = 64,
+    FAIL_ABOVE_MAX = 16,
+    FAIL_ABOVE_ANY = -1,
 };
 
 /* The source of a value. A later source wins over an earlier one. */
@@ -68,6 +71,25 @@ struct sweep {
     int axis_count; /* 0: no sweep */
 };
 
+/* --window, --stream and --device of `pipeline view`: the part of a timeline to look at. */
+struct view_edge {
+    bool given, share; /* a share of the whole time, else ns */
+    double part;       /* 0 to 1 */
+    int64_t ns;
+};
+struct view_part {
+    struct view_edge from, to;
+    uint32_t streams[PART_STREAMS_MAX]; /* by the numbers that the file gives them */
+    int stream_count;                   /* 0: all */
+    const char *device;                 /* a number, or a part of a name; NULL: all */
+};
+
+/* --fail-above: a cause may cost at most that share of a run's time. */
+struct fail_above {
+    int code; /* enum verdict_code, or FAIL_ABOVE_ANY */
+    double share;
+};
+
 struct kept_text; /* private to the options room */
 
 /* The whole command line: the command, its runs and words, and the form of its results. */
@@ -88,9 +110,13 @@ struct options {
     struct sweep sweep;
     const char *machine; /* stands for the device; NULL: the file of the device's name */
     enum model model;    /* predictions asked for */
-    const char **words;  /* COMMAND_VIEW: the traces to show, at least one; COMMAND_BENCH: what
-                            to measure, none for all */
+    const char **words;  /* COMMAND_VIEW: the traces to show, at least one, or those of `before`
+                            and `after`; COMMAND_BENCH: what to measure, none for all */
     int word_count;
+    struct view_part part;      /* COMMAND_VIEW */
+    const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
+    struct fail_above fail_above[FAIL_ABOVE_MAX];
+    int fail_above_count;
     bool quick; /* COMMAND_BENCH: smaller and fewer */
     bool dry_run, quiet, no_color;
     int verbose;

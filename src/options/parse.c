@@ -1,4 +1,5 @@
 /* parse.c - the command line: which command, its options and its words. */
+#include "analysis/verdict.h"
 #include "core/nearest.h"
 #include "options/table.h"
 
@@ -101,8 +102,31 @@ static enum status take_option(struct command_line *line, const struct option_ro
     line->given[line->given_count++] = given;
     if (row->type == TYPE_SWEEP)
         return sweep_add(&given, options, error);
+    if (row == &option_rows[OPTION_DEVICE] && line->ahead == COMMAND_VIEW) {
+        options->part.device = kept; /* of a trace: no device to run on */
+        return kept[0] != '\0' ? STATUS_OK : assignment_refuse(&given, "is empty", error);
+    }
     return row->scope == SCOPE_PROGRAM ? options_set(&given, options, error)
                                        : draft_set(&line->trial, &given, error);
+}
+
+/* Returns the command that the first word names. What an option means may depend on it. */
+static enum command find_command(int argc, char *const argv[])
+{
+    struct option longs[OPTION_COUNT + 1];
+    char shorts[2 * OPTION_COUNT + 3];
+    const struct command_row *row = NULL;
+    int code;
+    getopt_tables(longs, shorts);
+    optind = 0; /* glibc: begin anew */
+    opterr = 0;
+    while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1 && code != WORD_CODE)
+        continue;
+    if (code == WORD_CODE)
+        row = command_find(optarg);
+    else if (optind < argc) /* behind "--" */
+        row = command_find(argv[optind]);
+    return row != NULL ? row->command : COMMAND_RUN;
 }
 
 /* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored. */
@@ -111,8 +135,9 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
 {
     struct option longs[OPTION_COUNT + 1];
     char shorts[2 * OPTION_COUNT + 3], allowed[LABEL_MAX];
+    line->ahead = find_command(argc, argv);
     getopt_tables(longs, shorts);
-    optind = 0; /* glibc: begin anew */
+    optind = 0;
     opterr = 0;
     for (int code; (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         if (code == WORD_CODE) {
@@ -228,7 +253,7 @@ static enum status take_list_word(const struct command_line *line, struct option
                      nearest.best, allowed);
 }
 
-/* pipeline help [OPTION|COMMAND] */
+/* pipeline help [OPTION|COMMAND|CAUSE] */
 static enum status take_topic(const struct command_line *line, struct options *options,
                               struct error *error)
 {
@@ -241,13 +266,20 @@ static enum status take_topic(const struct command_line *line, struct options *o
         options->topic = command != NULL ? command->name : option->name;
         return STATUS_OK;
     }
+    int cause = verdict_code_find(line->words[0]);
+    if (cause >= 0) {
+        options->topic = verdict_rows[cause].name;
+        return STATUS_OK;
+    }
     struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
         nearest_offer(&nearest, row->name);
     for (int i = 0; i < OPTION_COUNT; i++)
         nearest_offer(&nearest, option_rows[i].name);
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        nearest_offer(&nearest, verdict_rows[i].name);
     return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help`",
-                          "help %s: there is no such command or option",
+                          "help %s: there is no such command, option or cause",
                           text_shown(line->words[0], shown));
 }
 
@@ -288,15 +320,18 @@ static enum status take_words(const struct command_line *line, struct options *o
 }
 
 /* pipeline view TRACE ... */
-static enum status take_traces(const struct command_line *line, struct options *options,
+static enum status take_traces(struct command_line *line, struct options *options,
                                struct error *error)
 {
     static const struct drafts none;
-    if (line->word_count == 0)
-        return error_set(error, STATUS_USAGE,
-                         "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format csv` "
-                         "printed, or `nsys export --type=sqlite` wrote");
-    enum status status = take_words(line, options, error);
+    enum status status = part_check(line, options, error);
+    if (status == STATUS_OK && line->word_count == 0)
+        status = error_set(error, STATUS_USAGE,
+                           "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format "
+                           "csv` printed, or `nsys export --type=sqlite` or --timeline=x.csv "
+                           "wrote");
+    if (status == STATUS_OK)
+        status = take_words(line, options, error);
     return status == STATUS_OK ? outputs_check(&none, options, error) : status;
 }
 

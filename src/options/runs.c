@@ -8,6 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Refuses "tiles=4", which is an option without its dashes. */
+static enum status refuse_assignment(const char *word, const char *value, struct error *error)
+{
+    char name[SHOWN_MAX], shown[SHOWN_MAX], given[SHOWN_MAX], wanted[LABEL_MAX];
+    snprintf(name, sizeof name, "%.*s", (int)(value - word), word);
+    const char *option = option_find(name) != NULL ? name : option_nearest(name, false);
+    snprintf(wanted, sizeof wanted, "--%s%s", option != NULL ? option : "",
+             text_shown(value, given));
+    return refuse_unknown(error, option != NULL ? wanted : NULL, "",
+                          "allowed are those of `pipeline --help`, and files",
+                          "'%s' is neither a command nor a config file",
+                          text_shown(word, shown));
+}
+
 /* Refuses a word that is neither a command nor the name of a file. */
 static enum status refuse_word(const char *word, struct error *error)
 {
@@ -15,10 +29,19 @@ static enum status refuse_word(const char *word, struct error *error)
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
         nearest_offer(&nearest, row->name);
     char shown[SHOWN_MAX];
+    const struct command_row *command = command_find(word);
+    if (command != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "'%s' is a command, and there is one before it: allowed is one, at "
+                         "the beginning",
+                         command->name);
     if (strcmp(word, "lessons") == 0)
         return error_set(error, STATUS_USAGE,
                          "'lessons' is neither a command nor a config file: `pipeline list "
                          "lessons` lists them, `pipeline lesson 1` runs the first");
+    const char *value = strchr(word, '=');
+    if (value != NULL)
+        return refuse_assignment(word, value, error);
     return refuse_unknown(
         error, nearest.best, "", "allowed are those of `pipeline --help`, and files",
         "'%s' is neither a command nor a config file", text_shown(word, shown));

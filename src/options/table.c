@@ -16,13 +16,13 @@ static const char device_values[] = "auto"
     ;
 static const char *const model_names[] = {"none", "sim", NULL};
 
-const char *const list_words[] = {"kernels",  "machines", "devices",
-                                  "mistakes", "lessons",  NULL};
+const char *const list_words[] = {"kernels",  "machines", "devices", "mistakes",
+                                  "verdicts", "lessons",  NULL};
 
 const struct command_row command_rows[] = {
     {"run", COMMAND_RUN, "[run] [options] [CONFIG.ini ...]",
      "the main job; `run` may be left out", NULL},
-    {"list", COMMAND_LIST, "list [kernels|machines|devices|mistakes|lessons]",
+    {"list", COMMAND_LIST, "list [kernels|machines|devices|mistakes|verdicts|lessons]",
      "what there is to choose from", "prints what there is to choose from"},
     {"calibrate", COMMAND_CALIBRATE, "calibrate [--device=cuda:0]",
      "measure this GPU; print a machine file",
@@ -33,12 +33,13 @@ const struct command_row command_rows[] = {
      "(CUDA_VISIBLE_DEVICES names another)"},
     {"compare", COMMAND_COMPARE, "compare [options] [CONFIG.ini ...]",
      "the same plans on the device and on its machine file", NULL},
-    {"view", COMMAND_VIEW, "view TRACE ...",
-     "draw and explain a timeline that a profiler exported",
+    {"view", COMMAND_VIEW, "view [options] TRACE ...",
+     "draw and explain a timeline that a profiler exported, or that --timeline wrote",
      "shows what has run, and runs nothing"},
     {"lesson", COMMAND_LESSON, "lesson N|NAME [options]",
      "a lesson, by its number or its name: `pipeline list lessons`", NULL},
-    {"help", COMMAND_HELP, "help [OPTION|COMMAND]", "this, or all about one option or command",
+    {"help", COMMAND_HELP, "help [OPTION|COMMAND|CAUSE]",
+     "this, or all about one option, command or cause of a loss",
      "explains commands and options"},
     {.name = NULL},
 };
@@ -173,9 +174,11 @@ const struct option_row option_rows[OPTION_COUNT] = {
                         .with = "missing-wait needs --layout=stage, lazy-loading makes one run "
                                 "without a warm-up, and most others need several streams."},
     [OPTION_DEVICE] = {"device", 'd', device_values, TYPE_DEVICE,
-                       RUN_FIELD(device, RUNS | CALIBRATE), .fallback = "auto",
+                       RUN_FIELD(device, RUNS | CALIBRATE | VIEW), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
-                               "sim alone means; sim:FILE.ini reads a machine file"},
+                               "sim alone means; sim:FILE.ini reads a machine file",
+                       .with = "With `pipeline view` it is the device of the trace to look at: "
+                               "its number, or a part of its name."},
     [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
                      .fallback = "5", .least = 1, .most = 10000,
                      .help = "measured repeats: the report gives the median and the spread",
@@ -233,6 +236,30 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_MODEL] = {"model", 0, "none|sim", TYPE_CHOICE, PROGRAM_FIELD(model, RUNS),
                       .fallback = "none", .choices = model_names,
                       .help = "predict each run's time, too, by simulating the machine file"},
+    [OPTION_WINDOW] =
+        {"window", 0, "A..B", TYPE_WINDOW, PROGRAM_FIELD(part, VIEW), .absent = "all of it",
+         .help = "view: only what ran from A to B, like 2ms..5ms or 25%..50%; ops that cross "
+                 "an edge are cut there, their bytes in proportion"},
+    [OPTION_STREAM] =
+        {"stream", 0, "N[,N...]", TYPE_STREAMS, PROGRAM_FIELD(part, VIEW), .absent = "all",
+         .help =
+             "view: only the ops of these streams, by the numbers that the trace gives them",
+         .with = "No causes are named then, and --fail-above does not go with it: why ops of "
+                 "one stream waited may lie in the others."},
+    [OPTION_BEFORE] = {"before", 0, "FILE", TYPE_FILE, PROGRAM_FIELD(before, VIEW),
+                       .absent = "none", .help = "view: compare this timeline with --after's",
+                       .with = "It needs --after, and stands in place of other traces."},
+    [OPTION_AFTER] = {"after", 0, "FILE", TYPE_FILE, PROGRAM_FIELD(after, VIEW),
+                      .absent = "none",
+                      .help = "view: the other one: how much faster it is, and what changed",
+                      .with = "It needs --before, and stands in place of other traces."},
+    [OPTION_FAIL_ABOVE] =
+        {"fail-above", 0, "CODE:SHARE", TYPE_FAIL_ABOVE, PROGRAM_FIELD(fail_above, RUNS | VIEW),
+         .absent = "none",
+         .help = "exit with 1 where that cause costs more of a run's time, like "
+                 "small-tiles:10% or any:20%; may be repeated: `pipeline list verdicts`",
+         .with = "It is checked behind the report. Causes of less than 4 % are not told from "
+                 "one another. A run for which none can be named at all fails, too."},
     [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick, BENCH),
                       .help = "bench: smaller and fewer, to see that it works"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS),

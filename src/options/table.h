@@ -50,6 +50,11 @@ enum option_id {
     OPTION_SWEEP,
     OPTION_MACHINE,
     OPTION_MODEL,
+    OPTION_WINDOW,
+    OPTION_STREAM,
+    OPTION_BEFORE,
+    OPTION_AFTER,
+    OPTION_FAIL_ABOVE,
     OPTION_QUICK,
     OPTION_DRY_RUN,
     OPTION_QUIET,
@@ -74,6 +79,9 @@ enum option_type {
     TYPE_COMMAND,    /* options.command: --help, --version */
     TYPE_SWEEP,      /* options.sweep: may be given twice */
     TYPE_MISTAKE,    /* int: index in mistake_rows */
+    TYPE_WINDOW,     /* options.part: its edges */
+    TYPE_STREAMS,    /* options.part: its streams */
+    TYPE_FAIL_ABOVE, /* options.fail_above: may be repeated */
 };
 
 enum option_scope {
@@ -197,6 +205,19 @@ __attribute__((format(printf, 3, 4))) void list_add(char text[LABEL_MAX], const 
  */
 char *list_next(char **rest);
 
+/* --- part.c: what `pipeline view` is to look at, and what is to fail --- */
+
+/* Read given->text into options->part and options->fail_above. */
+enum status part_set_window(const struct assignment *given, struct options *options,
+                            struct error *error);
+enum status part_set_streams(const struct assignment *given, struct options *options,
+                             struct error *error);
+enum status part_add_fail_above(const struct assignment *given, struct options *options,
+                                struct error *error);
+
+/* Returns the verdict called `name`, or -1. */
+int verdict_code_find(const char *name);
+
 /* --- value.c: reads and shows a row's value --- */
 
 /* Reads given->text into the row's field of `target`: a struct settings or a struct options, by
@@ -303,11 +324,17 @@ struct command_line {
     const char **words; /* the arguments that are no options */
     int word_count;
     struct kept_text **storage; /* the texts that settings point at */
+    enum command ahead;         /* the command that the words will name */
     struct draft trial; /* each value is tried here at once, so that errors come in order */
 };
 
 /* Makes options->runs of the config files that the words name and of the options given. */
 enum status runs_build(const struct command_line *line, struct options *options,
+                       struct error *error);
+
+/* Checks what the options of `pipeline view` ask for together, and makes the files of --before
+ * and --after its words. */
+enum status part_check(struct command_line *line, const struct options *options,
                        struct error *error);
 
 #endif

@@ -128,6 +128,15 @@ const char *option_values(const struct option_row *row, char text[LABEL_MAX])
     case TYPE_SWEEP:
         return strcpy(text, "OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
                             "order=depth,breadth");
+    case TYPE_WINDOW:
+        return strcpy(text, "A..B, times with their units, like 2ms..5ms, or shares of the "
+                            "whole, like 25%..50%; either may be left out");
+    case TYPE_STREAMS:
+        snprintf(text, LABEL_MAX, "1 to %d numbers of streams", PART_STREAMS_MAX);
+        return text;
+    case TYPE_FAIL_ABOVE:
+        return strcpy(text, "CODE:N%, with a cause of `pipeline list verdicts`, or any, and 0 "
+                            "to 100");
     case TYPE_TALLY:
     case TYPE_COMMAND:
         break;
@@ -140,6 +149,7 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
     char values[LABEL_MAX];
     const bool one = row->type == TYPE_FILE || row->type == TYPE_FILES ||
                      row->type == TYPE_SWEEP || row->type == TYPE_TALLY ||
+                     row->type == TYPE_WINDOW || row->type == TYPE_FAIL_ABOVE ||
                      row->type == TYPE_COMMAND;
     snprintf(text, LABEL_MAX, "allowed %s %.490s", one ? "is" : "are",
              option_values(row, values));

@@ -272,6 +272,12 @@ enum status options_set(const struct assignment *given, void *target, struct err
         return set_file(given, field, error);
     case TYPE_FILES:
         return add_file(given, target, error);
+    case TYPE_WINDOW:
+        return part_set_window(given, target, error);
+    case TYPE_STREAMS:
+        return part_set_streams(given, target, error);
+    case TYPE_FAIL_ABOVE:
+        return part_add_fail_above(given, target, error);
     case TYPE_COMMAND:
     case TYPE_SWEEP:
         break;
@@ -352,6 +358,9 @@ static const char *show_value(const struct option_row *row, const void *target,
         return *(const char *const *)field;
     case TYPE_TALLY:
     case TYPE_FILES:
+    case TYPE_WINDOW:
+    case TYPE_STREAMS:
+    case TYPE_FAIL_ABOVE:
     case TYPE_COMMAND:
     case TYPE_SWEEP:
         break;

@@ -192,7 +192,8 @@ const struct mistake_row mistake_rows[] = {
     },
     {
         .name = "legacy-stream",
-        .summary = "kernels are launched without a stream, so in the legacy default stream",
+        .summary = "kernels are launched without a stream, which puts them into the legacy "
+                   "default stream",
         .effect = "each waits for all copies issued before it, and holds up all issued later",
         .shows = "every GPU, where copies and kernels would overlap",
         .needs_streams = true,

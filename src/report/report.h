@@ -73,6 +73,7 @@ struct report {
     const char *version;
     struct run_report *runs;
     int run_count;
+    bool paired; /* runs 0 and 1, 2 and 3, ... are one before a change and one after it */
     const struct sweep *sweep;                /* NULL: none */
     const struct compare_summary *comparison; /* COMMAND_COMPARE; else NULL */
 };

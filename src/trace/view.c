@@ -2,6 +2,7 @@
 #include "trace/view.h"
 
 #include "core/version.h"
+#include "trace/cut.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,19 @@ static void name_run(const char *path, const char *part, char name[RUN_NAME_MAX]
         snprintf(name, RUN_NAME_MAX, "%.*s: %.29s", length < 32 ? length : 32, base, part);
     else
         snprintf(name, RUN_NAME_MAX, "%.*s", length, base);
+}
+
+/* Adds what part of the trace a run is to its name, so that every picture says it. */
+static void name_part(const struct trace *trace, char name[RUN_NAME_MAX])
+{
+    char part[RUN_NAME_MAX / 2];
+    const char *whole = strstr(trace->part, " of ");
+    if (trace->part[0] == '\0')
+        return;
+    int length = whole != NULL ? (int)(whole - trace->part) : (int)strlen(trace->part);
+    int wanted = snprintf(part, sizeof part, " (%.*s)", length < 27 ? length : 27, trace->part);
+    size_t used = strlen(name), most = (size_t)(RUN_NAME_MAX - 1 - wanted);
+    strcpy(name + (used < most ? used : most), part);
 }
 
 /* Makes room for `more` runs behind those that there are. */
@@ -50,6 +64,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
         snprintf(name, RUN_NAME_MAX, "%s", trace->name);
     else
         name_run(path, several ? trace->name : NULL, name);
+    name_part(trace, name);
     *run = (struct run_report){
         .timeline = trace->timeline,
         .streams = trace->timeline.streams,
@@ -64,8 +79,13 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
     run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
     enum status status = analyse(&run->timeline, &run->analysis, error);
-    if (status == STATUS_OK)
-        status = critical_find(&run->timeline, NULL, &run->critical, error);
+    if (status != STATUS_OK || view->streams_cut) {
+        snprintf(run->no_verdict, sizeof run->no_verdict,
+                 "no cause is named: --stream shows some streams, and the others may be why "
+                 "these waited");
+        return status;
+    }
+    status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status == STATUS_OK)
         status = report_judge(run, NULL, NULL, error);
     run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
@@ -74,7 +94,63 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     return status;
 }
 
-static enum status add_file(struct view *view, const char *path, struct error *error)
+/* Lists what the file has, for somebody who asked for something else. */
+static enum status refuse_part(const char *path, const struct traces *traces,
+                               const struct view_part *part, bool device, struct error *error)
+{
+    char list[512] = "";
+    size_t used = 0;
+    for (int i = 0; i < traces->count && used < sizeof list; i++) {
+        const struct timeline *timeline = &traces->items[i].timeline;
+        if (device)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                     timeline->device);
+        for (uint32_t k = 0; !device && k < timeline->streams && used < sizeof list; k++)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u",
+                                     used > 0 ? ", " : "", timeline_stream_id(timeline, k));
+    }
+    if (device)
+        return error_set(error, STATUS_USAGE, "--device=%.64s: %.96s has %.400s", part->device,
+                         path, list);
+    return error_set(error, STATUS_USAGE,
+                     "--stream: %.96s has none of these: its streams are %.400s", path, list);
+}
+
+/* Leaves the devices and, of their ops, the part that was asked for. */
+static enum status cut_traces(const struct view_part *part, const char *path,
+                              struct traces *traces, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int pass = 0; pass < 2 && status == STATUS_OK && traces->count > 0; pass++) {
+        bool device = pass == 0;
+        int kept = 0;
+        bool *keep = calloc((size_t)traces->count, sizeof *keep);
+        if (keep == NULL)
+            return error_set(error, STATUS_FAILED, "no memory to cut a trace");
+        for (int i = 0; i < traces->count; i++) {
+            keep[i] = device ? trace_is_device(&traces->items[i], i, part)
+                             : trace_has_streams(&traces->items[i], part);
+            kept += keep[i];
+        }
+        if (kept == 0)
+            status = refuse_part(path, traces, part, device, error);
+        for (int i = 0, to = 0; i < traces->count && kept > 0; i++) {
+            struct trace trace = traces->items[i];
+            if (!keep[i])
+                timeline_free(&trace.timeline);
+            else
+                traces->items[to++] = trace;
+        }
+        traces->count = kept > 0 ? kept : traces->count;
+        free(keep);
+    }
+    for (int i = 0; i < traces->count && status == STATUS_OK; i++)
+        status = trace_cut(&traces->items[i], part, error);
+    return status;
+}
+
+static enum status add_file(struct view *view, const struct view_part *part, const char *path,
+                            struct error *error)
 {
     struct traces traces = {0};
     struct trace nothing = {.timeline = {.timing = TIMING_NSYS,
@@ -84,24 +160,112 @@ static enum status add_file(struct view *view, const char *path, struct error *e
     enum status status = traces_read(path, &traces, error);
     if (status != STATUS_OK)
         return status;
+    bool several = traces.count > 1;
+    status = cut_traces(part, path, &traces, error);
     int runs = traces.count > 0 ? traces.count : 1;
-    if (!grow(view, runs))
+    if (status == STATUS_OK && !grow(view, runs))
         status = error_set(error, STATUS_FAILED, "no memory for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
         status = add_run(view, path, &nothing, false, error);
     for (int i = 0; i < traces.count && status == STATUS_OK; i++)
-        status = add_run(view, path, &traces.items[i], traces.count > 1, error);
+        status = add_run(view, path, &traces.items[i], several, error);
     traces_free(&traces);
+    return status;
+}
+
+/* --- before and after --- */
+
+/* Returns the run of the second file, which begins at `second`, that `run` is to be compared
+ * with: the only one, or the one of the same name; -1: none. */
+static int partner_of(const struct view *view, int run, int second)
+{
+    if (second == 1 && view->report.run_count == 2)
+        return 1;
+    for (int i = second; i < view->report.run_count; i++) {
+        if (strcmp(view->traces[i].name, view->traces[run].name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static void name_side(struct settings *settings, const char *side, const struct trace *trace,
+                      bool several)
+{
+    if (several)
+        snprintf(settings->name, RUN_NAME_MAX, "%s: %.48s", side, trace->name);
+    else
+        snprintf(settings->name, RUN_NAME_MAX, "%s", side);
+    name_part(trace, settings->name);
+}
+
+/* Puts each run of the first file before its partner of the second; those without one are left
+ * out. */
+static enum status pair_runs(struct view *view, int second, struct error *error)
+{
+    struct view pairs = *view;
+    int count = 0, all = view->report.run_count;
+    size_t room = 2 * (size_t)all + 1;
+    pairs.report.runs = calloc(room, sizeof *pairs.report.runs);
+    pairs.settings = calloc(room, sizeof *pairs.settings);
+    pairs.traces = calloc(room, sizeof *pairs.traces);
+    bool *taken = calloc(room, sizeof *taken);
+    bool there = pairs.report.runs && pairs.settings && pairs.traces && taken;
+    for (int i = 0; i < second && there; i++) {
+        int sides[] = {i, partner_of(view, i, second)};
+        if (sides[1] < 0 || taken[sides[1]])
+            continue;
+        for (int side = 0; side < 2; side++, count++) {
+            pairs.report.runs[count] = view->report.runs[sides[side]];
+            pairs.traces[count] = view->traces[sides[side]];
+            name_side(&pairs.settings[count], side == 0 ? "before" : "after",
+                      &pairs.traces[count], all > 2);
+            pairs.report.runs[count].speedup = (double)view->report.runs[i].median_ns /
+                                               (double)view->report.runs[sides[side]].median_ns;
+            taken[sides[side]] = true;
+        }
+    }
+    for (int i = 0; i < all && there; i++) {
+        struct report one = {.runs = &view->report.runs[i], .run_count = 1};
+        if (!taken[i])
+            report_free(&one);
+    }
+    free(taken);
+    pairs.report.run_count = count;
+    pairs.report.paired = true;
+    struct view *unused = there ? view : &pairs;
+    free(unused->report.runs);
+    free(unused->settings);
+    free(unused->traces);
+    if (there)
+        *view = pairs;
+    return there ? STATUS_OK : error_set(error, STATUS_FAILED, "no memory to compare");
+}
+
+static enum status compare_files(struct view *view, const struct options *options, int second,
+                                 struct error *error)
+{
+    enum status status = pair_runs(view, second, error);
+    if (status == STATUS_OK && view->report.run_count == 0)
+        status =
+            error_set(error, STATUS_USAGE,
+                      "--before=%.96s and --after=%.96s have no run of one name to compare",
+                      options->before, options->after);
     return status;
 }
 
 enum status view_read(const struct options *options, struct view *view, struct error *error)
 {
     enum status status = STATUS_OK;
-    *view =
-        (struct view){.report.version = PIPELINE_VERSION, .alone = options->word_count == 1};
-    for (int i = 0; i < options->word_count && status == STATUS_OK; i++)
-        status = add_file(view, options->words[i], error);
+    *view = (struct view){.report.version = PIPELINE_VERSION,
+                          .alone = options->word_count == 1,
+                          .streams_cut = options->part.stream_count > 0};
+    int second = 0; /* where the runs of the second file begin */
+    for (int i = 0; i < options->word_count && status == STATUS_OK; i++) {
+        second = i == 1 ? view->report.run_count : second;
+        status = add_file(view, &options->part, options->words[i], error);
+    }
+    if (status == STATUS_OK && options->before != NULL)
+        status = compare_files(view, options, second, error);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */
         view->report.runs[i].settings = &view->settings[i];
         view->report.runs[i].trace = &view->traces[i];

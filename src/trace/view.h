@@ -10,6 +10,7 @@ struct view {
     struct report report;
     struct settings *settings; /* of the runs: their names, and nothing else */
     struct trace *traces;      /* of the runs, less the timelines, which the runs have */
+    bool streams_cut;          /* only some streams are shown: no causes are looked for */
     bool alone;                /* one file: runs of ours keep their names */
 };
 

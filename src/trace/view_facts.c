@@ -145,7 +145,9 @@ static void count_path(const struct timeline *timeline, const struct critical *c
         const struct span *span = &timeline->spans[index];
         const struct hold *hold = &critical->holds[index];
         int64_t until_ns = span->end_ns;
-        if (i + 1 < critical->path_count)
+        /* A call of the host waits for the op's end, from before it. */
+        if (i + 1 < critical->path_count &&
+            !op_is_call(timeline->spans[critical->path[i + 1]].kind))
             until_ns = critical->holds[critical->path[i + 1]].free_ns;
         struct view_name *name = name_of(facts, timeline, span);
         if (name == NULL)

@@ -2,6 +2,7 @@
  *
  * Quoting is RFC 4180's; lines end in LF, as text tools expect. */
 #include "report/compare.h"
+#include "trace/trace.h"
 #include "writers/cause.h"
 #include "writers/put.h"
 #include "writers/writer.h"
@@ -293,6 +294,8 @@ static void put_provenance(FILE *out, const struct run_report *run)
         put_line(out, timeline->driver);
     }
     fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
+    if (run->trace != NULL && run->trace->part[0] != '\0')
+        fprintf(out, "#   part: %s\n", run->trace->part);
     put_results(out, run);
     put_order(out, timeline);
     if (run->foreign)

@@ -53,6 +53,11 @@ static void put_heading(FILE *out, const struct run_report *run,
             style->color ? "\033[0m" : "");
     writer_print_words(out, style->width, 2, "%s, %s%s%s", sources[timeline->timing], device,
                        driver[0] != '\0' ? ", " : "", driver);
+    if (run->trace != NULL && run->trace->part[0] != '\0')
+        writer_print_words(out, style->width, 2, "only a part: %s%s%s", run->trace->part,
+                           run->trace->from_ns > 0 ? "; times count from " : "",
+                           run->trace->from_ns > 0 ? units_time(run->trace->from_ns, time)
+                                                   : "");
     if (timeline->span_count == 0) {
         fputs("no copy and no kernel ran: there is nothing to draw\n", out);
         return;
@@ -64,6 +69,8 @@ static void put_heading(FILE *out, const struct run_report *run,
         timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
         timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, time),
         timeline->issue_unknown ? "start" : "issue");
+    if (writer_limit_known(run))
+        fprintf(out, "its limit, as the file says: %s\n", units_time(run->limit.ns, time));
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
@@ -96,10 +103,13 @@ static void put_name(FILE *out, const struct run_report *run, const struct view_
                         : name->engine == ENGINE_D2H ? "copies out"
                                                      : name->name;
     writer_fit(fitted, sizeof fitted, shown, columns);
-    fprintf(out, "%s%*s%9" PRIu32 "%11s%11s%9.1f%%%9.1f%%\n", fitted,
-            columns - writer_columns(fitted), "", name->ops, units_time(name->sum_ns, sum),
-            units_time(name->sum_ns / name->ops, mean), share(name->sum_ns, run->median_ns),
-            share(name->path_ns, run->median_ns));
+    fprintf(out, "%s%*s%9" PRIu32 "%11s%11s%9.1f%%", fitted, columns - writer_columns(fitted),
+            "", name->ops, units_time(name->sum_ns, sum),
+            units_time(name->sum_ns / name->ops, mean), share(name->sum_ns, run->median_ns));
+    if (run->critical.holds != NULL)
+        fprintf(out, "%9.1f%%\n", share(name->path_ns, run->median_ns));
+    else
+        fprintf(out, "%10s\n", "-");
 }
 
 static void put_names(FILE *out, const struct run_report *run, const struct view_facts *facts,
@@ -238,10 +248,12 @@ static enum status put_run(FILE *out, const struct run_report *run,
     put_engines(out, run, &facts);
     put_names(out, run, &facts, style);
     put_together(out, run, &facts, style);
-    put_path(out, run, &facts, style);
-    put_bound(out, run, style);
-    put_gaps(out, run, &facts, style);
-    view_put_findings(out, run, &facts, style);
+    if (run->critical.holds != NULL) { /* all streams are there */
+        put_path(out, run, &facts, style);
+        put_bound(out, run, style);
+        put_gaps(out, run, &facts, style);
+        view_put_findings(out, run, &facts, style);
+    }
     view_facts_free(&facts);
     return STATUS_OK;
 }
@@ -249,6 +261,10 @@ static enum status put_run(FILE *out, const struct run_report *run,
 void write_view(FILE *out, const struct report *report, const struct writer_style *style)
 {
     writer_put_title(out, report);
+    if (report->paired)
+        view_put_pairs(out, report, style);
+    if (report->paired && style->verbose == 0)
+        return;
     for (int i = 0; i < report->run_count; i++) {
         if (put_run(out, &report->runs[i], style) != STATUS_OK)
             fputs("no memory to say more\n", out);

@@ -1,0 +1,201 @@
+/* cut.c - a part of a trace: some of its time, some of its streams. */
+#include "trace/cut.h"
+
+#include "core/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- which devices and streams --- */
+
+bool trace_is_device(const struct trace *trace, int number, const struct view_part *part)
+{
+    const char *wanted = part->device, *name = trace->timeline.device;
+    char behind[TIMELINE_TEXT];
+    if (wanted == NULL)
+        return true;
+    if (wanted[strspn(wanted, "0123456789")] != '\0')
+        return strcasestr(name, wanted) != NULL;
+    size_t length = strlen(name);
+    bool numbered = length > 0 && name[length - 1] == ')';
+    snprintf(behind, sizeof behind, "(%s)", wanted);
+    if (numbered)
+        return length >= strlen(behind) && strcmp(name + length - strlen(behind), behind) == 0;
+    return atoi(wanted) == number;
+}
+
+static bool is_wanted(const struct view_part *part, uint32_t id)
+{
+    for (int i = 0; i < part->stream_count; i++) {
+        if (part->streams[i] == id)
+            return true;
+    }
+    return part->stream_count == 0;
+}
+
+bool trace_has_streams(const struct trace *trace, const struct view_part *part)
+{
+    const struct timeline *timeline = &trace->timeline;
+    for (uint32_t i = 0; i < timeline->streams; i++) {
+        if (is_wanted(part, timeline_stream_id(timeline, i)))
+            return true;
+    }
+    return part->stream_count == 0;
+}
+
+/* What is in no stream, such as a wait of the host for the whole device, is about all streams.
+ */
+static bool has_stream(const struct timeline *timeline, const struct span *span,
+                       const struct view_part *part)
+{
+    if (span->stream < timeline->streams)
+        return is_wanted(part, timeline_stream_id(timeline, span->stream));
+    return part->stream_count == 0 || op_is_call(span->kind);
+}
+
+/* --- spans --- */
+
+/* Shortens a span to the window from `from` to `to`. Returns false where nothing is left. */
+static bool clip(struct span *span, int64_t from, int64_t to)
+{
+    int64_t start_ns = later(span->start_ns, from), end_ns = earlier(span->end_ns, to);
+    int64_t length_ns = span->end_ns - span->start_ns;
+    bool point = length_ns == 0 && span->start_ns >= from && span->start_ns < to;
+    if (start_ns >= end_ns && !point)
+        return false;
+    if (length_ns > 0 && end_ns - start_ns < length_ns)
+        span->bytes =
+            (uint64_t)((double)span->bytes * (double)(end_ns - start_ns) / (double)length_ns +
+                       0.5);
+    span->start_ns = start_ns - from;
+    span->end_ns = end_ns - from;
+    span->issue_ns = later(span->issue_ns, from) - from;
+    return true;
+}
+
+/* Keeps the spans of the part, in their order. A wait for what is gone waits for nothing that
+ * is known. */
+static void keep_spans(struct timeline *timeline, const struct view_part *part, int64_t from,
+                       int64_t to)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        struct span span = timeline->spans[i];
+        if (has_stream(timeline, &span, part) && clip(&span, from, to))
+            timeline->spans[kept++] = span;
+    }
+    timeline->span_count = kept;
+    for (uint32_t i = 0; i < kept; i++) {
+        struct span *span = &timeline->spans[i];
+        if (op_rows[span->kind].waits && timeline_span(timeline, span->target) == NULL)
+            span->target = UINT32_MAX;
+    }
+}
+
+/* Numbers the streams that are left anew; each keeps its id. */
+static enum status keep_streams(struct timeline *timeline, struct error *error)
+{
+    uint32_t count = timeline->streams, kept = 0;
+    uint32_t *ids = calloc(count + (size_t)1, sizeof *ids);
+    uint32_t *places = calloc(count + (size_t)1, sizeof *places);
+    if (ids == NULL || places == NULL) {
+        free(ids);
+        free(places);
+        return error_set(error, STATUS_FAILED, "no memory to cut a trace");
+    }
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        places[earlier(timeline->spans[i].stream, count)] = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (places[i] == 0)
+            continue;
+        ids[kept] = timeline_stream_id(timeline, i);
+        if (timeline->stream_kinds != NULL)
+            timeline->stream_kinds[kept] = timeline->stream_kinds[i];
+        places[i] = kept++;
+    }
+    places[count] = kept;
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        timeline->spans[i].stream = places[earlier(timeline->spans[i].stream, count)];
+    free(places);
+    free(timeline->stream_ids);
+    timeline->stream_ids = ids;
+    timeline->streams = kept;
+    return STATUS_OK;
+}
+
+/* Which copies were of pageable memory is known of all or of none: of some only how many. */
+static void count_copies(const struct timeline *timeline, enum op_kind kind, bool *known,
+                         struct trace_copies *copies)
+{
+    bool all = copies->count > 0 && copies->pageable == copies->count;
+    *known &= all || copies->pageable == 0;
+    *copies = (struct trace_copies){0};
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].kind != kind)
+            continue;
+        copies->count++;
+        copies->pageable += all;
+        copies->pageable_bytes += all ? timeline->spans[i].bytes : 0;
+    }
+}
+
+/* --- the window --- */
+
+static int64_t edge_ns(const struct view_edge *edge, int64_t time_ns, int64_t otherwise)
+{
+    if (!edge->given)
+        return otherwise;
+    return edge->share ? (int64_t)(edge->part * (double)time_ns + 0.5) : edge->ns;
+}
+
+/* Writes "2 ms to 5 ms of 12.1 ms, streams 13 and 14". */
+static void tell_part(struct trace *trace, const struct view_part *part, int64_t from,
+                      int64_t to, int64_t time_ns)
+{
+    char first[UNITS_TEXT], last[UNITS_TEXT], whole[UNITS_TEXT];
+    size_t used = 0, room = sizeof trace->part;
+    if (part->from.given || part->to.given)
+        used = (size_t)snprintf(trace->part, room, "%s to %s of %s", units_time(from, first),
+                                units_time(earlier(to, time_ns), last),
+                                units_time(time_ns, whole));
+    for (int i = 0; i < part->stream_count && used < room; i++)
+        used += (size_t)snprintf(trace->part + used, room - used, "%s%" PRIu32,
+                                 i > 0                     ? ", "
+                                 : part->stream_count == 1 ? used > 0 ? ", stream " : "stream "
+                                 : used > 0                ? ", streams "
+                                                           : "streams ",
+                                 part->streams[i]);
+}
+
+enum status trace_cut(struct trace *trace, const struct view_part *part, struct error *error)
+{
+    const struct plan no_plan = {0};
+    struct timeline *timeline = &trace->timeline;
+    int64_t time_ns = timeline_time_ns(timeline);
+    int64_t from = edge_ns(&part->from, time_ns, 0),
+            to = edge_ns(&part->to, time_ns, INT64_MAX);
+    char begin[UNITS_TEXT], end[UNITS_TEXT];
+    if (!part->from.given && !part->to.given && part->stream_count == 0)
+        return STATUS_OK;
+    if (from >= to)
+        return error_set(error, STATUS_USAGE, "--window ends before it begins, at %s of %s",
+                         units_time(from, begin), units_time(time_ns, end));
+    if (from >= time_ns && time_ns > 0)
+        return error_set(error, STATUS_USAGE, "--window begins at %s, and all has ended at %s",
+                         units_time(from, begin), units_time(time_ns, end));
+    keep_spans(timeline, part, from, to);
+    timeline->launched_ns = later(timeline->launched_ns - from, 0);
+    enum status status = keep_streams(timeline, error);
+    if (status != STATUS_OK)
+        return status;
+    count_copies(timeline, OP_H2D, &trace->memory_known, &trace->in);
+    count_copies(timeline, OP_D2H, &trace->memory_known, &trace->out);
+    trace->limit_ns = 0;
+    trace->speedup = 0;
+    trace->from_ns = from;
+    tell_part(trace, part, from, to, time_ns);
+    return timeline_finish(timeline, &no_plan, error);
+}

@@ -1,0 +1,284 @@
+/* check_view_part.c - `pipeline view` of a part, of two files, and what makes a command fail.
+ */
+#include "analysis/verdict.h"
+#include "options_cases.h"
+#include "suites.h"
+#include "test_program.h"
+#include "trace/cut.h"
+#include "trace/view.h"
+#include "trace_cases.h"
+#include "view_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- options --- */
+
+START_TEST(test_options)
+{
+    struct options options = parse_right(
+        LINE("view", "--window=2ms..50%", "--stream=7,13", "--device=H200", "x.csv"));
+    ck_assert(options.part.from.given && !options.part.from.share);
+    ck_assert_int_eq(options.part.from.ns, 2000000);
+    ck_assert(options.part.to.given && options.part.to.share);
+    ck_assert_double_eq(options.part.to.part, 0.5);
+    ck_assert_int_eq(options.part.stream_count, 2);
+    ck_assert_uint_eq(options.part.streams[1], 13);
+    ck_assert_str_eq(options.part.device, "H200");
+    ck_assert_int_eq(options.word_count, 1);
+    options_free(&options);
+    options = parse_right(LINE("--device=1", "view", "--window=..1.5us", "x.csv"));
+    ck_assert_str_eq(options.part.device, "1");
+    ck_assert(!options.part.from.given);
+    ck_assert_int_eq(options.part.to.ns, 1500);
+    options_free(&options);
+    options = parse_right(LINE("view", "--before=a.csv", "--after=b.csv"));
+    ck_assert_int_eq(options.word_count, 2);
+    ck_assert_str_eq(options.words[0], "a.csv");
+    ck_assert_str_eq(options.words[1], "b.csv");
+    options_free(&options);
+    options = parse_right(LINE("--fail-above=small-tiles:10%", "--fail-above=any:12.5%"));
+    ck_assert_int_eq(options.fail_above_count, 2);
+    ck_assert_int_eq(options.fail_above[0].code, VERDICT_SMALL_TILES);
+    ck_assert_double_eq_tol(options.fail_above[0].share, 0.1, 1e-12);
+    ck_assert_int_eq(options.fail_above[1].code, FAIL_ABOVE_ANY);
+    options_free(&options);
+}
+END_TEST
+
+START_TEST(test_refused_options)
+{
+    parse_wrong(LINE("view", "--window=2ms", "x"), "--window=2ms is no window", NULL);
+    parse_wrong(LINE("view", "--window=2..5", "x"), "is no window", "2ms..5ms", NULL);
+    parse_wrong(LINE("view", "--window=5ms..2ms", "x"), "ends before it begins", NULL);
+    parse_wrong(LINE("view", "--window=10%..120%", "x"), "too large", NULL);
+    parse_wrong(LINE("view", "--window=-1ms..2ms", "x"), "negative", NULL);
+    parse_wrong(LINE("view", "--stream=a", "x"), "--stream=a is no list of streams", NULL);
+    parse_wrong(LINE("view", "--stream=1,,2", "x"), "is no list of streams", NULL);
+    parse_wrong(LINE("view", "--device=", "x"), "--device= is empty", NULL);
+    parse_wrong(LINE("--device=H200"), "--device=H200 is unknown", NULL);
+    parse_wrong(LINE("view", "--before=a"), "--before=a needs --after", NULL);
+    parse_wrong(LINE("view", "--after=a"), "--after=a needs --before", NULL);
+    parse_wrong(LINE("view", "--before=a", "--after=b", "c"), "c stands beside", NULL);
+    parse_wrong(LINE("view", "--stream=1", "--fail-above=any:5%", "c"), "--stream", NULL);
+    parse_wrong(LINE("--fail-above=smal-tiles:5%"), "smal-tiles", "did you mean small-tiles?",
+                NULL);
+    parse_wrong(LINE("--fail-above=copy-bound:5%"), "there is no cause 'copy-bound'", NULL);
+    parse_wrong(LINE("--fail-above=any"), "has no share", NULL);
+    parse_wrong(LINE("--fail-above=any:5"), "has no share", NULL);
+    parse_wrong(LINE("--fail-above=any:101%"), "too large", NULL);
+    parse_wrong(LINE("--window=1ms..2ms"), "--window", "`pipeline view`", NULL);
+    parse_wrong(LINE("run", "run"), "'run' is a command", NULL);
+    parse_wrong(LINE("compare", "lesson", "1"), "'lesson' is a command", NULL);
+    parse_wrong(LINE("tiles=4"), "'tiles=4'", "did you mean --tiles=4?", NULL);
+    parse_wrong(LINE("help", "smal-tiles"), "did you mean small-tiles?", NULL);
+}
+END_TEST
+
+/* --- parts --- */
+
+/* In 13 from 0 to 40, in 14 from 50 to 90, kernels from 40 to 70 and from 90 to 100. */
+static const char rows[] = "1000,40,80,Pageable,Device,G (0),1,13,[CUDA memcpy HtoD]\n"
+                           "1050,40,80,Pageable,Device,G (0),1,14,[CUDA memcpy HtoD]\n"
+                           "1040,30,,,,G (0),1,13,a\n1090,10,,,,G (0),1,14,b\n";
+
+static struct view view_part(const char *const *line)
+{
+    view_write_rows(rows);
+    char *words[8] = {"pipeline", "view", test_trace_path};
+    for (int i = 0; line[i] != NULL; i++)
+        words[3 + i] = (char *)line[i];
+    struct options options = parse_right(words);
+    struct view view;
+    struct error error = {0};
+    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    options_free(&options);
+    return view;
+}
+
+#define PART(...) view_part((const char *const[]){__VA_ARGS__, NULL})
+
+START_TEST(test_window)
+{
+    struct view view = PART("--window=20ns..60ns");
+    const struct run_report *run = &view.report.runs[0];
+    const struct timeline *timeline = &run->timeline;
+    ck_assert_uint_eq(timeline->span_count, 3);
+    ck_assert_int_eq(timeline->spans[0].start_ns, 0);
+    ck_assert_int_eq(timeline->spans[0].end_ns, 20);
+    ck_assert_uint_eq(timeline->spans[0].bytes, 40);
+    ck_assert_int_eq(timeline->spans[1].start_ns, 20);
+    ck_assert_int_eq(timeline->spans[1].end_ns, 40);
+    ck_assert_int_eq(timeline->spans[2].start_ns, 30);
+    ck_assert_int_eq(timeline->spans[2].end_ns, 40);
+    ck_assert_uint_eq(timeline->spans[2].bytes, 20);
+    ck_assert_int_eq(run->median_ns, 40);
+    ck_assert_int_eq(run->analysis.engines[ENGINE_H2D].busy_ns, 30);
+    ck_assert_uint_eq(run->trace->in.pageable, 2);
+    ck_assert_uint_eq(run->trace->in.pageable_bytes, 60);
+    ck_assert_str_eq(run->trace->part, "20 ns to 60 ns of 100 ns");
+    ck_assert_ptr_nonnull(strstr(run->settings->name, "(20 ns to 60 ns)"));
+    char *text = view_text(&view.report, 100);
+    assert_has(text, "only a part: 20 ns to 60 ns of 100 ns; times count from 20 ns");
+    free(text);
+    view_free(&view);
+    view = PART("--window=50%..");
+    ck_assert_uint_eq(view.report.runs[0].timeline.span_count, 3);
+    ck_assert_int_eq(view.report.runs[0].median_ns, 50);
+    view_free(&view);
+}
+END_TEST
+
+START_TEST(test_streams)
+{
+    struct view view = PART("--stream=14");
+    const struct run_report *run = &view.report.runs[0];
+    ck_assert_uint_eq(run->timeline.span_count, 2);
+    ck_assert_uint_eq(run->timeline.streams, 1);
+    ck_assert_uint_eq(timeline_stream_id(&run->timeline, 0), 14);
+    ck_assert_int_eq(run->timeline.spans[0].start_ns, 50);
+    ck_assert_str_eq(run->trace->part, "stream 14");
+    ck_assert_ptr_nonnull(strstr(run->no_verdict, "--stream"));
+    char *text = view_text(&view.report, 100);
+    ck_assert_ptr_null(strstr(text, "All work is in one stream"));
+    free(text);
+    view_free(&view);
+}
+END_TEST
+
+/* Where the part is not there, the file's own are named. */
+START_TEST(test_no_such_part)
+{
+    static const struct {
+        const char *option, *words;
+    } cases[] = {{"--stream=7", "13, 14"},
+                 {"--device=H100", "G (0)"},
+                 {"--device=1", "G (0)"},
+                 {"--window=1ms..", "all has ended at 100 ns"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        view_write_rows(rows);
+        struct options options =
+            parse_right(LINE("view", (char *)cases[i].option, test_trace_path));
+        struct view view;
+        struct error error = {0};
+        ck_assert_int_eq(view_read(&options, &view, &error), STATUS_USAGE);
+        assert_has(error.text, cases[i].words);
+        view_free(&view);
+        options_free(&options);
+    }
+    struct view view = PART("--device=g");
+    ck_assert_int_eq(view.report.run_count, 1);
+    view_free(&view);
+}
+END_TEST
+
+/* A wait whose target is cut away waits for nothing that is known; a legacy stream stays one.
+ */
+START_TEST(test_own_part)
+{
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M -t 8 --mistake=legacy-stream "
+                                 "--timeline=own.csv"),
+                     0);
+    ck_assert_int_eq(program_run("view own.csv --window=30%..60% --timeline=cut.csv"), 0);
+    struct traces traces = test_traces("cut.csv");
+    const struct timeline *timeline = &traces.items[0].timeline;
+    int legacy = 0;
+    for (uint32_t i = 0; i < timeline->streams; i++)
+        legacy += timeline_stream_kind(timeline, i) == STREAM_LEGACY &&
+                  timeline_stream_id(timeline, i) == 4;
+    ck_assert_int_eq(legacy, 1);
+    ck_assert_int_eq(traces.items[0].limit_ns, 0);
+    traces_free(&traces);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M -t 8 --layout=stage --timeline=own.csv"),
+                     0);
+    ck_assert_int_eq(program_run("view own.csv --window=50%..90% --timeline=cut.json"), 0);
+    ck_assert_int_eq(program_run("view cut.json"), 0);
+}
+END_TEST
+
+/* --- two files --- */
+
+START_TEST(test_before_and_after)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 16M --mistake=sync-in-loop --timeline=b.csv"), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 16M --timeline=a.json"), 0);
+    char *names[] = {"pipeline", "view", "--before=b.csv", "--after=a.json", NULL};
+    struct options options = parse_right(names);
+    struct view view;
+    struct error error = {0};
+    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    const struct run_report *runs = view.report.runs;
+    ck_assert_int_eq(view.report.run_count, 2);
+    ck_assert(view.report.paired);
+    ck_assert_str_eq(runs[0].settings->name, "before");
+    ck_assert_str_eq(runs[1].settings->name, "after");
+    ck_assert_double_eq_tol(runs[1].speedup,
+                            (double)runs[0].median_ns / (double)runs[1].median_ns, 1e-12);
+    ck_assert_double_gt(runs[1].speedup, 1.3);
+    char *text = view_text(&view.report, 100);
+    assert_has(text, "times as fast\n");
+    assert_has(text, "before: simulated, NVIDIA H200; 128 ops");
+    assert_has(text, "after: simulated, NVIDIA H200; 96 ops");
+    assert_has(text, "\nH2D busy ");
+    assert_has(text, "\nH2D idle in gaps ");
+    free(text);
+    view_free(&view);
+    options_free(&options);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M --sweep=ways=1..3 --timeline=w.csv"), 0);
+    ck_assert_int_eq(program_run("view --before=w.csv --after=w.csv --format=json"), 0);
+    assert_has(program_out, "\"before: run ways=1\"");
+    assert_has(program_out, "\"after: run ways=3\"");
+    ck_assert_int_eq(program_run("view --before=w.csv --after=a.json"), 2);
+    assert_has(program_err, "no run of one name");
+}
+END_TEST
+
+/* --- --fail-above --- */
+
+START_TEST(test_fail_above)
+{
+    static const char run[] = "-q -d sim:h200 -n 16M --mistake=sync-in-loop";
+    static const struct {
+        const char *option;
+        int code;
+    } cases[] = {{"--fail-above=sync-in-loop:10%", 1},
+                 {"--fail-above=any:10%", 1},
+                 {"--fail-above=sync-in-loop:95%", 0},
+                 {"--fail-above=any:95%", 0},
+                 {"--fail-above=pageable-memory:0%", 0},
+                 {"--fail-above=pageable-memory:0% --fail-above=sync-in-loop:1%", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "%s %s", run, cases[i].option);
+        ck_assert_msg(program_run(line) == cases[i].code, "%s: %s", line, program_err);
+        ck_assert_msg(strlen(program_out) > 100, "%s: no report", line);
+        if (cases[i].code == 1)
+            assert_has(program_err, "sync-in-loop costs ");
+    }
+    ck_assert_int_eq(program_run("view " DATA "serial.csv --fail-above=any:95%"), 0);
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 1M -t 4 --layout=stage --mistake=missing-wait "
+                    "--no-data --fail-above=missing-wait:50%"),
+        1);
+    assert_has(program_err, "missing-wait");
+}
+END_TEST
+
+TCase *view_part_case(void)
+{
+    TCase *tests = tcase_create("parts");
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
+    tcase_add_checked_fixture(tests, test_folder_enter, test_folder_leave);
+    tcase_add_test(tests, test_options);
+    tcase_add_test(tests, test_refused_options);
+    tcase_add_test(tests, test_window);
+    tcase_add_test(tests, test_streams);
+    tcase_add_test(tests, test_no_such_part);
+    tcase_add_test(tests, test_own_part);
+    tcase_add_test(tests, test_before_and_after);
+    tcase_add_test(tests, test_fail_above);
+    return tests;
+}
