@@ -109,12 +109,12 @@ START_TEST(test_older_version)
     ck_assert_uint_eq(timeline->span_count, 5);
     ck_assert_uint_eq(timeline->streams, 1);
     test_trace_span(timeline, 0, "h2d", 7, 0, 20912712);
-    test_trace_span(timeline, 1, "[CUDA memset]", 7, 20927712, 20928912);
+    test_trace_span(timeline, 1, "memset", 7, 20927712, 20928912);
     test_trace_span(timeline, 2, "vectorAdd", 7, 20931312, 21191728);
-    test_trace_span(timeline, 3, "[CUDA memcpy DtoD]", 7, 21200728, 21261728);
+    test_trace_span(timeline, 3, "d2d", 7, 21200728, 21261728);
     test_trace_span(timeline, 4, "d2h", 7, 21292728, 63118152);
     ck_assert_uint_eq(timeline->spans[0].bytes, 200000000);
-    ck_assert_uint_eq(timeline->spans[3].bytes, 0);
+    ck_assert_uint_eq(timeline->spans[3].bytes, 100000000);
     ck_assert_int_eq(timeline->spans[3].engine, ENGINE_COMPUTE);
     ck_assert_uint_eq(traces.items[0].in.pageable, 1);
     ck_assert_uint_eq(traces.items[0].in.pageable_bytes, 200000000);
@@ -163,10 +163,10 @@ START_TEST(test_names_of_copies)
         {"[CUDA memcpy HtoA]", OP_H2D},
         {"[CUDA memcpy Device-to-Host]", OP_D2H},
         {"[CUDA memcpy DtoH]", OP_D2H},
-        {"[CUDA memcpy Device-to-Device]", OP_KERNEL},
+        {"[CUDA memcpy Device-to-Device]", OP_D2D},
         {"[CUDA memcpy Peer-to-Peer]", OP_KERNEL},
         {"[CUDA memcpy PtoP]", OP_KERNEL},
-        {"[CUDA memset]", OP_KERNEL},
+        {"[CUDA memset]", OP_MEMSET},
         {"copy_HtoD(float *)", OP_KERNEL},
         {"HtoD", OP_KERNEL},
     };

@@ -22,6 +22,8 @@ void timeline_free(struct timeline *timeline)
     free(timeline->stream_ids);
     free(timeline->stream_kinds);
     free(timeline->texts);
+    free(timeline->calls);
+    free(timeline->waits);
     timeline_init(timeline);
 }
 

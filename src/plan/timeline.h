@@ -3,6 +3,7 @@
 #define PIPELINE_PLAN_TIMELINE_H
 
 #include "core/status.h"
+#include "plan/host_call.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -25,13 +26,33 @@ enum timing {
     TIMING_COUNT
 };
 
+/* The memory of the host that a copy of a trace is from or to, as far as the trace says. */
+enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
+
+/* A wait of a stream of a trace for an event: the stream's next op begins only when `target`,
+ * a place in timeline.spans, has ended. */
+struct stream_wait {
+    uint32_t stream, target;
+    int64_t issue_ns;
+};
+
+/* How well the kinds of a trace's streams are known. */
+enum kinds_known {
+    KINDS_UNKNOWN,
+    KINDS_LIKELY,   /* from how the default stream's ops lie beside the others' */
+    KINDS_RECORDED, /* the trace says them */
+};
+
 /* One op as it ran. Times are ns from the run's first issue. */
 struct span {
     uint32_t op;
     uint8_t kind;   /* enum op_kind */
     uint8_t engine; /* enum engine */
-    uint16_t link;  /* kernels: which of the timeline's names, that is, of the chain */
-    uint32_t lane;  /* row within the engine; spans of one lane never overlap. Waits: stream */
+    union {
+        uint16_t link; /* kernels: which of the timeline's names, that is, of the chain */
+        uint16_t host_memory; /* copies of a trace: enum host_memory */
+    };
+    uint32_t lane; /* row within the engine; spans of one lane never overlap. Waits: stream */
     uint32_t stream;
     int32_t tile;
     /* Waits, syncs: the op waited for, of a sync the last to end; UINT32_MAX: none, the event
@@ -56,6 +77,11 @@ struct timeline {
     int64_t
         launched_ns;    /* of a graph: when the one call that issued all ops returned; else 0 */
     bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */
+    enum kinds_known kinds_known; /* of a trace */
+    struct host_call *calls;      /* of a trace, in order of start; NULL: not known. Owned */
+    uint32_t call_count;
+    struct stream_wait *waits; /* of a trace, by stream and issue; NULL: not known. Owned */
+    uint32_t wait_count;
     struct span *spans; /* one per op that has one, in op order */
     uint32_t span_count;
     int64_t

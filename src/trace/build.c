@@ -25,13 +25,16 @@ struct trace_part {
     size_t name_capacity;
     uint32_t name_count;
     const struct seen_name *last_name;
-    uint32_t *stream_ids;
+    struct trace_stream *streams;
     size_t stream_capacity;
     uint32_t stream_count;
     const struct seen_stream *last_stream;
     bool issue_unknown;
+    uint32_t early; /* rows that start before their call */
     struct trace_copies in, out;
 };
+
+enum { EARLY_NS = 1000 }; /* a call may lie that much behind its op by the clocks' noise */
 
 /* Names beyond those that a span's link can tell apart share the last one. */
 static const char other_names[] = "(other kernels)";
@@ -76,8 +79,11 @@ enum op_kind trace_kind(const char *name)
     } words[] = {
         {"Host-to-Device", OP_H2D}, {"HtoD", OP_H2D},          {"Host-to-Array", OP_H2D},
         {"HtoA", OP_H2D},           {"DtoH", OP_D2H},          {"Device-to-Host", OP_D2H},
-        {"AtoH", OP_D2H},           {"Array-to-Host", OP_D2H},
+        {"AtoH", OP_D2H},           {"Array-to-Host", OP_D2H}, {"Device-to-Device", OP_D2D},
+        {"DtoD", OP_D2D},
     };
+    if (strncmp(name, "[CUDA memset", 12) == 0)
+        return OP_MEMSET;
     if (strncmp(name, "[CUDA ", 6) != 0 || strstr(name, "memcpy ") == NULL)
         return OP_KERNEL;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -134,11 +140,11 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
     struct seen_stream **found = tfind(&key, &part->stream_tree, compare_streams);
     if (found != NULL)
         return part->last_stream = *found;
-    uint32_t *ids =
-        grown(part->stream_ids, &part->stream_capacity, part->stream_count, sizeof *ids);
-    if (ids == NULL)
+    struct trace_stream *streams =
+        grown(part->streams, &part->stream_capacity, part->stream_count, sizeof *streams);
+    if (streams == NULL)
         return NULL;
-    part->stream_ids = ids;
+    part->streams = streams;
     struct seen_stream *seen = malloc(sizeof *seen);
     if (seen == NULL)
         return NULL;
@@ -147,7 +153,8 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
         free(seen);
         return NULL;
     }
-    part->stream_ids[part->stream_count++] = row->stream;
+    part->streams[part->stream_count++] =
+        (struct trace_stream){.context = row->context, .stream = row->stream};
     return part->last_stream = seen;
 }
 
@@ -222,7 +229,7 @@ static const struct seen_name *name_of(struct trace_part *part, const char *name
 static void count_copy(struct trace_copies *copies, const struct trace_row *row)
 {
     copies->count++;
-    if (!row->pageable)
+    if (row->memory != HOST_MEMORY_PAGEABLE)
         return;
     copies->pageable++;
     copies->pageable_bytes += row->bytes;
@@ -245,25 +252,25 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
         part->spans = spans;
     if (stream == NULL || (kind == OP_KERNEL && name == NULL) || spans == NULL)
         return no_memory(error);
-    bool copy = kind != OP_KERNEL;
     part->spans[part->count] = (struct span){
         .op = (uint32_t)part->count,
         .kind = (uint8_t)kind,
-        .engine = (uint8_t)(kind == OP_H2D   ? ENGINE_H2D
-                            : kind == OP_D2H ? ENGINE_D2H
-                                             : ENGINE_COMPUTE),
-        .link = copy ? 0 : name->link,
+        .engine = (uint8_t)op_rows[kind].engine,
+        .link = kind == OP_KERNEL ? name->link : 0,
         .stream = stream->number,
         .tile = -1,
-        .bytes = copy ? row->bytes : 0,
+        .bytes = kind != OP_KERNEL ? row->bytes : 0,
         .issue_ns = row->issue_ns < row->start_ns ? row->issue_ns : row->start_ns,
         .start_ns = row->start_ns,
         .end_ns = row->end_ns,
     };
+    if (op_is_copy(kind)) {
+        part->spans[part->count].host_memory = (uint16_t)row->memory;
+        count_copy(kind == OP_H2D ? &part->in : &part->out, row);
+    }
     part->count++;
     part->issue_unknown |= row->issue_ns < 0;
-    if (copy)
-        count_copy(kind == OP_H2D ? &part->in : &part->out, row);
+    part->early += row->issue_ns > row->start_ns && row->issue_ns - row->start_ns > EARLY_NS;
     return STATUS_OK;
 }
 
@@ -277,8 +284,9 @@ static int compare_spans(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* Sorts the spans by their starts; times count from the first that is known. */
-static void set_order(struct trace_part *part)
+/* Sorts the spans by their starts; times count from the first that is known, which it returns.
+ */
+static int64_t set_order(struct trace_part *part)
 {
     int64_t first = INT64_MAX;
     qsort(part->spans, part->count, sizeof *part->spans, compare_spans);
@@ -294,6 +302,7 @@ static void set_order(struct trace_part *part)
         part->spans[i].start_ns -= first;
         part->spans[i].end_ns -= first;
     }
+    return first;
 }
 
 /* Copies all names into one piece of memory, which the timeline owns. */
@@ -316,6 +325,28 @@ static enum status set_names(const struct trace_part *part, struct timeline *tim
     return STATUS_OK;
 }
 
+/* Gives the timeline what the trace says of its streams and of the host. */
+static enum status set_evidence(const struct trace_part *part, const struct trace_facts *facts,
+                                int64_t first_ns, struct timeline *timeline,
+                                struct error *error)
+{
+    timeline->stream_ids =
+        malloc((part->stream_count + (size_t)1) * sizeof *timeline->stream_ids);
+    if (timeline->stream_ids == NULL)
+        return no_memory(error);
+    for (uint32_t i = 0; i < part->stream_count; i++)
+        timeline->stream_ids[i] = part->streams[i].stream;
+    enum status status =
+        trace_kinds_take(timeline, part->streams, facts->streams, facts->stream_count, error);
+    if (status != STATUS_OK || timeline->issue_unknown)
+        return status;
+    status = trace_waits_take(timeline, part->streams, facts->events, facts->event_count,
+                              first_ns, error);
+    if (status != STATUS_OK)
+        return status;
+    return trace_calls_take(timeline, facts->calls, facts->call_count, first_ns, error);
+}
+
 /* Returns a name for the device: some rows of a file that names devices may lack it. */
 static const char *device_name(const struct trace_part *part)
 {
@@ -328,24 +359,27 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     const struct plan no_plan = {0};
     struct timeline *timeline = &trace->timeline;
     timeline_init(timeline);
-    set_order(part);
+    /* A call behind its op: the host's clock and the device's do not agree. */
+    part->issue_unknown |= part->early > 0;
+    int64_t first_ns = set_order(part);
     timeline->timing = TIMING_NSYS;
     snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));
     snprintf(timeline->driver, sizeof timeline->driver, "traced by Nsight Systems");
     timeline->resolution_ns = facts->resolution_ns;
     timeline->issue_unknown = part->issue_unknown;
     timeline->streams = part->stream_count;
-    timeline->stream_ids = part->stream_ids;
     timeline->spans = part->spans;
     timeline->span_count = (uint32_t)part->count;
-    part->stream_ids = NULL;
     part->spans = NULL;
+    trace->early = part->early;
     trace->issue_known = !part->issue_unknown;
     trace->memory_known = facts->memory_known;
     trace->bytes_unit = facts->bytes_unit;
     trace->in = part->in;
     trace->out = part->out;
     enum status status = set_names(part, timeline, error);
+    if (status == STATUS_OK)
+        status = set_evidence(part, facts, first_ns, timeline, error);
     return status == STATUS_OK ? timeline_finish(timeline, &no_plan, error) : status;
 }
 
@@ -394,7 +428,7 @@ void trace_build_free(struct trace_builder *builder)
         free(part->device);
         free(part->spans);
         free(part->names);
-        free(part->stream_ids);
+        free(part->streams);
     }
     free(builder->parts);
     *builder = (struct trace_builder){0};

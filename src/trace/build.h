@@ -5,6 +5,7 @@
 #ifndef PIPELINE_TRACE_BUILD_H
 #define PIPELINE_TRACE_BUILD_H
 
+#include "trace/evidence.h"
 #include "trace/trace.h"
 
 enum { TRACE_DEVICES_MAX = 256, TRACE_SPANS_MAX = INT32_MAX };
@@ -15,7 +16,7 @@ struct trace_row {
     const char *name;   /* "[CUDA memcpy Host-to-Device]", or the kernel's */
     uint32_t context, stream;
     uint64_t bytes;
-    bool pageable;            /* the host's side of a copy is pageable memory */
+    enum host_memory memory;  /* of the host's side of a copy */
     int64_t issue_ns;         /* negative where it is not known */
     int64_t start_ns, end_ns; /* neither is negative, and the end is no earlier */
 };
@@ -35,6 +36,12 @@ struct trace_facts {
     int64_t resolution_ns;
     uint64_t bytes_unit;
     bool memory_known;
+    const struct host_call *calls; /* of all threads; NULL: not known */
+    size_t call_count;
+    struct trace_event *events; /* put in order while they are read */
+    size_t event_count;
+    const struct trace_stream *streams; /* those whose kinds the trace says */
+    size_t stream_count;
 };
 
 /* Moves all that was added into `traces`, devices by name. Issue times count only where every
@@ -43,8 +50,9 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
                                struct traces *traces, struct error *error);
 void trace_build_free(struct trace_builder *builder);
 
-/* Returns the kind of a row named `name`: OP_H2D, OP_D2H, or OP_KERNEL for all else. Copies are
- * called "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy HtoD]". */
+/* Returns the kind of a row named `name`: OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, or OP_KERNEL for
+ * all else. Copies are called "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy
+ * HtoD]". */
 enum op_kind trace_kind(const char *name);
 
 /* Copies `raw` into `text` as one line for a message, cut where it is long. Returns `text`. */

@@ -315,6 +315,13 @@ static enum status read_times(struct reader *reader, struct trace_row *row)
     return status;
 }
 
+static enum host_memory memory_of(const char *field)
+{
+    if (strcasecmp(field, "Pageable") == 0)
+        return HOST_MEMORY_PAGEABLE;
+    return strcasecmp(field, "Pinned") == 0 ? HOST_MEMORY_PINNED : HOST_MEMORY_UNKNOWN;
+}
+
 static enum status read_row(struct reader *reader)
 {
     struct trace_row row = {.issue_ns = -1};
@@ -334,7 +341,7 @@ static enum status read_row(struct reader *reader)
     if (*row.name == '\0')
         return refuse(reader, "a row without a name");
     bool in = trace_kind(row.name) == OP_H2D;
-    row.pageable = strcasecmp(field_or_empty(reader, in ? SOURCE : TARGET), "Pageable") == 0;
+    row.memory = memory_of(field_or_empty(reader, in ? SOURCE : TARGET));
     struct error why = {0};
     status = trace_build_add(&reader->builder, &row, &why);
     if (status == STATUS_FAILED)

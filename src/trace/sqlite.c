@@ -5,9 +5,9 @@
  * numbers of StringIds. A call of the host and what it started share a correlationId within a
  * process, which is the upper part of globalPid and globalTid. */
 #include "trace/build.h"
+#include "trace/sqlite_host.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 enum {
     QUERY_TEXT = 2048,
     TERM_TEXT = 128,
-    PROCESS_BITS = -(1 << 24), /* of globalPid and globalTid */
-    BUSY_MS = 2000,            /* to wait for a program that writes the database */
-    KIND_PAGEABLE = 0,         /* of ENUM_CUDA_MEM_KIND */
+    BUSY_MS = 2000,    /* to wait for a program that writes the database */
+    KIND_PAGEABLE = 0, /* of ENUM_CUDA_MEM_KIND */
+    KIND_PINNED = 1,
 };
 
 /* The columns of every query, in this order. */
@@ -36,17 +36,10 @@ enum field {
     PROCESS
 };
 
-/* A call of the host. */
-struct call {
-    int64_t process, correlation, start_ns;
-};
-
 struct database {
     const char *path;
     sqlite3 *handle;
-    struct call *calls; /* in order; NULL where they are not known */
-    size_t call_count, call_room;
-    bool by_process; /* calls name their process */
+    struct sqlite_host host;
     struct trace_builder builder;
     struct error *error;
 };
@@ -145,78 +138,29 @@ static void make_query(const struct database *database, const struct source *sou
              term(database, source, "globalPid", "NULL", process), source->table);
 }
 
-/* --- the host's calls --- */
-
-static const char calls_table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
-
-static enum status add_call(struct database *database, sqlite3_stmt *statement)
-{
-    if (database->call_count == database->call_room) {
-        size_t room = database->call_room > 0 ? 2 * database->call_room : 1024;
-        struct call *calls = reallocarray(database->calls, room, sizeof *calls);
-        if (calls == NULL)
-            return error_set(database->error, STATUS_FAILED, "no memory for the trace");
-        database->calls = calls;
-        database->call_room = room;
-    }
-    database->calls[database->call_count++] =
-        (struct call){sqlite3_column_int64(statement, 2) & PROCESS_BITS,
-                      sqlite3_column_int64(statement, 1), sqlite3_column_int64(statement, 0)};
-    return STATUS_OK;
-}
-
-static int compare_calls(const void *a, const void *b)
-{
-    const struct call *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
-}
-
-static enum status read_calls(struct database *database)
-{
-    char query[QUERY_TEXT];
-    sqlite3_stmt *statement;
-    if (!has_column(database, calls_table, "correlationId") ||
-        !has_column(database, calls_table, "start"))
-        return STATUS_OK;
-    database->by_process = has_column(database, calls_table, "globalTid");
-    snprintf(
-        query, sizeof query,
-        "SELECT start, correlationId, %s FROM %s WHERE start >= 0 AND correlationId NOTNULL",
-        database->by_process ? "globalTid" : "0", calls_table);
-    if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
-        return refuse_sqlite(database);
-    enum status status = STATUS_OK;
-    int step = SQLITE_DONE;
-    while (status == STATUS_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
-        status = add_call(database, statement);
-    if (status == STATUS_OK && step != SQLITE_DONE)
-        status = refuse_sqlite(database);
-    sqlite3_finalize(statement);
-    if (status == STATUS_OK && database->call_count > 1)
-        qsort(database->calls, database->call_count, sizeof *database->calls, compare_calls);
-    return status;
-}
+/* --- rows --- */
 
 /* Returns when the host called for the op of a row; -1 where that is not known. */
 static int64_t issue_of(const struct database *database, sqlite3_stmt *statement)
 {
-    if (database->call_count == 0 ||
-        sqlite3_column_type(statement, CORRELATION) != SQLITE_INTEGER)
-        return -1;
     bool known = sqlite3_column_type(statement, PROCESS) == SQLITE_INTEGER;
-    if (database->by_process != known)
+    if (sqlite3_column_type(statement, CORRELATION) != SQLITE_INTEGER ||
+        database->host.by_process != known)
         return -1;
-    const struct call key = {known ? sqlite3_column_int64(statement, PROCESS) & PROCESS_BITS
-                                   : 0,
-                             sqlite3_column_int64(statement, CORRELATION), 0};
-    const struct call *call = bsearch(&key, database->calls, database->call_count,
-                                      sizeof *database->calls, compare_calls);
-    return call != NULL ? call->start_ns : -1;
+    return sqlite_host_issue_ns(&database->host,
+                                known ? sqlite3_column_int64(statement, PROCESS) : 0,
+                                sqlite3_column_int64(statement, CORRELATION));
 }
 
-/* --- rows --- */
+static enum host_memory memory_of(sqlite3_stmt *statement)
+{
+    if (sqlite3_column_type(statement, HOST_MEMORY) != SQLITE_INTEGER)
+        return HOST_MEMORY_UNKNOWN;
+    int64_t kind = sqlite3_column_int64(statement, HOST_MEMORY);
+    return kind == KIND_PAGEABLE ? HOST_MEMORY_PAGEABLE
+           : kind == KIND_PINNED ? HOST_MEMORY_PINNED
+                                 : HOST_MEMORY_UNKNOWN;
+}
 
 /* Returns the name of a kind of copy, by ENUM_CUDA_MEMCPY_OPER ("CUDA copy kind enum" of the
  * schema reference). */
@@ -292,8 +236,7 @@ static enum status add_row(struct database *database, const struct source *sourc
         .context = (uint32_t)sqlite3_column_int64(statement, CONTEXT),
         .stream = (uint32_t)sqlite3_column_int64(statement, STREAM),
         .bytes = (uint64_t)sqlite3_column_int64(statement, BYTES),
-        .pageable = sqlite3_column_type(statement, HOST_MEMORY) == SQLITE_INTEGER &&
-                    sqlite3_column_int64(statement, HOST_MEMORY) == KIND_PAGEABLE,
+        .memory = memory_of(statement),
         .issue_ns = issue_of(database, statement),
         .start_ns = sqlite3_column_int64(statement, START),
         .end_ns = sqlite3_column_int64(statement, END),
@@ -326,6 +269,14 @@ static enum status read_source(struct database *database, const struct source *s
     return status;
 }
 
+static enum status read_host(struct database *database)
+{
+    int code = sqlite_host_read(&database->host, database->handle);
+    if (code == SQLITE_NOMEM)
+        return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
+}
+
 static enum status read_sources(struct database *database)
 {
     int tables = 0;
@@ -333,7 +284,7 @@ static enum status read_sources(struct database *database)
     if (sqlite3_exec(database->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL,
                      NULL) != SQLITE_OK)
         return refuse_sqlite(database);
-    enum status status = read_calls(database);
+    enum status status = read_host(database);
     for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
         if (!has_table(database, sources[i].table))
             continue;
@@ -352,8 +303,6 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
 {
     struct error why = {0};
     struct database database = {.path = path, .error = &why};
-    const struct trace_facts facts = {
-        .resolution_ns = 1, .bytes_unit = 1, .memory_known = true};
     enum status status = STATUS_OK;
     if (sqlite3_open_v2(path, &database.handle, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
         status = database.handle != NULL
@@ -363,12 +312,23 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
         sqlite3_busy_timeout(database.handle, BUSY_MS);
         status = read_sources(&database);
     }
+    const struct trace_facts facts = {
+        .resolution_ns = 1,
+        .bytes_unit = 1,
+        .memory_known = true,
+        .calls = database.host.calls,
+        .call_count = database.host.call_count,
+        .events = database.host.events,
+        .event_count = database.host.event_count,
+        .streams = database.host.streams,
+        .stream_count = database.host.stream_count,
+    };
     if (status == STATUS_OK)
         status = trace_build_finish(&database.builder, &facts, traces, &why);
     if (status != STATUS_OK)
         error_set(error, status, "%s", why.text);
     trace_build_free(&database.builder);
-    free(database.calls);
+    sqlite_host_free(&database.host);
     sqlite3_close(database.handle);
     return status;
 }

@@ -8,11 +8,11 @@
  * "SQLite Export Schema Reference".
  *
  * A trace says when copies and kernels ran, in which stream, and how many bytes; from SQLite
- * also when the host issued them. It says nothing of tiles, events or waits: spans have tile -1
- * and, from CSV, issue_ns equal to start_ns (timeline.issue_unknown). Copies from and to the
- * host are ops of their own kind; all else that ran is an op of kind OP_KERNEL under its name:
- * kernels (less "void " and what they take: overloads share a name), "[CUDA memset]", "[CUDA
- * memcpy Device-to-Device]". */
+ * also what the host called, when it issued each op, and of which kind streams are. It says
+ * nothing of tiles: spans have tile -1 and, from CSV, issue_ns equal to start_ns
+ * (timeline.issue_unknown). Copies and memsets are ops of their own kind; all else that ran is
+ * an op of kind OP_KERNEL under its name: kernels (less "void " and what they take: overloads
+ * share a name), "[CUDA memcpy Peer-to-Peer]". */
 #ifndef PIPELINE_TRACE_H
 #define PIPELINE_TRACE_H
 
@@ -38,6 +38,8 @@ struct trace {
     bool memory_known;   /* the trace says what memory copies went from and to */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
     struct trace_copies in, out; /* from the host, to the host */
+    uint32_t early; /* ops that start before the call that issued them: then no call is taken
+                       for true */
 };
 
 struct traces {

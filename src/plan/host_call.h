@@ -1,0 +1,35 @@
+/* host_call.h - the calls that the host of another program made, as a trace names them. */
+#ifndef PIPELINE_PLAN_HOST_CALL_H
+#define PIPELINE_PLAN_HOST_CALL_H
+
+#include <stdint.h>
+
+/* What a call does, as far as it matters for what comes later. */
+enum host_call_kind {
+    CALL_OTHER,     /* of which nothing is known */
+    CALL_QUICK,     /* hands something over, and returns: events, memsets */
+    CALL_COPY,      /* hands a copy over; of pageable memory it may stage it itself */
+    CALL_COPY_WAIT, /* copies, and returns when that is done: no stream is given */
+    CALL_LAUNCH,
+    CALL_GRAPH,     /* launches a graph */
+    CALL_HOST_FUNC, /* puts a function of the host's into a stream */
+    CALL_SYNC,      /* waits for a stream, an event or the device */
+    CALL_ALLOC,     /* takes or gives back memory of the device */
+    CALL_PIN,       /* the same of page-locked memory of the host */
+};
+
+struct host_call {
+    int64_t start_ns, end_ns;
+    uint64_t thread;
+    uint16_t row; /* of the table of calls */
+};
+
+/* Returns the row of the call that a trace calls `name`: "cudaMemcpyAsync_v3020". 0 stands for
+ * all that the table does not have. */
+uint16_t host_call_row(const char *name);
+
+/* Returns a row's name without its version, "cudaMemcpyAsync", and its kind. */
+const char *host_call_name(uint16_t row);
+enum host_call_kind host_call_kind(uint16_t row);
+
+#endif

@@ -1,0 +1,263 @@
+/* evidence.c - the host's calls, and the kinds of streams. */
+#include "trace/evidence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    JITTER_NS = 1000, /* of a measured time against another */
+    TURNS_MIN = 4,    /* fewer changes between streams may lie so by chance */
+};
+
+static enum status no_memory(struct error *error)
+{
+    return error_set(error, STATUS_FAILED, "no memory for the trace");
+}
+
+/* --- calls --- */
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct host_call *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns); /* the outer one first */
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct host_call *x = a, *y = b;
+    return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
+                                      : (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
+                             size_t count, int64_t first_ns, struct error *error)
+{
+    int64_t until_ns = timeline_time_ns(timeline);
+    uint32_t kept = 0;
+    if (count == 0)
+        return STATUS_OK;
+    struct host_call *own = malloc(count * sizeof *own);
+    if (own == NULL || count > UINT32_MAX) {
+        free(own);
+        return no_memory(error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct host_call call = calls[i];
+        call.start_ns -= first_ns;
+        call.end_ns -= first_ns;
+        if (call.end_ns > 0 && call.start_ns < until_ns)
+            own[kept++] = call;
+    }
+    qsort(own, kept, sizeof *own, compare_calls);
+    uint32_t outer = 0;
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct host_call *last = outer > 0 ? &own[outer - 1] : NULL;
+        bool within = last != NULL && last->thread == own[i].thread &&
+                      own[i].end_ns <= last->end_ns && own[i].start_ns > last->start_ns;
+        if (!within)
+            own[outer++] = own[i];
+    }
+    qsort(own, outer, sizeof *own, compare_starts);
+    timeline->calls = own;
+    timeline->call_count = outer;
+    return STATUS_OK;
+}
+
+/* --- kinds --- */
+
+/* Returns the kind that `known` gives a stream; STREAM_KIND_COUNT: none, or two. */
+static uint8_t kind_of(const struct trace_stream *stream, const struct trace_stream *known,
+                       size_t known_count)
+{
+    uint8_t kind = STREAM_KIND_COUNT;
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].context != stream->context || known[i].stream != stream->stream)
+            continue;
+        if (kind != STREAM_KIND_COUNT && kind != known[i].kind)
+            return STREAM_KIND_COUNT; /* of two processes */
+        kind = known[i].kind;
+    }
+    return kind;
+}
+
+/* What the ops of the default stream and all others do beside each other. */
+struct turns {
+    uint32_t count; /* changes from one side to the other */
+    uint32_t ahead; /* of these, those whose next op the host had issued before the change */
+    bool beside;    /* ops of both sides ran at once */
+    bool others_beside; /* ops of several of the others did */
+};
+
+static struct turns turns_of(const struct timeline *timeline)
+{
+    struct turns turns = {0};
+    int64_t ends[2] = {INT64_MIN, INT64_MIN};
+    uint32_t last_other = UINT32_MAX;
+    int side_before = -1;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        int side = timeline->stream_ids[span->stream] == TRACE_DEFAULT_STREAM;
+        bool runs_on = ends[!side] != INT64_MIN && span->start_ns < ends[!side] - JITTER_NS;
+        turns.beside |= runs_on;
+        if (side == 0 && last_other != UINT32_MAX && last_other != span->stream &&
+            span->start_ns < ends[0] - JITTER_NS)
+            turns.others_beside = true;
+        if (side_before >= 0 && side != side_before) {
+            turns.count++;
+            turns.ahead += !timeline->issue_unknown && span->issue_ns < ends[!side];
+        }
+        if (span->end_ns > ends[side]) {
+            ends[side] = span->end_ns;
+            last_other = side == 0 ? span->stream : last_other;
+        }
+        side_before = side;
+    }
+    return turns;
+}
+
+/* Returns true if the default stream's ops and the others' take turns as its rule asks, and not
+ * because the host waits: it is ahead with issuing, or ops of other streams do run at once. */
+static bool takes_turns(const struct timeline *timeline)
+{
+    const struct turns turns = turns_of(timeline);
+    if (turns.beside || turns.count < TURNS_MIN)
+        return false;
+    return timeline->issue_unknown ? turns.others_beside : 2 * turns.ahead > turns.count;
+}
+
+static bool one_context(const struct trace_stream *own, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        if (own[i].context != own[0].context)
+            return false;
+    }
+    return true;
+}
+
+enum status trace_kinds_take(struct timeline *timeline, const struct trace_stream *own,
+                             const struct trace_stream *known, size_t known_count,
+                             struct error *error)
+{
+    bool all = true;
+    uint8_t *kinds = malloc(timeline->streams + (size_t)1);
+    if (kinds == NULL)
+        return no_memory(error);
+    timeline->stream_kinds = kinds;
+    for (uint32_t i = 0; i < timeline->streams; i++) {
+        kinds[i] = kind_of(&own[i], known, known_count);
+        all = all && kinds[i] != STREAM_KIND_COUNT;
+    }
+    timeline->kinds_known = all ? KINDS_RECORDED : KINDS_UNKNOWN;
+    if (all)
+        return STATUS_OK;
+    bool likely = one_context(own, timeline->streams) && takes_turns(timeline);
+    for (uint32_t i = 0; i < timeline->streams; i++) {
+        bool is_default = own[i].stream == TRACE_DEFAULT_STREAM;
+        kinds[i] = !likely ? STREAM_NONBLOCKING : is_default ? STREAM_LEGACY : STREAM_BLOCKING;
+    }
+    timeline->kinds_known = likely ? KINDS_LIKELY : KINDS_UNKNOWN;
+    return STATUS_OK;
+}
+
+/* --- events --- */
+
+static int compare_events(const void *a, const void *b)
+{
+    const struct trace_event *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->event != y->event)
+        return x->event < y->event ? -1 : 1;
+    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
+}
+
+static int compare_issues(const void *a, const void *b)
+{
+    const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct stream_wait *x = a, *y = b;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
+}
+
+/* Returns the number of a stream; the timeline's count of them where it has none such. */
+static uint32_t number_of(const struct timeline *timeline, const struct trace_stream *own,
+                          const struct trace_event *event)
+{
+    uint32_t i = 0;
+    while (i < timeline->streams &&
+           (own[i].context != event->context || own[i].stream != event->stream))
+        i++;
+    return i;
+}
+
+/* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. `spans`
+ * are in order of stream and issue. */
+static uint32_t issued_before(const struct timeline *timeline, struct span *const *spans,
+                              uint32_t stream, int64_t issue_ns)
+{
+    uint32_t low = 0, high = timeline->span_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (spans[middle]->stream < stream ||
+            (spans[middle]->stream == stream && spans[middle]->issue_ns < issue_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low > 0 && spans[low - 1]->stream == stream;
+    return found ? (uint32_t)(spans[low - 1] - timeline->spans) : UINT32_MAX;
+}
+
+enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *own,
+                             struct trace_event *events, size_t count, int64_t first_ns,
+                             struct error *error)
+{
+    if (count == 0)
+        return STATUS_OK;
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    struct stream_wait *waits = count < UINT32_MAX ? malloc(count * sizeof *waits) : NULL;
+    if (spans == NULL || waits == NULL) {
+        free(spans);
+        free(waits);
+        return no_memory(error);
+    }
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        spans[i] = &timeline->spans[i];
+    qsort(spans, timeline->span_count, sizeof *spans, compare_issues);
+    qsort(events, count, sizeof *events, compare_events);
+    timeline->waits = waits;
+    const struct trace_event *record = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_event *event = &events[i];
+        if (!event->waits) {
+            record = event;
+            continue;
+        }
+        bool known = record != NULL && record->process == event->process &&
+                     record->event == event->event;
+        uint32_t target = known
+                              ? issued_before(timeline, spans, number_of(timeline, own, record),
+                                              record->issue_ns - first_ns)
+                              : UINT32_MAX;
+        if (target != UINT32_MAX)
+            waits[timeline->wait_count++] =
+                (struct stream_wait){.stream = number_of(timeline, own, event),
+                                     .target = target,
+                                     .issue_ns = event->issue_ns - first_ns};
+    }
+    qsort(waits, timeline->wait_count, sizeof *waits, compare_waits);
+    free(spans);
+    return STATUS_OK;
+}

@@ -1,0 +1,280 @@
+/* sqlite_host.c - the host's calls and the streams' kinds, from a database.
+ *
+ * Tables CUPTI_ACTIVITY_KIND_RUNTIME, StringIds, TARGET_INFO_CUDA_STREAM (whose flag is CUPTI's
+ * CUpti_ActivityStreamFlag, of ENUM_CUPTI_STREAM_TYPE) and TARGET_INFO_CUDA_CONTEXT_INFO, as
+ * "SQLite Schema Reference" in NVIDIA's "Nsight Systems User Guide" has them. */
+#include "trace/sqlite_host.h"
+
+#include "core/items.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    QUERY_TEXT = 512,
+    FLAG_BLOCKING = 1, /* CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT: of cudaStreamCreate() */
+    FLAG_NONBLOCKING = 2,
+    FLAG_DEFAULT = 3, /* ..._FLAG_NULL: the default stream itself */
+};
+
+static bool has(sqlite3 *database, const char *table, const char *column)
+{
+    return sqlite3_table_column_metadata(database, NULL, table, column, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
+/* Runs `query` and gives each of its rows to `take`, which returns SQLITE_OK or what went
+ * wrong. */
+static int each_row(struct sqlite_host *host, sqlite3 *database, const char *query,
+                    int (*take)(struct sqlite_host *host, sqlite3_stmt *row))
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(database, query, -1, &statement, NULL);
+    if (code != SQLITE_OK)
+        return code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        int taken = take(host, statement);
+        if (taken != SQLITE_OK) {
+            sqlite3_finalize(statement);
+            return taken;
+        }
+    }
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* --- calls --- */
+
+static int take_name(struct sqlite_host *host, sqlite3_stmt *row)
+{
+    const char *name = (const char *)sqlite3_column_text(row, 1);
+    uint16_t call = name != NULL ? host_call_row(name) : 0;
+    if (call == 0)
+        return SQLITE_OK;
+    struct sqlite_call_name *names =
+        items_grow(host->names, host->name_count, &host->name_room, sizeof *names);
+    if (names == NULL)
+        return SQLITE_NOMEM;
+    host->names = names;
+    names[host->name_count++] =
+        (struct sqlite_call_name){.id = sqlite3_column_int64(row, 0), .row = call};
+    return SQLITE_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct sqlite_call_name *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static uint16_t row_of(const struct sqlite_host *host, int64_t id)
+{
+    const struct sqlite_call_name key = {.id = id, .row = 0};
+    const struct sqlite_call_name *found =
+        host->name_count > 0
+            ? bsearch(&key, host->names, host->name_count, sizeof key, compare_names)
+            : NULL;
+    return found != NULL ? found->row : 0;
+}
+
+static int take_call(struct sqlite_host *host, sqlite3_stmt *row)
+{
+    int64_t start_ns = sqlite3_column_int64(row, 0), end_ns = sqlite3_column_int64(row, 1);
+    int64_t thread = sqlite3_column_int64(row, 3);
+    struct host_call *calls =
+        items_grow(host->calls, host->call_count, &host->call_room, sizeof *calls);
+    if (calls == NULL)
+        return SQLITE_NOMEM;
+    host->calls = calls;
+    calls[host->call_count++] =
+        (struct host_call){.start_ns = start_ns,
+                           .end_ns = end_ns > start_ns ? end_ns : start_ns,
+                           .thread = (uint64_t)thread,
+                           .row = row_of(host, sqlite3_column_int64(row, 4))};
+    if (sqlite3_column_type(row, 2) != SQLITE_INTEGER)
+        return SQLITE_OK;
+    struct sqlite_call *ids =
+        items_grow(host->ids, host->id_count, &host->id_room, sizeof *ids);
+    if (ids == NULL)
+        return SQLITE_NOMEM;
+    host->ids = ids;
+    ids[host->id_count++] = (struct sqlite_call){.process = thread & SQLITE_PROCESS_BITS,
+                                                 .correlation = sqlite3_column_int64(row, 2),
+                                                 .start_ns = start_ns};
+    return SQLITE_OK;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct sqlite_call *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static int read_calls(struct sqlite_host *host, sqlite3 *database)
+{
+    static const char table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
+    char query[QUERY_TEXT];
+    int code = SQLITE_OK;
+    if (!has(database, table, "start"))
+        return SQLITE_OK;
+    bool named = has(database, table, "nameId") && has(database, "StringIds", "value");
+    host->by_process = has(database, table, "globalTid");
+    if (named)
+        code = each_row(host, database,
+                        "SELECT id, value FROM StringIds WHERE value GLOB 'cu*'", take_name);
+    if (host->name_count > 1)
+        qsort(host->names, host->name_count, sizeof *host->names, compare_names);
+    snprintf(query, sizeof query, "SELECT start, %s, %s, %s, %s FROM %s WHERE start >= 0",
+             has(database, table, "end") ? "end" : "start",
+             has(database, table, "correlationId") ? "correlationId" : "NULL",
+             host->by_process ? "globalTid" : "0", named ? "nameId" : "-1", table);
+    if (code == SQLITE_OK)
+        code = each_row(host, database, query, take_call);
+    if (host->id_count > 1)
+        qsort(host->ids, host->id_count, sizeof *host->ids, compare_ids);
+    return code;
+}
+
+int64_t sqlite_host_issue_ns(const struct sqlite_host *host, int64_t process,
+                             int64_t correlation)
+{
+    const struct sqlite_call key = {
+        .process = process & SQLITE_PROCESS_BITS, .correlation = correlation, .start_ns = 0};
+    if (host->id_count == 0)
+        return -1;
+    const struct sqlite_call *call =
+        bsearch(&key, host->ids, host->id_count, sizeof key, compare_ids);
+    return call != NULL ? call->start_ns : -1;
+}
+
+/* --- events --- */
+
+static int add_event(struct sqlite_host *host, sqlite3_stmt *row, bool waits)
+{
+    int64_t process = sqlite3_column_int64(row, 0);
+    int64_t issue_ns = sqlite_host_issue_ns(host, process, sqlite3_column_int64(row, 1));
+    if (issue_ns < 0)
+        return SQLITE_OK;
+    struct trace_event *events =
+        items_grow(host->events, host->event_count, &host->event_room, sizeof *events);
+    if (events == NULL)
+        return SQLITE_NOMEM;
+    host->events = events;
+    events[host->event_count++] =
+        (struct trace_event){.process = process,
+                             .event = sqlite3_column_int64(row, 2),
+                             .issue_ns = issue_ns,
+                             .context = (uint32_t)sqlite3_column_int64(row, 3),
+                             .stream = (uint32_t)sqlite3_column_int64(row, 4),
+                             .waits = waits};
+    return SQLITE_OK;
+}
+
+static int take_record(struct sqlite_host *host, sqlite3_stmt *row)
+{
+    return add_event(host, row, false);
+}
+
+static int take_wait(struct sqlite_host *host, sqlite3_stmt *row)
+{
+    return add_event(host, row, true);
+}
+
+static bool has_event_columns(sqlite3 *database, const char *table)
+{
+    return has(database, table, "globalPid") && has(database, table, "correlationId") &&
+           has(database, table, "eventId") && has(database, table, "contextId") &&
+           has(database, table, "streamId");
+}
+
+/* Waits are of use only where the records that they wait for are known, too. */
+static int read_events(struct sqlite_host *host, sqlite3 *database)
+{
+    static const char records[] = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+    static const char waits[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+    char query[QUERY_TEXT];
+    if (!host->by_process || !has_event_columns(database, records) ||
+        !has_event_columns(database, waits) || !has(database, waits, "syncType"))
+        return SQLITE_OK;
+    snprintf(query, sizeof query,
+             "SELECT globalPid, correlationId, eventId, contextId, streamId FROM %s", records);
+    int code = each_row(host, database, query, take_record);
+    snprintf(query, sizeof query,
+             "SELECT globalPid, correlationId, eventId, contextId, streamId FROM %s WHERE "
+             "syncType %s",
+             waits,
+             has(database, "ENUM_CUPTI_SYNC_TYPE", "name")
+                 ? "IN (SELECT id FROM ENUM_CUPTI_SYNC_TYPE WHERE name LIKE '%WAIT_EVENT%')"
+                 : "= 2");
+    return code == SQLITE_OK ? each_row(host, database, query, take_wait) : code;
+}
+
+/* --- streams --- */
+
+static int add_stream(struct sqlite_host *host, int64_t context, int64_t stream,
+                      enum stream_kind kind)
+{
+    struct trace_stream *streams =
+        items_grow(host->streams, host->stream_count, &host->stream_room, sizeof *streams);
+    if (streams == NULL)
+        return SQLITE_NOMEM;
+    host->streams = streams;
+    streams[host->stream_count++] = (struct trace_stream){
+        .context = (uint32_t)context, .stream = (uint32_t)stream, .kind = (uint8_t)kind};
+    return SQLITE_OK;
+}
+
+static int take_stream(struct sqlite_host *host, sqlite3_stmt *row)
+{
+    int64_t flag = sqlite3_column_int64(row, 2);
+    if (flag != FLAG_BLOCKING && flag != FLAG_NONBLOCKING && flag != FLAG_DEFAULT)
+        return SQLITE_OK;
+    return add_stream(host, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+                      flag == FLAG_BLOCKING      ? STREAM_BLOCKING
+                      : flag == FLAG_NONBLOCKING ? STREAM_NONBLOCKING
+                                                 : STREAM_LEGACY);
+}
+
+static int take_default(struct sqlite_host *host, sqlite3_stmt *row)
+{
+    return add_stream(host, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+                      STREAM_LEGACY);
+}
+
+static int read_streams(struct sqlite_host *host, sqlite3 *database)
+{
+    static const char streams[] = "TARGET_INFO_CUDA_STREAM";
+    static const char contexts[] = "TARGET_INFO_CUDA_CONTEXT_INFO";
+    int code = SQLITE_OK;
+    if (has(database, streams, "flag") && has(database, streams, "streamId") &&
+        has(database, streams, "contextId"))
+        code = each_row(host, database,
+                        "SELECT contextId, streamId, flag FROM TARGET_INFO_CUDA_STREAM",
+                        take_stream);
+    if (code == SQLITE_OK && has(database, contexts, "nullStreamId") &&
+        has(database, contexts, "contextId"))
+        code = each_row(host, database,
+                        "SELECT contextId, nullStreamId FROM TARGET_INFO_CUDA_CONTEXT_INFO",
+                        take_default);
+    return code;
+}
+
+int sqlite_host_read(struct sqlite_host *host, sqlite3 *database)
+{
+    int code = read_calls(host, database);
+    if (code == SQLITE_OK)
+        code = read_events(host, database);
+    return code == SQLITE_OK ? read_streams(host, database) : code;
+}
+
+void sqlite_host_free(struct sqlite_host *host)
+{
+    free(host->ids);
+    free(host->calls);
+    free(host->events);
+    free(host->streams);
+    free(host->names);
+    *host = (struct sqlite_host){0};
+}

@@ -1,0 +1,45 @@
+/* sqlite_host.h - the host's calls and the streams' kinds, from the database of `nsys export -t
+ * sqlite`: private to the reader of it. */
+#ifndef PIPELINE_TRACE_SQLITE_HOST_H
+#define PIPELINE_TRACE_SQLITE_HOST_H
+
+#include "trace/evidence.h"
+
+#include <sqlite3.h>
+
+enum { SQLITE_PROCESS_BITS = -(1 << 24) }; /* of globalPid and globalTid */
+
+/* A call of the host by which it can be found: within its process, by its correlationId. */
+struct sqlite_call {
+    int64_t process, correlation, start_ns;
+};
+
+/* Zero-initialise; give back with sqlite_host_free(). */
+struct sqlite_host {
+    struct sqlite_call *ids; /* of the calls that have one, in order of process and id */
+    size_t id_count, id_room;
+    struct host_call *calls; /* all of them, in the table's order */
+    size_t call_count, call_room;
+    struct trace_event *events; /* records and waits whose call is known */
+    size_t event_count, event_room;
+    struct trace_stream *streams; /* those of known kinds */
+    size_t stream_count, stream_room;
+    bool by_process; /* calls name their process */
+    struct sqlite_call_name {
+        int64_t id;
+        uint16_t row;
+    } * names; /* of calls, in order of id */
+    size_t name_count, name_room;
+};
+
+/* Reads what there is: each table, and each column but starts, may be missing. Returns
+ * SQLITE_OK, SQLITE_NOMEM, or another code, whose reason the database has. */
+int sqlite_host_read(struct sqlite_host *host, sqlite3 *database);
+void sqlite_host_free(struct sqlite_host *host);
+
+/* Returns when the host made the call `correlation` of `process` (0 where calls name none); -1
+ * where there is no such call. */
+int64_t sqlite_host_issue_ns(const struct sqlite_host *host, int64_t process,
+                             int64_t correlation);
+
+#endif
