@@ -39,6 +39,7 @@ static const struct {
     {"critical", critical_suite},
     {"verdict", verdict_suite},
     {"trace", trace_suite},
+    {"foreign", foreign_suite},
     {"view", view_suite},
     {"plot", plot_suite},
     {"marks", marks_suite},

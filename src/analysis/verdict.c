@@ -1,5 +1,6 @@
 /* verdict.c - charges what was lost to causes, and says which of them are worth a name. */
 #include "analysis/analysis.h"
+#include "analysis/foreign.h"
 #include "analysis/headway.h"
 #include "analysis/verdict_parts.h"
 
@@ -408,6 +409,8 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
 {
     struct verdict_bound bound;
     enum status status = verdict_check(facts->timeline, facts->plan, error);
+    if (status == STATUS_OK && facts->plan == NULL)
+        return foreign_verdicts_find(facts, verdicts, error);
     if (status == STATUS_OK)
         status = find_bound(facts, &bound, error);
     return status == STATUS_OK ? find_all(&bound, verdicts, error) : status;

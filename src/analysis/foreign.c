@@ -1,0 +1,262 @@
+/* foreign.c - charges the idle times of a trace's busiest engine to what its evidence names. */
+#include "analysis/foreign_parts.h"
+
+#include <stdlib.h>
+
+static const double NAMED_SHARE = 0.04; /* a cause of less of the run's time is not named */
+static const double SMALL_SHARE =
+    0.08;                /* nor are small tiles, and few ones, of less than this */
+enum { FEW_TILES = 16 }; /* what has more ops on an engine has no few tiles */
+
+static void charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns,
+                   uint32_t span)
+{
+    foreign->cost_ns[code] += cost_ns;
+    foreign->pieces[code]++;
+    if (cost_ns <= foreign->dearest_ns[code])
+        return;
+    foreign->dearest_ns[code] = cost_ns;
+    foreign->span[code] = span;
+}
+
+/* --- one idle time --- */
+
+static bool is_cause(enum verdict_code code)
+{
+    return code != VERDICT_REST && code != VERDICT_SMALL_TILES;
+}
+
+/* Waiting for room in a stream is no cause where what held that room came late itself. Where
+ * there are hardly any ops, one that begins right behind another is taken to need it. */
+static void settle_links(const struct foreign *foreign, struct foreign_pieces *pieces,
+                         enum verdict_code none)
+{
+    bool weak = false;
+    for (uint32_t i = pieces->count; i-- > 0;) {
+        struct foreign_piece *piece = &pieces->items[i];
+        if (foreign->few_ops && none == VERDICT_FEW_TILES && piece->cause != VERDICT_UNKNOWN &&
+            piece->link == VERDICT_UNKNOWN)
+            piece->link = VERDICT_REST;
+        if (weak && piece->link == VERDICT_FEW_STREAMS)
+            piece->link = VERDICT_REST;
+        weak |= is_cause(piece->link) && piece->link != VERDICT_FEW_STREAMS;
+    }
+}
+
+/* Returns what an idle time without any cause is charged to: filling and draining are short
+ * ways, on which no engine has more than a few ops. */
+static enum verdict_code way_of(const struct foreign *foreign,
+                                const struct foreign_pieces *pieces)
+{
+    enum { WAY_OPS = 2 };
+    uint32_t ops[ENGINE_COUNT] = {0};
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        const struct foreign_piece *piece = &pieces->items[i];
+        if (piece->cause != VERDICT_REST || piece->span == SPAN_NONE)
+            continue;
+        enum engine engine = (enum engine)foreign->timeline->spans[piece->span].engine;
+        if (engine < ENGINE_WORKING && engine != ENGINE_COMPUTE && ++ops[engine] > WAY_OPS)
+            return VERDICT_UNKNOWN;
+    }
+    return VERDICT_FEW_TILES;
+}
+
+/* Finds what each piece is charged to. One that is work takes the next thing that something
+ * waited for, else the last before; `none` where there is neither. One that is a hand-over
+ * takes what kept the host before it: without that the op would have been handed over long ago.
+ */
+static void find_near(struct foreign_pieces *pieces, enum verdict_code none)
+{
+    struct foreign_piece *items = pieces->items;
+    enum verdict_code link = VERDICT_REST, kept = VERDICT_SMALL_TILES;
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        items[i].near = items[i].cause == VERDICT_REST ? link : items[i].cause;
+        link = is_cause(items[i].link) ? items[i].link : link;
+    }
+    link = none;
+    for (uint32_t i = pieces->count; i-- > 0;) {
+        link = is_cause(items[i].link) ? items[i].link : link;
+        if (items[i].near == VERDICT_REST)
+            items[i].near = link;
+        if (items[i].cause == VERDICT_SMALL_TILES)
+            items[i].near = is_cause(items[i].link) ? items[i].link : kept;
+        else if (items[i].cause == VERDICT_REST)
+            kept = VERDICT_SMALL_TILES; /* what held that op is another matter */
+        else if (items[i].span == SPAN_NONE)
+            kept = items[i].cause;
+    }
+}
+
+/* Charges the time from `from_ns` to `until_ns` to its pieces, and what they don't reach and
+ * what has no cause to `none`. */
+static void charge_idle(struct foreign *foreign, struct foreign_pieces *pieces, int64_t from_ns,
+                        int64_t until_ns, enum verdict_code none)
+{
+    int64_t now_ns = until_ns;
+    settle_links(foreign, pieces, none);
+    none = none == VERDICT_FEW_TILES ? way_of(foreign, pieces) : none;
+    find_near(pieces, none);
+    for (uint32_t i = 0; i < pieces->count && now_ns > from_ns; i++) {
+        const struct foreign_piece *piece = &pieces->items[i];
+        int64_t start_ns = later(piece->start_ns, from_ns);
+        if (start_ns >= now_ns)
+            continue;
+        charge(foreign, piece->near, now_ns - start_ns, piece->span);
+        now_ns = start_ns;
+    }
+    if (now_ns > from_ns)
+        charge(foreign, none, now_ns - from_ns, SPAN_NONE);
+}
+
+/* Charges all times in which the busiest engine has nothing to do. Before its first op and
+ * behind its last one, work that others have to do is what filling and draining cost. */
+static bool charge_all(struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    struct foreign_pieces pieces = {0};
+    bool done = spans != NULL;
+    int64_t reached_ns = 0;
+    size_t count = done ? timeline_engine_spans(timeline, foreign->engine, spans) : 0;
+    for (size_t i = 0; i < count && done; i++) {
+        int64_t start_ns = spans[i]->start_ns;
+        if (start_ns > reached_ns) {
+            done = foreign_walk(foreign, (uint32_t)(spans[i] - timeline->spans), false,
+                                reached_ns, &pieces);
+            if (done)
+                charge_idle(foreign, &pieces, reached_ns, start_ns,
+                            i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN);
+        }
+        reached_ns = later(reached_ns, spans[i]->end_ns);
+    }
+    uint32_t last = done ? foreign_ended_by(foreign, INT64_MAX) : SPAN_NONE;
+    if (last != SPAN_NONE && timeline->spans[last].end_ns > reached_ns) {
+        done = foreign_walk(foreign, last, true, reached_ns, &pieces);
+        if (done)
+            charge_idle(foreign, &pieces, reached_ns, timeline->spans[last].end_ns,
+                        VERDICT_FEW_TILES);
+        reached_ns = timeline->spans[last].end_ns;
+    }
+    if (done && foreign->analysis.time_ns > reached_ns) /* behind all ops: callbacks, waits */
+        charge(foreign, VERDICT_REST, foreign->analysis.time_ns - reached_ns, SPAN_NONE);
+    free(pieces.items);
+    free(spans);
+    return done;
+}
+
+/* --- the verdicts --- */
+
+static int compare_costs(const void *a, const void *b)
+{
+    const struct verdict *x = a, *y = b;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    return (int)x->code - (int)y->code;
+}
+
+/* Moves what was charged to `from` to `to`. */
+static void move_charge(struct foreign *foreign, enum verdict_code from, enum verdict_code to)
+{
+    if (foreign->cost_ns[from] == 0)
+        return;
+    foreign->cost_ns[to] += foreign->cost_ns[from];
+    foreign->pieces[to] += foreign->pieces[from];
+    if (foreign->dearest_ns[from] > foreign->dearest_ns[to]) {
+        foreign->dearest_ns[to] = foreign->dearest_ns[from];
+        foreign->span[to] = foreign->span[from];
+    }
+    foreign->cost_ns[from] = 0;
+    foreign->pieces[from] = 0;
+}
+
+/* Small tiles are seen only with the host's calls: without them the host may have waited. Few
+ * tiles are few only where an engine has few ops. */
+static void settle(struct foreign *foreign, int64_t time_ns)
+{
+    bool few = foreign->analysis.engines[foreign->engine].spans <= FEW_TILES;
+    double small = SMALL_SHARE * (double)time_ns;
+    if ((double)foreign->cost_ns[VERDICT_SMALL_TILES] < small)
+        move_charge(foreign, VERDICT_SMALL_TILES, VERDICT_REST);
+    else if (foreign->timeline->issue_unknown)
+        move_charge(foreign, VERDICT_SMALL_TILES, VERDICT_UNKNOWN);
+    if (!few || (double)foreign->cost_ns[VERDICT_FEW_TILES] < small)
+        move_charge(foreign, VERDICT_FEW_TILES, VERDICT_REST);
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        if ((double)foreign->cost_ns[code] < NAMED_SHARE * (double)time_ns)
+            move_charge(foreign, (enum verdict_code)code, VERDICT_REST);
+    }
+}
+
+static void put_verdict(const struct foreign *foreign, enum verdict_code code,
+                        struct verdicts *verdicts)
+{
+    verdicts->items[verdicts->count++] = (struct verdict){.code = code,
+                                                          .cost_ns = foreign->cost_ns[code],
+                                                          .pieces = foreign->pieces[code],
+                                                          .span = foreign->span[code]};
+}
+
+/* Returns true if copies of pageable memory take much of the run's time. They are slow then,
+ * too, by as much as only a machine would tell: a cause whose cost is not known. */
+static bool is_mostly_pageable(const struct foreign *foreign)
+{
+    static const double MOSTLY = 0.5;
+    const struct timeline *timeline = foreign->timeline;
+    double sum_ns = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE)
+            sum_ns += (double)(span->end_ns - span->start_ns);
+    }
+    return sum_ns > MOSTLY * (double)foreign->analysis.time_ns;
+}
+
+static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
+{
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        if (foreign->cost_ns[code] == 0)
+            continue;
+        put_verdict(foreign, (enum verdict_code)code, verdicts);
+        foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
+    }
+    qsort(verdicts->items, (size_t)verdicts->count, sizeof *verdicts->items, compare_costs);
+    if (foreign->cost_ns[VERDICT_PAGEABLE_MEMORY] == 0 && is_mostly_pageable(foreign)) {
+        put_verdict(foreign, VERDICT_PAGEABLE_MEMORY, verdicts);
+        foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
+    }
+    verdicts->named = verdicts->count;
+    put_verdict(foreign,
+                verdicts->bound == LIMIT_COPIES    ? VERDICT_COPY_BOUND
+                : verdicts->bound == LIMIT_COMPUTE ? VERDICT_KERNEL_BOUND
+                                                   : VERDICT_CPU_BOUND,
+                verdicts);
+    put_verdict(foreign, VERDICT_REST, verdicts);
+}
+
+enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
+                                  struct error *error)
+{
+    struct foreign foreign;
+    bool done = foreign_begin(&foreign, facts);
+    bool any = done && foreign.engine != ENGINE_NONE;
+    if (any)
+        done = charge_all(&foreign);
+    if (done) {
+        int64_t time_ns = foreign.analysis.time_ns;
+        *verdicts = (struct verdicts){
+            .time_ns = time_ns,
+            .limit_ns = any ? foreign.analysis.engines[foreign.engine].busy_ns : 0,
+            .bound = foreign.engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
+                     : foreign.engine == ENGINE_CPU   ? LIMIT_CPU
+                                                      : LIMIT_COPIES};
+        if (!any)
+            foreign.cost_ns[VERDICT_REST] = time_ns;
+        else
+            settle(&foreign, time_ns);
+        name_causes(&foreign, verdicts);
+    }
+    foreign_end(&foreign);
+    return done ? STATUS_OK
+                : error_set(error, STATUS_FAILED, "no memory to judge %u spans",
+                            facts->timeline->span_count);
+}

@@ -1,0 +1,92 @@
+/* foreign_parts.h - a trace that is being judged: private to the files of foreign verdicts.
+ *
+ *   analysis/foreign_facts.c  what is looked up: calls, ops by their ends, what all launches do
+ *   analysis/foreign_walk.c   what an op waited for, and that, back through a time
+ *   analysis/foreign.c        idle times of the busiest engine, charges, verdicts
+ *   analysis/foreign_words.c  the evidence in words */
+#ifndef PIPELINE_ANALYSIS_FOREIGN_PARTS_H
+#define PIPELINE_ANALYSIS_FOREIGN_PARTS_H
+
+#include "analysis/analysis.h"
+#include "analysis/foreign.h"
+
+enum {
+    FOREIGN_LATE_NS = 20000, /* what takes longer is no mere hand-over from op to op */
+    FOREIGN_JITTER_NS = 1000,
+};
+
+struct foreign {
+    const struct verdict_case *facts;
+    const struct timeline *timeline;
+    struct analysis analysis;
+    enum engine engine;         /* the busiest */
+    const struct span **by_end; /* all ops of the device, in order of their ends */
+    uint32_t by_end_count;
+    uint32_t *copies_in;      /* of these, by place: the copies in up to it */
+    uint32_t *kernels_before; /* by op: the kernels that began before it */
+    uint32_t *stream_before;  /* by op: the one before it in its stream; SPAN_NONE: none */
+    uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
+    uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
+    int64_t launch_ns;        /* the median of the launches' calls */
+    int64_t last_issue_ns;    /* of all ops */
+    bool launches_block;      /* they return only when their kernels have ended */
+    bool memsets_bar;         /* no memset runs beside another op, though others do */
+    uint32_t host_funcs;      /* calls that put a function into a stream */
+    bool short_ops; /* no calls are known, and ops are no longer than hand-overs may be */
+    bool few_ops;   /* so few that nothing could overlap much */
+    uint32_t stream_waits; /* copies in that waited for room */
+    int64_t cost_ns[VERDICT_COUNT];
+    uint32_t pieces[VERDICT_COUNT];
+    uint32_t span[VERDICT_COUNT]; /* of the dearest piece */
+    int64_t dearest_ns[VERDICT_COUNT];
+};
+
+/* Looks all that up. Returns false when memory runs out; foreign_end() in any case. */
+bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts);
+void foreign_end(struct foreign *foreign);
+
+/* Returns the call that issued span `index`; SPAN_NONE where it is not known. */
+uint32_t foreign_call_of(const struct foreign *foreign, uint32_t index);
+
+/* Returns the op of the device that ended last by `time_ns`; SPAN_NONE: none had. */
+uint32_t foreign_ended_by(const struct foreign *foreign, int64_t time_ns);
+
+/* Returns how many copies in had ended by `time_ns`. */
+uint32_t foreign_copies_by(const struct foreign *foreign, int64_t time_ns);
+
+/* Returns true if the host put a function into a stream between two calls. */
+bool foreign_host_func_between(const struct foreign *foreign, int64_t after_ns,
+                               int64_t before_ns);
+
+/* Returns the latest to end of the ops that the stream of op `index` waited for by events
+ * before it; SPAN_NONE: none that is known. */
+uint32_t foreign_event_target(const struct foreign *foreign, uint32_t index);
+
+/* Returns true if a call that launched kernel `span` took so long, at its first launch, that it
+ * must have loaded code. */
+bool foreign_loads_code(const struct foreign *foreign, uint32_t call, uint32_t span);
+
+/* A piece of the time before an op, latest first. */
+struct foreign_piece {
+    int64_t start_ns, end_ns;
+    enum verdict_code cause; /* its own; VERDICT_REST: an op at work, or nothing to say */
+    enum verdict_code
+        link; /* the reason why it began only when the next, earlier one was over */
+    enum verdict_code near; /* what it is charged to */
+    uint32_t span;          /* SPAN_NONE: the host's */
+};
+struct foreign_pieces {
+    struct foreign_piece *items;
+    uint32_t count;
+    size_t room;
+};
+
+/* Follows what let go of op `index` back to `from_ns`, from its start, or where `whole` from
+ * its end. Pieces may begin before `from_ns`. Returns false when memory runs out. */
+bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
+                  struct foreign_pieces *pieces);
+
+/* Fills in what a verdict rests on. */
+void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict);
+
+#endif

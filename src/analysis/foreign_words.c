@@ -1,0 +1,281 @@
+/* foreign_words.c - what the verdicts of a trace rest on, in words: each says what was seen,
+ * with its count. */
+#include "analysis/foreign_parts.h"
+
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Writes "8 kernels", "1 copy in". */
+enum { COUNT_TEXT = 48 };
+static const char *counted(uint32_t count, const char *one, const char *many,
+                           char text[COUNT_TEXT])
+{
+    snprintf(text, COUNT_TEXT, "%" PRIu32 " %s", count, count == 1 ? one : many);
+    return text;
+}
+
+__attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN],
+                                                         const char *format, ...)
+{
+    size_t used = strlen(seen);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(seen + used, VERDICT_SEEN - used, format, list);
+    va_end(list);
+}
+
+/* Adds "8 kernels" to a list that may have begun; nothing where there are none. */
+static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *one,
+                         const char *many)
+{
+    char text[COUNT_TEXT];
+    size_t used = strlen(seen);
+    if (count > 0)
+        append(seen, "%s%s", used >= 2 && seen[used - 2] == ':' ? "" : ", ",
+               counted(count, one, many, text));
+}
+
+static uint32_t ops_of(const struct foreign *foreign, enum op_kind kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < foreign->timeline->span_count; i++)
+        count += foreign->timeline->spans[i].kind == kind;
+    return count;
+}
+
+/* --- the default stream --- */
+
+static void put_default_stream(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t kernels = 0, copies = 0, others = 0, stream = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (timeline_stream_kind(timeline, span->stream) != STREAM_LEGACY)
+            continue;
+        stream = timeline_stream_id(timeline, span->stream);
+        kernels += span->kind == OP_KERNEL;
+        copies += op_is_copy(span->kind);
+        others += span->kind != OP_KERNEL && !op_is_copy(span->kind);
+    }
+    bool likely = timeline->kinds_known != KINDS_RECORDED;
+    append(seen, "stream %" PRIu32 " is the legacy default stream%s: ", stream,
+           likely ? ", by its number" : "");
+    append_count(seen, kernels, "kernel", "kernels");
+    append_count(seen, copies, "copy", "copies");
+    append_count(seen, others, "memset", "memsets");
+    append(seen, " ran there%s", likely ? ", none beside work of other streams" : "");
+}
+
+/* --- the host's calls --- */
+
+/* Writes "8 calls of cudaStreamSynchronize before the last op was issued, 31 ms in all", of the
+ * kind of call that took longest. */
+static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
+                      char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t sum_ns = 0, longest_ns = -1;
+    uint32_t count = 0;
+    uint16_t row = 0;
+    char calls[COUNT_TEXT], time[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (host_call_kind(call->row) != kind || call->start_ns >= foreign->last_issue_ns)
+            continue;
+        count++;
+        sum_ns += call->end_ns - call->start_ns;
+        if (call->end_ns - call->start_ns > longest_ns) {
+            longest_ns = call->end_ns - call->start_ns;
+            row = call->row;
+        }
+    }
+    snprintf(seen, VERDICT_SEEN, "%s as %s before the last op was issued, %s in all",
+             counted(count, "call", "calls", calls), host_call_name(row),
+             units_time(sum_ns, time));
+}
+
+static void put_sync(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    bool syncs = false;
+    for (uint32_t i = 0; i < timeline->call_count && !syncs; i++)
+        syncs = host_call_kind(timeline->calls[i].row) == CALL_SYNC &&
+                timeline->calls[i].start_ns < foreign->last_issue_ns;
+    put_calls(foreign, syncs ? CALL_SYNC : CALL_COPY_WAIT, seen);
+}
+
+static void put_launches(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t launches = 0, blocking = 0;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        uint32_t span = foreign->issued[i];
+        if (span == SPAN_NONE || host_call_kind(timeline->calls[i].row) != CALL_LAUNCH)
+            continue;
+        launches++;
+        blocking +=
+            timeline->calls[i].end_ns >= timeline->spans[span].end_ns - FOREIGN_JITTER_NS;
+    }
+    snprintf(seen, VERDICT_SEEN,
+             "%" PRIu32 " of %" PRIu32 " launches returned only when their kernel had ended",
+             blocking, launches);
+}
+
+static void put_first_launch(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t longest_ns = 0;
+    uint32_t kernel = SPAN_NONE;
+    char longest[UNITS_TEXT], median[UNITS_TEXT], name[SPAN_NAME];
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (host_call_kind(call->row) != CALL_LAUNCH ||
+            call->end_ns - call->start_ns <= longest_ns)
+            continue;
+        longest_ns = call->end_ns - call->start_ns;
+        kernel = foreign->issued[i];
+    }
+    snprintf(seen, VERDICT_SEEN, "the first launch of %.64s took %s, half of all at most %s",
+             kernel != SPAN_NONE ? timeline_span_name(timeline, &timeline->spans[kernel], name)
+                                 : "a kernel",
+             units_time(longest_ns, longest), units_time(foreign->launch_ns, median));
+}
+
+/* --- ops --- */
+
+static void put_pageable(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t copies = 0, pageable = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        copies += op_is_copy(span->kind);
+        pageable += op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE;
+    }
+    snprintf(seen, VERDICT_SEEN,
+             "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable,
+             copies);
+}
+
+static void put_small(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t ops_ns = 0, calls_ns = 0;
+    uint32_t ops = 0, calls = 0;
+    char op[UNITS_TEXT], call[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        ops += op_on_device(span->kind);
+        ops_ns += op_on_device(span->kind) ? span->end_ns - span->start_ns : 0;
+    }
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        if (foreign->issued[i] == SPAN_NONE)
+            continue;
+        calls++;
+        calls_ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
+    }
+    snprintf(seen, VERDICT_SEEN, "%" PRIu32 " ops of %s on average, calls of %s to issue them",
+             ops, units_time(ops > 0 ? ops_ns / ops : 0, op),
+             units_time(calls > 0 ? calls_ns / calls : 0, call));
+}
+
+static void put_few(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    char in[COUNT_TEXT], kernels[COUNT_TEXT], out[COUNT_TEXT];
+    snprintf(seen, VERDICT_SEEN, "%s, %s and %s",
+             counted(ops_of(foreign, OP_H2D), "copy in", "copies in", in),
+             counted(ops_of(foreign, OP_KERNEL), "kernel", "kernels", kernels),
+             counted(ops_of(foreign, OP_D2H), "copy out", "copies out", out));
+}
+
+static void put_one_stream(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    snprintf(seen, VERDICT_SEEN, "all %" PRIu32 " ops are in stream %" PRIu32,
+             foreign->timeline->span_count, timeline_stream_id(foreign->timeline, 0));
+}
+
+/* Says what recording would tell more. */
+static void put_unknown(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    if (foreign->timeline->issue_unknown)
+        snprintf(seen, VERDICT_SEEN,
+                 "the trace has no calls of the host: record with nsys profile -t cuda, export "
+                 "with nsys export -t sqlite, and view that");
+    else
+        snprintf(seen, VERDICT_SEEN,
+                 "no call and no op explains it: nsys profile -t cuda,osrt shows what the host "
+                 "did, --cuda-event-trace=true what streams waited for");
+}
+
+void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict)
+{
+    bool kinds = foreign->timeline->kinds_known == KINDS_RECORDED;
+    char text[COUNT_TEXT];
+    verdict->evidence = EVIDENCE_CERTAIN;
+    switch (verdict->code) {
+    case VERDICT_LEGACY_STREAM:
+    case VERDICT_BLOCKING_STREAM:
+        verdict->evidence = kinds ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+        put_default_stream(foreign, verdict->seen);
+        break;
+    case VERDICT_SYNC_IN_LOOP:
+        put_sync(foreign, verdict->seen);
+        break;
+    case VERDICT_ALLOC_IN_LOOP:
+        put_calls(foreign, CALL_ALLOC, verdict->seen);
+        break;
+    case VERDICT_PINNED_ALLOC_IN_LOOP:
+        put_calls(foreign, CALL_PIN, verdict->seen);
+        break;
+    case VERDICT_LAUNCH_BLOCKING:
+        put_launches(foreign, verdict->seen);
+        break;
+    case VERDICT_PAGEABLE_MEMORY:
+        put_pageable(foreign, verdict->seen);
+        break;
+    case VERDICT_LAZY_LOADING:
+        verdict->evidence = EVIDENCE_LIKELY;
+        put_first_launch(foreign, verdict->seen);
+        break;
+    case VERDICT_SLOW_CALLBACK:
+        verdict->evidence = EVIDENCE_LIKELY;
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "%s put a host function into a stream; a trace does not say when they run",
+                 counted(foreign->host_funcs, "call", "calls", text));
+        break;
+    case VERDICT_MEMSET_IN_LOOP:
+        verdict->evidence = foreign->memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
+        snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
+                 counted(ops_of(foreign, OP_MEMSET), "memset", "memsets", text),
+                 foreign->memsets_bar ? ", none of which ran beside another op" : "");
+        break;
+    case VERDICT_FEW_STREAMS:
+        verdict->evidence = EVIDENCE_LIKELY;
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "%s waited for room: for the op before in the stream, or for an event",
+                 counted(foreign->stream_waits, "copy in", "copies in", text));
+        break;
+    case VERDICT_NEEDLESS_WAIT:
+        verdict->evidence = EVIDENCE_LIKELY;
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "far more copies in had ended than kernels had begun when one was let go");
+        break;
+    case VERDICT_ONE_STREAM:
+        put_one_stream(foreign, verdict->seen);
+        break;
+    case VERDICT_FEW_TILES:
+        put_few(foreign, verdict->seen);
+        break;
+    case VERDICT_SMALL_TILES:
+        put_small(foreign, verdict->seen);
+        break;
+    default:
+        verdict->evidence = EVIDENCE_UNKNOWN;
+        put_unknown(foreign, verdict->seen);
+    }
+}
