@@ -207,6 +207,37 @@ START_TEST(marks_stand_above_the_spans)
 }
 END_TEST
 
+/* Each mark stands under its row: 53 columns of 10 ns behind the labels. */
+START_TEST(the_gantt_has_the_marks)
+{
+    struct marked *marked = marked_new();
+    struct run_report *run = &marked->test->runs[0];
+    struct hazard hazard = {.first = 1, .second = 6};
+    struct writer_style style = {.width = 12 + 53 + 1, .gantt = GANTT_ENGINES};
+    add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
+    add_verdict(marked, VERDICT_FEW_BLOCKS, SECOND_KERNEL);
+    run->hazards = &hazard;
+    run->hazard_count = 1;
+    char *text = test_gantt(&marked->test->report, &style);
+    ck_assert_ptr_nonnull(strstr(text,
+                                 "\n                      ^^^^^^^^^^^^^^^^^ sync-in-loop\n"
+                                 "  kernel "));
+    ck_assert_ptr_nonnull(strstr(text, "\n                      !!!!!\n                      "
+                                       "                 few-blocks ^^^^^\n  D2H "));
+    ck_assert_ptr_nonnull(strstr(text, "!!!!!!!!!!\n  host "));
+    ck_assert_ptr_nonnull(strstr(text, "^^ time lost to that cause"));
+    ck_assert_ptr_nonnull(strstr(text, "!! raced"));
+    test_lines(text, style.width);
+    free(text);
+    style.gantt = GANTT_STREAMS;
+    text = test_gantt(&marked->test->report, &style);
+    ck_assert_ptr_nonnull(strstr(text, "^^^ sync-in-loop   !!!!!!!!!!\n"));
+    ck_assert_ptr_nonnull(strstr(text, " few-blocks ^^^^^\n"));
+    free(text);
+    marked_free(marked);
+}
+END_TEST
+
 /* --- messages --- */
 
 START_TEST(a_comparison_says_which_is_how_much_faster)
@@ -242,6 +273,7 @@ TCase *writer_marks_case(void)
     tcase_add_test(marks, the_gap_of_an_op_is_the_idle_stretch_beside_it);
     tcase_add_test(marks, two_causes_are_marked_and_none_twice);
     tcase_add_test(marks, marks_stand_above_the_spans);
+    tcase_add_test(marks, the_gantt_has_the_marks);
     tcase_add_test(marks, a_comparison_says_which_is_how_much_faster);
     tcase_add_test(marks, speedups_are_of_the_same_work_on_the_same_device);
     tcase_add_test(marks, a_wrong_result_has_no_speedup);

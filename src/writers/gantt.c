@@ -4,9 +4,11 @@
  * room, then '=' to its end; so a letter always begins a span. Shorter spans share columns: a
  * capital where they keep the column busy for half its time or more, else a small letter. */
 #include "writers/gantt.h"
+#include "writers/cause.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,8 @@ struct grid {
     uint64_t left_out;
     bool *used;         /* rows in which something is drawn */
     struct cell *cells; /* row by row */
+    char *marks; /* lines under each row, as wide, one for each gap: '^' for a cause's gap, '!'
+                    for what raced */
 };
 
 static struct place place_of(const struct picture *picture, const struct span *span)
@@ -91,7 +95,8 @@ static bool grid_begin(struct grid *grid, const struct picture *picture,
     size_t columns = (size_t)picture->columns + 1;
     grid->used = calloc((size_t)grid->rows + 1, sizeof *grid->used);
     grid->cells = calloc(grid->rows * columns + 1, sizeof *grid->cells);
-    return grid->used != NULL && grid->cells != NULL;
+    grid->marks = calloc(grid->rows * columns * GAPS_MAX + 1, sizeof *grid->marks);
+    return grid->used != NULL && grid->cells != NULL && grid->marks != NULL;
 }
 
 static struct cell *row_cells(const struct picture *picture, const struct grid *grid,
@@ -153,6 +158,96 @@ static void draw_span(struct picture *picture, struct grid *grid, const struct s
         draw_bar(cells, (int)(start + 0.5), (int)(end + 0.5), mark, span->tile);
     else
         draw_share(cells, picture->columns, start, end < start ? start : end, mark);
+}
+
+static char *row_marks(const struct picture *picture, const struct grid *grid, uint32_t row,
+                       int line)
+{
+    size_t columns = (size_t)picture->columns + 1;
+    return &grid->marks[((size_t)row * GAPS_MAX + (size_t)line) * columns];
+}
+
+/* Puts `sign` under the columns of a stretch of time, in a line below the row of `span`.
+ * Returns the first column, as it is in grid->marks; NULL where that row is not drawn. */
+static char *mark_stretch(const struct picture *picture, struct grid *grid,
+                          const struct span *span, int64_t start_ns, int64_t end_ns, int line,
+                          char sign)
+{
+    struct place place = place_of(picture, span);
+    if (!is_drawn(picture, span) || place.index >= grid->lanes[place.group])
+        return NULL;
+    char *marks = row_marks(picture, grid, grid->first[place.group] + place.index, line);
+    int first = (int)(column_of(picture, start_ns) + 0.5);
+    int end = (int)(column_of(picture, end_ns) + 0.5);
+    first = first < picture->columns ? first : picture->columns - 1;
+    memset(marks + first, sign, (size_t)larger(1, end - first));
+    return marks + first;
+}
+
+/* Returns true if `length` columns from `at` on are in its row, and free. */
+static bool has_room(const struct picture *picture, const struct grid *grid, const char *at,
+                     ptrdiff_t length)
+{
+    ptrdiff_t columns = picture->columns + 1, column = (at - grid->marks) % columns;
+    bool free = at >= grid->marks && column + length < columns;
+    for (ptrdiff_t i = 0; i < length && free; i++)
+        free = at[i] == '\0';
+    return free;
+}
+
+/* Writes a cause's name behind its gap or, where there is no room, before it. */
+static void name_gap(const struct picture *picture, const struct grid *grid, char *gap,
+                     const char *name)
+{
+    size_t length = strlen(name);
+    char *behind = gap + strspn(gap, "^") + 1, *before = gap - length - 1;
+    if (has_room(picture, grid, behind, (ptrdiff_t)length))
+        memcpy(behind, name, length);
+    else if ((size_t)(gap - grid->marks) % ((size_t)picture->columns + 1) > length &&
+             has_room(picture, grid, before, (ptrdiff_t)length))
+        memcpy(before, name, length);
+}
+
+static void mark_spans(struct picture *picture, struct grid *grid, const struct run_report *run)
+{
+    struct gap gaps[GAPS_MAX];
+    char *at[GAPS_MAX];
+    uint32_t ops;
+    const struct span *spans = run->timeline.spans;
+    bool *races = writer_find_races(run, &ops);
+    for (uint32_t i = 0; i < run->timeline.span_count && ops > 0; i++) {
+        const struct span *span = &spans[i];
+        if (span->op < ops && races[span->op])
+            picture->seen_race |=
+                mark_stretch(picture, grid, span, span->start_ns, span->end_ns, 0, '!') != NULL;
+    }
+    free(races);
+    int count = writer_find_gaps(run, gaps);
+    for (int i = 0; i < count; i++) {
+        at[i] = mark_stretch(picture, grid, &spans[gaps[i].span], gaps[i].start_ns,
+                             gaps[i].end_ns, i, '^');
+        picture->seen_gap |= at[i] != NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        if (at[i] != NULL)
+            name_gap(picture, grid, at[i], verdict_rows[gaps[i].code].name);
+    }
+}
+
+/* Prints a line of marks under a row, if there are any. */
+static void print_marks(struct picture *picture, const char *marks)
+{
+    int end = picture->columns;
+    while (end > 0 && marks[end - 1] == '\0')
+        end--;
+    if (end == 0)
+        return;
+    fprintf(picture->out, "%*s", picture->margin, "");
+    gantt_color(picture, MARK_LIMIT, false);
+    for (int c = 0; c < end; c++)
+        putc(marks[c] != '\0' ? marks[c] : ' ', picture->out);
+    gantt_color_off(picture);
+    putc('\n', picture->out);
 }
 
 /* One column as it is printed. */
@@ -252,6 +347,8 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
                 continue;
             print_label(picture, timeline, grid, group, lane);
             print_cells(picture, row_cells(picture, grid, row), limit, forced);
+            for (int line = 0; line < GAPS_MAX; line++)
+                print_marks(picture, row_marks(picture, grid, row, line));
         }
     }
     if (grid->left_out > 0)
@@ -286,6 +383,7 @@ static void print_run(struct picture *picture, const struct run_report *run)
     if (grid_begin(&grid, picture, timeline)) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             draw_span(picture, &grid, &timeline->spans[i]);
+        mark_spans(picture, &grid, run);
         /* A limit beyond the longest run is beyond the picture. */
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
@@ -296,6 +394,7 @@ static void print_run(struct picture *picture, const struct run_report *run)
     }
     free(grid.used);
     free(grid.cells);
+    free(grid.marks);
 }
 
 /* Returns the columns of the longest label: streams of another program may have any number. */
