@@ -115,7 +115,7 @@ static const struct {
     {{"-q\xff"}, {"unknown option -"}},
     {{"--t=4"}, {"--t=4 is ambiguous", "--tiles", "--timeline"}},
     {{"--no"}, {"--no is ambiguous", "--no-data", "--no-color"}},
-    {{"--callbacks=yes"}, {"--callbacks=yes", "takes no value"}},
+    {{"--callbacks=maybe"}, {"--callbacks is neither yes nor no"}},
     {{"--dry-run=1"}, {"--dry-run=1", "takes no value"}},
     {{"--help=me"}, {"--help=me", "takes no value"}},
     {{"--tiles=Auto"}, {"--tiles=Auto is not a number", "1 to 16777216, or auto"}},

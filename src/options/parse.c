@@ -26,7 +26,9 @@ static void getopt_tables(struct option longs[OPTION_COUNT + 1], char shorts[])
         bool takes_value = row->placeholder != NULL;
         longs[i] = (struct option){
             .name = row->name,
-            .has_arg = takes_value ? required_argument : no_argument,
+            .has_arg = takes_value               ? required_argument
+                       : row->scope == SCOPE_RUN ? optional_argument
+                                                 : no_argument,
             .val = LONG_CODE + i,
         };
         if (row->letter == 0)
