@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double NAMED_PERCENT = 95, NAMED_ON_DEVICE_PERCENT = 90, JUDGE_MS = 1000;
+static const double NAMED_PERCENT = 95, NAMED_ON_DEVICE_PERCENT = 90, JUDGE_MS = 2000;
 
 enum {
     COMMAND_TEXT = 512,
@@ -193,7 +193,7 @@ static void clean_arguments(uint64_t *random, const char *device, char text[COMM
     bool simulated = device == NULL;
     const char *on = simulated ? machines[below(random, 7)] : device;
     const uint32_t millions = 64U << below(random, simulated ? 4 : 2);
-    const uint32_t tiles = 16U << below(random, 2), streams = 4 + below(random, 5);
+    const uint32_t tiles = 32U << below(random, 2), streams = 4 + below(random, 5);
     const bool breadth = below(random, 2) == 1, stage = below(random, 2) == 1 && !breadth;
     const char *kernel = kernels[below(random, 5)];
     const uint32_t intensity = 1 + below(random, 60);
@@ -210,7 +210,7 @@ static void clean_arguments(uint64_t *random, const char *device, char text[COMM
 static bool is_mistake(const char *cause)
 {
     static const enum verdict_code others[] = {VERDICT_SLOW_COPIES, VERDICT_SLOW_KERNELS,
-                                               VERDICT_PROFILER};
+                                               VERDICT_SHORT_RUN};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strcmp(cause, verdict_rows[others[i]].name) == 0)
             return false;
@@ -268,7 +268,9 @@ static enum status judge(const struct bench_run *run, const struct timeline *tim
                                        .critical = &critical,
                                        .plan = &run->plan,
                                        .machine = &run->machine,
-                                       .limit = &limit};
+                                       .limit = &limit,
+                                       .settings = &run->settings,
+                                       .model = &run->machine};
     if (status == STATUS_OK)
         status = verdicts_find(&facts, &verdicts, error);
     series_add(times, 1e3 * (bench_now() - began));

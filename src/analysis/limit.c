@@ -1,162 +1,158 @@
-/* limit.c - the lower bound on a plan's time.
+/* limit.c - the lower bound on the time of some work.
  *
  * The link is a fluid: while both directions are busy they share the joint rate, and no
- * direction exceeds its own. Let `lead` be the first tile's copy in and its kernels: until then
- * nothing can come out. Let `tail` be the last tile's kernels and its copy out: in that time
- * nothing can go in. What does not fit into lead and tail has to go in the middle, where both
- * directions may be busy. The order of tiles does not matter: the smallest tile stands for the
- * first and the last.
- *
- * Kernels that work on the host's memory need neither lead nor tail: they read while they
- * write, and the link and the kernels' own work are all there is. */
+ * direction exceeds its own. Elements are a fluid, too, of which the CPU takes the part that
+ * lets it end together with the GPU. */
 #include "analysis/limit.h"
+
+#include "plan/rules.h"
 
 #include <math.h>
 
-/* A plan's work as the limit counts it. */
-struct limit_work {
-    double in_bytes, out_bytes;
-    double kernels_ns;     /* all kernels, each filling the GPU */
-    double first_in_bytes; /* of the smallest tile, with what it needs resident */
-    double first_out_bytes;
-    double first_kernels_ns; /* its kernels, one after another */
-    double cpu_ns;
-    bool gpu; /* any tile on the GPU at all */
+/* What a share of the elements needs on the GPU, in ns. */
+struct limit_needs {
+    double copies, kernels;
 };
 
-static double chain_in_bytes(const struct plan *plan, uint64_t count)
-{
-    uint64_t second = chain_second_count(plan->chain, plan->chain_length, &plan->params, count);
-    return (double)(count + second) * (double)dtype_bytes(plan->chain[0]->in);
-}
-
-static double chain_out_bytes(const struct plan *plan, uint64_t count)
-{
-    const struct kernel *last = plan_last_kernel(plan);
-    uint64_t elements = last->shape == KERNEL_REDUCE ? 1 : count;
-    return (double)(elements * dtype_bytes(last->out));
-}
-
-/* Counts the bytes that the kernels of a tile move over the link where they work on the host's
- * memory. Each kernel that reads the second input reads it anew. Where a kernel is launched
- * once per repeat, each launch reads the first input, too, and all but the first read the
- * output that they go on with. */
-static void mapped_bytes(const struct plan *plan, uint64_t count, double *in, double *out)
-{
-    const struct kernel_params *params = &plan->params;
-    const struct kernel *last = plan_last_kernel(plan);
-    uint64_t size = dtype_bytes(plan->chain[0]->in);
-    uint64_t second = chain_second_count(plan->chain, plan->chain_length, params, count);
-    uint64_t read = kernel_launches(plan->chain[0], params) * count * size;
-    for (int i = 0; i < plan->chain_length; i++) {
-        if (plan->chain[i]->inputs == 2)
-            read += kernel_launches(plan->chain[i], params) * second * size;
-    }
-    double launches = kernel_launches(last, params);
-    *out = launches * chain_out_bytes(plan, count);
-    *in = (double)read + (launches - 1) * chain_out_bytes(plan, count);
-}
-
-static double chain_ns(const struct machine *machine, const struct plan *plan, uint64_t count)
-{
-    double ns = 0;
-    for (int i = 0; i < plan->chain_length; i++)
-        ns += machine_kernel_ns(machine, plan->chain[i], &plan->params, count);
-    return ns;
-}
+/* The work as the limit counts it: bytes and ns of all elements. */
+struct limit_work {
+    double in_bytes, out_bytes;
+    double resident_bytes; /* of inputs that every tile needs: whole for any share */
+    double result_bytes;   /* of a reduction: as much for any share */
+    double kernels_ns, cpu_ns;
+};
 
 static struct limit_work work_of(const struct machine *machine, const struct plan *plan)
 {
-    struct limit_work work = {0};
-    uint64_t smallest = UINT64_MAX;
-    for (uint32_t tile = 0; tile < plan->tiles; tile++) {
-        uint64_t first, count;
-        plan_tile(plan, tile, &first, &count);
-        if (tile >= plan->tiles - plan->cpu_tiles) {
-            work.cpu_ns += machine_chain_cpu_ns(machine, plan->chain, plan->chain_length,
-                                                &plan->params, count);
-            continue;
-        }
-        work.gpu = true;
-        smallest = count < smallest ? count : smallest;
-        double in = chain_in_bytes(plan, count), out = chain_out_bytes(plan, count);
-        if (plan->memory == MEMORY_MAPPED)
-            mapped_bytes(plan, count, &in, &out);
-        work.in_bytes += in;
-        work.out_bytes += out;
-        work.kernels_ns += chain_ns(machine, plan, count);
-    }
-    if (work.gpu) {
-        double resident =
-            (double)chain_resident_bytes(plan->chain, plan->chain_length, &plan->params);
-        work.in_bytes += resident;
-        work.first_in_bytes = resident + chain_in_bytes(plan, smallest);
-        work.first_out_bytes = chain_out_bytes(plan, smallest);
-        work.first_kernels_ns = chain_ns(machine, plan, smallest);
-    }
+    uint64_t second =
+        chain_second_count(plan->chain, plan->chain_length, &plan->params, plan->elements);
+    const struct kernel *last = plan_last_kernel(plan);
+    double out = (double)dtype_bytes(last->out);
+    bool reduces = last->shape == KERNEL_REDUCE;
+    struct limit_work work = {
+        .in_bytes = (double)(plan->elements + second) * (double)dtype_bytes(plan->chain[0]->in),
+        .out_bytes = reduces ? 0 : (double)plan->elements * out,
+        .result_bytes = reduces ? out : 0,
+        .resident_bytes =
+            (double)chain_resident_bytes(plan->chain, plan->chain_length, &plan->params),
+        .cpu_ns = machine_chain_cpu_ns(machine, plan->chain, plan->chain_length, &plan->params,
+                                       plan->elements),
+    };
+    for (int i = 0; i < plan->chain_length; i++)
+        work.kernels_ns +=
+            machine_kernel_ns(machine, plan->chain[i], &plan->params, plan->elements);
     return work;
 }
 
-/* Returns the time to move `in` and `out` bytes with both directions busy as long as both have
- * some. */
-static double link_ns(const struct machine *machine, double in, double out)
+/* Returns the time of copies of `in` and `out` bytes. With an engine each, both directions run
+ * side by side, at the rates that they have then, until one is done; with one engine, in turn.
+ */
+static double copies_ns(const struct machine *machine, double in, double out)
 {
-    double ns = machine_link_ns(machine, in, out);
-    if (machine->copy_engines == 2)
-        return ns;
-    return fmax(ns, 1e9 * (in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s));
+    double in_rate = machine->h2d_bytes_per_s, out_rate = machine->d2h_bytes_per_s;
+    double in_beside = rule_copy_bytes_per_s(machine, OP_H2D, true);
+    double out_beside = rule_copy_bytes_per_s(machine, OP_D2H, true);
+    double together_s = fmin(in / in_beside, out / out_beside);
+    if (machine->copy_engines == 1 || in_beside / in_rate + out_beside / out_rate <= 1)
+        together_s = 0;
+    return 1e9 * (together_s + (in - in_beside * together_s) / in_rate +
+                  (out - out_beside * together_s) / out_rate);
 }
 
-/* Bounds copies and kernels, with a first tile that goes in and a last one that comes out. */
-static void bound_copied(const struct machine *machine, const struct plan *plan,
-                         const struct limit_work *work, struct limit *limit)
+/* Returns the time to move `in` and `out` bytes, and sets which rate sets it. Kernels on mapped
+ * memory need no engine and can move both at once, but use the link less well. */
+static double link_ns(const struct machine *machine, double in, double out, const char **figure)
 {
-    double first_in = 1e9 * work->first_in_bytes / machine->h2d_bytes_per_s;
-    double last_out = 1e9 * work->first_out_bytes / machine->d2h_bytes_per_s;
-    double lead = first_in + work->first_kernels_ns;
-    double tail = work->first_kernels_ns + last_out;
-    double in_left = fmax(0, work->in_bytes - lead * machine->h2d_bytes_per_s / 1e9);
-    double out_left = fmax(0, work->out_bytes - tail * machine->d2h_bytes_per_s / 1e9);
-    /* One tile alone is both the first and the last: its kernels run once. */
-    bool single = plan->tiles - plan->cpu_tiles == 1;
-    double copies = single ? first_in + work->first_kernels_ns + last_out
-                           : lead + link_ns(machine, in_left, out_left) + tail;
-    limit->first_in_ns = machine_round_ns(first_in);
-    limit->last_out_ns = machine_round_ns(last_out);
-    limit->copies_ns = machine_round_ns(copies);
-    limit->compute_ns = machine_round_ns(first_in + work->kernels_ns + last_out);
+    double in_s = in / machine->h2d_bytes_per_s, out_s = out / machine->d2h_bytes_per_s;
+    *figure = (in + out) / machine->joint_bytes_per_s > fmax(in_s, out_s) ? "joint_bytes_per_s"
+              : in_s >= out_s                                             ? "h2d_bytes_per_s"
+                                                                          : "d2h_bytes_per_s";
+    return fmin(copies_ns(machine, in, out),
+                machine_link_ns(machine, in, out) / MACHINE_MAPPED_SHARE);
 }
 
-/* Bounds kernels on mapped memory. Both directions go at once, however many copy engines there
- * are, for these have no part in it. */
-static void bound_mapped(const struct machine *machine, const struct limit_work *work,
-                         struct limit *limit)
+static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,
+                                   double share, const char **figure)
 {
-    limit->copies_ns =
-        machine_round_ns(machine_link_ns(machine, work->in_bytes, work->out_bytes));
-    limit->compute_ns = machine_round_ns(work->kernels_ns);
+    return (struct limit_needs){
+        .copies = link_ns(machine, share * work->in_bytes + work->resident_bytes,
+                          share * work->out_bytes + work->result_bytes, figure),
+        .kernels = share * work->kernels_ns,
+    };
+}
+
+/* Returns the GPU's share with which it and the CPU end together; 0 where the CPU is done
+ * before the GPU has what it needs for any. The GPU's time grows with its share, and the CPU's
+ * falls. */
+static double best_share(const struct machine *machine, const struct limit_work *work)
+{
+    enum { HALVINGS = 60 };
+    double low = 0, high = 1;
+    for (int i = 0; i < HALVINGS; i++) {
+        const char *figure;
+        double share = (low + high) / 2;
+        struct limit_needs needs = needs_of(machine, work, share, &figure);
+        if (fmax(needs.copies, needs.kernels) < (1 - share) * work->cpu_ns)
+            low = share;
+        else
+            high = share;
+    }
+    return low;
+}
+
+/* Returns the figure of the chain's kernel that takes most of the GPU's time. */
+static const char *kernel_figure(const struct machine *machine, const struct plan *plan)
+{
+    double most = -1;
+    const char *figure = "flops_per_s";
+    for (int i = 0; i < plan->chain_length; i++) {
+        struct kernel_cost cost =
+            machine_kernel_cost(machine, plan->chain[i], &plan->params, plan->elements);
+        double ns = fmax(cost.memory_ns, cost.arithmetic_ns);
+        if (ns <= most)
+            continue;
+        most = ns;
+        figure = cost.memory_ns > cost.arithmetic_ns ? "bytes_per_s" : "flops_per_s";
+    }
+    return figure;
+}
+
+/* Rounds down, as the limit is to be below what whole ns add up to. */
+static int64_t floor_ns(double ns)
+{
+    return ns < (double)MACHINE_NEVER_NS ? (int64_t)floor(ns) : MACHINE_NEVER_NS;
 }
 
 struct limit limit_of(const struct machine *machine, const struct plan *plan)
 {
     struct limit_work work = work_of(machine, plan);
-    struct limit limit = {0};
-    if (work.gpu && plan->memory == MEMORY_MAPPED)
-        bound_mapped(machine, &work, &limit);
-    else if (work.gpu)
-        bound_copied(machine, plan, &work, &limit);
-    limit.cpu_ns = machine_round_ns(work.cpu_ns);
-    limit.ns = limit.copies_ns;
-    limit.cause = plan->memory == MEMORY_MAPPED ? LIMIT_LINK : LIMIT_COPIES;
-    if (limit.compute_ns > limit.ns) {
-        limit.ns = limit.compute_ns;
-        limit.cause = LIMIT_COMPUTE;
+    const char *figure;
+    struct limit_needs all = needs_of(machine, &work, 1, &figure);
+    struct limit limit = {.copies_ns = floor_ns(all.copies),
+                          .compute_ns = floor_ns(all.kernels)};
+    double share = plan->cpu_helps ? best_share(machine, &work) : 1;
+    struct limit_needs needs = needs_of(machine, &work, share, &figure);
+    double ns = fmax(needs.copies, needs.kernels);
+    if (plan->cpu_helps) {
+        limit.cpu_ns = floor_ns(work.cpu_ns);
+        limit.cpu_share = 1 - share;
+        ns = fmin(ns, (1 - share) * work.cpu_ns);
     }
-    if (limit.cpu_ns > limit.ns) {
-        limit.ns = limit.cpu_ns;
-        limit.cause = LIMIT_CPU;
-    }
+    bool copies = needs.copies >= needs.kernels;
+    limit.ns = floor_ns(ns);
+    limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU : copies ? LIMIT_COPIES : LIMIT_COMPUTE;
+    limit.figure = limit.cause == LIMIT_CPU      ? "cpu_flops_per_s"
+                   : limit.cause == LIMIT_COPIES ? figure
+                                                 : kernel_figure(machine, plan);
     return limit;
+}
+
+void limit_correct(struct limit *limit, int64_t time_ns)
+{
+    if (time_ns >= limit->ns)
+        return;
+    limit->claimed_ns = limit->ns;
+    limit->ns = time_ns;
 }
 
 const char *limit_cause_name(enum limit_cause cause)
@@ -165,7 +161,6 @@ const char *limit_cause_name(enum limit_cause cause)
         [LIMIT_COPIES] = "copies",
         [LIMIT_COMPUTE] = "compute",
         [LIMIT_CPU] = "cpu",
-        [LIMIT_LINK] = "link",
     };
     return names[cause];
 }

@@ -1,30 +1,39 @@
-/* limit.h - the shortest time a machine allows for a plan's work.
+/* limit.h - the shortest time a machine allows for some work, however it is arranged.
  *
- * This holds however the work is ordered: bytes in, bytes out and kernels each need their
- * engine; both directions share the link; nothing can come out before the first tile has gone
- * in and been worked on, and nothing can go in while the last tile is worked on and comes out.
- * The tiles that the plan gives to the CPU need the CPU. */
+ * It depends on the elements, the chain, whether the CPU may take a share, and the machine; not
+ * on tiles, streams, order, layout, memory, issue, blocks or the share that the CPU was given.
+ * So two runs of the same work always have the same limit. It is the largest of what each of
+ * them needs: the bytes of each direction at its rate, both at the rate that they share, and
+ * the kernels at the whole GPU's rate. With the CPU it is the time of the best split, tiles
+ * being as small as one likes. Filling and draining the pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 
 #include "machine/machine.h"
 #include "plan/plan.h"
 
-/* LIMIT_LINK stands for kernels that work on the host's memory, where there are no copies. */
-enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_LINK };
+/* LIMIT_CPU: more than half of the work is best done by the CPU. */
+enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU };
 
 struct limit {
     int64_t ns;
-    enum limit_cause cause;                /* which bound is the largest */
-    int64_t first_in_ns;                   /* the unavoidable first copy in */
-    int64_t last_out_ns;                   /* and last copy out; 0 with mapped memory */
-    int64_t copies_ns, compute_ns, cpu_ns; /* each bound by itself */
+    enum limit_cause cause; /* what sets it */
+    const char *figure;     /* the machine file's figure that sets it: "h2d_bytes_per_s" */
+    double cpu_share;       /* of the elements, in the best split; 0 without the CPU */
+    /* What all the work takes on the copy engines, on the GPU's units, and on the CPU alone; 0
+     * where the CPU may take no share. */
+    int64_t copies_ns, compute_ns, cpu_ns;
+    int64_t claimed_ns; /* a measured run was faster than this, so that the limit is the run's
+                           time and `figure` is too low; else 0 */
 };
 
-/* Computes the limit of `plan` on `machine`. */
+/* Computes the limit of the work of `plan` on `machine`. */
 struct limit limit_of(const struct machine *machine, const struct plan *plan);
 
-/* "copies", "compute", "cpu", "link". */
+/* Corrects a limit that a measured run of `time_ns` has beaten; otherwise changes nothing. */
+void limit_correct(struct limit *limit, int64_t time_ns);
+
+/* "copies", "compute", "cpu". */
 const char *limit_cause_name(enum limit_cause cause);
 
 #endif

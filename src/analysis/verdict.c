@@ -1,333 +1,30 @@
-/* verdict.c - charges what was lost to causes, and says which of them are worth a name. */
-#include "analysis/analysis.h"
+/* verdict.c - the causes of a run, what each cost, and the fixes that were tried. */
+#include "analysis/verdict.h"
+
 #include "analysis/foreign.h"
-#include "analysis/headway.h"
 #include "analysis/verdict_parts.h"
+#include "analysis/whatif.h"
+#include "plan/rules.h"
+#include "sim/simulator.h"
 
-#include <inttypes.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const double NAMED_SHARE = 0.04;    /* a cause of less of the run's time is not named */
-static const double PROFILER_SHARE = 0.03; /* nor is the tracing itself, of less than this */
-enum {
-    HAND_OVERS = 8,     /* a hand-over is long if that many fill the work */
-    MEASURED_NS = 1000, /* measured times may be off against each other by that much */
-};
+static const double NAMED_SHARE = 0.04;   /* a cause of less of the run's time is not named */
+static const double LISTED_PERCENT = 0.5; /* nor is it listed as a part of the rest */
+static const double FIX_GAIN = 0.01;      /* nor is a fix offered that gains less */
+static const double ALIKE = 0.03;         /* predicted times that differ by less are alike */
 
-/* --- timelines that can't be get no verdict --- */
-
-static enum status refuse(const struct timeline *timeline, const struct span *span,
-                          const char *what, struct error *error)
-{
-    char name[SPAN_NAME];
-    return error_set(error, STATUS_FAILED, "no verdict: op %" PRIu32 " (%s) %s", span->op,
-                     timeline_span_name(timeline, span, name), what);
-}
-
-static enum status check_span(const struct timeline *timeline, const struct span *span,
-                              const struct plan *plan, struct error *error)
-{
-    if (span->kind >= OP_KIND_COUNT || span->engine >= ENGINE_COUNT)
-        return error_set(error, STATUS_FAILED, "no verdict: op %" PRIu32 " is of no kind",
-                         span->op);
-    if (span->end_ns < span->start_ns)
-        return refuse(timeline, span, "ends before it starts", error);
-    if (span->start_ns < 0)
-        return refuse(timeline, span, "starts before the run", error);
-    if (plan == NULL)
-        return STATUS_OK;
-    if (span->op >= plan->op_count)
-        return error_set(error, STATUS_FAILED,
-                         "no verdict: the plan has %" PRIu32 " ops, and none numbered %" PRIu32,
-                         plan->op_count, span->op);
-    const struct op *op = &plan->ops[span->op];
-    if (span->kind != op->kind || span->stream != op->stream || span->tile != op->tile)
-        return refuse(timeline, span, "is not what the plan has in its place", error);
-    return STATUS_OK;
-}
-
-static enum status check_engine(const struct timeline *timeline, enum engine engine,
-                                struct span **spans, struct error *error)
-{
-    int64_t leeway_ns = timeline->timing == TIMING_VIRTUAL ? 0 : MEASURED_NS;
-    size_t count = timeline_engine_spans(timeline, engine, spans);
-    for (size_t i = 1; i < count; i++) {
-        const struct span *before = spans[i - 1], *span = spans[i];
-        char name[SPAN_NAME];
-        if (span->start_ns + leeway_ns >= before->end_ns)
-            continue;
-        return error_set(error, STATUS_FAILED,
-                         "no verdict: op %" PRIu32 " (%s) starts while op %" PRIu32
-                         " is on the same copy engine",
-                         span->op, timeline_span_name(timeline, span, name), before->op);
-    }
-    return STATUS_OK;
-}
-
-enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
-                          struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
-        status = check_span(timeline, &timeline->spans[i], plan, error);
-    if (status != STATUS_OK)
-        return status;
-    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
-    if (spans == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to check %" PRIu32 " spans",
-                         timeline->span_count);
-    status = check_engine(timeline, ENGINE_H2D, spans, error);
-    if (status == STATUS_OK)
-        status = check_engine(timeline, ENGINE_D2H, spans, error);
-    free(spans);
-    return status;
-}
-
-/* --- the work that bounds a run: the parts of the sums in limit.c --- */
-
-struct verdict_bound {
+/* A run that is being judged. */
+struct judgement {
     const struct verdict_case *facts;
-    struct limit limit;
-    enum engine engine;            /* a trace's busiest */
-    double in_ns, out_ns;          /* per byte, where copies bind, in the middle of the run */
-    int32_t first_tile, last_tile; /* the tile that went in first, and that came out last */
+    struct verdict_account account; /* of the timeline's critical path */
+    struct whatif whatif;
+    int64_t time_ns, limit_ns;
+    struct verdict items[VERDICT_COUNT]; /* by code */
+    bool tried;                          /* whatif is set */
 };
-
-static double kernel_work_ns(const struct verdict_case *facts, const struct op *op)
-{
-    const struct kernel *kernel = facts->plan->chain[op->kernel.link];
-    struct kernel_cost cost =
-        machine_kernel_cost(facts->machine, kernel, &facts->plan->params, op->kernel.count);
-    return fmax(cost.memory_ns, cost.arithmetic_ns);
-}
-
-static double copy_work_ns(const struct verdict_bound *bound, const struct span *span)
-{
-    const struct machine *machine = bound->facts->machine;
-    bool in = span->kind == OP_H2D, copies = bound->limit.cause == LIMIT_COPIES;
-    double alone = 1e9 / (in ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s);
-    bool edge =
-        in ? span->tile == bound->first_tile || span->tile < 0 : span->tile == bound->last_tile;
-    double rate = edge ? alone : !copies ? 0 : in ? bound->in_ns : bound->out_ns;
-    return rate * (double)span->bytes;
-}
-
-/* Returns how much of the limit is a span's work, in ns at the machine's rate: a headway_weight
- * with a struct verdict_bound. Before the first tile is in, and behind the last one's kernels,
- * its copies are all that can be done, so they count whatever binds. */
-static double bound_work(const void *context, const struct span *span)
-{
-    const struct verdict_bound *bound = context;
-    const struct verdict_case *facts = bound->facts;
-    if (facts->plan == NULL)
-        return span->engine == bound->engine ? (double)(span->end_ns - span->start_ns) : 0;
-    const struct op *op = &facts->plan->ops[span->op];
-    bool copies = bound->limit.cause == LIMIT_COPIES;
-    bool edge = span->tile == bound->first_tile || span->tile == bound->last_tile;
-    if (bound->limit.cause == LIMIT_CPU)
-        return span->kind == OP_CPU ? (double)op->cpu.count : 0;
-    if (op_is_copy(span->kind))
-        return copy_work_ns(bound, span);
-    if (span->kind != OP_KERNEL)
-        return 0;
-    if (bound->limit.cause == LIMIT_LINK)
-        return (double)span->bytes;
-    return !copies || edge ? kernel_work_ns(facts, op) : 0;
-}
-
-/* Finds which direction binds, or that both do by the link that they share. */
-static void find_rates(struct verdict_bound *bound)
-{
-    const struct machine *machine = bound->facts->machine;
-    const struct timeline *timeline = bound->facts->timeline;
-    double in = 0, out = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        in += span->kind == OP_H2D ? (double)span->bytes : 0;
-        out += span->kind == OP_D2H ? (double)span->bytes : 0;
-    }
-    double in_s = in / machine->h2d_bytes_per_s, out_s = out / machine->d2h_bytes_per_s;
-    double both_s = (in + out) / machine->joint_bytes_per_s;
-    bool joint = both_s >= fmax(in_s, out_s) && machine->copy_engines > 1;
-    bool turns = machine->copy_engines == 1;
-    bound->in_ns = joint                    ? 1e9 / machine->joint_bytes_per_s
-                   : turns || in_s >= out_s ? 1e9 / machine->h2d_bytes_per_s
-                                            : 0;
-    bound->out_ns = joint                   ? 1e9 / machine->joint_bytes_per_s
-                    : turns || in_s < out_s ? 1e9 / machine->d2h_bytes_per_s
-                                            : 0;
-}
-
-static void find_edges(struct verdict_bound *bound)
-{
-    const struct timeline *timeline = bound->facts->timeline;
-    const struct span *first = NULL, *last = NULL;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (span->tile < 0 || !op_on_device(span->kind))
-            continue;
-        if (first == NULL || span->start_ns < first->start_ns)
-            first = span;
-        if (last == NULL || span->end_ns > last->end_ns)
-            last = span;
-    }
-    bound->first_tile = first != NULL ? first->tile : -1;
-    bound->last_tile = last != NULL ? last->tile : -1;
-}
-
-static enum status bound_of_trace(struct verdict_bound *bound, struct error *error)
-{
-    static const enum limit_cause causes[ENGINE_WORKING] = {
-        [ENGINE_H2D] = LIMIT_COPIES,
-        [ENGINE_COMPUTE] = LIMIT_COMPUTE,
-        [ENGINE_D2H] = LIMIT_COPIES,
-        [ENGINE_CPU] = LIMIT_CPU,
-    };
-    struct analysis analysis;
-    enum status status = analyse(bound->facts->timeline, &analysis, error);
-    for (int i = 0; i < ENGINE_WORKING && status == STATUS_OK; i++) {
-        if (analysis.engines[i].busy_ns <= bound->limit.ns)
-            continue;
-        bound->limit.ns = analysis.engines[i].busy_ns;
-        bound->limit.cause = causes[i];
-        bound->engine = (enum engine)i;
-    }
-    return status;
-}
-
-/* Finds what bounds the run: its limit says it; a trace has none, and the busiest engine's time
- * stands for it. STATUS_FAILED only when memory runs out. */
-static enum status find_bound(const struct verdict_case *facts, struct verdict_bound *bound,
-                              struct error *error)
-{
-    *bound = (struct verdict_bound){.facts = facts, .engine = ENGINE_NONE};
-    if (facts->plan == NULL)
-        return bound_of_trace(bound, error);
-    bound->limit = *facts->limit;
-    find_rates(bound);
-    find_edges(bound);
-    return STATUS_OK;
-}
-
-/* --- charging --- */
-
-struct account {
-    struct verdict items[VERDICT_COUNT];
-    int64_t most_ns[VERDICT_COUNT]; /* of one piece */
-};
-
-static void charge(struct account *account, enum verdict_code code, int64_t cost_ns,
-                   const struct path_piece *piece)
-{
-    struct verdict *item = &account->items[code];
-    item->cost_ns += cost_ns;
-    item->pieces++;
-    if (cost_ns > account->most_ns[code]) {
-        account->most_ns[code] = cost_ns;
-        item->span = piece->span;
-    }
-}
-
-/* Finds for each piece that is work what it is charged to: the nearest cause on the path that
- * something waited for, the next one or else the last before. */
-static void find_near(const struct verdict_case *facts, const struct path_pieces *pieces,
-                      enum verdict_code *near)
-{
-    enum verdict_code cause = VERDICT_REST;
-    for (uint32_t i = pieces->count; i-- > 0;) {
-        near[i] = cause;
-        enum verdict_code own = verdict_link_cause(facts, &pieces->items[i]);
-        cause = own != VERDICT_REST ? own : cause;
-    }
-    cause = VERDICT_REST;
-    for (uint32_t i = 0; i < pieces->count; i++) {
-        enum verdict_code own = verdict_link_cause(facts, &pieces->items[i]);
-        cause = own != VERDICT_REST ? own : cause;
-        near[i] = near[i] != VERDICT_REST ? near[i] : cause;
-    }
-}
-
-static int64_t length_of(const struct path_piece *piece)
-{
-    return piece->end_ns - piece->start_ns;
-}
-
-/* Charges work that no cause is near to a hand-over right behind it: this kept the engines from
- * working side by side if it took long against the work. */
-static void find_hand_overs(const struct verdict_case *facts, const struct path_pieces *pieces,
-                            enum verdict_code *near)
-{
-    for (uint32_t i = 0; i + 1 < pieces->count; i++) {
-        const struct path_piece *next = &pieces->items[i + 1];
-        if (near[i] == VERDICT_REST && next->kind != PIECE_WORK &&
-            length_of(next) >= length_of(&pieces->items[i]) / HAND_OVERS)
-            near[i] = verdict_piece_cause(facts, next);
-    }
-}
-
-static bool keeps_host(enum verdict_code cause)
-{
-    return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
-           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING;
-}
-
-static void charge_piece(const struct verdict_case *facts, const struct path_piece *piece,
-                         int64_t lost_ns, enum verdict_code near, struct account *account)
-{
-    enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
-    /* The host would have handed the op over long before, had it not waited. */
-    if (cause == VERDICT_SMALL_TILES && keeps_host(near))
-        cause = near;
-    if (cause != VERDICT_REST) {
-        charge(account, cause, lost_ns, piece);
-        return;
-    }
-    int64_t slow_ns = verdict_slowness_ns(facts, piece, &slow);
-    /* Kernels that leave room on the GPU lose only what others are kept from using. */
-    if (slow == VERDICT_FEW_BLOCKS && near != VERDICT_REST)
-        slow_ns = 0;
-    slow_ns = slow_ns < lost_ns ? slow_ns : lost_ns;
-    if (slow_ns > 0)
-        charge(account, slow, slow_ns, piece);
-    charge(account, near, lost_ns - (slow_ns > 0 ? slow_ns : 0), piece);
-}
-
-static enum status charge_all(const struct verdict_case *facts,
-                              const struct path_pieces *pieces, const struct headway *headway,
-                              struct account *account, struct error *error)
-{
-    enum verdict_code *near = malloc((pieces->count + (size_t)1) * sizeof *near);
-    if (near == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for the causes of %u pieces",
-                         pieces->count);
-    find_near(facts, pieces, near);
-    find_hand_overs(facts, pieces, near);
-    uint32_t at = 0;
-    int64_t lost_ns = 0;
-    for (uint32_t i = 0; i < pieces->count; i++) {
-        int64_t until_ns = headway_lost_ns(headway, pieces->items[i].end_ns, &at);
-        charge_piece(facts, &pieces->items[i], until_ns - lost_ns, near[i], account);
-        lost_ns = until_ns;
-    }
-    /* Where there is no path, all that is lost is left over. */
-    account->items[VERDICT_REST].cost_ns += headway->time_ns - headway->limit_ns - lost_ns;
-    free(near);
-    return STATUS_OK;
-}
-
-/* Charges what the tracing cost, which runs without it tell: it may be anywhere on the path. */
-static void charge_profiler(const struct verdict_case *facts, struct account *account)
-{
-    int64_t time_ns = timeline_time_ns(facts->timeline);
-    int64_t more_ns = time_ns - facts->untraced_ns;
-    if (facts->untraced_ns <= 0 || (double)more_ns < PROFILER_SHARE * (double)time_ns)
-        return;
-    account->items[VERDICT_PROFILER].cost_ns += more_ns;
-    account->items[VERDICT_REST].cost_ns -= more_ns;
-}
-
-/* --- the verdicts --- */
 
 const char *evidence_name(enum evidence evidence)
 {
@@ -335,38 +32,359 @@ const char *evidence_name(enum evidence evidence)
     return names[evidence];
 }
 
-static int compare_costs(const void *a, const void *b)
+/* --- the causes that knobs stand for --- */
+
+/* Returns the cause of a mistake that the plan has, by what is seen in the plan. */
+static enum verdict_code mistake_code(const struct plan *plan)
 {
-    const struct verdict *x = a, *y = b;
-    if (x->cost_ns != y->cost_ns)
-        return x->cost_ns > y->cost_ns ? -1 : 1;
-    return (int)x->code - (int)y->code;
+    uint32_t seen[VERDICT_COUNT] = {0};
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        bool legacy =
+            plan_stream_kind(plan, op->stream) == STREAM_LEGACY && op_on_device(op->kind);
+        seen[VERDICT_PIN_IN_RUN] += op->kind == OP_ALLOC && op->tile < 0;
+        seen[VERDICT_PINNED_ALLOC_IN_LOOP] += op->kind == OP_ALLOC && op->alloc.pinned;
+        seen[VERDICT_ALLOC_IN_LOOP] += op->kind == OP_ALLOC;
+        seen[VERDICT_BLOCKING_STREAM] += legacy && op->kind == OP_MEMSET;
+        seen[VERDICT_LEGACY_STREAM] += legacy;
+        seen[VERDICT_MEMSET_IN_LOOP] += op->kind == OP_MEMSET;
+        seen[VERDICT_SLOW_CALLBACK] += op->kind == OP_CALLBACK && op->callback.sleep_ns > 0;
+        seen[VERDICT_SYNC_IN_LOOP] += op->kind == OP_SYNC;
+    }
+    seen[VERDICT_LAUNCH_BLOCKING] = plan->launches_block;
+    seen[VERDICT_LAZY_LOADING] = plan->loads_lazily;
+    seen[VERDICT_PAGEABLE_MEMORY] = plan->memory == MEMORY_PAGEABLE;
+    /* The first that is there: each is told apart from those behind it by more than them. */
+    static const enum verdict_code order[] = {
+        VERDICT_PIN_IN_RUN,      VERDICT_PINNED_ALLOC_IN_LOOP, VERDICT_ALLOC_IN_LOOP,
+        VERDICT_BLOCKING_STREAM, VERDICT_LEGACY_STREAM,        VERDICT_MEMSET_IN_LOOP,
+        VERDICT_SLOW_CALLBACK,   VERDICT_LAUNCH_BLOCKING,      VERDICT_LAZY_LOADING,
+        VERDICT_SYNC_IN_LOOP,    VERDICT_PAGEABLE_MEMORY,
+    };
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (seen[order[i]] > 0)
+            return order[i];
+    }
+    return VERDICT_MISSING_WAIT;
 }
 
-static void name_causes(const struct verdict_case *facts, const struct account *account,
-                        struct verdicts *verdicts)
+/* Returns the cause of another order being better. */
+static enum verdict_code order_code(const struct judgement *judgement)
+{
+    const struct machine *machine = judgement->facts->model;
+    const struct settings *given = &judgement->whatif.given;
+    if (machine->copy_engines == 1)
+        return VERDICT_ONE_COPY_ENGINE;
+    if (rule_checks_dependencies(machine) && given->order == ORDER_BREADTH)
+        return VERDICT_LATE_SIGNAL;
+    if (given->connections < given->streams)
+        return given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
+    return VERDICT_FULL_GPU;
+}
+
+/* Returns the cause that a turned knob stands for. */
+static enum verdict_code knob_code(const struct judgement *judgement, enum knob knob)
+{
+    const struct settings *given = &judgement->whatif.given;
+    const struct settings *better = &judgement->whatif.better;
+    switch (knob) {
+    case KNOB_ORDER:
+        return order_code(judgement);
+    case KNOB_ISSUE:
+        return better->issue == ISSUE_GRAPH ? VERDICT_SMALL_TILES : VERDICT_GRAPH_LAUNCH;
+    case KNOB_PRIORITIES:
+        return VERDICT_PRIORITY_INVERSION;
+    case KNOB_CALLBACKS:
+        return VERDICT_SLOW_CALLBACK;
+    case KNOB_CARRY:
+        return given->carry == CARRY_SYNC ? VERDICT_SYNC_IN_LOOP : VERDICT_SLOW_CALLBACK;
+    case KNOB_QUEUES:
+        return given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
+    case KNOB_STREAMS:
+        if (better->streams < given->streams)
+            return given->connections < given->streams ? VERDICT_FEW_QUEUES : VERDICT_FULL_GPU;
+        return judgement->facts->plan->streams == 1 ? VERDICT_ONE_STREAM : VERDICT_FEW_STREAMS;
+    case KNOB_LAYOUT:
+        return VERDICT_FEW_STREAMS;
+    case KNOB_TILES:
+        return better->tiles > given->tiles ? VERDICT_FEW_TILES : VERDICT_SMALL_TILES;
+    case KNOB_BLOCKS:
+        return VERDICT_FEW_BLOCKS;
+    case KNOB_SHARE:
+        return VERDICT_CPU_SHARE;
+    case KNOB_WAYS:
+        return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
+    case KNOB_MEMORY:
+        return given->memory == MEMORY_MAPPED ? VERDICT_MAPPED_MEMORY : VERDICT_PAGEABLE_MEMORY;
+    case KNOB_MISTAKE:
+        return mistake_code(judgement->facts->plan);
+    case KNOB_COUNT:
+        break;
+    }
+    return VERDICT_UNKNOWN;
+}
+
+/* --- costs --- */
+
+/* Charges each turn's part, in ns of the judged run. */
+static void charge_turns(struct judgement *judgement, double scale)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    for (int i = 0; i < whatif->count; i++) {
+        struct verdict *item = &judgement->items[knob_code(judgement, whatif->turns[i].knob)];
+        item->cost_ns += (int64_t)(scale * (double)whatif->turns[i].cost_ns);
+    }
+}
+
+/* Charges up to `left_ns` of what the best settings still leave above the limit: to the array's
+ * being short, and to kernels that take longer than at full rate. */
+static void charge_remains(struct judgement *judgement, int64_t left_ns)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    int64_t short_ns = earlier(whatif->short_ns, left_ns);
+    judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
+    left_ns -= short_ns;
+    if (judgement->facts->limit->cause == LIMIT_COMPUTE)
+        judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
+}
+
+/* Charges what a measured run took beyond its simulation, up to `excess_ns`, to what cost more
+ * on the measured path than on the simulated one. */
+static enum status charge_excess(struct judgement *judgement, int64_t excess_ns,
+                                 struct error *error)
+{
+    const struct verdict_case *facts = judgement->facts;
+    struct timeline timeline;
+    struct critical critical = {0};
+    struct verdict_account account;
+    int64_t issued_ns, more_ns[VERDICT_COUNT], sum_ns = 0;
+    timeline_init(&timeline);
+    enum status status = simulator_run(facts->model, judgement->whatif.given.connections,
+                                       facts->plan, NULL, &timeline, &issued_ns, error);
+    if (status == STATUS_OK)
+        status = critical_find(&timeline, facts->model, &critical, error);
+    struct verdict_case simulated = *facts;
+    simulated.timeline = &timeline;
+    simulated.critical = &critical;
+    if (status == STATUS_OK)
+        status = verdict_account_find(&simulated, &account, error);
+    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
+        more_ns[code] = later(0, judgement->account.items[code].cost_ns -
+                                     later(0, account.items[code].cost_ns));
+        sum_ns += more_ns[code];
+    }
+    double scale = sum_ns > excess_ns ? (double)excess_ns / (double)sum_ns : 1;
+    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++)
+        judgement->items[code].cost_ns += (int64_t)(scale * (double)more_ns[code]);
+    critical_free(&critical);
+    timeline_free(&timeline);
+    return status;
+}
+
+/* Charges by what the simulator tried. */
+static enum status charge_tried(struct judgement *judgement, struct error *error)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    int64_t above_ns = judgement->time_ns - judgement->limit_ns;
+    int64_t gain_ns = whatif->given_ns - whatif->better_ns;
+    int64_t remain_ns = later(0, whatif->better_ns - judgement->limit_ns);
+    int64_t model_ns = gain_ns + remain_ns;
+    double scale = model_ns > above_ns ? (double)above_ns / (double)model_ns : 1;
+    charge_turns(judgement, scale);
+    charge_remains(judgement, (int64_t)(scale * (double)remain_ns));
+    int64_t excess_ns = above_ns - (int64_t)(scale * (double)model_ns);
+    if (judgement->facts->timeline->timing == TIMING_VIRTUAL || excess_ns <= 0)
+        return STATUS_OK;
+    return charge_excess(judgement, excess_ns, error);
+}
+
+/* Charges by the critical path alone, where nothing can be tried. */
+static void charge_path(struct judgement *judgement)
+{
+    int64_t sum_ns = 0, above_ns = judgement->time_ns - judgement->limit_ns;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        sum_ns += later(0, judgement->account.items[code].cost_ns);
+    double scale = sum_ns > above_ns ? (double)above_ns / (double)sum_ns : 1;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        judgement->items[code].cost_ns +=
+            (int64_t)(scale * (double)later(0, judgement->account.items[code].cost_ns));
+}
+
+/* --- fixes --- */
+
+/* Joins the options of all knobs that are turned for `code`; all for VERDICT_COUNT. */
+static void join_options(const struct judgement *judgement, enum verdict_code code,
+                         struct settings *settings, char command[VERDICT_COMMAND])
+{
+    const struct whatif *whatif = &judgement->whatif;
+    size_t used = 0;
+    *settings = whatif->given;
+    command[0] = '\0';
+    for (int i = 0; i < whatif->count && used + 1 < VERDICT_COMMAND; i++) {
+        enum knob knob = whatif->turns[i].knob;
+        if (code != VERDICT_COUNT && knob_code(judgement, knob) != code)
+            continue;
+        whatif_turn(knob, &whatif->better, settings);
+        if (used > 0)
+            command[used++] = ' ';
+        whatif_option(knob, &whatif->better, command + used, VERDICT_COMMAND - used);
+        used += strlen(command + used);
+    }
+}
+
+/* Scales a simulated time to the judged run. */
+static int64_t predicted_ns(const struct judgement *judgement, int64_t fixed_ns)
+{
+    int64_t given_ns = judgement->whatif.given_ns;
+    if (given_ns == judgement->time_ns || given_ns <= 0)
+        return fixed_ns;
+    return machine_round_ns((double)judgement->time_ns * (double)fixed_ns / (double)given_ns);
+}
+
+static bool worth_it(const struct judgement *judgement, int64_t fixed_ns, int64_t than_ns)
+{
+    (void)judgement;
+    return (double)fixed_ns <= (1 - FIX_GAIN) * (double)than_ns;
+}
+
+/* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
+static void try_fix(const struct judgement *judgement, struct verdict *verdict)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    struct settings settings;
+    char command[VERDICT_COMMAND];
+    int64_t fixed_ns = whatif->given_ns;
+    int turns = 0;
+    for (int i = 0; i < whatif->count; i++) {
+        if (knob_code(judgement, whatif->turns[i].knob) != verdict->code)
+            continue;
+        fixed_ns = whatif->turns[i].fixed_ns;
+        turns++;
+    }
+    if (turns == 0)
+        return;
+    join_options(judgement, verdict->code, &settings, command);
+    if (turns > 1 &&
+        whatif_time(&settings, judgement->facts->model, &fixed_ns, NULL) != STATUS_OK)
+        return;
+    if (!worth_it(judgement, fixed_ns, whatif->given_ns))
+        return;
+    verdict->predicted_ns = predicted_ns(judgement, fixed_ns);
+    memcpy(verdict->command, command, sizeof command);
+}
+
+/* Sets what all fixes bring together, where that is more than the best alone. */
+static void try_together(const struct judgement *judgement, struct verdicts *verdicts)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    struct settings settings;
+    int64_t best_ns = predicted_ns(judgement, whatif->given_ns);
+    for (int i = 0; i < verdicts->named; i++) {
+        if (verdicts->items[i].predicted_ns > 0)
+            best_ns = earlier(best_ns, verdicts->items[i].predicted_ns);
+    }
+    int64_t together_ns = predicted_ns(judgement, whatif->better_ns);
+    if (whatif->count < 2 || !worth_it(judgement, together_ns, best_ns))
+        return;
+    join_options(judgement, VERDICT_COUNT, &settings, verdicts->together);
+    verdicts->together_ns = together_ns;
+}
+
+/* --- the verdicts --- */
+
+/* Returns the last of the knobs that stand for a cause; -1 for none. The later one is blamed
+ * where either would do. */
+static int last_knob(const struct judgement *judgement, enum verdict_code code)
+{
+    int last = -1;
+    for (int i = 0; i < judgement->whatif.count; i++) {
+        int knob = (int)judgement->whatif.turns[i].knob;
+        if (knob_code(judgement, (enum knob)knob) == code && knob > last)
+            last = knob;
+    }
+    return last;
+}
+
+/* Returns true if cause `x` comes before `y`: its fix gains more; or as much, and it is blamed
+ * first; or there is no fix, and it cost more. */
+static bool comes_before(const struct judgement *judgement, const struct verdict *x,
+                         const struct verdict *y)
+{
+    bool one = x->predicted_ns > 0, other = y->predicted_ns > 0;
+    if (one != other)
+        return one;
+    if (!one)
+        return x->cost_ns > y->cost_ns;
+    double apart = (double)(x->predicted_ns - y->predicted_ns);
+    if (apart <= ALIKE * (double)y->predicted_ns && apart >= -ALIKE * (double)y->predicted_ns)
+        return last_knob(judgement, x->code) > last_knob(judgement, y->code);
+    return apart < 0;
+}
+
+/* Puts the named causes in order. They are few, and fixes that gain alike make no strict order,
+ * so each moves up as long as it comes before the one above. */
+static void sort_causes(const struct judgement *judgement, struct verdicts *verdicts)
+{
+    for (int i = 1; i < verdicts->count; i++) {
+        struct verdict item = verdicts->items[i];
+        int place = i;
+        for (; place > 0 && comes_before(judgement, &item, &verdicts->items[place - 1]);
+             place--)
+            verdicts->items[place] = verdicts->items[place - 1];
+        verdicts->items[place] = item;
+    }
+}
+
+/* Returns true if a cause is worth a name: for what it cost, or for what mending it alone would
+ * gain. */
+static bool is_named(const struct verdicts *verdicts, const struct verdict *item)
+{
+    double least_ns = NAMED_SHARE * (double)verdicts->time_ns;
+    int64_t gain_ns = item->predicted_ns > 0 ? verdicts->time_ns - item->predicted_ns : 0;
+    return item->cost_ns > 0 &&
+           ((double)item->cost_ns >= least_ns || (double)gain_ns >= least_ns);
+}
+
+/* Adds a cause that is too little to be named to the rest, which lists it if it is anything. */
+static void add_to_rest(const struct verdicts *verdicts, const struct verdict *item,
+                        struct verdict *rest)
+{
+    double percent = 100 * (double)item->cost_ns / (double)verdicts->time_ns;
+    size_t used = strlen(rest->seen);
+    rest->cost_ns += item->cost_ns;
+    if (percent >= LISTED_PERCENT && used < sizeof rest->seen)
+        snprintf(rest->seen + used, sizeof rest->seen - used, "%s%s %.1f%%",
+                 used > 0 ? ", " : "", verdict_rows[item->code].name, percent);
+}
+
+static void name_causes(struct judgement *judgement, struct verdicts *verdicts)
 {
     static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
                                                [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
-                                               [LIMIT_CPU] = VERDICT_CPU_BOUND,
-                                               [LIMIT_LINK] = VERDICT_COPY_BOUND};
-    struct verdict rest = account->items[VERDICT_REST];
+                                               [LIMIT_CPU] = VERDICT_CPU_BOUND};
+    struct verdict *unknown = &judgement->items[VERDICT_UNKNOWN];
+    struct verdict rest = judgement->items[VERDICT_REST];
+    rest.cost_ns = 0;
+    unknown->cost_ns += judgement->time_ns - judgement->limit_ns;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        unknown->cost_ns -= code != VERDICT_UNKNOWN ? judgement->items[code].cost_ns : 0;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        const struct verdict *item = &account->items[code];
-        /* Every tile has to be handed over, so small tiles are named only at twice the cost. */
-        double share = code == VERDICT_SMALL_TILES ? 2 * NAMED_SHARE : NAMED_SHARE;
-        if (item->cost_ns > 0 && (double)item->cost_ns >= share * (double)verdicts->time_ns) {
-            verdicts->items[verdicts->count++] = *item;
+        struct verdict *item = &judgement->items[code];
+        if (judgement->tried && item->cost_ns > 0)
+            try_fix(judgement, item);
+        if (!is_named(verdicts, item)) {
+            add_to_rest(verdicts, item, &rest);
             continue;
         }
-        rest.cost_ns += item->cost_ns;
-        rest.pieces += item->pieces;
+        verdict_see(judgement->facts, item);
+        verdicts->items[verdicts->count++] = *item;
     }
-    qsort(verdicts->items, (size_t)verdicts->count, sizeof *verdicts->items, compare_costs);
-    if (facts->races) {
+    sort_causes(judgement, verdicts);
+    if (judgement->facts->races) {
         for (int i = verdicts->count++; i > 0; i--)
             verdicts->items[i] = verdicts->items[i - 1];
         verdicts->items[0] = (struct verdict){.code = VERDICT_MISSING_WAIT, .span = SPAN_NONE};
+        verdict_see(judgement->facts, &verdicts->items[0]);
     }
     verdicts->named = verdicts->count;
     verdicts->items[verdicts->count++] =
@@ -374,44 +392,41 @@ static void name_causes(const struct verdict_case *facts, const struct account *
     verdicts->items[verdicts->count++] = rest;
 }
 
-static enum status find_all(const struct verdict_bound *bound, struct verdicts *verdicts,
-                            struct error *error)
-{
-    const struct verdict_case *facts = bound->facts;
-    struct path_pieces pieces = {0};
-    struct headway headway = {0};
-    struct account account = {0};
-    for (int code = 0; code < VERDICT_COUNT; code++)
-        account.items[code] =
-            (struct verdict){.code = (enum verdict_code)code, .span = SPAN_NONE};
-    enum status status =
-        pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, error);
-    if (status == STATUS_OK)
-        status =
-            headway_find(facts->timeline, bound->limit.ns, bound_work, bound, &headway, error);
-    if (status == STATUS_OK)
-        status = charge_all(facts, &pieces, &headway, &account, error);
-    if (status == STATUS_OK) {
-        *verdicts = (struct verdicts){.time_ns = headway.time_ns,
-                                      .limit_ns = bound->limit.ns,
-                                      .limit_known = facts->plan != NULL,
-                                      .bound = bound->limit.cause};
-        charge_profiler(facts, &account);
-        name_causes(facts, &account, verdicts);
-    }
-    pieces_free(&pieces);
-    headway_free(&headway);
-    return status;
-}
-
 enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                           struct error *error)
 {
-    struct verdict_bound bound;
+    struct judgement judgement = {.facts = facts};
+    struct verdicts result = {.limit_known = true};
     enum status status = verdict_check(facts->timeline, facts->plan, error);
     if (status == STATUS_OK && facts->plan == NULL)
         return foreign_verdicts_find(facts, verdicts, error);
     if (status == STATUS_OK)
-        status = find_bound(facts, &bound, error);
-    return status == STATUS_OK ? find_all(&bound, verdicts, error) : status;
+        status = verdict_account_find(facts, &judgement.account, error);
+    if (status != STATUS_OK)
+        return status;
+    result.limit_ns = facts->limit->ns;
+    result.bound = facts->limit->cause;
+    result.time_ns =
+        facts->untraced_ns > 0 ? facts->untraced_ns : timeline_time_ns(facts->timeline);
+    result.limit_ns = earlier(result.limit_ns, result.time_ns);
+    judgement.time_ns = result.time_ns;
+    judgement.limit_ns = result.limit_ns;
+    for (int code = 0; code < VERDICT_COUNT; code++) {
+        judgement.items[code] = judgement.account.items[code];
+        judgement.items[code].cost_ns = 0;
+    }
+    judgement.tried =
+        facts->settings != NULL && facts->model != NULL &&
+        whatif_find(facts->settings, facts->model, &judgement.whatif, NULL) == STATUS_OK;
+    if (judgement.tried)
+        status = charge_tried(&judgement, error);
+    else
+        charge_path(&judgement);
+    if (status != STATUS_OK)
+        return status;
+    name_causes(&judgement, &result);
+    if (judgement.tried)
+        try_together(&judgement, &result);
+    *verdicts = result;
+    return STATUS_OK;
 }

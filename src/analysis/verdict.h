@@ -1,12 +1,13 @@
 /* verdict.h - why a run took longer than its limit, in named causes with the time each cost.
  *
- * The timeline, the plan and the machine tell, never what was asked for. The critical path is
- * cut into pieces (analysis/pieces.h). The headway of the work that bounds the run says how
- * much of each piece was lost (analysis/headway.h). What was lost is charged to the piece's
- * cause; where the piece is work that had to be done, to the nearest thing on the path that
- * kept the bounding engine from working meanwhile: the next that something waited for, else the
- * one before. Charges are whole nanoseconds and add up to the time less the limit. After Yang
- * and Miller, "Critical Path Analysis for the Execution of Parallel and Distributed Programs"
+ * A run of our own is simulated once more with what could be better put right
+ * (analysis/whatif.h): a cause costs what mending it brings, and its fix was tried. The
+ * timeline and the plan say what was seen of it, and where. What a measured run took beyond its
+ * simulation is charged by the critical path (analysis/verdict_account.c): to what cost more on
+ * the measured path than on the simulated one. What is left above the limit is the cost of
+ * being short, or has a name of its own, or is unknown. Costs are whole nanoseconds, none is
+ * negative, and they add up to the time less the limit. The path's method is after Yang and
+ * Miller, "Critical Path Analysis for the Execution of Parallel and Distributed Programs"
  * (ICDCS 1988), and, for charging waits to their causes, Böhme, Geimer, Wolf and Arnold,
  * "Identifying the Root Causes of Wait States in Large-Scale Parallel Applications" (ICPP
  * 2010). */
@@ -16,6 +17,7 @@
 #include "analysis/critical.h"
 #include "analysis/limit.h"
 #include "plan/plan.h"
+#include "plan/settings.h"
 
 enum verdict_code {
 #define ROW(code, ...) VERDICT_##code,
@@ -56,9 +58,9 @@ struct verdict {
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
- * be named, dearest first (a race before all others); then what bounds the run, of no cost;
- * last the rest, with what each too little to be named had cost. The costs of all add up to
- * time_ns - limit_ns. */
+ * be named, the one whose mending gains most first (a race before all others); then what sets
+ * the limit, of no cost; last the rest, with what each too little to be named had cost. The
+ * costs of all add up to time_ns - limit_ns. */
 struct verdicts {
     struct verdict items[VERDICT_COUNT];
     int count;
@@ -66,18 +68,24 @@ struct verdicts {
     int64_t time_ns, limit_ns;
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     enum limit_cause bound;
+    /* All fixes together, where that gains more than the best alone: the options, and the time;
+     * else "" and 0. */
+    char together[VERDICT_COMMAND];
+    int64_t together_ns;
 };
 
 /* The facts that verdicts are found from. */
 struct verdict_case {
     const struct timeline *timeline;
     const struct critical *critical;
-    const struct plan *plan; /* NULL, as are the next two: a trace of another program */
+    const struct plan *plan; /* NULL, as are the next four: a trace of another program */
     const struct machine *machine;
     const struct limit *limit;
-    bool races;          /* the plan has hazards */
-    bool pageable;       /* a trace that says that copies were of pageable memory */
-    int64_t untraced_ns; /* the span without a profiler inside; 0: not known */
+    const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
+    const struct machine *model;     /* that fixes are tried on; NULL: none */
+    bool races;                      /* the plan has hazards */
+    bool pageable;                   /* a trace that says that copies were of pageable memory */
+    int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
 };
 
 /* Checks that a timeline can be: STATUS_FAILED names a span that ends before it starts or

@@ -308,9 +308,9 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
         more_ns = copy_slowness_ns(facts->machine, span, cause);
     } else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL) {
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
-    } else if (facts->limit->cause == LIMIT_LINK && span->kind == OP_KERNEL) {
+    } else if (facts->plan->memory == MEMORY_MAPPED && span->kind == OP_KERNEL) {
         /* A kernel on mapped memory is judged by the bytes that it moves over the link. */
-        *cause = VERDICT_SLOW_KERNELS;
+        *cause = VERDICT_MAPPED_MEMORY;
         more_ns = length_ns - machine_round_ns(1e9 * (double)span->bytes /
                                                facts->machine->joint_bytes_per_s);
     }

@@ -1,5 +1,10 @@
-/* verdict_parts.h - the causes of the pieces of a critical path, which verdict.c charges:
- * private to the verdicts' files. */
+/* verdict_parts.h - private to the verdicts' files.
+ *
+ *   analysis/verdict_check.c    timelines that can't be
+ *   analysis/verdict_cause.c    the causes of the pieces of a critical path
+ *   analysis/verdict_account.c  the path's losses, charged to those
+ *   analysis/verdict_seen.c     what was seen of a cause, in words
+ *   analysis/verdict.c          the causes of a run, and their fixes */
 #ifndef PIPELINE_ANALYSIS_VERDICT_PARTS_H
 #define PIPELINE_ANALYSIS_VERDICT_PARTS_H
 
@@ -19,5 +24,20 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
  * rate, in ns, and sets why; 0 and VERDICT_REST for other work. */
 int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_piece *piece,
                             enum verdict_code *cause);
+
+/* What the critical path tells: of each cause its cost, its pieces and its span. */
+struct verdict_account {
+    struct verdict items[VERDICT_COUNT];
+    int64_t most_ns[VERDICT_COUNT]; /* of one piece */
+};
+
+/* Charges all that was lost. The costs add up to the timeline's time less the limit; those of a
+ * run that was faster in parts than its machine's figures may be negative. O(n log n).
+ * STATUS_FAILED only when memory runs out. */
+enum status verdict_account_find(const struct verdict_case *facts,
+                                 struct verdict_account *account, struct error *error);
+
+/* Sets what was seen of a cause in a run of our own, and what that is worth. */
+void verdict_see(const struct verdict_case *facts, struct verdict *verdict);
 
 #endif

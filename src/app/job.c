@@ -79,11 +79,17 @@ static enum status find_reference(struct job *job, struct error *error)
     bool needed = job->options->command == COMMAND_COMPARE ||
                   job->options->model != MODEL_NONE || job->settings.tiles == 0 ||
                   job->settings.streams == 0;
-    if (!needed)
-        return STATUS_OK;
     bool real = job->ops->measures, opened_with = real || job->settings.connections > 0;
-    return reference_machine(job->options->machine, &job->machine, !real,
-                             opened_with ? job->machine.queues : 0, &job->reference, error);
+    enum status status = reference_machine(job->options->machine, &job->machine, !real,
+                                           opened_with ? job->machine.queues : 0,
+                                           &job->reference, needed ? error : NULL);
+    if (status != STATUS_OK) /* without one, runs are judged and no fix is tried */
+        return needed ? status : STATUS_OK;
+    job->model = job->reference;
+    if (real)
+        reference_adapt(&job->model, &job->machine);
+    job->model_known = true;
+    return STATUS_OK;
 }
 
 enum status job_open(struct job *job, struct error *error)
@@ -163,6 +169,7 @@ static enum status judge_hazards(const struct job *job, struct run_report *repor
 /* Sets the CPU's share to the one that the plan could give it, in whole tiles. */
 static void resolve_cpu_share(struct job *job)
 {
+    job->asked_share = job->settings.cpu_share;
     if (job->settings.ways != 4)
         return;
     if (job->settings.cpu_share < 0 && job->plan.cpu_tiles == 0)
@@ -347,6 +354,8 @@ static void describe_plan(const struct job *job, struct run_report *report)
     report->device_bytes = plan_device_bytes(&job->plan);
     report->elements = job->plan.elements;
     report->limit = limit_of(&job->machine, &job->plan);
+    if (job->ops->measures)
+        limit_correct(&report->limit, report->min_ns);
 }
 
 enum status job_analyse(struct job *job, struct run_report *report, struct error *error)
@@ -357,12 +366,15 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
         return STATUS_FAILED;
     if (report->profiled)
         return STATUS_OK;
+    struct settings asked = job->settings; /* a share stays one where tiles change */
+    asked.cpu_share = job->asked_share;
     marks_begin("analyse");
     enum status status = analyse(&report->timeline, &report->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&report->timeline, &job->machine, &report->critical, error);
     if (status == STATUS_OK)
-        status = report_judge(report, &job->plan, &job->machine, error);
+        status = report_judge(report, &job->plan, &job->machine, &asked,
+                              job->model_known ? &job->model : NULL, error);
     if (status == STATUS_OK)
         status = latency_find(&report->timeline, job->plan.priorities, &report->latency, error);
     marks_end();

@@ -17,6 +17,9 @@ struct job {
     const struct backend_ops *ops;
     struct backend *backend;
     struct machine machine;
+    struct machine model; /* the reference with the device's own rates: fixes are tried on it */
+    bool model_known;
+    double asked_share;       /* settings.cpu_share before it was rounded to whole tiles */
     struct machine reference; /* stands for the device, where it is simulated beside it */
     struct plan plan;
     struct arrays arrays;

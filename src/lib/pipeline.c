@@ -171,6 +171,8 @@ static enum status explain(struct pipeline *pipeline, bool races, struct error *
                                        .plan = &pipeline->plan,
                                        .machine = &pipeline->used,
                                        .limit = &pipeline->limit,
+                                       .settings = &pipeline->settings,
+                                       .model = &pipeline->used,
                                        .races = races};
     return status == STATUS_OK ? verdicts_find(&facts, &pipeline->verdicts, error) : status;
 }

@@ -395,6 +395,7 @@ static void take_settings(struct plan *plan, const struct settings *settings,
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->cpu_tiles = plan_cpu_tiles(settings, machine);
+    plan->cpu_helps = settings->ways == 4;
     plan->params = settings_params(settings);
     plan->chain_length = settings->chain_length;
     for (int i = 0; i < settings->chain_length; i++)

@@ -25,6 +25,7 @@ struct plan {
     uint32_t events;
     uint32_t tiles;     /* all tiles, the CPU's too */
     uint32_t cpu_tiles; /* tiles, the last ones, that the CPU works on */
+    bool cpu_helps;     /* the CPU may work on tiles, even where it got none: 4-way */
     uint32_t slots;     /* device buffer sets */
     int *priorities; /* one per stream: 0 default, negative is more urgent; NULL: all default */
     uint8_t *stream_kinds; /* enum stream_kind, one per stream; NULL: all non-blocking */

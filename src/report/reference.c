@@ -41,6 +41,40 @@ enum status reference_machine(const char *asked, const struct machine *device, b
     return STATUS_OK;
 }
 
+static void adapt_rate(double *rate, double measured)
+{
+    if (measured > 0)
+        *rate = measured;
+}
+
+static void adapt_kernel(struct machine *machine, const struct machine_kernel *measured)
+{
+    int i = 0;
+    while (i < machine->kernel_count && strcmp(machine->kernels[i].name, measured->name) != 0)
+        i++;
+    if (i == MACHINE_KERNELS_MAX)
+        return;
+    struct machine_kernel *row = &machine->kernels[i];
+    if (i == machine->kernel_count) {
+        machine->kernel_count++;
+        *row = (struct machine_kernel){0};
+        memcpy(row->name, measured->name, sizeof row->name);
+    }
+    adapt_rate(&row->bytes_per_s, measured->bytes_per_s);
+    adapt_rate(&row->flops_per_s, measured->flops_per_s);
+    adapt_rate(&row->cpu_bytes_per_s, measured->cpu_bytes_per_s);
+    adapt_rate(&row->cpu_flops_per_s, measured->cpu_flops_per_s);
+}
+
+void reference_adapt(struct machine *machine, const struct machine *device)
+{
+    adapt_rate(&machine->h2d_bytes_per_s, device->h2d_bytes_per_s);
+    adapt_rate(&machine->d2h_bytes_per_s, device->d2h_bytes_per_s);
+    adapt_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
+    for (int i = 0; i < device->kernel_count; i++)
+        adapt_kernel(machine, &device->kernels[i]);
+}
+
 enum status predict_time_ns(const struct machine *machine, const struct plan *plan,
                             int64_t *time_ns, struct error *error)
 {

@@ -18,6 +18,10 @@
 enum status reference_machine(const char *asked, const struct machine *device, bool simulated,
                               uint32_t queues, struct machine *machine, struct error *error);
 
+/* Gives `machine`, which stands for the device, the rates that were measured on the device
+ * itself: of the link, and of the kernels that were. */
+void reference_adapt(struct machine *machine, const struct machine *device);
+
 /* Simulates `plan` on `machine` with its default queues and without data, and sets *time_ns to
  * the run's time on STATUS_OK. STATUS_FAILED when the simulation fails. */
 enum status predict_time_ns(const struct machine *machine, const struct plan *plan,

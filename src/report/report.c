@@ -21,7 +21,8 @@ double report_gflops(const struct run_report *run)
 }
 
 enum status report_judge(struct run_report *run, const struct plan *plan,
-                         const struct machine *machine, struct error *error)
+                         const struct machine *machine, const struct settings *settings,
+                         const struct machine *model, struct error *error)
 {
     struct error why = {0};
     if (verdict_check(&run->timeline, plan, &why) != STATUS_OK) {
@@ -34,6 +35,8 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .plan = plan,
         .machine = machine,
         .limit = &run->limit,
+        .settings = settings,
+        .model = model,
         .races = run->hazard_count > 0,
         .pageable = run->pageable,
         .untraced_ns =

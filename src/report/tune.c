@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "plan/build.h"
 #include "plan/rules.h"
+#include "plan/timeline.h"
 #include "report/reference.h"
 
 #include <inttypes.h>
@@ -71,6 +72,7 @@ static struct plan plan_outline(const struct settings *settings, const struct ma
     plan.elements = settings->elements;
     plan.tiles = settings->tiles;
     plan.cpu_tiles = plan_cpu_tiles(settings, machine);
+    plan.cpu_helps = settings->ways == 4;
     plan.params = settings_params(settings);
     plan.chain_length = settings->chain_length;
     for (int i = 0; i < settings->chain_length; i++)
@@ -94,13 +96,34 @@ static int64_t issue_floor_ns(const struct machine *machine, const struct plan *
     return tiles * (copies * copy_ns + launches * rule_issue_ns(machine, OP_KERNEL));
 }
 
-/* Returns the least time of a trial: the limit, or the time to issue it. */
+/* Returns the least time in which a pipeline with these tiles fills, works and drains: whatever
+ * takes longest, a tile goes through the other stages before its first and behind its last. */
+static int64_t fill_floor_ns(const struct machine *machine, const struct plan *plan)
+{
+    const struct kernel *last = plan_last_kernel(plan);
+    double tiles = plan->tiles, kernels_ns = 0, elements = (double)plan->elements;
+    if (plan->memory == MEMORY_MAPPED || plan->cpu_helps)
+        return 0;
+    for (int i = 0; i < plan->chain_length; i++)
+        kernels_ns += machine_kernel_ns(machine, plan->chain[i], &plan->params, plan->elements);
+    double in_ns =
+        1e9 * elements * (double)dtype_bytes(plan->chain[0]->in) / machine->h2d_bytes_per_s;
+    double out_ns =
+        last->shape == KERNEL_REDUCE
+            ? 0
+            : 1e9 * elements * (double)dtype_bytes(last->out) / machine->d2h_bytes_per_s;
+    double longest_ns = fmax(fmax(in_ns, out_ns), kernels_ns);
+    double sum_ns = in_ns + out_ns + kernels_ns;
+    return machine_round_ns(longest_ns + (sum_ns - longest_ns) / (tiles + 1));
+}
+
+/* Returns the least time of a trial: the limit, or the time to fill and drain, or to issue. */
 static int64_t floor_ns(const struct settings *settings, const struct machine *machine)
 {
     struct plan plan = plan_outline(settings, machine);
     int64_t limit_ns = limit_of(machine, &plan).ns;
-    int64_t issue_ns = issue_floor_ns(machine, &plan);
-    return issue_ns > limit_ns ? issue_ns : limit_ns;
+    int64_t floor_ns = later(issue_floor_ns(machine, &plan), fill_floor_ns(machine, &plan));
+    return later(limit_ns, floor_ns);
 }
 
 /* --- trials --- */

@@ -87,7 +87,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     }
     status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status == STATUS_OK)
-        status = report_judge(run, NULL, NULL, error);
+        status = report_judge(run, NULL, NULL, NULL, NULL, error);
     run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
     if (view->alone && view->traces[index].speedup > 0)
         run->speedup = view->traces[index].speedup;

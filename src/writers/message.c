@@ -13,32 +13,47 @@ static const struct verdict *main_verdict(const struct run_report *run)
     return run->verdicts.named > 0 ? &run->verdicts.items[0] : NULL;
 }
 
+/* Writes what the first cause cost, and what the fix would bring. */
+static void put_cause(const struct run_report *run, const struct verdict *first,
+                      char text[MESSAGE_TEXT])
+{
+    const struct verdict_row *row = &verdict_rows[first->code];
+    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_TEXT];
+    units_time(first->cost_ns, cost);
+    units_time(run->verdicts.time_ns, time);
+    if (first->predicted_ns > 0)
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s", row->name,
+                 cost, time, first->command, units_time(first->predicted_ns, fixed));
+    else
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name, cost, time, row->text);
+}
+
 void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
 {
     static const char *const bounds[] = {
-        [LIMIT_COPIES] = "the copies set",
-        [LIMIT_COMPUTE] = "the kernels set",
-        [LIMIT_CPU] = "the CPU's work sets",
-        [LIMIT_LINK] = "the link sets",
+        [LIMIT_COPIES] = "the copies allow",
+        [LIMIT_COMPUTE] = "the kernels allow",
+        [LIMIT_CPU] = "the CPU allows",
     };
-    const struct verdict *verdict = main_verdict(run);
-    const struct verdict_row *row = verdict != NULL ? &verdict_rows[verdict->code] : NULL;
-    char cost[UNITS_TEXT], time[UNITS_TEXT];
-    units_time(run->verdicts.time_ns > 0 ? run->verdicts.time_ns : run->median_ns, time);
+    const struct verdicts *verdicts = &run->verdicts;
+    const struct verdict *first = main_verdict(run);
+    bool mends = first != NULL && first->code != VERDICT_SHORT_RUN;
+    text[0] = '\0';
     if (run->verified == VERIFIED_NO)
-        snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", row != NULL ? ": " : "",
-                 row != NULL ? row->text : "");
-    else if (row != NULL && verdict->cost_ns > 0)
-        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name,
-                 units_time(verdict->cost_ns, cost), time, row->text);
-    else if (row != NULL)
-        snprintf(text, MESSAGE_TEXT, "%s: %s", row->name, row->text);
-    else if (run->verdicts.count > 0 && run->verdicts.limit_known && run->limit.ns > 0)
-        snprintf(text, MESSAGE_TEXT, "%s, %.0f%% of the limit, which %s", time,
-                 100 * (double)run->limit.ns / (double)run->verdicts.time_ns,
-                 bounds[run->limit.cause]);
-    else
-        text[0] = '\0';
+        snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", first != NULL ? ": " : "",
+                 first != NULL ? verdict_rows[first->code].text : "");
+    else if (first != NULL && first->code == VERDICT_MISSING_WAIT)
+        snprintf(text, MESSAGE_TEXT, "missing-wait: %s; another run may give another result",
+                 verdict_rows[first->code].text);
+    else if (mends)
+        put_cause(run, first, text);
+    else if (verdicts->count > 0 && verdicts->limit_known)
+        snprintf(text, MESSAGE_TEXT, "no better setting was found: %.0f%% of what %s%s",
+                 100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
+                 bounds[verdicts->bound],
+                 first != NULL ? ", for the array is small: see short-run" : "");
+    else if (verdicts->count > 0)
+        snprintf(text, MESSAGE_TEXT, "nothing to mend was found");
 }
 
 /* The runs of a report that are compared: the same work on the same device. */

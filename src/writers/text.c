@@ -238,6 +238,8 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     print_fact(out, report, writer_origin);
     print_fact(out, report, fact_work);
     print_fact(out, report, fact_conditions);
+    if (report->sweep == NULL)
+        write_answers(out, report, style);
     print_table(out, report, style);
     write_predictions(out, report, style);
     write_latency(out, report, style);

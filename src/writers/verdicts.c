@@ -1,49 +1,115 @@
-/* verdicts.c - why each run took longer than its limit, in words. */
+/* verdicts.c - why each run took longer than its limit, in words: the answer in one line, and
+ * the causes with their evidence and their fixes. */
 #include "core/units.h"
+#include "writers/cause.h"
 #include "writers/table.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { LINE_BYTES = 1024, INDENT = 4 };
+enum { INDENT = 4 };
 
-/* Writes "1.2 ms, 21%: ", or nothing for a verdict that has no cost. */
-static void put_cost(const struct verdicts *verdicts, const struct verdict *verdict,
-                     char text[LINE_BYTES])
+static double percent_of(int64_t part_ns, int64_t all_ns)
 {
-    char cost[UNITS_TEXT];
-    text[0] = '\0';
-    bool bound = verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
-    if (bound || verdict->code == VERDICT_MISSING_WAIT)
-        return;
-    bool negative = verdict->cost_ns < 0;
-    units_time(negative ? -verdict->cost_ns : verdict->cost_ns, cost);
-    double share =
-        verdicts->time_ns > 0 ? 100 * (double)verdict->cost_ns / (double)verdicts->time_ns : 0;
-    snprintf(text, LINE_BYTES, "%s%s, %.1f%%: ", negative ? "-" : "", cost, share);
+    return all_ns > 0 ? 100 * (double)part_ns / (double)all_ns : 0;
 }
 
-static void put_verdict(FILE *out, const struct verdicts *verdicts, int index,
-                        const struct writer_style *style)
+static const char *bound_name(enum limit_cause cause)
 {
-    const struct verdict *verdict = &verdicts->items[index];
+    static const char *const names[] = {[LIMIT_COPIES] = "the copies",
+                                        [LIMIT_COMPUTE] = "the kernels",
+                                        [LIMIT_CPU] = "the CPU"};
+    return names[cause];
+}
+
+/* --- the answer --- */
+
+void write_answers(FILE *out, const struct report *report, const struct writer_style *style)
+{
+    char name[TABLE_NAME], text[MESSAGE_TEXT];
+    bool any = false;
+    for (int i = 0; i < report->run_count; i++) {
+        writer_run_message(&report->runs[i], text);
+        if (text[0] == '\0')
+            continue;
+        if (!any)
+            putc('\n', out);
+        any = true;
+        table_name(&report->runs[i], name);
+        writer_print_words(out, style->width, INDENT, "%s: %s", name, text);
+    }
+}
+
+/* --- the causes --- */
+
+static void put_cause(FILE *out, const struct run_report *run, int index,
+                      const struct writer_style *style)
+{
+    const struct verdict *verdict = &run->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[verdict->code];
-    char cost[LINE_BYTES];
-    put_cost(verdicts, verdict, cost);
-    writer_print_words(out, style->width, INDENT, "  %s%s%s%s", cost,
-                       index < verdicts->named ? row->name : "",
-                       index < verdicts->named ? ": " : "", row->text);
-    if (index >= verdicts->named)
-        return;
-    writer_print_words(out, style->width, 2 * INDENT, "    fix: %s", row->fix);
+    char cost[UNITS_TEXT], fixed[UNITS_TEXT];
+    if (verdict->code == VERDICT_MISSING_WAIT)
+        writer_print_words(out, style->width, INDENT, "  %s: %s", row->name, row->text);
+    else
+        writer_print_words(out, style->width, INDENT, "  %s, %.1f%%: %s: %s",
+                           units_time(verdict->cost_ns, cost),
+                           percent_of(verdict->cost_ns, run->verdicts.time_ns), row->name,
+                           row->text);
+    if (verdict->seen[0] != '\0')
+        writer_print_words(out, style->width, 2 * INDENT, "    seen: %s%s", verdict->seen,
+                           verdict->evidence == EVIDENCE_LIKELY ? " (a likely cause)" : "");
+    if (verdict->predicted_ns > 0)
+        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s: %s; it would take %s",
+                           row->fix, verdict->command,
+                           units_time(verdict->predicted_ns, fixed));
+    else if (row->fix[0] != '\0')
+        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s", row->fix,
+                           run->foreign || verdict->code >= VERDICT_SLOW_COPIES ||
+                                   verdict->code == VERDICT_MISSING_WAIT
+                               ? ""
+                               : "; alone it gains less than 1%");
+    if (row->cuda[0] != '\0' && (run->foreign || style->verbose > 0))
+        writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
 }
 
-/* Writes a line for the run, and one for each of its verdicts. */
+static void put_rest(FILE *out, const struct verdicts *verdicts,
+                     const struct writer_style *style)
+{
+    const struct verdict *rest = &verdicts->items[verdicts->count - 1];
+    char cost[UNITS_TEXT];
+    if (rest->cost_ns == 0)
+        return;
+    writer_print_words(
+        out, style->width, INDENT, "  %s, %.1f%%: %s%s%s%s", units_time(rest->cost_ns, cost),
+        percent_of(rest->cost_ns, verdicts->time_ns), verdict_rows[VERDICT_REST].text,
+        rest->seen[0] != '\0' ? " (" : "", rest->seen, rest->seen[0] != '\0' ? ")" : "");
+}
+
+static void put_limit(FILE *out, const struct run_report *run, const char *name,
+                      const struct writer_style *style)
+{
+    const struct verdicts *verdicts = &run->verdicts;
+    char time[UNITS_TEXT], limit[UNITS_TEXT], claimed[UNITS_TEXT];
+    units_time(verdicts->time_ns, time);
+    units_time(verdicts->limit_ns, limit);
+    if (!verdicts->limit_known)
+        writer_print_words(out, style->width, INDENT, "%s: %s; its busiest engine %s", name,
+                           time, limit);
+    else
+        writer_print_words(out, style->width, INDENT, "%s: %s; limit %s, set by %s", name, time,
+                           limit, bound_name(verdicts->bound));
+    if (run->limit.claimed_ns > 0)
+        writer_print_words(out, style->width, INDENT,
+                           "  The machine's %s is too low: by it, the limit would be %s.",
+                           run->limit.figure, units_time(run->limit.claimed_ns, claimed));
+}
+
+/* Writes a line for the run, and those of its causes. */
 static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[TABLE_NAME], time[UNITS_TEXT], limit[UNITS_TEXT];
+    char name[TABLE_NAME], together[UNITS_TEXT];
     table_name(run, name);
     if (run->no_verdict[0] != '\0') {
         writer_print_words(out, style->width, INDENT, "%s: %s", name, run->no_verdict);
@@ -51,12 +117,13 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     }
     if (verdicts->count == 0)
         return;
-    writer_print_words(out, style->width, INDENT, "%s: %s; %s %s", name,
-                       units_time(verdicts->time_ns, time),
-                       verdicts->limit_known ? "limit" : "its busiest engine",
-                       units_time(verdicts->limit_ns, limit));
-    for (int i = 0; i < verdicts->count; i++)
-        put_verdict(out, verdicts, i, style);
+    put_limit(out, run, name, style);
+    for (int i = 0; i < verdicts->named; i++)
+        put_cause(out, run, i, style);
+    if (verdicts->together_ns > 0)
+        writer_print_words(out, style->width, INDENT, "  all of it: %s; it would take %s",
+                           verdicts->together, units_time(verdicts->together_ns, together));
+    put_rest(out, verdicts, style);
 }
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)

@@ -52,7 +52,12 @@ void write_view(FILE *out, const struct report *report, const struct writer_styl
 /* The terminal Gantt: a row per engine lane or stream of every run, on one time axis. */
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
 
-/* Writes why each run took longer than its limit, the dearest cause first, and what to do. */
+/* Writes one line for each run that was judged: the cause whose mending gains most, what it
+ * cost, and the time with the fix. */
+void write_answers(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* Writes why each run took longer than its limit: the causes, what was seen of them, and the
+ * fixes that were tried. */
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* --dry-run: the plan, readably: a summary and one line per op. */

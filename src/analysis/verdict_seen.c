@@ -1,0 +1,210 @@
+/* verdict_seen.c - what was seen of a cause in a run of our own, in words. */
+#include "analysis/verdict_parts.h"
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Counts of what a plan has, and times of what its timeline shows. */
+struct sight {
+    uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits;
+    uint32_t legacy_stream, legacy_kernels, legacy_others;
+    uint32_t most_blocks; /* of a launch */
+    uint64_t alloc_bytes;
+    int64_t callbacks_ns;             /* of all callbacks */
+    int64_t gpu_end_ns, cpu_end_ns;   /* the last ends */
+    int64_t first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
+    int64_t first_call_ns;            /* the longest call of a launch */
+};
+
+static void see_op(const struct plan *plan, const struct op *op, struct sight *sight)
+{
+    bool legacy = plan_stream_kind(plan, op->stream) == STREAM_LEGACY;
+    sight->copies += op_is_copy(op->kind);
+    sight->kernels += op->kind == OP_KERNEL;
+    sight->memsets += op->kind == OP_MEMSET;
+    sight->syncs += op->kind == OP_SYNC;
+    sight->callbacks += op->kind == OP_CALLBACK;
+    sight->waits += op->kind == OP_WAIT;
+    if (op->kind == OP_ALLOC) {
+        sight->allocs++;
+        sight->alloc_bytes += op->alloc.bytes;
+    }
+    if (op->kind == OP_KERNEL && op->kernel.blocks > sight->most_blocks)
+        sight->most_blocks = op->kernel.blocks;
+    if (!legacy || !op_on_device(op->kind))
+        return;
+    sight->legacy_stream = op->stream;
+    sight->legacy_kernels += op->kind == OP_KERNEL;
+    sight->legacy_others += op->kind != OP_KERNEL;
+}
+
+static void see_span(const struct timeline *timeline, const struct span *span,
+                     struct sight *sight)
+{
+    int64_t length_ns = span->end_ns - span->start_ns;
+    if (span->kind == OP_CALLBACK)
+        sight->callbacks_ns += length_ns;
+    if (span->kind == OP_CPU)
+        sight->cpu_end_ns = later(sight->cpu_end_ns, span->end_ns);
+    else if (op_on_device(span->kind))
+        sight->gpu_end_ns = later(sight->gpu_end_ns, span->end_ns);
+    if (span->kind == OP_H2D && sight->first_in_ns == 0)
+        sight->first_in_ns = length_ns;
+    if (span->kind == OP_D2H)
+        sight->last_out_ns = length_ns;
+    if (span->kind == OP_KERNEL && span->op + 1 < timeline->issue_count)
+        sight->first_call_ns = later(sight->first_call_ns, timeline->issue_ns[span->op + 1] -
+                                                               timeline->issue_ns[span->op]);
+}
+
+static struct sight sight_of(const struct verdict_case *facts)
+{
+    struct sight sight = {0};
+    for (uint32_t i = 0; i < facts->plan->op_count; i++)
+        see_op(facts->plan, &facts->plan->ops[i], &sight);
+    for (uint32_t i = 0; i < facts->timeline->span_count; i++)
+        see_span(facts->timeline, &facts->timeline->spans[i], &sight);
+    return sight;
+}
+
+/* Writes what was seen, and returns what it is worth: certain where it is the cause itself,
+ * likely where it is a pattern that has this cause in the simulator, too. */
+static enum evidence see(const struct verdict_case *facts, const struct sight *sight,
+                         struct verdict *verdict)
+{
+    const struct plan *plan = facts->plan;
+    char *text = verdict->seen, a[UNITS_TEXT], b[UNITS_TEXT];
+    const size_t room = sizeof verdict->seen;
+    int64_t apart_ns = sight->cpu_end_ns - sight->gpu_end_ns;
+    switch (verdict->code) {
+    case VERDICT_MISSING_WAIT:
+        snprintf(text, room, "the plan orders these ops by no stream, event or call");
+        return EVIDENCE_CERTAIN;
+    case VERDICT_PAGEABLE_MEMORY:
+        snprintf(text, room, "all %" PRIu32 " copies are from or to pageable memory",
+                 sight->copies);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_MAPPED_MEMORY:
+        snprintf(text, room, "%" PRIu32 " kernels read and write the host's arrays themselves",
+                 sight->kernels);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_LEGACY_STREAM:
+        snprintf(text, room,
+                 "stream %" PRIu32 " is the legacy default stream: %" PRIu32
+                 " kernels ran there",
+                 sight->legacy_stream, sight->legacy_kernels);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_BLOCKING_STREAM:
+        snprintf(text, room,
+                 "stream %" PRIu32 " is the legacy default stream: %" PRIu32
+                 " memsets ran there, and the other streams are blocking",
+                 sight->legacy_stream, sight->legacy_others);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_MEMSET_IN_LOOP:
+        snprintf(text, room, "%" PRIu32 " memsets between the tiles' copies", sight->memsets);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_SYNC_IN_LOOP:
+        snprintf(text, room, "%" PRIu32 " calls that wait for the device", sight->syncs);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_ALLOC_IN_LOOP:
+    case VERDICT_PINNED_ALLOC_IN_LOOP:
+    case VERDICT_PIN_IN_RUN:
+        snprintf(text, room, "%" PRIu32 " allocation%s of %s in all", sight->allocs,
+                 sight->allocs == 1 ? "" : "s", units_bytes(sight->alloc_bytes, a));
+        return EVIDENCE_CERTAIN;
+    case VERDICT_LAUNCH_BLOCKING:
+        snprintf(text, room, "%" PRIu32 " launches returned only when their kernel had ended",
+                 sight->kernels);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_SLOW_CALLBACK:
+        snprintf(text, room, "%" PRIu32 " callbacks that took %s in all", sight->callbacks,
+                 units_time(sight->callbacks_ns, a));
+        return EVIDENCE_CERTAIN;
+    case VERDICT_LAZY_LOADING:
+        snprintf(text, room, "one launch's call took %s", units_time(sight->first_call_ns, a));
+        return plan->loads_lazily ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+    case VERDICT_ONE_STREAM:
+        snprintf(text, room, "the tiles' %" PRIu32 " copies and %" PRIu32 " kernels are in %s",
+                 sight->copies, sight->kernels,
+                 plan->streams == 1 ? "one stream" : "one order");
+        return EVIDENCE_CERTAIN;
+    case VERDICT_FEW_STREAMS:
+        snprintf(text, room,
+                 "%" PRIu32 " tiles share %" PRIu32 " streams and %" PRIu32 " buffers",
+                 plan->tiles - plan->cpu_tiles, plan->streams, plan->slots);
+        return EVIDENCE_LIKELY;
+    case VERDICT_NEEDLESS_WAIT:
+        snprintf(text, room, "kernels wait until all tiles have been copied in");
+        return EVIDENCE_CERTAIN;
+    case VERDICT_ONE_COPY_ENGINE:
+        snprintf(text, room, "this GPU has one copy engine, for %" PRIu32 " copies in and out",
+                 sight->copies);
+        return EVIDENCE_LIKELY;
+    case VERDICT_ONE_QUEUE:
+    case VERDICT_FEW_QUEUES:
+        snprintf(text, room, "%" PRIu32 " streams share %" PRIu32 " hardware queue%s",
+                 plan->streams, facts->machine->queues, facts->machine->queues == 1 ? "" : "s");
+        return EVIDENCE_LIKELY;
+    case VERDICT_LATE_SIGNAL:
+        snprintf(text, room, "%" PRIu32 " kernels back to back on compute capability %.1f",
+                 sight->kernels, facts->machine->compute_capability);
+        return EVIDENCE_LIKELY;
+    case VERDICT_FULL_GPU:
+        snprintf(text, room,
+                 "launches have up to %" PRIu32 " blocks, and the GPU holds %" PRIu32
+                 " at once",
+                 sight->most_blocks, machine_resident_blocks(facts->machine));
+        return EVIDENCE_LIKELY;
+    case VERDICT_PRIORITY_INVERSION:
+        snprintf(text, room, "the streams have unlike priorities");
+        return EVIDENCE_LIKELY;
+    case VERDICT_FEW_TILES:
+        snprintf(text, room,
+                 "%" PRIu32 " tile%s: the first copy in takes %s, the last copy "
+                 "out %s",
+                 plan->tiles, plan->tiles == 1 ? "" : "s", units_time(sight->first_in_ns, a),
+                 units_time(sight->last_out_ns, b));
+        return EVIDENCE_LIKELY;
+    case VERDICT_SMALL_TILES:
+        snprintf(text, room,
+                 "%" PRIu32 " tiles, each with ops of its own to issue, of which a "
+                 "copy takes %s",
+                 plan->tiles, units_time(later(sight->first_in_ns, sight->last_out_ns), a));
+        return EVIDENCE_LIKELY;
+    case VERDICT_GRAPH_LAUNCH:
+        snprintf(text, room, "one call launched %" PRIu32 " ops as a graph", plan->op_count);
+        return EVIDENCE_LIKELY;
+    case VERDICT_FEW_BLOCKS:
+        snprintf(text, room,
+                 "launches have up to %" PRIu32 " blocks, and the GPU holds %" PRIu32
+                 " at once",
+                 sight->most_blocks, machine_resident_blocks(facts->machine));
+        return EVIDENCE_CERTAIN;
+    case VERDICT_CPU_SHARE:
+        snprintf(text, room,
+                 "the CPU, with %" PRIu32 " of %" PRIu32 " tiles, ended %s %s the "
+                 "GPU",
+                 plan->cpu_tiles, plan->tiles,
+                 units_time(apart_ns < 0 ? -apart_ns : apart_ns, a),
+                 apart_ns < 0 ? "before" : "after");
+        return EVIDENCE_CERTAIN;
+    case VERDICT_SLOW_COPIES:
+    case VERDICT_SLOW_KERNELS:
+        snprintf(text, room, "they took longer than the work at the machine's full rate");
+        return EVIDENCE_LIKELY;
+    case VERDICT_SHORT_RUN:
+        snprintf(text, room, "an array four times as large takes less time for each element");
+        return EVIDENCE_LIKELY;
+    default:
+        return EVIDENCE_UNKNOWN;
+    }
+}
+
+void verdict_see(const struct verdict_case *facts, struct verdict *verdict)
+{
+    if (facts->plan == NULL)
+        return;
+    const struct sight sight = sight_of(facts);
+    verdict->evidence = see(facts, &sight, verdict);
+}

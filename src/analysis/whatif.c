@@ -1,0 +1,371 @@
+/* whatif.c - turns knobs in the simulator. */
+#include "analysis/whatif.h"
+
+#include "plan/build.h"
+#include "sim/simulator.h"
+
+enum {
+    SEARCH_TILES = 1024, /* of more tiles, a search looks at about so many, in proportion */
+    STREAMS_GOOD = 4,    /* enough for copies both ways, a kernel, and one to come */
+    TILES_GOOD = 16,     /* enough to begin a search with */
+    QUEUES_GOOD = 32,    /* more have never been of use */
+    TILE_BYTES_LEAST = 4096,
+    LARGER = 4, /* a larger array has that many times the tiles, as many times as large each */
+};
+
+/* A turn is kept where it gains that part of the time, and goes back where it costs less. */
+static const double GAIN = 0.01, KEEP = 0.005, ALONE = 0.02;
+
+static const int64_t TIME_NONE = INT64_MAX;
+
+struct search {
+    const struct machine *machine;
+    struct settings given, best;
+    int64_t best_ns;
+    uint32_t trials;
+    struct error error;
+};
+
+/* --- trials --- */
+
+enum status whatif_time(const struct settings *settings, const struct machine *machine,
+                        int64_t *time_ns, struct error *error)
+{
+    struct plan plan;
+    struct timeline timeline;
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    enum status status = plan_build(settings, machine, &plan, error);
+    if (status != STATUS_OK)
+        return status;
+    uint32_t queues = settings->connections;
+    if (plan_device_bytes(&plan) > machine->memory_bytes)
+        status = error_set(error, STATUS_FAILED, "the plan needs more memory than %s has",
+                           machine->name);
+    if (status == STATUS_OK)
+        status = simulator_run(machine, queues, &plan, NULL, &timeline, &issued_ns, error);
+    if (status == STATUS_OK)
+        *time_ns = timeline_time_ns(&timeline);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return status;
+}
+
+/* Returns the time of a trial, TIME_NONE where it can't be. */
+static int64_t try_settings(struct search *search, const struct settings *settings)
+{
+    int64_t time_ns = TIME_NONE;
+    search->trials++;
+    return whatif_time(settings, search->machine, &time_ns, &search->error) == STATUS_OK
+               ? time_ns
+               : TIME_NONE;
+}
+
+static bool gains(int64_t time_ns, int64_t than_ns, double part)
+{
+    return time_ns != TIME_NONE &&
+           (than_ns == TIME_NONE || (double)time_ns < (1 - part) * (double)than_ns);
+}
+
+/* Takes `settings` for the best if they gain `part` of the time. */
+static bool take(struct search *search, const struct settings *settings, double part)
+{
+    int64_t time_ns = try_settings(search, settings);
+    if (!gains(time_ns, search->best_ns, part))
+        return false;
+    search->best = *settings;
+    search->best_ns = time_ns;
+    return true;
+}
+
+/* --- the search --- */
+
+/* Puts right what is never better as it was, so that the rest is seen. */
+static struct settings put_right(const struct search *search)
+{
+    struct settings settings = search->given;
+    settings.mistake = MISTAKE_NONE;
+    settings.blocks = 0;
+    settings.callbacks = false;
+    settings.carry = CARRY_DEVICE;
+    settings.priority_count = 0;
+    if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
+        settings.memory = MEMORY_PINNED;
+    if (settings.ways < 3)
+        settings.ways = 3;
+    if (settings.ways == 4)
+        settings.cpu_share = -1;
+    if (settings.streams < STREAMS_GOOD)
+        settings.streams = STREAMS_GOOD;
+    uint32_t most =
+        search->machine->queues_max < QUEUES_GOOD ? search->machine->queues_max : QUEUES_GOOD;
+    if (settings.connections < most)
+        settings.connections = most;
+    if (settings.tiles < TILES_GOOD && settings_tiles_near(&settings, TILES_GOOD) > 0)
+        settings.tiles = settings_tiles_near(&settings, TILES_GOOD);
+    return settings;
+}
+
+static bool try_tiles(struct search *search, uint32_t tiles)
+{
+    struct settings settings = search->best;
+    settings.tiles = settings_tiles_near(&settings, tiles);
+    uint64_t bytes = settings.elements * dtype_bytes(settings.chain[0]->in);
+    if (settings.tiles == search->best.tiles ||
+        !settings_tiles_fit(&settings, settings.tiles) ||
+        (settings.tiles > search->best.tiles && bytes / settings.tiles < TILE_BYTES_LEAST))
+        return false;
+    return take(search, &settings, KEEP);
+}
+
+/* Climbs to the best number of tiles by doubling and halving, then by parts of it. */
+static void search_tiles(struct search *search)
+{
+    bool more = false;
+    while (try_tiles(search, search->best.tiles / 2))
+        more = true;
+    while (!more && try_tiles(search, 2 * search->best.tiles))
+        continue;
+    (void)try_tiles(search, search->best.tiles / 4 * 3);
+    (void)try_tiles(search, search->best.tiles / 2 * 3);
+}
+
+static void search_flips(struct search *search)
+{
+    for (uint32_t streams = 2; streams <= 32; streams *= 2) {
+        struct settings settings = search->best;
+        settings.streams = streams;
+        if (streams != search->best.streams)
+            (void)take(search, &settings, GAIN);
+    }
+    for (int flip = 0; flip < 4; flip++) {
+        struct settings settings = search->best;
+        if (flip == 0)
+            settings.order = settings.order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
+        else if (flip == 1)
+            settings.layout = settings.layout == LAYOUT_TILE ? LAYOUT_STAGE : LAYOUT_TILE;
+        else if (flip == 2)
+            settings.issue = settings.issue == ISSUE_STREAMS ? ISSUE_GRAPH : ISSUE_STREAMS;
+        else if (settings.ways == 4)
+            settings.cpu_share = 0;
+        else
+            continue;
+        (void)take(search, &settings, GAIN);
+    }
+}
+
+/* Tries a few tiles more or fewer for the CPU than the rates alone would give it, and finer
+ * tiles, of which that is less. */
+static void search_share(struct search *search)
+{
+    const struct settings base = search->best;
+    if (base.ways != 4 || base.cpu_share >= 0)
+        return;
+    for (uint32_t tiles = base.tiles; tiles <= 4 * base.tiles; tiles *= 2) {
+        struct settings settings = base;
+        settings.tiles = tiles;
+        if (!settings_tiles_fit(&settings, tiles))
+            continue;
+        int64_t even = plan_cpu_tiles(&settings, search->machine), few = tiles / 48 + 1;
+        for (int64_t cpu = even - few; cpu <= even + 2 * few; cpu += few) {
+            if (cpu < 1 || cpu >= tiles)
+                continue;
+            settings.cpu_share = (double)cpu / tiles;
+            (void)take(search, &settings, GAIN);
+        }
+    }
+}
+
+/* Turns back, one after another, what need not have been turned; `costs` gets what turning back
+ * each of the others alone would cost. */
+static void turn_back(struct search *search, int64_t costs[KNOB_COUNT])
+{
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        struct settings settings = search->best;
+        costs[knob] = 0;
+        if (!whatif_is_turned((enum knob)knob, &search->given, &search->best))
+            continue;
+        whatif_turn((enum knob)knob, &search->given, &settings);
+        int64_t time_ns = try_settings(search, &settings);
+        if (time_ns != TIME_NONE && !gains(search->best_ns, time_ns, KEEP)) {
+            search->best = settings;
+            search->best_ns = time_ns;
+            continue;
+        }
+        costs[knob] = time_ns == TIME_NONE ? search->best_ns : time_ns - search->best_ns;
+    }
+}
+
+/* Turns again what would have gained much alone: where either of two turns is enough, both are
+ * causes. */
+static void turn_alternatives(struct search *search, const struct settings *all)
+{
+    int64_t given_ns = try_settings(search, &search->given);
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        struct settings alone = search->given, both = search->best;
+        if (!whatif_is_turned((enum knob)knob, &search->given, all) ||
+            whatif_is_turned((enum knob)knob, &search->given, &search->best))
+            continue;
+        whatif_turn((enum knob)knob, all, &alone);
+        whatif_turn((enum knob)knob, all, &both);
+        if (!gains(try_settings(search, &alone), given_ns, ALONE))
+            continue;
+        int64_t both_ns = try_settings(search, &both);
+        if (both_ns == TIME_NONE || gains(search->best_ns, both_ns, KEEP))
+            continue;
+        search->best = both;
+        search->best_ns = both_ns;
+    }
+}
+
+/* Of very many tiles a part stands for all: as many elements a tile, and fewer tiles. Returns
+ * how many times as many there are. */
+static uint32_t shorten(struct settings *settings)
+{
+    uint32_t parts = settings->tiles / SEARCH_TILES;
+    if (parts < 2)
+        return 1;
+    struct settings shorter = *settings;
+    shorter.tiles = settings->tiles / parts;
+    shorter.elements = settings->elements / settings->tiles * shorter.tiles;
+    if (!settings_tiles_fit(&shorter, shorter.tiles))
+        return 1;
+    *settings = shorter;
+    return parts;
+}
+
+/* Looks for the best settings, and returns the number of knobs that are turned then, in order
+ * of weight. */
+static int search_better(struct search *search, struct whatif *whatif)
+{
+    int64_t costs[KNOB_COUNT];
+    struct settings whole = search->given;
+    uint32_t parts = shorten(&search->given);
+    struct settings right = put_right(search);
+    search->best = search->given;
+    search->best_ns = try_settings(search, &search->given);
+    int64_t right_ns = try_settings(search, &right);
+    if (right_ns != TIME_NONE) {
+        search->best = right;
+        search->best_ns = right_ns;
+    }
+    search_tiles(search);
+    search_flips(search);
+    search_tiles(search);
+    search_share(search);
+    const struct settings all = search->best;
+    turn_back(search, costs);
+    turn_alternatives(search, &all);
+    whatif->better = search->best;
+    whatif->better.elements = whole.elements;
+    whatif->better.tiles = whatif_is_turned(KNOB_TILES, &search->best, &search->given)
+                               ? settings_tiles_near(&whole, search->best.tiles * parts)
+                               : whole.tiles;
+    search->given = whole;
+    int count = 0;
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        if (!whatif_is_turned((enum knob)knob, &whole, &whatif->better))
+            continue;
+        int place = count++;
+        for (; place > 0 && costs[whatif->turns[place - 1].knob] < costs[knob]; place--)
+            whatif->turns[place] = whatif->turns[place - 1];
+        whatif->turns[place] = (struct whatif_turn){.knob = (enum knob)knob};
+    }
+    return count;
+}
+
+/* --- the causes' parts --- */
+
+/* Adds what each turn gains, one after another in their order or in the reverse one. A turn
+ * that gains nothing where it comes costs nothing there; what it takes away, the next one gives
+ * back. */
+static void add_gains(struct search *search, struct whatif *whatif, bool reverse,
+                      int64_t sums[KNOB_COUNT])
+{
+    struct settings settings = whatif->given;
+    int64_t least_ns = whatif->given_ns;
+    for (int i = 0; i < whatif->count; i++) {
+        int at = reverse ? whatif->count - 1 - i : i;
+        struct whatif_turn *turn = &whatif->turns[at];
+        whatif_turn(turn->knob, &whatif->better, &settings);
+        int64_t time_ns = whatif->better_ns;
+        if (i + 1 < whatif->count)
+            time_ns = i == 0 ? turn->fixed_ns : try_settings(search, &settings);
+        if (time_ns == TIME_NONE || time_ns >= least_ns)
+            continue;
+        if (time_ns < whatif->better_ns)
+            time_ns = whatif->better_ns;
+        sums[at] += least_ns - time_ns;
+        least_ns = time_ns;
+    }
+}
+
+static void share_out(struct search *search, struct whatif *whatif)
+{
+    int64_t sums[KNOB_COUNT] = {0}, left_ns = whatif->given_ns - whatif->better_ns;
+    for (int i = 0; i < whatif->count; i++) {
+        struct settings settings = whatif->given;
+        whatif_turn(whatif->turns[i].knob, &whatif->better, &settings);
+        whatif->turns[i].fixed_ns =
+            whatif->count > 1 ? try_settings(search, &settings) : whatif->better_ns;
+        if (whatif->turns[i].fixed_ns == TIME_NONE)
+            whatif->turns[i].fixed_ns = whatif->given_ns;
+    }
+    add_gains(search, whatif, false, sums);
+    add_gains(search, whatif, true, sums);
+    for (int i = 0; i < whatif->count; i++) {
+        whatif->turns[i].cost_ns = sums[i] / 2;
+        left_ns -= sums[i] / 2;
+    }
+    if (whatif->count > 0) /* the halves of odd numbers */
+        whatif->turns[0].cost_ns += left_ns;
+}
+
+/* Finds what being short costs the better run. With tiles of any size, what filling and
+ * draining costs falls with their number n, and what handing them over costs grows with it, so
+ * at best both grow as the root of the array's size, and all else with the size. Of sixteen
+ * times the elements in four times the tiles, a sixteenth of the time has a quarter of the
+ * root's part. With the CPU, of which tiles are to be a whole number, finer ones may be better.
+ */
+static void find_short(struct search *search, struct whatif *whatif)
+{
+    struct settings larger = whatif->better;
+    larger.elements *= LARGER * LARGER;
+    larger.tiles *= LARGER;
+    if (larger.tiles > LARGER * SEARCH_TILES)
+        return;
+    int64_t time_ns = try_settings(search, &larger);
+    larger.tiles *= 2;
+    if (larger.ways == 4)
+        time_ns = earlier(time_ns, try_settings(search, &larger));
+    int64_t saved_ns = whatif->better_ns - time_ns / (LARGER * LARGER);
+    if (time_ns != TIME_NONE && saved_ns > 0)
+        whatif->short_ns = saved_ns + saved_ns / (LARGER - 1);
+}
+
+enum status whatif_find(const struct settings *settings, const struct machine *machine,
+                        struct whatif *whatif, struct error *error)
+{
+    struct search search = {.machine = machine, .given = *settings};
+    struct whatif result = {0};
+    search.given.device = NULL; /* the machine is given */
+    if (search.given.connections == 0)
+        search.given.connections = machine->queues;
+    result.given = search.given;
+    enum status status = whatif_time(&search.given, machine, &result.given_ns, error);
+    if (status != STATUS_OK)
+        return status;
+    result.count = search_better(&search, &result);
+    result.better_ns =
+        result.count > 0 ? try_settings(&search, &result.better) : result.given_ns;
+    if (result.better_ns == TIME_NONE || result.better_ns >= result.given_ns) {
+        result.count = 0;
+        result.better = result.given;
+        result.better_ns = result.given_ns;
+    }
+    share_out(&search, &result);
+    find_short(&search, &result);
+    result.trials = search.trials;
+    *whatif = result;
+    return STATUS_OK;
+}
