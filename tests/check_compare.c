@@ -408,7 +408,7 @@ START_TEST(test_pairs_for_the_files)
     ck_assert_int_eq(pairs.runs[1].median_ns, compared->comparison.simulated_ns);
     ck_assert_uint_eq(pairs.runs[1].timeline.span_count, pairs.runs[0].timeline.span_count);
     ck_assert_int_gt(pairs.runs[1].limit.ns, 0);
-    ck_assert_double_eq_tol(pairs.runs[1].speedup, 1 / (1 + compared->comparison.error), 1e-9);
+    ck_assert_double_nan(pairs.runs[1].speedup); /* another machine's time is no speed-up */
     free(pairs.runs);
     subject_end(&subject);
 }

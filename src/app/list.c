@@ -71,10 +71,10 @@ static void list_mistakes(FILE *out)
                             : row->needs_streams ? "several streams"
                                                  : NULL;
         put_entry(out, row->name, row->summary);
-        options_print_wrapped(out, 0, ENTRY_COLUMN, row->effect);
-        put_more(out, "shows on", row->shows);
         if (needs != NULL)
             put_more(out, "needs", needs);
+        options_print_wrapped(out, 0, ENTRY_COLUMN, row->effect);
+        put_more(out, "shows on", row->shows);
     }
 }
 

@@ -41,28 +41,30 @@ static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
     put_percent(comparison_of(run)->same_order, "%.1f%%", text);
 }
 
-static TIME_CELL(cell_simulated, comparison_of(run)->simulated_ns) static TIME_CELL(
-    cell_start_median,
-    comparison_of(run)
-        ->start.median_ns) static TIME_CELL(cell_start_p95,
-                                            comparison_of(run)
-                                                ->start
-                                                .p95_ns) static TIME_CELL(cell_end_p95,
-                                                                          comparison_of(run)
-                                                                              ->end.p95_ns)
+/* clang-format off */
+static TIME_CELL(cell_simulated, comparison_of(run)->simulated_ns)
+static TIME_CELL(cell_start_median, comparison_of(run)->start.median_ns)
+static TIME_CELL(cell_start_p95, comparison_of(run)->start.p95_ns)
+static TIME_CELL(cell_end_p95, comparison_of(run)->end.p95_ns)
+    /* clang-format on */
 
-    static const struct table_column columns[] = {
-        {0, "tiles", cell_tiles, false},
-        {0, "streams", cell_streams, false},
-        {0, "order", cell_order, true},
-        {0, "measured", cell_time, false},
-        {0, "noise", cell_noise, false},
-        {0, "simulated", cell_simulated, false},
-        {0, "error", cell_error, false},
-        {1, "start p50", cell_start_median, false},
-        {1, "start p95", cell_start_p95, false},
-        {1, "end p95", cell_end_p95, false},
-        {1, "order kept", cell_same_order, false},
+    /* The titles of the two times are those of runs that were measured: see name_columns(). */
+    enum {
+        COLUMN_TIME = 3,
+        COLUMN_SIMULATED = 5
+    };
+static const struct table_column columns[] = {
+    {0, "tiles", cell_tiles, false},
+    {0, "streams", cell_streams, false},
+    {0, "order", cell_order, true},
+    {0, "measured", cell_time, false},
+    {0, "noise", cell_noise, false},
+    {0, "simulated", cell_simulated, false},
+    {0, "error", cell_error, false},
+    {1, "start p50", cell_start_median, false},
+    {1, "start p95", cell_start_p95, false},
+    {1, "end p95", cell_end_p95, false},
+    {1, "order kept", cell_same_order, false},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
@@ -87,21 +89,28 @@ static void put_devices(FILE *out, const struct run_report *run, const char *hea
             "", machine, name);
 }
 
+/* Returns how many runs were measured, and not simulated on another machine. */
+static int count_measured(const struct report *report)
+{
+    int count = 0;
+    for (int i = 0; i < report->run_count; i++)
+        count += report->runs[i].timeline.timing != TIMING_VIRTUAL;
+    return count;
+}
+
 static void put_head(FILE *out, const struct report *report)
 {
     char text[TABLE_NAME], head[TABLE_NAME + 4];
-    bool same = true, measured = false;
+    bool same = true;
     writer_put_title(out, report);
-    for (int i = 0; i < report->run_count; i++) {
+    for (int i = 0; i < report->run_count; i++)
         same &= same_device(&report->runs[0], &report->runs[i]);
-        measured |= report->runs[i].timeline.timing != TIMING_VIRTUAL;
-    }
     for (int i = 0; i < (same ? 1 : report->run_count); i++) {
         table_name(&report->runs[i], text);
         snprintf(head, sizeof head, "  %s: ", text);
         put_devices(out, &report->runs[i], same ? "" : head);
     }
-    if (!measured)
+    if (count_measured(report) == 0)
         fputs("nothing was measured: the errors are those of one machine file to another\n",
               out);
 }
@@ -139,8 +148,25 @@ static struct run_report *find_worst(const struct report *report)
     return worst;
 }
 
+/* Names both machines over their times where nothing was measured. */
+static void name_columns(const struct report *report, struct table_column shown[COLUMN_COUNT])
+{
+    const struct run_report *first = &report->runs[0];
+    int measured = count_measured(report);
+    bool same = true;
+    memcpy(shown, columns, sizeof columns);
+    if (measured == report->run_count)
+        return;
+    for (int i = 0; i < report->run_count; i++)
+        same &= strcmp(report->runs[i].settings->device, first->settings->device) == 0 &&
+                strcmp(report->runs[i].compared->device, first->compared->device) == 0;
+    shown[COLUMN_TIME].title = same ? first->settings->device : "time";
+    shown[COLUMN_SIMULATED].title = same ? first->compared->device : "simulated";
+}
+
 static void put_rows(FILE *out, const struct report *report, const struct writer_style *style)
 {
+    struct table_column named[COLUMN_COUNT];
     bool many = report->run_count > ROWS_MAX && style->verbose == 0;
     struct run_report *worst = many ? find_worst(report) : NULL;
     struct report shown = *report;
@@ -150,7 +176,8 @@ static void put_rows(FILE *out, const struct report *report, const struct writer
         fprintf(out, "\nthe %d worst of %d runs (--verbose shows all):\n", WORST,
                 report->run_count);
     }
-    table_write(out, &shown, style, columns, COLUMN_COUNT);
+    name_columns(report, named);
+    table_write(out, &shown, style, named, COLUMN_COUNT);
     free(worst);
 }
 
@@ -165,15 +192,15 @@ static void put_quantiles(FILE *out, const char *name, const struct compare_quan
     fprintf(out, "%-17s%9s%9s%9s\n", name, median, p95, largest);
 }
 
-static void put_orders(FILE *out, const struct compare_summary *summary)
+static void put_orders(FILE *out, const struct compare_summary *summary, bool measured)
 {
     if (summary->pairs == 0)
         return;
     fprintf(out,
-            "\ndepth or breadth: %" PRIu32 " of %" PRIu32
-            " pairs are over 3%% apart as measured;\n"
-            "the simulator has the right winner in %" PRIu32 " of %" PRIu32 "\n",
-            summary->apart, summary->pairs, summary->right, summary->apart);
+            "\ndepth or breadth: %" PRIu32 " of %" PRIu32 " pairs are over 3%% apart%s;\n"
+            "%s has the right winner in %" PRIu32 " of %" PRIu32 "\n",
+            summary->apart, summary->pairs, measured ? " as measured" : "",
+            measured ? "the simulator" : "the other machine", summary->right, summary->apart);
 }
 
 static void put_summary(FILE *out, const struct report *report)
@@ -183,10 +210,11 @@ static void put_summary(FILE *out, const struct report *report)
     for (int i = 0; i < report->run_count; i++)
         repeated |= report->runs[i].repeats > 1;
     fprintf(out, "\n%-17s%9s%9s%9s\n", "|error| of", "median", "p95", "largest");
-    put_quantiles(out, "the simulator", &summary->simulator);
+    bool measured = count_measured(report) > 0;
+    put_quantiles(out, measured ? "the simulator" : "the other machine", &summary->simulator);
     if (repeated)
         put_quantiles(out, "noise of repeats", &summary->noise);
-    put_orders(out, summary);
+    put_orders(out, summary, measured);
 }
 
 void write_compare(FILE *out, const struct report *report, const struct writer_style *style)

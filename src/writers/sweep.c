@@ -20,37 +20,6 @@ static const struct run_report *run_at(const struct sweep_table *table, int sect
     return &table->report->runs[section * table->points + point];
 }
 
-/* Returns true if the result was wrong, as a mistake on purpose makes it. */
-static bool is_wrong(const struct run_report *run)
-{
-    return run->verified == VERIFIED_NO;
-}
-
-/* The time of one element decides, so that the smallest array is not the best; among runs that
- * do not work on the same things or in the same place, how near each came to its own limit. */
-static double cost_of(const struct run_report *run, bool alike)
-{
-    double share = run->limit.ns > 0 ? (double)run->median_ns / (double)run->limit.ns : 0;
-    return alike ? (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1)
-                 : share;
-}
-
-/* Returns the run of least cost, the first of equals; -1 where every result is wrong. */
-static int best_of(const struct run_report *runs, int count)
-{
-    int best = -1;
-    bool alike = true;
-    for (int i = 1; i < count && alike; i++)
-        alike = report_is_comparable(&runs[0], &runs[i]);
-    for (int i = 0; i < count; i++) {
-        if (is_wrong(&runs[i]))
-            continue;
-        if (best < 0 || cost_of(&runs[i], alike) < cost_of(&runs[best], alike))
-            best = i;
-    }
-    return best;
-}
-
 /* Writes a value of an axis as short as people write it: "64M". */
 static void value_text(const struct sweep_axis *axis, int at, char text[CELL_TEXT * 4])
 {
@@ -171,19 +140,21 @@ static void put_rows(const struct sweep_table *table, int section)
 {
     int widths[COLUMN_COUNT];
     choose_columns(table, widths);
-    int best = best_of(run_at(table, section, 0), table->points);
+    const struct run_report *runs = run_at(table, section, 0);
+    const struct sweep_leaders leaders = sweep_find_leaders(runs, table->points);
     put_bold(table, true);
     put_row(table, widths, section, -1);
     put_bold(table, false);
     putc('\n', table->out);
     for (int point = 0; point < table->points; point++) {
-        if (point == best)
+        bool marked = sweep_is_marked(runs, &leaders, point);
+        if (marked)
             put_bold(table, true);
         put_row(table, widths, section, point);
-        if (point == best) {
+        if (marked) {
             fputs("  best", table->out);
             put_bold(table, false);
-        } else if (is_wrong(run_at(table, section, point))) {
+        } else if (sweep_is_wrong(run_at(table, section, point))) {
             fputs("  WRONG", table->out);
         }
         putc('\n', table->out);
@@ -226,24 +197,26 @@ static void put_matrix_row(const struct sweep_table *table, cell_show *show, int
                            int row)
 {
     char text[CELL_TEXT * 4];
-    int best = best_of(run_at(table, section, 0), table->points);
+    const struct run_report *runs = run_at(table, section, 0);
+    const struct sweep_leaders leaders = sweep_find_leaders(runs, table->points);
     int width = matrix_width(table, show), owed = 1; /* the blank behind what is not the best */
     int corner = corner_text(table, text);
     value_text(&table->sweep->axes[0], row, text);
     put_cell(table, corner, text);
     for (int i = 0; i < table->inner; i++) {
         int point = row * table->inner + i;
+        bool marked = sweep_is_marked(runs, &leaders, point);
         show(run_at(table, section, point), text);
         fprintf(table->out, "%*s", owed + GAP - 1, "");
-        if (point == best)
+        if (marked)
             put_bold(table, true);
         put_cell(table, width, text);
-        bool wrong = is_wrong(run_at(table, section, point));
-        if (point == best || wrong)
+        bool wrong = sweep_is_wrong(run_at(table, section, point));
+        if (marked || wrong)
             putc(wrong ? '!' : '*', table->out);
-        if (point == best)
+        if (marked)
             put_bold(table, false);
-        owed = point != best && !wrong;
+        owed = !marked && !wrong;
     }
     putc('\n', table->out);
 }
@@ -336,14 +309,23 @@ static double spread_of(const struct report *report)
 static void put_best(const struct sweep_table *table)
 {
     const struct report *report = table->report;
-    int at = best_of(report->runs, report->run_count);
+    const struct sweep_leaders leaders = sweep_find_leaders(report->runs, report->run_count);
+    const char *near = table->repeated ? "within 1% or the noise" : "within 1%";
+    char words[4 * RUN_NAME_MAX + 4 * CELL_TEXT];
+    int at = leaders.best;
     if (at < 0) { /* the blank line stays */
+        putc('\n', table->out);
+        return;
+    }
+    if (leaders.others > 0 && leaders.others + 1 == leaders.right) {
+        int used = fprintf(table->out, "\nbest: none;") - 1;
+        sweep_put_words(table, &used, GAP, "all are alike,");
+        sweep_put_words(table, &used, GAP, near);
         putc('\n', table->out);
         return;
     }
     const struct run_report *best = &report->runs[at];
     char name[4 * RUN_NAME_MAX], time[CELL_TEXT], gain[CELL_TEXT], share[CELL_TEXT];
-    char words[4 * RUN_NAME_MAX + 4 * CELL_TEXT];
     section_name(table, at / table->points, name);
     bool named = table->sections > 1 || strcmp(name, "run") != 0;
     writer_fit(name, sizeof name, best->settings->name, RUN_NAME_MAX);
@@ -357,6 +339,11 @@ static void put_best(const struct sweep_table *table)
     snprintf(words, sizeof words, "(%s, %s%s%s of limit)", time, gained ? gain : "",
              gained ? ", " : "", share);
     sweep_put_words(table, &used, GAP, words);
+    snprintf(words, sizeof words, "and %d more,", leaders.others);
+    if (leaders.others > 0) {
+        sweep_put_words(table, &used, GAP, words);
+        sweep_put_words(table, &used, GAP, near);
+    }
     putc('\n', table->out);
 }
 
@@ -367,7 +354,7 @@ static void put_foot(const struct sweep_table *table)
     char words[2 * CELL_TEXT], verified[CELL_TEXT];
     int used = 0, wrong = 0;
     for (int i = 0; i < report->run_count; i++)
-        wrong += is_wrong(&report->runs[i]);
+        wrong += sweep_is_wrong(&report->runs[i]);
     bool compared = !table->sized && table->compared;
     put_best(table);
     snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");

@@ -30,4 +30,19 @@ void sweep_put_settings(const struct sweep_table *table, const struct run_report
  * `indent` blanks. */
 void sweep_put_words(const struct sweep_table *table, int *used, int indent, const char *words);
 
+/* Returns true if the result was wrong, as a mistake on purpose makes it. */
+bool sweep_is_wrong(const struct run_report *run);
+
+/* The run of least cost, and those that are as good as it. */
+struct sweep_leaders {
+    int best;          /* the first of equals; -1: every result is wrong */
+    int others, right; /* how many more are as good; how many results are right */
+    bool alike;        /* costs are times of an element, else shares of each run's limit */
+};
+struct sweep_leaders sweep_find_leaders(const struct run_report *runs, int count);
+
+/* Returns true if run `index` is to be marked: where all are as good, none is. */
+bool sweep_is_marked(const struct run_report *runs, const struct sweep_leaders *leaders,
+                     int index);
+
 #endif

@@ -2,6 +2,7 @@
 #include "core/units.h"
 #include "writers/sweep.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,4 +129,55 @@ void sweep_put_head(const struct sweep_table *table)
     put_device(table);
     sweep_put_settings(table, table->report->runs, table->report->run_count, false, 0, 0);
     putc('\n', table->out);
+}
+
+/* --- the best of the runs --- */
+
+bool sweep_is_wrong(const struct run_report *run)
+{
+    return run->verified == VERIFIED_NO;
+}
+
+/* The time of one element decides, so that the smallest array is not the best; among runs that
+ * do not work on the same things or in the same place, how near each came to its own limit. */
+static double cost_of(const struct run_report *run, bool alike)
+{
+    double share = run->limit.ns > 0 ? (double)run->median_ns / (double)run->limit.ns : 0;
+    return alike ? (double)run->median_ns / (double)(run->elements > 0 ? run->elements : 1)
+                 : share;
+}
+
+/* Returns true if a run is no worse than the best by 1 %, or by what repeats differ: which of
+ * such runs is the fastest is chance, or does not matter. */
+static bool is_as_good(const struct run_report *run, const struct run_report *best, bool alike)
+{
+    double leeway = fmax(0.01, fmax(run->noise, best->noise)); /* fmax() passes over NaN */
+    return !sweep_is_wrong(run) && cost_of(run, alike) <= (1 + leeway) * cost_of(best, alike);
+}
+
+struct sweep_leaders sweep_find_leaders(const struct run_report *runs, int count)
+{
+    struct sweep_leaders leaders = {.best = -1, .alike = true};
+    for (int i = 1; i < count && leaders.alike; i++)
+        leaders.alike = report_is_comparable(&runs[0], &runs[i]);
+    for (int i = 0; i < count; i++) {
+        if (sweep_is_wrong(&runs[i]))
+            continue;
+        leaders.right++;
+        if (leaders.best < 0 ||
+            cost_of(&runs[i], leaders.alike) < cost_of(&runs[leaders.best], leaders.alike))
+            leaders.best = i;
+    }
+    for (int i = 0; i < count && leaders.best >= 0; i++)
+        leaders.others +=
+            i != leaders.best && is_as_good(&runs[i], &runs[leaders.best], leaders.alike);
+    return leaders;
+}
+
+bool sweep_is_marked(const struct run_report *runs, const struct sweep_leaders *leaders,
+                     int index)
+{
+    bool none =
+        leaders->best < 0 || (leaders->others > 0 && leaders->others + 1 == leaders->right);
+    return !none && is_as_good(&runs[index], &runs[leaders->best], leaders->alike);
 }
