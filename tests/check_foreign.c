@@ -1,8 +1,6 @@
 /* check_foreign.c - runs with a known cause, exported as Nsight Systems would have: they come
  * back under their own name, or as unknown, never under another's; clean ones as nothing. */
-#include "analysis/verdict.h"
-#include "fixtures.h"
-#include "nsys_export.h"
+#include "foreign_cases.h"
 #include "plan/build.h"
 #include "sim/simulator.h"
 #include "suites.h"
@@ -14,21 +12,13 @@
 
 /* --- a run, and its trace, judged --- */
 
-struct ran {
-    struct machine machine;
-    struct plan plan;
-    struct timeline timeline;
-    int64_t time_ns;
-};
-
-static void ran_free(struct ran *ran)
+void foreign_ran_free(struct ran *ran)
 {
     timeline_free(&ran->timeline);
     plan_free(&ran->plan);
 }
 
-/* Simulates `settings`; false where they don't go together. */
-static bool run(const char *machine, const struct settings *settings, struct ran *ran)
+bool foreign_run(const char *machine, const struct settings *settings, struct ran *ran)
 {
     struct error error = {0};
     struct simulator_hooks hooks = {0};
@@ -51,12 +41,9 @@ static bool run(const char *machine, const struct settings *settings, struct ran
     return true;
 }
 
-/* The last one is a database of an older version, which knows of no streams and events. */
-enum form { FORM_CSV, FORM_SQLITE, FORM_OLD, FORM_COUNT };
 static const char *const form_names[FORM_COUNT] = {"csv", "sqlite", "older"};
 
-/* Writes the run to test_trace_path; false where there is no SQLite. */
-static bool export_run(const struct ran *ran, enum form form, unsigned leaves)
+bool foreign_export(const struct ran *ran, enum form form, unsigned leaves, const char *more)
 {
     char *text = NULL;
     size_t size = 0;
@@ -66,6 +53,7 @@ static bool export_run(const struct ran *ran, enum form form, unsigned leaves)
         nsys_export_csv(out, &ran->plan, &ran->timeline, ran->machine.name);
     else
         nsys_export_sql(out, &ran->plan, &ran->timeline, ran->machine.name, leaves);
+    fputs(more, out);
     fclose(out);
     bool made = true;
     if (form == FORM_CSV)
@@ -76,14 +64,13 @@ static bool export_run(const struct ran *ran, enum form form, unsigned leaves)
     return made;
 }
 
-/* Reads the trace in test_trace_path and judges its only device. */
-static void judge_trace(struct verdicts *verdicts, struct traces *traces)
+void foreign_judge(struct verdicts *verdicts)
 {
     struct error error = {0};
     struct critical critical;
-    *traces = test_traces(test_trace_path);
-    ck_assert_int_eq(traces->count, 1);
-    const struct timeline *timeline = &traces->items[0].timeline;
+    struct traces traces = test_traces(test_trace_path);
+    ck_assert_int_eq(traces.count, 1);
+    const struct timeline *timeline = &traces.items[0].timeline;
     ck_assert_int_eq(critical_find(timeline, NULL, &critical, &error), STATUS_OK);
     const struct verdict_case facts = {.timeline = timeline, .critical = &critical};
     ck_assert_msg(verdicts_find(&facts, verdicts, &error) == STATUS_OK, "%s", error.text);
@@ -95,6 +82,7 @@ static void judge_trace(struct verdicts *verdicts, struct traces *traces)
     }
     ck_assert_int_eq(sum_ns, verdicts->time_ns - verdicts->limit_ns);
     critical_free(&critical);
+    traces_free(&traces);
 }
 
 /* --- causes --- */
@@ -318,23 +306,21 @@ static void try_cause(const struct base *base, const struct cause *cause, enum f
     static const unsigned leaves[FORM_COUNT] = {[FORM_OLD] = NSYS_NO_STREAMS | NSYS_NO_EVENTS};
     struct settings settings = settings_of(base);
     struct ran clean, ran;
-    ck_assert(run(base->machine, &settings, &clean));
+    ck_assert(foreign_run(base->machine, &settings, &clean));
     if (cause->make != NULL)
         cause->make(&settings, cause->name);
-    bool made = run(base->machine, &settings, &ran);
+    bool made = foreign_run(base->machine, &settings, &ran);
     bool shows = made && (cause->make == NULL || 10 * ran.time_ns >= 11 * clean.time_ns);
-    if (shows && export_run(&ran, form, leaves[form])) {
+    if (shows && foreign_export(&ran, form, leaves[form], "")) {
         struct verdicts verdicts;
-        struct traces traces;
-        judge_trace(&verdicts, &traces);
+        foreign_judge(&verdicts);
         count(cell, cause, code_of(cause, base), &verdicts);
         if (getenv("PIPELINE_CONFUSION") != NULL)
             print_run(cause, base, form, &verdicts);
-        traces_free(&traces);
     }
     if (made)
-        ran_free(&ran);
-    ran_free(&clean);
+        foreign_ran_free(&ran);
+    foreign_ran_free(&clean);
 }
 
 static bool is_tried(const struct base *base, const struct cause *cause, enum form form)
@@ -382,5 +368,6 @@ Suite *foreign_suite(void)
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_loop_test(tests, test_confusion, 0, CAUSES);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, foreign_input_case());
     return suite;
 }

@@ -94,7 +94,8 @@ static void charge_idle(struct foreign *foreign, struct foreign_pieces *pieces, 
 {
     int64_t now_ns = until_ns;
     settle_links(foreign, pieces, none);
-    none = none == VERDICT_FEW_TILES ? way_of(foreign, pieces) : none;
+    if (none == VERDICT_FEW_TILES)
+        none = foreign->timeline->partial ? VERDICT_UNKNOWN : way_of(foreign, pieces);
     find_near(pieces, none);
     for (uint32_t i = 0; i < pieces->count && now_ns > from_ns; i++) {
         const struct foreign_piece *piece = &pieces->items[i];

@@ -97,7 +97,11 @@ uint32_t foreign_event_target(const struct foreign *foreign, uint32_t index)
     }
     while (low-- > 0 && timeline->waits[low].stream == span->stream &&
            timeline->waits[low].issue_ns >= since_ns) {
-        uint32_t target = timeline->waits[low].target;
+        const struct span *op =
+            timeline_span((struct timeline *)timeline, timeline->waits[low].target);
+        if (op == NULL)
+            continue;
+        uint32_t target = (uint32_t)(op - spans);
         if (found == SPAN_NONE || spans[target].end_ns > spans[found].end_ns)
             found = target;
     }
@@ -277,7 +281,9 @@ bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
         foreign->issued == NULL || foreign->call_before == NULL ||
         analyse(timeline, &foreign->analysis, NULL) != STATUS_OK)
         return false;
-    foreign->few_ops = true;
+    const struct engine_use *engines = foreign->analysis.engines;
+    foreign->few_ops = engines[ENGINE_COMPUTE].spans > 0 &&
+                       engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0;
     for (int i = 0; i < ENGINE_WORKING; i++) {
         foreign->few_ops &= foreign->analysis.engines[i].spans <= FEW_OPS;
         int64_t most_ns = foreign->engine != ENGINE_NONE

@@ -35,7 +35,7 @@ static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *on
     char text[COUNT_TEXT];
     size_t used = strlen(seen);
     if (count > 0)
-        append(seen, "%s%s", used >= 2 && seen[used - 2] == ':' ? "" : ", ",
+        append(seen, "%s%s", used == 0 || (used >= 2 && seen[used - 2] == ':') ? "" : ", ",
                counted(count, one, many, text));
 }
 
@@ -73,8 +73,8 @@ static void put_default_stream(const struct foreign *foreign, char seen[VERDICT_
 
 /* --- the host's calls --- */
 
-/* Writes "8 calls of cudaStreamSynchronize before the last op was issued, 31 ms in all", of the
- * kind of call that took longest. */
+/* Writes "8 calls such as cudaStreamSynchronize before the last op was issued, 31 ms in all",
+ * of the kind of call that took longest. */
 static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
                       char seen[VERDICT_SEEN])
 {
@@ -94,7 +94,7 @@ static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
             row = call->row;
         }
     }
-    snprintf(seen, VERDICT_SEEN, "%s as %s before the last op was issued, %s in all",
+    snprintf(seen, VERDICT_SEEN, "%s such as %s before the last op was issued, %s in all",
              counted(count, "call", "calls", calls), host_call_name(row),
              units_time(sum_ns, time));
 }
@@ -186,11 +186,10 @@ static void put_small(const struct foreign *foreign, char seen[VERDICT_SEEN])
 
 static void put_few(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    char in[COUNT_TEXT], kernels[COUNT_TEXT], out[COUNT_TEXT];
-    snprintf(seen, VERDICT_SEEN, "%s, %s and %s",
-             counted(ops_of(foreign, OP_H2D), "copy in", "copies in", in),
-             counted(ops_of(foreign, OP_KERNEL), "kernel", "kernels", kernels),
-             counted(ops_of(foreign, OP_D2H), "copy out", "copies out", out));
+    append_count(seen, ops_of(foreign, OP_H2D), "copy in", "copies in");
+    append_count(seen, ops_of(foreign, OP_KERNEL), "kernel", "kernels");
+    append_count(seen, ops_of(foreign, OP_D2H), "copy out", "copies out");
+    append(seen, " in all");
 }
 
 static void put_one_stream(const struct foreign *foreign, char seen[VERDICT_SEEN])

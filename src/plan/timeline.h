@@ -29,8 +29,8 @@ enum timing {
 /* The memory of the host that a copy of a trace is from or to, as far as the trace says. */
 enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
 
-/* A wait of a stream of a trace for an event: the stream's next op begins only when `target`,
- * a place in timeline.spans, has ended. */
+/* A wait of a stream of a trace for an event: the stream's next op begins only when op `target`
+ * has ended. */
 struct stream_wait {
     uint32_t stream, target;
     int64_t issue_ns;
@@ -77,6 +77,7 @@ struct timeline {
     int64_t
         launched_ns;    /* of a graph: when the one call that issued all ops returned; else 0 */
     bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */
+    bool partial;       /* of a trace: what ran before, behind or beside it was left out */
     enum kinds_known kinds_known; /* of a trace */
     struct host_call *calls;      /* of a trace, in order of start; NULL: not known. Owned */
     uint32_t call_count;

@@ -259,7 +259,7 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
         .link = kind == OP_KERNEL ? name->link : 0,
         .stream = stream->number,
         .tile = -1,
-        .bytes = kind != OP_KERNEL ? row->bytes : 0,
+        .bytes = op_is_copy(kind) ? row->bytes : 0,
         .issue_ns = row->issue_ns < row->start_ns ? row->issue_ns : row->start_ns,
         .start_ns = row->start_ns,
         .end_ns = row->end_ns,

@@ -340,6 +340,8 @@ static enum status read_row(struct reader *reader)
     row.name = reader->fields[reader->at[NAME]];
     if (*row.name == '\0')
         return refuse(reader, "a row without a name");
+    if (*row.name == '[' && row.name[strlen(row.name) - 1] != ']')
+        return refuse_field(reader, NAME, "has no end: cut short?");
     bool in = trace_kind(row.name) == OP_H2D;
     row.memory = memory_of(field_or_empty(reader, in ? SOURCE : TARGET));
     struct error why = {0};

@@ -95,6 +95,24 @@ static void keep_spans(struct timeline *timeline, const struct view_part *part, 
     }
 }
 
+/* Lets the host's calls and the streams' waits count from the window's beginning. Calls outside
+ * of it are left out. */
+static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        struct host_call call = timeline->calls[i];
+        if (call.end_ns <= from || call.start_ns >= to)
+            continue;
+        call.start_ns -= from;
+        call.end_ns -= from;
+        timeline->calls[kept++] = call;
+    }
+    timeline->call_count = kept;
+    for (uint32_t i = 0; i < timeline->wait_count; i++)
+        timeline->waits[i].issue_ns -= from;
+}
+
 /* Numbers the streams that are left anew; each keeps its id. */
 static enum status keep_streams(struct timeline *timeline, struct error *error)
 {
@@ -117,6 +135,16 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
         places[i] = kept++;
     }
     places[count] = kept;
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < timeline->wait_count; i++) {
+        struct stream_wait wait = timeline->waits[i];
+        uint32_t place = places[wait.stream];
+        if (place < kept && ids[place] == timeline_stream_id(timeline, wait.stream)) {
+            wait.stream = place;
+            timeline->waits[waits++] = wait;
+        }
+    }
+    timeline->wait_count = waits;
     for (uint32_t i = 0; i < timeline->span_count; i++)
         timeline->spans[i].stream = places[earlier(timeline->spans[i].stream, count)];
     free(places);
@@ -187,6 +215,8 @@ enum status trace_cut(struct trace *trace, const struct view_part *part, struct 
         return error_set(error, STATUS_USAGE, "--window begins at %s, and all has ended at %s",
                          units_time(from, begin), units_time(time_ns, end));
     keep_spans(timeline, part, from, to);
+    keep_calls(timeline, from, to);
+    timeline->partial = true;
     timeline->launched_ns = later(timeline->launched_ns - from, 0);
     enum status status = keep_streams(timeline, error);
     if (status != STATUS_OK)

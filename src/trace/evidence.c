@@ -217,7 +217,7 @@ static uint32_t issued_before(const struct timeline *timeline, struct span *cons
             high = middle;
     }
     bool found = low > 0 && spans[low - 1]->stream == stream;
-    return found ? (uint32_t)(spans[low - 1] - timeline->spans) : UINT32_MAX;
+    return found ? spans[low - 1]->op : UINT32_MAX;
 }
 
 enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *own,

@@ -57,8 +57,9 @@ static enum status refuse_sqlite(const struct database *database)
     char text[256];
     if (sqlite3_errcode(database->handle) == SQLITE_NOMEM)
         return error_set(database->error, STATUS_FAILED, "no memory for the trace");
-    snprintf(text, sizeof text, "can't be read as a database: %s",
-             sqlite3_errmsg(database->handle));
+    bool broken = sqlite3_errcode(database->handle) == SQLITE_CORRUPT;
+    snprintf(text, sizeof text, "can't be read as a database: %.160s%s",
+             sqlite3_errmsg(database->handle), broken ? ": cut short?" : "");
     return refuse(database, text);
 }
 

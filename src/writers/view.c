@@ -79,7 +79,7 @@ static void put_engines(FILE *out, const struct run_report *run, const struct vi
             "longest gap", "bytes", "rate");
     for (int i = 0; i < ENGINE_WORKING; i++) {
         const struct engine_use *use = &run->analysis.engines[i];
-        if (i >= DEVICE_ENGINES && use->spans == 0)
+        if (use->spans == 0) /* a trace of kernels alone says nothing of copies */
             continue;
         char busy[UNITS_TEXT], gap[UNITS_TEXT] = "-", bytes[UNITS_TEXT] = "-",
                                rate[UNITS_TEXT] = "-";
@@ -141,9 +141,12 @@ static void put_together(FILE *out, const struct run_report *run,
                                      1U << ENGINE_H2D | 1U << ENGINE_D2H,
                                      1U << ENGINE_COMPUTE | 1U << ENGINE_D2H};
     static const char *const words[] = {"none", "one", "two", "all three"};
+    unsigned there = 0; /* what the trace has nothing of is not spoken of */
+    for (int i = 0; i < DEVICE_ENGINES; i++)
+        there |= (unsigned)(run->analysis.engines[i].spans > 0) << i;
     char line[LINE_TEXT], time[UNITS_TEXT];
     size_t used = (size_t)snprintf(line, sizeof line, "at work at once:");
-    for (int count = 0; count <= DEVICE_ENGINES; count++) {
+    for (int count = 0; count <= __builtin_popcount(there); count++) {
         int64_t ns = view_facts_at_once_ns(facts, count);
         used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s (%.0f%%)",
                                  count > 0 ? "," : "", words[count], units_time(ns, time),
@@ -153,14 +156,18 @@ static void put_together(FILE *out, const struct run_report *run,
              run->analysis.concurrency);
     putc('\n', out);
     writer_put_words(out, style->width, 2, line);
-    used = (size_t)snprintf(line, sizeof line, "together:");
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+    used = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if ((pairs[i] & there) != pairs[i])
+            continue;
         used += (size_t)snprintf(line + used, sizeof line - used, "%s %s and %s %s",
-                                 i > 0 ? "," : "",
+                                 used > 0 ? "," : "together:",
                                  engine_rows[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D].label,
                                  engine_rows[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H].label,
                                  units_time(view_facts_together_ns(facts, pairs[i]), time));
-    writer_put_words(out, style->width, 2, line);
+    }
+    if (used > 0)
+        writer_put_words(out, style->width, 2, line);
 }
 
 /* --- what it comes to --- */
@@ -168,25 +175,27 @@ static void put_together(FILE *out, const struct run_report *run,
 static void put_path(FILE *out, const struct run_report *run, const struct view_facts *facts,
                      const struct writer_style *style)
 {
-    char times[DEVICE_ENGINES + 1][UNITS_TEXT];
+    char line[LINE_TEXT], time[UNITS_TEXT];
     int64_t work_ns = 0, first_ns = 0;
+    size_t used =
+        (size_t)snprintf(line, sizeof line, "critical path: %" PRIu32 " op%s",
+                         run->critical.path_count, run->critical.path_count == 1 ? "" : "s");
     for (int i = 0; i < DEVICE_ENGINES; i++) {
         work_ns += facts->path_ns[i];
-        units_time(facts->path_ns[i], times[i]);
+        if (run->analysis.engines[i].spans > 0)
+            used += (size_t)snprintf(line + used, sizeof line - used, ", %s %s",
+                                     engine_rows[i].label, units_time(facts->path_ns[i], time));
     }
     if (run->critical.path_count > 0 && run->timeline.issue_unknown)
         first_ns = run->timeline.spans[run->critical.path[0]].start_ns;
-    writer_print_words(
-        out, style->width, 2,
-        "critical path: %" PRIu32 " op%s, H2D %s, kernel %s, D2H %s; %s between them",
-        run->critical.path_count, run->critical.path_count == 1 ? "" : "s", times[0], times[1],
-        times[2], units_time(run->median_ns - work_ns - first_ns, times[DEVICE_ENGINES]));
+    writer_print_words(out, style->width, 2, "%s; %s between them", line,
+                       units_time(run->median_ns - work_ns - first_ns, time));
     if (first_ns == 0)
         return;
     writer_print_words(
         out, style->width, 2,
         "  It goes back to %s: the trace does not tell what its first op waited for.",
-        units_time(first_ns, times[0]));
+        units_time(first_ns, time));
 }
 
 static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)

@@ -1,4 +1,4 @@
-/* view.h - shared by the two files that write what a trace shows. */
+/* view.h - shared by the files that write what a trace shows. */
 #ifndef PIPELINE_WRITERS_VIEW_H
 #define PIPELINE_WRITERS_VIEW_H
 
@@ -9,6 +9,10 @@
  * far as a trace can tell, and what it can't. */
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
                        const struct writer_style *style);
+
+/* Writes what each cause of `run` rests on, and how to mend it in CUDA's calls, with what to
+ * watch then; of what has no cause, which recording would tell. */
+void view_put_fixes(FILE *out, const struct run_report *run, const struct writer_style *style);
 
 /* Writes two timelines side by side, run by run: what the second gained, and what changed. */
 void view_put_pairs(FILE *out, const struct report *report, const struct writer_style *style);

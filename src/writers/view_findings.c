@@ -94,8 +94,7 @@ static bool short_ops(const struct run_report *run, const struct view_facts *fac
         if (ops < SHORT_OPS_MIN || facts->sum_ns[i] / ops >= SHORT_OP_NS)
             continue;
         snprintf(text, FINDING_TEXT,
-                 "%" PRIu32 " %s take %s on average, about as long as it takes to launch one: "
-                 "fewer and larger ones would cost less.",
+                 "%" PRIu32 " %s take %s on average, about as long as it takes to launch one.",
                  ops, names[i], units_time(facts->sum_ns[i] / ops, mean));
         return true;
     }
@@ -110,11 +109,8 @@ static bool idle(const struct run_report *run, const struct view_facts *facts,
         run->median_ns > 0 ? 100 * (double)facts->together_ns[0] / (double)run->median_ns : 0;
     if (percent < IDLE_PERCENT)
         return false;
-    snprintf(
-        text, FINDING_TEXT,
-        "For %s (%.0f%% of the time) no engine was at work: the host was late with issuing, "
-        "or waited for results.",
-        units_time(facts->together_ns[0], time), percent);
+    snprintf(text, FINDING_TEXT, "For %s (%.0f%% of the time) no engine was at work.",
+             units_time(facts->together_ns[0], time), percent);
     return true;
 }
 
@@ -165,27 +161,54 @@ static bool coarse_bytes(const struct run_report *run, const struct view_facts *
     return true;
 }
 
+static bool clocks(const struct run_report *run, const struct view_facts *facts,
+                   char text[FINDING_TEXT])
+{
+    (void)facts;
+    if (run->trace == NULL || run->trace->early == 0)
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "%" PRIu32 " ops begin before the host's call that issued them: the clocks of the "
+             "host and of the GPU do not agree, so no call is taken for true.",
+             run->trace->early);
+    return true;
+}
+
+/* Says what the trace does not, and what that hides. */
+static bool lacks(const struct run_report *run, const struct view_facts *facts,
+                  char text[FINDING_TEXT])
+{
+    const struct timeline *timeline = &run->timeline;
+    (void)facts;
+    if (run->trace != NULL && run->trace->own)
+        return false;
+    if (timeline->issue_unknown)
+        snprintf(text, FINDING_TEXT,
+                 "A trace has no events and no waits, and this one not the host's calls "
+                 "either: what was held by those only shows as a late start.");
+    else if (timeline->wait_count == 0)
+        snprintf(text, FINDING_TEXT,
+                 "This trace has no waits for events: what was held by those only shows as a "
+                 "late start. nsys profile --cuda-event-trace=true records them.");
+    return timeline->issue_unknown || timeline->wait_count == 0;
+}
+
 static finding *const findings[] = {
     one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops, idle,
-    late_issue, coarse_bytes};
+    late_issue, coarse_bytes,          clocks,           lacks};
 
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
                        const struct writer_style *style)
 {
-    char text[FINDING_TEXT], line[FINDING_TEXT + 8];
-    fputs("\nwhat stands out\n", out);
+    char text[FINDING_TEXT];
+    bool any = false;
     for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
         if (!findings[i](run, facts, text))
             continue;
-        snprintf(line, sizeof line, "- %s", text);
-        writer_put_words(out, style->width, 2, line);
+        if (!any)
+            fputs("\nwhat stands out\n", out);
+        any = true;
+        writer_print_words(out, style->width, 2, "- %s", text);
     }
-    if (run->trace != NULL && run->trace->own)
-        return;
-    snprintf(
-        line, sizeof line,
-        "- A trace has no events and no waits%s: what was held by those only shows as a late "
-        "start.",
-        run->timeline.issue_unknown ? ", and this one not the host's calls either" : "");
-    writer_put_words(out, style->width, 2, line);
+    view_put_fixes(out, run, style);
 }
