@@ -186,3 +186,21 @@ function work_text(kernel, intensity, elements) {
         kernel = kernel " at intensity " intensity
     return elements ~ /^[0-9]+$/ ? kernel " on " count_text(elements + 0) " elements" : kernel
 }
+
+# Prints a message as a title of at most two lines, as large as there is room for, and returns where
+# it ends. What is too long loses its last clause.
+function print_title(text, room,    size, shown, tries) {
+    for (tries = 1; tries <= 2; tries++) {
+        for (size = large; size > 0.65 * large; size *= 0.9) {
+            shown = wrapped(text, int(room / (0.56 * size)), 2)
+            if (shown !~ /\.\."$/)
+                break
+        }
+        if (size > 0.65 * large || !sub(/, which [^,]*$/, "", text))
+            break
+    }
+    print "title = " shown
+    printf "title_size = %.6g\n", size
+    printf "title_bottom = %.6g\n", 0.5 * em + WRAPPED_LINES * 1.25 * size
+    return 0.5 * em + WRAPPED_LINES * 1.25 * size
+}

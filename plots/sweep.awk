@@ -3,12 +3,22 @@
 #     awk -f csv.awk -f sweep.awk -v page=1920 -v em=28 DATA.csv
 #
 # A curve is a run of the config files (a section) at one value of the axis that is not on the
-# x axis. Speed-ups are against the first row; where the rows have arrays of different sizes, of the
-# time that one element takes.
+# x axis. Speed-ups are the report's, against the first row of the same work on the same device;
+# where only the arrays' sizes differ, of the time that one element takes; and where the work or the
+# device differs and there are none, each row is shown as a share of its own limit.
 
 BEGIN {
     CURVES_MAX = 64
     KEY_MAX = 16
+}
+
+{
+    sub(/\r$/, "")
+}
+
+/^# message: / {
+    MESSAGE = substr($0, 12)
+    next
 }
 
 /^# pipeline / {
@@ -108,6 +118,7 @@ function add_row(    name, i, point) {
     LEAST[count] = field("time_min_ms") + 0
     MOST[count] = field("time_max_ms") + 0
     LIMIT[count] = field("limit_ms") + 0
+    SPEEDUP[count] = field("speedup")
     WRONG[count] = field("verified") == "false"
     wrong += WRONG[count]
     ELEMENTS[count] = field("settings.elements") + 0
@@ -167,12 +178,35 @@ function scale_of(axis,    i, value, least, most) {
     return least > 0 && most / least >= 8 && most / least >= 1.6 ^ (VALUES[axis] - 1) ? 2 : 1
 }
 
-function cost(row, time) {
-    return per_element && ELEMENTS[row] > 0 ? time / ELEMENTS[row] : time
+# "speedup", "element" or "share": what the rows have in common to be compared by.
+function choose_measure(    i, n, keys, alike, known, right) {
+    for (i = 1; i <= count; i++) {
+        right += !WRONG[i]
+        known += !WRONG[i] && SPEEDUP[i] != ""
+    }
+    n = split("device settings.kernel settings.intensity settings.stride settings.columns " \
+              "settings.rows settings.inner source", keys, " ")
+    alike = 1
+    for (i = 1; i <= n; i++)
+        alike = alike && !(keys[i] in MIXED)
+    return right > 0 && known == right ? "speedup" : per_element && alike ? "element" : \
+           count == 1 ? "speedup" : "share"
 }
 
+# How good a row would be if it had taken `time`; 0 where nothing can be said.
 function speedup(row, time) {
-    return time > 0 ? cost(1, TIME[1]) / cost(row, time) : 0
+    if (WRONG[row] || time <= 0)
+        return 0
+    if (measure == "share")
+        return 100 * LIMIT[row] / time
+    if (measure == "element")
+        return ELEMENTS[row] > 0 && ELEMENTS[1] > 0 ? \
+               TIME[1] / ELEMENTS[1] / (time / ELEMENTS[row]) : 0
+    return (SPEEDUP[row] == "" ? 1 : SPEEDUP[row]) * TIME[row] / time
+}
+
+function value_text(value) {
+    return measure == "share" ? sprintf("%.0f%%", value) : sprintf("%.2f", value)
 }
 
 # --- the page ---------------------------------------------------------------------------------
@@ -183,7 +217,9 @@ function lay_out(    i, one, two) {
     x_axis = axes > 1 && one == 0 && two > 0 ? 2 : 1
     other = 3 - x_axis
     x_scale = x_axis == 1 ? one : two
-    heat = axes > 1 && VALUES[other] > 6
+    heat = axes > 1 && VALUES[other] >= 3
+    measure = choose_measure()
+    print "y_unit = " quoted(measure == "share" ? "%%" : "x")
     print "heat = " heat + 0 "\nfields_named = " (sections > 1)
     print "bars = " (x_scale == 0 && !heat)
     print "x_name = " quoted(AXIS[x_axis])
@@ -201,15 +237,20 @@ function position(text) {
     return x_scale == 2 ? log(number_of(text)) / log(2) : number_of(text)
 }
 
-function put_ticks(array, axis, room,    i, step, n) {
-    step = int((VALUES[axis] - 1) / room) + 1
+# Labels have `room` units in all; they go on over three lines before they are cut.
+function put_ticks(array, axis, room,    i, step, n, letters, lines) {
+    letters = int(room / VALUES[axis] / (0.6 * 0.89 * em))
+    step = letters >= 4 ? 1 : int((VALUES[axis] - 1) / (room / (2.4 * em))) + 1
+    letters = letters < 4 ? 12 : letters
     print "array " array "_at[" VALUES[axis] + 1 "]\narray " array "_text[" VALUES[axis] + 1 "]"
     for (i = 1; i <= VALUES[axis]; i += step) {
         n++
         printf "%s_at[%d] = %.9g\n", array, n, (axis == x_axis ? position(LIST[axis, i]) : i)
-        print array "_text[" n "] = " quoted(cut(one_line(LIST[axis, i]), 12))
+        print array "_text[" n "] = " wrapped(LIST[axis, i], letters, 3)
+        if (WRAPPED_LINES > lines)
+            lines = WRAPPED_LINES
     }
-    print array "_ticks = " n
+    print array "_ticks = " n "\n" array "_lines = " lines
 }
 
 function curve_name(row,    text) {
@@ -219,7 +260,7 @@ function curve_name(row,    text) {
     return text
 }
 
-function put_curves(    i, id, c, key, x, y, longest, text) {
+function put_curves(    i, id, c, key, x, y, longest, text, apart) {
     for (i = 1; i <= count; i++) {
         id = SECTION[i] SUBSEP VALUE[i, other]
         if (!(id in CURVE)) {
@@ -239,10 +280,13 @@ function put_curves(    i, id, c, key, x, y, longest, text) {
             y_max = speedup(i, LEAST[i])
         if (speedup(i, LIMIT[i]) > limit_max)
             limit_max = speedup(i, LIMIT[i])
-        ROWS[c] = ROWS[c] sprintf("%.9g\t%.6g\t%.6g\t%.6g\n", x, y, speedup(i, MOST[i]),
-                                  speedup(i, LEAST[i]))
-        if (LIMIT[i] > 0)
-            LIMITS[c] = LIMITS[c] sprintf("%.9g\t%.6g\n", x, speedup(i, LIMIT[i]))
+        if (WRONG[i])
+            WRONGS = WRONGS sprintf("%.9g\t%d\n", x, c)
+        else
+            ROWS[c] = ROWS[c] sprintf("%.9g\t%.6g\t%.6g\t%.6g\t%s\n", x, y, speedup(i, MOST[i]),
+                                      speedup(i, LEAST[i]), value_text(y))
+        if (LIMIT[i] > 0 && !WRONG[i])
+            LIMITS[c] = LIMITS[c] sprintf("%.9g\t%.4g\n", x, speedup(i, LIMIT[i]))
     }
     left_out = curves > CURVES_MAX ? curves - CURVES_MAX : 0
     curves -= left_out
@@ -254,15 +298,25 @@ function put_curves(    i, id, c, key, x, y, longest, text) {
     print "array curve_name[" curves + 1 "]"
     print "$points << END"
     for (c = 1; c <= curves; c++)
-        print ROWS[c] "\n"
-    print "END\n$limit << END"
-    print "-9e9\t-9e9"
+        print (ROWS[c] == "" ? "-9e9\t-9e9\t-9e9\t-9e9\t-\n" : ROWS[c]) "\n"
+    print "END\n$wrongs << END\n-9e9\t1\n" WRONGS "END\nwrongs = " (WRONGS != "")
+    for (c = 1; c <= curves; c++) {
+        if (LIMITS[c] != "" && !(LIMITS[c] in LIMIT_SEEN))
+            apart = LIMIT_SEEN[LIMITS[c]] = ++limits
+    }
+    split("", LIMIT_SEEN)
+    limits = 0
+    print "$limit << END"
+    print "-9e9\t-9e9\t0"
     for (c = 1; c <= curves; c++) {
         if (LIMITS[c] == "" || (LIMITS[c] in LIMIT_SEEN))
             continue
         LIMIT_SEEN[LIMITS[c]] = 1
         limits++
-        print "\n" LIMITS[c]
+        # Several limits have the colours of their curves.
+        text = LIMITS[c]
+        gsub(/\n/, "\t" (apart > 1 ? c : 0) "\n", text)
+        print "\n" text
     }
     print "END\nlimits = " limits + 0
     for (c = 1; c <= curves; c++) {
@@ -271,16 +325,17 @@ function put_curves(    i, id, c, key, x, y, longest, text) {
             longest = characters(CURVE_NAME[c])
     }
     print "key_length = " (curves > 1 || longest > 0 ? longest : 0)
+    print "limits_apart = " (apart > 1)
     text = curves > KEY_MAX ? "and " (curves - KEY_MAX + left_out) " more curves" : ""
     put_remark(text)
-    put_ticks("x", x_axis, 14)
+    put_ticks("x", x_axis, page - 14 * em)
 }
 
 # Every section is a field of cells, side by side.
 function put_heat(    i, shown, y) {
     shown = sections > 4 ? 4 : sections
-    put_ticks("x", x_axis, shown > 1 ? 8 : 16)
-    put_ticks("y", other, 16)
+    put_ticks("x", x_axis, (page - 16 * em) / shown)
+    put_ticks("y", other, 1e6)
     print "columns = " VALUES[x_axis] "\nrows = " VALUES[other] "\nfields = " shown
     print "y_name = " quoted(AXIS[other])
     print "array field_name[" shown + 1 "]"
@@ -295,8 +350,8 @@ function put_heat(    i, shown, y) {
             y_max = y
         if (y > 0 && (y_min == "" || y < y_min))
             y_min = y
-        printf "%d\t%d\t%d\t%.6g\t%d\n", SECTION[i], PLACE[x_axis, VALUE[i, x_axis]],
-               PLACE[other, VALUE[i, other]], y, (i == best)
+        printf "%d\t%d\t%d\t%.6g\t%d\t%s\t%d\n", SECTION[i], PLACE[x_axis, VALUE[i, x_axis]],
+               PLACE[other, VALUE[i, other]], y, (i == best), WRONG[i] ? "WRONG" : value_text(y), WRONG[i]
     }
     print "END"
     printf "y_min = %.9g\ny_max = %.9g\n", y_min + 0, (y_max > y_min ? y_max : y_min + 1)
@@ -320,7 +375,7 @@ function put_best(    i, name, gain) {
         name = sections > 1 ? SECTION_NAME[SECTION[best]] : ""
         for (i = 1; i <= axes; i++)
             name = name (name == "" ? "" : ", ") AXIS[i] "=" VALUE[best, i]
-        gain = sprintf("%.2fx", speedup(best, TIME[best]))
+        gain = value_text(speedup(best, TIME[best])) (measure == "share" ? "" : "x")
         name = "best: " cut(one_line(name), 36)
     }
     print "best_note = " quoted(gain)
@@ -328,16 +383,35 @@ function put_best(    i, name, gain) {
     name = sections > 1 || SECTION_NAME[1] != "run" ? SECTION_NAME[1] : ""
     for (i = 1; i <= axes; i++)
         name = name (name == "" ? "" : " ") AXIS[i] "=" VALUE[1, i]
-    print "y_title = " quoted((per_element ? "speed-up per element, " : "speed-up, ") \
-                              "1 is " cut(one_line(name), 36))
+    if (measure == "speedup" && groups())
+        name = "the first of the same work and device"
+    print "y_title = " quoted(measure == "share" ? "share of each run's own limit" : \
+                              (measure == "element" ? "speed-up per element, " : "speed-up, ") \
+                              "1 is " cut(one_line(name), 40))
 }
 
-function put_titles(    text, keys, n, i) {
-    text = work_text(common("settings.kernel"), common("settings.intensity"),
+# Speed-ups of 1 stand for more than one piece of work.
+function groups(    i, base) {
+    for (i = 1; i <= count; i++) {
+        if (WRONG[i] || SPEEDUP[i] == "")
+            continue
+        if (base > 0 && (SPEEDUP[i] * TIME[i] / base > 1.001 || SPEEDUP[i] * TIME[i] / base < 0.999))
+            return 1
+        base = base > 0 ? base : SPEEDUP[i] * TIME[i]
+    }
+    return 0
+}
+
+function put_titles(    text, keys, n, i, work, room) {
+    work = work_text(common("settings.kernel"), common("settings.intensity"),
                      common("settings.elements"))
-    print "title = " quoted(text == "" ? "sweep" : text)
-    text = listed(counted(common("settings.tiles"), "tile"),
-                  counted(common("settings.streams"), "stream"))
+    text = MESSAGE != "" ? MESSAGE : work == "" ? "sweep" : work
+    room = page - 14 * em
+    print_title(text, room)
+    print "title_wrong = " (text ~ /WRONG RESULT/)
+    text = MESSAGE != "" ? work : ""
+    text = listed(text, counted(common("settings.tiles"), "tile"))
+    text = listed(text, counted(common("settings.streams"), "stream"))
     n = split("ways order layout memory callbacks carry connections issue mistake", keys, " ")
     for (i = 1; i <= n; i++)
         text = listed(text, setting_text(keys[i], common("settings." keys[i])))

@@ -6,8 +6,8 @@
 # .png or .pdf. `pipeline --sweep=... --timeline=PICTURE` draws with this script as well;
 # PIPELINE_PLOTS=DIR makes it take a changed one from DIR.
 #
-# Numbers make an x axis (of powers of 2 where they grow by factors), words make bars, and many
-# values of two options a field of cells. What that is is worked out by sweep.awk; how it looks is
+# Numbers make an x axis (of powers of 2 where they grow by factors), words make bars, and three
+# values or more of two options a field of cells. What that is is worked out by sweep.awk; how it looks is
 # said here and in style.gp.
 
 data = ARG1; picture = ARG2; size = ARG3
@@ -19,15 +19,15 @@ if (!exists("style_gp")) {
     style_gp = folder."style.gp"; csv_awk = folder."csv.awk"; sweep_awk = folder."sweep.awk"
 }
 load style_gp
-load sprintf("< %s '%s' %s", awk, sweep_awk, path)
+load sprintf("< %s '%s' -v page=%g -v em=%g -v large=%g %s", awk, sweep_awk, page_width, em, large, path)
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------
 eval terminal(page_height)
 if (!on_output) { set output picture }
 edge = 0.6 * em
-top = 1.3 * large + (heat && fields_named ? 6.2 : 5.1) * em
-bottom = 4.1 * em
+top = title_bottom + (heat && fields_named ? 5.9 : 4.8) * em
+bottom = (4.1 + (x_lines - 1) * 1.05) * em
 left = 5.5 * em
 if (!heat) {
     key_width = ((key_length > 5 ? key_length : 5) * 0.6 + 3.2) * em
@@ -41,17 +41,18 @@ set tmargin at screen sy(top)
 set bmargin at screen sy(page_height - bottom)
 aside = 0.62 * em * strlen(best_small) + edge
 room = page_width - 2 * edge - aside
-y1 = 1.3 * large + 0.95 * em
-set label fitted(title, 0.89 * em, room) at screen sx(edge), sy(1.0 * large) tc rgb ink \
-    font face(fitting(title, large, 0.89 * em, room))
-set label fitted(settings, 0.7 * em, room) at screen sx(edge), sy(y1) tc rgb ink \
-    font face(fitting(settings, em, 0.7 * em, room))
-set label fitted(provenance, 0.7 * em, page_width - 2 * edge) \
-    at screen sx(edge), sy(y1 + 1.25 * em) tc rgb pale \
-    font face(fitting(provenance, small, 0.7 * em, page_width - 2 * edge))
+y1 = title_bottom + 0.2 * em
+set label title at screen sx(edge), sy(0.35 * em + 0.6 * title_size) font face(title_size) \
+    tc rgb title_wrong ? bad : ink
+set label fitted(settings, 0.62 * em, room) at screen sx(edge), sy(y1 + 0.2 * em) tc rgb ink \
+    font face(fitting(settings, 0.8 * em, 0.62 * em, room))
+set label fitted(provenance, 0.62 * em, page_width - 2 * edge) \
+    at screen sx(edge), sy(y1 + 1.3 * em) tc rgb pale \
+    font face(fitting(provenance, 0.8 * em, 0.62 * em, page_width - 2 * edge))
 set label best_note at screen sx(page_width - edge), sy(1.0 * large) right tc rgb ink \
     font face(large)
-set label best_small at screen sx(page_width - edge), sy(y1) right tc rgb ink font face(em)
+set label best_small at screen sx(page_width - edge), sy(1.3 * large + 0.95 * em) right tc rgb ink \
+    font face(0.9 * em)
 set label y_title at screen sx(edge), sy(y1 + 2.75 * em) tc rgb ink font face(em)
 set label x_name at screen sx((left + page_width - right) / 2), sy(page_height - 0.85 * em) center \
     tc rgb ink font face(em)
@@ -65,7 +66,7 @@ set border 0
 # --- curves, or bars where the axis has words -------------------------------------------------
 if (!heat) {
     set ytics nomirror out scale 0.5 font "".face(small) textcolor rgb ink
-    set format y "%gx"
+    set format y "%g".y_unit
     set grid ytics lt 1 lw 0.5 lc rgb grid
     set border 3 lw 0.7 lc rgb pale
     reach = bars ? 0.6 : x_max > x_min ? 0.04 * (x_max - x_min) : 1
@@ -82,22 +83,32 @@ if (!heat) {
     line_width(c) = 2.5 + step * (curves - c)
     mark_scale(c) = mark_size * (1 + 0.2 * step * (curves - c))
     set style fill solid border lc rgb "white"
+    # A bar's number stands in its top, or on it where there is no room.
+    tall(v) = v > 0.09 * y_max
+    number_y(v) = tall(v) ? v - 0.035 * y_max : v + 0.03 * y_max
+    limit_ink(c) = c == 0 ? ink : curve_color(int(c))
     if (bars) {
-        plot for [c = 1:curves] $points index c - 1 \
+        plot $limit using ($1 - 0.45):2:(0.9):(0):(limit_ink($3)) \
+                with vectors nohead lw 2.5 dt (6, 3) lc rgb variable notitle, \
+            for [c = 1:curves] $points index c - 1 \
                 using ($1 + bar(c) + wide / 2):($2 / 2):($1 + bar(c)):($1 + bar(c) + wide):(0):2 \
                 with boxxyerror lc rgb curve_color(c) title curve_name[c], \
             for [c = 1:curves] $points index c - 1 \
-                using ($1 + bar(c) + wide / 2):(0.03 * y_max):(sprintf("%.2f", $2)) \
-                with labels center font face(bar_text) tc rgb curve_ink(c) notitle, \
-            $limit using ($1 - 0.45):2:(0.9):(0) with vectors nohead lw 2.5 dt (6, 3) lc rgb ink \
-                title limits > 0 ? "limit" : ""
+                using ($1 + bar(c) + wide / 2):(number_y($2)):5:(tall($2) ? curve_ink(c) : ink) \
+                with labels center font face(bar_text) tc rgb variable notitle, \
+            for [c = 1:wrongs] $wrongs using ($1 + bar(int($2)) + wide / 2):(0.03 * y_max):("WRONG") \
+                with labels center font face(bar_text) tc rgb bad notitle, \
+            for [c = 1:(limits > 0)] NaN with lines lw 2 dt (6, 3) lc rgb ink title "limit"
     } else {
-        plot $limit using 1:2 with lines lw 2 dt (6, 3) lc rgb ink \
-                title limits > 0 ? "limit" : "", \
+        plot $limit using 1:2:(limit_ink($3)) with lines lw 2 dt (6, 3) lc rgb variable notitle, \
             for [c = 1:curves] $points index c - 1 using 1:2:3:4 with yerrorbars pt -1 lw 1 \
                 lc rgb curve_color(c) notitle, \
             for [c = 1:curves] $points index c - 1 using 1:2 with linespoints lw line_width(c) \
-                pt curve_mark(c) ps mark_scale(c) lc rgb curve_color(c) title curve_name[c]
+                pt curve_mark(c) ps mark_scale(c) lc rgb curve_color(c) title curve_name[c], \
+            for [c = 1:wrongs] $wrongs using 1:(0.03 * y_max):("WRONG") with labels center \
+                font face(small) tc rgb bad notitle, \
+            for [c = 1:(limits > 0)] NaN with lines lw 2 dt (6, 3) lc rgb ink \
+                title limits_apart ? "limits" : "limit"
     }
 }
 
@@ -122,19 +133,21 @@ if (heat) {
         origin screen sx(page_width - right + 1.2 * em), screen sy(page_height - bottom) \
         size screen sx(1.2 * em), screen sy(top) - sy(page_height - bottom)
     set cbtics font "".face(small) textcolor rgb ink
-    set format cb "%.2fx"
+    set format cb y_unit eq "x" ? "%.2fx" : "%.0f%%"
     unset key
     cell_width = (page_width - left - right) / (fields * (columns + gap))
     cell_height = (page_height - top - bottom) / rows
-    number_size = cell_width / 2.9 < 0.6 * cell_height ? cell_width / 2.9 : 0.6 * cell_height
+    number_size = cell_width / 3.3 < 0.6 * cell_height ? cell_width / 3.3 : 0.6 * cell_height
     number_size = number_size > small ? small : number_size
     shown = number_size >= 0.45 * em
     light(v) = (v - y_min) / (y_max - y_min) > 0.55 ? 0x000000 : 0xFFFFFF
     plot $cells using (at($1, $2)):3:(at($1, $2) - 0.5):(at($1, $2) + 0.5):($3 - 0.5):($3 + 0.5):4 \
             with boxxyerror fs solid border rgb "white" lc palette, \
+        $cells using (at($1, $2)):($7 == 1 ? $3 : NaN):(at($1, $2) - 0.5):(at($1, $2) + 0.5): \
+            ($3 - 0.5):($3 + 0.5) with boxxyerror fs solid border rgb bad lc rgb "white", \
         $cells using (at($1, $2)):($5 == 1 ? $3 : NaN):(at($1, $2) - 0.5):(at($1, $2) + 0.5): \
             ($3 - 0.5):($3 + 0.5) with boxxyerror lc rgb "#D55E00" lw 4 fs empty, \
-        $cells using (at($1, $2)):(shown ? $3 : NaN):(sprintf("%.2f", $4)):(light($4)) \
+        for [i = 1:shown] $cells using (at($1, $2)):3:6:($7 == 1 ? bad : light($4)) \
             with labels center font face(number_size > 1 ? number_size : 1) tc rgb variable
 }
 set output

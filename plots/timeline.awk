@@ -527,14 +527,7 @@ function put_titles(    title, work, top_, small, room, size, settings_text) {
     }
     work = work (work != "" && how() != "" ? "; " : "") how()
     room = page - 1.2 * em - (top_ == "" ? 0 : 9 * em)
-    for (size = large; size > 0.7 * large; size *= 0.9) {
-        if (characters(title) * 0.56 * size <= 1.9 * room)
-            break
-    }
-    print "title = " wrapped(title, int(room / (0.56 * size)), 2)
-    printf "title_size = %.6g\n", size
-    top = 0.5 * em + WRAPPED_LINES * 1.25 * size
-    printf "title_bottom = %.6g\n", top
+    top = print_title(title, room)
     settings_text = wrapped(work, int(room / (0.56 * 0.8 * em)), 2)
     top += (work == "" ? 0 : WRAPPED_LINES * 1.05 * em) + 1.3 * em
     print "settings_lines = " (work == "" ? 0 : WRAPPED_LINES)

@@ -1,6 +1,7 @@
 /* check_plot_sweep.c - pictures of sweeps: curves, bars, cells. */
 #include "plot_cases.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,40 @@ START_TEST(a_sweep_of_words_is_drawn_as_bars)
 }
 END_TEST
 
+/* Labels are whole where there is room, and a wrong result has no bar. */
+START_TEST(bars_have_whole_names)
+{
+    static const char *mistakes[] = {"none", "pinned-alloc-in-loop", "missing-wait"};
+    struct sweep sweep = {.axes = {{"mistake", mistakes, 3}}, .axis_count = 1};
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = sweep_report(&sweep, only_run, 1);
+    test->runs[2].verified = VERIFIED_NO;
+    test->runs[2].speedup = NAN;
+    plot_assert_drawn(&test->report, "bars.svg", &plot_slide);
+    plot_assert_texts("bars.svg", "none|pinned-alloc-in-loop|missing-wait|WRONG|1.00|2.00|"
+                                  "1 of 3 runs with a WRONG RESULT");
+    ck_assert_int_eq(plot_boxes("bars.svg", ENGINE_H2D), 2);
+    free(test);
+}
+END_TEST
+
+/* There is no speed-up between different work or devices: each run has its own limit. */
+START_TEST(what_does_not_compare_is_a_share_of_its_limit)
+{
+    static const char *devices[] = {"sim:k20c", "sim:h200"};
+    struct sweep sweep = {.axes = {{"device", devices, 2}}, .axis_count = 1};
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = sweep_report(&sweep, only_run, 1);
+    strcpy(test->runs[0].device, "NVIDIA Tesla K20c");
+    report_find_speedups(&test->report);
+    plot_assert_drawn(&test->report, "devices.svg", &plot_slide);
+    plot_assert_texts("devices.svg", "share of each run's own limit|3%|5%|sim:k20c");
+    free(test);
+}
+END_TEST
+
 START_TEST(two_axes_are_drawn_as_curves_or_cells)
 {
     struct sweep few = {.axes = {{"order", orders, 2}, {"tiles", numbers, 8}}, .axis_count = 2};
@@ -110,6 +145,8 @@ TCase *plot_sweep_case(void)
     tcase_add_checked_fixture(tests, plot_enter_folder, plot_leave_folder);
     tcase_add_test(tests, a_sweep_is_drawn_as_curves);
     tcase_add_test(tests, a_sweep_of_words_is_drawn_as_bars);
+    tcase_add_test(tests, bars_have_whole_names);
+    tcase_add_test(tests, what_does_not_compare_is_a_share_of_its_limit);
     tcase_add_test(tests, two_axes_are_drawn_as_curves_or_cells);
     tcase_add_test(tests, a_report_is_drawn_by_hand);
     return tests;

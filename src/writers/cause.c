@@ -16,6 +16,7 @@ struct search {
     struct span **spans;      /* room for those of one engine */
     int64_t start_ns, end_ns; /* the stretch overlaps this time */
     bool trailing;            /* a stretch that nothing ended counts, too */
+    bool only_own;            /* only the stretch before the span itself */
     bool by_host;             /* what ended the stretch was held up by the host */
     uint32_t calls;           /* kinds of calls; 0: any. The stretch overlaps one of them */
     int64_t overlap_ns;       /* of the best that was found */
@@ -47,6 +48,8 @@ static bool is_candidate(const struct search *search, int64_t start_ns, int64_t 
     uint32_t index = index_of(search, span);
     enum held_by by = search->run->critical.holds[index].by;
     int64_t length_ns = end_ns - start_ns, searched_ns = search->end_ns - search->start_ns;
+    if (search->only_own)
+        return ended && index == search->best->span;
     if (search->by_host)
         return ended && (by == HELD_BY_ISSUE || by == HELD_BY_CALL) &&
                overlaps_call(search, start_ns, end_ns);
@@ -135,25 +138,44 @@ static bool find_call(const struct search *search)
     return gap->end_ns > gap->start_ns;
 }
 
+/* Finds the time for which an op that was ready kept its own idle engine waiting. */
+static bool find_own(struct search *search, const struct span *span, const struct hold *hold)
+{
+    bool queued = hold->by == HELD_BY_SIGNAL || hold->by == HELD_BY_QUEUE;
+    if (!queued || span->engine >= ENGINE_WORKING)
+        return false;
+    search->only_own = true;
+    search->start_ns = earlier(hold->ready_ns, hold->free_ns);
+    search_engine(search, (enum engine)span->engine);
+    search->only_own = false;
+    search->best->start_ns = later(search->best->start_ns, search->start_ns);
+    return search->overlap_ns > 0;
+}
+
 static bool find_gap(struct search *search, const struct verdict *verdict)
 {
-    const struct run_report *run = search->run;
     *search->best = (struct gap){.code = verdict->code, .span = verdict->span};
-    if (verdict->span >= search->timeline->span_count) {
-        search->by_host = true;
+    search->by_host = verdict->span >= search->timeline->span_count;
+    if (search->by_host) {
         search->calls = verdict_rows[verdict->code].marks[MARKED_CALL];
         search->start_ns = 0;
         search->end_ns = timeline_time_ns(search->timeline);
         return search_engines(search) || find_call(search);
     }
     const struct span *span = &search->timeline->spans[verdict->span];
-    search->start_ns = earlier(span->start_ns, run->critical.holds[verdict->span].free_ns);
+    const struct hold *hold = &search->run->critical.holds[verdict->span];
     search->end_ns = span->end_ns;
-    search->by_host = false;
-    if (!is_slowness(verdict->code))
-        return search_engines(search);
-    *search->best = (struct gap){verdict->code, span->start_ns, span->end_ns, verdict->span};
-    return true;
+    if (is_slowness(verdict->code)) {
+        *search->best =
+            (struct gap){verdict->code, span->start_ns, span->end_ns, verdict->span};
+        return true;
+    }
+    if (find_own(search, span, hold))
+        return true;
+    search->start_ns = earlier(span->start_ns, hold->free_ns);
+    search->overlap_ns = 0;
+    *search->best = (struct gap){.code = verdict->code, .span = verdict->span};
+    return search_engines(search);
 }
 
 int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX])

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,28 +183,22 @@ static char *mark_stretch(const struct picture *picture, struct grid *grid,
     return marks + first;
 }
 
-/* Returns true if `length` columns from `at` on are in its row, and free. */
-static bool has_room(const struct picture *picture, const struct grid *grid, const char *at,
-                     ptrdiff_t length)
-{
-    ptrdiff_t columns = picture->columns + 1, column = (at - grid->marks) % columns;
-    bool free = at >= grid->marks && column + length < columns;
-    for (ptrdiff_t i = 0; i < length && free; i++)
-        free = at[i] == '\0';
-    return free;
-}
-
 /* Writes a cause's name behind its gap or, where there is no room, before it. */
-static void name_gap(const struct picture *picture, const struct grid *grid, char *gap,
+static void name_gap(const struct picture *picture, const struct grid *grid, const char *gap,
                      const char *name)
 {
-    size_t length = strlen(name);
-    char *behind = gap + strspn(gap, "^") + 1, *before = gap - length - 1;
-    if (has_room(picture, grid, behind, (ptrdiff_t)length))
-        memcpy(behind, name, length);
-    else if ((size_t)(gap - grid->marks) % ((size_t)picture->columns + 1) > length &&
-             has_room(picture, grid, before, (ptrdiff_t)length))
-        memcpy(before, name, length);
+    int columns = picture->columns, length = (int)strlen(name);
+    int first = (int)((size_t)(gap - grid->marks) % ((size_t)columns + 1)), end = first;
+    char *line = &grid->marks[gap - grid->marks - first];
+    while (end < columns && line[end] == '^')
+        end++;
+    int at = end + 1 + length <= columns ? end + 1 : first - length - 1;
+    for (int c = at; c >= 0 && c < at + length; c++) {
+        if (line[c] != '\0')
+            at = -1; /* what raced there says more */
+    }
+    if (at >= 0)
+        memcpy(line + at, name, (size_t)length);
 }
 
 static void mark_spans(struct picture *picture, struct grid *grid, const struct run_report *run)

@@ -101,7 +101,10 @@ static struct group find_group(const struct report *report)
 
 static const char *name_of(const struct run_report *run, char text[NAME_TEXT])
 {
-    return writer_fit(text, NAME_TEXT, run->settings->name, NAME_COLUMNS);
+    /* A point of a sweep without config files, "run streams=4", is shown as "streams=4". */
+    const char *name = run->settings->name;
+    name += strncmp(name, "run ", 4) == 0 && strchr(name, '=') != NULL ? 4 : 0;
+    return writer_fit(text, NAME_TEXT, name, NAME_COLUMNS);
 }
 
 static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])

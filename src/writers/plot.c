@@ -8,6 +8,7 @@
  * scripts as open files, and draws on its standard output, which is the picture. Their names
  * are /proc/self/fd/N, which opens them anew; /dev/fd/N is something of its own to GNU awk. */
 #include "core/embedded.h"
+#include "writers/cause.h"
 #include "writers/writer.h"
 
 #include <errno.h>
@@ -235,6 +236,7 @@ static enum status draw(struct plotter *plotter, struct error *error)
 /* Writes all data that is drawn: the timelines or, for a sweep, a row per run. */
 static void write_data(FILE *out, const struct report *report)
 {
+    char message[MESSAGE_TEXT], clean[3 * MESSAGE_TEXT];
     if (report->sweep == NULL) {
         write_csv_timeline(out, report);
         return;
@@ -243,6 +245,9 @@ static void write_data(FILE *out, const struct report *report)
     for (int i = 0; i < report->sweep->axis_count; i++)
         fprintf(out, " %s", report->sweep->axes[i].option);
     putc('\n', out);
+    writer_message(report, message);
+    if (message[0] != '\0')
+        fprintf(out, "# message: %s\n", writer_clean(clean, sizeof clean, message, true));
     write_csv_report(out, report);
 }
 
