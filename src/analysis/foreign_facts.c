@@ -159,7 +159,7 @@ static bool find_streams(struct foreign *foreign)
         const struct span *span = &timeline->spans[i];
         uint32_t stream = span->stream < timeline->streams ? span->stream : timeline->streams;
         foreign->stream_before[i] = last[stream];
-        if (op_in_stream(span->kind))
+        if (op_in_stream(span->kind) && span->kind != OP_WAIT)
             last[stream] = i;
     }
     free(last);
@@ -209,6 +209,21 @@ static void find_issued(struct foreign *foreign)
             foreign->issued[call] = i;
         foreign->last_issue_ns = later(foreign->last_issue_ns, timeline->spans[i].issue_ns);
     }
+}
+
+/* Finds whether memory is page-locked only before the first op is issued. */
+static void find_pins(struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t first_ns = INT64_MAX;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (op_on_device(timeline->spans[i].kind))
+            first_ns = earlier(first_ns, timeline->spans[i].issue_ns);
+    }
+    foreign->pins_first = true;
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        foreign->pins_first &= host_call_kind(timeline->calls[i].row) != CALL_PIN ||
+                               timeline->calls[i].start_ns < first_ns;
 }
 
 /* Finds whether launches return only when their kernels have ended: all but a few of those that
@@ -300,6 +315,7 @@ bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
     find_ends(foreign);
     find_issued(foreign);
     find_memsets(foreign);
+    find_pins(foreign);
     return find_streams(foreign) && find_threads(foreign) && find_launches(foreign);
 }
 

@@ -30,6 +30,7 @@ struct foreign {
     int64_t launch_ns;        /* the median of the launches' calls */
     int64_t last_issue_ns;    /* of all ops */
     bool launches_block;      /* they return only when their kernels have ended */
+    bool pins_first;          /* memory is page-locked before the first op, and never later */
     bool memsets_bar;         /* no memset runs beside another op, though others do */
     uint32_t host_funcs;      /* calls that put a function into a stream */
     bool short_ops; /* no calls are known, and ops are no longer than hand-overs may be */

@@ -59,7 +59,7 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     case CALL_ALLOC:
         return VERDICT_ALLOC_IN_LOOP;
     case CALL_PIN:
-        return VERDICT_PINNED_ALLOC_IN_LOOP;
+        return foreign->pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
     case CALL_COPY_WAIT:
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_SYNC_IN_LOOP;
     case CALL_COPY:
@@ -199,7 +199,10 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
     case HELD_BY_LEGACY:
         return legacy_cause(foreign, from, span);
     case HELD_BY_CALL:
-        return from->kind == OP_SYNC ? VERDICT_SYNC_IN_LOOP : VERDICT_ALLOC_IN_LOOP;
+        return from->kind == OP_SYNC ? VERDICT_SYNC_IN_LOOP
+               : from->link == 0     ? VERDICT_ALLOC_IN_LOOP
+               : foreign->pins_first ? VERDICT_PIN_IN_RUN
+                                     : VERDICT_PINNED_ALLOC_IN_LOOP;
     default:
         return VERDICT_REST;
     }
@@ -270,7 +273,10 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
                              .link = VERDICT_REST};
     uint32_t target = foreign_event_target(foreign, index);
     const struct span *event = target != SPAN_NONE ? span_at(foreign, target) : NULL;
-    if (event != NULL && event->start_ns < span->start_ns && event->end_ns > wait.free_ns &&
+    /* A timeline with spans of its waits has found that out already. */
+    bool known = hold->by == HELD_BY_EVENT && hold->span == target;
+    if (event != NULL && event->start_ns < span->start_ns &&
+        (known || event->end_ns > wait.free_ns) &&
         event->end_ns <= span->start_ns + FOREIGN_JITTER_NS)
         wait = (struct wait){.span = target,
                              .free_ns = earlier(event->end_ns, span->start_ns),

@@ -39,6 +39,8 @@ static struct span span_of(const struct op *op)
     };
     if (op->kind == OP_KERNEL)
         span.link = (uint16_t)op->kernel.link;
+    if (op->kind == OP_ALLOC)
+        span.link = op->alloc.pinned;
     if (op_is_call(op->kind))
         span.target = UINT32_MAX;
     return span;
@@ -390,6 +392,8 @@ static const char *own_name(const struct timeline *timeline, const struct span *
 {
     if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
+    if (span->kind == OP_ALLOC && span->link != 0)
+        return "pinned alloc";
     return op_kind_name(span->kind);
 }
 

@@ -49,7 +49,8 @@ struct span {
     uint8_t kind;   /* enum op_kind */
     uint8_t engine; /* enum engine */
     union {
-        uint16_t link; /* kernels: which of the timeline's names, that is, of the chain */
+        uint16_t link; /* kernels: which of the timeline's names, that is, of the chain; of
+                          memory that the host takes: 1 if it is page-locked */
         uint16_t host_memory; /* copies of a trace: enum host_memory */
     };
     uint32_t lane; /* row within the engine; spans of one lane never overlap. Waits: stream */

@@ -123,7 +123,7 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
         .op = row->op,
         .kind = (uint8_t)row->kind,
         .engine = (uint8_t)op_rows[row->kind].engine,
-        .link = (uint16_t)link,
+        .link = row->kind == OP_ALLOC ? strncmp(row->name, "pinned", 6) == 0 : (uint16_t)link,
         .stream = row->stream < 0 || row->stream >= OWN_NONE ? OWN_NONE : (uint32_t)row->stream,
         .tile = row->tile,
         .target = label,
@@ -252,6 +252,8 @@ static enum status finish_run(struct own_run *run, bool drawn_twice, struct trac
     trace->bytes_unit = 1;
     count_copies(timeline, facts->pageable, trace);
     status = timeline_finish(timeline, &no_plan, error);
+    if (status == STATUS_OK)
+        status = own_set_calls(facts, timeline, error);
     return status == STATUS_OK ? check_busy(facts, timeline, error) : status;
 }
 

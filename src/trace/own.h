@@ -104,6 +104,11 @@ enum status own_set_streams(struct own_run *run, struct timeline *timeline,
  * an event stands for the latest op before it. The spans are in order of their ops. */
 enum status own_set_targets(struct own_run *run, struct error *error);
 
+/* Sets the timeline's calls of the host, its waits and the memory of its copies, as far as the
+ * file tells them. */
+enum status own_set_calls(const struct own_facts *facts, struct timeline *timeline,
+                          struct error *error);
+
 /* The two readers, of the forms that traces_read() tells by their first bytes. */
 enum status own_csv_read(const char *path, struct traces *traces, struct error *error);
 enum status own_json_read(const char *path, struct traces *traces, struct error *error);

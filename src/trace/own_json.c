@@ -256,7 +256,9 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     row.op = (uint32_t)op;
     row.tile = (int32_t)tile;
     row.bytes = (uint64_t)bytes;
-    if (kind == OP_KERNEL)
+    if (kind == OP_ALLOC)
+        row.name = slice;
+    else if (kind == OP_KERNEL)
         row.name = kernel_name(slice, tile, name, sizeof name);
     else if (op_rows[kind].waits && target != NULL)
         row.name = file_label(target, name, sizeof name);

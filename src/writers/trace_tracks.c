@@ -94,6 +94,8 @@ static const char *stage_name(const struct timeline *timeline, const struct span
 {
     if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
+    if (span->kind == OP_ALLOC && span->link != 0)
+        return "pinned alloc";
     return op_rows[span->kind].label;
 }
 
