@@ -425,8 +425,10 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
     if (status != STATUS_OK)
         return status;
     name_causes(&judgement, &result);
-    if (judgement.tried)
+    if (judgement.tried) {
+        result.modelled_ns = judgement.whatif.given_ns;
         try_together(&judgement, &result);
+    }
     *verdicts = result;
     return STATUS_OK;
 }

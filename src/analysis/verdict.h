@@ -68,6 +68,7 @@ struct verdicts {
     int64_t time_ns, limit_ns;
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     enum limit_cause bound;
+    int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0 */
     /* All fixes together, where that gains more than the best alone: the options, and the time;
      * else "" and 0. */
     char together[VERDICT_COMMAND];

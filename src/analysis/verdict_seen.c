@@ -194,7 +194,8 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room, "they took longer than the work at the machine's full rate");
         return EVIDENCE_LIKELY;
     case VERDICT_SHORT_RUN:
-        snprintf(text, room, "an array four times as large takes less time for each element");
+        snprintf(text, room,
+                 "an array sixteen times as large takes less time for each element");
         return EVIDENCE_LIKELY;
     default:
         return EVIDENCE_UNKNOWN;

@@ -369,3 +369,18 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     *whatif = result;
     return STATUS_OK;
 }
+
+int whatif_best(const struct whatif *whatif, enum knob turns[KNOB_COUNT])
+{
+    int best = 0;
+    for (int i = 1; i < whatif->count; i++)
+        best = whatif->turns[i].fixed_ns < whatif->turns[best].fixed_ns ? i : best;
+    if (whatif->count == 0 || !gains(whatif->better_ns, whatif->given_ns, GAIN))
+        return 0;
+    bool alone = !gains(whatif->better_ns, whatif->turns[best].fixed_ns, GAIN);
+    for (int i = 0; i < whatif->count && !alone; i++)
+        turns[i] = whatif->turns[i].knob;
+    if (alone)
+        turns[0] = whatif->turns[best].knob;
+    return alone ? 1 : whatif->count;
+}

@@ -62,6 +62,10 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error);
 
+/* Sets the turns that make the best run: the best one alone, or all where these gain more by a
+ * hundredth. Returns how many they are; 0 where not even those gain a hundredth. */
+int whatif_best(const struct whatif *whatif, enum knob turns[KNOB_COUNT]);
+
 /* Gives `to` the value that `from` has for `knob`. */
 void whatif_turn(enum knob knob, const struct settings *from, struct settings *to);
 

@@ -2,6 +2,7 @@
  *
  *     options -> plan -> backend -> timeline -> analysis -> writers */
 #include "app/backends.h"
+#include "app/fix.h"
 #include "app/job.h"
 #include "app/lesson.h"
 #include "app/list.h"
@@ -361,7 +362,10 @@ int main(int argc, char *argv[])
     sigaction(SIGHUP, &action, NULL);
     enum status status = options_parse(argc, argv, &options, &error);
     if (status == STATUS_OK) {
-        status = execute(&options, &error);
+        if (options.fix)
+            status = fix_add_runs(&options, &error);
+        if (status == STATUS_OK)
+            status = execute(&options, &error);
         if (status == STATUS_OK)
             status = check_stdout(&error);
         options_free(&options);

@@ -118,6 +118,7 @@ struct options {
     struct fail_above fail_above[FAIL_ABOVE_MAX];
     int fail_above_count;
     bool quick; /* COMMAND_BENCH: smaller and fewer */
+    bool fix;   /* beside each run, one with better settings */
     bool dry_run, quiet, no_color;
     int verbose;
     struct kept_text *storage; /* owned; options_free() */

@@ -262,6 +262,10 @@ const struct option_row option_rows[OPTION_COUNT] = {
                  "one another. A run for which none can be named at all fails, too."},
     [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick, BENCH),
                       .help = "bench: smaller and fewer, to see that it works"},
+    [OPTION_FIX] = {"fix", 0, NULL, TYPE_FLAG,
+                    PROGRAM_FIELD(fix, 1u << COMMAND_RUN | 1u << COMMAND_LESSON),
+                    .help = "beside each run, one with the best settings that the simulator "
+                            "found"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS),
                         .help = "print the plan, run nothing"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet, ALL_COMMANDS),

@@ -1,0 +1,91 @@
+/* fix.c - finds a better run for each, before any is made. */
+#include "app/fix.h"
+
+#include "analysis/whatif.h"
+#include "app/backends.h"
+#include "app/job.h"
+#include "app/process_check.h"
+#include "term/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sets `better` to the run's settings with the best turns. Returns false where none gains. */
+static bool turn_best(const struct settings *settings, const struct whatif *whatif,
+                      struct settings *better)
+{
+    enum knob turns[KNOB_COUNT];
+    int count = whatif_best(whatif, turns);
+    *better = *settings;
+    better->output = NULL;
+    for (int i = 0; i < count; i++)
+        whatif_turn(turns[i], &whatif->better, better);
+    snprintf(better->name, sizeof better->name, "%.*s fixed", RUN_NAME_MAX - 8, settings->name);
+    return count > 0;
+}
+
+/* Plans one run as it would be made, and looks for better settings. */
+static enum status find_better(const struct options *options, int run, struct settings *better,
+                               bool *found, struct error *error)
+{
+    struct job job = {.options = options, .settings = options->runs[run]};
+    struct run_report report = {0};
+    struct whatif whatif;
+    *found = false;
+    enum status status = job_count_elements(&job, error);
+    if (status == STATUS_OK)
+        status = job_open(&job, error);
+    if (status == STATUS_OK)
+        status = job_plan(&job, &report, error);
+    struct settings asked = job.settings;
+    asked.cpu_share = job.asked_share;
+    if (status == STATUS_OK && job.model_known &&
+        whatif_find(&asked, &job.model, &whatif, NULL) == STATUS_OK)
+        *found = turn_best(&options->runs[run], &whatif, better);
+    free(report.hazards);
+    job_end(&job);
+    return status;
+}
+
+enum status fix_add_runs(struct options *options, struct error *error)
+{
+    int count = options->run_count;
+    if (options->sweep.axis_count > 0)
+        return error_set(
+            error, STATUS_USAGE,
+            "--fix: a sweep shows many settings already: leave out --fix or --sweep");
+    struct settings *runs = calloc(2 * (size_t)count, sizeof *runs);
+    enum status status = STATUS_OK;
+    if (runs == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for %d runs", 2 * count);
+    struct options grown = *options;
+    grown.runs = runs;
+    grown.run_count = 0;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        struct settings *better = &runs[grown.run_count + 1];
+        bool found = false;
+        runs[grown.run_count++] = options->runs[i];
+        status = find_better(options, i, better, &found, error);
+        bool real = status == STATUS_OK && backends_measure(better->device);
+        grown.run_count += found;
+        if (status == STATUS_OK && !found)
+            note_print(options->quiet, "--fix: no better settings were found for %s",
+                       options->runs[i].name);
+        if (found && real && process_check(&grown, grown.run_count - 1, NULL) != STATUS_OK) {
+            grown.run_count--;
+            note_print(options->quiet,
+                       "--fix: CUDA takes what would have to change for %s once in a process: "
+                       "run the fix by itself",
+                       options->runs[i].name);
+        }
+    }
+    if (status != STATUS_OK) {
+        free(runs);
+        return status;
+    }
+    free(options->runs);
+    options->runs = runs;
+    options->run_count = grown.run_count;
+    return STATUS_OK;
+}
