@@ -4,6 +4,7 @@
 #include "analysis/foreign.h"
 #include "analysis/verdict_parts.h"
 #include "analysis/whatif.h"
+#include "core/units.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
@@ -148,6 +149,14 @@ static void charge_remains(struct judgement *judgement, int64_t left_ns)
         judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
 }
 
+/* Returns true if what a measured run took beyond its simulation may be charged to a cause: it
+ * is one already, or the timeline shows it for certain. All else could as well be the
+ * simulator's error. */
+static bool may_exceed(const struct judgement *judgement, enum verdict_code code)
+{
+    return judgement->items[code].cost_ns > 0 || code == VERDICT_LAZY_LOADING;
+}
+
 /* Charges what a measured run took beyond its simulation, up to `excess_ns`, to what cost more
  * on the measured path than on the simulated one. */
 static enum status charge_excess(struct judgement *judgement, int64_t excess_ns,
@@ -157,7 +166,7 @@ static enum status charge_excess(struct judgement *judgement, int64_t excess_ns,
     struct timeline timeline;
     struct critical critical = {0};
     struct verdict_account account;
-    int64_t issued_ns, more_ns[VERDICT_COUNT], sum_ns = 0;
+    int64_t issued_ns, more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
     timeline_init(&timeline);
     enum status status = simulator_run(facts->model, judgement->whatif.given.connections,
                                        facts->plan, NULL, &timeline, &issued_ns, error);
@@ -169,6 +178,8 @@ static enum status charge_excess(struct judgement *judgement, int64_t excess_ns,
     if (status == STATUS_OK)
         status = verdict_account_find(&simulated, &account, error);
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
+        if (!may_exceed(judgement, (enum verdict_code)code))
+            continue;
         more_ns[code] = later(0, judgement->account.items[code].cost_ns -
                                      later(0, account.items[code].cost_ns));
         sum_ns += more_ns[code];
@@ -232,18 +243,19 @@ static void join_options(const struct judgement *judgement, enum verdict_code co
     }
 }
 
-/* Scales a simulated time to the judged run. */
+/* Returns the time that a fix is predicted to bring: the simulated one; where a measured run
+ * was faster than that already, as much less than it as the simulated one is less than the
+ * simulated run. */
 static int64_t predicted_ns(const struct judgement *judgement, int64_t fixed_ns)
 {
     int64_t given_ns = judgement->whatif.given_ns;
-    if (given_ns == judgement->time_ns || given_ns <= 0)
+    if ((double)fixed_ns <= (1 - FIX_GAIN) * (double)judgement->time_ns || given_ns <= 0)
         return fixed_ns;
     return machine_round_ns((double)judgement->time_ns * (double)fixed_ns / (double)given_ns);
 }
 
-static bool worth_it(const struct judgement *judgement, int64_t fixed_ns, int64_t than_ns)
+static bool worth_it(int64_t fixed_ns, int64_t than_ns)
 {
-    (void)judgement;
     return (double)fixed_ns <= (1 - FIX_GAIN) * (double)than_ns;
 }
 
@@ -267,7 +279,7 @@ static void try_fix(const struct judgement *judgement, struct verdict *verdict)
     if (turns > 1 &&
         whatif_time(&settings, judgement->facts->model, &fixed_ns, NULL) != STATUS_OK)
         return;
-    if (!worth_it(judgement, fixed_ns, whatif->given_ns))
+    if (!worth_it(fixed_ns, whatif->given_ns))
         return;
     verdict->predicted_ns = predicted_ns(judgement, fixed_ns);
     memcpy(verdict->command, command, sizeof command);
@@ -278,13 +290,13 @@ static void try_together(const struct judgement *judgement, struct verdicts *ver
 {
     const struct whatif *whatif = &judgement->whatif;
     struct settings settings;
-    int64_t best_ns = predicted_ns(judgement, whatif->given_ns);
+    int64_t best_ns = judgement->time_ns;
     for (int i = 0; i < verdicts->named; i++) {
         if (verdicts->items[i].predicted_ns > 0)
             best_ns = earlier(best_ns, verdicts->items[i].predicted_ns);
     }
     int64_t together_ns = predicted_ns(judgement, whatif->better_ns);
-    if (whatif->count < 2 || !worth_it(judgement, together_ns, best_ns))
+    if (whatif->count < 2 || !worth_it(together_ns, best_ns))
         return;
     join_options(judgement, VERDICT_COUNT, &settings, verdicts->together);
     verdicts->together_ns = together_ns;
@@ -357,6 +369,24 @@ static void add_to_rest(const struct verdicts *verdicts, const struct verdict *i
                  used > 0 ? ", " : "", verdict_rows[item->code].name, percent);
 }
 
+/* Says where a time comes from that nothing explains, and what would tell more. */
+static void see_unknown(const struct judgement *judgement, struct verdict *verdict)
+{
+    char time[UNITS_TEXT];
+    if (!judgement->tried)
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "no machine file stands for this device, so no fix could be tried: name one "
+                 "by --machine, or make one by pipeline calibrate");
+    else if (judgement->facts->timeline->timing == TIMING_VIRTUAL)
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "the best settings that were tried take %s",
+                 units_time(judgement->whatif.better_ns, time));
+    else
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "the simulator gives this run %s: pipeline compare shows where they part",
+                 units_time(judgement->whatif.given_ns, time));
+}
+
 static void name_causes(struct judgement *judgement, struct verdicts *verdicts)
 {
     static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
@@ -377,6 +407,8 @@ static void name_causes(struct judgement *judgement, struct verdicts *verdicts)
             continue;
         }
         verdict_see(judgement->facts, item);
+        if (code == VERDICT_UNKNOWN)
+            see_unknown(judgement, item);
         verdicts->items[verdicts->count++] = *item;
     }
     sort_causes(judgement, verdicts);

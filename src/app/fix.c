@@ -39,7 +39,8 @@ static enum status find_better(const struct options *options, int run, struct se
     if (status == STATUS_OK)
         status = job_plan(&job, &report, error);
     struct settings asked = job.settings;
-    asked.cpu_share = job.asked_share;
+    if (status == STATUS_OK && !job.ops->measures)
+        asked.cpu_share = job.asked_share;
     if (status == STATUS_OK && job.model_known &&
         whatif_find(&asked, &job.model, &whatif, NULL) == STATUS_OK)
         *found = turn_best(&options->runs[run], &whatif, better);

@@ -367,7 +367,8 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
     if (report->profiled)
         return STATUS_OK;
     struct settings asked = job->settings; /* a share stays one where tiles change */
-    asked.cpu_share = job->asked_share;
+    if (!job->ops->measures) /* the model's auto could be another than the device's */
+        asked.cpu_share = job->asked_share;
     marks_begin("analyse");
     enum status status = analyse(&report->timeline, &report->analysis, error);
     if (status == STATUS_OK)

@@ -62,8 +62,6 @@ static void adapt_kernel(struct machine *machine, const struct machine_kernel *m
     }
     adapt_rate(&row->bytes_per_s, measured->bytes_per_s);
     adapt_rate(&row->flops_per_s, measured->flops_per_s);
-    adapt_rate(&row->cpu_bytes_per_s, measured->cpu_bytes_per_s);
-    adapt_rate(&row->cpu_flops_per_s, measured->cpu_flops_per_s);
 }
 
 void reference_adapt(struct machine *machine, const struct machine *device)
