@@ -148,7 +148,7 @@ START_TEST(test_stream_numbers)
     char *text = test_file_text("a.csv");
     assert_has(text, ",14,h2d,");
     assert_has(text, "timing: nsys");
-    assert_has(text, "issue: unknown");
+    assert_has(text, "issue_times: unknown");
     free(text);
     static const char *const files[] = {"a.csv", "a.json"};
     for (int i = 0; i < 2; i++) {

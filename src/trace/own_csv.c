@@ -189,7 +189,7 @@ static enum status read_fact(struct reader *reader, char *key, char *value)
         snprintf(facts->device, sizeof facts->device, "%s", value);
     else if (strcmp(key, "driver") == 0)
         snprintf(facts->driver, sizeof facts->driver, "%s", value);
-    else if (strcmp(key, "issue") == 0)
+    else if (strcmp(key, "issue_times") == 0)
         facts->issue_unknown = strcmp(value, "unknown") == 0;
     else if (strcmp(key, "settings") == 0)
         read_settings(facts, value);

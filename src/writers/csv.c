@@ -267,7 +267,7 @@ static void put_order(FILE *out, const struct timeline *timeline)
 {
     const char *separator = "#   stream_kinds:";
     if (timeline->issue_unknown)
-        fputs("#   issue: unknown\n", out);
+        fputs("#   issue_times: unknown\n", out);
     if (timeline->launched_ns > 0)
         fprintf(out, "#   launched_ns: %" PRId64 "\n", timeline->launched_ns);
     for (uint32_t i = 0; i < timeline->streams; i++) {

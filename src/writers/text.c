@@ -188,7 +188,7 @@ static void fact_work(const struct run_report *run, char text[FACT_TEXT])
 }
 
 /* Prints a fact once where it holds for all runs (there is one at least), else run by run. */
-static void print_fact(FILE *out, const struct report *report, fact *state)
+static void print_fact(FILE *out, const struct report *report, int width, fact *state)
 {
     char first[FACT_TEXT] = "", text[FACT_TEXT] = "", name[TABLE_NAME];
     bool same = true;
@@ -198,13 +198,13 @@ static void print_fact(FILE *out, const struct report *report, fact *state)
         same = strcmp(first, text) == 0;
     }
     if (same) {
-        fprintf(out, "%s\n", first);
+        writer_put_words(out, width, 2, first);
         return;
     }
     for (int i = 0; i < report->run_count; i++) {
         state(&report->runs[i], text);
         table_name(&report->runs[i], name);
-        fprintf(out, "  %s: %s\n", name, text);
+        writer_print_words(out, width, 4, "  %s: %s", name, text);
     }
 }
 
@@ -235,9 +235,9 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     writer_put_title(out, report);
     if (report->run_count == 0)
         return;
-    print_fact(out, report, writer_origin);
-    print_fact(out, report, fact_work);
-    print_fact(out, report, fact_conditions);
+    print_fact(out, report, style->width, writer_origin);
+    print_fact(out, report, style->width, fact_work);
+    print_fact(out, report, style->width, fact_conditions);
     if (report->sweep == NULL)
         write_answers(out, report, style);
     print_table(out, report, style);
