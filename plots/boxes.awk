@@ -77,6 +77,11 @@ function put_share(from, to, top, bottom,    pixel, key) {
         DENSE[++dense] = top
     }
     SHORT[top]++
+    BEGINS[top, int(from)]++
+    if (!((top, int(from / 48)) in PARTS)) {
+        PARTS[top, int(from / 48)] = 1
+        PART_COUNT[top]++
+    }
     for (pixel = int(from); pixel <= to && (pixel < to || pixel == int(from)); pixel++) {
         key = top SUBSEP pixel
         if (!(top in PIXEL_FIRST) || pixel < PIXEL_FIRST[top])
@@ -130,11 +135,14 @@ function short_name(name) {
 
 # --- many short spans: in columns of a few pixels, each stage as high as its share of the time ---
 
-# Few neighbours: a span or two, not a row of them.
-function is_alone(top, pixel,    i, found) {
-    for (i = pixel - 4; i <= pixel + 4; i++)
-        found += (top, i) in TAKEN
-    return found < 5
+# Spans one by one, not a row of them: few begin near it, or anywhere in the lane where some do.
+function is_alone(top, pixel) {
+    return CROWDED[top] < 12 || begun(top, pixel + 24) - begun(top, pixel - 25) < 4
+}
+
+# How many short spans of a lane have begun up to a pixel.
+function begun(top, pixel) {
+    return pixel < PIXEL_FIRST[top] ? 0 : BEGUN[top, pixel > PIXEL_LAST[top] ? PIXEL_LAST[top] : pixel]
 }
 
 # A pixel that stands alone would hardly be seen as a share: it is as high as its row.
@@ -174,6 +182,9 @@ function put_column(top, from, to,    height, share, pixel, y, used) {
 
 # A column is as wide as some 24 spans, so that none looks fuller for having one more.
 function put_lane(top,    pixel, from, most, alone, gone) {
+    for (pixel = PIXEL_FIRST[top]; pixel <= PIXEL_LAST[top]; pixel++)
+        BEGUN[top, pixel] = BEGUN[top, pixel - 1] + BEGINS[top, pixel]
+    CROWDED[top] = SHORT[top] / PART_COUNT[top]
     from = -1
     most = int(24 * (PIXEL_LAST[top] - PIXEL_FIRST[top] + 1) / SHORT[top])
     most = most < 8 * density ? 8 * density : most > 48 * density ? 48 * density : most
@@ -194,22 +205,28 @@ function put_lane(top,    pixel, from, most, alone, gone) {
 
 # --- marks ------------------------------------------------------------------------------------------
 
-function draw_gap(i, top, bottom, by_stream,    from, to) {
+function draw_gap(i, top, bottom, by_stream,    from, to, own) {
     if (by_stream && rows == "both" && GAP_PLACED[run, i])
         return # its name stands once
+    own = GAP_FROM[run, i] == start && GAP_TO[run, i] == end # the op itself takes too long
     from = (run in LENS) ? lens_at(run, GAP_FROM[run, i]) : GAP_FROM[run, i] * scale
     to = (run in LENS) ? lens_at(run, GAP_TO[run, i]) : GAP_TO[run, i] * scale
     if (to - from < 3 * density)
         to = from + 3 * density
     class = WAITS
-    BOX["gaps", ++boxes] = box_text(from, to, top, bottom)
+    if (own) {
+        top = BAND_TOP[run, by_stream ? "s" (field("stream") + 0) : engine] + \
+              (by_stream ? 0 : field("lane") * BAND_LANE[run, engine])
+        bottom = top + BAND_LANE[run, by_stream ? "s" (field("stream") + 0) : engine]
+    }
+    BOX[own ? "slow" : "gaps", ++boxes] = box_text(from, to, top, bottom)
     class = CLASS_OF_KIND[kind]
     GAP_PLACED[run, i] = 1
     NOTE[++notes] = GAP_NAME[run, i]
     NOTE_RUN[notes] = run
     NOTE_AT[notes] = (from + to) / 2
     NOTE_GAP[notes] = top
-    NOTE_INSIDE[notes] = to - from >= characters(GAP_NAME[run, i]) * 0.6 * strip_size * density && \
+    NOTE_INSIDE[notes] = !own && to - from >= characters(GAP_NAME[run, i]) * 0.6 * strip_size * density && \
                          (bottom - top) * row >= 1.1 * strip_size
     NOTE_MIDDLE[notes] = (top + bottom) / 2
 }
@@ -334,7 +351,7 @@ function put_lenses(    s, of) {
 
 # Each table begins with a row that is not seen: gnuplot complains of empty ones, or crashes.
 function put_boxes(    i, k, n, list) {
-    n = split("gaps waits narrow wide extra raced urgent", list, " ")
+    n = split("gaps waits narrow wide extra raced urgent slow", list, " ")
     for (i = 1; i <= n; i++) {
         print "$" list[i] " << END\n-9\t-8\t-9\t-8\t1"
         for (k = 1; k <= boxes; k++) {

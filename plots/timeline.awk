@@ -506,9 +506,9 @@ function put_remark(    text) {
     if (left_out > 0)
         text = "and " left_out " more runs"
     if (beside)
-        text = text (text == "" ? "" : "; ") "several rows of an engine: ops side by side"
+        text = text (text == "" ? "" : "; ") "several rows: ops side by side"
     if (dense_drawn)
-        text = text (text == "" ? "" : "; ") "many short ops: as high as their share of the time"
+        text = text (text == "" ? "" : "; ") "short ops: as high as their share of time"
     print "remark = " quoted(text)
 }
 

@@ -165,7 +165,7 @@ if (has_urgent) {
     set label "urgent" at screen sx(x + 2 * box), sy(y) font face(small) tc rgb ink
     x = x + 2.2 * box + 7.6 * 0.6 * small
 }
-if (has_gaps) {
+if (has_gaps || has_slow) {
     set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
         sy(y - box / 2) fc rgb bad fs transparent pattern hatch border rgb bad lw 1 front
     set label "lost time" at screen sx(x + 2 * box), sy(y) font face(small) tc rgb bad
@@ -221,6 +221,8 @@ plot $lenses using (middle_x($1, $2)):(middle_x($3, $4)):1:2:3:4 with boxxyerror
         with boxxyerror fs transparent pattern hatch border rgb bad lw 1 lc rgb variable, \
     $urgent using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
         (upper($4, $4 - $3)) with boxxyerror fs empty border rgb ink lw 3 lc rgb ink, \
+    $slow using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
+        (upper($4, $4 - $3)) with boxxyerror fs empty border rgb bad lw 3 lc rgb bad, \
     $limits_over using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
     for [s = 1:2 * named] $notes using 1:(note(s)):3 with labels center font face(strip_size) \
         tc rgb s == 1 ? ink : bad, \

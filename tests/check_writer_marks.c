@@ -207,6 +207,29 @@ START_TEST(marks_stand_above_the_spans)
 }
 END_TEST
 
+/* A cause that a simulation told names no op: its gap is one that ends as such a cause ends
+ * one. */
+START_TEST(a_cause_without_an_op_has_its_kind_of_gap)
+{
+    struct gap gaps[GAPS_MAX];
+    struct marked *marked = marked_new();
+    struct run_report *run = &marked->test->runs[0];
+    add_verdict(marked, VERDICT_FEW_TILES, SPAN_NONE);
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* until the first copy out */
+    assert_gap(gaps, VERDICT_FEW_TILES, 0, 150, 2);
+    run->verdicts.items[0].code = VERDICT_ONE_STREAM;
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* an op waited for its stream */
+    assert_gap(gaps, VERDICT_ONE_STREAM, 250, 430, 6);
+    run->verdicts.items[0].code = VERDICT_ONE_QUEUE; /* none waited in a queue */
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 0);
+    run->verdicts.items[0].span = 6;
+    marked->holds[6] = (struct hold){.by = HELD_BY_QUEUE, .ready_ns = 300, .free_ns = 430};
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* from when it was ready */
+    assert_gap(gaps, VERDICT_ONE_QUEUE, 300, 430, 6);
+    marked_free(marked);
+}
+END_TEST
+
 /* Each mark stands under its row: 53 columns of 10 ns behind the labels. */
 START_TEST(the_gantt_has_the_marks)
 {
@@ -273,6 +296,7 @@ TCase *writer_marks_case(void)
     tcase_add_test(marks, the_gap_of_an_op_is_the_idle_stretch_beside_it);
     tcase_add_test(marks, two_causes_are_marked_and_none_twice);
     tcase_add_test(marks, marks_stand_above_the_spans);
+    tcase_add_test(marks, a_cause_without_an_op_has_its_kind_of_gap);
     tcase_add_test(marks, the_gantt_has_the_marks);
     tcase_add_test(marks, a_comparison_says_which_is_how_much_faster);
     tcase_add_test(marks, speedups_are_of_the_same_work_on_the_same_device);

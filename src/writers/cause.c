@@ -17,7 +17,7 @@ struct search {
     int64_t start_ns, end_ns; /* the stretch overlaps this time */
     bool trailing;            /* a stretch that nothing ended counts, too */
     bool only_own;            /* only the stretch before the span itself */
-    bool by_host;             /* what ended the stretch was held up by the host */
+    uint32_t holders;         /* what ended the stretch was held in one of these ways; 0: any */
     uint32_t calls;           /* kinds of calls; 0: any. The stretch overlaps one of them */
     int64_t overlap_ns;       /* of the best that was found */
     struct gap *best;
@@ -50,9 +50,8 @@ static bool is_candidate(const struct search *search, int64_t start_ns, int64_t 
     int64_t length_ns = end_ns - start_ns, searched_ns = search->end_ns - search->start_ns;
     if (search->only_own)
         return ended && index == search->best->span;
-    if (search->by_host)
-        return ended && (by == HELD_BY_ISSUE || by == HELD_BY_CALL) &&
-               overlaps_call(search, start_ns, end_ns);
+    if (search->holders != 0)
+        return ended && (search->holders >> by & 1) && overlaps_call(search, start_ns, end_ns);
     return length_ns >= searched_ns / MOMENTS || (ended && index == search->best->span);
 }
 
@@ -124,6 +123,36 @@ static bool is_slowness(enum verdict_code code)
            code == VERDICT_DEVICE_COPIES;
 }
 
+/* Returns the ways in which ops wait for a cause that names no op, a bit each; 0: in none. */
+static uint32_t holders_of(enum verdict_code code)
+{
+    static const uint32_t host = 1U << HELD_BY_ISSUE | 1U << HELD_BY_CALL;
+    static const uint32_t order = 1U << HELD_BY_STREAM | 1U << HELD_BY_EVENT;
+    static const uint32_t barrier = 1U << HELD_BY_LEGACY | 1U << HELD_BY_BARRIER;
+    static const uint32_t holders[VERDICT_COUNT] = {
+        [VERDICT_PAGEABLE_MEMORY] = host,
+        [VERDICT_SYNC_IN_LOOP] = host,
+        [VERDICT_ALLOC_IN_LOOP] = host,
+        [VERDICT_PINNED_ALLOC_IN_LOOP] = host,
+        [VERDICT_PIN_IN_RUN] = host,
+        [VERDICT_LAUNCH_BLOCKING] = host,
+        [VERDICT_LAZY_LOADING] = host,
+        [VERDICT_SMALL_TILES] = host,
+        [VERDICT_GRAPH_LAUNCH] = host,
+        [VERDICT_SLOW_CALLBACK] = order,
+        [VERDICT_ONE_STREAM] = order,
+        [VERDICT_FEW_STREAMS] = order,
+        [VERDICT_NEEDLESS_WAIT] = order,
+        [VERDICT_LEGACY_STREAM] = barrier,
+        [VERDICT_BLOCKING_STREAM] = barrier,
+        [VERDICT_MEMSET_IN_LOOP] = barrier,
+        [VERDICT_ONE_QUEUE] = 1U << HELD_BY_QUEUE,
+        [VERDICT_FEW_QUEUES] = 1U << HELD_BY_QUEUE,
+        [VERDICT_LATE_SIGNAL] = 1U << HELD_BY_SIGNAL,
+    };
+    return holders[code];
+}
+
 /* Finds the longest of the host's calls of these kinds. */
 static bool find_call(const struct search *search)
 {
@@ -152,16 +181,31 @@ static bool find_own(struct search *search, const struct span *span, const struc
     return search->overlap_ns > 0;
 }
 
+/* Finds the gap of a cause that names no op: the longest stretch that ended as such a cause
+ * ends one. With few tiles that is the beginning or the end of an engine that has nothing to
+ * do. */
+static bool find_nameless(struct search *search)
+{
+    enum verdict_code code = search->best->code;
+    search->calls = verdict_rows[code].marks[MARKED_CALL];
+    search->holders = holders_of(code);
+    search->start_ns = 0;
+    search->end_ns = timeline_time_ns(search->timeline);
+    if (code != VERDICT_FEW_TILES)
+        return search->holders != 0 && (search_engines(search) || find_call(search));
+    search->trailing = true;
+    search->end_ns = 1; /* any stretch is long against it */
+    search_engine(search, ENGINE_D2H);
+    search->best->span = search->found;
+    return search->overlap_ns > 0;
+}
+
 static bool find_gap(struct search *search, const struct verdict *verdict)
 {
     *search->best = (struct gap){.code = verdict->code, .span = verdict->span};
-    search->by_host = verdict->span >= search->timeline->span_count;
-    if (search->by_host) {
-        search->calls = verdict_rows[verdict->code].marks[MARKED_CALL];
-        search->start_ns = 0;
-        search->end_ns = timeline_time_ns(search->timeline);
-        return search_engines(search) || find_call(search);
-    }
+    search->holders = 0;
+    if (verdict->span >= search->timeline->span_count)
+        return find_nameless(search);
     const struct span *span = &search->timeline->spans[verdict->span];
     const struct hold *hold = &search->run->critical.holds[verdict->span];
     search->end_ns = span->end_ns;
