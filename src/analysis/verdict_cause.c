@@ -83,8 +83,6 @@ static enum verdict_code order_cause(const struct verdict_case *facts, const str
         return callback_cause(facts, from, span);
     if (from->engine == span->engine) /* the engine would have held it as well */
         return VERDICT_REST;
-    if (facts->plan == NULL)
-        return alone ? VERDICT_ONE_STREAM : VERDICT_REST;
     struct sharing sharing =
         sharing_of(&facts->plan->ops[from->op], &facts->plan->ops[span->op]);
     bool same_tile = from->tile == span->tile && from->tile >= 0;
@@ -132,8 +130,8 @@ static enum verdict_code engine_cause(const struct verdict_case *facts,
     const struct hold *holds = facts->critical->holds;
     if (from->kind == OP_CALLBACK)
         return VERDICT_SLOW_CALLBACK;
-    if (facts->machine == NULL || !op_on_device(span->kind) || !op_on_device(from->kind) ||
-        from->op > span->op || holds[piece->from].by == HELD_BY_ENGINE ||
+    if (!op_on_device(span->kind) || !op_on_device(from->kind) || from->op > span->op ||
+        holds[piece->from].by == HELD_BY_ENGINE ||
         holds[piece->span].ready_ns >= holds[piece->from].ready_ns)
         return VERDICT_REST;
     const struct machine *machine = facts->machine;
@@ -222,7 +220,7 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
 static enum verdict_code call_cause(const struct verdict_case *facts,
                                     const struct path_piece *piece)
 {
-    if (facts->plan == NULL || piece->op == UINT32_MAX)
+    if (piece->op == UINT32_MAX)
         return VERDICT_SMALL_TILES;
     const struct op *op = &facts->plan->ops[piece->op];
     if (op->kind == OP_ALLOC)
@@ -242,8 +240,7 @@ static enum verdict_code work_cause(const struct verdict_case *facts,
 {
     const struct span *span = span_of(facts, piece->span);
     bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
-    bool pageable =
-        facts->pageable || (facts->plan != NULL && facts->plan->memory == MEMORY_PAGEABLE);
+    bool pageable = facts->plan->memory == MEMORY_PAGEABLE;
     if (op_is_copy(span->kind))
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_REST;
     if (span->kind == OP_MEMSET && legacy)
@@ -300,7 +297,7 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
                             enum verdict_code *cause)
 {
     *cause = VERDICT_REST;
-    if (piece->kind != PIECE_WORK || facts->plan == NULL)
+    if (piece->kind != PIECE_WORK)
         return 0;
     const struct span *span = span_of(facts, piece->span);
     int64_t length_ns = span->end_ns - span->start_ns, more_ns = 0;

@@ -3,6 +3,7 @@
  *   analysis/verdict_check.c    timelines that can't be
  *   analysis/verdict_cause.c    the causes of the pieces of a critical path
  *   analysis/verdict_account.c  the path's losses, charged to those
+ *   analysis/verdict_charge.c   all that a run lost, dealt out among its causes
  *   analysis/verdict_seen.c     what was seen of a cause, in words
  *   analysis/verdict.c          the causes of a run, and their fixes */
 #ifndef PIPELINE_ANALYSIS_VERDICT_PARTS_H
@@ -10,6 +11,7 @@
 
 #include "analysis/pieces.h"
 #include "analysis/verdict.h"
+#include "analysis/whatif.h"
 
 /* Returns the cause of what a piece waited for; VERDICT_REST where the wait had to be: for
  * data, for engines at work, for the host's first call. */
@@ -36,6 +38,24 @@ struct verdict_account {
  * STATUS_FAILED only when memory runs out. */
 enum status verdict_account_find(const struct verdict_case *facts,
                                  struct verdict_account *account, struct error *error);
+
+/* A run that is being judged. */
+struct verdict_judgement {
+    const struct verdict_case *facts;
+    struct verdict_account account; /* of the timeline's critical path */
+    struct whatif whatif;
+    int64_t time_ns, limit_ns;
+    struct verdict items[VERDICT_COUNT]; /* by code */
+    bool tried;                          /* whatif is set */
+};
+
+/* Returns the cause that a turned knob stands for. */
+enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, enum knob knob);
+
+/* Charges what was lost by what the simulator tried; STATUS_FAILED only when memory runs out.
+ * Or, where nothing can be tried, by the critical path alone. */
+enum status verdict_charge_tried(struct verdict_judgement *judgement, struct error *error);
+void verdict_charge_path(struct verdict_judgement *judgement);
 
 /* Sets what was seen of a cause in a run of our own, and what that is worth. */
 void verdict_see(const struct verdict_case *facts, struct verdict *verdict);

@@ -204,8 +204,6 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
 
 void verdict_see(const struct verdict_case *facts, struct verdict *verdict)
 {
-    if (facts->plan == NULL)
-        return;
     const struct sight sight = sight_of(facts);
     verdict->evidence = see(facts, &sight, verdict);
 }

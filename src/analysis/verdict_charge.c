@@ -1,0 +1,190 @@
+/* verdict_charge.c - deals out what a run lost among its causes. */
+#include "analysis/verdict_parts.h"
+#include "plan/rules.h"
+#include "sim/simulator.h"
+
+/* --- the causes that knobs stand for --- */
+
+/* Returns the cause of a mistake that the plan has, by what is seen in the plan. */
+static enum verdict_code mistake_code(const struct plan *plan)
+{
+    uint32_t seen[VERDICT_COUNT] = {0};
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        bool legacy =
+            plan_stream_kind(plan, op->stream) == STREAM_LEGACY && op_on_device(op->kind);
+        seen[VERDICT_PIN_IN_RUN] += op->kind == OP_ALLOC && op->tile < 0;
+        seen[VERDICT_PINNED_ALLOC_IN_LOOP] += op->kind == OP_ALLOC && op->alloc.pinned;
+        seen[VERDICT_ALLOC_IN_LOOP] += op->kind == OP_ALLOC;
+        seen[VERDICT_BLOCKING_STREAM] += legacy && op->kind == OP_MEMSET;
+        seen[VERDICT_LEGACY_STREAM] += legacy;
+        seen[VERDICT_MEMSET_IN_LOOP] += op->kind == OP_MEMSET;
+        seen[VERDICT_SLOW_CALLBACK] += op->kind == OP_CALLBACK && op->callback.sleep_ns > 0;
+        seen[VERDICT_SYNC_IN_LOOP] += op->kind == OP_SYNC;
+    }
+    seen[VERDICT_LAUNCH_BLOCKING] = plan->launches_block;
+    seen[VERDICT_LAZY_LOADING] = plan->loads_lazily;
+    seen[VERDICT_PAGEABLE_MEMORY] = plan->memory == MEMORY_PAGEABLE;
+    /* The first that is there: each is told apart from those behind it by more than them. */
+    static const enum verdict_code order[] = {
+        VERDICT_PIN_IN_RUN,      VERDICT_PINNED_ALLOC_IN_LOOP, VERDICT_ALLOC_IN_LOOP,
+        VERDICT_BLOCKING_STREAM, VERDICT_LEGACY_STREAM,        VERDICT_MEMSET_IN_LOOP,
+        VERDICT_SLOW_CALLBACK,   VERDICT_LAUNCH_BLOCKING,      VERDICT_LAZY_LOADING,
+        VERDICT_SYNC_IN_LOOP,    VERDICT_PAGEABLE_MEMORY,
+    };
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (seen[order[i]] > 0)
+            return order[i];
+    }
+    return VERDICT_MISSING_WAIT;
+}
+
+/* Returns the cause of another order being better. */
+static enum verdict_code order_code(const struct verdict_judgement *judgement)
+{
+    const struct machine *machine = judgement->facts->model;
+    const struct settings *given = &judgement->whatif.given;
+    if (machine->copy_engines == 1)
+        return VERDICT_ONE_COPY_ENGINE;
+    if (rule_checks_dependencies(machine) && given->order == ORDER_BREADTH)
+        return VERDICT_LATE_SIGNAL;
+    if (given->connections < given->streams)
+        return given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
+    return VERDICT_FULL_GPU;
+}
+
+enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, enum knob knob)
+{
+    const struct settings *given = &judgement->whatif.given;
+    const struct settings *better = &judgement->whatif.better;
+    switch (knob) {
+    case KNOB_ORDER:
+        return order_code(judgement);
+    case KNOB_ISSUE:
+        return better->issue == ISSUE_GRAPH ? VERDICT_SMALL_TILES : VERDICT_GRAPH_LAUNCH;
+    case KNOB_PRIORITIES:
+        return VERDICT_PRIORITY_INVERSION;
+    case KNOB_CALLBACKS:
+        return VERDICT_SLOW_CALLBACK;
+    case KNOB_CARRY:
+        return given->carry == CARRY_SYNC ? VERDICT_SYNC_IN_LOOP : VERDICT_SLOW_CALLBACK;
+    case KNOB_QUEUES:
+        return given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
+    case KNOB_STREAMS:
+        if (better->streams < given->streams)
+            return given->connections < given->streams ? VERDICT_FEW_QUEUES : VERDICT_FULL_GPU;
+        return judgement->facts->plan->streams == 1 ? VERDICT_ONE_STREAM : VERDICT_FEW_STREAMS;
+    case KNOB_LAYOUT:
+        return VERDICT_FEW_STREAMS;
+    case KNOB_TILES:
+        return better->tiles > given->tiles ? VERDICT_FEW_TILES : VERDICT_SMALL_TILES;
+    case KNOB_BLOCKS:
+        return VERDICT_FEW_BLOCKS;
+    case KNOB_SHARE:
+        return VERDICT_CPU_SHARE;
+    case KNOB_WAYS:
+        return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
+    case KNOB_MEMORY:
+        return given->memory == MEMORY_MAPPED ? VERDICT_MAPPED_MEMORY : VERDICT_PAGEABLE_MEMORY;
+    case KNOB_MISTAKE:
+        return mistake_code(judgement->facts->plan);
+    case KNOB_COUNT:
+        break;
+    }
+    return VERDICT_UNKNOWN;
+}
+
+/* --- costs --- */
+
+/* Charges each turn's part, in ns of the judged run. */
+static void charge_turns(struct verdict_judgement *judgement, double scale)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    for (int i = 0; i < whatif->count; i++) {
+        struct verdict *item =
+            &judgement->items[verdict_knob_code(judgement, whatif->turns[i].knob)];
+        item->cost_ns += (int64_t)(scale * (double)whatif->turns[i].cost_ns);
+    }
+}
+
+/* Charges up to `left_ns` of what the best settings still leave above the limit: to the array's
+ * being short, and to kernels that take longer than at full rate. */
+static void charge_remains(struct verdict_judgement *judgement, int64_t left_ns)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    int64_t short_ns = earlier(whatif->short_ns, left_ns);
+    judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
+    left_ns -= short_ns;
+    if (judgement->facts->limit->cause == LIMIT_COMPUTE)
+        judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
+}
+
+/* Returns true if what a measured run took beyond its simulation may be charged to a cause: it
+ * is one already, or the timeline shows it for certain. All else could as well be the
+ * simulator's error. */
+static bool may_exceed(const struct verdict_judgement *judgement, enum verdict_code code)
+{
+    return judgement->items[code].cost_ns > 0 || code == VERDICT_LAZY_LOADING;
+}
+
+/* Charges what a measured run took beyond its simulation, up to `excess_ns`, to what cost more
+ * on the measured path than on the simulated one. */
+static enum status charge_excess(struct verdict_judgement *judgement, int64_t excess_ns,
+                                 struct error *error)
+{
+    const struct verdict_case *facts = judgement->facts;
+    struct timeline timeline;
+    struct critical critical = {0};
+    struct verdict_account account;
+    int64_t issued_ns, more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
+    timeline_init(&timeline);
+    enum status status = simulator_run(facts->model, judgement->whatif.given.connections,
+                                       facts->plan, NULL, &timeline, &issued_ns, error);
+    if (status == STATUS_OK)
+        status = critical_find(&timeline, facts->model, &critical, error);
+    struct verdict_case simulated = *facts;
+    simulated.timeline = &timeline;
+    simulated.critical = &critical;
+    if (status == STATUS_OK)
+        status = verdict_account_find(&simulated, &account, error);
+    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
+        if (!may_exceed(judgement, (enum verdict_code)code))
+            continue;
+        more_ns[code] = later(0, judgement->account.items[code].cost_ns -
+                                     later(0, account.items[code].cost_ns));
+        sum_ns += more_ns[code];
+    }
+    double scale = sum_ns > excess_ns ? (double)excess_ns / (double)sum_ns : 1;
+    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++)
+        judgement->items[code].cost_ns += (int64_t)(scale * (double)more_ns[code]);
+    critical_free(&critical);
+    timeline_free(&timeline);
+    return status;
+}
+
+enum status verdict_charge_tried(struct verdict_judgement *judgement, struct error *error)
+{
+    const struct whatif *whatif = &judgement->whatif;
+    int64_t above_ns = judgement->time_ns - judgement->limit_ns;
+    int64_t gain_ns = whatif->given_ns - whatif->better_ns;
+    int64_t remain_ns = later(0, whatif->better_ns - judgement->limit_ns);
+    int64_t model_ns = gain_ns + remain_ns;
+    double scale = model_ns > above_ns ? (double)above_ns / (double)model_ns : 1;
+    charge_turns(judgement, scale);
+    charge_remains(judgement, (int64_t)(scale * (double)remain_ns));
+    int64_t excess_ns = above_ns - (int64_t)(scale * (double)model_ns);
+    if (judgement->facts->timeline->timing == TIMING_VIRTUAL || excess_ns <= 0)
+        return STATUS_OK;
+    return charge_excess(judgement, excess_ns, error);
+}
+
+void verdict_charge_path(struct verdict_judgement *judgement)
+{
+    int64_t sum_ns = 0, above_ns = judgement->time_ns - judgement->limit_ns;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        sum_ns += later(0, judgement->account.items[code].cost_ns);
+    double scale = sum_ns > above_ns ? (double)above_ns / (double)sum_ns : 1;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        judgement->items[code].cost_ns +=
+            (int64_t)(scale * (double)later(0, judgement->account.items[code].cost_ns));
+}
