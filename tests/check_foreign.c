@@ -392,6 +392,90 @@ START_TEST(test_confusion)
 }
 END_TEST
 
+/* --- drawn --- */
+
+static void draw(uint64_t *random, struct base *base)
+{
+    static const char *const machines[] = {"h200", "h100", "a100", "v100",
+                                           "p100", "k20x", "k20c"};
+    static const char *const kernels[] = {"scale",     "wave",          "sum", "scale,scale",
+                                          "scale,sum", "reduce-atomic", "scan"};
+    static const uint32_t tiles[] = {8, 12, 16, 24, 32, 64, 100, 200};
+    *base = (struct base){.machine = machines[test_random_below(random, 7)],
+                          .kernels = kernels[test_random_below(random, 7)],
+                          .tiles = tiles[test_random_below(random, 8)],
+                          .streams = 2 + test_random_below(random, 7),
+                          .intensity = 1 + test_random_below(random, 3000)};
+    base->elements = (uint64_t)base->tiles << (16 + test_random_below(random, 6));
+    base->order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    base->layout = test_random_below(random, 3) ? LAYOUT_TILE : LAYOUT_STAGE;
+}
+
+static bool is_named(const struct verdicts *verdicts, enum verdict_code code)
+{
+    for (int i = 0; i < verdicts->named; i++) {
+        if (verdicts->items[i].code == code)
+            return true;
+    }
+    return false;
+}
+
+/* Asserts that the first cause of a run is its own, none, unknown, or one that the run without
+ * the mistake has, too. Returns true where it is its own. */
+static bool assert_true_cause(const struct base *base, const struct cause *cause,
+                              enum form form, const struct verdicts *without,
+                              const struct verdicts *with)
+{
+    enum verdict_code first = with->named > 0 ? with->items[0].code : VERDICT_UNKNOWN;
+    ck_assert_msg(first == cause->code || first == VERDICT_UNKNOWN || is_named(without, first),
+                  "%s as %s is called %s: %s, %s, %u tiles of %u elements, %u streams, "
+                  "intensity %u, %s, layout %d",
+                  cause->name, form_names[form], verdict_rows[first].name, base->machine,
+                  base->kernels, base->tiles, (unsigned)(base->elements / base->tiles),
+                  base->streams, base->intensity,
+                  base->order == ORDER_BREADTH ? "breadth" : "depth", (int)base->layout);
+    return first == cause->code;
+}
+
+/* Settings of all sorts, each with every mistake that costs a tenth or more. */
+START_TEST(test_drawn)
+{
+    const enum form form = (enum form)_i;
+    uint64_t random = 4711 + (uint64_t)_i;
+    int named = 0, seen = 0;
+    for (int i = 0; i < test_cases(20); i++) {
+        struct base base;
+        struct ran clean, ran;
+        struct verdicts without, with;
+        draw(&random, &base);
+        struct settings settings = settings_of(&base);
+        if (!foreign_run(base.machine, &settings, &clean))
+            continue;
+        bool made = foreign_export(&clean, form, NSYS_ALL, "");
+        if (made)
+            foreign_judge(&without);
+        for (int c = 0; c < CAUSES && made; c++) {
+            settings = settings_of(&base);
+            bool old_gpu = base.machine[0] == 'k';
+            if (causes[c].make != make_mistake || (causes[c].old_gpu && !old_gpu))
+                continue;
+            make_mistake(&settings, causes[c].name);
+            if (!foreign_run(base.machine, &settings, &ran))
+                continue;
+            if (10 * ran.time_ns >= 11 * clean.time_ns &&
+                foreign_export(&ran, form, NSYS_ALL, "")) {
+                foreign_judge(&with);
+                named += assert_true_cause(&base, &causes[c], form, &without, &with);
+                seen += causes[c].carried[form];
+            }
+            foreign_ran_free(&ran);
+        }
+        foreign_ran_free(&clean);
+    }
+    ck_assert_int_ge(4 * named, 3 * seen);
+}
+END_TEST
+
 Suite *foreign_suite(void)
 {
     Suite *suite = suite_create("foreign");
@@ -400,6 +484,7 @@ Suite *foreign_suite(void)
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_loop_test(tests, test_confusion, 0, CAUSES);
     suite_add_tcase(suite, tests);
+    tcase_add_loop_test(tests, test_drawn, FORM_CSV, FORM_OLD);
     suite_add_tcase(suite, foreign_input_case());
     return suite;
 }

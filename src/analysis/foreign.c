@@ -170,16 +170,49 @@ static void move_charge(struct foreign *foreign, enum verdict_code from, enum ve
     foreign->pieces[from] = 0;
 }
 
-/* Small tiles are seen only with the host's calls: without them the host may have waited. Few
- * tiles are few only where an engine has few ops. */
+/* Returns true if copies of pageable memory take much of the run's time. They are slow then,
+ * too, by as much as only a machine would tell: a cause whose cost is not known. */
+static bool is_mostly_pageable(const struct foreign *foreign)
+{
+    static const double MOSTLY = 0.5;
+    const struct timeline *timeline = foreign->timeline;
+    double sum_ns = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE)
+            sum_ns += (double)(span->end_ns - span->start_ns);
+    }
+    return sum_ns > MOSTLY * (double)foreign->analysis.time_ns;
+}
+
+/* Returns what keeps the host from being ahead with issuing, so that it is late with every op:
+ * a wait in each launch or copy, or something that cost as much as being late did. */
+static enum verdict_code keeps_late(const struct foreign *foreign)
+{
+    static const enum verdict_code waits[] = {VERDICT_SYNC_IN_LOOP, VERDICT_ALLOC_IN_LOOP,
+                                              VERDICT_PINNED_ALLOC_IN_LOOP};
+    if (foreign->launches_block)
+        return VERDICT_LAUNCH_BLOCKING;
+    if (is_mostly_pageable(foreign))
+        return VERDICT_PAGEABLE_MEMORY;
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        if (foreign->cost_ns[waits[i]] > foreign->cost_ns[VERDICT_SMALL_TILES] / 2)
+            return waits[i];
+    }
+    bool known = !foreign->timeline->issue_unknown && !foreign->launches_may_block;
+    return known && foreign->short_ops ? VERDICT_SMALL_TILES : VERDICT_UNKNOWN;
+}
+
+/* Small tiles are seen only with the host's calls, without which it may have waited, and only
+ * where ops are short. Few tiles are few only where an engine has few ops. */
 static void settle(struct foreign *foreign, int64_t time_ns)
 {
     bool few = foreign->analysis.engines[foreign->engine].spans <= FEW_TILES;
     double small = SMALL_SHARE * (double)time_ns;
     if ((double)foreign->cost_ns[VERDICT_SMALL_TILES] < small)
         move_charge(foreign, VERDICT_SMALL_TILES, VERDICT_REST);
-    else if (foreign->timeline->issue_unknown)
-        move_charge(foreign, VERDICT_SMALL_TILES, VERDICT_UNKNOWN);
+    else if (keeps_late(foreign) != VERDICT_SMALL_TILES)
+        move_charge(foreign, VERDICT_SMALL_TILES, keeps_late(foreign));
     if (!few || (double)foreign->cost_ns[VERDICT_FEW_TILES] < small)
         move_charge(foreign, VERDICT_FEW_TILES, VERDICT_REST);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
@@ -197,19 +230,23 @@ static void put_verdict(const struct foreign *foreign, enum verdict_code code,
                                                           .span = foreign->span[code]};
 }
 
-/* Returns true if copies of pageable memory take much of the run's time. They are slow then,
- * too, by as much as only a machine would tell: a cause whose cost is not known. */
-static bool is_mostly_pageable(const struct foreign *foreign)
+/* Puts pageable memory before all else where most of the run is copies of it: the trace tells
+ * what the host's waits for them cost, not by how much they are slower than others would be. */
+static void put_pageable_first(const struct foreign *foreign, struct verdicts *verdicts)
 {
-    static const double MOSTLY = 0.5;
-    const struct timeline *timeline = foreign->timeline;
-    double sum_ns = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE)
-            sum_ns += (double)(span->end_ns - span->start_ns);
+    if (!is_mostly_pageable(foreign))
+        return;
+    int place = 0;
+    while (place < verdicts->count && verdicts->items[place].code != VERDICT_PAGEABLE_MEMORY)
+        place++;
+    if (place == verdicts->count) {
+        put_verdict(foreign, VERDICT_PAGEABLE_MEMORY, verdicts);
+        foreign_put_evidence(foreign, &verdicts->items[place]);
     }
-    return sum_ns > MOSTLY * (double)foreign->analysis.time_ns;
+    const struct verdict pageable = verdicts->items[place];
+    for (; place > 0; place--)
+        verdicts->items[place] = verdicts->items[place - 1];
+    verdicts->items[0] = pageable;
 }
 
 static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
@@ -221,10 +258,7 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
         foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
     }
     qsort(verdicts->items, (size_t)verdicts->count, sizeof *verdicts->items, compare_costs);
-    if (foreign->cost_ns[VERDICT_PAGEABLE_MEMORY] == 0 && is_mostly_pageable(foreign)) {
-        put_verdict(foreign, VERDICT_PAGEABLE_MEMORY, verdicts);
-        foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
-    }
+    put_pageable_first(foreign, verdicts);
     verdicts->named = verdicts->count;
     put_verdict(foreign,
                 verdicts->bound == LIMIT_COPIES    ? VERDICT_COPY_BOUND

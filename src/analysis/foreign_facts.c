@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 enum {
-    TELLING_NS = 10000, /* a kernel as long as that ends well behind a launch that returns */
-    BLOCKING_MIN = 2,   /* launches that tell */
-    LAZY_NS = 50000,    /* a first launch that takes that long loads code */
-    LAZY_LAUNCHES = 8,  /* it takes that many times what a launch's call takes, too */
+    TELLING_NS = 4000, /* a kernel as long as that ends well behind a launch that returns */
+    BLOCKING_MIN = 2,  /* launches that tell */
+    LAZY_NS = 50000,   /* a first launch that takes that long loads code */
+    LAZY_LAUNCHES = 8, /* it takes that many times what a launch's call takes, too */
     MEMSETS_MIN = 4,
     FEW_OPS = 4, /* on each engine */
 };
@@ -145,6 +145,7 @@ static void find_ends(struct foreign *foreign)
         foreign->kernels_before[i] = kernels;
         kernels += timeline->spans[i].kind == OP_KERNEL;
     }
+    foreign->kernels = kernels;
 }
 
 static bool find_streams(struct foreign *foreign)
@@ -233,7 +234,7 @@ static bool find_launches(struct foreign *foreign)
     const struct timeline *timeline = foreign->timeline;
     int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
     size_t count = 0;
-    uint32_t telling = 0, blocking = 0;
+    uint32_t telling = 0, blocking = 0, behind = 0;
     if (lengths == NULL)
         return false;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
@@ -243,13 +244,17 @@ static bool find_launches(struct foreign *foreign)
             continue;
         const struct span *kernel = &timeline->spans[span];
         lengths[count++] = length_of(call);
-        if (kernel->end_ns - kernel->start_ns < TELLING_NS)
+        int64_t kernel_ns = kernel->end_ns - kernel->start_ns;
+        behind += call->end_ns >= kernel->end_ns - earlier(FOREIGN_JITTER_NS, kernel_ns / 2);
+        if (kernel_ns < TELLING_NS)
             continue;
         telling++;
         blocking += call->end_ns >= kernel->end_ns - FOREIGN_JITTER_NS;
     }
     foreign->launch_ns = count > 0 ? median_ns(lengths, count) : 0;
     foreign->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
+    foreign->launches_may_block =
+        !foreign->launches_block && count >= BLOCKING_MIN && 10 * (size_t)behind >= 9 * count;
     free(lengths);
     return true;
 }
@@ -308,8 +313,8 @@ bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
             foreign->engine = (enum engine)i;
     }
     const struct engine_use *busiest = &foreign->analysis.engines[foreign->engine];
-    foreign->short_ops = foreign->engine != ENGINE_NONE && timeline->issue_unknown &&
-                         busiest->busy_ns / busiest->spans <= FOREIGN_LATE_NS;
+    foreign->short_ops =
+        foreign->engine != ENGINE_NONE && busiest->busy_ns / busiest->spans <= FOREIGN_LATE_NS;
     for (int code = 0; code < VERDICT_COUNT; code++)
         foreign->span[code] = SPAN_NONE;
     find_ends(foreign);

@@ -9,6 +9,15 @@ static const struct span *span_at(const struct foreign *foreign, uint32_t index)
     return &foreign->timeline->spans[index];
 }
 
+/* Returns the cause that an op at work is itself; VERDICT_REST for work that had to be done. */
+static enum verdict_code work_cause(const struct foreign *foreign, const struct span *span)
+{
+    bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+    if (span->kind == OP_MEMSET)
+        return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
+    return span->kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_REST;
+}
+
 /* A cause that a call of the host is by itself. */
 static bool keeps_host(enum verdict_code cause)
 {
@@ -50,9 +59,10 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     uint32_t span = foreign->issued[index];
     bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
                     span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
-    enum verdict_code quick = call->end_ns - call->start_ns <= FOREIGN_LATE_NS
-                                  ? VERDICT_SMALL_TILES
-                                  : VERDICT_UNKNOWN;
+    bool memset = span != SPAN_NONE && span_at(foreign, span)->kind == OP_MEMSET;
+    enum verdict_code quick = call->end_ns - call->start_ns > FOREIGN_LATE_NS ? VERDICT_UNKNOWN
+                              : memset ? work_cause(foreign, span_at(foreign, span))
+                                       : VERDICT_SMALL_TILES;
     switch (host_call_kind(call->row)) {
     case CALL_SYNC:
         return VERDICT_SYNC_IN_LOOP;
@@ -146,7 +156,7 @@ static bool waits_for_more(const struct foreign *foreign, const struct span *fro
 {
     const struct span *span = span_at(foreign, index);
     uint64_t in = foreign->analysis.engines[ENGINE_H2D].spans;
-    uint64_t all = foreign->analysis.engines[ENGINE_COMPUTE].spans;
+    uint64_t all = foreign->kernels;
     if (span->kind != OP_KERNEL || from->kind != OP_H2D || all == 0)
         return false;
     uint64_t copies = foreign_copies_by(foreign, span->start_ns + FOREIGN_JITTER_NS);
@@ -168,7 +178,7 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
         return foreign->analysis.engines[foreign->engine].spans > 2 ? VERDICT_ONE_STREAM
                                                                     : VERDICT_REST;
     /* Without the host's calls the order of short ops tells nothing: the host may be late. */
-    if (foreign->short_ops)
+    if (foreign->short_ops && timeline->issue_unknown)
         return VERDICT_UNKNOWN;
     if (waits_for_more(foreign, from, index))
         return VERDICT_NEEDLESS_WAIT;
@@ -245,6 +255,7 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
                   before->host_memory == HOST_MEMORY_PAGEABLE;
     bool bars =
         close && foreign->memsets_bar && (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
+    wait->link = VERDICT_REST; /* it waited for more than that */
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : called ? VERDICT_SLOW_CALLBACK
                           : VERDICT_UNKNOWN;
@@ -284,16 +295,11 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
                              .late = VERDICT_SMALL_TILES};
     if (span->start_ns - wait.free_ns > FOREIGN_LATE_NS)
         find_late(foreign, index, &wait);
+    else if (span->kind == OP_MEMSET)
+        wait.late = work_cause(foreign, span);
+    else if (wait.span != SPAN_NONE && span_at(foreign, wait.span)->kind == OP_MEMSET)
+        wait.late = work_cause(foreign, span_at(foreign, wait.span));
     return wait;
-}
-
-/* Returns the cause that an op at work is itself; VERDICT_REST for work that had to be done. */
-static enum verdict_code work_cause(const struct foreign *foreign, const struct span *span)
-{
-    bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
-    if (span->kind == OP_MEMSET)
-        return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
-    return span->kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_REST;
 }
 
 /* Returns the call of the host that op `index` waited for; SPAN_NONE: something on the device
