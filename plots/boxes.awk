@@ -71,6 +71,7 @@ function put_span(from, to, top, bottom, by_stream, factor,    table) {
         draw_label(from, to, top, bottom, by_stream)
 }
 
+# What raced among them is hatched from the first to the last.
 function put_share(from, to, top, bottom,    pixel, key) {
     if (!(top in LANE_BOTTOM)) {
         LANE_BOTTOM[top] = bottom
@@ -81,6 +82,11 @@ function put_share(from, to, top, bottom,    pixel, key) {
     if (!((top, int(from / 48)) in PARTS)) {
         PARTS[top, int(from / 48)] = 1
         PART_COUNT[top]++
+    }
+    if ((run, field("op") + 0) in RACED) {
+        if (!(top in RACE_FROM))
+            RACE_FROM[top] = from
+        RACE_TO[top] = to
     }
     for (pixel = int(from); pixel <= to && (pixel < to || pixel == int(from)); pixel++) {
         key = top SUBSEP pixel
@@ -362,6 +368,13 @@ function put_boxes(    i, k, n, list) {
         }
         for (k = 1; list[i] == "narrow" && k <= dense; k++)
             put_lane(DENSE[k])
+        for (k = 1; list[i] == "raced" && k <= dense; k++) {
+            if (DENSE[k] in RACE_FROM) {
+                class = KERNELS
+                print box_text(RACE_FROM[DENSE[k]], RACE_TO[DENSE[k]], DENSE[k], LANE_BOTTOM[DENSE[k]])
+                HAS["raced"] = 1
+            }
+        }
         print "END"
         print "has_" list[i] " = " HAS[list[i]] + 0
     }

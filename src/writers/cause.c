@@ -204,7 +204,7 @@ static bool find_gap(struct search *search, const struct verdict *verdict)
 {
     *search->best = (struct gap){.code = verdict->code, .span = verdict->span};
     search->holders = 0;
-    if (verdict->span >= search->timeline->span_count)
+    if (verdict->span >= search->timeline->span_count || verdict->code == VERDICT_FEW_TILES)
         return find_nameless(search);
     const struct span *span = &search->timeline->spans[verdict->span];
     const struct hold *hold = &search->run->critical.holds[verdict->span];

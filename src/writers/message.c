@@ -140,7 +140,7 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
     struct group group = find_group(report);
     if (ratio_of(&group) >= ALIKE)
         put_comparison(&group, text);
-    else if (group.count > 1 && group.count == report->run_count)
+    else if (group.count > 2 && group.count == report->run_count)
         snprintf(text, MESSAGE_TEXT, "all %d runs take about the same time, %s", group.count,
                  units_time(group.first->median_ns, time));
     else if (group.count > 1)
