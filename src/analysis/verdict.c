@@ -85,21 +85,24 @@ static void try_fix(const struct verdict_judgement *judgement, struct verdict *v
     memcpy(verdict->command, command, sizeof command);
 }
 
-/* Sets what all fixes bring together, where that is more than the best alone. */
-static void try_together(const struct verdict_judgement *judgement, struct verdicts *verdicts)
+/* Sets the best settings that were found, if they are worth it: one turn, or all of them. */
+static void set_best(const struct verdict_judgement *judgement, struct verdicts *verdicts)
 {
     const struct whatif *whatif = &judgement->whatif;
     struct settings settings;
-    int64_t best_ns = judgement->time_ns;
-    for (int i = 0; i < verdicts->named; i++) {
-        if (verdicts->items[i].predicted_ns > 0)
-            best_ns = earlier(best_ns, verdicts->items[i].predicted_ns);
-    }
-    int64_t together_ns = predicted_ns(judgement, whatif->better_ns);
-    if (whatif->count < 2 || !worth_it(together_ns, best_ns))
+    enum knob turns[KNOB_COUNT];
+    int count = whatif_best(whatif, turns);
+    int64_t fixed_ns = whatif->better_ns;
+    for (int i = 0; i < whatif->count && count == 1; i++)
+        fixed_ns = whatif->turns[i].knob == turns[0] ? whatif->turns[i].fixed_ns : fixed_ns;
+    int64_t best_ns = predicted_ns(judgement, fixed_ns);
+    if (count == 0 || !worth_it(best_ns, judgement->time_ns))
         return;
-    join_options(judgement, VERDICT_COUNT, &settings, verdicts->together);
-    verdicts->together_ns = together_ns;
+    verdicts->best_ns = best_ns;
+    if (count > 1)
+        join_options(judgement, VERDICT_COUNT, &settings, verdicts->best);
+    else
+        whatif_option(turns[0], &whatif->better, verdicts->best, sizeof verdicts->best);
 }
 
 /* --- the verdicts --- */
@@ -259,7 +262,7 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
     name_causes(&judgement, &result);
     if (judgement.tried) {
         result.modelled_ns = judgement.whatif.given_ns;
-        try_together(&judgement, &result);
+        set_best(&judgement, &result);
     }
     *verdicts = result;
     return STATUS_OK;

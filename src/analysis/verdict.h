@@ -69,10 +69,10 @@ struct verdicts {
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     enum limit_cause bound;
     int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0 */
-    /* All fixes together, where that gains more than the best alone: the options, and the time;
-     * else "" and 0. */
-    char together[VERDICT_COMMAND];
-    int64_t together_ns;
+    /* The best settings that were found, where they gain a hundredth or more: the options of
+     * one fix or of several, and the time with them; else "" and 0. */
+    char best[VERDICT_COMMAND];
+    int64_t best_ns;
 };
 
 /* The facts that verdicts are found from. */

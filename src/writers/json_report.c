@@ -102,17 +102,17 @@ static void put_verdicts(struct json *json, const struct verdicts *verdicts)
     json_close(json, ']');
 }
 
-/* Writes the simulator's time of the run itself, by which fixes are predicted, and what all
- * fixes together would bring where that is more than the best alone. */
-static void put_together(struct json *json, const struct verdicts *verdicts)
+/* Writes the simulator's time of the run itself, by which fixes are predicted, and the best
+ * settings that were found. */
+static void put_best(struct json *json, const struct verdicts *verdicts)
 {
     if (is_known(json_key(json, "modelled_ms"), verdicts->modelled_ns > 0))
         json_put_ms(json, verdicts->modelled_ns);
-    if (!is_known(json_key(json, "together"), verdicts->together_ns > 0))
+    if (!is_known(json_key(json, "best"), verdicts->best_ns > 0))
         return;
     json_open(json, '{');
-    json_put_text(json_key(json, "command"), verdicts->together);
-    json_put_ms(json_key(json, "predicted_ms"), verdicts->together_ns);
+    json_put_text(json_key(json, "command"), verdicts->best);
+    json_put_ms(json_key(json, "predicted_ms"), verdicts->best_ns);
     json_close(json, '}');
 }
 
@@ -251,7 +251,7 @@ static void put_run(struct json *json, const struct run_report *run)
         json_put_text(json, run->hazard_texts[i]);
     json_close(json, ']');
     put_verdicts(json, &run->verdicts);
-    put_together(json, &run->verdicts);
+    put_best(json, &run->verdicts);
     put_predictions(json, run);
     if (run->no_verdict[0] != '\0')
         json_put_text(json_key(json, "no_verdict"), run->no_verdict);

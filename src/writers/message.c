@@ -28,6 +28,16 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name, cost, time, row->text);
 }
 
+/* Writes what little the best settings would bring, where no cause is worth a name. */
+static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
+{
+    char time[UNITS_TEXT], best[UNITS_TEXT];
+    snprintf(text, MESSAGE_TEXT,
+             "little is to be gained: with %s it would take %s instead of %s",
+             run->verdicts.best, units_time(run->verdicts.best_ns, best),
+             units_time(run->verdicts.time_ns, time));
+}
+
 void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
 {
     static const char *const bounds[] = {
@@ -47,6 +57,8 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
                  verdict_rows[first->code].text);
     else if (mends)
         put_cause(run, first, text);
+    else if (verdicts->best_ns > 0)
+        put_best(run, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
         snprintf(text, MESSAGE_TEXT, "no better setting was found: %.0f%% of what %s%s",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,

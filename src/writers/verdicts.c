@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { INDENT = 4 };
 
@@ -109,7 +110,7 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
 static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[TABLE_NAME], together[UNITS_TEXT];
+    char name[TABLE_NAME], best[UNITS_TEXT];
     table_name(run, name);
     if (run->no_verdict[0] != '\0') {
         writer_print_words(out, style->width, INDENT, "%s: %s", name, run->no_verdict);
@@ -120,9 +121,11 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     put_limit(out, run, name, style);
     for (int i = 0; i < verdicts->named; i++)
         put_cause(out, run, i, style);
-    if (verdicts->together_ns > 0)
-        writer_print_words(out, style->width, INDENT, "  all of it: %s; it would take %s",
-                           verdicts->together, units_time(verdicts->together_ns, together));
+    bool shown = verdicts->named > 0 && strcmp(verdicts->items[0].command, verdicts->best) == 0;
+    if (verdicts->best_ns > 0 && !shown)
+        writer_print_words(out, style->width, INDENT,
+                           "  best of all that was tried: %s; it would take %s", verdicts->best,
+                           units_time(verdicts->best_ns, best));
     put_rest(out, verdicts, style);
 }
 
