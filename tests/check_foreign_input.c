@@ -194,11 +194,10 @@ START_TEST(test_fixes)
             9020000 * i, 13 + i % 4, 9020000 * i + 5010000, 9020000 * (i + 1), 13 + i % 4);
     write_rows(rows);
     assert_viewed("%: legacy-stream: ", true);
-    assert_viewed("- legacy-stream (likely): stream 7 is the legacy default stream, by its",
-                  true);
-    assert_viewed("8 kernels", true);
+    assert_viewed("seen: stream 7 is the legacy default stream, by its number: 8", true);
+    assert_viewed("(a likely cause)", true);
     assert_viewed("kernel<<<blocks, threads, 0, stream>>>", true);
-    assert_viewed(" races ", true);
+    assert_viewed("then races", true);
     assert_viewed("small-tiles", false);
     assert_viewed("--streams", false);
 }

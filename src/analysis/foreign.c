@@ -213,6 +213,7 @@ static void settle(struct foreign *foreign, int64_t time_ns)
         move_charge(foreign, VERDICT_SMALL_TILES, VERDICT_REST);
     else if (keeps_late(foreign) != VERDICT_SMALL_TILES)
         move_charge(foreign, VERDICT_SMALL_TILES, keeps_late(foreign));
+    foreign->filling_ns = foreign->cost_ns[VERDICT_FEW_TILES];
     if (!few || (double)foreign->cost_ns[VERDICT_FEW_TILES] < small)
         move_charge(foreign, VERDICT_FEW_TILES, VERDICT_REST);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
@@ -266,6 +267,7 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
                                                    : VERDICT_CPU_BOUND,
                 verdicts);
     put_verdict(foreign, VERDICT_REST, verdicts);
+    foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
 }
 
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,

@@ -35,8 +35,9 @@ struct foreign {
     bool pins_first;         /* memory is page-locked before the first op, and never later */
     bool memsets_bar;        /* no memset runs beside another op, though others do */
     uint32_t host_funcs;     /* calls that put a function into a stream */
-    bool short_ops; /* no calls are known, and ops are no longer than hand-overs may be */
-    bool few_ops;   /* so few that nothing could overlap much */
+    bool short_ops;     /* no calls are known, and ops are no longer than hand-overs may be */
+    bool few_ops;       /* so few that nothing could overlap much */
+    int64_t filling_ns; /* that filling and draining cost */
     uint32_t stream_waits; /* copies in that waited for room */
     int64_t cost_ns[VERDICT_COUNT];
     uint32_t pieces[VERDICT_COUNT];

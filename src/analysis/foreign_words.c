@@ -214,7 +214,7 @@ static void put_unknown(const struct foreign *foreign, char seen[VERDICT_SEEN])
 void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict)
 {
     bool kinds = foreign->timeline->kinds_known == KINDS_RECORDED;
-    char text[COUNT_TEXT];
+    char text[COUNT_TEXT], time[UNITS_TEXT];
     verdict->evidence = EVIDENCE_CERTAIN;
     switch (verdict->code) {
     case VERDICT_LEGACY_STREAM:
@@ -270,6 +270,11 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         break;
     case VERDICT_FEW_TILES:
         put_few(foreign, verdict->seen);
+        break;
+    case VERDICT_REST:
+        if (foreign->cost_ns[VERDICT_FEW_TILES] == 0 && foreign->filling_ns > 0)
+            snprintf(verdict->seen, VERDICT_SEEN, "filling and draining: %s",
+                     units_time(foreign->filling_ns, time));
         break;
     case VERDICT_SMALL_TILES:
         put_small(foreign, verdict->seen);

@@ -10,10 +10,6 @@
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
                        const struct writer_style *style);
 
-/* Writes what each cause of `run` rests on, and how to mend it in CUDA's calls, with what to
- * watch then; of what has no cause, which recording would tell. */
-void view_put_fixes(FILE *out, const struct run_report *run, const struct writer_style *style);
-
 /* Writes two timelines side by side, run by run: what the second gained, and what changed. */
 void view_put_pairs(FILE *out, const struct report *report, const struct writer_style *style);
 

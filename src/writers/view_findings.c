@@ -210,5 +210,4 @@ void view_put_findings(FILE *out, const struct run_report *run, const struct vie
         any = true;
         writer_print_words(out, style->width, 2, "- %s", text);
     }
-    view_put_fixes(out, run, style);
 }
