@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,96 @@ START_TEST(test_help_version_and_lists)
 }
 END_TEST
 
+/* --- --fix
+ * ----------------------------------------------------------------------------------------- */
+
+/* Returns the report of the last run, and asserts that it has `count` runs. */
+static json_t *load_report(size_t count)
+{
+    json_error_t why;
+    json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
+    ck_assert_msg(report != NULL, "%s", why.text);
+    ck_assert_uint_eq(json_array_size(json_object_get(report, "runs")), count);
+    return report;
+}
+
+static json_t *run_at(json_t *report, size_t index)
+{
+    return json_array_get(json_object_get(report, "runs"), index);
+}
+
+/* A time in whole nanoseconds, from its name in milliseconds. */
+static long long time_ns(json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    ck_assert_msg(json_is_number(value), "%s is no number", key);
+    return llround(1e6 * json_number_value(value));
+}
+
+/* Asserts that run `index` is followed by the same work with better settings, which takes to
+ * the nanosecond what the first one's report predicted. Returns its options. */
+static const char *assert_fixed(json_t *report, size_t index)
+{
+    json_t *given = run_at(report, index), *fixed = run_at(report, index + 1);
+    json_t *best = json_object_get(given, "best");
+    char name[64];
+    snprintf(name, sizeof name, "%s fixed", json_string_value(json_object_get(given, "name")));
+    ck_assert_str_eq(json_string_value(json_object_get(fixed, "name")), name);
+    ck_assert(json_is_true(json_object_get(fixed, "verified")));
+    ck_assert_int_eq(time_ns(fixed, "limit_ms"), time_ns(given, "limit_ms"));
+    ck_assert_int_eq(time_ns(fixed, "time_ms"), time_ns(best, "predicted_ms"));
+    ck_assert_int_lt(100 * time_ns(fixed, "time_ms"), 99 * time_ns(given, "time_ms"));
+    return json_string_value(json_object_get(best, "command"));
+}
+
+/* One run needs one option to be put right, the other several. Given by hand behind the run's
+ * own, the options that the report prints come to the same time. */
+START_TEST(test_fix_runs_what_was_predicted)
+{
+    char command[512];
+    write_file("two.ini", "[global]\ndevice = sim:h200\nelements = 8M\n"
+                          "[one]\ntiles = 8\nmistake = sync-in-loop\n"
+                          "[several]\ntiles = 2\nstreams = 2\nmemory = pageable\n");
+    assert_ok("--fix --format=json two.ini");
+    json_t *report = load_report(4);
+    const char *options = assert_fixed(report, 0);
+    ck_assert_ptr_nonnull(strstr(options, "--mistake=none"));
+    options = assert_fixed(report, 2);
+    ck_assert_ptr_nonnull(strstr(options, "--memory=pinned"));
+    ck_assert_ptr_nonnull(strchr(options, ' '));
+    snprintf(command, sizeof command,
+             "--format=json -d sim:h200 -n 8M -t 2 -s 2 --memory=pageable %s", options);
+    long long fixed_ns = time_ns(run_at(report, 3), "time_ms");
+    json_decref(report);
+    assert_ok(command);
+    report = load_report(1);
+    ck_assert_int_eq(time_ns(run_at(report, 0), "time_ms"), fixed_ns);
+    json_decref(report);
+}
+END_TEST
+
+/* Where nothing gains a hundredth the run stands alone, and a note says so. */
+START_TEST(test_fix_of_what_is_good)
+{
+    char text[2048];
+    assert_ok("--fix --no-data -d sim:h200 -n 1G -t 64 --format=json");
+    read_file("err", text, sizeof text);
+    ck_assert_msg(strstr(text, "--fix: no better settings") != NULL, "no note: %s", text);
+    json_t *report = load_report(1);
+    ck_assert(json_is_null(json_object_get(run_at(report, 0), "best")));
+    json_decref(report);
+}
+END_TEST
+
+/* The given run's output file is written, once. */
+START_TEST(test_fix_with_an_output)
+{
+    assert_ok("--fix -d sim:h200 -n 1M -t 8 --mistake=sync-in-loop -o fixed.raw");
+    assert_ok("-d sim:h200 -n 1M -t 8 -o plain.raw");
+    ck_assert_int_eq(system("cmp -s fixed.raw plain.raw"), 0);
+}
+END_TEST
+
 /* --- bad input
  * ------------------------------------------------------------------------------------- */
 
@@ -230,6 +321,7 @@ START_TEST(test_bad_sweeps_views_and_profiles)
     assert_refused("--sweep streams=1..4096", 2, "streams=4096|1 to 1024");
     assert_refused("--sweep streams=1,2 --streams 4", 2, "--streams=4|--sweep|one of them");
     assert_refused("--sweep tiles=1,2 -o x.npy", 2, "x.npy|two runs");
+    assert_refused("--fix --sweep tiles=1,2 --timeline x.csv", 2, "--fix|--sweep");
     assert_refused("--sweep tiles=8,16 -n 10 --timeline x.csv", 2, "tiles=16|elements=10");
     assert_refused("view", 2, "TRACE");
     assert_refused("view nowhere.csv --timeline x.csv", 2, "nowhere.csv");
@@ -349,6 +441,9 @@ Suite *cli_suite(void)
     tcase_add_test(good, test_dry_run_runs_nothing);
     tcase_add_test(good, test_no_data_times_an_array_larger_than_memory);
     tcase_add_test(good, test_help_version_and_lists);
+    tcase_add_test(good, test_fix_runs_what_was_predicted);
+    tcase_add_test(good, test_fix_of_what_is_good);
+    tcase_add_test(good, test_fix_with_an_output);
     suite_add_tcase(suite, good);
     TCase *bad = tcase_create("bad input");
     tcase_set_timeout(bad, 120);
