@@ -1,5 +1,6 @@
 /* check_pages.c - the man page and the completions say what the option table says; the shells
  * themselves are asked what they complete. */
+#include "analysis/verdict.h"
 #include "core/version.h"
 #include "options/table.h"
 #include "pages_cases.h"
@@ -125,6 +126,19 @@ START_TEST(test_options_page_is_up_to_date)
                   "docs/options.md is out of date: run `make docs`");
     free(committed);
     free(now);
+}
+END_TEST
+
+/* docs/verdicts.md explains every cause, in its tables or beside them. */
+START_TEST(test_every_cause_is_explained)
+{
+    char *text = pages_output("cat " PAGES_FOLDER "/../verdicts.md", 0);
+    for (int code = 0; code < VERDICT_COUNT; code++) {
+        char name[NAME_ROOM];
+        snprintf(name, sizeof name, "`%s`", verdict_rows[code].name);
+        ck_assert_msg(strstr(text, name) != NULL, "docs/verdicts.md has no %s", name);
+    }
+    free(text);
 }
 END_TEST
 
@@ -339,6 +353,7 @@ Suite *pages_suite(void)
     tcase_add_checked_fixture(tcase, pages_enter_folder, pages_leave_folder);
     tcase_add_loop_test(tcase, test_every_option_is_in_every_page, 0, FORM_COUNT);
     tcase_add_test(tcase, test_options_page_is_up_to_date);
+    tcase_add_test(tcase, test_every_cause_is_explained);
     tcase_add_test(tcase, test_every_command_and_kernel_is_in_the_manual);
     tcase_add_test(tcase, test_manual_says_what_the_table_says);
     tcase_add_test(tcase, test_manual_is_valid);
