@@ -286,12 +286,12 @@ START_TEST(test_list)
 {
     ck_assert_int_eq(program_run("list mistakes"), 0);
     for (const struct mistake_row *row = mistake_rows; row->name != NULL; row++) {
-        assert_has(program_out, row->name);
-        assert_has(program_out, row->summary);
-        assert_has(program_out, row->effect);
-        assert_has(program_out, row->shows);
+        assert_says(program_out, row->name);
+        assert_says(program_out, row->summary);
+        assert_says(program_out, row->effect);
+        assert_says(program_out, row->shows);
         if (row->needs != NULL)
-            assert_has(program_out, row->needs);
+            assert_says(program_out, row->needs);
     }
 }
 END_TEST

@@ -2,6 +2,7 @@
 #include "test_program.h"
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,33 @@ int program_run(const char *arguments)
     return WEXITSTATUS(status);
 }
 
+/* Check gives up on longer messages. */
+enum { SHOWN = 4000 };
+
 void assert_has(const char *text, const char *words)
 {
-    ck_assert_msg(strstr(text, words) != NULL, "\"%s\" is not in: %s", words, text);
+    ck_assert_msg(strstr(text, words) != NULL, "\"%.*s\" is not in: %.*s", SHOWN / 4, words,
+                  SHOWN, text);
+}
+
+/* Returns `text` with one blank for any number of blanks and ends of lines. To be freed. */
+static char *on_one_line(const char *text)
+{
+    char *line = malloc(strlen(text) + 1), *to = line;
+    ck_assert_ptr_nonnull(line);
+    for (; *text != '\0'; text++) {
+        bool blank = *text == ' ' || *text == '\n';
+        if (!blank || to == line || to[-1] != ' ')
+            *to++ = blank ? ' ' : *text;
+    }
+    *to = '\0';
+    return line;
+}
+
+void assert_says(const char *text, const char *words)
+{
+    char *line = on_one_line(text), *wanted = on_one_line(words);
+    assert_has(line, wanted);
+    free(line);
+    free(wanted);
 }
