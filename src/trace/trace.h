@@ -10,9 +10,10 @@
  * A trace says when copies and kernels ran, in which stream, and how many bytes; from SQLite
  * also what the host called, when it issued each op, and of which kind streams are. It says
  * nothing of tiles: spans have tile -1 and, from CSV, issue_ns equal to start_ns
- * (timeline.issue_unknown). Copies and memsets are ops of their own kind; all else that ran is
- * an op of kind OP_KERNEL under its name: kernels (less "void " and what they take: overloads
- * share a name), "[CUDA memcpy Peer-to-Peer]". */
+ * (timeline.issue_unknown). Copies from and to the host, copies within the device and memsets
+ * are ops of their own kind, on the engine of that kind; all else that ran is an op of kind
+ * OP_KERNEL under its name: kernels (less "void " and what they take: overloads share a name),
+ * "[CUDA memcpy Peer-to-Peer]". Only copies from and to the host have bytes. */
 #ifndef PIPELINE_TRACE_H
 #define PIPELINE_TRACE_H
 

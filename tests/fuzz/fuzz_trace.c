@@ -32,20 +32,18 @@ static bool is_database(const uint8_t *data, size_t size)
 static void require_span(const struct timeline *timeline, uint32_t index)
 {
     const struct span *span = &timeline->spans[index];
-    bool copy = span->kind == OP_H2D || span->kind == OP_D2H;
+    bool copy = op_is_copy(span->kind), kernel = span->kind == OP_KERNEL;
     FUZZ_REQUIRE(span->op == index && span->tile == -1);
     FUZZ_REQUIRE(span->issue_ns >= 0 && span->issue_ns <= span->start_ns);
     FUZZ_REQUIRE(span->start_ns <= span->end_ns);
     FUZZ_REQUIRE(index == 0 || span->start_ns >= timeline->spans[index - 1].start_ns);
     FUZZ_REQUIRE(!timeline->issue_unknown || span->issue_ns == span->start_ns);
     FUZZ_REQUIRE(span->stream < timeline->streams);
-    FUZZ_REQUIRE(copy || span->kind == OP_KERNEL);
-    FUZZ_REQUIRE(copy || span->link < timeline->name_count);
-    FUZZ_REQUIRE(copy || timeline->names[span->link][0] != '\0');
+    FUZZ_REQUIRE(copy || kernel || span->kind == OP_D2D || span->kind == OP_MEMSET);
+    FUZZ_REQUIRE(!kernel || span->link < timeline->name_count);
+    FUZZ_REQUIRE(!kernel || timeline->names[span->link][0] != '\0');
     FUZZ_REQUIRE(copy || span->bytes == 0);
-    FUZZ_REQUIRE(span->engine == (span->kind == OP_H2D   ? ENGINE_H2D
-                                  : span->kind == OP_D2H ? ENGINE_D2H
-                                                         : ENGINE_COMPUTE));
+    FUZZ_REQUIRE(span->engine == op_rows[span->kind].engine);
 }
 
 /* Spans of one lane never overlap, and each span is counted once. */
