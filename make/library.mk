@@ -2,14 +2,14 @@
 # to WebAssembly.
 
 LIBRARY := $(wildcard src/lib/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c src/analysis/*.c) \
-           $(addprefix src/options/,table.c value.c text.c draft.c check.c) \
+           $(addprefix src/options/,table.c value.c part.c text.c draft.c check.c) \
            $(wildcard kernels/kernel.c kernels/kernel_table.c)
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(OBJ)/%.o) $(OBJ)/generated/machine_texts.o
 
 # All of it is linked to one object, in which only the names of pipeline.h stay visible: a program's
 # own plan_build() does not clash with ours.
-$(OBJ)/library/pipeline.o: $(LIBRARY_OBJECTS)
-	$(call write,$(LD) -r -o $(NEW) $^ && $(OBJCOPY) --wildcard --keep-global-symbol='pipeline_*' $(NEW))
+$(OBJ)/library/pipeline.o: $(LIBRARY_OBJECTS) make/library.mk
+	$(call write,$(LD) -r -o $(NEW) $(LIBRARY_OBJECTS) && $(OBJCOPY) --wildcard --keep-global-symbol='pipeline_*' $(NEW))
 
 OBJCOPY ?= objcopy
 $(O)/libpipeline.a: $(OBJ)/library/pipeline.o
