@@ -43,15 +43,22 @@ static void join_options(const struct verdict_judgement *judgement, enum verdict
     }
 }
 
-/* Returns the time that a fix is predicted to bring: the simulated one; where a measured run
- * was faster than that already, as much less than it as the simulated one is less than the
- * simulated run. */
+/* Returns the time that a fix is predicted to bring: the simulated one, and of what the
+ * measured run took beyond its simulation the part that no cause explains, as it shrinks with
+ * the run. Where the run was faster than its simulation, the fixed one is taken to be so, too,
+ * the less the more the fix changes. */
 static int64_t predicted_ns(const struct verdict_judgement *judgement, int64_t fixed_ns)
 {
-    int64_t given_ns = judgement->whatif.given_ns;
-    if ((double)fixed_ns <= (1 - FIX_GAIN) * (double)judgement->time_ns || given_ns <= 0)
+    double given_ns = (double)judgement->whatif.given_ns, part = (double)fixed_ns / given_ns;
+    double beyond_ns = (double)judgement->time_ns - given_ns;
+    if (judgement->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
         return fixed_ns;
-    return machine_round_ns((double)judgement->time_ns * (double)fixed_ns / (double)given_ns);
+    if (beyond_ns > 0)
+        beyond_ns =
+            (double)earlier(judgement->items[VERDICT_UNKNOWN].cost_ns, (int64_t)beyond_ns);
+    else
+        beyond_ns *= part;
+    return fixed_ns + (int64_t)(part * beyond_ns);
 }
 
 static bool worth_it(int64_t fixed_ns, int64_t than_ns)
