@@ -9,6 +9,11 @@ enum { SEEN_PARTS = 1000 };
 enum { MOMENTS = 4 };
 static const double ABOUT = 1.05;
 
+/* When a call of the host began, and when it and all before it had returned. */
+struct call_time {
+    int64_t start_ns, until_ns;
+};
+
 /* What is looked for: the idle stretch of an engine that a cause made. */
 struct search {
     const struct run_report *run;
@@ -19,7 +24,9 @@ struct search {
     bool only_own;            /* only the stretch before the span itself */
     uint32_t holders;         /* what ended the stretch was held in one of these ways; 0: any */
     uint32_t calls;           /* kinds of calls; 0: any. The stretch overlaps one of them */
-    int64_t overlap_ns;       /* of the best that was found */
+    struct call_time *times;  /* of all such calls, in order of start */
+    size_t time_count;
+    int64_t overlap_ns; /* of the best that was found */
     struct gap *best;
     uint32_t found; /* the best's span */
 };
@@ -29,15 +36,47 @@ static uint32_t index_of(const struct search *search, const struct span *span)
     return (uint32_t)(span - search->timeline->spans);
 }
 
+static int compare_calls(const void *a, const void *b)
+{
+    const struct call_time *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Sets the times of the host's calls of `kinds`. Returns false where memory runs out. */
+static bool set_calls(struct search *search, uint32_t kinds)
+{
+    const struct timeline *timeline = search->timeline;
+    search->calls = kinds;
+    search->time_count = 0;
+    if (kinds == 0)
+        return true;
+    struct call_time *times =
+        reallocarray(search->times, timeline->span_count, sizeof *search->times);
+    if (times == NULL)
+        return false;
+    search->times = times;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (kinds >> span->kind & 1)
+            times[search->time_count++] = (struct call_time){span->start_ns, span->end_ns};
+    }
+    qsort(times, search->time_count, sizeof *times, compare_calls);
+    for (size_t i = 1; i < search->time_count; i++)
+        times[i].until_ns = later(times[i].until_ns, times[i - 1].until_ns);
+    return true;
+}
+
 static bool overlaps_call(const struct search *search, int64_t start_ns, int64_t end_ns)
 {
-    for (uint32_t i = 0; i < search->timeline->span_count; i++) {
-        const struct span *span = &search->timeline->spans[i];
-        if ((search->calls >> span->kind & 1) && span->start_ns < end_ns &&
-            span->end_ns > start_ns)
-            return true;
+    size_t before = 0, to = search->time_count; /* how many calls begin before the end */
+    while (before < to) {
+        size_t middle = before + (to - before) / 2;
+        if (search->times[middle].start_ns < end_ns)
+            before = middle + 1;
+        else
+            to = middle;
     }
-    return search->calls == 0;
+    return search->calls == 0 || (before > 0 && search->times[before - 1].until_ns > start_ns);
 }
 
 /* Returns true if a stretch may be what is looked for. `ended` says whether `span` ended it, or
@@ -187,10 +226,11 @@ static bool find_own(struct search *search, const struct span *span, const struc
 static bool find_nameless(struct search *search)
 {
     enum verdict_code code = search->best->code;
-    search->calls = verdict_rows[code].marks[MARKED_CALL];
     search->holders = holders_of(code);
     search->start_ns = 0;
     search->end_ns = timeline_time_ns(search->timeline);
+    if (!set_calls(search, verdict_rows[code].marks[MARKED_CALL]))
+        return false;
     if (code != VERDICT_FEW_TILES)
         return search->holders != 0 && (search_engines(search) || find_call(search));
     search->trailing = true;
@@ -244,6 +284,7 @@ int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX])
         count += seen && !again;
     }
     free(search.spans);
+    free(search.times);
     return count;
 }
 
