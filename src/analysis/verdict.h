@@ -85,7 +85,6 @@ struct verdict_case {
     const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
     const struct machine *model;     /* that fixes are tried on; NULL: none */
     bool races;                      /* the plan has hazards */
-    bool pageable;                   /* a trace that says that copies were of pageable memory */
     int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
 };
 

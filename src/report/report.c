@@ -38,7 +38,6 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .settings = settings,
         .model = model,
         .races = run->hazard_count > 0,
-        .pageable = run->pageable,
         .untraced_ns =
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };

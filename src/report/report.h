@@ -42,7 +42,6 @@ struct run_report {
     bool foreign; /* read from a trace of another program: there is a timeline with its analysis
                      and critical path, a name in `settings`, and nothing else: no other
                      setting, no limit, no repeats (median_ns is the timeline's time) */
-    bool pageable; /* a foreign run's: copies of pageable memory were seen in its trace */
     const struct trace *trace; /* the rest of what the trace of a foreign run said; else NULL */
     struct hazard *hazards;    /* of the plan. Owned, as are the texts */
     size_t hazard_count;       /* 0 unless settings->mistake allows for them */

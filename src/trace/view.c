@@ -71,7 +71,6 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
         .verified = VERIFIED_NOT_ASKED,
         .speedup = NAN,
         .foreign = true,
-        .pageable = trace->in.pageable + trace->out.pageable > 0,
         .trace = &view->traces[index],
     };
     timeline_init(&trace->timeline);
