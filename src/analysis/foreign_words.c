@@ -201,7 +201,11 @@ static void put_one_stream(const struct foreign *foreign, char seen[VERDICT_SEEN
 /* Says what recording would tell more. */
 static void put_unknown(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    if (foreign->timeline->issue_unknown)
+    if (foreign->timeline->timing != TIMING_NSYS)
+        snprintf(seen, VERDICT_SEEN,
+                 "no call and no op in the file explains it: the same run made again, not read "
+                 "from its file, is judged with its plan and its machine");
+    else if (foreign->timeline->issue_unknown)
         snprintf(seen, VERDICT_SEEN,
                  "the trace has no calls of the host: record with nsys profile -t cuda, export "
                  "with nsys export -t sqlite, and view that");

@@ -131,20 +131,26 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    bool any = false, foreign = false;
+    bool any = false, traced = false, own = false;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
-        foreign |= run->foreign;
+        traced |= run->foreign && run->timeline.timing == TIMING_NSYS;
+        own |= run->foreign && run->timeline.timing != TIMING_NSYS;
     }
     if (!any)
         return;
     fputs("\nwhy\n", out);
-    if (foreign)
+    if (traced)
         writer_put_words(
             out, style->width, 0,
             "A trace records when ops ran. It does not record which data and buffers "
             "they use, nor the machine's hardware queues, so the limit is not known.");
+    else if (own)
+        writer_put_words(
+            out, style->width, 0,
+            "The file says when ops ran, but not on which data and on which machine, so causes "
+            "are measured against the busiest engine, not against the limit.");
     for (int i = 0; i < report->run_count; i++)
         put_run(out, &report->runs[i], style);
 }
