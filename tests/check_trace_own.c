@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char head[] = "# pipeline 1.0 timeline\n# run: one\n#   source: simulated\n"
                            "#   timing: virtual\n#   device: H\n#   resolution_ns: 1\n";
@@ -236,6 +237,30 @@ START_TEST(test_wrong_json)
 }
 END_TEST
 
+/* A pipe gives what its file gives, although it can be read only once. */
+START_TEST(test_pipes)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 1M -t 3 --timeline=own.csv --timeline=own.json"), 0);
+    static const char *const files[] = {"own.csv", "own.json",
+                                        TESTS_FOLDER "/data/traces/streams.csv"};
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+    for (int i = 0; i < 3; i++) {
+        char command[512];
+        snprintf(command, sizeof command, "cat %s >pipe &", files[i]);
+        ck_assert_int_eq(system(command), 0);
+        struct traces piped = test_traces("pipe"), plain = test_traces(files[i]);
+        const struct timeline *timeline = &piped.items[0].timeline;
+        ck_assert_int_eq(piped.items[0].own, plain.items[0].own);
+        ck_assert_uint_eq(timeline->span_count, plain.items[0].timeline.span_count);
+        ck_assert_int_eq(timeline_time_ns(timeline),
+                         timeline_time_ns(&plain.items[0].timeline));
+        traces_free(&piped);
+        traces_free(&plain);
+    }
+}
+END_TEST
+
 /* Lines may end as other systems end them, and a byte order mark may stand before them. */
 START_TEST(test_line_ends)
 {
@@ -276,6 +301,7 @@ TCase *trace_own_case(void)
     tcase_add_test(tests, test_stream_numbers);
     tcase_add_test(tests, test_wrong_files);
     tcase_add_test(tests, test_wrong_json);
+    tcase_add_test(tests, test_pipes);
     tcase_add_test(tests, test_line_ends);
     return tests;
 }

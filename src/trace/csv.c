@@ -409,12 +409,11 @@ static enum status finish(struct reader *reader, struct traces *traces)
     return trace_build_finish(&reader->builder, &facts, traces, reader->error);
 }
 
-enum status trace_csv_read(const char *path, struct traces *traces, struct error *error)
+enum status trace_csv_read(FILE *file, const char *path, struct traces *traces,
+                           struct error *error)
 {
     struct error why = {0};
-    struct reader reader = {.path = path, .file = fopen(path, "r"), .error = &why};
-    if (reader.file == NULL)
-        return unreadable(path, error);
+    struct reader reader = {.path = path, .file = file, .error = &why};
     enum status status = find_header(&reader);
     if (status == STATUS_OK)
         status = read_rows(&reader);
@@ -424,6 +423,5 @@ enum status trace_csv_read(const char *path, struct traces *traces, struct error
         error_set(error, status, "%s", why.text);
     trace_build_free(&reader.builder);
     free(reader.line);
-    fclose(reader.file);
     return status;
 }

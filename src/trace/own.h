@@ -109,8 +109,11 @@ enum status own_set_targets(struct own_run *run, struct error *error);
 enum status own_set_calls(const struct own_facts *facts, struct timeline *timeline,
                           struct error *error);
 
-/* The two readers, of the forms that traces_read() tells by their first bytes. */
-enum status own_csv_read(const char *path, struct traces *traces, struct error *error);
-enum status own_json_read(const char *path, struct traces *traces, struct error *error);
+/* The two readers, of the forms that traces_read() tells by their first bytes. Errors call the
+ * file `path`. */
+enum status own_csv_read(FILE *file, const char *path, struct traces *traces,
+                         struct error *error);
+enum status own_json_read(FILE *file, const char *path, struct traces *traces,
+                          struct error *error);
 
 #endif

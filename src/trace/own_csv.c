@@ -399,15 +399,11 @@ static enum status finish(struct reader *reader, struct traces *traces)
     return refuse(reader, "%s", why.text);
 }
 
-enum status own_csv_read(const char *path, struct traces *traces, struct error *error)
+enum status own_csv_read(FILE *file, const char *path, struct traces *traces,
+                         struct error *error)
 {
     struct error why = {0};
-    char shown[TRACE_SHOWN];
-    struct reader reader = {
-        .path = path, .file = fopen(path, "r"), .latest = -1, .error = &why};
-    if (reader.file == NULL)
-        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
-                         strerror(errno));
+    struct reader reader = {.path = path, .file = file, .latest = -1, .error = &why};
     enum status status = read_all(&reader);
     if (status == STATUS_OK)
         status = finish(&reader, traces);
@@ -416,6 +412,5 @@ enum status own_csv_read(const char *path, struct traces *traces, struct error *
     own_free(&reader.builder);
     free(reader.run_lines);
     free(reader.line);
-    fclose(reader.file);
     return status;
 }

@@ -339,16 +339,12 @@ static enum status read_all(struct reader *reader)
     return status;
 }
 
-static enum status load(struct reader *reader)
+static enum status load(struct reader *reader, FILE *file)
 {
     char shown[TRACE_SHOWN];
-    FILE *file = fopen(reader->path, "r"), *text;
     size_t size = 0, got;
     char block[1 << 14];
-    if (file == NULL)
-        return error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
-                         trace_shown(reader->path, shown), strerror(errno));
-    text = open_memstream(&reader->text, &size);
+    FILE *text = open_memstream(&reader->text, &size);
     while (text != NULL && (got = fread(block, 1, sizeof block, file)) > 0)
         fwrite(block, 1, got, text);
     enum status status = STATUS_OK;
@@ -357,7 +353,6 @@ static enum status load(struct reader *reader)
     else if (ferror(file))
         status = error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
                            trace_shown(reader->path, shown), strerror(errno));
-    fclose(file);
     reader->at = reader->text;
     reader->end = reader->text != NULL ? reader->text + size : NULL;
     if (status == STATUS_OK && size >= 3 && memcmp(reader->text, "\xef\xbb\xbf", 3) == 0)
@@ -365,12 +360,13 @@ static enum status load(struct reader *reader)
     return status;
 }
 
-enum status own_json_read(const char *path, struct traces *traces, struct error *error)
+enum status own_json_read(FILE *file, const char *path, struct traces *traces,
+                          struct error *error)
 {
     struct error why = {0}, unfinished = {0};
     struct reader reader = {.path = path, .builder.drawn_twice = true, .error = &why};
     size_t run = 0;
-    enum status status = load(&reader);
+    enum status status = load(&reader, file);
     if (status == STATUS_OK)
         status = read_all(&reader);
     if (status == STATUS_OK) {

@@ -20,6 +20,8 @@
 #include "core/status.h"
 #include "plan/timeline.h"
 
+#include <stdio.h>
+
 /* Counts of the copies of one direction, by the kind of the host's memory. */
 struct trace_copies {
     uint32_t count, pageable; /* how many, and how many of them from or to pageable memory */
@@ -48,15 +50,18 @@ struct traces {
     int count;
 };
 
-/* Reads the trace in `path`, of the form that its first bytes say, into one timeline per
- * device, each finished (lanes, in order of start). Times count from the first span's start (or
- * issue, where known) of its device. There is none where the trace has no spans. STATUS_USAGE
- * names file:line and what is wrong; set only on STATUS_OK; free with traces_free(). */
+/* Reads the trace in `path`, a file or a pipe, of the form that its first bytes say, into one
+ * timeline per device, each finished (lanes, in order of start). Times count from the first
+ * span's start (or issue, where known) of its device. There is none where the trace has no
+ * spans. STATUS_USAGE names file:line and what is wrong; set only on STATUS_OK; free with
+ * traces_free(). */
 enum status traces_read(const char *path, struct traces *traces, struct error *error);
 void traces_free(struct traces *traces);
 
-/* The two readers. Without SQLite the second is STATUS_USAGE, saying what to export instead. */
-enum status trace_csv_read(const char *path, struct traces *traces, struct error *error);
+/* The two readers; of the first, `path` is what errors call the file. Without SQLite the second
+ * is STATUS_USAGE, saying what to export instead. */
+enum status trace_csv_read(FILE *file, const char *path, struct traces *traces,
+                           struct error *error);
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error);
 
 #endif
