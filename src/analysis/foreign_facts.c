@@ -281,6 +281,24 @@ static void find_memsets(struct foreign *foreign)
     foreign->memsets_bar = memsets >= MEMSETS_MIN && !beside && ahead;
 }
 
+/* Finds the engine that was at work for longest, if any was, and how long and how many ops are.
+ */
+static void find_busiest(struct foreign *foreign)
+{
+    const struct engine_use *engines = foreign->analysis.engines, *busiest = NULL;
+    foreign->few_ops = engines[ENGINE_COMPUTE].spans > 0 &&
+                       engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0;
+    for (int i = 0; i < ENGINE_WORKING; i++) {
+        foreign->few_ops &= engines[i].spans <= FEW_OPS;
+        if (engines[i].busy_ns <= (busiest != NULL ? busiest->busy_ns : 0))
+            continue;
+        busiest = &engines[i];
+        foreign->engine = (enum engine)i;
+    }
+    foreign->short_ops =
+        busiest != NULL && busiest->busy_ns / busiest->spans <= FOREIGN_LATE_NS;
+}
+
 bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
 {
     const struct timeline *timeline = facts->timeline;
@@ -301,20 +319,7 @@ bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
         foreign->issued == NULL || foreign->call_before == NULL ||
         analyse(timeline, &foreign->analysis, NULL) != STATUS_OK)
         return false;
-    const struct engine_use *engines = foreign->analysis.engines;
-    foreign->few_ops = engines[ENGINE_COMPUTE].spans > 0 &&
-                       engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0;
-    for (int i = 0; i < ENGINE_WORKING; i++) {
-        foreign->few_ops &= foreign->analysis.engines[i].spans <= FEW_OPS;
-        int64_t most_ns = foreign->engine != ENGINE_NONE
-                              ? foreign->analysis.engines[foreign->engine].busy_ns
-                              : 0;
-        if (foreign->analysis.engines[i].busy_ns > most_ns)
-            foreign->engine = (enum engine)i;
-    }
-    const struct engine_use *busiest = &foreign->analysis.engines[foreign->engine];
-    foreign->short_ops =
-        foreign->engine != ENGINE_NONE && busiest->busy_ns / busiest->spans <= FOREIGN_LATE_NS;
+    find_busiest(foreign);
     for (int code = 0; code < VERDICT_COUNT; code++)
         foreign->span[code] = SPAN_NONE;
     find_ends(foreign);
