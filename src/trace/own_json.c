@@ -105,6 +105,7 @@ static const char *value_end(const char *at, const char *end)
 static enum status read_value(struct reader *reader, json_t **value)
 {
     json_error_t why;
+    char shown[TRACE_SHOWN];
     skip_blanks(reader);
     const char *from = reader->at, *to = value_end(from, reader->end);
     reader->event = from;
@@ -115,7 +116,8 @@ static enum status read_value(struct reader *reader, json_t **value)
     *value =
         json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
     reader->at = to;
-    return *value != NULL ? STATUS_OK : refuse(reader, from, "no JSON: %.200s", why.text);
+    return *value != NULL ? STATUS_OK
+                          : refuse(reader, from, "no JSON: %s", trace_shown(why.text, shown));
 }
 
 /* --- runs --- */
