@@ -1,14 +1,14 @@
 #!/bin/sh
-# run.sh PROGRAM [DEVICE FROM TO CLEAN_FROM CLEAN_TO] - judges the settings of bench/truth/cases.txt.
+# run.sh PROGRAM [DEVICE FROM STEP CLEAN] - judges the settings of bench/truth/cases.txt.
 #
-# It runs each as it stands, or, with a device, those with causes from number FROM to TO and the
-# clean ones from CLEAN_FROM to CLEAN_TO, of those that were drawn for an H200, on that. A line is
+# It runs each as it stands, or, with a device, on that: of those that were drawn for an H200 every
+# STEP-th with causes, from number FROM on, and the first CLEAN of the clean ones. A line is
 # printed for each: right or wrong, what it was drawn for, the first three causes that were named,
 # and the options. A single cause must come first, each of two must be among the first three, and
 # nothing may be named of clean settings but the array's size, and a time that is said to be
 # unknown, which accuses nothing. Then each fix that was offered is run by itself, and a line tells
 # the time that was predicted and the one that it took. The sums come last.
-program=$1 device=${2:-} from=${3:-1} to=${4:-9999} clean_from=${5:-1} clean_to=${6:-9999}
+program=$1 device=${2:-} from=${3:-1} step=${4:-1} clean_most=${5:-9999}
 here=$(dirname "$0")
 report=$(mktemp) || exit 1
 trap 'rm -f "$report"' EXIT
@@ -19,10 +19,10 @@ while read -r machine drawn options; do
         [ "$machine" = h200 ] || continue
         if [ "$drawn" = clean ]; then
             clean=$((clean + 1))
-            [ $clean -ge "$clean_from" ] && [ $clean -le "$clean_to" ] || continue
+            [ $clean -le "$clean_most" ] || continue
         else
             faulty=$((faulty + 1))
-            [ $faulty -ge "$from" ] && [ $faulty -le "$to" ] || continue
+            [ $faulty -ge "$from" ] && [ $(((faulty - from) % step)) -eq 0 ] || continue
         fi
         common="-q --format=json --device=$device --runs=3 --warmup=0" options="${options#* }"
         case $drawn in *lazy-loading*) common="$common --runs=1" ;; esac

@@ -21,6 +21,7 @@ function compare_fixes(    i, j) {
 $1 == "fix" && $4 != "none" {
     error = $3 / $4 - 1
     printf "  %s: predicted %.3f ms, took %.3f ms: %+.1f %%\n", $2, $3, $4, 100 * error
+    fflush()
     errors[++fixes] = absolute(error)
     told[++offered] = $3
     took[offered] = $4
@@ -30,6 +31,7 @@ $1 == "fix" && $4 != "none" {
 {
     compare_fixes()
     print
+    fflush()
     kind = $2 == "clean" ? "clean settings, none accused" : $2 ~ /,/ ? "two causes, both in the first three" \
          : ($2 in mistake) || /--mistake=/ ? "single mistakes, named first" : "single settings, named first"
     tried[kind]++
