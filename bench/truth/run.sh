@@ -1,30 +1,42 @@
 #!/bin/sh
-# run.sh PROGRAM [DEVICE FROM STEP CLEAN] - judges the settings of bench/truth/cases.txt.
+# run.sh PROGRAM [DEVICE FROM STEP CLEAN SECONDS] - judges the settings of bench/truth/cases.txt.
 #
 # It runs each as it stands, or, with a device, on that: of those that were drawn for an H200 every
-# STEP-th with causes, from number FROM on, and the first CLEAN of the clean ones. A line is
+# STEP-th with causes, from number FROM on, and the first CLEAN of the clean ones, two of the former
+# to one of the latter, until SECONDS are over. A line is
 # printed for each: right or wrong, what it was drawn for, the first three causes that were named,
 # and the options. A single cause must come first, each of two must be among the first three, and
 # nothing may be named of clean settings but the array's size, and a time that is said to be
 # unknown, which accuses nothing. Then each fix that was offered is run by itself, and a line tells
-# the time that was predicted and the one that it took. The sums come last.
+# the time that was predicted, the one that it took, and that of the case, in ms. The sums come last.
 program=$1 device=${2:-} from=${3:-1} step=${4:-1} clean_most=${5:-9999}
+until=$(($(date +%s) + ${6:-86400}))
 here=$(dirname "$0")
 report=$(mktemp) || exit 1
-trap 'rm -f "$report"' EXIT
-faulty=0 clean=0
+trap 'rm -f "$report" "$report".*' EXIT
+
+# On a device: the cases that were asked for, in their order.
+select_cases() {
+    [ -n "$device" ] || { cat "$here/cases.txt" && return; }
+    awk -v from="$from" -v step="$step" -v most="$clean_most" '
+        $1 != "h200" { next }
+        $2 == "clean" { if (clean < most) ok[++clean] = $0; next }
+        ++seen >= from && (seen - from) % step == 0 { bad[++faulty] = $0 }
+        END {
+            for (i = j = 1; i <= faulty || j <= clean; j++) {
+                if (i <= faulty) print bad[i++]
+                if (i <= faulty) print bad[i++]
+                if (j <= clean) print ok[j]
+            }
+        }' "$here/cases.txt"
+}
+
+select_cases >"$report.cases"
 while read -r machine drawn options; do
+    [ "$(date +%s)" -lt "$until" ] || break
     common="-q --format=json --no-data"
     if [ -n "$device" ]; then
-        [ "$machine" = h200 ] || continue
-        if [ "$drawn" = clean ]; then
-            clean=$((clean + 1))
-            [ $clean -le "$clean_most" ] || continue
-        else
-            faulty=$((faulty + 1))
-            [ $faulty -ge "$from" ] && [ $(((faulty - from) % step)) -eq 0 ] || continue
-        fi
-        common="-q --format=json --device=$device --runs=3 --warmup=0" options="${options#* }"
+        common="-q --format=json --device=$device --runs=2 --warmup=0" options="${options#* }"
         case $drawn in *lazy-loading*) common="$common --runs=1" ;; esac
     fi
     # shellcheck disable=SC2086 # the options are words
@@ -69,5 +81,5 @@ while read -r machine drawn options; do
             awk '$1 == "\"time_ms\":" { sub(/,/, "", $2); print $2; exit }')
         echo "fix $code $predicted ${measured:-none} $original $options"
     done <"$report.lines"
-    rm -f "$report.lines"
-done <"$here/cases.txt" | awk -f "$here/sums.awk"
+done <"$report.cases" | tee "$report.all"
+awk -f "$here/sums.awk" "$report.all"

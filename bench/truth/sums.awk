@@ -1,5 +1,5 @@
-# sums.awk - shows the lines of bench/truth/run.sh as they come, and sums them up: how many causes
-# were right, how far predictions were off, and whether the better of two fixes was known.
+# sums.awk - sums up the lines of bench/truth/run.sh: how many causes were right, how far
+# predictions were off, and whether the better of two fixes was known.
 BEGIN {
     split("missing-wait legacy-stream blocking-stream sync-in-loop alloc-in-loop pinned-alloc-in-loop " \
           "launch-blocking slow-callback pin-in-run lazy-loading memset-in-loop", list)
@@ -18,10 +18,10 @@ function compare_fixes(    i, j) {
             }
     offered = 0
 }
-$1 == "fix" && $4 != "none" {
+$1 == "fix" {
+    if ($4 == "none")
+        next
     error = $3 / $4 - 1
-    printf "  %s: predicted %.3f ms, took %.3f ms: %+.1f %%\n", $2, $3, $4, 100 * error
-    fflush()
     errors[++fixes] = absolute(error)
     told[++offered] = $3
     took[offered] = $4
@@ -30,8 +30,6 @@ $1 == "fix" && $4 != "none" {
 }
 {
     compare_fixes()
-    print
-    fflush()
     kind = $2 == "clean" ? "clean settings, none accused" : $2 ~ /,/ ? "two causes, both in the first three" \
          : ($2 in mistake) || /--mistake=/ ? "single mistakes, named first" : "single settings, named first"
     tried[kind]++
