@@ -1,6 +1,6 @@
 # draw.awk - draws settings of which it is known what is wrong with them: bench/truth/cases.txt.
 #
-#     awk -f bench/truth/draw.awk -v seed=14 -v program=build/pipeline > bench/truth/cases.txt
+#     awk -f bench/truth/draw.awk -v seed=48271 -v program=build/pipeline > bench/truth/cases.txt
 #
 # The simulator's times decide, never a verdict. A base is drawn over machines, kernels and options,
 # and kept where no other tiles, streams, order, layout, issue or number of blocks is faster by more

@@ -44,9 +44,9 @@ static void join_options(const struct verdict_judgement *judgement, enum verdict
 }
 
 /* Returns the time that a fix is predicted to bring: the simulated one, and of what the
- * measured run took beyond its simulation the part that no cause explains, as it shrinks with
- * the run. Where the run was faster than its simulation, the fixed one is taken to be so, too,
- * the less the more the fix changes. */
+ * measured run took beyond its simulation the part that no cause explains, the less the more
+ * the fix changes. Where the run was faster than its simulation, the fixed one is taken to be
+ * so, too. */
 static int64_t predicted_ns(const struct verdict_judgement *judgement, int64_t fixed_ns)
 {
     double given_ns = (double)judgement->whatif.given_ns, part = (double)fixed_ns / given_ns;
@@ -56,9 +56,7 @@ static int64_t predicted_ns(const struct verdict_judgement *judgement, int64_t f
     if (beyond_ns > 0)
         beyond_ns =
             (double)earlier(judgement->items[VERDICT_UNKNOWN].cost_ns, (int64_t)beyond_ns);
-    else
-        beyond_ns *= part;
-    return fixed_ns + (int64_t)(part * beyond_ns);
+    return fixed_ns + (int64_t)(part * part * beyond_ns);
 }
 
 static bool worth_it(int64_t fixed_ns, int64_t than_ns)

@@ -127,6 +127,20 @@ static bool may_exceed(const struct verdict_judgement *judgement, enum verdict_c
     return judgement->items[code].cost_ns > 0 || code == VERDICT_LAZY_LOADING;
 }
 
+/* Returns for how long the CPU still worked behind the GPU's last end. */
+static int64_t cpu_alone_ns(const struct timeline *timeline)
+{
+    int64_t cpu_ns = 0, gpu_ns = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_CPU)
+            cpu_ns = later(cpu_ns, span->end_ns);
+        else if (op_on_device(span->kind))
+            gpu_ns = later(gpu_ns, span->end_ns);
+    }
+    return later(0, cpu_ns - gpu_ns);
+}
+
 /* Charges what a measured run took beyond its simulation, up to `excess_ns`, to what cost more
  * on the measured path than on the simulated one. */
 static enum status charge_excess(struct verdict_judgement *judgement, int64_t excess_ns,
@@ -153,6 +167,12 @@ static enum status charge_excess(struct verdict_judgement *judgement, int64_t ex
         more_ns[code] = later(0, judgement->account.items[code].cost_ns -
                                      later(0, account.items[code].cost_ns));
         sum_ns += more_ns[code];
+    }
+    if (status == STATUS_OK && may_exceed(judgement, VERDICT_CPU_SHARE)) {
+        /* The path has no name for that. */
+        more_ns[VERDICT_CPU_SHARE] =
+            later(0, cpu_alone_ns(facts->timeline) - cpu_alone_ns(&timeline));
+        sum_ns += more_ns[VERDICT_CPU_SHARE];
     }
     double scale = sum_ns > excess_ns ? (double)excess_ns / (double)sum_ns : 1;
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++)
