@@ -65,11 +65,16 @@ static const struct mistaken {
     {"needless-wait", "--ways=2", "h200 a100 k20c c2050", BY_ELEMENTS, true},
     {"small-tiles", "", "h200 a100 k20c", BY_TILES, true},
     {"one-copy-engine", "--tiles=4 --intensity=20", "c1060", BY_ELEMENTS, false},
-    {"late-signal", "--tiles=4 --intensity=200 --order=breadth", "c2050 c2070", BY_ELEMENTS,
+    {"late-signal", "--tiles=8 --intensity=200 --order=breadth", "c2050 c2070", BY_ELEMENTS,
      false},
-    {"one-queue", "-n 4M -t 32 -s 32 -k scale,scale --blocks=8 --connections=1", "k20c h200",
+    /* As many blocks as let the streams' kernels fill the GPU side by side. */
+    {"one-queue", "-n 4M -t 32 -s 32 -k scale,scale --blocks=8 --connections=1", "k20c",
+     BY_INTENSITY, false},
+    {"one-queue", "-n 4M -t 32 -s 32 -k scale,scale --blocks=66 --connections=1", "h200",
      BY_INTENSITY, true},
-    {"few-queues", "-n 4M -t 32 -s 32 -k scale,scale --blocks=8 --connections=4", "k20c h200",
+    {"few-queues", "-n 4M -t 32 -s 32 -k scale,scale --blocks=8 --connections=3", "k20c",
+     BY_INTENSITY, false},
+    {"few-queues", "-n 4M -t 32 -s 32 -k scale,scale --blocks=40 --connections=3", "h200",
      BY_INTENSITY, true},
 };
 enum { MISTAKEN = sizeof mistaken / sizeof mistaken[0] };
@@ -192,7 +197,7 @@ static void clean_arguments(uint64_t *random, const char *device, char text[COMM
                                           "transpose-conflict-free", "scale,sum"};
     bool simulated = device == NULL;
     const char *on = simulated ? machines[below(random, 7)] : device;
-    const uint32_t millions = 64U << below(random, simulated ? 4 : 2);
+    const uint32_t millions = 128U << below(random, simulated ? 4 : 2);
     const uint32_t tiles = 32U << below(random, 2), streams = 4 + below(random, 5);
     const bool breadth = below(random, 2) == 1, stage = below(random, 2) == 1 && !breadth;
     const char *kernel = kernels[below(random, 5)];

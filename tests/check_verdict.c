@@ -598,6 +598,7 @@ Suite *verdict_suite(void)
 {
     Suite *suite = suite_create("verdict");
     TCase *sums = tcase_create("sums");
+    tcase_set_timeout(sums, 120);
     tcase_add_test(sums, test_charges_add_up);
     tcase_add_test(sums, test_charges_add_up_of_noisy_times);
     tcase_add_test(sums, test_headway);
@@ -607,6 +608,7 @@ Suite *verdict_suite(void)
     tcase_add_test(names, test_tracing_is_no_cause);
     tcase_add_test(names, test_rows);
     TCase *fixes = tcase_create("fixes");
+    tcase_set_timeout(fixes, 120);
     tcase_add_test(fixes, test_whatif);
     tcase_add_test(fixes, test_fixes_gain);
     TCase *refusals = tcase_create("refusals");

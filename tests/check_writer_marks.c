@@ -166,7 +166,7 @@ START_TEST(two_causes_are_marked_and_none_twice)
     struct gap gaps[GAPS_MAX];
     struct marked *marked = marked_new();
     struct run_report *run = &marked->test->runs[0];
-    add_verdict(marked, VERDICT_PROFILER, SPAN_NONE); /* it is everywhere */
+    add_verdict(marked, VERDICT_SHORT_RUN, SPAN_NONE); /* it is everywhere */
     add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
     add_verdict(marked, VERDICT_LEGACY_STREAM, SECOND_H2D); /* the same gap */
     add_verdict(marked, VERDICT_FEW_BLOCKS, SECOND_KERNEL);

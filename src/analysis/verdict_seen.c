@@ -14,7 +14,8 @@ struct sight {
     int64_t callbacks_ns;             /* of all callbacks */
     int64_t gpu_end_ns, cpu_end_ns;   /* the last ends */
     int64_t first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
-    int64_t first_call_ns;            /* the longest call of a launch */
+    int64_t first_kernel_ns;
+    int64_t first_call_ns; /* the longest call of a launch */
 };
 
 static void see_op(const struct plan *plan, const struct op *op, struct sight *sight)
@@ -53,6 +54,8 @@ static void see_span(const struct timeline *timeline, const struct span *span,
         sight->first_in_ns = length_ns;
     if (span->kind == OP_D2H)
         sight->last_out_ns = length_ns;
+    if (span->kind == OP_KERNEL && sight->first_kernel_ns == 0)
+        sight->first_kernel_ns = length_ns;
     if (span->kind == OP_KERNEL && span->op + 1 < timeline->issue_count)
         sight->first_call_ns = later(sight->first_call_ns, timeline->issue_ns[span->op + 1] -
                                                                timeline->issue_ns[span->op]);
@@ -77,6 +80,8 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     char *text = verdict->seen, a[UNITS_TEXT], b[UNITS_TEXT];
     const size_t room = sizeof verdict->seen;
     int64_t apart_ns = sight->cpu_end_ns - sight->gpu_end_ns;
+    int64_t work_ns = sight->copies > 0 ? later(sight->first_in_ns, sight->last_out_ns)
+                                        : sight->first_kernel_ns;
     switch (verdict->code) {
     case VERDICT_MISSING_WAIT:
         snprintf(text, room, "the plan orders these ops by no stream, event or call");
@@ -160,6 +165,8 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room, "the streams have unlike priorities");
         return EVIDENCE_LIKELY;
     case VERDICT_FEW_TILES:
+        if (sight->copies == 0)
+            return EVIDENCE_LIKELY;
         snprintf(text, room,
                  "%" PRIu32 " tile%s: the first copy in takes %s, the last copy "
                  "out %s",
@@ -169,8 +176,8 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     case VERDICT_SMALL_TILES:
         snprintf(text, room,
                  "%" PRIu32 " tiles, each with ops of its own to issue, of which a "
-                 "copy takes %s",
-                 plan->tiles, units_time(later(sight->first_in_ns, sight->last_out_ns), a));
+                 "%s takes %s",
+                 plan->tiles, sight->copies > 0 ? "copy" : "kernel", units_time(work_ns, a));
         return EVIDENCE_LIKELY;
     case VERDICT_GRAPH_LAUNCH:
         snprintf(text, room, "one call launched %" PRIu32 " ops as a graph", plan->op_count);

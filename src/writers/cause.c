@@ -275,8 +275,8 @@ int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX])
         struct gap *gap = &gaps[count];
         search.best = gap;
         search.overlap_ns = 0;
-        if (verdict->code == VERDICT_MISSING_WAIT || verdict->code == VERDICT_PROFILER ||
-            verdict->code == VERDICT_SHORT_RUN || !find_gap(&search, verdict))
+        if (verdict->code == VERDICT_MISSING_WAIT || verdict->code == VERDICT_SHORT_RUN ||
+            !find_gap(&search, verdict))
             continue;
         bool seen = gap->end_ns - gap->start_ns > timeline_time_ns(timeline) / SEEN_PARTS;
         bool again =

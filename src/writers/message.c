@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { NAME_COLUMNS = 40, NAME_TEXT = 4 * NAME_COLUMNS + 4 };
-static const double ALIKE = 1.02; /* runs whose times differ by less take about the same */
+static const double LITTLE = 0.96; /* a time above that part of another gains little on it */
+static const double ALIKE = 1.02;  /* runs whose times differ by less take about the same */
 
 static const struct verdict *main_verdict(const struct run_report *run)
 {
@@ -18,12 +19,17 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
                       char text[MESSAGE_TEXT])
 {
     const struct verdict_row *row = &verdict_rows[first->code];
-    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_TEXT];
+    const struct verdicts *verdicts = &run->verdicts;
+    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_TEXT], best[UNITS_TEXT];
     units_time(first->cost_ns, cost);
     units_time(run->verdicts.time_ns, time);
+    bool more = verdicts->best_ns > 0 &&
+                (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
     if (first->predicted_ns > 0)
-        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s", row->name,
-                 cost, time, first->command, units_time(first->predicted_ns, fixed));
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s%s%s%s%s",
+                 row->name, cost, time, first->command, units_time(first->predicted_ns, fixed),
+                 more ? ", with " : "", more ? verdicts->best : "", more ? " " : "",
+                 more ? units_time(verdicts->best_ns, best) : "");
     else
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name, cost, time, row->text);
 }
@@ -32,8 +38,9 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
 static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
 {
     char time[UNITS_TEXT], best[UNITS_TEXT];
-    snprintf(text, MESSAGE_TEXT,
-             "little is to be gained: with %s it would take %s instead of %s",
+    bool little = (double)run->verdicts.best_ns > LITTLE * (double)run->verdicts.time_ns;
+    snprintf(text, MESSAGE_TEXT, "%s: with %s it would take %s instead of %s",
+             little ? "little is to be gained" : "no cause stands out, but several add up",
              run->verdicts.best, units_time(run->verdicts.best_ns, best),
              units_time(run->verdicts.time_ns, time));
 }
