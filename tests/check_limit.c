@@ -39,6 +39,7 @@ START_TEST(test_copies)
     machine.joint_bytes_per_s = 1.1e9;
     machine.copy_engines = 1;
     ck_assert_int_eq(limit_for(&settings, &machine).ns, 800);
+    ck_assert_str_eq(limit_for(&settings, &machine).figure, "h2d_bytes_per_s");
 }
 END_TEST
 

@@ -64,11 +64,14 @@ static double copies_ns(const struct machine *machine, double in, double out)
 static double link_ns(const struct machine *machine, double in, double out, const char **figure)
 {
     double in_s = in / machine->h2d_bytes_per_s, out_s = out / machine->d2h_bytes_per_s;
-    *figure = (in + out) / machine->joint_bytes_per_s > fmax(in_s, out_s) ? "joint_bytes_per_s"
-              : in_s >= out_s                                             ? "h2d_bytes_per_s"
-                                                                          : "d2h_bytes_per_s";
-    return fmin(copies_ns(machine, in, out),
-                machine_link_ns(machine, in, out) / MACHINE_MAPPED_SHARE);
+    double copies = copies_ns(machine, in, out);
+    double mapped = machine_link_ns(machine, in, out) / MACHINE_MAPPED_SHARE;
+    bool shared = machine->copy_engines == 2 || mapped < copies;
+    bool joint = (in + out) / machine->joint_bytes_per_s > fmax(in_s, out_s);
+    *figure = shared && joint ? "joint_bytes_per_s"
+              : in_s >= out_s ? "h2d_bytes_per_s"
+                              : "d2h_bytes_per_s";
+    return fmin(copies, mapped);
 }
 
 static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,

@@ -84,6 +84,7 @@ static void try_fix(const struct verdict_judgement *judgement, struct verdict *v
     if (turns > 1 &&
         whatif_time(&settings, judgement->facts->model, &fixed_ns, NULL) != STATUS_OK)
         return;
+    verdict->tried = true;
     if (!worth_it(fixed_ns, whatif->given_ns))
         return;
     verdict->predicted_ns = predicted_ns(judgement, fixed_ns);
@@ -210,7 +211,8 @@ static void name_causes(struct verdict_judgement *judgement, struct verdicts *ve
         struct verdict *item = &judgement->items[code];
         if (judgement->tried && item->cost_ns > 0)
             try_fix(judgement, item);
-        if (!is_named(verdicts, item)) {
+        if (code == VERDICT_MISSING_WAIT ||
+            !is_named(verdicts, item)) { /* a race stands first */
             add_to_rest(verdicts, item, &rest);
             continue;
         }

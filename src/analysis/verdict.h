@@ -54,7 +54,8 @@ struct verdict {
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
                                 ran there"; "" where the row's text says it all */
     char command[VERDICT_COMMAND]; /* a run of our own: the options that mend it; or "" */
-    int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: no fix was tried */
+    bool tried;           /* a fix was tried, and predicted_ns is 0 if it gains too little */
+    int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: none is offered */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
@@ -68,7 +69,8 @@ struct verdicts {
     int64_t time_ns, limit_ns;
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     enum limit_cause bound;
-    int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0 */
+    int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0: no machine
+                            file stands for the device */
     /* The best settings that were found, where they gain a hundredth or more: the options of
      * one fix or of several, and the time with them; else "" and 0. */
     char best[VERDICT_COMMAND];

@@ -8,7 +8,7 @@
 /* Counts of what a plan has, and times of what its timeline shows. */
 struct sight {
     uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits;
-    uint32_t legacy_stream, legacy_kernels, legacy_others;
+    uint32_t legacy_stream, legacy_kernels, legacy_memsets;
     uint32_t most_blocks; /* of a launch */
     uint64_t alloc_bytes;
     int64_t callbacks_ns;             /* of all callbacks */
@@ -37,7 +37,7 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
         return;
     sight->legacy_stream = op->stream;
     sight->legacy_kernels += op->kind == OP_KERNEL;
-    sight->legacy_others += op->kind != OP_KERNEL;
+    sight->legacy_memsets += op->kind == OP_MEMSET;
 }
 
 static void see_span(const struct timeline *timeline, const struct span *span,
@@ -104,7 +104,7 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room,
                  "stream %" PRIu32 " is the legacy default stream: %" PRIu32
                  " memsets ran there, and the other streams are blocking",
-                 sight->legacy_stream, sight->legacy_others);
+                 sight->legacy_stream, sight->legacy_memsets);
         return EVIDENCE_CERTAIN;
     case VERDICT_MEMSET_IN_LOOP:
         snprintf(text, room, "%" PRIu32 " memsets between the tiles' copies", sight->memsets);

@@ -41,9 +41,18 @@ static enum status find_better(const struct options *options, int run, struct se
     struct settings asked = job.settings;
     if (status == STATUS_OK && !job.ops->measures)
         asked.cpu_share = job.asked_share;
-    if (status == STATUS_OK && job.model_known &&
-        whatif_find(&asked, &job.model, &whatif, NULL) == STATUS_OK)
+    if (status == STATUS_OK && !job.model_known)
+        note_print(options->quiet,
+                   "--fix: no machine file stands for this device, so nothing can be tried: "
+                   "name one by --machine, or make one by pipeline calibrate");
+    else if (status == STATUS_OK)
+        status = whatif_find(&asked, &job.model, &whatif, error);
+    if (status == STATUS_OK && job.model_known) {
         *found = turn_best(&options->runs[run], &whatif, better);
+        if (!*found)
+            note_print(options->quiet, "--fix: no better settings were found for %s",
+                       options->runs[run].name);
+    }
     free(report.hazards);
     job_end(&job);
     return status;
@@ -70,9 +79,6 @@ enum status fix_add_runs(struct options *options, struct error *error)
         status = find_better(options, i, better, &found, error);
         bool real = status == STATUS_OK && backends_measure(better->device);
         grown.run_count += found;
-        if (status == STATUS_OK && !found)
-            note_print(options->quiet, "--fix: no better settings were found for %s",
-                       options->runs[i].name);
         if (found && real && process_check(&grown, grown.run_count - 1, NULL) != STATUS_OK) {
             grown.run_count--;
             note_print(options->quiet,

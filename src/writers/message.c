@@ -67,7 +67,9 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
     else if (verdicts->best_ns > 0)
         put_best(run, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
-        snprintf(text, MESSAGE_TEXT, "no better setting was found: %.0f%% of what %s%s",
+        snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s%s",
+                 verdicts->modelled_ns > 0 ? "no better setting was found"
+                                           : "no cause is worth a name",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
                  bounds[verdicts->bound],
                  first != NULL ? ", for the array is small: see short-run" : "");

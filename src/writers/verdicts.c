@@ -66,10 +66,7 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
                            units_time(verdict->predicted_ns, fixed));
     else if (row->fix[0] != '\0')
         writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s", row->fix,
-                           run->foreign || verdict->code >= VERDICT_SLOW_COPIES ||
-                                   verdict->code == VERDICT_MISSING_WAIT
-                               ? ""
-                               : "; alone it gains less than 1%");
+                           verdict->tried ? "; alone it gains less than 1%" : "");
     if (row->cuda[0] != '\0' && (run->foreign || style->verbose > 0))
         writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
 }
