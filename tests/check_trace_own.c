@@ -222,6 +222,11 @@ START_TEST(test_wrong_json)
         {"{\"ph\":\"X\",\"pid\":1,\"cat\":\"h2d\",\"args\":{}}]}", ":4: |an op without"},
         {"{\"ph\":\"X\",\"pid\":2,\"cat\":\"h2d\",\"args\":{}}]}", ":4: |of no run"},
         {"1]}", ":4: |no object"},
+        {"],\n\"metadata\":{\"producer\":\"pipeline\",\"runs\":[]}}", ":5: |second time"},
+        {"],\n\"metadata\":{\"runs\":[]},\"traceEvents\":[{\"ph\":\"X\",\"pid\":9,"
+         "\"cat\":\"h2d\"}]}",
+         ":5: |second time"},
+        {"],\n\"metadata\":{\"runs\":[{\"pid\":2}]}}", ":5: |second time"},
     };
     char text[2048];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -68,8 +68,8 @@ struct own_facts *own_facts(const struct own_builder *builder, size_t index)
     return &builder->runs[index].facts;
 }
 
-bool own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t stream,
-                         const char *kind)
+enum status own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t stream,
+                                const char *kind, struct error *error)
 {
     struct own_run *run = &builder->runs[index];
     for (int i = 0; i < STREAM_KIND_COUNT; i++) {
@@ -78,12 +78,12 @@ bool own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t str
         struct own_kind *kinds =
             items_grow(run->kinds, run->kind_count, &run->kind_capacity, sizeof *kinds);
         if (kinds == NULL)
-            return false;
+            return no_memory(error);
         run->kinds = kinds;
         kinds[run->kind_count++] = (struct own_kind){stream, (uint8_t)i};
-        return true;
+        return STATUS_OK;
     }
-    return false;
+    return error_set(error, STATUS_USAGE, "a stream's kind is unknown");
 }
 
 static enum status check_row(const struct own_row *row, struct error *error)
@@ -205,7 +205,7 @@ static enum status check_busy(const struct own_facts *facts, const struct timeli
 {
     struct analysis analysis;
     enum status status = facts->busy_known ? analyse(timeline, &analysis, error) : STATUS_OK;
-    for (int i = 0; i < OWN_BUSY && status == STATUS_OK && facts->busy_known; i++) {
+    for (int i = 0; i < ENGINE_WORKING && status == STATUS_OK && facts->busy_known; i++) {
         char found[UNITS_TEXT], told[UNITS_TEXT];
         int64_t busy_ns = analysis.engines[i].busy_ns;
         if (busy_ns != facts->busy_ns[i])

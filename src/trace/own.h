@@ -9,7 +9,6 @@
 #include "plan/settings.h"
 #include "trace/trace.h"
 
-enum { OWN_BUSY = ENGINE_WORKING };
 #define OWN_NONE UINT32_MAX /* no stream, no label */
 
 /* The origin of a run, as its file says. */
@@ -20,8 +19,9 @@ struct own_facts {
     bool settled; /* a run of this program's: its streams are numbered from 0 */
     bool busy_known;
     enum timing timing;
-    int64_t resolution_ns, launched_ns, limit_ns, busy_ns[OWN_BUSY];
+    int64_t resolution_ns, launched_ns, limit_ns, busy_ns[ENGINE_WORKING];
     double speedup; /* 0: not known */
+    int64_t pid;    /* of the run's events, in a Chrome trace */
 };
 
 /* One op as it stands in the file. */
@@ -74,14 +74,14 @@ struct own_facts *own_add_run(struct own_builder *builder);
 struct own_facts *own_facts(const struct own_builder *builder, size_t index);
 
 /* Adds a copy of `row` to run `index`; ops may come in any order, but none twice unless it is
- * drawn_twice. STATUS_USAGE:
- * the row can't be, for the reason given without its place. */
+ * drawn_twice. STATUS_USAGE: the row can't be, for the reason given without its place. */
 enum status own_add_row(struct own_builder *builder, size_t index, const struct own_row *row,
                         struct error *error);
 
-/* Notes that a stream is of a kind: "legacy", "blocking". False: there is no such kind. */
-bool own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t stream,
-                         const char *kind);
+/* Notes that a stream is of a kind: "legacy", "blocking". STATUS_USAGE: there is no such kind.
+ */
+enum status own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t stream,
+                                const char *kind, struct error *error);
 
 /* Returns the kind of op called `name` in files; OP_KIND_COUNT: there is none. */
 enum op_kind own_kind(const char *name);

@@ -121,7 +121,7 @@ static enum status read_busy(const struct reader *reader, struct own_facts *fact
     for (char *rest = NULL, *word = strtok_r(text, " ", &rest);
          word != NULL && status == STATUS_OK; word = strtok_r(NULL, " ", &rest)) {
         size_t length = strcspn(word, "=");
-        for (int i = 0; i < OWN_BUSY && word[length] == '='; i++) {
+        for (int i = 0; i < ENGINE_WORKING && word[length] == '='; i++) {
             const char *name = engine_name((enum engine)i);
             if (strlen(name) == length && strncmp(name, word, length) == 0)
                 status = read_ns(reader, "busy_ns", word + length + 1, &facts->busy_ns[i]);
@@ -138,12 +138,17 @@ static enum status read_kinds(struct reader *reader, char *text)
          word = strtok_r(NULL, " ", &rest)) {
         uint64_t stream;
         char *kind = strchr(word, '='), shown[TRACE_SHOWN];
+        enum status status = STATUS_USAGE;
+        struct error why = {0};
         if (kind != NULL)
             *kind++ = '\0';
-        if (kind == NULL || !read_whole(word, OWN_NONE - 1, &stream) ||
-            !own_set_stream_kind(&reader->builder, reader->builder.count - 1, (uint32_t)stream,
-                                 kind))
+        if (kind != NULL && read_whole(word, OWN_NONE - 1, &stream))
+            status = own_set_stream_kind(&reader->builder, reader->builder.count - 1,
+                                         (uint32_t)stream, kind, &why);
+        if (status == STATUS_USAGE)
             return refuse(reader, "'%s' is no stream with its kind", trace_shown(word, shown));
+        if (status != STATUS_OK)
+            return error_set(reader->error, status, "%s", why.text);
     }
     return STATUS_OK;
 }

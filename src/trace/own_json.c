@@ -18,8 +18,7 @@ struct reader {
     const char *at, *end;
     const char *event; /* that is being read */
     struct own_builder builder;
-    json_int_t *pids; /* of the runs */
-    bool described;   /* the metadata came */
+    bool described; /* the metadata came */
     struct error *error;
 };
 
@@ -41,6 +40,14 @@ refuse(const struct reader *reader, const char *place, const char *why, ...)
 static enum status no_memory(const struct reader *reader)
 {
     return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+}
+
+/* Passes on why the builder took no row: with its place, unless memory ran out. */
+static enum status refuse_row(const struct reader *reader, enum status status,
+                              const struct error *why)
+{
+    return status == STATUS_USAGE ? refuse(reader, reader->event, "%s", why->text)
+                                  : error_set(reader->error, status, "%s", why->text);
 }
 
 /* --- the text --- */
@@ -138,14 +145,17 @@ static enum status read_kinds(struct reader *reader, size_t run, json_t *kinds)
 {
     const char *stream;
     json_t *kind;
+    struct error why = {0};
     json_object_foreach(kinds, stream, kind)
     {
         char *end;
         unsigned long number = strtoul(stream, &end, 10);
-        if (*end != '\0' || end == stream || number >= OWN_NONE || !json_is_string(kind) ||
-            !own_set_stream_kind(&reader->builder, run, (uint32_t)number,
-                                 json_string_value(kind)))
+        if (*end != '\0' || end == stream || number >= OWN_NONE || !json_is_string(kind))
             return refuse(reader, reader->event, "a stream's kind is unknown");
+        enum status status = own_set_stream_kind(&reader->builder, run, (uint32_t)number,
+                                                 json_string_value(kind), &why);
+        if (status != STATUS_OK)
+            return refuse_row(reader, status, &why);
     }
     return STATUS_OK;
 }
@@ -160,7 +170,7 @@ static enum status read_run(struct reader *reader, size_t index, json_t *run)
     const char *timing = json_string_value(json_object_get(run, "timing"));
     json_int_t resolution = json_integer_value(json_object_get(run, "resolution_ns"));
     json_int_t launched = json_integer_value(json_object_get(run, "launched_ns"));
-    reader->pids[index] = json_integer_value(json_object_get(run, "pid"));
+    facts->pid = json_integer_value(json_object_get(run, "pid"));
     copy_text(facts->name, sizeof facts->name, json_object_get(run, "name"));
     copy_text(facts->device, sizeof facts->device, json_object_get(run, "device"));
     copy_text(facts->driver, sizeof facts->driver, json_object_get(run, "driver"));
@@ -181,16 +191,18 @@ static enum status read_run(struct reader *reader, size_t index, json_t *run)
 static enum status read_metadata(struct reader *reader)
 {
     json_t *metadata = NULL, *run;
+    bool again = reader->builder.count > 0;
     enum status status = read_value(reader, &metadata);
     if (status != STATUS_OK)
         return status;
+    if (again) {
+        json_decref(metadata);
+        return refuse(reader, reader->event, "metadata for the second time");
+    }
     const json_t *runs = json_object_get(metadata, "runs");
     const char *producer = json_string_value(json_object_get(metadata, "producer"));
-    size_t i, count = json_array_size(runs);
+    size_t i;
     reader->described = producer != NULL && strcmp(producer, "pipeline") == 0;
-    reader->pids = calloc(count + 1, sizeof *reader->pids);
-    if (reader->pids == NULL)
-        status = no_memory(reader);
     json_array_foreach(runs, i, run) status =
         status == STATUS_OK ? read_run(reader, i, run) : status;
     json_decref(metadata);
@@ -265,9 +277,7 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     else if (op_rows[kind].waits && target != NULL)
         row.name = file_label(target, name, sizeof name);
     enum status status = own_add_row(&reader->builder, run, &row, &why);
-    if (status == STATUS_FAILED)
-        return error_set(reader->error, status, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : refuse(reader, reader->event, "%s", why.text);
+    return status == STATUS_OK ? status : refuse_row(reader, status, &why);
 }
 
 /* Reads an event that is an op; an op of an engine is drawn in its stream, too, and comes
@@ -284,7 +294,7 @@ static enum status read_event(struct reader *reader, json_t *event)
         return STATUS_OK;
     json_int_t pid = json_integer_value(json_object_get(event, "pid"));
     for (size_t run = 0; run < reader->builder.count; run++) {
-        if (reader->pids[run] == pid)
+        if (own_facts(&reader->builder, run)->pid == pid)
             return read_op(reader, run, kind, event);
     }
     return refuse(reader, reader->event, "an op of no run that the metadata tells of");
@@ -381,7 +391,6 @@ enum status own_json_read(FILE *file, const char *path, struct traces *traces,
     if (status != STATUS_OK)
         error_set(error, status, "%s", why.text);
     own_free(&reader.builder);
-    free(reader.pids);
     free(reader.text);
     return status;
 }
