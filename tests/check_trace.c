@@ -3,6 +3,7 @@
 #include "fixtures.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "trace/evidence.h"
 #include "trace/trace.h"
 #include "trace_cases.h"
 
@@ -264,6 +265,27 @@ START_TEST(test_order_and_lanes)
 }
 END_TEST
 
+/* A call that another one of its thread made is left out, also where both begin at once. */
+START_TEST(test_calls_within_calls)
+{
+    struct span span = {.kind = OP_KERNEL, .end_ns = 100};
+    struct timeline timeline = {.spans = &span, .span_count = 1};
+    struct error error = {0};
+    static const struct host_call calls[] = {{.thread = 1, .start_ns = 20, .end_ns = 30},
+                                             {.thread = 1, .start_ns = 20, .end_ns = 60},
+                                             {.thread = 1, .start_ns = 40, .end_ns = 60},
+                                             {.thread = 1, .start_ns = 60, .end_ns = 70},
+                                             {.thread = 2, .start_ns = 20, .end_ns = 50}};
+    ck_assert_int_eq(trace_calls_take(&timeline, calls, 5, 10, &error), STATUS_OK);
+    ck_assert_uint_eq(timeline.call_count, 3);
+    ck_assert_int_eq(timeline.calls[0].start_ns, 10);
+    ck_assert_int_eq(timeline.calls[0].end_ns, 50);
+    ck_assert_uint_eq(timeline.calls[1].thread, 2);
+    ck_assert_int_eq(timeline.calls[2].start_ns, 50);
+    free(timeline.calls);
+}
+END_TEST
+
 START_TEST(test_nothing_ran)
 {
     struct traces traces = read_text(header);
@@ -450,6 +472,7 @@ static TCase *csv_case(void)
     tcase_add_test(tests, test_units);
     tcase_add_test(tests, test_order_and_lanes);
     tcase_add_test(tests, test_nothing_ran);
+    tcase_add_test(tests, test_calls_within_calls);
     tcase_add_test(tests, test_many_names);
     tcase_add_test(tests, test_refused_rows);
     tcase_add_test(tests, test_refused_headers);

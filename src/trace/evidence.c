@@ -57,7 +57,7 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
     for (uint32_t i = 0; i < kept; i++) {
         const struct host_call *last = outer > 0 ? &own[outer - 1] : NULL;
         bool within = last != NULL && last->thread == own[i].thread &&
-                      own[i].end_ns <= last->end_ns && own[i].start_ns > last->start_ns;
+                      own[i].end_ns <= last->end_ns && own[i].start_ns >= last->start_ns;
         if (!within)
             own[outer++] = own[i];
     }
@@ -191,6 +191,11 @@ static int compare_waits(const void *a, const void *b)
     return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
 }
 
+void trace_waits_sort(struct timeline *timeline)
+{
+    qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
+}
+
 /* Returns the number of a stream; the timeline's count of them where it has none such. */
 static uint32_t number_of(const struct timeline *timeline, const struct trace_stream *own,
                           const struct trace_event *event)
@@ -257,7 +262,7 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_strea
                                      .target = target,
                                      .issue_ns = event->issue_ns - first_ns};
     }
-    qsort(waits, timeline->wait_count, sizeof *waits, compare_waits);
+    trace_waits_sort(timeline);
     free(spans);
     return STATUS_OK;
 }

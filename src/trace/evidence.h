@@ -41,4 +41,7 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_strea
                              struct trace_event *events, size_t count, int64_t first_ns,
                              struct error *error);
 
+/* Puts the timeline's waits in their order. */
+void trace_waits_sort(struct timeline *timeline);
+
 #endif

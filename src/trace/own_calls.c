@@ -1,5 +1,6 @@
 /* own_calls.c - the host's calls of a run in a file of ours, as a trace of another program
  * would have them: the same causes are then found in both. */
+#include "trace/evidence.h"
 #include "trace/own.h"
 
 #include <stdlib.h>
@@ -50,14 +51,6 @@ static void add_call(struct timeline *timeline, const struct span *span)
         .start_ns = span->issue_ns, .end_ns = end_ns, .row = host_call_row(name)};
 }
 
-static int compare_waits(const void *a, const void *b)
-{
-    const struct stream_wait *x = a, *y = b;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
-}
-
 static void add_wait(struct timeline *timeline, const struct span *span)
 {
     if (span->kind == OP_WAIT && timeline_span(timeline, span->target) != NULL)
@@ -91,6 +84,6 @@ enum status own_set_calls(const struct own_facts *facts, struct timeline *timeli
             add_call(timeline, &timeline->spans[i]);
         add_wait(timeline, &timeline->spans[i]);
     }
-    qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
+    trace_waits_sort(timeline);
     return STATUS_OK;
 }
