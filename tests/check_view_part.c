@@ -1,5 +1,6 @@
 /* check_view_part.c - `pipeline view` of a part, of two files, and what makes a command fail.
  */
+#include "analysis/foreign_parts.h"
 #include "analysis/verdict.h"
 #include "options_cases.h"
 #include "suites.h"
@@ -147,6 +148,90 @@ START_TEST(test_streams)
 }
 END_TEST
 
+/* A trace of three ops in one stream, with their calls and two waits. */
+static struct trace small_trace(void)
+{
+    static const struct span spans[] = {{.op = 0,
+                                         .kind = OP_H2D,
+                                         .engine = ENGINE_H2D,
+                                         .issue_ns = 5,
+                                         .start_ns = 10,
+                                         .end_ns = 30},
+                                        {.op = 1,
+                                         .kind = OP_KERNEL,
+                                         .engine = ENGINE_COMPUTE,
+                                         .issue_ns = 15,
+                                         .start_ns = 30,
+                                         .end_ns = 60},
+                                        {.op = 2,
+                                         .kind = OP_D2H,
+                                         .engine = ENGINE_D2H,
+                                         .issue_ns = 40,
+                                         .start_ns = 60,
+                                         .end_ns = 90}};
+    static const struct host_call calls[] = {{.start_ns = 5, .end_ns = 8},
+                                             {.start_ns = 15, .end_ns = 18},
+                                             {.start_ns = 35, .end_ns = 38},
+                                             {.start_ns = 40, .end_ns = 45}};
+    static const struct stream_wait waits[] = {{.target = 0, .issue_ns = 12},
+                                               {.target = 1, .issue_ns = 32},
+                                               {.target = 1, .issue_ns = 85}};
+    struct trace trace = {0};
+    struct timeline *timeline = &trace.timeline;
+    timeline_init(timeline);
+    timeline->streams = 1;
+    timeline->spans = malloc(sizeof spans);
+    timeline->calls = malloc(sizeof calls);
+    timeline->waits = malloc(sizeof waits);
+    timeline->span_count = 3;
+    timeline->call_count = 4;
+    timeline->wait_count = 3;
+    memcpy(timeline->spans, spans, sizeof spans);
+    memcpy(timeline->calls, calls, sizeof calls);
+    memcpy(timeline->waits, waits, sizeof waits);
+    return trace;
+}
+
+static struct view_part window(int64_t from_ns, int64_t to_ns)
+{
+    return (struct view_part){.from = {.given = true, .ns = from_ns},
+                              .to = {.given = true, .ns = to_ns}};
+}
+
+/* A kernel that was issued before the window was not issued by a call that begins with it. */
+START_TEST(test_calls_at_the_edge)
+{
+    struct trace trace = small_trace();
+    struct view_part part = window(35, 80);
+    struct foreign foreign = {.timeline = &trace.timeline};
+    struct error error = {0};
+    ck_assert_uint_eq(foreign_call_of(&foreign, 0), 0);
+    ck_assert_uint_eq(foreign_call_of(&foreign, 1), 1);
+    ck_assert_int_eq(trace_cut(&trace, &part, &error), STATUS_OK);
+    ck_assert_uint_eq(trace.timeline.span_count, 2);
+    ck_assert_uint_eq(trace.timeline.call_count, 2);
+    ck_assert_int_eq(trace.timeline.calls[0].start_ns, 0);
+    ck_assert_int_eq(trace.timeline.spans[0].issue_ns, 0);
+    ck_assert_uint_eq(foreign_call_of(&foreign, 0), SPAN_NONE);
+    ck_assert_uint_eq(foreign_call_of(&foreign, 1), 1);
+    timeline_free(&trace.timeline);
+}
+END_TEST
+
+/* A wait behind the window goes, and one whose op is gone; one before the window stays. */
+START_TEST(test_waits_of_a_part)
+{
+    struct trace trace = small_trace();
+    struct view_part part = window(35, 80);
+    struct error error = {0};
+    ck_assert_int_eq(trace_cut(&trace, &part, &error), STATUS_OK);
+    ck_assert_uint_eq(trace.timeline.wait_count, 1);
+    ck_assert_int_eq(trace.timeline.waits[0].issue_ns, -3);
+    ck_assert_uint_eq(trace.timeline.waits[0].target, 1);
+    timeline_free(&trace.timeline);
+}
+END_TEST
+
 /* Where the part is not there, the file's own are named. */
 START_TEST(test_no_such_part)
 {
@@ -155,6 +240,7 @@ START_TEST(test_no_such_part)
     } cases[] = {{"--stream=7", "13, 14"},
                  {"--device=H100", "G (0)"},
                  {"--device=1", "G (0)"},
+                 {"--device=99999999999999999999", "G (0)"},
                  {"--window=1ms..", "all has ended at 100 ns"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         view_write_rows(rows);
@@ -276,6 +362,8 @@ TCase *view_part_case(void)
     tcase_add_test(tests, test_refused_options);
     tcase_add_test(tests, test_window);
     tcase_add_test(tests, test_streams);
+    tcase_add_test(tests, test_calls_at_the_edge);
+    tcase_add_test(tests, test_waits_of_a_part);
     tcase_add_test(tests, test_no_such_part);
     tcase_add_test(tests, test_own_part);
     tcase_add_test(tests, test_before_and_after);

@@ -18,7 +18,7 @@ uint32_t foreign_call_of(const struct foreign *foreign, uint32_t index)
     const struct timeline *timeline = foreign->timeline;
     int64_t issue_ns = timeline->spans[index].issue_ns;
     uint32_t low = 0, high = timeline->call_count;
-    if (timeline->issue_unknown)
+    if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
         return SPAN_NONE;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

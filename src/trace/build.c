@@ -71,6 +71,19 @@ const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
     return text;
 }
 
+bool trace_read_whole(const char *text, uint64_t most, uint64_t *value)
+{
+    *value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
+            return false;
+    }
+    return *text == '\0' && *value <= most;
+}
+
 enum op_kind trace_kind(const char *name)
 {
     static const struct {

@@ -59,4 +59,8 @@ enum op_kind trace_kind(const char *name);
 enum { TRACE_SHOWN = 96 };
 const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);
 
+/* Reads a whole number that is not negative, up to the end of `text`. False: it is none, or
+ * larger than `most`. */
+bool trace_read_whole(const char *text, uint64_t most, uint64_t *value);
+
 #endif

@@ -2,9 +2,10 @@
 #include "trace/cut.h"
 
 #include "core/units.h"
+#include "trace/build.h"
 
-#include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ bool trace_is_device(const struct trace *trace, int number, const struct view_pa
 {
     const char *wanted = part->device, *name = trace->timeline.device;
     char behind[TIMELINE_TEXT];
+    uint64_t value;
     if (wanted == NULL)
         return true;
     if (wanted[strspn(wanted, "0123456789")] != '\0')
@@ -24,7 +26,7 @@ bool trace_is_device(const struct trace *trace, int number, const struct view_pa
     snprintf(behind, sizeof behind, "(%s)", wanted);
     if (numbered)
         return length >= strlen(behind) && strcmp(name + length - strlen(behind), behind) == 0;
-    return atoi(wanted) == number;
+    return trace_read_whole(wanted, INT_MAX, &value) && (int)value == number;
 }
 
 static bool is_wanted(const struct view_part *part, uint32_t id)
@@ -96,7 +98,8 @@ static void keep_spans(struct timeline *timeline, const struct view_part *part, 
 }
 
 /* Lets the host's calls and the streams' waits count from the window's beginning. Calls outside
- * of it are left out. */
+ * of it are left out, and waits behind it or for what is gone. An earlier wait stays: it may
+ * hold an op of the window. */
 static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
 {
     uint32_t kept = 0;
@@ -109,8 +112,22 @@ static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
         timeline->calls[kept++] = call;
     }
     timeline->call_count = kept;
-    for (uint32_t i = 0; i < timeline->wait_count; i++)
-        timeline->waits[i].issue_ns -= from;
+    kept = 0;
+    for (uint32_t i = 0; i < timeline->wait_count; i++) {
+        struct stream_wait wait = timeline->waits[i];
+        if (wait.issue_ns >= to || timeline_span(timeline, wait.target) == NULL)
+            continue;
+        wait.issue_ns -= from;
+        timeline->waits[kept++] = wait;
+    }
+    timeline->wait_count = kept;
+}
+
+/* Returns the number of a span's stream; `count`, the first that is none, where it is in none.
+ */
+static uint32_t stream_of(const struct span *span, uint32_t count)
+{
+    return span->stream < count ? span->stream : count;
 }
 
 /* Numbers the streams that are left anew; each keeps its id. */
@@ -125,7 +142,7 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
         return error_set(error, STATUS_FAILED, "no memory to cut a trace");
     }
     for (uint32_t i = 0; i < timeline->span_count; i++)
-        places[earlier(timeline->spans[i].stream, count)] = 1;
+        places[stream_of(&timeline->spans[i], count)] = 1;
     for (uint32_t i = 0; i < count; i++) {
         if (places[i] == 0)
             continue;
@@ -146,7 +163,7 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
     }
     timeline->wait_count = waits;
     for (uint32_t i = 0; i < timeline->span_count; i++)
-        timeline->spans[i].stream = places[earlier(timeline->spans[i].stream, count)];
+        timeline->spans[i].stream = places[stream_of(&timeline->spans[i], count)];
     free(places);
     free(timeline->stream_ids);
     timeline->stream_ids = ids;
@@ -217,6 +234,7 @@ enum status trace_cut(struct trace *trace, const struct view_part *part, struct 
     keep_spans(timeline, part, from, to);
     keep_calls(timeline, from, to);
     timeline->partial = true;
+    timeline->begun = from > 0;
     timeline->launched_ns = later(timeline->launched_ns - from, 0);
     enum status status = keep_streams(timeline, error);
     if (status != STATUS_OK)

@@ -15,7 +15,8 @@ bool trace_has_streams(const struct trace *trace, const struct view_part *part);
 /* Leaves what `part` asks for. An op that crosses an edge of the window is cut there, its bytes
  * in proportion; times then count from the window's beginning. Sets trace->part to what was
  * kept, in words; what the file said of the whole, its limit and speed-up, is then forgotten.
- * STATUS_USAGE: the window lies behind the end. */
+ * STATUS_USAGE: the window begins behind the end of all, or ends before it begins; the trace is
+ * as it was. STATUS_FAILED: memory ran out, and the trace can only be freed. */
 enum status trace_cut(struct trace *trace, const struct view_part *part, struct error *error);
 
 #endif

@@ -89,26 +89,12 @@ static enum status add_run(struct reader *reader, const char *name)
     return STATUS_OK;
 }
 
-/* Reads a whole number that is not negative, up to the end of `text`. */
-static bool read_whole(const char *text, uint64_t most, uint64_t *value)
-{
-    *value = 0;
-    if (*text == '\0')
-        return false;
-    for (; *text >= '0' && *text <= '9'; text++) {
-        if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
-            return false;
-    }
-    return *text == '\0' && *value <= most;
-}
-
 static enum status read_ns(const struct reader *reader, const char *key, const char *text,
                            int64_t *ns)
 {
     uint64_t value;
     char shown[TRACE_SHOWN];
-    if (!read_whole(text, INT64_MAX, &value))
+    if (!trace_read_whole(text, INT64_MAX, &value))
         return refuse(reader, "%s '%s' is no number of ns", key, trace_shown(text, shown));
     *ns = (int64_t)value;
     return STATUS_OK;
@@ -142,7 +128,7 @@ static enum status read_kinds(struct reader *reader, char *text)
         struct error why = {0};
         if (kind != NULL)
             *kind++ = '\0';
-        if (kind != NULL && read_whole(word, OWN_NONE - 1, &stream))
+        if (kind != NULL && trace_read_whole(word, OWN_NONE - 1, &stream))
             status = own_set_stream_kind(&reader->builder, reader->builder.count - 1,
                                          (uint32_t)stream, kind, &why);
         if (status == STATUS_USAGE)
@@ -266,7 +252,7 @@ static enum status read_field(const struct reader *reader, enum column column, u
                               uint64_t *value)
 {
     char shown[TRACE_SHOWN];
-    if (read_whole(field(reader, column), most, value))
+    if (trace_read_whole(field(reader, column), most, value))
         return STATUS_OK;
     return refuse(reader, "%s '%s' is not a number that it can be", columns[column],
                   trace_shown(field(reader, column), shown));
