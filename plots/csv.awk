@@ -168,6 +168,8 @@ function setting_text(key, value) {
         return value " memory"
     if (key == "callbacks")
         return value == "true" ? "callbacks" : ""
+    if (key == "blocks")
+        return value == "auto" ? "" : counted(value, "block")
     if (key == "carry")
         return value == "device" ? "" : "carry: " value
     if (key == "connections")

@@ -127,6 +127,7 @@ function add_row(    name, i, point) {
     note("source", field("source"))
     note("device", field("device"))
     note("timing", field("timing"))
+    note("streams", field("streams")) # those of the plan, not those that were asked for
     for (i in COLUMN) {
         if (i ~ /^settings\./)
             note(i, field(i))
@@ -375,7 +376,10 @@ function put_best(    i, name, gain) {
         name = sections > 1 ? SECTION_NAME[SECTION[best]] : ""
         for (i = 1; i <= axes; i++)
             name = name (name == "" ? "" : ", ") AXIS[i] "=" VALUE[best, i]
+        # The best of all may be the one that the others are compared with.
         gain = value_text(speedup(best, TIME[best])) (measure == "share" ? "" : "x")
+        if (gain == "1.00x")
+            gain = time_text(TIME[best] * 1e6)
         name = "best: " cut(one_line(name), 36)
     }
     print "best_note = " quoted(gain)
@@ -411,8 +415,8 @@ function put_titles(    text, keys, n, i, work, room) {
     print "title_wrong = " (text ~ /WRONG RESULT/)
     text = MESSAGE != "" ? work : ""
     text = listed(text, counted(common("settings.tiles"), "tile"))
-    text = listed(text, counted(common("settings.streams"), "stream"))
-    n = split("ways order layout memory callbacks carry connections issue mistake", keys, " ")
+    text = listed(text, counted(common("streams"), "stream"))
+    n = split("blocks ways order layout memory callbacks carry connections issue mistake", keys, " ")
     for (i = 1; i <= n; i++)
         text = listed(text, setting_text(keys[i], common("settings." keys[i])))
     print "settings = " quoted(text)

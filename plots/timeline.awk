@@ -111,6 +111,8 @@ function comment(line,    key) {
         INFO[runs, key] = substr(line, RLENGTH + 2)
         if (key == "settings")
             settings(runs, INFO[runs, key])
+        if (key == "streams") # those that the plan has, not those that were asked for
+            SET[runs, key] = INFO[runs, key]
         if (key == "busy_ns")
             settings(runs, INFO[runs, key])
         if (key == "gaps")
@@ -477,7 +479,7 @@ function range(key, word,    i, least, most, value) {
 
 function how(    text, keys, n, i) {
     text = listed(range("tiles", "tile"), range("streams", "stream"))
-    n = split("ways order layout memory callbacks carry connections issue mistake", keys, " ")
+    n = split("blocks ways order layout memory callbacks carry connections issue mistake", keys, " ")
     for (i = 1; i <= n; i++)
         if (keys[i] != "ways" || common("ways", "/") !~ /\//)
             text = listed(text, setting_text(keys[i], common(keys[i], "/")))
@@ -530,6 +532,9 @@ function put_titles(    title, work, top_, small, room, size, settings_text) {
     top = print_title(title, room)
     settings_text = wrapped(work, int(room / (0.56 * 0.8 * em)), 2)
     top += (work == "" ? 0 : WRAPPED_LINES * 1.05 * em) + 1.3 * em
+    # The figures in the corner end above the heads of the columns.
+    if (small != "" && top < 1.3 * large + 2.9 * em)
+        top = 1.3 * large + 2.9 * em
     print "settings_lines = " (work == "" ? 0 : WRAPPED_LINES)
     # On paper what has to be said below does not stand beside the legend.
     for (size = 1; size <= bands; size++)

@@ -190,6 +190,17 @@ START_TEST(one_run_is_drawn_by_engine_and_by_stream)
     test->report.run_count = 1;
     plot_assert_drawn(&test->report, "3-way.svg", &plot_slide);
     plot_assert_texts("3-way.svg", "engines|streams|H0|D3|H2D|kernel|D2H|0|3|busy");
+    struct run_report *run = &test->report.runs[0];
+    struct settings settings = *run->settings;
+    settings.blocks = 16;
+    run->settings = &settings;
+    run->streams = settings.streams + 3; /* as the plan has it */
+    char streams[32];
+    snprintf(streams, sizeof streams, "%u streams, 16 blocks", (unsigned)run->streams);
+    plot_assert_drawn(&test->report, "blocks.svg", &plot_slide);
+    char *drawn = plot_read_texts("blocks.svg");
+    ck_assert_ptr_nonnull(strstr(drawn, streams));
+    free(drawn);
     for (int engine = 0; engine < ENGINE_CPU; engine++)
         ck_assert_int_eq(plot_boxes("3-way.svg", engine),
                          2 * spans_of(&test->report, engine) + 1);

@@ -61,6 +61,12 @@ START_TEST(a_sweep_of_words_is_drawn_as_bars)
     plot_assert_drawn(&test->report, "bars.svg", &plot_slide);
     plot_assert_texts("bars.svg", "order|depth|breadth|1.00|2.00|best: order=breadth");
     ck_assert_int_eq(plot_boxes("bars.svg", ENGINE_H2D), 2); /* of the first curve's colour */
+    test->report.runs[0].speedup = 1;
+    test->report.runs[1].speedup = 0.5;
+    test->report.runs[0].median_ns = 123000000;
+    test->report.runs[1].median_ns = 246000000;
+    plot_assert_drawn(&test->report, "first.svg", &plot_slide);
+    plot_assert_texts("first.svg", "123 ms|best: order=depth");
     free(test);
 }
 END_TEST

@@ -302,7 +302,7 @@ static void put_provenance(FILE *out, const struct run_report *run)
         return;
     fputs("#   settings:", out);
     settings_each(run->settings, put_setting, out);
-    putc('\n', out);
+    fprintf(out, "\n#   streams: %" PRIu32 "\n", run->streams);
 }
 
 /* --- spans: millions of them, by hand --- */
