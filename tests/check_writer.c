@@ -4,6 +4,7 @@
  * kept. */
 #include "suites.h"
 #include "writer_cases.h"
+#include "writers/table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,6 +45,31 @@ static void check_expected(const char *name, char *text)
 }
 
 static const struct writer_style plain = {.width = 80, .gantt = GANTT_ENGINES};
+
+/* Runs of which the same is said share a line, and a name that was cut has no open bracket. */
+START_TEST(facts_are_said_once)
+{
+    struct test_report *test = test_report_new(4);
+    struct settings fixed[2];
+    for (int i = 0; i < 2; i++) {
+        fixed[i] = *test->report.runs[2 * i].settings;
+        fixed[i].blocks = 16;
+        test->report.runs[2 * i].settings = &fixed[i];
+    }
+    char *text = test_text(&test->report, &plain);
+    ck_assert_ptr_nonnull(strstr(text, "\n  serial, 3-way: scale with blocks=16 on"));
+    ck_assert_ptr_nonnull(strstr(text, "\n  2-way, 4-way: scale on"));
+    free(text);
+    snprintf(fixed[0].name, RUN_NAME_MAX, "run (100 us to 300 us)");
+    char name[TABLE_NAME];
+    table_name(&test->report.runs[0], name);
+    ck_assert_str_eq(name, "run");
+    snprintf(fixed[0].name, RUN_NAME_MAX, "run (100 us)");
+    table_name(&test->report.runs[0], name);
+    ck_assert_str_eq(name, "run (100 us)");
+    free(test);
+}
+END_TEST
 
 START_TEST(report_is_as_expected)
 {
@@ -414,6 +440,7 @@ Suite *writer_suite(void)
     Suite *suite = suite_create("writer");
     TCase *expected = tcase_create("expected");
     tcase_add_test(expected, report_is_as_expected);
+    tcase_add_test(expected, facts_are_said_once);
     tcase_add_test(expected, eventful_text_is_as_expected);
     tcase_add_test(expected, plan_is_as_expected);
     suite_add_tcase(suite, expected);

@@ -143,7 +143,16 @@ struct table {
 
 void table_name(const struct run_report *run, char text[TABLE_NAME])
 {
-    writer_fit(text, TABLE_NAME, run->settings->name, NAME_COLUMNS);
+    const char *name = run->settings->name;
+    writer_fit(text, TABLE_NAME, name, NAME_COLUMNS);
+    char *bracket = strrchr(text, '(');
+    if (bracket == NULL || strcmp(text, name) == 0 || strchr(bracket, ')') != NULL)
+        return;
+    /* A bracket that was cut open is left out: "run", not "run (100 us to 300..". */
+    while (bracket > text && bracket[-1] == ' ')
+        bracket--;
+    if (bracket > text)
+        *bracket = '\0';
 }
 
 static void measure(struct table *table)

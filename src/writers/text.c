@@ -15,6 +15,7 @@ enum {
     FACT_TEXT = ORIGIN_TEXT,
     PATH_COLUMNS = 60,
     HAZARDS_SHOWN = 8, /* per run, unless verbose */
+    NAMES_LISTED = 8,  /* of runs that have a fact in common */
 };
 
 /* The runs for which a column is worth its place. */
@@ -187,24 +188,44 @@ static void fact_work(const struct run_report *run, char text[FACT_TEXT])
              units_bytes(bytes_out(settings), out), from, to);
 }
 
-/* Prints a fact once where it holds for all runs (there is one at least), else run by run. */
+/* Returns the next run from `from` on of which `state` says `told`, or the number of runs. */
+static int find_fact(const struct report *report, int from, fact *state,
+                     const char told[FACT_TEXT])
+{
+    char text[FACT_TEXT] = "";
+    for (; from < report->run_count; from++) {
+        state(&report->runs[from], text);
+        if (strcmp(told, text) == 0)
+            break;
+    }
+    return from;
+}
+
+/* Prints each fact once, behind the names of its runs where it does not hold for all of them.
+ */
 static void print_fact(FILE *out, const struct report *report, int width, fact *state)
 {
-    char first[FACT_TEXT] = "", text[FACT_TEXT] = "", name[TABLE_NAME];
-    bool same = true;
-    state(&report->runs[0], first);
-    for (int i = 1; i < report->run_count && same; i++) {
-        state(&report->runs[i], text);
-        same = strcmp(first, text) == 0;
-    }
-    if (same) {
-        writer_put_words(out, width, 2, first);
-        return;
-    }
+    char text[FACT_TEXT] = "", line[FACT_TEXT + (NAMES_LISTED + 1) * (TABLE_NAME + 2)];
     for (int i = 0; i < report->run_count; i++) {
         state(&report->runs[i], text);
-        table_name(&report->runs[i], name);
-        writer_print_words(out, width, 4, "  %s: %s", name, text);
+        if (find_fact(report, 0, state, text) < i)
+            continue; /* the run was listed */
+        int count = 0, names = 0;
+        size_t used = 0;
+        for (int k = i; k < report->run_count; k = find_fact(report, k + 1, state, text)) {
+            char name[TABLE_NAME];
+            table_name(&report->runs[k], name);
+            if (count++ < NAMES_LISTED)
+                used += (size_t)snprintf(line + used, sizeof line - used, "%s%s",
+                                         names++ > 0 ? ", " : "  ", name);
+        }
+        if (count == report->run_count)
+            used = 0;
+        else if (count > names)
+            used += (size_t)snprintf(line + used, sizeof line - used, " and %d more",
+                                     count - names);
+        snprintf(line + used, sizeof line - used, "%s%s", used > 0 ? ": " : "", text);
+        writer_put_words(out, width, used > 0 ? 4 : 2, line);
     }
 }
 
