@@ -74,7 +74,8 @@ static void list_mistakes(FILE *out)
         if (needs != NULL)
             put_more(out, "needs", needs);
         options_print_wrapped(out, 0, ENTRY_COLUMN, row->effect);
-        put_more(out, "shows on", row->shows);
+        if (row != &mistake_rows[MISTAKE_NONE])
+            put_more(out, "shows on", row->shows);
     }
 }
 

@@ -61,7 +61,7 @@ static bool copies_both_ways(const struct run_report *run, const struct view_fac
         return false;
     snprintf(text, FINDING_TEXT,
              "Copies in and copies out never overlapped: the link carries both directions at "
-             "once, but on a GPU with one copy engine.");
+             "once, except on a GPU with one copy engine.");
     return true;
 }
 
