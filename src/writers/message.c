@@ -72,7 +72,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
                                            : "no cause is worth a name",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
                  bounds[verdicts->bound],
-                 first != NULL ? ", for the array is small: see short-run" : "");
+                 first != NULL ? "; a larger array would come nearer" : "");
     else if (verdicts->count > 0)
         snprintf(text, MESSAGE_TEXT, "nothing to mend was found");
 }

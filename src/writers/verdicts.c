@@ -57,6 +57,8 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
                            units_time(verdict->cost_ns, cost),
                            percent_of(verdict->cost_ns, run->verdicts.time_ns), row->name,
                            row->text);
+    if (verdict->code == VERDICT_SHORT_RUN && style->verbose == 0)
+        return; /* there is nothing to do about it with this array */
     if (verdict->seen[0] != '\0')
         writer_print_words(out, style->width, 2 * INDENT, "    seen: %s%s", verdict->seen,
                            verdict->evidence == EVIDENCE_LIKELY ? " (a likely cause)" : "");

@@ -270,6 +270,7 @@ static enum status put_run(FILE *out, const struct run_report *run,
 void write_view(FILE *out, const struct report *report, const struct writer_style *style)
 {
     writer_put_title(out, report);
+    write_answers(out, report, style);
     if (report->paired)
         view_put_pairs(out, report, style);
     if (report->paired && style->verbose == 0)
