@@ -185,6 +185,23 @@ static void check_work(uint64_t *random, const struct machine *machine, int *tri
     }
 }
 
+/* Tiles of the CPU that take less than a nanosecond still take their time together. */
+START_TEST(test_tiny_tiles)
+{
+    struct machine machine;
+    struct limit limit;
+    struct settings settings = test_settings("finite");
+    ck_assert_int_eq(machine_built_in(&machine, "p100", NULL), STATUS_OK);
+    settings.elements = 1 << 18;
+    settings.tiles = 1 << 16;
+    settings.ways = 4;
+    settings.cpu_share = 1;
+    int64_t time_ns = time_of(&settings, &machine, &limit);
+    ck_assert_int_gt(limit.ns, 0);
+    ck_assert_int_ge(time_ns, limit.ns);
+}
+END_TEST
+
 START_TEST(test_settings_do_not_move_it)
 {
     uint64_t random = 2718;
@@ -221,6 +238,7 @@ Suite *limit_suite(void)
     tcase_add_test(tests, test_kernels);
     tcase_add_test(tests, test_best_split);
     tcase_add_test(tests, test_corrected);
+    tcase_add_test(tests, test_tiny_tiles);
     tcase_add_test(tests, test_settings_do_not_move_it);
     suite_add_tcase(suite, tests);
     return suite;

@@ -10,6 +10,7 @@
 #include "fixtures.h"
 #include "hostile_cases.h"
 #include "plan/build.h"
+#include "plan/mistake.h"
 #include "report/report.h"
 #include "sim/simulator.h"
 #include "suites.h"
@@ -407,6 +408,30 @@ START_TEST(test_whatif)
 }
 END_TEST
 
+/* A mistake is told from what the settings ask for themselves: here the host waits because of
+ * the scan's carry, and the memory is pageable by mistake. */
+START_TEST(test_mistake_beside_a_setting)
+{
+    struct settings settings = test_settings("scan");
+    struct judged judged;
+    load(&judged, "h200");
+    settings.elements = 4 << 20;
+    settings.tiles = 16;
+    settings.carry = CARRY_SYNC;
+    ck_assert(mistake_find("pageable-memory", &settings.mistake));
+    ck_assert(judge(&settings, &judged));
+    const struct verdict *first = &judged.verdicts.items[0];
+    ck_assert_int_eq(first->code, VERDICT_PAGEABLE_MEMORY);
+    ck_assert_str_eq(first->command, "--mistake=none");
+    settings.mistake = MISTAKE_NONE;
+    settings.connections = judged.machine.queues;
+    int64_t time_ns = -1;
+    ck_assert_int_eq(whatif_time(&settings, &judged.machine, &time_ns, NULL), STATUS_OK);
+    ck_assert_int_eq(first->predicted_ns, time_ns);
+    judged_free(&judged);
+}
+END_TEST
+
 /* What is set already, or would make it slower, is never advised. */
 START_TEST(test_fixes_gain)
 {
@@ -610,6 +635,7 @@ Suite *verdict_suite(void)
     TCase *fixes = tcase_create("fixes");
     tcase_set_timeout(fixes, 120);
     tcase_add_test(fixes, test_whatif);
+    tcase_add_test(fixes, test_mistake_beside_a_setting);
     tcase_add_test(fixes, test_fixes_gain);
     TCase *refusals = tcase_create("refusals");
     tcase_add_test(refusals, test_impossible_timelines);

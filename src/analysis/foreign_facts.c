@@ -118,7 +118,7 @@ bool foreign_loads_code(const struct foreign *foreign, uint32_t call, uint32_t s
     const struct timeline *timeline = foreign->timeline;
     int64_t length_ns = length_of(&timeline->calls[call]);
     if (span == SPAN_NONE || foreign->launches_block || length_ns < LAZY_NS ||
-        length_ns < LAZY_LAUNCHES * foreign->launch_ns)
+        length_ns / LAZY_LAUNCHES < foreign->launch_ns)
         return false;
     for (uint32_t i = 0; i < span; i++) {
         if (timeline->spans[i].kind == OP_KERNEL &&

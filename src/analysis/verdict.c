@@ -182,14 +182,18 @@ static void add_to_rest(const struct verdicts *verdicts, const struct verdict *i
 static void see_unknown(const struct verdict_judgement *judgement, struct verdict *verdict)
 {
     char time[UNITS_TEXT];
+    int64_t least_ns = judgement->whatif.better_ns;
+    for (int i = 0; i < judgement->whatif.count; i++)
+        least_ns = earlier(least_ns, judgement->whatif.turns[i].fixed_ns);
     if (!judgement->tried)
         snprintf(verdict->seen, sizeof verdict->seen,
-                 "no machine file stands for this device, so no fix could be tried: name one "
-                 "by --machine, or make one by pipeline calibrate");
+                 judgement->facts->model == NULL
+                     ? "no machine file stands for this device, so no fix could be tried: name "
+                       "one by --machine, or make one by pipeline calibrate"
+                     : "there are too many ops to try fixes in a reasonable time");
     else if (judgement->facts->timeline->timing == TIMING_VIRTUAL)
         snprintf(verdict->seen, sizeof verdict->seen,
-                 "the best settings that were tried take %s",
-                 units_time(judgement->whatif.better_ns, time));
+                 "the best settings that were tried take %s", units_time(least_ns, time));
     else
         snprintf(verdict->seen, sizeof verdict->seen,
                  "the simulator gives this run %s: pipeline compare shows where they part",

@@ -6,8 +6,14 @@
 /* --- the causes that knobs stand for --- */
 
 /* Returns the cause of a mistake that the plan has, by what is seen in the plan. */
-static enum verdict_code mistake_code(const struct plan *plan)
+static enum verdict_code mistake_code(const struct verdict_judgement *judgement)
 {
+    const struct plan *plan = judgement->facts->plan;
+    /* Where the settings ask for other memory than the plan has, that is the mistake. */
+    if (plan->memory == MEMORY_PAGEABLE && judgement->whatif.given.memory != MEMORY_PAGEABLE)
+        return VERDICT_PAGEABLE_MEMORY;
+    if (judgement->facts->races)
+        return VERDICT_MISSING_WAIT;
     uint32_t seen[VERDICT_COUNT] = {0};
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
@@ -25,7 +31,8 @@ static enum verdict_code mistake_code(const struct plan *plan)
     seen[VERDICT_LAUNCH_BLOCKING] = plan->launches_block;
     seen[VERDICT_LAZY_LOADING] = plan->loads_lazily;
     seen[VERDICT_PAGEABLE_MEMORY] = plan->memory == MEMORY_PAGEABLE;
-    /* The first that is there: each is told apart from those behind it by more than them. */
+    /* The first that is there: a mistake may bring with it what those behind it are known by.
+     */
     static const enum verdict_code order[] = {
         VERDICT_PIN_IN_RUN,      VERDICT_PINNED_ALLOC_IN_LOOP, VERDICT_ALLOC_IN_LOOP,
         VERDICT_BLOCKING_STREAM, VERDICT_LEGACY_STREAM,        VERDICT_MEMSET_IN_LOOP,
@@ -85,9 +92,11 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
     case KNOB_WAYS:
         return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
     case KNOB_MEMORY:
-        return given->memory == MEMORY_MAPPED ? VERDICT_MAPPED_MEMORY : VERDICT_PAGEABLE_MEMORY;
+        return better->memory == MEMORY_MAPPED  ? VERDICT_ONE_COPY_ENGINE
+               : given->memory == MEMORY_MAPPED ? VERDICT_MAPPED_MEMORY
+                                                : VERDICT_PAGEABLE_MEMORY;
     case KNOB_MISTAKE:
-        return mistake_code(judgement->facts->plan);
+        return mistake_code(judgement);
     case KNOB_COUNT:
         break;
     }

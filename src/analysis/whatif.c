@@ -7,9 +7,12 @@
 enum {
     SEARCH_TILES = 1024, /* of more tiles, a search looks at about so many, in proportion */
     STREAMS_GOOD = 4,    /* enough for copies both ways, a kernel, and one to come */
+    TILES_FINE = 128,    /* small enough to fit any GPU's memory */
     TILES_GOOD = 16,     /* enough to begin a search with */
     QUEUES_GOOD = 32,    /* more have never been of use */
     TILE_BYTES_LEAST = 4096,
+    OPS_MOST = 4000000,       /* of a plan for which fixes are tried, some seconds in all */
+    OPS_TRIED_WHOLE = 300000, /* the same where no part can stand for all */
     LARGER = 4, /* a larger array has that many times the tiles, as many times as large each */
 };
 
@@ -23,13 +26,14 @@ struct search {
     struct settings given, best;
     int64_t best_ns;
     uint32_t trials;
-    struct error error;
+    uint32_t ops_most; /* of a trial */
 };
 
 /* --- trials --- */
 
-enum status whatif_time(const struct settings *settings, const struct machine *machine,
-                        int64_t *time_ns, struct error *error)
+/* Simulates settings; a plan of more than `ops_most` ops is refused. */
+static enum status simulate(const struct settings *settings, const struct machine *machine,
+                            uint32_t ops_most, int64_t *time_ns, struct error *error)
 {
     struct plan plan;
     struct timeline timeline;
@@ -42,6 +46,8 @@ enum status whatif_time(const struct settings *settings, const struct machine *m
     if (plan_device_bytes(&plan) > machine->memory_bytes)
         status = error_set(error, STATUS_FAILED, "the plan needs more memory than %s has",
                            machine->name);
+    if (status == STATUS_OK && plan.op_count > ops_most)
+        status = error_set(error, STATUS_FAILED, "the plan has too many ops to try fixes");
     if (status == STATUS_OK)
         status = simulator_run(machine, queues, &plan, NULL, &timeline, &issued_ns, error);
     if (status == STATUS_OK)
@@ -51,12 +57,18 @@ enum status whatif_time(const struct settings *settings, const struct machine *m
     return status;
 }
 
+enum status whatif_time(const struct settings *settings, const struct machine *machine,
+                        int64_t *time_ns, struct error *error)
+{
+    return simulate(settings, machine, UINT32_MAX, time_ns, error);
+}
+
 /* Returns the time of a trial, TIME_NONE where it can't be. */
 static int64_t try_settings(struct search *search, const struct settings *settings)
 {
     int64_t time_ns = TIME_NONE;
     search->trials++;
-    return whatif_time(settings, search->machine, &time_ns, &search->error) == STATUS_OK
+    return simulate(settings, search->machine, search->ops_most, &time_ns, NULL) == STATUS_OK
                ? time_ns
                : TIME_NONE;
 }
@@ -138,7 +150,7 @@ static void search_flips(struct search *search)
         if (streams != search->best.streams)
             (void)take(search, &settings, GAIN);
     }
-    for (int flip = 0; flip < 4; flip++) {
+    for (int flip = 0; flip < 5; flip++) {
         struct settings settings = search->best;
         if (flip == 0)
             settings.order = settings.order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
@@ -146,8 +158,10 @@ static void search_flips(struct search *search)
             settings.layout = settings.layout == LAYOUT_TILE ? LAYOUT_STAGE : LAYOUT_TILE;
         else if (flip == 2)
             settings.issue = settings.issue == ISSUE_STREAMS ? ISSUE_GRAPH : ISSUE_STREAMS;
-        else if (settings.ways == 4)
+        else if (flip == 3 && settings.ways == 4)
             settings.cpu_share = 0;
+        else if (flip == 4 && search->machine->copy_engines == 1)
+            settings.memory = MEMORY_MAPPED; /* both directions at once, without an engine */
         else
             continue;
         (void)take(search, &settings, GAIN);
@@ -234,6 +248,16 @@ static uint32_t shorten(struct settings *settings)
     return parts;
 }
 
+/* Goes on with fewer tiles where a part stood for all: it can't have less than one. */
+static void search_coarser(struct search *search, struct settings *better)
+{
+    search->best = *better;
+    search->best_ns = try_settings(search, better);
+    while (try_tiles(search, search->best.tiles / 2))
+        continue;
+    *better = search->best;
+}
+
 /* Looks for the best settings, and returns the number of knobs that are turned then, in order
  * of weight. */
 static int search_better(struct search *search, struct whatif *whatif)
@@ -245,6 +269,11 @@ static int search_better(struct search *search, struct whatif *whatif)
     search->best = search->given;
     search->best_ns = try_settings(search, &search->given);
     int64_t right_ns = try_settings(search, &right);
+    if (right_ns == TIME_NONE) { /* fewer and smaller buffers may fit */
+        right.streams = STREAMS_GOOD;
+        right.tiles = settings_tiles_near(&right, TILES_FINE);
+        right_ns = try_settings(search, &right);
+    }
     if (right_ns != TIME_NONE) {
         search->best = right;
         search->best_ns = right_ns;
@@ -262,6 +291,8 @@ static int search_better(struct search *search, struct whatif *whatif)
                                ? settings_tiles_near(&whole, search->best.tiles * parts)
                                : whole.tiles;
     search->given = whole;
+    if (parts > 1 && whatif->better.tiles < whole.tiles)
+        search_coarser(search, &whatif->better);
     int count = 0;
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
         if (!whatif_is_turned((enum knob)knob, &whole, &whatif->better))
@@ -352,7 +383,9 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     if (search.given.connections == 0)
         search.given.connections = machine->queues;
     result.given = search.given;
-    enum status status = whatif_time(&search.given, machine, &result.given_ns, error);
+    search.ops_most = search.given.tiles > 2 * SEARCH_TILES ? OPS_MOST : OPS_TRIED_WHOLE;
+    enum status status =
+        simulate(&search.given, machine, search.ops_most, &result.given_ns, error);
     if (status != STATUS_OK)
         return status;
     result.count = search_better(&search, &result);

@@ -38,15 +38,12 @@ static enum status find_better(const struct options *options, int run, struct se
         status = job_open(&job, error);
     if (status == STATUS_OK)
         status = job_plan(&job, &report, error);
-    struct settings asked = job.settings;
-    if (status == STATUS_OK && !job.ops->measures)
-        asked.cpu_share = job.asked_share;
     if (status == STATUS_OK && !job.model_known)
         note_print(options->quiet,
                    "--fix: no machine file stands for this device, so nothing can be tried: "
                    "name one by --machine, or make one by pipeline calibrate");
     else if (status == STATUS_OK)
-        status = whatif_find(&asked, &job.model, &whatif, error);
+        status = whatif_find(&job.asked, &job.model, &whatif, error);
     if (status == STATUS_OK && job.model_known) {
         *found = turn_best(&options->runs[run], &whatif, better);
         if (!*found)

@@ -169,7 +169,6 @@ static enum status judge_hazards(const struct job *job, struct run_report *repor
 /* Sets the CPU's share to the one that the plan could give it, in whole tiles. */
 static void resolve_cpu_share(struct job *job)
 {
-    job->asked_share = job->settings.cpu_share;
     if (job->settings.ways != 4)
         return;
     if (job->settings.cpu_share < 0 && job->plan.cpu_tiles == 0)
@@ -186,8 +185,11 @@ static enum status build_plan(struct job *job, struct run_report *report, struct
         status = plan_build(&job->settings, &job->machine, &job->plan, error);
     if (status != STATUS_OK)
         return status;
+    job->asked = job->settings;
     resolve_cpu_share(job);
     job->settings.memory = job->plan.memory;
+    if (job->ops->measures) /* the model's auto could be another than the device's */
+        job->asked.cpu_share = job->settings.cpu_share;
     note_clamped_priorities(job);
     return judge_hazards(job, report, error);
 }
@@ -366,15 +368,12 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
         return STATUS_FAILED;
     if (report->profiled)
         return STATUS_OK;
-    struct settings asked = job->settings; /* a share stays one where tiles change */
-    if (!job->ops->measures) /* the model's auto could be another than the device's */
-        asked.cpu_share = job->asked_share;
     marks_begin("analyse");
     enum status status = analyse(&report->timeline, &report->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&report->timeline, &job->machine, &report->critical, error);
     if (status == STATUS_OK)
-        status = report_judge(report, &job->plan, &job->machine, &asked,
+        status = report_judge(report, &job->plan, &job->machine, &job->asked,
                               job->model_known ? &job->model : NULL, error);
     if (status == STATUS_OK)
         status = latency_find(&report->timeline, job->plan.priorities, &report->latency, error);

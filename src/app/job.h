@@ -19,7 +19,7 @@ struct job {
     struct machine machine;
     struct machine model; /* the reference with the device's own rates: fixes are tried on it */
     bool model_known;
-    double asked_share;       /* settings.cpu_share before it was rounded to whole tiles */
+    struct settings asked;    /* the settings before the plan changed any: fixes begin there */
     struct machine reference; /* stands for the device, where it is simulated beside it */
     struct plan plan;
     struct arrays arrays;

@@ -173,7 +173,8 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
         double ns =
             machine_chain_cpu_ns(sim->machine, sim->plan->chain, sim->plan->chain_length,
                                  &sim->plan->params, op->cpu.count);
-        return simulation_post(sim, machine_round_ns(ns), EVENT_CPU, op->id, 0);
+        /* Many tiles far below a nanosecond still take their time together. */
+        return simulation_post(sim, machine_round_ns(ceil(ns)), EVENT_CPU, op->id, 0);
     }
     return simulation_post(sim, sim->machine->callback_ns + op->callback.sleep_ns, EVENT_CALLED,
                            op->id, 0);
