@@ -3,12 +3,16 @@
 #
 # It runs each as it stands, or, with a device, on that: of those that were drawn for an H200 every
 # STEP-th with causes, from number FROM on, and the first CLEAN of the clean ones, two of the former
-# to one of the latter, until SECONDS are over. A line is
-# printed for each: right or wrong, what it was drawn for, the first three causes that were named,
-# and the options. A single cause must come first, each of two must be among the first three, and
-# nothing may be named of clean settings but the array's size, and a time that is said to be
-# unknown, which accuses nothing. Then each fix that was offered is run by itself, and a line tells
-# the time that was predicted, the one that it took, and that of the case, in ms. The sums come last.
+# to one of the latter, until SECONDS are over. A line is printed for each: right or wrong, what it
+# was drawn for, the first three causes that were named, and the options. A single cause must come
+# first, each of two must be among the first three, and nothing may be named of clean settings but
+# the array's size, and a time that is said to be unknown, which accuses nothing. Then each fix that
+# was offered is run by itself, and a line tells the time that was predicted, the one that it took
+# (none: it could not be run), and that of the case, in ms. The sums come last.
+if [ $# -eq 0 ]; then
+    echo "usage: sh bench/truth/run.sh PROGRAM [DEVICE FROM STEP CLEAN SECONDS]" >&2
+    exit 2
+fi
 program=$1 device=${2:-} from=${3:-1} step=${4:-1} clean_most=${5:-9999}
 until=$(($(date +%s) + ${6:-86400}))
 here=$(dirname "$0")

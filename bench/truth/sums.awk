@@ -1,5 +1,5 @@
 # sums.awk - sums up the lines of bench/truth/run.sh: how many causes were right, how far
-# predictions were off, and whether the better of two fixes was known.
+# predictions were off, whether the better of two fixes was known, and how many could not be run.
 BEGIN {
     split("missing-wait legacy-stream blocking-stream sync-in-loop alloc-in-loop pinned-alloc-in-loop " \
           "launch-blocking slow-callback pin-in-run lazy-loading memset-in-loop", list)
@@ -19,8 +19,10 @@ function compare_fixes(    i, j) {
     offered = 0
 }
 $1 == "fix" {
-    if ($4 == "none")
+    if ($4 == "none") {
+        failed++
         next
+    }
     error = $3 / $4 - 1
     errors[++fixes] = absolute(error)
     told[++offered] = $3
@@ -39,6 +41,8 @@ END {
     compare_fixes()
     for (kind in tried)
         printf "%-38s%4d of %4d%8.1f %%\n", kind, right[kind], tried[kind], 100 * right[kind] / tried[kind]
+    if (failed > 0)
+        printf "%d %s could not be run\n", failed, failed == 1 ? "fix" : "fixes"
     if (fixes == 0)
         exit
     for (i = 2; i <= fixes; i++)
