@@ -216,6 +216,23 @@ START_TEST(test_kernels_or_copies_alone)
 }
 END_TEST
 
+/* Copies within the device on the way to a kernel cost what they take. */
+START_TEST(test_copies_within_the_device)
+{
+    char rows[4096] = "";
+    size_t used = 0;
+    for (int i = 0; i < 8; i++)
+        used += (size_t)snprintf(rows + used, sizeof rows - used,
+                                 "%d,5000000,270,Pinned,Device,G,1,13,[CUDA memcpy HtoD]\n"
+                                 "%d,4000000,270,Device,Device,G,1,13,[CUDA memcpy DtoD]\n"
+                                 "%d,5000000,270,Device,Pinned,G,1,13,[CUDA memcpy DtoH]\n",
+                                 14000000 * i, 14000000 * i + 5000000, 14000000 * i + 9000000);
+    write_rows(rows);
+    assert_viewed(", 28.6%: device-copies: ", true);
+    assert_viewed("seen: 8 copies within the device", true);
+}
+END_TEST
+
 /* A window begins and ends in the middle of the work: that is no filling and no draining. */
 START_TEST(test_window)
 {
@@ -255,6 +272,7 @@ TCase *foreign_input_case(void)
     tcase_add_test(tests, test_half_a_file);
     tcase_add_test(tests, test_fixes);
     tcase_add_test(tests, test_kernels_or_copies_alone);
+    tcase_add_test(tests, test_copies_within_the_device);
     tcase_add_test(tests, test_window);
     return tests;
 }

@@ -15,11 +15,13 @@ static enum verdict_code work_cause(const struct foreign *foreign, const struct 
     bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
     if (span->kind == OP_MEMSET)
         return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
+    if (span->kind == OP_D2D)
+        return VERDICT_DEVICE_COPIES;
     return span->kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_REST;
 }
 
-/* A cause that a call of the host is by itself. */
-static bool keeps_host(enum verdict_code cause)
+/* Returns true if a call of the host is that cause, and keeps it from its next one. */
+static bool is_host_cause(enum verdict_code cause)
 {
     return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
            cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING ||
@@ -29,7 +31,7 @@ static bool keeps_host(enum verdict_code cause)
 /* Returns true if what comes behind such a piece is its consequence. */
 static bool keeps_others(enum verdict_code cause)
 {
-    return keeps_host(cause) || cause == VERDICT_SLOW_CALLBACK || cause == VERDICT_UNKNOWN;
+    return is_host_cause(cause) || cause == VERDICT_SLOW_CALLBACK || cause == VERDICT_UNKNOWN;
 }
 
 /* Adds a piece; one without length counts for its link. Returns false when memory runs out. */

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes "8 kernels", "1 copy in". */
 enum { COUNT_TEXT = 48 };
+
+/* Writes "8 kernels", "1 copy in". */
 static const char *counted(uint32_t count, const char *one, const char *many,
                            char text[COUNT_TEXT])
 {
@@ -257,6 +258,10 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
                  counted(ops_of(foreign, OP_MEMSET), "memset", "memsets", text),
                  foreign->memsets_bar ? ", none of which ran beside another op" : "");
+        break;
+    case VERDICT_DEVICE_COPIES:
+        snprintf(verdict->seen, VERDICT_SEEN, "%s within the device",
+                 counted(ops_of(foreign, OP_D2D), "copy", "copies", text));
         break;
     case VERDICT_FEW_STREAMS:
         verdict->evidence = EVIDENCE_LIKELY;
