@@ -3,16 +3,15 @@
 
 #include <stdlib.h>
 
-static const double NAMED_SHARE = 0.04; /* a cause of less of the run's time is not named */
-static const double SMALL_SHARE =
-    0.08;                /* nor are small tiles, and few ones, of less than this */
-enum { FEW_TILES = 16 }; /* what has more ops on an engine has no few tiles */
+/* A cause of less of the run's time is not named; of small tiles and of few it takes more. */
+static const double NAMED_SHARE = 0.04, SMALL_SHARE = 0.08;
+
+enum { FEW_TILES = 16 }; /* with more ops on an engine, tiles are not few */
 
 static void charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns,
                    uint32_t span)
 {
     foreign->cost_ns[code] += cost_ns;
-    foreign->pieces[code]++;
     if (cost_ns <= foreign->dearest_ns[code])
         return;
     foreign->dearest_ns[code] = cost_ns;
@@ -161,13 +160,11 @@ static void move_charge(struct foreign *foreign, enum verdict_code from, enum ve
     if (foreign->cost_ns[from] == 0)
         return;
     foreign->cost_ns[to] += foreign->cost_ns[from];
-    foreign->pieces[to] += foreign->pieces[from];
     if (foreign->dearest_ns[from] > foreign->dearest_ns[to]) {
         foreign->dearest_ns[to] = foreign->dearest_ns[from];
         foreign->span[to] = foreign->span[from];
     }
     foreign->cost_ns[from] = 0;
-    foreign->pieces[from] = 0;
 }
 
 /* Returns true if copies of pageable memory take much of the run's time. They are slow then,
@@ -225,10 +222,8 @@ static void settle(struct foreign *foreign, int64_t time_ns)
 static void put_verdict(const struct foreign *foreign, enum verdict_code code,
                         struct verdicts *verdicts)
 {
-    verdicts->items[verdicts->count++] = (struct verdict){.code = code,
-                                                          .cost_ns = foreign->cost_ns[code],
-                                                          .pieces = foreign->pieces[code],
-                                                          .span = foreign->span[code]};
+    verdicts->items[verdicts->count++] = (struct verdict){
+        .code = code, .cost_ns = foreign->cost_ns[code], .span = foreign->span[code]};
 }
 
 /* Puts pageable memory before all else where most of the run is copies of it: the trace tells

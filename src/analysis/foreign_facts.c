@@ -1,16 +1,17 @@
-/* foreign_facts.c - what is looked up in a trace: calls, ops by their ends, what all launches
- * and all memsets have in common. */
+/* foreign_facts.c - facts of a trace that are looked up again and again: its calls, its ops by
+ * their ends, and what all launches and all memsets have in common. */
 #include "analysis/foreign_parts.h"
 
 #include <stdlib.h>
 
 enum {
-    TELLING_NS = 4000, /* a kernel as long as that ends well behind a launch that returns */
-    BLOCKING_MIN = 2,  /* launches that tell */
-    LAZY_NS = 50000,   /* a first launch that takes that long loads code */
-    LAZY_LAUNCHES = 8, /* it takes that many times what a launch's call takes, too */
-    MEMSETS_MIN = 4,
-    FEW_OPS = 4, /* on each engine */
+    TELLING_NS =
+        4000,         /* a kernel as long ends well behind a launch that does not wait for it */
+    BLOCKING_MIN = 2, /* of fewer launches that are so long none is said to block */
+    LAZY_NS = 50000,  /* a first launch that loads code takes as long as that, or longer */
+    LAZY_LAUNCHES = 8, /* and as many times as long as half of all launches do */
+    MEMSETS_MIN = 4,   /* fewer may lie alone by chance */
+    FEW_OPS = 4,       /* with more on an engine, some could overlap */
 };
 
 uint32_t foreign_call_of(const struct foreign *foreign, uint32_t index)

@@ -35,12 +35,11 @@ struct foreign {
     bool pins_first;         /* memory is page-locked before the first op, and never later */
     bool memsets_bar;        /* no memset runs beside another op, though others do */
     uint32_t host_funcs;     /* calls that put a function into a stream */
-    bool short_ops;     /* no calls are known, and ops are no longer than hand-overs may be */
-    bool few_ops;       /* so few that nothing could overlap much */
-    int64_t filling_ns; /* that filling and draining cost */
+    bool short_ops;        /* those of the busiest engine last no longer than a hand-over may */
+    bool few_ops;          /* so few that nothing could overlap much */
+    int64_t filling_ns;    /* that filling and draining cost */
     uint32_t stream_waits; /* copies in that waited for room */
     int64_t cost_ns[VERDICT_COUNT];
-    uint32_t pieces[VERDICT_COUNT];
     uint32_t span[VERDICT_COUNT]; /* of the dearest piece */
     int64_t dearest_ns[VERDICT_COUNT];
 };

@@ -49,7 +49,6 @@ struct verdict {
     enum verdict_code code;
     enum evidence evidence;
     int64_t cost_ns; /* never negative */
-    uint32_t pieces; /* how many pieces of the critical path it was charged for */
     uint32_t span;   /* the span of the piece that lost most; SPAN_NONE: the host's, or none */
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
                                 ran there"; "" where the row's text says it all */

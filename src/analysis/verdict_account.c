@@ -72,7 +72,6 @@ static void charge(struct verdict_account *account, enum verdict_code code, int6
 {
     struct verdict *item = &account->items[code];
     item->cost_ns += cost_ns;
-    item->pieces++;
     if (cost_ns > account->most_ns[code]) {
         account->most_ns[code] = cost_ns;
         item->span = piece->span;

@@ -20,7 +20,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Called by a callback op: folds the result of its tile and moves the progress bar. */
 static void on_tile(void *context, int32_t tile)

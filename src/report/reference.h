@@ -19,8 +19,8 @@ enum status reference_machine(const char *asked, const struct machine *device, b
                               uint32_t queues, struct machine *machine, struct error *error);
 
 /* Gives `machine`, which stands for the device, the rates that were measured on the device
- * itself: of the link, and of the kernels that were. The CPU's stay: a file has them as they
- * are beside copies, which take a part of the host's memory's. */
+ * itself: those of the link, and of the kernels that were measured. The CPU's rates stay: those
+ * of a file hold beside copies, which use a part of the memory's bandwidth. */
 void reference_adapt(struct machine *machine, const struct machine *device);
 
 /* Simulates `plan` on `machine` with its default queues and without data, and sets *time_ns to

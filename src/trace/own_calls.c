@@ -4,7 +4,6 @@
 #include "trace/own.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { LAST_CALL_NS = 2000 }; /* when the last call returned is not in the file */
 

@@ -1,8 +1,10 @@
-/* sqlite_host.c - the host's calls and the streams' kinds, from a database.
+/* sqlite_host.c - the host's calls, the events and the streams' kinds, from a database.
  *
- * Tables CUPTI_ACTIVITY_KIND_RUNTIME, StringIds, TARGET_INFO_CUDA_STREAM (whose flag is CUPTI's
- * CUpti_ActivityStreamFlag, of ENUM_CUPTI_STREAM_TYPE) and TARGET_INFO_CUDA_CONTEXT_INFO, as
- * "SQLite Schema Reference" in NVIDIA's "Nsight Systems User Guide" has them. */
+ * Calls stand in CUPTI_ACTIVITY_KIND_RUNTIME, with their names in StringIds; records of events
+ * in CUPTI_ACTIVITY_KIND_CUDA_EVENT, and waits for them in CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+ * streams in TARGET_INFO_CUDA_STREAM, whose flag is CUPTI's CUpti_ActivityStreamFlag, and a
+ * context's default stream in TARGET_INFO_CUDA_CONTEXT_INFO. "SQLite Schema Reference" in
+ * NVIDIA's "Nsight Systems User Guide" has all of them. */
 #include "trace/sqlite_host.h"
 
 #include "core/items.h"

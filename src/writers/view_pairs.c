@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_COLUMNS = 22, FIGURE_COLUMNS = 12 };
 
