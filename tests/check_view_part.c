@@ -9,6 +9,7 @@
 #include "trace/view.h"
 #include "trace_cases.h"
 #include "view_cases.h"
+#include "writers/cause.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,11 +306,18 @@ START_TEST(test_before_and_after)
     ck_assert_double_gt(runs[1].speedup, 1.3);
     char *text = view_text(&view.report, 100);
     assert_has(text, "times as fast\n");
-    assert_has(text, "before: simulated, NVIDIA H200; 128 ops");
+    assert_has(text, "before: simulated, NVIDIA H200; 96 ops and 32 waits or calls");
     assert_has(text, "after: simulated, NVIDIA H200; 96 ops");
     assert_has(text, "\nH2D busy ");
     assert_has(text, "\nH2D idle in gaps ");
     free(text);
+    char message[MESSAGE_TEXT];
+    writer_message(&view.report, message);
+    assert_has(message, "after is ");
+    assert_has(message, "x as fast as before, which loses ");
+    view.report.runs[1].analysis.engines[ENGINE_H2D].bytes /= 2;
+    writer_message(&view.report, message);
+    assert_has(message, "but other amounts are copied");
     view_free(&view);
     options_free(&options);
     ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M --sweep=ways=1..3 --timeline=w.csv"), 0);

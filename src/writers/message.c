@@ -120,6 +120,28 @@ static struct group find_group(const struct report *report)
     return best;
 }
 
+/* Finds the pair, of one run before a change and one after it, that differs most. */
+static struct group find_pair(const struct report *report)
+{
+    struct group best = {0};
+    for (int i = 0; i + 1 < report->run_count; i += 2) {
+        const struct run_report *before = &report->runs[i], *after = before + 1;
+        bool slower = after->median_ns > before->median_ns;
+        struct group pair = {before, after, slower ? before : after, slower ? after : before,
+                             2};
+        if (best.count == 0 || ratio_of(&pair) > ratio_of(&best))
+            best = pair;
+    }
+    return best;
+}
+
+static bool copies_as_much(const struct run_report *a, const struct run_report *b)
+{
+    const struct engine_use *x = a->analysis.engines, *y = b->analysis.engines;
+    return x[ENGINE_H2D].bytes == y[ENGINE_H2D].bytes &&
+           x[ENGINE_D2H].bytes == y[ENGINE_D2H].bytes;
+}
+
 static const char *name_of(const struct run_report *run, char text[NAME_TEXT])
 {
     /* A point of a sweep without config files, "run streams=4", is shown as "streams=4". */
@@ -158,7 +180,14 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
         writer_run_message(&report->runs[0], text);
         return;
     }
-    struct group group = find_group(report);
+    struct group group = report->paired ? find_pair(report) : find_group(report);
+    if (report->paired && group.count > 0 && !copies_as_much(group.first, group.last)) {
+        char before[UNITS_TEXT];
+        snprintf(text, MESSAGE_TEXT, "%s takes %s instead of %s, but other amounts are copied",
+                 name_of(group.last, name), units_time(group.last->median_ns, time),
+                 units_time(group.first->median_ns, before));
+        return;
+    }
     if (ratio_of(&group) >= ALIKE)
         put_comparison(&group, text);
     else if (group.count > 2 && group.count == report->run_count)

@@ -34,6 +34,19 @@ static void put_streams(const struct timeline *timeline, char text[LINE_TEXT])
         snprintf(text + used, LINE_TEXT - used, ", ..");
 }
 
+void view_count_ops(const struct run_report *run, char text[VIEW_OPS_TEXT])
+{
+    uint32_t ops = 0;
+    for (int i = 0; i < ENGINE_WORKING; i++)
+        ops += run->analysis.engines[i].spans;
+    uint32_t others = run->timeline.span_count - ops;
+    size_t used =
+        (size_t)snprintf(text, VIEW_OPS_TEXT, "%" PRIu32 " op%s", ops, ops == 1 ? "" : "s");
+    if (others > 0)
+        snprintf(text + used, VIEW_OPS_TEXT - used, " and %" PRIu32 " wait%s or call%s", others,
+                 others == 1 ? "" : "s", others == 1 ? "" : "s");
+}
+
 static void put_heading(FILE *out, const struct run_report *run,
                         const struct writer_style *style)
 {
@@ -45,7 +58,7 @@ static void put_heading(FILE *out, const struct run_report *run,
     };
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],
-        streams[LINE_TEXT], time[UNITS_TEXT];
+        streams[LINE_TEXT], time[UNITS_TEXT], ops[VIEW_OPS_TEXT];
     writer_clean(name, sizeof name, run->settings->name, true);
     writer_clean(device, sizeof device, writer_device(run), true);
     writer_clean(driver, sizeof driver, timeline->driver, true);
@@ -63,12 +76,12 @@ static void put_heading(FILE *out, const struct run_report *run,
         return;
     }
     put_streams(timeline, streams);
-    writer_print_words(
-        out, style->width, 2,
-        "%" PRIu32 " op%s in %" PRIu32 " stream%s (%s); %s from the first %s to the last end",
-        timeline->span_count, timeline->span_count == 1 ? "" : "s", timeline->streams,
-        timeline->streams == 1 ? "" : "s", streams, units_time(run->median_ns, time),
-        timeline->issue_unknown ? "start" : "issue");
+    view_count_ops(run, ops);
+    writer_print_words(out, style->width, 2,
+                       "%s in %" PRIu32 " stream%s (%s); %s from the first %s to the last end",
+                       ops, timeline->streams, timeline->streams == 1 ? "" : "s", streams,
+                       units_time(run->median_ns, time),
+                       timeline->issue_unknown ? "start" : "issue");
     if (writer_limit_known(run))
         fprintf(out, "its limit, as the file says: %s\n", units_time(run->limit.ns, time));
 }

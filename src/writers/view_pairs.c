@@ -114,15 +114,15 @@ static void put_gain(FILE *out, const struct sides *sides, const struct writer_s
 static void put_sources(FILE *out, const struct sides *sides, const struct writer_style *style)
 {
     for (int side = 0; side < 2; side++) {
-        char origin[ORIGIN_TEXT];
+        char origin[ORIGIN_TEXT], ops[VIEW_OPS_TEXT];
         const struct run_report *run = sides->runs[side];
         writer_origin(run, origin);
+        view_count_ops(run, ops);
         const char *part = run->trace != NULL ? run->trace->part : "";
-        writer_print_words(
-            out, style->width, 2, "%s: %s%s%s; %" PRIu32 " op%s in %" PRIu32 " stream%s",
-            side == 0 ? "before" : "after", origin, *part != '\0' ? "; only " : "", part,
-            run->timeline.span_count, run->timeline.span_count == 1 ? "" : "s",
-            run->timeline.streams, run->timeline.streams == 1 ? "" : "s");
+        writer_print_words(out, style->width, 2, "%s: %s%s%s; %s in %" PRIu32 " stream%s",
+                           side == 0 ? "before" : "after", origin,
+                           *part != '\0' ? "; only " : "", part, ops, run->timeline.streams,
+                           run->timeline.streams == 1 ? "" : "s");
     }
 }
 
