@@ -2,10 +2,12 @@
  *
  * It depends on the elements, the chain, whether the CPU may take a share, and the machine; not
  * on tiles, streams, order, layout, memory, issue, blocks or the share that the CPU was given.
- * So two runs of the same work always have the same limit. It is the largest of what each of
- * them needs: the bytes of each direction at its rate, both at the rate that they share, and
- * the kernels at the whole GPU's rate. With the CPU it is the time of the best split, tiles
- * being as small as one likes. Filling and draining the pipeline is no part of it. */
+ * So two runs of the same work always have the same limit. It is the larger of what the copies
+ * and the kernels need: both directions side by side at the rates that they have then, until
+ * one is done and the other goes on alone (one copy engine does them in turn, or kernels reach
+ * mapped memory, if that is faster); and the kernels at the whole GPU's rate. With the CPU it
+ * is the time of the best split, tiles being as small as one likes. Filling and draining the
+ * pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Sets `better` to the run's settings with the best turns. Returns false where none gains. */
 static bool turn_best(const struct settings *settings, const struct whatif *whatif,
