@@ -1,5 +1,6 @@
 /* check_writer_gantt.c - every letter of the Gantt stands where its span ran. */
 #include "writer_cases.h"
+#include "writers/gantt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -401,10 +402,35 @@ START_TEST(ticks_are_round_and_apart)
 }
 END_TEST
 
+/* Ops of a third of the time look alike all along, and a gap between dense stretches stays. */
+START_TEST(short_ops_look_even)
+{
+    float busy[COLUMNS] = {0};
+    bool small[COLUMNS];
+    for (double start = 0; start + 0.68 < COLUMNS; start += 2.08) {
+        int first = (int)start, next = first + 1;
+        double over = start + 0.68 - next;
+        busy[first] += (float)(over > 0 ? 0.68 - over : 0.68);
+        if (over > 0)
+            busy[next] += (float)over;
+    }
+    gantt_even(busy, COLUMNS, small);
+    for (int c = 2; c < COLUMNS - 4; c++)
+        ck_assert_msg(small[c] || (busy[c] > 0 && busy[c] < 0.5F), "column %d: %g", c,
+                      (double)busy[c]);
+    for (int c = 0; c < COLUMNS; c++)
+        busy[c] = c == 20 || c == 21 || c > 40 ? 0 : c == 10 ? -1 : 1;
+    gantt_even(busy, COLUMNS, small);
+    for (int c = 0; c < COLUMNS; c++)
+        ck_assert(!small[c]);
+}
+END_TEST
+
 TCase *writer_gantt_case(void)
 {
     TCase *gantt = tcase_create("gantt");
     tcase_add_test(gantt, bars_lie_where_spans_ran);
+    tcase_add_test(gantt, short_ops_look_even);
     tcase_add_test(gantt, axis_and_legend_explain);
     tcase_add_test(gantt, streams_have_a_row_each);
     tcase_add_test(gantt, engines_show_callbacks_but_no_waits);

@@ -14,18 +14,11 @@
 
 enum {
     WIDTH_MIN = 40,
-    LANES_SHOWN = 32,        /* of an engine, or streams; unless verbose */
-    LANES_MAX = STREAMS_MAX, /* in any case */
-    MARGIN = 12,             /* of the rows' labels: room for "stream 31" */
-    MARGIN_VERBOSE = 14,     /* and for "stream 1023" */
     LABEL_MAX = 32,
     NAME_COLUMNS = 24,
     NAME_MIN = 8,
     NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
 };
-
-/* Half of a column's time, less the little that may be lost when small shares are added up. */
-static const float HALF = 0.499F;
 
 struct cell {
     float share[MARK_COUNT]; /* shares of its time that shorter spans take, by mark */
@@ -253,7 +246,8 @@ struct glyph {
 static struct glyph glyph_of(const struct cell *cell)
 {
     if (cell->letter != '\0')
-        return (struct glyph){cell->letter, cell->mark, true};
+        return (struct glyph){cell->letter, cell->mark,
+                              islower((unsigned char)cell->letter) == 0};
     int most = 0;
     float busy = 0;
     for (int mark = 0; mark < MARK_WAIT; mark++) {
@@ -261,12 +255,33 @@ static struct glyph glyph_of(const struct cell *cell)
         if (cell->share[mark] > cell->share[most])
             most = mark;
     }
-    if (busy >= HALF)
+    if (busy >= GANTT_HALF)
         return (struct glyph){gantt_letter(most), most, true};
     if (busy > 0)
         return (struct glyph){(char)tolower(gantt_letter(most)), most, false};
-    int mark = cell->share[MARK_WAIT] >= HALF ? MARK_WAIT : MARK_IDLE;
+    int mark = cell->share[MARK_WAIT] >= GANTT_HALF ? MARK_WAIT : MARK_IDLE;
     return (struct glyph){gantt_letter(mark), mark, false};
+}
+
+/* Shows columns of short ops by how busy the engine is about there. */
+static void even_row(const struct picture *picture, struct cell *cells)
+{
+    float busy[GANTT_WIDTH_MAX + 1] = {0};
+    bool small[GANTT_WIDTH_MAX + 1];
+    int columns = picture->columns, last = MARK_IDLE;
+    for (int c = 0; c < columns; c++) {
+        busy[c] = cells[c].letter != '\0' ? -1 : 0;
+        for (int mark = 0; mark < MARK_WAIT && busy[c] >= 0; mark++)
+            busy[c] += cells[c].share[mark];
+    }
+    gantt_even(busy, columns, small);
+    for (int c = 0; c < columns; c++) {
+        last = busy[c] != 0 ? glyph_of(&cells[c]).mark : last;
+        if (small[c])
+            cells[c].letter = (char)tolower(gantt_letter(last));
+        if (small[c])
+            cells[c].mark = (uint8_t)last;
+    }
 }
 
 static void print_glyph(struct picture *picture, struct glyph glyph)
@@ -376,6 +391,8 @@ static void print_run(struct picture *picture, const struct run_report *run)
     if (grid_begin(&grid, picture, timeline)) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             draw_span(picture, &grid, &timeline->spans[i]);
+        for (uint32_t row = 0; row < grid.rows; row++)
+            even_row(picture, row_cells(picture, &grid, row));
         mark_spans(picture, &grid, run);
         /* A limit beyond the longest run is beyond the picture. */
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
@@ -390,25 +407,6 @@ static void print_run(struct picture *picture, const struct run_report *run)
     free(grid.marks);
 }
 
-/* Returns the columns of the longest label: streams of another program may have any number. */
-static int margin_of(const struct picture *picture)
-{
-    bool verbose = picture->style->verbose > 0;
-    uint32_t most = verbose ? LANES_MAX : LANES_SHOWN;
-    int margin = verbose ? MARGIN_VERBOSE : MARGIN;
-    for (int i = 0; i < picture->report->run_count; i++) {
-        const struct timeline *timeline = &picture->report->runs[i].timeline;
-        if (picture->style->gantt != GANTT_STREAMS || timeline->stream_ids == NULL)
-            continue;
-        for (uint32_t stream = 0; stream < timeline->streams && stream < most; stream++) {
-            int label = snprintf(NULL, 0, "  stream %" PRIu32 " ",
-                                 timeline_stream_id(timeline, stream));
-            margin = label > margin ? label : margin;
-        }
-    }
-    return margin;
-}
-
 void write_gantt(FILE *out, const struct report *report, const struct writer_style *style)
 {
     int width = style->width < WIDTH_MIN ? WIDTH_MIN : style->width;
@@ -416,7 +414,7 @@ void write_gantt(FILE *out, const struct report *report, const struct writer_sty
     if (style->gantt == GANTT_NONE || report->run_count == 0)
         return;
     width = width > GANTT_WIDTH_MAX ? GANTT_WIDTH_MAX : width;
-    picture.margin = margin_of(&picture);
+    picture.margin = gantt_margin(&picture);
     picture.columns = width - picture.margin - 1;
     for (int i = 0; i < report->run_count; i++) {
         const struct timeline *timeline = &report->runs[i].timeline;

@@ -27,7 +27,14 @@ int gantt_mark(enum op_kind kind);
 /* Returns the letter or sign of a mark, from 0 to MARK_LIMIT. */
 char gantt_letter(int mark);
 
-enum { GANTT_WIDTH_MAX = 400 };
+enum {
+    GANTT_WIDTH_MAX = 400,
+    LANES_SHOWN = 32,        /* of an engine, or streams; unless verbose */
+    LANES_MAX = STREAMS_MAX, /* in any case */
+};
+
+/* Half of a column's time, less the little that may be lost when small shares are added up. */
+#define GANTT_HALF 0.499F
 
 struct picture {
     FILE *out;
@@ -45,6 +52,14 @@ struct picture {
 /* Turns on the colour of `mark`, on a plain ground or, if `solid`, as the ground itself. */
 void gantt_color(struct picture *picture, int mark, bool solid);
 void gantt_color_off(struct picture *picture);
+
+/* Says in `small` which columns are shown as busy for less than half: those of short ops with
+ * short gaps between them. `busy` is the share of each column's time, negative where a bar
+ * covers it. */
+void gantt_even(const float *busy, int columns, bool *small);
+
+/* Returns the columns of the rows' labels. */
+int gantt_margin(const struct picture *picture);
 
 /* Print the time axis below all runs, and the meaning of the letters. */
 void gantt_put_axis(const struct picture *picture);

@@ -1,13 +1,16 @@
 /* gantt_legend.c - the Gantt's colours, its time axis and its legend. */
 #include "writers/gantt.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     TICK_COLUMNS = 10, /* from tick to tick, at least */
     LINE_MAX = GANTT_WIDTH_MAX + 1,
-    NAME_COLUMNS = 24, /* of a kernel */
+    MARGIN = 12,         /* of the rows' labels: room for "stream 31" */
+    MARGIN_VERBOSE = 14, /* and for "stream 1023" */
+    NAME_COLUMNS = 24,   /* of a kernel */
     NAME_TEXT = 4 * NAME_COLUMNS + 4,
 };
 
@@ -67,6 +70,25 @@ void gantt_color_off(struct picture *picture)
     if (picture->color != 0)
         fputs("\033[0m", picture->out);
     picture->color = 0;
+}
+
+/* Streams of another program may have any number. */
+int gantt_margin(const struct picture *picture)
+{
+    bool verbose = picture->style->verbose > 0;
+    uint32_t most = verbose ? LANES_MAX : LANES_SHOWN;
+    int margin = verbose ? MARGIN_VERBOSE : MARGIN;
+    for (int i = 0; i < picture->report->run_count; i++) {
+        const struct timeline *timeline = &picture->report->runs[i].timeline;
+        if (picture->style->gantt != GANTT_STREAMS || timeline->stream_ids == NULL)
+            continue;
+        for (uint32_t stream = 0; stream < timeline->streams && stream < most; stream++) {
+            int label = snprintf(NULL, 0, "  stream %" PRIu32 " ",
+                                 timeline_stream_id(timeline, stream));
+            margin = label > margin ? label : margin;
+        }
+    }
+    return margin;
 }
 
 void gantt_put_axis(const struct picture *picture)
