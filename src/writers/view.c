@@ -34,19 +34,6 @@ static void put_streams(const struct timeline *timeline, char text[LINE_TEXT])
         snprintf(text + used, LINE_TEXT - used, ", ..");
 }
 
-void view_count_ops(const struct run_report *run, char text[VIEW_OPS_TEXT])
-{
-    uint32_t ops = 0;
-    for (int i = 0; i < ENGINE_WORKING; i++)
-        ops += run->analysis.engines[i].spans;
-    uint32_t others = run->timeline.span_count - ops;
-    size_t used =
-        (size_t)snprintf(text, VIEW_OPS_TEXT, "%" PRIu32 " op%s", ops, ops == 1 ? "" : "s");
-    if (others > 0)
-        snprintf(text + used, VIEW_OPS_TEXT - used, " and %" PRIu32 " wait%s or call%s", others,
-                 others == 1 ? "" : "s", others == 1 ? "" : "s");
-}
-
 static void put_heading(FILE *out, const struct run_report *run,
                         const struct writer_style *style)
 {
