@@ -289,7 +289,8 @@ START_TEST(test_list)
         assert_says(program_out, row->name);
         assert_says(program_out, row->summary);
         assert_says(program_out, row->effect);
-        assert_says(program_out, row->shows);
+        if (row != &mistake_rows[MISTAKE_NONE]) /* it shows nowhere */
+            assert_says(program_out, row->shows);
         if (row->needs != NULL)
             assert_says(program_out, row->needs);
     }
