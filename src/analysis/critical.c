@@ -266,6 +266,8 @@ static void hold_all_by_engine(struct finder *finder)
 
 /* --- the path --- */
 
+/* Where the times of a file contradict each other, holds can lead in a circle: it is cut where
+ * it closes. */
 static void follow(const struct timeline *timeline, struct critical *critical)
 {
     uint32_t last = SPAN_NONE, count = 0;
@@ -277,6 +279,9 @@ static void follow(const struct timeline *timeline, struct critical *critical)
     for (uint32_t i = last; i != SPAN_NONE; i = critical->holds[i].span) {
         critical->on_path[i] = true;
         critical->path[count++] = i;
+        uint32_t next = critical->holds[i].span;
+        if (next != SPAN_NONE && critical->on_path[next])
+            critical->holds[i] = (struct hold){.by = HELD_BY_NOTHING, .span = SPAN_NONE};
     }
     critical->path_count = count;
     for (uint32_t i = 0; i < count / 2; i++) {
