@@ -4,8 +4,8 @@
 #include "bench/bench.h"
 
 #include "plan/build.h"
-#include "report/reference.h"
 #include "report/tune.h"
+#include "sim/simulator.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -58,7 +58,7 @@ static enum status simulate(const struct settings *settings, const struct machin
     enum status status = plan_build(settings, machine, &plan, error);
     if (status != STATUS_OK)
         return status;
-    status = predict_time_ns(machine, &plan, time_ns, error);
+    status = simulator_time(machine, 0, &plan, time_ns, error);
     plan_free(&plan);
     return status;
 }

@@ -2,8 +2,8 @@
  */
 #include "fixtures.h"
 #include "plan/build.h"
-#include "report/reference.h"
 #include "report/tune.h"
+#include "sim/simulator.h"
 #include "suites.h"
 #include "test_folder.h"
 
@@ -49,7 +49,7 @@ static int64_t simulated_ns(const struct settings *settings, const struct machin
     struct error error = {0};
     int64_t time_ns = 0;
     ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    ck_assert_int_eq(predict_time_ns(machine, &plan, &time_ns, &error), STATUS_OK);
+    ck_assert_int_eq(simulator_time(machine, 0, &plan, &time_ns, &error), STATUS_OK);
     plan_free(&plan);
     return time_ns;
 }

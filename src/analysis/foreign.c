@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* A cause of less of the run's time is not named; of small tiles and of few it takes more. */
-static const double NAMED_SHARE = 0.04, SMALL_SHARE = 0.08;
+static const double SMALL_SHARE = 0.08;
 
 enum { FEW_TILES = 16 }; /* with more ops on an engine, tiles are not few */
 
@@ -214,7 +214,7 @@ static void settle(struct foreign *foreign, int64_t time_ns)
     if (!few || (double)foreign->cost_ns[VERDICT_FEW_TILES] < small)
         move_charge(foreign, VERDICT_FEW_TILES, VERDICT_REST);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        if ((double)foreign->cost_ns[code] < NAMED_SHARE * (double)time_ns)
+        if ((double)foreign->cost_ns[code] < VERDICT_NAMED_SHARE * (double)time_ns)
             move_charge(foreign, (enum verdict_code)code, VERDICT_REST);
     }
 }

@@ -8,10 +8,8 @@ enum {
     TELLING_NS =
         4000,         /* a kernel as long ends well behind a launch that does not wait for it */
     BLOCKING_MIN = 2, /* of fewer launches that are so long none is said to block */
-    LAZY_NS = 50000,  /* a first launch that loads code takes as long as that, or longer */
-    LAZY_LAUNCHES = 8, /* and as many times as long as half of all launches do */
-    MEMSETS_MIN = 4,   /* fewer may lie alone by chance */
-    FEW_OPS = 4,       /* with more on an engine, some could overlap */
+    MEMSETS_MIN = 4,  /* fewer may lie alone by chance */
+    FEW_OPS = 4,      /* with more on an engine, some could overlap */
 };
 
 uint32_t foreign_call_of(const struct foreign *foreign, uint32_t index)
@@ -118,8 +116,8 @@ bool foreign_loads_code(const struct foreign *foreign, uint32_t call, uint32_t s
 {
     const struct timeline *timeline = foreign->timeline;
     int64_t length_ns = length_of(&timeline->calls[call]);
-    if (span == SPAN_NONE || foreign->launches_block || length_ns < LAZY_NS ||
-        length_ns / LAZY_LAUNCHES < foreign->launch_ns)
+    if (span == SPAN_NONE || foreign->launches_block || length_ns < VERDICT_LAZY_NS ||
+        length_ns / VERDICT_LAZY_LAUNCHES < foreign->launch_ns)
         return false;
     for (uint32_t i = 0; i < span; i++) {
         if (timeline->spans[i].kind == OP_KERNEL &&

@@ -220,7 +220,7 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
     }
 }
 
-/* What an op waited for. */
+/* The latest thing that an op waited for, and the causes that it stands for. */
 struct wait {
     uint32_t span;                /* SPAN_NONE: no op */
     int64_t free_ns;              /* when that let it go */

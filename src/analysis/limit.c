@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* What a share of the elements needs on the GPU, in ns. */
+/* The times in ns that a share of the elements needs on the link and on the GPU's units. */
 struct limit_needs {
     double copies, kernels;
 };

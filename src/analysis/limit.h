@@ -22,8 +22,8 @@ struct limit {
     enum limit_cause cause; /* what sets it */
     const char *figure;     /* the machine file's figure that sets it: "h2d_bytes_per_s" */
     double cpu_share;       /* of the elements, in the best split; 0 without the CPU */
-    /* What all the work takes on the copy engines, on the GPU's units, and on the CPU alone; 0
-     * where the CPU may take no share. */
+    /* The times that all the work takes on the copy engines, on the GPU's units, and on the CPU
+     * alone, which is 0 where that may take no share. */
     int64_t copies_ns, compute_ns, cpu_ns;
     int64_t claimed_ns; /* a measured run was faster than this, so that the limit is the run's
                            time and `figure` is too low; else 0 */

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double NAMED_SHARE = 0.04;   /* a cause of less of the run's time is not named */
-static const double LISTED_PERCENT = 0.5; /* nor is it listed as a part of the rest */
-static const double FIX_GAIN = 0.01;      /* nor is a fix offered that gains less */
+static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part of the rest */
+static const double FIX_GAIN = 0.01;      /* a fix that gains less is not offered */
 static const double ALIKE = 0.03;         /* predicted times that differ by less are alike */
 
 const char *evidence_name(enum evidence evidence)
@@ -160,7 +159,7 @@ static void sort_causes(const struct verdict_judgement *judgement, struct verdic
  * gain. */
 static bool is_named(const struct verdicts *verdicts, const struct verdict *item)
 {
-    double least_ns = NAMED_SHARE * (double)verdicts->time_ns;
+    double least_ns = VERDICT_NAMED_SHARE * (double)verdicts->time_ns;
     int64_t gain_ns = item->predicted_ns > 0 ? verdicts->time_ns - item->predicted_ns : 0;
     return item->cost_ns > 0 &&
            ((double)item->cost_ns >= least_ns || (double)gain_ns >= least_ns);

@@ -38,11 +38,21 @@ struct verdict_row {
 };
 extern const struct verdict_row verdict_rows[VERDICT_COUNT];
 
-/* What a cause rests on: a call, a stream's kind, a wait or a memory kind that was seen; or a
- * pattern that has this cause on this machine in the simulator, too. */
+/* The evidence that a cause rests on. It is certain where a call, a stream's kind, a wait or a
+ * memory kind was seen, and likely where there is a pattern
+ * that has this cause on this machine in the simulator, too. */
 enum evidence { EVIDENCE_UNKNOWN, EVIDENCE_LIKELY, EVIDENCE_CERTAIN, EVIDENCE_COUNT };
 
-enum { VERDICT_SEEN = 192, VERDICT_COMMAND = 128 };
+enum {
+    VERDICT_SEEN = 192,
+    VERDICT_COMMAND = 128,
+    VERDICT_LAZY_NS =
+        50000, /* a launch's call that loads code takes as long as that, at least */
+    VERDICT_LAZY_LAUNCHES = 8, /* and as many times as long as other launches' calls */
+};
+
+/* A cause of a smaller share of the run's time is not named. */
+#define VERDICT_NAMED_SHARE 0.04
 
 /* One cause, with what it cost. */
 struct verdict {

@@ -6,8 +6,6 @@
 #include <math.h>
 
 enum {
-    LAZY_NS = 50000,     /* a first launch that takes that long loads code */
-    LAZY_LAUNCHES = 8,   /* it takes that many times what a launch's call takes, too */
     SHORT_CALLBACKS = 8, /* a callback is short if that many fill what it followed */
     OVERHEADS = 4, /* an op is slow for being short if it lost that many latencies at most */
 };
@@ -192,8 +190,8 @@ static bool loads_code(const struct verdict_case *facts, const struct op *op)
     if (op->id + 1 >= timeline->issue_count)
         return false;
     int64_t length_ns = timeline->issue_ns[op->id + 1] - timeline->issue_ns[op->id];
-    return op->kind == OP_KERNEL && length_ns >= LAZY_NS &&
-           length_ns >= LAZY_LAUNCHES * facts->machine->issue_kernel_ns &&
+    return op->kind == OP_KERNEL && length_ns >= VERDICT_LAZY_NS &&
+           length_ns >= VERDICT_LAZY_LAUNCHES * facts->machine->issue_kernel_ns &&
            first_launch(facts->plan, op);
 }
 

@@ -27,7 +27,7 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
 int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_piece *piece,
                             enum verdict_code *cause);
 
-/* What the critical path tells: of each cause its cost and its span. */
+/* The cost and the span of each cause, as the critical path tells them. */
 struct verdict_account {
     struct verdict items[VERDICT_COUNT];
     int64_t most_ns[VERDICT_COUNT]; /* of one piece */

@@ -155,12 +155,6 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room, "%" PRIu32 " kernels back to back on compute capability %.1f",
                  sight->kernels, facts->machine->compute_capability);
         return EVIDENCE_LIKELY;
-    case VERDICT_FULL_GPU:
-        snprintf(text, room,
-                 "launches have up to %" PRIu32 " blocks, and the GPU holds %" PRIu32
-                 " at once",
-                 sight->most_blocks, machine_resident_blocks(facts->machine));
-        return EVIDENCE_LIKELY;
     case VERDICT_PRIORITY_INVERSION:
         snprintf(text, room, "the streams have unlike priorities");
         return EVIDENCE_LIKELY;
@@ -182,12 +176,13 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     case VERDICT_GRAPH_LAUNCH:
         snprintf(text, room, "one call launched %" PRIu32 " ops as a graph", plan->op_count);
         return EVIDENCE_LIKELY;
+    case VERDICT_FULL_GPU:
     case VERDICT_FEW_BLOCKS:
         snprintf(text, room,
                  "launches have up to %" PRIu32 " blocks, and the GPU holds %" PRIu32
                  " at once",
                  sight->most_blocks, machine_resident_blocks(facts->machine));
-        return EVIDENCE_CERTAIN;
+        return verdict->code == VERDICT_FEW_BLOCKS ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
     case VERDICT_CPU_SHARE:
         snprintf(text, room,
                  "the CPU, with %" PRIu32 " of %" PRIu32 " tiles, ended %s %s the "

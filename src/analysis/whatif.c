@@ -25,7 +25,6 @@ struct search {
     const struct machine *machine;
     struct settings given, best;
     int64_t best_ns;
-    uint32_t trials;
     uint32_t ops_most; /* of a trial */
 };
 
@@ -36,23 +35,16 @@ static enum status simulate(const struct settings *settings, const struct machin
                             uint32_t ops_most, int64_t *time_ns, struct error *error)
 {
     struct plan plan;
-    struct timeline timeline;
-    int64_t issued_ns;
-    timeline_init(&timeline);
     enum status status = plan_build(settings, machine, &plan, error);
     if (status != STATUS_OK)
         return status;
-    uint32_t queues = settings->connections;
     if (plan_device_bytes(&plan) > machine->memory_bytes)
         status = error_set(error, STATUS_FAILED, "the plan needs more memory than %s has",
                            machine->name);
     if (status == STATUS_OK && plan.op_count > ops_most)
         status = error_set(error, STATUS_FAILED, "the plan has too many ops to try fixes");
     if (status == STATUS_OK)
-        status = simulator_run(machine, queues, &plan, NULL, &timeline, &issued_ns, error);
-    if (status == STATUS_OK)
-        *time_ns = timeline_time_ns(&timeline);
-    timeline_free(&timeline);
+        status = simulator_time(machine, settings->connections, &plan, time_ns, error);
     plan_free(&plan);
     return status;
 }
@@ -67,7 +59,6 @@ enum status whatif_time(const struct settings *settings, const struct machine *m
 static int64_t try_settings(struct search *search, const struct settings *settings)
 {
     int64_t time_ns = TIME_NONE;
-    search->trials++;
     return simulate(settings, search->machine, search->ops_most, &time_ns, NULL) == STATUS_OK
                ? time_ns
                : TIME_NONE;
@@ -232,8 +223,8 @@ static void turn_alternatives(struct search *search, const struct settings *all)
     }
 }
 
-/* Of very many tiles a part stands for all: as many elements a tile, and fewer tiles. Returns
- * how many times as many there are. */
+/* Cuts very many tiles down to a part that stands for all: fewer tiles, each of as many
+ * elements. Returns how many times as many there are in truth. */
 static uint32_t shorten(struct settings *settings)
 {
     uint32_t parts = settings->tiles / SEARCH_TILES;
@@ -398,7 +389,6 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     }
     share_out(&search, &result);
     find_short(&search, &result);
-    result.trials = search.trials;
     *whatif = result;
     return STATUS_OK;
 }

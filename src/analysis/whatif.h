@@ -46,7 +46,6 @@ struct whatif {
     int count;
     int64_t given_ns, better_ns; /* simulated times of both; better_ns <= given_ns */
     int64_t short_ns;            /* of better_ns: what would vanish in an endless array */
-    uint32_t trials;             /* simulations made */
 };
 
 /* Looks for better settings than `settings`, which are those of a run: tiles, streams and the

@@ -14,6 +14,7 @@
 #include "report/tune.h"
 #include "run/npy.h"
 #include "run/verify.h"
+#include "sim/simulator.h"
 #include "term/marks.h"
 
 #include <inttypes.h>
@@ -385,7 +386,7 @@ enum status job_compare(struct job *job, struct run_report *report, struct error
     enum status status = STATUS_OK;
     if (job->options->model != MODEL_NONE) {
         marks_begin("predict");
-        status = predict_time_ns(&job->reference, &job->plan, &report->predicted_ns, error);
+        status = simulator_time(&job->reference, 0, &job->plan, &report->predicted_ns, error);
         marks_end();
     }
     if (status != STATUS_OK || job->options->command != COMMAND_COMPARE)

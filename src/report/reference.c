@@ -1,9 +1,7 @@
-/* reference.c - the machine file that stands for a device, and the times it predicts. */
+/* reference.c - the machine file that stands for a device. */
 #include "report/reference.h"
 
-#include "plan/timeline.h"
 #include "run/machine_file.h"
-#include "sim/simulator.h"
 
 #include <string.h>
 
@@ -71,17 +69,4 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     adapt_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
     for (int i = 0; i < device->kernel_count; i++)
         adapt_kernel(machine, &device->kernels[i]);
-}
-
-enum status predict_time_ns(const struct machine *machine, const struct plan *plan,
-                            int64_t *time_ns, struct error *error)
-{
-    struct timeline timeline;
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, error);
-    if (status == STATUS_OK)
-        *time_ns = timeline_time_ns(&timeline);
-    timeline_free(&timeline);
-    return status;
 }

@@ -1,10 +1,9 @@
-/* reference.h - the machine file that stands for a device, and the times it predicts. */
+/* reference.h - the machine file that stands for a device. */
 #ifndef PIPELINE_REPORT_REFERENCE_H
 #define PIPELINE_REPORT_REFERENCE_H
 
 #include "core/status.h"
 #include "machine/machine.h"
-#include "plan/plan.h"
 
 #include <stdbool.h>
 
@@ -22,10 +21,5 @@ enum status reference_machine(const char *asked, const struct machine *device, b
  * itself: those of the link, and of the kernels that were measured. The CPU's rates stay: those
  * of a file hold beside copies, which use a part of the memory's bandwidth. */
 void reference_adapt(struct machine *machine, const struct machine *device);
-
-/* Simulates `plan` on `machine` with its default queues and without data, and sets *time_ns to
- * the run's time on STATUS_OK. STATUS_FAILED when the simulation fails. */
-enum status predict_time_ns(const struct machine *machine, const struct plan *plan,
-                            int64_t *time_ns, struct error *error);
 
 #endif

@@ -11,7 +11,7 @@
 #include "plan/build.h"
 #include "plan/rules.h"
 #include "plan/timeline.h"
-#include "report/reference.h"
+#include "sim/simulator.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -145,7 +145,7 @@ static enum status simulate(struct tuner *tuner, int64_t *time_ns)
                            settings->tiles, settings->streams,
                            units_bytes(plan_device_bytes(&plan), text), tuner->machine->name);
     else
-        status = predict_time_ns(tuner->machine, &plan, time_ns, error);
+        status = simulator_time(tuner->machine, 0, &plan, time_ns, error);
     plan_free(&plan);
     return status;
 }
