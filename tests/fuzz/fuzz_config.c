@@ -105,9 +105,22 @@ static void require_settings(const struct settings *settings)
     bool real = strncmp(settings->device, "cuda", 4) == 0;
     FUZZ_REQUIRE(!settings->no_data || (!files && !real));
     struct error error = {0};
-    if (settings->input != NULL && !settings->elements_given)
-        return; /* the input says how many there are, and they are checked then */
     FUZZ_REQUIRE_TEXT(settings_check(settings, &error) == STATUS_OK, error.text);
+}
+
+/* An input says how many elements there are, and what they go with is checked only then. So the
+ * settings get a number that an input could have: as many whole rows or columns for each tile.
+ * Returns false where that would be more than any array may have. */
+static bool count_elements(struct settings *settings)
+{
+    if (settings->input == NULL || settings->elements_given)
+        return true;
+    uint64_t tiles = settings->tiles > 0 ? settings->tiles : 1; /* 0: auto */
+    uint64_t unit = settings_unit(settings), units = settings->elements / unit / tiles * tiles;
+    if (units == 0)
+        units = tiles;
+    settings->elements = units * unit;
+    return units <= (UINT64_C(1) << 40) / unit;
 }
 
 bool fuzz_config(const uint8_t *data, size_t size)
@@ -127,6 +140,8 @@ bool fuzz_config(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(options.command == COMMAND_RUN && options.run_count >= 1);
     for (int i = 0; i < options.run_count; i++) {
         require_name(&options, i);
+        if (!count_elements(&options.runs[i]))
+            continue;
         require_settings(&options.runs[i]);
         if (i < AGAIN_MAX)
             require_again(&options.runs[i]);
