@@ -187,6 +187,14 @@ START_TEST(test_wrong_files)
          ":9: |op 0 of run 'one'"},
         {"one,0,h2d,\"h2d,0,0,h2d,0,8,0,0,10\n", ":8: |quote"},
         {"one,99999999999,h2d,h2d,0,0,h2d,0,8,0,0,10\n", ":8: |op '99999999999'"},
+        /* Each number can be read; their sums could not be held. */
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,0,2000000000000000000\n", ":2: |36 years"},
+        {"one,0,h2d,h2d,0,0,h2d,0,8,0,0,800000000000000000\n"
+         "one,1,h2d,h2d,0,1,h2d,0,8,0,0,800000000000000000\n",
+         ":2: |36 years"},
+        {"one,0,h2d,h2d,0,0,h2d,0,18446744073709551615,0,0,1\n"
+         "one,1,h2d,h2d,0,0,h2d,0,18446744073709551615,0,1,2\n",
+         ":2: |bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[2048];

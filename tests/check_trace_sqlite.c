@@ -89,6 +89,9 @@ START_TEST(test_refused_databases)
         {"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET bytes = -4", "bytes are negative"},
         {"UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET streamId = -4", "streamId"},
         {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMSET RENAME COLUMN start TO begin", "no columns"},
+        {"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9223372036854775807", "trace: |36 years"},
+        {"UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = 9223372036854775807",
+         "trace: |36 years"},
         {"DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
          "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL",
          "not a trace of a GPU"},

@@ -65,7 +65,7 @@ static bool simulate(const struct settings *settings, struct judged *judged)
     struct simulator_hooks hooks = {0};
     status = simulator_run(&judged->machine, judged->machine.queues, &judged->plan, &hooks,
                            &judged->timeline, &issued, &error);
-    if (status == STATUS_USAGE || strstr(error.text, "more than a century") != NULL) {
+    if (status == STATUS_USAGE || strstr(error.text, "more than 36 years") != NULL) {
         judged_free(judged);
         return false;
     }

@@ -142,9 +142,10 @@ double machine_link_ns(const struct machine *machine, double in, double out);
  * that each byte crosses once, whatever the kernel's order of access. */
 #define MACHINE_MAPPED_SHARE 0.85
 
-/* Rounds a time to whole ns. Times are below MACHINE_NEVER_NS, 146 years, which stands for all
- * that are not: with absurd figures work can take longer than an int64_t tells. */
-#define MACHINE_NEVER_NS (INT64_MAX / 2)
+/* Rounds a time to whole ns. Times are below MACHINE_NEVER_NS, 36 years, which stands for all
+ * that are not: with absurd figures work can take longer than an int64_t tells. The sums and
+ * differences of a few times can then be told, too. */
+#define MACHINE_NEVER_NS (INT64_MAX / 8)
 int64_t machine_round_ns(double ns);
 
 /* Returns the time in ns of a copy of `bytes` with both directions idle before it. */

@@ -352,10 +352,35 @@ static enum status set_lanes(struct timeline *timeline, struct error *error)
     return STATUS_OK;
 }
 
+/* Refuses what timeline.h says. Waits, which do nothing, are left out of the sum: there may be
+ * very many at once. */
+static enum status check_sums(const struct timeline *timeline, struct error *error)
+{
+    __extension__ __int128 ns = timeline_time_ns(timeline), bytes = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        ns += span->kind != OP_WAIT ? span->end_ns - span->start_ns : 0;
+        bytes += span->bytes;
+    }
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
+    if (ns >= MACHINE_NEVER_NS)
+        return error_set(error, STATUS_USAGE,
+                         "the ops and calls take more than 36 years together, which is more "
+                         "than a timeline can hold");
+    if (bytes > INT64_MAX)
+        return error_set(error, STATUS_USAGE,
+                         "the ops move more than 8 EiB together, which is more bytes than a "
+                         "timeline can hold");
+    return STATUS_OK;
+}
+
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error)
 {
     enum status status = pass_ops(timeline, plan, false, error);
+    if (status == STATUS_OK)
+        status = check_sums(timeline, error);
     return status == STATUS_OK ? set_lanes(timeline, error) : status;
 }
 

@@ -120,7 +120,9 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
                                     struct error *error);
 
 /* Gives waits their times from the ops around them, syncs what they waited for, and every span
- * its lane; call it last. */
+ * its lane; call it last. STATUS_USAGE where the time, or that of all ops and of all the host's
+ * calls added up, reaches MACHINE_NEVER_NS, or the bytes are more than an int64_t holds: so
+ * nobody who adds up a part of them has to look. */
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 

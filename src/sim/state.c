@@ -12,7 +12,7 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
 {
     if (delay_ns >= MACHINE_NEVER_NS - sim->now)
         return error_set(sim->error, STATUS_FAILED,
-                         "on this machine the plan would take more than a century");
+                         "on this machine the plan would take more than 36 years");
     if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
         return STATUS_OK;
     return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");

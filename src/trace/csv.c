@@ -406,7 +406,12 @@ static enum status finish(struct reader *reader, struct traces *traces)
         .bytes_unit = step_of(reader, BYTES),
         .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,
     };
-    return trace_build_finish(&reader->builder, &facts, traces, reader->error);
+    struct error why = {0};
+    char shown[TRACE_SHOWN];
+    enum status status = trace_build_finish(&reader->builder, &facts, traces, &why);
+    if (status != STATUS_OK)
+        error_set(reader->error, status, "%s: %s", trace_shown(reader->path, shown), why.text);
+    return status;
 }
 
 enum status trace_csv_read(FILE *file, const char *path, struct traces *traces,

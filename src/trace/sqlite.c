@@ -299,6 +299,18 @@ static enum status read_sources(struct database *database)
                   "records them, nsys export -t sqlite writes them)");
 }
 
+static enum status finish(struct database *database, const struct trace_facts *facts,
+                          struct traces *traces)
+{
+    struct error why = {0};
+    char shown[TRACE_SHOWN];
+    enum status status = trace_build_finish(&database->builder, facts, traces, &why);
+    if (status != STATUS_OK)
+        error_set(database->error, status, "%s: %s", trace_shown(database->path, shown),
+                  why.text);
+    return status;
+}
+
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)
 {
     struct error why = {0};
@@ -324,7 +336,7 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
         .stream_count = database.host.stream_count,
     };
     if (status == STATUS_OK)
-        status = trace_build_finish(&database.builder, &facts, traces, &why);
+        status = finish(&database, &facts, traces);
     if (status != STATUS_OK)
         error_set(error, status, "%s", why.text);
     trace_build_free(&database.builder);

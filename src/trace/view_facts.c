@@ -11,13 +11,6 @@ struct intervals {
     size_t count;
 };
 
-/* Lengths of ops side by side may add up to more than there is time. */
-static int64_t sum_of(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static void keep_gap(struct view_facts *facts, int engine, struct view_gap gap)
 {
     struct view_gap *gaps = facts->gaps[engine];
@@ -43,7 +36,7 @@ static void merge(const struct timeline *timeline, struct span *const *spans, si
     intervals->count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct span *span = spans[i];
-        facts->sum_ns[engine] = sum_of(facts->sum_ns[engine], span->end_ns - span->start_ns);
+        facts->sum_ns[engine] += span->end_ns - span->start_ns;
         if (last != NULL && span->start_ns <= last->end_ns) {
             last->end_ns = span->end_ns > last->end_ns ? span->end_ns : last->end_ns;
             continue;
@@ -131,7 +124,7 @@ static void count_names(const struct timeline *timeline, struct view_facts *fact
         if (name->ops++ == 0)
             name->name = timeline_span_name(timeline, span, text);
         name->engine = span->engine;
-        name->sum_ns = sum_of(name->sum_ns, span->end_ns - span->start_ns);
+        name->sum_ns += span->end_ns - span->start_ns;
     }
 }
 
