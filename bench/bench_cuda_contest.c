@@ -250,11 +250,11 @@ static enum status judge_by_oracle(struct contest_memory *rig,
                               .chain = {contender->kernel},
                               .chain_length = 1,
                               .params = rig->contest->params};
-    void *host[BUFFER_FIRST_DEVICE] = {
-        [BUFFER_HOST_IN0] = rig->host_in, [BUFFER_HOST_OUT] = rig->host_out};
+    const struct arrays arrays = {
+        .host = {[BUFFER_HOST_IN0] = rig->host_in, [BUFFER_HOST_OUT] = rig->host_out}};
     arrays_generate(rig->contest->dtype, 1, 0, (uint64_t)rotation * rig->contest->count,
                     rig->contest->count, rig->host_in);
-    if (verify_output(&plan, host, &why) == STATUS_OK)
+    if (verify_output(&plan, &arrays, &why) == STATUS_OK)
         return STATUS_OK;
     return error_set(error, STATUS_FAILED, "%s, of %llu elements: %s", contender->name,
                      (unsigned long long)rig->contest->count, why.text);

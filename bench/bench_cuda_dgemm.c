@@ -171,7 +171,7 @@ static enum status add_xt(struct ways_measured *measured, const struct size *siz
         xt_time(&measured->library, size, xt_blocks[which], arrays->host[BUFFER_HOST_RESIDENT],
                 arrays->host[BUFFER_HOST_IN1], arrays->host[BUFFER_HOST_OUT], &seconds, error);
     if (status == STATUS_OK)
-        status = verify_output(&measured->runs[0].plan, arrays->host, error);
+        status = verify_output(&measured->runs[0].plan, arrays, error);
     if (status == STATUS_OK && warm)
         series_add(&measured->xt[which], seconds);
     return status;

@@ -44,7 +44,7 @@ static enum status run_prepared(struct bench_run *run, double *time_ms, struct e
         status = run->ops->run(run->backend, NULL, &times, error);
     }
     if (status == STATUS_OK && run->settings.intensity <= VERIFIED_INTENSITY)
-        status = verify_output(&run->plan, run->arrays.host, error);
+        status = verify_output(&run->plan, &run->arrays, error);
     *time_ms = 1e-6 * (double)times.time_ns;
     return status;
 }

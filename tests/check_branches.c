@@ -118,7 +118,7 @@ START_TEST(test_tiles_that_begin_anywhere_are_verified)
     ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
     ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
     run_tiles(&plan, &arrays);
-    ck_assert_msg(verify_output(&plan, arrays.host, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(verify_output(&plan, &arrays, &error) == STATUS_OK, "%s", error.text);
     /* The second tile gets the results of indices that count from the array's first element,
      * not from the tile's: these must be refused. */
     uint64_t first, count;
@@ -129,7 +129,7 @@ START_TEST(test_tiles_that_begin_anywhere_are_verified)
     float *all = take_zeroed(first + count, sizeof *all);
     run_host(names[_i], in, NULL, all, first + count, 5);
     memcpy(out + first, all + first, count * sizeof *out);
-    ck_assert_int_eq(verify_output(&plan, arrays.host, &wrong), STATUS_FAILED);
+    ck_assert_int_eq(verify_output(&plan, &arrays, &wrong), STATUS_FAILED);
     ck_assert_msg(strstr(wrong.text, "tile 1, element ") != NULL, "%s", wrong.text);
     free(all);
     arrays_free(&arrays);

@@ -296,7 +296,7 @@ START_TEST(test_runs_of_random_settings)
         settings.memory = i % 5 == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
         run_begin(&settings);
         run_go(false);
-        must(verify_output(&at.plan, at.arrays.host, &error), &error);
+        must(verify_output(&at.plan, &at.arrays, &error), &error);
         ck_assert_uint_eq(at.tiles_told, settings.callbacks ? settings.tiles : 0);
         run_end();
     }
@@ -320,7 +320,7 @@ START_TEST(test_a_lost_race_shows)
     if (_i)
         drop_wait(&at.plan, find_wait(&at.plan, 1));
     run_go(_i);
-    enum status status = verify_output(&at.plan, at.arrays.host, &error);
+    enum status status = verify_output(&at.plan, &at.arrays, &error);
     ck_assert_int_eq(status, _i ? STATUS_FAILED : STATUS_OK);
     if (_i)
         assert_has(error.text, "wrong result: tile 1, element 0 (262144 of the array)");

@@ -146,12 +146,13 @@ static void raced_end(struct raced *raced)
 /* Runs once and verifies. */
 static bool is_right(struct raced *raced)
 {
-    struct error error = {0}, wrong = {0};
+    struct error error = {0};
+    struct judgement judgement;
     struct run_times times;
     arrays_poison(&raced->arrays);
     must(backend_sim_ops.run(raced->backend, &raced->timeline, &times, &error), &error);
-    must(verify_compare(&raced->plan, raced->arrays.host, &wrong, &error), &error);
-    return wrong.status == STATUS_OK;
+    must(verify_judge(&raced->plan, &raced->arrays, &judgement, &error), &error);
+    return judgement.wrong.status == STATUS_OK;
 }
 
 static bool touch(const struct op *a, const struct op *b)

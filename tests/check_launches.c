@@ -262,7 +262,7 @@ static void check_run(const struct settings *settings)
     const struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
     ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_OK);
     ck_assert_int_eq(ops->run(backend, &timeline, &times, &error), STATUS_OK);
-    ck_assert_msg(verify_output(&plan, arrays.host, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(verify_output(&plan, &arrays, &error) == STATUS_OK, "%s", error.text);
     assert_spans(&plan, &timeline);
     /* Simulated times are whole nanoseconds: each op may have been rounded down. */
     ck_assert_int_ge(times.time_ns + plan.op_count / 2 + 1, limit_of(&machine, &plan).ns);

@@ -83,7 +83,7 @@ static void run_verified(const struct backend_ops *ops, struct backend *backend,
     timeline_init(&timeline);
     must(ops->prepare(backend, &workload, &error), &error);
     must(ops->run(backend, &timeline, &times, &error), &error);
-    must(verify_output(plan, arrays.host, &error), &error);
+    must(verify_output(plan, &arrays, &error), &error);
     contract_check_timeline(plan, &timeline, engines, false, mistake_name(settings->mistake));
     bool called = settings->callbacks || settings->mistake == test_mistake("slow-callback");
     for (uint32_t tile = 0; tile < plan->tiles; tile++)

@@ -266,8 +266,7 @@ START_TEST(test_what_is_finite)
     /* Behind maps, rounding may decide; but not where something is surely not finite. */
     double values[] = {(double)FLT_MAX, 1, 2e39}, bounds[] = {1e33, 0, 1e38}, bound;
     struct oracle oracle = {.value = values, .bound = bounds, .count = 2};
-    oracle_of_reduction("finite", &oracle, &bound);
-    ck_assert(isinf(bound));
+    ck_assert(oracle_of_reduction("finite", &oracle, &bound) == 0.5 && bound == 0.5);
     oracle.count = 3;
     ck_assert(oracle_of_reduction("finite", &oracle, &bound) == 0 && bound == 0);
 }
@@ -298,14 +297,14 @@ START_TEST(test_a_failing_tile_is_told)
     ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
     int32_t *out = arrays.host[BUFFER_HOST_OUT];
     run_tiles(&plan, &arrays);
-    ck_assert_int_eq(verify_output(&plan, arrays.host, &error), STATUS_OK);
+    ck_assert_int_eq(verify_output(&plan, &arrays, &error), STATUS_OK);
     ck_assert(fold_tiles(&plan, &arrays) == 1);
     const uint32_t bad = _i == 0 ? 0 : 0x7FC00000;
     memcpy((uint32_t *)arrays.host[BUFFER_HOST_IN0] + 29999, &bad, sizeof bad);
-    ck_assert_int_eq(verify_output(&plan, arrays.host, &wrong), STATUS_FAILED);
+    ck_assert_int_eq(verify_output(&plan, &arrays, &wrong), STATUS_FAILED);
     ck_assert_msg(strstr(wrong.text, "tile 2: should be 0, is 1") != NULL, "%s", wrong.text);
     run_tiles(&plan, &arrays);
-    ck_assert_int_eq(verify_output(&plan, arrays.host, &error), STATUS_OK);
+    ck_assert_int_eq(verify_output(&plan, &arrays, &error), STATUS_OK);
     ck_assert(out[2] == 0 && out[3] == 1 && fold_tiles(&plan, &arrays) == 0);
     arrays_free(&arrays);
     plan_free(&plan);

@@ -271,7 +271,7 @@ static void run_end(void)
 static void assert_right(void)
 {
     struct error error = {0};
-    must(verify_output(&at.plan, at.arrays.host, &error), &error);
+    must(verify_output(&at.plan, &at.arrays, &error), &error);
 }
 
 /* Element `index` of the array must be named as the first wrong one. */
@@ -286,7 +286,7 @@ static void assert_wrong(uint64_t index)
     snprintf(text, sizeof text,
              "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of ", tile,
              index - first, index);
-    ck_assert_int_eq(verify_output(&at.plan, at.arrays.host, &error), STATUS_FAILED);
+    ck_assert_int_eq(verify_output(&at.plan, &at.arrays, &error), STATUS_FAILED);
     ck_assert_msg(strncmp(error.text, text, strlen(text)) == 0, "'%s' is not '%s...'",
                   error.text, text);
 }

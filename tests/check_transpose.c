@@ -210,7 +210,7 @@ enum { COLUMNS = SIDE + 16 };
 /* A plan of 3 tiles with its arrays; the chain's result is there. */
 struct run {
     struct plan plan;
-    void *host[BUFFER_FIRST_DEVICE];
+    struct arrays arrays;
     struct error error;
 };
 
@@ -224,16 +224,16 @@ static void run_take(struct run *run, const char *chain, uint64_t elements)
     settings.stride = 7;
     run->error = (struct error){0};
     ck_assert_int_eq(plan_build(&settings, &machine, &run->plan, &run->error), STATUS_OK);
-    run->host[BUFFER_HOST_IN0] = random_floats(elements, 1);
-    run->host[BUFFER_HOST_IN1] = random_floats(elements, 1);
-    run->host[BUFFER_HOST_OUT] = take_zeroed(elements, sizeof(float));
+    run->arrays.host[BUFFER_HOST_IN0] = random_floats(elements, 1);
+    run->arrays.host[BUFFER_HOST_IN1] = random_floats(elements, 1);
+    run->arrays.host[BUFFER_HOST_OUT] = take_zeroed(elements, sizeof(float));
     for (uint32_t tile = 0; tile < 3; tile++) {
         uint64_t first, count;
         plan_tile(&run->plan, tile, &first, &count);
         chain_host_run(run->plan.chain, run->plan.chain_length, &run->plan.params,
-                       (float *)run->host[BUFFER_HOST_IN0] + first,
-                       (float *)run->host[BUFFER_HOST_IN1] + first, NULL,
-                       (float *)run->host[BUFFER_HOST_OUT] + first, count, NULL);
+                       (float *)run->arrays.host[BUFFER_HOST_IN0] + first,
+                       (float *)run->arrays.host[BUFFER_HOST_IN1] + first, NULL,
+                       (float *)run->arrays.host[BUFFER_HOST_OUT] + first, count, NULL);
     }
 }
 
@@ -241,13 +241,13 @@ static void run_free(struct run *run)
 {
     plan_free(&run->plan);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
-        free(run->host[b]);
+        free(run->arrays.host[b]);
 }
 
 static bool is_verified(struct run *run)
 {
     run->error = (struct error){0};
-    return verify_output(&run->plan, run->host, &run->error) == STATUS_OK;
+    return verify_output(&run->plan, &run->arrays, &run->error) == STATUS_OK;
 }
 
 START_TEST(test_results_are_verified)
@@ -258,7 +258,7 @@ START_TEST(test_results_are_verified)
     snprintf(chain, sizeof chain, "%s%s", names[_i / 2], _i % 2 ? ",scale,wave" : "");
     run_take(&run, chain, 3 * TILE);
     ck_assert_msg(is_verified(&run), "%s", run.error.text);
-    float *out = run.host[BUFFER_HOST_OUT];
+    float *out = run.arrays.host[BUFFER_HOST_OUT];
     out[TILE + 77] += 0.5f;
     ck_assert(!is_verified(&run));
     snprintf(chain, sizeof chain, "tile 1, element 77 (%d of the array)", TILE + 77);
@@ -283,7 +283,7 @@ START_TEST(test_other_results_are_refused)
             ck_assert_int_eq(is_verified(&run), i == j);
         }
         run.plan.chain[0] = table_row(others[i]);
-        float *out = run.host[BUFFER_HOST_OUT];
+        float *out = run.arrays.host[BUFFER_HOST_OUT];
         memcpy(out, out + TILE, TILE * sizeof *out);
         ck_assert(!is_verified(&run));
         run_free(&run);

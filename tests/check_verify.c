@@ -17,7 +17,7 @@ static struct error error;
 /* A small run: a plan with no ops, which verification does not need, and its arrays. */
 struct run {
     struct plan plan;
-    void *host[BUFFER_FIRST_DEVICE];
+    struct arrays arrays;
 };
 
 /* Kernels of our own, for what the table's do not do. */
@@ -134,9 +134,9 @@ static void run_compute(struct run *run)
         plan_tile(plan, tile, &first, &count);
         const uint64_t to = out_count(plan) == plan->tiles ? tile : first;
         chain_host_run(plan->chain, plan->chain_length, &plan->params,
-                       (const char *)run->host[BUFFER_HOST_IN0] + first * 4,
-                       (const char *)run->host[BUFFER_HOST_IN1] + first * 4, NULL,
-                       (char *)run->host[BUFFER_HOST_OUT] + to * 4, count, scratch);
+                       (const char *)run->arrays.host[BUFFER_HOST_IN0] + first * 4,
+                       (const char *)run->arrays.host[BUFFER_HOST_IN1] + first * 4, NULL,
+                       (char *)run->arrays.host[BUFFER_HOST_OUT] + to * 4, count, scratch);
     }
     free(scratch);
 }
@@ -152,11 +152,11 @@ static struct run run_make(const struct kernel *first, const struct kernel *last
                                .params = {.intensity = 3}}};
     ck_assert_ptr_nonnull(first);
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
-        run.host[i] = malloc(elements * 4);
-        ck_assert_ptr_nonnull(run.host[i]);
+        run.arrays.host[i] = malloc(elements * 4);
+        ck_assert_ptr_nonnull(run.arrays.host[i]);
     }
-    arrays_generate(first->in, seed, 0, 0, elements, run.host[BUFFER_HOST_IN0]);
-    arrays_generate(first->in, seed, 1, 0, elements, run.host[BUFFER_HOST_IN1]);
+    arrays_generate(first->in, seed, 0, 0, elements, run.arrays.host[BUFFER_HOST_IN0]);
+    arrays_generate(first->in, seed, 1, 0, elements, run.arrays.host[BUFFER_HOST_IN1]);
     run_compute(&run);
     return run;
 }
@@ -164,13 +164,14 @@ static struct run run_make(const struct kernel *first, const struct kernel *last
 static void run_free(struct run *run)
 {
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++)
-        free(run->host[i]);
+        free(run->arrays.host[i]);
 }
 
 static void assert_right(const struct run *run)
 {
     error_clear(&error);
-    ck_assert_msg(verify_output(&run->plan, run->host, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(verify_output(&run->plan, &run->arrays, &error) == STATUS_OK, "%s",
+                  error.text);
     ck_assert_int_eq(error.status, STATUS_OK);
 }
 
@@ -193,7 +194,7 @@ static void assert_wrong(const struct run *run, uint64_t index)
                  tile, index - first, index);
     }
     error_clear(&error);
-    ck_assert_msg(verify_output(plan, run->host, &error) == STATUS_FAILED,
+    ck_assert_msg(verify_output(plan, &run->arrays, &error) == STATUS_FAILED,
                   "result %" PRIu64 " is wrong and was not found", index);
     ck_assert_int_eq(error.status, STATUS_FAILED);
     ck_assert_msg(strncmp(error.text, place, strlen(place)) == 0, "'%s' does not say '%s'",
@@ -202,12 +203,12 @@ static void assert_wrong(const struct run *run, uint64_t index)
 
 static uint32_t *out_bits(const struct run *run)
 {
-    return run->host[BUFFER_HOST_OUT];
+    return run->arrays.host[BUFFER_HOST_OUT];
 }
 
 static float *out_floats(const struct run *run)
 {
-    return run->host[BUFFER_HOST_OUT];
+    return run->arrays.host[BUFFER_HOST_OUT];
 }
 
 /* The chains under test: every kernel by itself, and maps before a reduction. */
@@ -356,12 +357,48 @@ START_TEST(a_damaged_tile_is_named)
 }
 END_TEST
 
+/* An element that was never written is found whatever its right value is, and one that rightly
+ * is the poison passes in a run with another. */
+START_TEST(poison_is_no_result)
+{
+    const bool reduces = _i == 2;
+    struct run run = run_make(_i == 0   ? &loose
+                              : _i == 1 ? &nudge
+                                        : kernel_find("sum"),
+                              NULL, 40, 4, 1);
+    float *in = run.arrays.host[BUFFER_HOST_IN0];
+    const uint64_t place = reduces ? 3 : 30;
+    struct judgement judgement;
+    run.arrays.bytes[BUFFER_HOST_OUT] = out_count(&run.plan) * 4;
+    arrays_poison(&run.arrays);
+    const uint32_t first = run.arrays.poison;
+    const uint32_t due = first ^ run.plan.params.intensity;
+    if (_i == 0)
+        in[place] = NAN; /* so is the poison */
+    else if (_i == 1)
+        memcpy(&in[place], &due, sizeof due);
+    else
+        in[30] = INFINITY, in[31] = -INFINITY; /* whose sum is NaN */
+    run_compute(&run);
+    memcpy(&out_bits(&run)[place], &first, 4);
+    ck_assert_int_eq(verify_judge(&run.plan, &run.arrays, &judgement, &error), STATUS_OK);
+    ck_assert_int_eq(judgement.wrong.status, STATUS_FAILED);
+    ck_assert(judgement.unwritten);
+    ck_assert_ptr_nonnull(strstr(judgement.wrong.text, "tile 3"));
+    arrays_poison(&run.arrays);
+    ck_assert_uint_ne(run.arrays.poison, first);
+    run_compute(&run);
+    assert_right(&run);
+    run_free(&run);
+}
+END_TEST
+
 START_TEST(a_changed_input_is_found)
 {
     for (int which = 0; which < 2; which++) {
         for (size_t i = 0; i < sizeof spots / sizeof spots[0]; i++) {
             struct run run = run_make(&blend, NULL, SPOT_ELEMENTS, SPOT_TILES, 7);
-            ((int32_t *)run.host[BUFFER_HOST_IN0 + which])[spots[i]] ^= 1 << 20;
+            ((int32_t *)run.arrays.host[BUFFER_HOST_IN0 + which])[spots[i]] ^= 1 << 20;
             assert_wrong(&run, spots[i]);
             run_free(&run);
         }
@@ -392,7 +429,7 @@ START_TEST(tiles_across_batches_are_whole)
         assert_wrong(&run, tile);
         out_bits(&run)[tile]--;
     }
-    int32_t *in = run.host[BUFFER_HOST_IN0];
+    int32_t *in = run.arrays.host[BUFFER_HOST_IN0];
     for (uint64_t part = 0; part < 3; part += 2) {
         const uint64_t at = 85 * (2 * 16384 + 1) + part * 16384;
         in[at] ^= 1;
@@ -489,7 +526,7 @@ static const struct {
 START_TEST(floats_are_judged_by_the_bound)
 {
     struct run run = run_make(&loose, NULL, 10, 2, 1);
-    ((float *)run.host[BUFFER_HOST_IN0])[7] = judgements[_i].in;
+    ((float *)run.arrays.host[BUFFER_HOST_IN0])[7] = judgements[_i].in;
     run_compute(&run);
     out_floats(&run)[7] = judgements[_i].out;
     if (judgements[_i].right)
@@ -515,7 +552,7 @@ END_TEST
 START_TEST(messages_are_exact)
 {
     struct run run = run_make(&loose, NULL, 100, 4, 1);
-    float *in = run.host[BUFFER_HOST_IN0];
+    float *in = run.arrays.host[BUFFER_HOST_IN0];
     in[60] = 0.25f;
     out_floats(&run)[60] = NAN;
     assert_wrong(&run, 60);
@@ -533,7 +570,7 @@ START_TEST(messages_are_exact)
     run_free(&run);
 
     run = run_make(&nudge, NULL, 100, 4, 1);
-    ((int32_t *)run.host[BUFFER_HOST_IN0])[99] = INT32_MIN;
+    ((int32_t *)run.arrays.host[BUFFER_HOST_IN0])[99] = INT32_MIN;
     out_bits(&run)[99] = INT32_MAX;
     assert_wrong(&run, 99);
     ck_assert_str_eq(error.text, "wrong result: tile 3, element 24 (99 of the array): "
@@ -541,8 +578,8 @@ START_TEST(messages_are_exact)
     run_free(&run);
 
     run = run_make(kernel_find("reduce-shuffle"), NULL, 4, 2, 1);
-    memcpy(run.host[BUFFER_HOST_IN0], (const int32_t[]){1, 2, INT32_MAX, 1}, 16);
-    memcpy(run.host[BUFFER_HOST_OUT], (const int32_t[]){3, -1}, 8);
+    memcpy(run.arrays.host[BUFFER_HOST_IN0], (const int32_t[]){1, 2, INT32_MAX, 1}, 16);
+    memcpy(run.arrays.host[BUFFER_HOST_OUT], (const int32_t[]){3, -1}, 8);
     assert_wrong(&run, 1);
     ck_assert_str_eq(error.text, "wrong result: tile 1: should be -2147483648, is -1");
     run_free(&run);
@@ -561,6 +598,7 @@ Suite *verify_suite(void)
     tcase_add_test(cases, any_flipped_bit_of_an_integer_is_found);
     tcase_add_loop_test(cases, any_flipped_high_bit_of_a_float_is_found, 0, ROWS(chains));
     tcase_add_loop_test(cases, a_damaged_tile_is_named, 0, ROWS(chains) * DAMAGES);
+    tcase_add_loop_test(cases, poison_is_no_result, 0, 3);
     tcase_add_test(cases, a_changed_input_is_found);
     tcase_add_test(cases, the_parameters_reach_the_oracles);
     tcase_add_test(cases, tiles_across_batches_are_whole);

@@ -60,8 +60,9 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
  * `pipeline compare` ask. */
 enum status job_compare(struct job *job, struct run_report *report, struct error *error);
 
-/* Writes the result into `file`, unless that is not open or the result is wrong. */
-enum status job_write_output(struct job *job, struct output_file *file, struct error *error);
+/* Writes the result into `file`, unless that is not open or the result is not verified. */
+enum status job_write_output(struct job *job, const struct run_report *report,
+                             struct output_file *file, struct error *error);
 
 /* Gives everything back but job->settings, which the report refers to. Safe after any stage,
  * also one that failed. */

@@ -16,7 +16,12 @@
 
 enum { HAZARD_TEXT = 256 };
 
-enum verified { VERIFIED_NO, VERIFIED_YES, VERIFIED_NOT_ASKED /* --no-data */ };
+enum verified {
+    VERIFIED_NO,
+    VERIFIED_YES,
+    VERIFIED_NOT_ASKED, /* --no-data */
+    VERIFIED_RACED,     /* every element is right, but ops raced: chance may have made it so */
+};
 
 struct run_report {
     const struct settings *settings; /* as used: tiles, streams, connections, share resolved */

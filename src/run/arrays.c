@@ -20,9 +20,9 @@
 /* Fewer elements than these are not worth waking the other cores for. */
 #define PARALLEL_ELEMENTS 16384
 
-/* A quiet NaN with an odd payload as float32 and, twice, as float64; a number nobody counts to
- * as int32. */
-#define POISON_BITS UINT32_C(0x7FFADEAD)
+/* The bits of a quiet NaN, as float32 and, twice, as float64, and those of its payload. */
+#define NAN_BITS     UINT32_C(0x7FC00000)
+#define PAYLOAD_BITS UINT32_C(0x003FFFFF)
 
 uint64_t host_memory_available(void)
 {
@@ -146,12 +146,36 @@ static void poison_buffer(const struct arrays *arrays, enum buffer buffer)
     const uint64_t count = arrays->bytes[buffer] / sizeof *out;
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < count; i++)
-        out[i] = POISON_BITS;
+        out[i] = arrays->poison;
 }
 
-void arrays_poison(const struct arrays *arrays)
+/* Returns the poison that follows `last`. The payloads 0 and all ones are left out, for they
+ * are what processors and GPUs make themselves. */
+static uint32_t poison_after(uint32_t last)
+{
+    uint32_t payload = 0;
+    for (uint64_t key = last; payload == 0 || payload == PAYLOAD_BITS; key++)
+        payload = (uint32_t)mix(key + 1) & PAYLOAD_BITS;
+    return NAN_BITS | payload;
+}
+
+uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count)
+{
+    const uint32_t *out = arrays->host[BUFFER_HOST_OUT], poison = arrays->poison;
+    const size_t words = element_bytes / sizeof *out, last = words - 1;
+    uint64_t found = count;
+#pragma omp parallel for schedule(static) reduction(min : found) if (count >= PARALLEL_ELEMENTS)
+    for (uint64_t i = 0; i < count; i++) {
+        if (out[i * words] == poison && out[i * words + last] == poison && i < found)
+            found = i;
+    }
+    return found;
+}
+
+void arrays_poison(struct arrays *arrays)
 {
     all_cores_worked = true;
+    arrays->poison = poison_after(arrays->poison);
     poison_buffer(arrays, BUFFER_HOST_OUT);
     poison_buffer(arrays, BUFFER_HOST_CARRY);
 }
@@ -228,7 +252,7 @@ static enum dtype second_dtype(const struct plan *plan)
 }
 
 /* Fills the inputs and poisons the output, which also touches their memory. */
-static enum status arrays_fill(const struct arrays *arrays, const struct plan *plan,
+static enum status arrays_fill(struct arrays *arrays, const struct plan *plan,
                                const struct settings *settings, const struct array_file *file,
                                struct error *error)
 {

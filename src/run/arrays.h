@@ -16,6 +16,7 @@ struct arrays {
     void *host[BUFFER_FIRST_DEVICE];
     uint64_t bytes[BUFFER_FIRST_DEVICE];  /* bytes that the plan asks for */
     uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
+    uint32_t poison; /* every word of the output before the present run; 0: it is not known */
 };
 
 /* Returns the bytes of host memory that could be taken now (MemAvailable). 0: unknown. */
@@ -43,9 +44,14 @@ void arrays_free(struct arrays *arrays);
  * was taken or poisoned since the last call. */
 void arrays_settle(void);
 
-/* Fills the output, and the totals that scans carry through the host, with a pattern that no
- * right result has (NaN for floats), so that an element that was never written shows. */
-void arrays_poison(const struct arrays *arrays);
+/* Draws the next poison and fills the output with it, and the totals that scans carry through
+ * the host. It is a NaN with an odd payload in floats and an odd number in ints, another one
+ * for each run, so that what a right result may hold once it can't hold twice. */
+void arrays_poison(struct arrays *arrays);
+
+/* Returns the first of the output's `count` elements, of `element_bytes` each (4 or 8), that
+ * holds nothing but the poison, or `count`. */
+uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count);
 
 /* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident
  * input): float32 and float64 uniform in [-1, 1), int32 over the whole range. A pure function

@@ -20,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POISON_BYTE = 0xFF };
-
 struct backend {
     struct machine machine;
     uint32_t queues;
@@ -99,13 +97,21 @@ static void sim_release(struct backend *backend)
     backend->workload = NULL;
 }
 
-/* Poison is a NaN, or an integer that is hardly ever right. Scratch is not poisoned: it starts
+/* Fills `bytes` with the poison of the present run. All sizes are multiples of an element. */
+static void poison(const struct backend *backend, void *memory, uint64_t bytes)
+{
+    uint32_t *words = memory;
+    for (uint64_t i = 0; i < bytes / sizeof *words; i++)
+        words[i] = backend->workload->arrays->poison;
+}
+
+/* Poisons what an earlier run left, which could look right. Scratch is not poisoned: it starts
  * as zero. */
 static void poison_device_memory(struct backend *backend, const struct plan *plan)
 {
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         if (backend->buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
-            memset(backend->buffers[b], POISON_BYTE, plan->buffer_bytes[b]);
+            poison(backend, backend->buffers[b], plan->buffer_bytes[b]);
     }
 }
 
@@ -123,7 +129,6 @@ static enum status take_device_memory(struct backend *backend, const struct plan
                              "no host memory for %s of simulated device memory",
                              units_bytes(plan_device_bytes(plan), text));
     }
-    poison_device_memory(backend, plan);
     if (plan->cpu_tiles == 0 || !chain_host_needs_scratch(plan->chain, plan->chain_length))
         return STATUS_OK;
     uint64_t elements = (plan->elements + plan->tiles - 1) / plan->tiles;
@@ -192,7 +197,7 @@ static void poison_output(const struct backend *backend, const struct op *op)
     for (int i = 0; i < count; i++) {
         const struct range *range = &access[i].range;
         if (access[i].writes && range->buffer != BUFFER_DEVICE_SCRATCH)
-            memset(at(backend, range), POISON_BYTE, range->bytes);
+            poison(backend, at(backend, range), range->bytes);
     }
 }
 
@@ -257,7 +262,7 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     struct run_times result = {0};
     backend->timeline = filled;
     backend->running.count = 0;
-    if (races) /* the output of an earlier run must not look right */
+    if (backend->workload->arrays != NULL)
         poison_device_memory(backend, backend->workload->plan);
     marks_begin("simulate");
     enum status status =

@@ -42,10 +42,10 @@ struct piece {
     struct oracle_sum sum; /* reductions: the fold of its elements */
 };
 
-/* The arguments of verify_output(), and the state of the chain's scans. */
+/* The arguments of verify_judge(), and the state of the chain's scans. */
 struct verification {
     const struct plan *plan;
-    void *const *host;
+    const struct arrays *arrays;
     const struct kernel *last;
     uint32_t *totals; /* per link: a scan's total so far. NULL: no link is a scan */
 };
@@ -132,7 +132,7 @@ static struct oracle chunk_predict(const struct verification *verification,
                                    struct workspace *work)
 {
     const struct plan *plan = verification->plan;
-    const void *input = verification->host[BUFFER_HOST_IN0];
+    const void *input = verification->arrays->host[BUFFER_HOST_IN0];
     struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
     if (plan->chain[0]->gathers)
         elements_gather(plan, input, piece->tile, first, count, work->value);
@@ -147,7 +147,7 @@ static struct oracle chunk_predict(const struct verification *verification,
             chunk_scan(&oracle, kernel->exclusive, &verification->totals[link]);
             continue;
         }
-        const char *second = verification->host[BUFFER_HOST_IN1];
+        const char *second = verification->arrays->host[BUFFER_HOST_IN1];
         const struct kernel_code *code = kernel_code(kernel);
         if (code->oracle_map != NULL) /* a map that only moves elements has none */
             code->oracle_map(
@@ -161,7 +161,7 @@ static struct oracle chunk_predict(const struct verification *verification,
 static size_t chunk_compare(const struct verification *verification,
                             const struct oracle *oracle, uint64_t first, struct workspace *work)
 {
-    elements_load(verification->last->out, verification->host[BUFFER_HOST_OUT], first,
+    elements_load(verification->last->out, verification->arrays->host[BUFFER_HOST_OUT], first,
                   oracle->count, work->actual);
     size_t right = 0;
     while (right < oracle->count && is_right(verification->last->out, oracle->value[right],
@@ -228,18 +228,25 @@ static const char *expectation(double value, double bound, double actual,
     return text;
 }
 
-/* Writes "4017 of the array", and row and column where tiles are columns of a matrix. */
-enum { PLACE_TEXT = 128 };
+/* Writes "tile 4, element 17 (4017 of the array)" of the element `element` of the array, with
+ * its row and column where tiles are columns of a matrix. */
+enum { PLACE_TEXT = 192 };
 static const char *place_of(const struct plan *plan, uint64_t element, char text[PLACE_TEXT])
 {
     const struct kernel *matrix = chain_unit_kernel(plan->chain, plan->chain_length);
-    snprintf(text, PLACE_TEXT, "%" PRIu64 " of the array", element);
+    uint32_t tile = 0;
+    uint64_t first, count;
+    char where[96] = "";
+    for (plan_tile(plan, 0, &first, &count); element >= first + count;)
+        plan_tile(plan, ++tile, &first, &count);
     if (matrix != NULL && strcmp(matrix->unit_name, "columns") == 0) {
         const uint64_t rows = matrix->unit(&plan->params);
-        const size_t length = strlen(text);
-        snprintf(text + length, PLACE_TEXT - length, ": row %" PRIu64 ", column %" PRIu64,
-                 element % rows, element / rows);
+        snprintf(where, sizeof where, ": row %" PRIu64 ", column %" PRIu64, element % rows,
+                 element / rows);
     }
+    snprintf(text, PLACE_TEXT,
+             "tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of the array%s)", tile,
+             element - first, element, where);
     return text;
 }
 
@@ -252,8 +259,7 @@ static enum status piece_judge(const struct plan *plan, const struct piece *piec
     const uint64_t element = piece->first + piece->right;
     char text[EXPECTATION_TEXT], place[PLACE_TEXT];
     return error_set(
-        error, STATUS_FAILED, "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%s): %s",
-        piece->tile, element - piece->tile_first, place_of(plan, element, place),
+        error, STATUS_FAILED, "wrong result: %s: %s", place_of(plan, element, place),
         expectation(piece->wrong.value, piece->wrong.bound, piece->wrong.actual, text));
 }
 
@@ -264,7 +270,7 @@ static enum status tile_judge(const struct verification *verification, uint32_t 
     const struct kernel *last = verification->last;
     double bound = 0, actual = NAN;
     const double value = kernel_code(last)->oracle_result(sum, &bound);
-    elements_load(last->out, verification->host[BUFFER_HOST_OUT], tile, 1, &actual);
+    elements_load(last->out, verification->arrays->host[BUFFER_HOST_OUT], tile, 1, &actual);
     if (is_right(last->out, value, bound, actual))
         return STATUS_OK;
     char text[EXPECTATION_TEXT];
@@ -308,9 +314,10 @@ static enum status check_whole(const struct verification *verification, struct e
 {
     const struct plan *plan = verification->plan;
     const struct kernel_args whole = {
-        .in = {verification->host[BUFFER_HOST_IN0], verification->host[BUFFER_HOST_IN1]},
-        .resident = verification->host[BUFFER_HOST_RESIDENT],
-        .out = verification->host[BUFFER_HOST_OUT],
+        .in = {verification->arrays->host[BUFFER_HOST_IN0],
+               verification->arrays->host[BUFFER_HOST_IN1]},
+        .resident = verification->arrays->host[BUFFER_HOST_RESIDENT],
+        .out = verification->arrays->host[BUFFER_HOST_OUT],
         .count = plan->elements,
         .params = plan->params,
     };
@@ -320,24 +327,20 @@ static enum status check_whole(const struct verification *verification, struct e
         return error_set(error, STATUS_FAILED, "no memory to verify the result with");
     if (verdict == KERNEL_RIGHT)
         return STATUS_OK;
-    uint32_t tile = 0;
-    uint64_t first = 0, count;
-    for (plan_tile(plan, 0, &first, &count); fault.element >= first + count;)
-        plan_tile(plan, ++tile, &first, &count);
     char text[EXPECTATION_TEXT], place[PLACE_TEXT];
-    error_set(wrong, STATUS_FAILED,
-              "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%s): %s", tile,
-              fault.element - first, place_of(plan, fault.element, place),
+    error_set(wrong, STATUS_FAILED, "wrong result: %s: %s",
+              place_of(plan, fault.element, place),
               expectation(fault.value, fault.bound, fault.actual, text));
     return STATUS_OK;
 }
 
-enum status verify_compare(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
-                           struct error *wrong, struct error *error)
+/* Judges the values of the output. */
+static enum status judge_values(const struct plan *plan, const struct arrays *arrays,
+                                struct error *wrong, struct error *error)
 {
     const bool scans = kernel_chain_scans(plan->chain, plan->chain_length);
     uint32_t totals[CHAIN_MAX] = {0};
-    const struct verification verification = {plan, host, plan->chain[plan->chain_length - 1],
+    const struct verification verification = {plan, arrays, plan_last_kernel(plan),
                                               scans ? totals : NULL};
     if (kernel_code(verification.last)->check != NULL)
         return check_whole(&verification, wrong, error);
@@ -365,12 +368,43 @@ free_all:
     return status;
 }
 
-enum status verify_output(const struct plan *plan, void *const host[BUFFER_FIRST_DEVICE],
+/* Finds the first element that still holds the poison, whatever its value is worth. */
+static void find_unwritten(const struct plan *plan, const struct arrays *arrays,
+                           struct judgement *judgement)
+{
+    const struct kernel *last = plan_last_kernel(plan);
+    const uint64_t count = last->shape == KERNEL_REDUCE ? plan->tiles : plan->elements;
+    const uint64_t found = arrays_find_poison(arrays, dtype_bytes(last->out), count);
+    if (found == count)
+        return;
+    char place[PLACE_TEXT];
+    snprintf(place, sizeof place, "tile %" PRIu64, found);
+    judgement->unwritten = true;
+    error_set(
+        &judgement->wrong, STATUS_FAILED,
+        "wrong result: %s holds the bits that were there before the run, and nothing shows "
+        "that it was written",
+        last->shape == KERNEL_REDUCE ? place : place_of(plan, found, place));
+}
+
+enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
+                         struct judgement *judgement, struct error *error)
+{
+    struct judgement found = {0};
+    const enum status status = judge_values(plan, arrays, &found.wrong, error);
+    if (status == STATUS_OK && found.wrong.status == STATUS_OK && arrays->poison != 0)
+        find_unwritten(plan, arrays, &found);
+    if (status == STATUS_OK)
+        *judgement = found;
+    return status;
+}
+
+enum status verify_output(const struct plan *plan, const struct arrays *arrays,
                           struct error *error)
 {
-    struct error wrong = {0};
-    enum status status = verify_compare(plan, host, &wrong, error);
-    if (status == STATUS_OK && wrong.status != STATUS_OK)
-        status = error_set(error, wrong.status, "%s", wrong.text);
-    return status;
+    struct judgement judgement;
+    const enum status status = verify_judge(plan, arrays, &judgement, error);
+    if (status != STATUS_OK || judgement.wrong.status == STATUS_OK)
+        return status;
+    return error_set(error, judgement.wrong.status, "%s", judgement.wrong.text);
 }

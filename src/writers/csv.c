@@ -145,7 +145,11 @@ static void put_analysis(FILE *out, const struct run_report *run)
 static void put_report_row(FILE *out, const struct run_report *run, bool rated)
 {
     static const char *const verified[] = {
-        [VERIFIED_NO] = "false", [VERIFIED_YES] = "true", [VERIFIED_NOT_ASKED] = ""};
+        [VERIFIED_NO] = "false",
+        [VERIFIED_YES] = "true",
+        [VERIFIED_NOT_ASKED] = "",
+        [VERIFIED_RACED] = "",
+    };
     write_csv_field(out, run->settings->name);
     put_text(out, timeline_source(&run->timeline));
     put_text(out, run->profiled ? "" : timeline_timing(&run->timeline));

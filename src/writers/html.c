@@ -78,9 +78,13 @@ static void put_results(struct json *json, const struct run_report *run, bool al
     json_open(json_key(json, "settings"), '[');
     settings_each(run->settings, put_setting, json);
     json_close(json, ']');
-    json_put_text(json_key(json, "verified"), run->verified == VERIFIED_YES  ? "yes"
-                                              : run->verified == VERIFIED_NO ? "no"
-                                                                             : "not asked for");
+    static const char *const verified[] = {
+        [VERIFIED_NO] = "no",
+        [VERIFIED_YES] = "yes",
+        [VERIFIED_NOT_ASKED] = "not asked for",
+        [VERIFIED_RACED] = "raced",
+    };
+    json_put_text(json_key(json, "verified"), verified[run->verified]);
     json_put_count(json_key(json, "repeats"), run->repeats);
     put_time(json, "min", run->min_ns);
     put_time(json, "max", run->max_ns);

@@ -205,7 +205,8 @@ static void put_provenance(struct json *json, const struct run_report *run)
 static void put_times(struct json *json, const struct run_report *run)
 {
     bool own = !run->foreign;
-    if (is_known(json_key(json, "verified"), run->verified != VERIFIED_NOT_ASKED))
+    const bool judged = run->verified == VERIFIED_NO || run->verified == VERIFIED_YES;
+    if (is_known(json_key(json, "verified"), judged))
         json_put_bool(json, run->verified == VERIFIED_YES);
     json_put_real(json_key(json, "result"), run->has_result ? run->result : NAN);
     if (is_known(json_key(json, "repeats"), own))

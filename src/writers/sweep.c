@@ -352,14 +352,18 @@ static void put_foot(const struct sweep_table *table)
     const struct report *report = table->report;
     bool asked = report->runs[0].verified != VERIFIED_NOT_ASKED;
     char words[2 * CELL_TEXT], verified[CELL_TEXT];
-    int used = 0, wrong = 0;
-    for (int i = 0; i < report->run_count; i++)
+    int used = 0, wrong = 0, raced = 0;
+    for (int i = 0; i < report->run_count; i++) {
         wrong += sweep_is_wrong(&report->runs[i]);
+        raced += report->runs[i].verified == VERIFIED_RACED;
+    }
     bool compared = !table->sized && table->compared;
     put_best(table);
     snprintf(verified, sizeof verified, "%s", asked ? "verified" : "not verified (--no-data)");
     if (wrong > 0)
         snprintf(verified, sizeof verified, "%d of them WRONG", wrong);
+    else if (raced > 0)
+        snprintf(verified, sizeof verified, "%d of them not verified: ops raced", raced);
     snprintf(words, sizeof words, "%d run%s, %s%s", report->run_count,
              report->run_count == 1 ? "" : "s", verified, compared ? ";" : "");
     sweep_put_words(table, &used, 0, words);

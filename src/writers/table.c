@@ -79,7 +79,11 @@ void cell_gflops(const struct run_report *run, char text[CELL_TEXT])
 void cell_verified(const struct run_report *run, char text[CELL_TEXT])
 {
     static const char *const names[] = {
-        [VERIFIED_NO] = "WRONG", [VERIFIED_YES] = "yes", [VERIFIED_NOT_ASKED] = "not asked"};
+        [VERIFIED_NO] = "WRONG",
+        [VERIFIED_YES] = "yes",
+        [VERIFIED_NOT_ASKED] = "not asked",
+        [VERIFIED_RACED] = "raced",
+    };
     snprintf(text, CELL_TEXT, "%s", names[run->verified]);
 }
 

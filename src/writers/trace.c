@@ -21,10 +21,10 @@ static void put_own_provenance(struct json *json, const struct run_report *run)
     snprintf(speedup, sizeof speedup, "%.9g", run->speedup);
     json_put_raw(json_key(json, "speedup"), isfinite(run->speedup) ? speedup : "null");
     json_key(json, "verified");
-    if (run->verified == VERIFIED_NOT_ASKED)
-        json_put_null(json);
-    else
+    if (run->verified == VERIFIED_NO || run->verified == VERIFIED_YES)
         json_put_bool(json, run->verified == VERIFIED_YES);
+    else
+        json_put_null(json);
     json_open(json_key(json, "settings"), '{');
     json_put_settings(json, run->settings);
     json_close(json, '}');

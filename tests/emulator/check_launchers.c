@@ -167,7 +167,7 @@ static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER
     if (!launch_repeats(bench, &args, what))
         return false;
     memcpy(bench->arrays.host[BUFFER_HOST_OUT], bench->out.data, bench->out.bytes);
-    if (verify_output(&bench->plan, bench->arrays.host, &error) != STATUS_OK) {
+    if (verify_output(&bench->plan, &bench->arrays, &error) != STATUS_OK) {
         snprintf(what, LAUNCHER_TEXT, "%s", error.text);
         return false;
     }

@@ -141,7 +141,7 @@ static void launch_once(const struct kernel *kernel, struct guarded *in, struct 
     arrays_poison(&at.arrays);
     must_cuda(cudaMemcpy(at.arrays.host[BUFFER_HOST_OUT], out->data, out->bytes,
                          cudaMemcpyDeviceToHost));
-    if (verify_output(&at.plan, at.arrays.host, &error) != STATUS_OK)
+    if (verify_output(&at.plan, &at.arrays, &error) != STATUS_OK)
         ck_abort_msg("%s: %s", shown, error.text);
     guarded_check(out, shown);
     guarded_check(scratch, shown);
@@ -258,7 +258,7 @@ START_TEST(test_chains)
         begin_case(&settings);
         must(cuda->prepare(at.backend, &at.workload, &error), &error);
         must(cuda->run(at.backend, NULL, &times, &error), &error);
-        must(verify_output(&at.plan, at.arrays.host, &error), &error);
+        must(verify_output(&at.plan, &at.arrays, &error), &error);
         end_case();
     }
 }
@@ -292,7 +292,7 @@ START_TEST(test_special_values)
         put_element(places[i % 3], specials[i % 3]);
         must(cuda->prepare(at.backend, &at.workload, &error), &error);
         must(cuda->run(at.backend, NULL, &times, &error), &error);
-        must(verify_output(&at.plan, at.arrays.host, &error), &error);
+        must(verify_output(&at.plan, &at.arrays, &error), &error);
         end_case();
     }
 }
@@ -310,7 +310,7 @@ static void trace_once(void)
     begin_case(&settings);
     must(cuda->prepare(at.backend, &at.workload, &error), &error);
     must(cuda->run(at.backend, &at.timeline, &times, &error), &error);
-    must(verify_output(&at.plan, at.arrays.host, &error), &error);
+    must(verify_output(&at.plan, &at.arrays, &error), &error);
 }
 
 START_TEST(test_events_when_told)
@@ -395,7 +395,7 @@ START_TEST(test_refused_op)
     begin_case(&settings);
     must(cuda->prepare(at.backend, &at.workload, &error), &error);
     must(cuda->run(at.backend, NULL, &times, &error), &error);
-    must(verify_output(&at.plan, at.arrays.host, &error), &error);
+    must(verify_output(&at.plan, &at.arrays, &error), &error);
 }
 END_TEST
 

@@ -56,7 +56,7 @@ static void line_run(struct line *line, const struct settings *settings)
     for (int traced = 0; traced < 2; traced++) {
         arrays_poison(&line->arrays);
         must(cuda->run(line->backend, traced ? &line->timeline : NULL, &times, &error), &error);
-        must(verify_output(&line->plan, line->arrays.host, &error), &error);
+        must(verify_output(&line->plan, &line->arrays, &error), &error);
     }
 }
 

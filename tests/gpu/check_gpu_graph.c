@@ -72,7 +72,7 @@ static void line_run(struct line *line, const struct settings *settings, const c
         line->called = 0;
         must(cuda->run(line->backend, run == 2 ? &line->timeline : NULL, &times, &error),
              &error);
-        must(verify_output(&line->plan, line->arrays.host, &error), &error);
+        must(verify_output(&line->plan, &line->arrays, &error), &error);
         if (settings->callbacks)
             ck_assert_int_eq(line->called, (int)(line->plan.tiles - line->plan.cpu_tiles));
         line->times = run == 1 ? times : line->times;

@@ -55,7 +55,7 @@ static struct latency latency_of(const struct settings *settings)
     must(cuda->prepare(backend, &workload, &error), &error);
     must(cuda->run(backend, NULL, &times, &error), &error);
     must(cuda->run(backend, &timeline, &times, &error), &error);
-    must(verify_output(&plan, arrays.host, &error), &error);
+    must(verify_output(&plan, &arrays, &error), &error);
     must(latency_find(&timeline, plan.priorities, &latency, &error), &error);
     cuda->release(backend);
     cuda->close(backend);

@@ -76,7 +76,7 @@ static void run_case(struct backend *backend, const struct settings *settings)
     for (int traced = 0; traced <= 1; traced++) {
         arrays_poison(&arrays);
         must(cuda->run(backend, traced ? &timeline : NULL, &times, &error), &error);
-        must(verify_output(&plan, arrays.host, &error), &error);
+        must(verify_output(&plan, &arrays, &error), &error);
     }
     printf("check-gpu: %s: %.3f ms, times from %s (%s)\n", mistake_name(settings->mistake),
            1e-6 * (double)times.time_ns, timeline_timing(&timeline), timeline.driver);
