@@ -2,6 +2,7 @@
  * harm it, and what is said where it can't draw. Without gnuplot only the last are tested. */
 #include "plot_cases.h"
 #include "suites.h"
+#include "writers/plot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,16 +66,22 @@ bool plot_have_gnuplot(void)
                   ">/dev/null 2>&1") == 0;
 }
 
-const struct picture_style plot_slide = {PICTURE_SLIDE, GANTT_ENGINES};
+const struct picture_style plot_slide = {.size = PICTURE_SLIDE, .rows = GANTT_ENGINES};
 
-/* Draws `report` into `path`, as app/main.c does. */
+int plot_test_seconds = 60;
+
+/* Draws `report` into `path`, as app/outputs.c does. */
 enum status plot_test_draw(const struct report *report, const char *path,
                            const struct picture_style *style, struct error *error)
 {
     struct output_file file = {0};
+    struct picture_style styled = *style;
+    const struct timeline_writer *writer;
+    ck_assert_int_eq(timeline_writer_find(path, &writer, error), STATUS_OK);
+    styled.ending = writer->ending;
     enum status status = output_file_open(&file, path, error);
     ck_assert_int_eq(status, STATUS_OK);
-    status = plot_draw(&file, report, style, error);
+    status = plot_draw_within(plot_test_seconds, &file, report, &styled, error);
     if (status == STATUS_OK)
         status = output_file_commit(&file, error);
     output_file_discard(&file);
@@ -213,7 +220,7 @@ START_TEST(streams_show_waits)
     if (!plot_have_gnuplot())
         return;
     struct test_report *test = test_report_new(2);
-    const struct picture_style streams = {PICTURE_PAPER, GANTT_STREAMS};
+    const struct picture_style streams = {.size = PICTURE_PAPER, .rows = GANTT_STREAMS};
     test_report_span(test, 1, OP_WAIT, 1, 1, 0, 100000)->engine = ENGINE_NONE;
     plot_assert_drawn(&test->report, "streams.svg", &streams);
     plot_assert_texts("streams.svg", "stream 0|stream 1|stream 3|wait");
@@ -228,8 +235,8 @@ START_TEST(calls_and_memsets_are_drawn)
     if (!plot_have_gnuplot())
         return;
     struct test_report *test = test_report_new(1);
-    const struct picture_style styles[] = {{PICTURE_PAPER, GANTT_ENGINES},
-                                           {PICTURE_PAPER, GANTT_STREAMS}};
+    const struct picture_style styles[] = {{.size = PICTURE_PAPER, .rows = GANTT_ENGINES},
+                                           {.size = PICTURE_PAPER, .rows = GANTT_STREAMS}};
     test_report_span(test, 0, OP_SYNC, 40, -1, 0, 100000);
     test_report_span(test, 0, OP_ALLOC, 40, -1, 100000, 200000);
     test_report_span(test, 0, OP_MEMSET, 0, -1, 200000, 300000);
@@ -276,7 +283,7 @@ START_TEST(pictures_have_their_sizes)
 {
     static const unsigned char slide_size[] = {0, 0, 7, 0x80, 0, 0, 4, 0x38};
     static const unsigned char paper_width[] = {0, 0, 7, 0xd8}; /* 2008 at 300 dpi */
-    const struct picture_style paper = {PICTURE_PAPER, GANTT_ENGINES};
+    const struct picture_style paper = {.size = PICTURE_PAPER, .rows = GANTT_ENGINES};
     size_t size;
     if (!plot_have_gnuplot())
         return;

@@ -2,9 +2,12 @@
  * by the program. */
 #include "plot_cases.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,41 +34,199 @@ static void assert_kept(const struct report *report, const char *words)
     free(expected);
 }
 
-START_TEST(without_gnuplot_the_data_is_kept)
+/* Puts a fake gnuplot of `kind` into PATH. */
+static void take_fake(const char *kind)
 {
-    struct test_report *test = test_report_new(2);
-    setenv("PATH", "/nonexistent", 1);
-    assert_kept(&test->report, "cannot draw 'x.svg'|no gnuplot|gnuplot-nox|'x.svg.csv'");
+    char path[128], command[256];
+    snprintf(path, sizeof path, "%s/bin", plot_folder);
+    snprintf(command, sizeof command, TESTS_FOLDER "/hostile/gnuplot.sh %s %s", kind, path);
+    ck_assert_int_eq(system(command), 0);
+    setenv("PATH", path, 1);
+}
+
+/* Returns true if the process whose number is in `file` is running; no file: there is none. */
+static bool is_running(const char *file)
+{
+    char path[64], text[512];
+    size_t size;
+    if (access(file, F_OK) != 0)
+        return false;
+    char *number = plot_read_file(file, &size);
+    snprintf(path, sizeof path, "/proc/%d/stat", atoi(number));
+    free(number);
+    FILE *stat = fopen(path, "r");
+    if (stat == NULL)
+        return false;
+    text[fread(text, 1, sizeof text - 1, stat)] = '\0';
+    fclose(stat);
+    const char *state = strrchr(text, ')'); /* behind the name */
+    return state != NULL && state[2] != 'Z';
+}
+
+static void assert_ended(const char *kind)
+{
+    for (int i = 0; i < 1000 && (is_running("bin/pid") || is_running("bin/grandchild")); i++)
+        usleep(10000);
+    ck_assert_msg(!is_running("bin/pid"), "%s: gnuplot is still running", kind);
+    ck_assert_msg(!is_running("bin/grandchild"), "%s: its child is still running", kind);
+}
+
+/* Fakes in gnuplot's place fail in the ways that a gnuplot can, and each must be reported. */
+START_TEST(whatever_gnuplot_does_is_said)
+{
+    static const struct {
+        const char *kind, *says;
+    } cases[] = {
+        {"missing", "cannot draw 'x.svg'|there is no gnuplot|gnuplot-nox|'x.svg.csv'"},
+        {"not-executable", "gnuplot can't be started: Permission denied"},
+        {"folder", "gnuplot can't be started: Permission denied"},
+        {"no-program", "gnuplot can't be started: Exec format error"},
+        {"no-interpreter", "gnuplot can't be started: No such file"},
+        {"fails", "gnuplot: line 1: unknown;|'x.svg.csv'"},
+        {"fails-silently", "gnuplot: it gives no reason"},
+        {"complains-much", "gnuplot: line 9: at last;"},
+        {"escapes", "gnuplot: line 1: ?[31m"},
+        {"killed", "ended by signal 9"},
+        {"nothing", "timeline.gp drew nothing"},
+        {"half", "timeline.gp drew no whole .svg picture"},
+        {"other", "timeline.gp drew no whole .svg picture"},
+        {"floods-output", "gnuplot printed over 64 MiB and was ended"},
+    };
+    char before[4096];
+    snprintf(before, sizeof before, "%s", getenv("PATH"));
+    struct test_report *test = test_report_new(1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        take_fake(cases[i].kind);
+        assert_kept(&test->report, cases[i].says);
+        setenv("PATH", before, 1);
+        assert_ended(cases[i].kind);
+    }
+    plot_write_file("bin/gnuplot",
+                    "#!/bin/sh\nprintf 'sh: 1: awk: not found\n\nline 9\n' >&2\nexit 1\n",
+                    0755);
+    setenv("PATH", "bin", 1);
+    assert_kept(&test->report, "gnuplot: awk: not found;");
     free(test);
 }
 END_TEST
 
-/* Scripts in gnuplot's place fail in the ways that a gnuplot can, and each must be reported. */
-START_TEST(whatever_gnuplot_does_is_said)
+/* One that does not end is ended, with all that it started. */
+START_TEST(a_gnuplot_that_hangs_is_ended)
 {
-    static const struct {
-        const char *script, *says;
-    } cases[] = {
-        {"#!/bin/sh\nprintf '\\nset x\\n    ^\\nline 1: unknown\\n\\n' >&2\nexit 1\n",
-         "gnuplot: line 1: unknown;|'x.svg.csv'"},
-        {"#!/bin/sh\nprintf 'sh: 1: awk: not found\n\nline 9: cannot\n' >&2\nexit 1\n",
-         "gnuplot: awk: not found;"},
-        {"#!/bin/sh\nexit 3\n", "gnuplot: it gives no reason"},
-        {"#!/bin/sh\nkill -9 $$\n", "ended by signal 9"},
-        {"#!/bin/sh\nexit 0\n", "drew nothing"},
-    };
-    char path[128], before[4096];
+    static const char *const kinds[] = {"hangs", "hangs-closed", "hangs-below", "stopped",
+                                        "floods-errors"};
+    char before[4096];
     snprintf(before, sizeof before, "%s", getenv("PATH"));
     struct test_report *test = test_report_new(1);
-    ck_assert_int_eq(mkdir("bin", 0755), 0);
-    snprintf(path, sizeof path, "%s/bin", plot_folder);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        plot_write_file("bin/gnuplot", cases[i].script, 0755);
-        setenv("PATH", path, 1);
-        assert_kept(&test->report, cases[i].says);
+    plot_test_seconds = 1;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        take_fake(kinds[i]);
+        assert_kept(&test->report, "gnuplot took over 1 s and was ended");
         setenv("PATH", before, 1);
+        assert_ended(kinds[i]);
     }
     free(test);
+}
+END_TEST
+
+/* A picture is there when gnuplot has ended, whoever else has its output open. */
+START_TEST(what_gnuplot_leaves_running_is_not_waited_for)
+{
+    static const char *const kinds[] = {"grandchild", "escaped"};
+    char before[4096], name[16];
+    size_t size;
+    snprintf(before, sizeof before, "%s", getenv("PATH"));
+    struct test_report *test = test_report_new(1);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < 3; k++) {
+            snprintf(name, sizeof name, "x%s", (const char *[]){".svg", ".png", ".PDF"}[k]);
+            take_fake(kinds[i]);
+            plot_assert_drawn(&test->report, name, &plot_slide);
+            free(plot_read_file(name, &size));
+            ck_assert_uint_gt(size, 10);
+            setenv("PATH", before, 1);
+            assert_ended(kinds[i]);
+        }
+    }
+    free(test);
+}
+END_TEST
+
+/* Of a picture that is half written nothing comes into its place. */
+START_TEST(a_picture_that_does_not_fit_is_a_failure)
+{
+    enum { ROOM = 40000 }; /* for the scripts and the data, but not for the picture */
+    const struct rlimit little = {.rlim_cur = ROOM, .rlim_max = RLIM_INFINITY};
+    struct error error = {0};
+    size_t size;
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = test_report_new(4);
+    plot_write_file("x.svg", "the one before", 0644);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
+    ck_assert_int_eq(plot_test_draw(&test->report, "x.svg", &plot_slide, &error),
+                     STATUS_FAILED);
+    ck_assert_msg(strstr(error.text, "cannot write the output file '") != NULL &&
+                      strstr(error.text, "x.svg': File too large") != NULL,
+                  "%s", error.text);
+    char *text = plot_read_file("x.svg", &size);
+    ck_assert_str_eq(text, "the one before");
+    free(text);
+    error = (struct error){0};
+    ck_assert_int_eq(symlink("/dev/full", "full.svg"), 0);
+    ck_assert_int_eq(plot_test_draw(&test->report, "full.svg", &plot_slide, &error),
+                     STATUS_FAILED);
+    ck_assert_msg(strstr(error.text, "No space left") != NULL, "%s", error.text);
+    free(test);
+}
+END_TEST
+
+/* Neither is a picture mixed with what stands where a standard descriptor should be. */
+START_TEST(closed_descriptors_do_not_matter)
+{
+    struct error error = {0};
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = test_report_new(1);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        close(fd);
+    enum status status = plot_test_draw(&test->report, "x.svg", &plot_slide, &error);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        close(fd);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        ck_assert_int_eq(open("/dev/null", O_RDWR), fd);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    plot_assert_texts("x.svg", "engines|streams|H2D");
+    free(test);
+}
+END_TEST
+
+/* gnuplot ends when the program does, even where that can't do anything any more. */
+START_TEST(gnuplot_ends_with_the_program)
+{
+    static const int signals[] = {SIGKILL, SIGTERM};
+    char path[4096];
+    int ended;
+    snprintf(path, sizeof path, "%s/bin:%s", plot_folder, getenv("PATH"));
+    for (size_t i = 0; i < 2; i++) {
+        take_fake("hangs");
+        setenv("PATH", path, 1);
+        pid_t program = fork();
+        if (program == 0) {
+            execl(PIPELINE_PROGRAM, "pipeline", "--device=sim:h200", "--no-data", "-q", "-n1M",
+                  "-t4", "--timeline=x.svg", "--gantt=none", NULL);
+            _exit(127);
+        }
+        for (int k = 0; k < 2000 && !is_running("bin/pid"); k++)
+            usleep(10000);
+        ck_assert(is_running("bin/pid"));
+        ck_assert_int_eq(kill(program, signals[i]), 0);
+        ck_assert_int_eq(waitpid(program, &ended, 0), program);
+        ck_assert(WIFSIGNALED(ended) && WTERMSIG(ended) == signals[i]);
+        assert_ended("hangs");
+        ck_assert_int_ne(access("x.svg", F_OK), 0);
+    }
 }
 END_TEST
 
@@ -81,23 +242,34 @@ START_TEST(scripts_come_from_a_folder)
     plot_write_file("it's \"mine\"/timeline.gp", "a = 1\nset nonsense\n", 0644);
     assert_kept(&test->report, "timeline.gp|line 2");
     plot_write_file("it's \"mine\"/timeline.gp",
-                    "set print '-'\nprint sprintf('%s %s %s', ARG2, ARG3, ARG4)\n", 0644);
+                    "set print '-'\nload style_gp\n"
+                    "print sprintf('<svg>%s%s %s %s</svg>', mark, ARG2, ARG3, ARG4)\n",
+                    0644);
+    plot_write_file("it's \"mine\"/style.gp", "mark = '!'\n", 0644);
     plot_assert_drawn(&test->report, "mine.svg", &plot_slide);
     char *text = plot_read_file("mine.svg", &size);
-    ck_assert_str_eq(text, ".svg slide both\n");
+    ck_assert_str_eq(text, "<svg>!.svg slide both</svg>\n");
     free(text);
     free(test);
 }
 END_TEST
 
-START_TEST(data_that_cannot_be_written_is_a_failure)
+START_TEST(data_that_cannot_be_kept_is_said)
 {
     struct error error = {0};
     struct test_report *test = test_report_new(1);
     ck_assert_int_eq(mkdir("x.svg.csv", 0755), 0);
+    if (plot_have_gnuplot())
+        ck_assert_int_eq(plot_test_draw(&test->report, "x.svg", &plot_slide, &error),
+                         STATUS_OK);
+    unlink("x.svg");
+    take_fake("missing");
     ck_assert_int_eq(plot_test_draw(&test->report, "x.svg", &plot_slide, &error),
                      STATUS_FAILED);
-    ck_assert_msg(strstr(error.text, "x.svg.csv") != NULL, "%s", error.text);
+    ck_assert_msg(strstr(error.text, "there is no gnuplot") != NULL &&
+                      strstr(error.text, "x.svg.csv'") != NULL &&
+                      strstr(error.text, "directory") != NULL,
+                  "%s", error.text);
     ck_assert_int_ne(access("x.svg", F_OK), 0);
     free(test);
 }
@@ -226,9 +398,13 @@ TCase *plot_failure_case(void)
 {
     TCase *tests = tcase_create("failures");
     tcase_add_checked_fixture(tests, plot_enter_folder, plot_leave_folder);
-    tcase_add_test(tests, without_gnuplot_the_data_is_kept);
     tcase_add_test(tests, whatever_gnuplot_does_is_said);
+    tcase_add_test(tests, a_gnuplot_that_hangs_is_ended);
+    tcase_add_test(tests, what_gnuplot_leaves_running_is_not_waited_for);
+    tcase_add_test(tests, a_picture_that_does_not_fit_is_a_failure);
+    tcase_add_test(tests, closed_descriptors_do_not_matter);
+    tcase_add_test(tests, gnuplot_ends_with_the_program);
     tcase_add_test(tests, scripts_come_from_a_folder);
-    tcase_add_test(tests, data_that_cannot_be_written_is_a_failure);
+    tcase_add_test(tests, data_that_cannot_be_kept_is_said);
     return tests;
 }

@@ -20,7 +20,10 @@ bool plot_have_gnuplot(void);
 
 extern const struct picture_style plot_slide;
 
-/* Draws `report` into `path`, as app/main.c does. */
+/* How long gnuplot may take in plot_test_draw(). */
+extern int plot_test_seconds;
+
+/* Draws `report` into `path`, as app/outputs.c does. */
 enum status plot_test_draw(const struct report *report, const char *path,
                            const struct picture_style *style, struct error *error);
 

@@ -51,13 +51,15 @@ static enum status write_timelines(const struct options *options, struct outputs
                                    const struct report *report, struct error *error)
 {
     enum status status = STATUS_OK;
-    const struct picture_style style = {options->size, options->gantt};
     for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++) {
         struct output_file *file = &outputs->timelines[i];
-        if (outputs->writers[i]->draw != NULL)
-            status = outputs->writers[i]->draw(file, report, &style, error);
+        const struct timeline_writer *writer = outputs->writers[i];
+        const struct picture_style style = {
+            .size = options->size, .rows = options->gantt, .ending = writer->ending};
+        if (writer->draw != NULL)
+            status = writer->draw(file, report, &style, error);
         else
-            outputs->writers[i]->write(file->stream, report);
+            writer->write(file->stream, report);
         if (status == STATUS_OK)
             status = output_file_commit(file, error);
     }

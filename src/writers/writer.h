@@ -66,7 +66,8 @@ void write_plan(FILE *out, const struct plan *plan, const struct settings *setti
 /* The choices that a picture leaves to its reader. */
 struct picture_style {
     enum picture_size size;
-    enum gantt rows; /* by engine or by stream; GANTT_NONE is taken as engines */
+    enum gantt rows;    /* by engine or by stream; GANTT_NONE is taken as engines */
+    const char *ending; /* of the file's name as it was given: ".svg" */
 };
 
 /* A writer of timeline files has one of two functions, as writers/list.h says: one that writes
