@@ -73,6 +73,10 @@ struct bench_run {
  * device, builds the plan, and prepares it with its arrays. */
 enum status bench_run_open(struct bench_run *run, const char *arguments, struct error *error);
 
+/* Splits `arguments` at spaces, in place, into at most `most` words of `argv`, a name for the
+ * program before them and NULL behind. Returns how many there are. */
+int bench_split(char *arguments, char *argv[], int most);
+
 /* The two halves of bench_run_open(): up to the device's description, and from the plan on. */
 enum status bench_run_describe(struct bench_run *run, const char *arguments,
                                struct error *error);

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* Splits `arguments` in place. Returns how many there are, argv[0] included. What is measured
- * here is copies and calls, so the kernel is a light one unless the arguments say otherwise. */
-static int split(char *arguments, char *argv[], int most)
+/* What is measured here is copies and calls, so the kernel is a light one unless the arguments
+ * say otherwise. */
+int bench_split(char *arguments, char *argv[], int most)
 {
     int count = 0;
     argv[count++] = "pipeline";
@@ -52,7 +52,8 @@ enum status bench_run_describe(struct bench_run *run, const char *arguments,
     plan_init(&run->plan);
     strncpy(text, arguments, sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    enum status status = options_parse(split(text, argv, WORDS), argv, &run->options, error);
+    enum status status =
+        options_parse(bench_split(text, argv, WORDS), argv, &run->options, error);
     if (status != STATUS_OK)
         return status;
     run->settings = run->options.runs[0];

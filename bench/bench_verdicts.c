@@ -10,18 +10,20 @@
 #include "analysis/limit.h"
 #include "analysis/verdict.h"
 #include "sim/simulator.h"
+#include "term/child.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const double NAMED_PERCENT = 95, NAMED_ON_DEVICE_PERCENT = 90, JUDGE_MS = 2000;
 
 enum {
     COMMAND_TEXT = 512,
+    WORDS = 64,
+    REPORT_MAX = 64 << 20, /* bytes of a run's report */
+    RUN_SECONDS = 600,     /* that a run may take */
     CAUSE_TEXT = 32,
     CLEAN = 200,
     CLEAN_ON_DEVICE = 24,
@@ -89,22 +91,26 @@ struct tally {
 static enum status first_verdict(const char *arguments, char cause[CAUSE_TEXT], bool *named,
                                  struct error *error)
 {
-    char program[PATH_MAX] = "", command[PATH_MAX + 2 * COMMAND_TEXT];
-    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
-        return error_set(error, STATUS_FAILED, "can't find the program itself");
-    snprintf(command, sizeof command, "'%s' -q --format=json --intensity=1 %s 2>/dev/null",
-             program, arguments);
-    FILE *out = popen(command, "re");
-    if (out == NULL)
-        return error_set(error, STATUS_FAILED, "can't run the program itself");
-    json_t *root = json_loadf(out, 0, NULL);
-    pclose(out);
+    char text[3 * COMMAND_TEXT], *words[WORDS];
+    snprintf(text, sizeof text, "-q --format=json %s", arguments);
+    bench_split(text, words, WORDS);
+    words[0] = "/proc/self/exe";
+    struct child child = {.arguments = words, .output_max = REPORT_MAX, .seconds = RUN_SECONDS};
+    enum child_end end = child_run(&child);
+    json_t *root = json_loadb(child.output, child.length, 0, NULL);
+    free(child.output);
     const char *code = NULL;
     json_t *run = json_array_get(json_object_get(root, "runs"), 0);
     json_t *verdict = json_array_get(json_object_get(run, "verdicts"), 0);
     json_unpack(verdict, "{s:s, s:b}", "code", &code, "named", named);
     enum status status = STATUS_OK;
-    if (code == NULL)
+    if (end == CHILD_NOT_FOUND || end == CHILD_NOT_STARTED)
+        status = error_set(error, STATUS_FAILED, "the program can't run itself: %s",
+                           strerror(child.code));
+    else if (end == CHILD_LATE)
+        status = error_set(error, STATUS_FAILED, "no end within %d s of: pipeline %s",
+                           child.seconds, arguments);
+    else if (code == NULL)
         status = error_set(error, STATUS_FAILED, "no verdict from: pipeline %s", arguments);
     else
         snprintf(cause, CAUSE_TEXT, "%s", code);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static char *bench(const char *arguments)
 {
@@ -117,6 +119,19 @@ START_TEST(test_without_a_gpu)
 }
 END_TEST
 
+/* The program runs itself, wherever it lies. */
+START_TEST(test_no_folder_is_a_command)
+{
+    ck_assert_int_eq(mkdir("a'; touch X; echo '", 0755), 0);
+    ck_assert_int_eq(system("cp " PIPELINE_PROGRAM " a*/"), 0);
+    ck_assert_int_eq(system("./a*/pipeline bench --quick --runs=2 verdicts >out 2>err"), 0);
+    char *text = test_file_text("out");
+    ck_assert_ptr_nonnull(strstr(text, "first verdict names it"));
+    free(text);
+    ck_assert_int_ne(access("X", F_OK), 0);
+}
+END_TEST
+
 Suite *bench_suite(void)
 {
     Suite *suite = suite_create("bench");
@@ -128,6 +143,7 @@ Suite *bench_suite(void)
     tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 5);
     tcase_add_test(tcase, test_strides_are_drawn);
     tcase_add_test(tcase, test_without_a_gpu);
+    tcase_add_test(tcase, test_no_folder_is_a_command);
     suite_add_tcase(suite, tcase);
     return suite;
 }
