@@ -19,7 +19,7 @@ BEGIN {
     csv_heading($0)
     headed = 1
     if (!("simulated_ms" in COLUMN && "time_ms" in COLUMN))
-        fail("this is no comparison: its first line has no column simulated_ms")
+        refuse("this is no comparison: its first line has no column simulated_ms")
     next
 }
 
@@ -32,15 +32,9 @@ END {
     if (failed)
         exit 1
     if (count == 0)
-        fail("there is nothing to draw: the file has no runs")
+        refuse("there is nothing to draw: the file has no runs")
     lay_out()
     print "problem = ''"
-}
-
-function fail(why) {
-    failed = 1
-    print "problem = " quoted(why)
-    exit 1
 }
 
 function size(value) {

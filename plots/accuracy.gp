@@ -11,11 +11,9 @@ if (data eq "" || picture eq "") {
     exit error "usage: gnuplot -c accuracy.gp DATA.csv PICTURE [slide|paper]"
 }
 folder = ARG0[:strlen(ARG0) - strlen("accuracy.gp")]
-if (!exists("style_gp")) {
-    style_gp = folder."style.gp"; csv_awk = folder."csv.awk"; accuracy_awk = folder."accuracy.awk"
-}
-load style_gp
-load sprintf("< %s '%s' %s", awk, accuracy_awk, path)
+awk_scripts = "accuracy"
+load exists("style_gp") ? style_gp : folder."style.gp"
+load awk." ".path
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ BEGIN {
     headed = 1
     spans = "start_ns" in COLUMN && "kind" in COLUMN
     if (!spans && !("h2d_busy_ms" in COLUMN))
-        fail("this is neither a timeline nor a report")
+        refuse("this is neither a timeline nor a report")
     next
 }
 
@@ -67,12 +67,6 @@ END {
         exit 1
     lay_out()
     print "problem = ''"
-}
-
-function fail(why) {
-    failed = 1
-    print "problem = " quoted(why)
-    exit 1
 }
 
 function remember(key, value) {

@@ -13,11 +13,9 @@ if (data eq "" || picture eq "") {
     exit error "usage: gnuplot -c bandwidth.gp DATA.csv PICTURE [slide|paper]"
 }
 folder = ARG0[:strlen(ARG0) - strlen("bandwidth.gp")]
-if (!exists("style_gp")) {
-    style_gp = folder."style.gp"; csv_awk = folder."csv.awk"; bandwidth_awk = folder."bandwidth.awk"
-}
-load style_gp
-load sprintf("< %s '%s' %s", awk, bandwidth_awk, path)
+awk_scripts = "bandwidth"
+load exists("style_gp") ? style_gp : folder."style.gp"
+load awk." ".path
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------

@@ -66,6 +66,14 @@ function quoted(text,    i, byte, out) {
     return "\"" out "\""
 }
 
+# Ends the script, whose END asks for `failed`. gnuplot takes what it is told for a format.
+function refuse(why) {
+    failed = 1
+    gsub(/%/, "%%", why)
+    print "problem = " quoted(why)
+    exit 1
+}
+
 # How many characters UTF-8 text has, its first `count` characters, and it cut to that many.
 function characters(text) {
     gsub(/[\200-\277]/, "", text)

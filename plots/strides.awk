@@ -28,7 +28,7 @@ BEGIN {
     csv_heading($0)
     headed = 1
     if (!("group" in COLUMN && "median" in COLUMN && "unit" in COLUMN))
-        fail("this is not what pipeline bench --format=csv printed")
+        refuse("this is not what pipeline bench --format=csv printed")
     next
 }
 
@@ -43,15 +43,9 @@ END {
     if (failed)
         exit 1
     if (count[1] + count[2] == 0)
-        fail("the file has no rows of the group strides")
+        refuse("the file has no rows of the group strides")
     lay_out(count[1] > 0 ? 1 : 2)
     print "problem = ''"
-}
-
-function fail(why) {
-    failed = 1
-    print "problem = " quoted(why)
-    exit 1
 }
 
 # "stride-copy, 256 MiB each way: stride 8", or "...: the CPU, 16 threads, stride 8".
@@ -60,9 +54,9 @@ function add(name,    stride, who, colon) {
     colon = index(name, ": ")
     who = substr(name, colon + 2) ~ /^stride / ? 1 : 2
     if (stride < 1 || stride > STRIDE_MAX || field("median") + 0 <= 0)
-        fail("stride " stride " has no rate")
+        refuse("stride " stride " has no rate")
     if (TITLE != "" && TITLE != substr(name, 1, colon - 1))
-        fail("the file has several measurements: leave one")
+        refuse("the file has several measurements: leave one")
     TITLE = substr(name, 1, colon - 1)
     if (who == 2)
         WHO = substr(name, colon + 2, RSTART - colon - 4)

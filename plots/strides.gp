@@ -10,11 +10,9 @@ if (data eq "" || picture eq "") {
     exit error "usage: gnuplot -c strides.gp DATA.csv PICTURE [slide|paper]"
 }
 folder = ARG0[:strlen(ARG0) - strlen("strides.gp")]
-if (!exists("style_gp")) {
-    style_gp = folder."style.gp"; csv_awk = folder."csv.awk"; strides_awk = folder."strides.awk"
-}
-load style_gp
-load sprintf("< %s '%s' %s", awk, strides_awk, path)
+awk_scripts = "strides"
+load exists("style_gp") ? style_gp : folder."style.gp"
+load awk." ".path
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 # style.gp - what all pictures share: sizes, fonts, colours. The other scripts load it.
 #
-# They have set `picture` (the file to write; only an ending, such as ".svg": standard output) and
-# `size` (slide or paper). Lengths are in units of the page: on a slide of 1920 x 1080 a pixel, on
+# They have set `picture` (the file to write; only an ending, such as ".svg": standard output),
+# `size` (slide or paper), `data` (the file to read), and `awk_scripts` (what reads it: the names, less
+# ".awk", of files in `folder`; variables such as `csv_awk` name others). No name is part of what
+# `exit error` says, which would be a format for printf(). Lengths are in units of the page: on a slide of 1920 x 1080 a pixel, on
 # paper, 170 mm wide, 1/96 inch. `em` is the size of the text.
 
+set encoding iso_8859_1   # a name may be no valid UTF-8: each byte is a character here
 if (size eq "") { size = "slide" }
-if (size ne "slide" && size ne "paper") { exit error "the size is slide or paper, not ".size }
+if (size ne "slide" && size ne "paper") { exit error "the size is slide or paper" }
 page_width = size eq "paper" ? 642.5 : 1920.0
 page_height = size eq "paper" ? 380.0 : 1080.0
 em = size eq "paper" ? 12.0 : 29.0       # 9 pt on paper
@@ -53,8 +56,10 @@ while (strstrt(ending, ".") > 0) { ending = ending[strstrt(ending, ".") + 1:] }
 on_output = picture eq ".".ending
 ending = ending eq "SVG" ? "svg" : ending eq "PNG" ? "png" : ending eq "PDF" ? "pdf" : ending
 if (ending ne "svg" && ending ne "png" && ending ne "pdf") {
-    exit error "the picture's name must end in .svg, .png or .pdf: ".picture
+    exit error "the picture's name must end in .svg, .png or .pdf"
 }
+# gnuplot would run "|..." and look for a home in "~...".
+if (!on_output && picture[1:1] ne "/") { picture = "./".picture }
 device = ending eq "svg" ? "svg" : ending."cairo"
 if (strstrt(" ".GPVAL_TERMINALS." ", " ".device." ") == 0) {
     exit error "this gnuplot draws no .".ending.": it has no terminal ".device." (gnuplot-nox has)"
@@ -80,12 +85,17 @@ mark_size = ending eq "svg" ? 0.6 : size eq "paper" ? (ending eq "png" ? 2.0 : 0
 tick_shift = ending eq "svg" ? 0.45 : 0.15
 
 # --- calling awk ------------------------------------------------------------------------------
-# A path as a word for the shell.
+# Paths are words for the shell, in which nothing is special. A file's name is no assignment for awk
+# where a slash goes before the "=".
 if (data[1:1] ne "/") { data = "./".data }
-path = ""
-do for [i = 1:strlen(data)] { path = path.(data[i:i] eq "'" ? "'\\''" : data[i:i]) }
-path = "'".path."'"
-awk = "LC_ALL=C awk -f '".csv_awk."' -f "
+awk = "< LC_ALL=C awk"
+do for [script in "csv ".awk_scripts." data"] {
+    file = script eq "data" ? data : exists(script."_awk") ? value(script."_awk") : folder.script.".awk"
+    path = ""
+    do for [i = 1:strlen(file)] { path = path.(file[i:i] eq "'" ? "'\\''" : file[i:i]) }
+    path = "'".path."'"
+    if (script ne "data") { awk = awk." -f ".path }
+}
 set encoding utf8
 set datafile separator "\t"
 problem = "awk could not read the data"   # it says otherwise

@@ -39,7 +39,7 @@ BEGIN {
     csv_heading($0)
     headed = 1
     if (!("time_ms" in COLUMN && "speedup" in COLUMN))
-        fail("this is no report: its first line has no column time_ms or speedup")
+        refuse("this is no report: its first line has no column time_ms or speedup")
     next
 }
 
@@ -54,15 +54,9 @@ END {
     if (failed)
         exit 1
     if (count == 0)
-        fail("there is nothing to draw: the file has no runs")
+        refuse("there is nothing to draw: the file has no runs")
     lay_out()
     print "problem = ''"
-}
-
-function fail(why) {
-    failed = 1
-    print "problem = " quoted(why)
-    exit 1
 }
 
 # The axes stand behind the run's name: "depth streams=4 tiles=8".
@@ -74,7 +68,7 @@ function guess_axes(name,    words, n, i, at) {
             AXIS[++axes] = substr(words[i], 1, at - 1)
     }
     if (axes == 0)
-        fail("this is no sweep: no line '# sweep: OPTION', and no OPTION=VALUE behind a run's name")
+        refuse("this is no sweep: no line '# sweep: OPTION', and no OPTION=VALUE behind a run's name")
 }
 
 # The value of an axis: as the name has it, which is as it was asked for; else as used.

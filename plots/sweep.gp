@@ -15,11 +15,9 @@ if (data eq "" || picture eq "") {
     exit error "usage: gnuplot -c sweep.gp DATA.csv PICTURE [slide|paper]"
 }
 folder = ARG0[:strlen(ARG0) - strlen("sweep.gp")]
-if (!exists("style_gp")) {
-    style_gp = folder."style.gp"; csv_awk = folder."csv.awk"; sweep_awk = folder."sweep.awk"
-}
-load style_gp
-load sprintf("< %s '%s' -v page=%g -v em=%g -v large=%g %s", awk, sweep_awk, page_width, em, large, path)
+awk_scripts = "sweep"
+load exists("style_gp") ? style_gp : folder."style.gp"
+load sprintf("%s -v page=%g -v em=%g -v large=%g %s", awk, page_width, em, large, path)
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ pass == 1 && !headed {
     csv_heading($0)
     headed = 1
     if (!("start_ns" in COLUMN && "engine" in COLUMN))
-        fail("this is no timeline: its first line has no column start_ns or engine")
+        refuse("this is no timeline: its first line has no column start_ns or engine")
     next
 }
 
@@ -90,12 +90,6 @@ END {
     put_boxes()
     put_remark()
     print "problem = ''"
-}
-
-function fail(why) {
-    failed = 1
-    print "problem = " quoted(why)
-    exit 1
 }
 
 function comment(line,    key) {
@@ -208,11 +202,11 @@ function measure(    band) {
 
 function lay_out(    i, first, last) {
     if (!headed)
-        fail("this is no timeline: it is empty")
+        refuse("this is no timeline: it is empty")
     if (rows == "" || rows == "auto")
         rows = runs == 1 || only > 0 ? "both" : "engines"
     if (only > runs)
-        fail("there is no run " only ": there are " runs)
+        refuse("there is no run " only ": there are " runs)
     first = only > 0 ? only : 1
     last = only > 0 ? only : runs
     if (rows == "both" && last > first)

@@ -13,22 +13,19 @@ if (data eq "" || picture eq "") {
     exit error "usage: gnuplot -c timeline.gp DATA.csv PICTURE [slide|paper] [ROWS [RUN]]"
 }
 if (rows eq "") { rows = "auto" }
-if (strstrt("|auto|engines|streams|both|", "|".rows."|") == 0) {
-    exit error "the rows are engines, streams or both, not ".rows
+if (rows ne "auto" && rows ne "engines" && rows ne "streams" && rows ne "both") {
+    exit error "the rows are engines, streams or both"
 }
 folder = ARG0[:strlen(ARG0) - strlen("timeline.gp")]
-if (!exists("style_gp")) {
-    style_gp = folder."style.gp"; csv_awk = folder."csv.awk"
-    boxes_awk = folder."boxes.awk"; timeline_awk = folder."timeline.awk"
-}
-load style_gp
+awk_scripts = "boxes timeline"
+load exists("style_gp") ? style_gp : folder."style.gp"
 ops = sprintf("-v engine_names='%s' -v engine_labels='%s' -v kind_names='%s' -v kind_engines='%s' \
               -v kind_letters='%s' -v kind_in_stream='%s'", engine_names, engine_labels, \
               kind_names, kind_engines, kind_letters, kind_in_stream)
-load sprintf("< %s '%s' -f '%s' -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d -v large=%g \
-             -v page_height=%g -v paper=%d %s pass=1 %s pass=2 %s", awk, boxes_awk, timeline_awk, \
-             page_width, em, png_scale, rows, only eq "" ? 0 : only + 0, large, page_height, \
-             size eq "paper", ops, path, path)
+load sprintf("%s -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d -v large=%g \
+             -v page_height=%g -v paper=%d %s pass=1 %s pass=2 %s", awk, page_width, em, \
+             png_scale, rows, only eq "" ? 0 : only + 0, large, page_height, size eq "paper", ops, \
+             path, path)
 if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------

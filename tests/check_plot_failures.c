@@ -1,6 +1,7 @@
 /* check_plot_failures.c - what is said where gnuplot can't draw, and pictures drawn by hand and
  * by the program. */
 #include "plot_cases.h"
+#include "term/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -328,6 +329,85 @@ START_TEST(scripts_run_by_hand)
 }
 END_TEST
 
+/* Names that mean something to a shell, to gnuplot or to printf(). */
+START_TEST(no_name_is_run_by_hand)
+{
+    static const char *const folders[] = {
+        "a'; touch BAD; echo '",
+        "`touch BAD`$(touch BAD)",
+        "\"; system(\"touch BAD\"); \"",
+        "x\ntouch BAD\n",
+        "%s%n",
+        "caf\xc3\xa9 \xff",
+    };
+    static const char *const pictures[] = {
+        "|touch BAD; .svg",   "< touch BAD; .svg", "~.svg",
+        "`touch BAD`'\".svg", "%s%n.svg",          "\xff\n.svg",
+    };
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = test_report_new(1);
+    char *data = test_written(&test->report, write_csv_timeline), script[128], file[128],
+         target[128];
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const char *const words[] = {"gnuplot", "-c", script, file, target, NULL};
+        ck_assert_int_eq(mkdir("new", 0755), 0);
+        ck_assert_int_eq(
+            system("cp " TESTS_FOLDER "/../plots/*.gp " TESTS_FOLDER "/../plots/*.awk new"), 0);
+        ck_assert_int_eq(rename("new", folders[i]), 0);
+        snprintf(script, sizeof script, "%s/timeline.gp", folders[i]);
+        snprintf(file, sizeof file, "%s/%s", folders[i], "it's `touch BAD` < a=b.csv");
+        snprintf(target, sizeof target, "%s", pictures[i]);
+        plot_write_file(file, data, 0644);
+        struct child gnuplot = {
+            .arguments = (char *const *)words, .output_max = 4096, .seconds = 60};
+        ck_assert_int_eq(child_run(&gnuplot), CHILD_EXITED);
+        ck_assert_msg(gnuplot.code == 0, "%s: %s", script, gnuplot.errors);
+        free(gnuplot.output);
+        ck_assert_msg(access(pictures[i], F_OK) == 0, "no '%s'", pictures[i]);
+        setenv("PIPELINE_PLOTS", folders[i], 1);
+        plot_assert_drawn(&test->report, "x.svg", &plot_slide);
+        ck_assert_msg(access("BAD", F_OK) != 0, "'%s' was run as a command", folders[i]);
+    }
+    free(data);
+    free(test);
+}
+END_TEST
+
+/* What is wrong is said without what was typed, which gnuplot would take for a format. */
+START_TEST(no_argument_is_run_by_hand)
+{
+    static const char *const wrong[][3] = {
+        {"timeline.gp", "%s%n.doc", "slide"},
+        {"timeline.gp", "x.svg", "%s%n"},
+        {"timeline.gp", "x.svg", "slide '%s%n'"},
+        {"timeline.gp", "x.svg", "slide 'both|engines'"},
+        {"timeline.gp", "x.svg", "slide '`touch BAD`'"},
+        {"timeline.gp", "x.svg", "slide both '`touch BAD`%n'"},
+        {"sweep.gp", "x.svg", ""},
+        {"bandwidth.gp", "x.svg", "'|touch BAD'"},
+        {"strides.gp", "x.svg", ""},
+        {"accuracy.gp", "x.svg", ""},
+    };
+    char arguments[256];
+    size_t size;
+    if (!plot_have_gnuplot())
+        return;
+    plot_write_file("%s%n.csv", "run,engine,%s%n,start_ns,sample\n%n,%s,%n,%s,%n\n", 0644);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        snprintf(arguments, sizeof arguments, "%s %%s%%n.csv %s %s", wrong[i][0], wrong[i][1],
+                 wrong[i][2]);
+        int ended = plot_by_hand(arguments);
+        char *text = plot_read_file("err", &size);
+        ck_assert_msg(WIFEXITED(ended) && WEXITSTATUS(ended) != 0, "%s: %s", arguments, text);
+        ck_assert_msg(strstr(text, "%n") == NULL && strstr(text, "detected") == NULL, "%s: %s",
+                      arguments, text);
+        free(text);
+        ck_assert_int_ne(access("BAD", F_OK), 0);
+    }
+}
+END_TEST
+
 /* Spreadsheets drop the lines of provenance, and end lines with CR LF. */
 START_TEST(bare_and_foreign_lines_are_drawn)
 {
@@ -388,6 +468,8 @@ TCase *plot_hand_case(void)
     TCase *tests = tcase_create("hand");
     tcase_add_checked_fixture(tests, plot_enter_folder, plot_leave_folder);
     tcase_add_test(tests, scripts_run_by_hand);
+    tcase_add_test(tests, no_name_is_run_by_hand);
+    tcase_add_test(tests, no_argument_is_run_by_hand);
     tcase_add_test(tests, bare_and_foreign_lines_are_drawn);
     tcase_add_test(tests, the_program_draws);
     tcase_add_test(tests, kinds_of_ops_are_those_of_the_program);
