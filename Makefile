@@ -143,7 +143,7 @@ $(OBJ)/bin/%:
 	$(call write,$(LINKER) $(CFLAGS) $(SANITIZE) -fopenmp -o $(NEW) $^ $(PROGRAM_LIBS))
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
-PROGRAMS := pipeline print-pages check check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
+PROGRAMS := pipeline print-pages check hostile check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
 	$(Q)cmp -s $< $@ || { mkdir -p $(@D) && cp $< $(NEW) && mv $(NEW) $@; }

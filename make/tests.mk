@@ -54,6 +54,16 @@ $(OBJ)/bin/check-emulator: LINKER = $(CXX)
 $(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $(OBJ)/tests/fixtures.o \
 	$(filter-out $(CUDA_ROOMS:%.c=$(OBJ)/%.o) %/launchers_none.o %.cu.o,$(OBJECTS))
 
+# Inputs that nobody means well with, dealt to the program itself.
+$(OBJ)/bin/hostile: $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/hostile/*.c)) \
+	$(OBJ)/tests/hostile_texts.o $(OBJECTS)
+
+# `make hostile SECONDS=600` or INPUTS=50000; SEED=N and CLASS=NAME repeat what was found.
+.PHONY: hostile
+hostile: $(O)/hostile $(O)/pipeline
+	$(Q)$(O)/hostile $(if $(SEED),--seed=$(SEED)) $(if $(CLASS),--class=$(CLASS)) \
+		$(if $(INPUTS),--inputs=$(INPUTS),--seconds=$(or $(SECONDS),600))
+
 # Seconds for one test, for a slow and busy machine: no test is about time.
 TIMEOUT ?= 300
 .PHONY: check check-programs
