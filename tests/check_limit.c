@@ -119,12 +119,13 @@ static const char *const chains[] = {
 enum { CHAINS = sizeof chains / sizeof chains[0] };
 
 /* Draws what the limit must not depend on. */
-static void draw_arrangement(uint64_t *random, const struct machine *machine,
+static void draw_arrangement(uint64_t *random, const struct machine *machine, bool tiny,
                              struct settings *settings)
 {
+    uint32_t tiles_most = tiny ? (uint32_t)settings->elements : 60;
     static const enum memory memories[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_REGISTERED,
                                            MEMORY_MAPPED};
-    settings->tiles = 1 + test_random_below(random, 60);
+    settings->tiles = 1 + test_random_below(random, tiles_most);
     settings->streams = 1 + test_random_below(random, 9);
     settings->order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
     settings->layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
@@ -164,14 +165,15 @@ static void check_work(uint64_t *random, const struct machine *machine, int *tri
     enum { ARRANGEMENTS = 6 };
     struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
     int64_t same_ns = -1;
-    settings.elements = 60 * (1 + (uint64_t)test_random_below(random, 200000));
+    bool tiny = test_random_below(random, 4) == 0; /* tiles down to an element */
+    settings.elements = 60 * (1 + (uint64_t)test_random_below(random, tiny ? 60 : 200000));
     settings.intensity = 1 + test_random_below(random, 300);
     if (settings.chain[0] == kernel_find("wave-launches"))
         settings.intensity = 1 + test_random_below(random, 5);
     settings.ways = test_random_below(random, 4) ? 3 : 4;
     for (int i = 0; i < ARRANGEMENTS; i++) {
         struct limit limit;
-        draw_arrangement(random, machine, &settings);
+        draw_arrangement(random, machine, tiny, &settings);
         int64_t time_ns = time_of(&settings, machine, &limit);
         if (time_ns < 0)
             continue;
@@ -218,6 +220,20 @@ START_TEST(test_settings_do_not_move_it)
             STATUS_OK);
         if (test_random_below(&random, 3) == 0)
             machine.copy_engines = 1 + (int)test_random_below(&random, 2);
+        if (test_random_below(&random, 3) == 0) {
+            /* Every op takes less than a nanosecond. */
+            machine.cpu_bytes_per_s = machine.cpu_flops_per_s = 1e15;
+            machine.h2d_bytes_per_s = machine.d2h_bytes_per_s = machine.joint_bytes_per_s =
+                1e15;
+            machine.memory_bytes_per_s = machine.flops_per_s = 1e15;
+            machine.kernel_count = 0;
+            machine.h2d_latency_ns = machine.d2h_latency_ns = machine.kernel_latency_ns = 0;
+            machine.h2d_gap_ns = machine.d2h_gap_ns = machine.kernel_gap_ns = 0;
+            machine.kernel_fixed_ns = machine.kernel_dependency_ns = 0;
+            machine.h2d_dependency_ns = machine.d2h_dependency_ns = machine.signal_gap_ns = 0;
+            machine.issue_copy_ns = machine.issue_kernel_ns = machine.issue_record_ns = 0;
+            machine.issue_wait_ns = machine.poll_ns = 0;
+        }
         if (test_random_below(&random, 3) == 0)
             machine.joint_bytes_per_s = fmax(machine.h2d_bytes_per_s, machine.d2h_bytes_per_s) *
                                         (1 + test_random_below(&random, 100) / 100.0);

@@ -154,7 +154,10 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
     }
     group->sweep_ns = sweep;
     group->stamp = ++sim->stamps;
-    int64_t rest = group->since_ns - sim->now + machine_round_ns(group->left * sweep);
+    /* Rounded up, so that kernels far below a nanosecond still take their time together; but
+     * not for what is left of the doubles' own rounding. */
+    int64_t left_ns = machine_round_ns(ceil(group->left * sweep - 1e-6));
+    int64_t rest = group->since_ns - sim->now + left_ns;
     return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
 }
 
