@@ -144,7 +144,7 @@ $(OBJ)/bin/%:
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 PROGRAMS := pipeline print-pages check hostile check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
-            $(FUZZERS:%=fuzz-%)
+            tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
 	$(Q)cmp -s $< $@ || { mkdir -p $(@D) && cp $< $(NEW) && mv $(NEW) $@; }
 
@@ -161,7 +161,7 @@ MADE := $(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm
 .PHONY: clean format help
 clean:
 	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)
-	$(Q)for folder in tests/nvtx tests .; do [ ! -d $(O)/$$folder ] || \
+	$(Q)for folder in tests/nvtx tests/failing tests/stub tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
 CLANG_FORMAT ?= clang-format-14
