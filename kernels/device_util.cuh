@@ -42,7 +42,8 @@ template <typename... Parameters> int kernel_preload(void (*kernel)(Parameters..
     {                                                                                          \
         return kernel_preload(__VA_ARGS__);                                                    \
     }                                                                                          \
-    const struct kernel_launcher name##_launcher = {launch, name##_preload, nullptr, nullptr}
+    const struct kernel_launcher name##_launcher = {launch, name##_preload, nullptr, nullptr,  \
+                                                    "cudaLaunchKernelEx"}
 
 /* Returns this thread's number in the grid. */
 static __device__ inline uint64_t grid_thread()

@@ -99,7 +99,7 @@ static bool set_up(struct dgemm_context *context, void *stream, char why[KERNEL_
     const cudaError_t result = cudaMalloc(&context->workspace, WORKSPACE_BYTES);
     if (result != cudaSuccess) {
         cudaGetLastError();
-        snprintf(why, KERNEL_WHY, "no device memory for a workspace of 32 MiB: %s",
+        snprintf(why, KERNEL_WHY, "cudaMalloc failed for a workspace of 32 MiB: %s",
                  cudaGetErrorString(result));
         return false;
     }
@@ -176,4 +176,5 @@ const struct kernel_launcher dgemm_launcher = {
     .preload = dgemm_preload,
     .context_create = dgemm_context_create,
     .context_destroy = dgemm_context_destroy,
+    .call = "cublasDgemm",
 };

@@ -103,6 +103,7 @@ struct kernel_launcher {
     const char *(*context_create)(void *stream, void **context, char why[KERNEL_WHY]);
     /* Destroys a context before its stream is destroyed. `context` may be NULL. */
     void (*context_destroy)(void *context);
+    const char *call; /* the function that launches, as errors name it */
 };
 
 /* Returns the code of a kernel; never NULL. */

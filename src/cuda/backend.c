@@ -73,7 +73,9 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
     arrays_settle();
     if (timeline != NULL && !profiled)
         return cuda_run_traced(&backend->tracer, &backend->device, run, timeline, times, error);
-    cuda_run_first_ops(run); /* if it fails, so will the run, and report it */
+    int count;
+    if (cuda_run_first_ops(run, &count, error) != STATUS_OK)
+        return error->status;
     if (!profiled)
         return cuda_run_plain(run, &backend->graph, times, error);
     timeline_free(timeline); /* it gets no spans: an outside profiler measures this run */

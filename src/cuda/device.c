@@ -47,6 +47,8 @@ static enum status count_devices(int *count, struct error *error)
                          "--device=cuda: there is none: no NVIDIA driver is installed");
     if (result == cudaSuccess)
         result = cudaErrorNoDevice;
+    if (cuda_status(result) != STATUS_NO_DEVICE)
+        return cuda_check(result, "cudaGetDeviceCount", error);
     return error_set(error, STATUS_NO_DEVICE, "--device=cuda: there is none: %s: %s",
                      cudaGetErrorName(result), cudaGetErrorString(result));
 }
@@ -156,12 +158,15 @@ void cuda_device_list(void (*each)(void *context, const char *device, const char
         return;
     for (int device = 0; device < count; device++) {
         struct cudaDeviceProp properties;
-        if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-            continue;
         struct machine machine = {0};
+        struct error why = {0};
         char name[32], summary[2 * MACHINE_TEXT + 2];
-        describe_properties(&machine, &properties);
         snprintf(name, sizeof name, "cuda:%d", device);
+        if (CUDA_CHECK(cudaGetDeviceProperties(&properties, device), &why) != STATUS_OK) {
+            each(context, name, why.text);
+            continue;
+        }
+        describe_properties(&machine, &properties);
         snprintf(summary, sizeof summary, "%s, %s", machine.name, machine.summary);
         each(context, name, summary);
     }

@@ -42,9 +42,10 @@ static enum status take_device_memory(struct cuda_run *run, struct error *error)
     char need[UNITS_TEXT], have[UNITS_TEXT];
     return error_set(
         error, STATUS_FAILED,
-        "the plan needs %s of device memory and %s are free (ways 3 and 4 need only "
+        "%sthe plan needs %s of device memory and %s are free (ways 3 and 4 need only "
         "a slot per stream: take more --tiles or fewer --streams)",
-        units_bytes(needed, need), units_bytes(available, have));
+        needed > available ? "" : "cudaMalloc failed: ", units_bytes(needed, need),
+        units_bytes(available, have));
 }
 
 /* Fills scratch memory with zeros, as kernels expect, and the rest with bytes that make a stale
@@ -183,7 +184,7 @@ static struct kernel_args kernel_args(const struct cuda_run *run, const struct o
 static struct cuda_callback callback_of(struct cuda_run *run, const struct op *op)
 {
     struct cuda_callback callback = {
-        .listener = &run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
+        .listener = run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
     if (op_feeds(op)) {
         callback.before = range_pointer(run, &op->callback.before);
         callback.total = range_pointer(run, &op->callback.total);
@@ -212,6 +213,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct kernel_
     case OP_KERNEL:
         **args = kernel_args(run, op);
         issued->kernel.launch = kernel_launcher(plan->chain[op->kernel.link])->launch;
+        issued->kernel.call = kernel_launcher(plan->chain[op->kernel.link])->call;
         issued->kernel.args = (*args)++;
         break;
     case OP_CALLBACK:
@@ -283,9 +285,9 @@ static enum status preload_kernels(const struct plan *plan, struct error *error)
         if (result == cudaSuccess)
             continue;
         cudaGetLastError();
-        return error_set(error, STATUS_FAILED, "loading kernel %s failed: %s: %s",
-                         plan->chain[i]->name, cudaGetErrorName(result),
-                         cudaGetErrorString(result));
+        return error_set(
+            error, STATUS_FAILED, "cudaFuncGetAttributes failed to load kernel %s: %s: %s",
+            plan->chain[i]->name, cudaGetErrorName(result), cudaGetErrorString(result));
     }
     return STATUS_OK;
 }
@@ -322,6 +324,44 @@ void cuda_run_name_streams(const struct cuda_run *run)
     }
 }
 
+static enum status create_listener(struct cuda_run *run, struct error *error)
+{
+    run->listener = calloc(1, sizeof *run->listener);
+    if (run->listener == NULL)
+        return error_set(error, STATUS_FAILED, "no memory for callbacks");
+    run->listener->on_tile = run->workload.on_tile;
+    run->listener->context = run->workload.context;
+    pthread_mutex_init(&run->listener->lock, NULL);
+    return STATUS_OK;
+}
+
+/* Frees what callbacks look at. If the device is not known to be `idle`, it may still call
+ * them: then they are made to do nothing, and what they look at stays. */
+static void free_callbacks(struct cuda_run *run, bool idle)
+{
+    if (run->listener == NULL)
+        return;
+    if (idle) {
+        pthread_mutex_destroy(&run->listener->lock);
+        free(run->callbacks);
+        free(run->listener);
+        return;
+    }
+    pthread_mutex_lock(&run->listener->lock);
+    run->listener->closed = true;
+    pthread_mutex_unlock(&run->listener->lock);
+}
+
+/* Waits until nothing is at work on the run's memory: a call that failed may have left work.
+ * Returns false where the device can't be waited for. */
+static bool wait_for_device(struct cuda_run *run)
+{
+    const cudaError_t result = cudaDeviceSynchronize();
+    cuda_run_warn(run, result, "cudaDeviceSynchronize");
+    run->lost = run->lost || result != cudaSuccess;
+    return result == cudaSuccess;
+}
+
 enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
                              struct error *error)
 {
@@ -329,10 +369,8 @@ enum status cuda_run_prepare(struct cuda_run *run, const struct workload *worklo
         refuse_loaded(workload, error) != STATUS_OK)
         return error->status;
     *run = (struct cuda_run){.workload = *workload};
-    run->listener.on_tile = workload->on_tile;
-    run->listener.context = workload->context;
-    pthread_mutex_init(&run->listener.lock, NULL);
-    if (take_device_memory(run, error) == STATUS_OK &&
+    if (create_listener(run, error) == STATUS_OK &&
+        take_device_memory(run, error) == STATUS_OK &&
         fill_device_memory(run, error) == STATUS_OK &&
         register_arrays(run, error) == STATUS_OK && create_streams(run, error) == STATUS_OK &&
         create_contexts(run, error) == STATUS_OK && look_up_ops(run, error) == STATUS_OK &&
@@ -348,7 +386,7 @@ void cuda_run_release(struct cuda_run *run)
     if (run->workload.plan == NULL)
         return; /* nothing is prepared */
     cpu_worker_free(run->worker);
-    free(run->callbacks);
+    free_callbacks(run, wait_for_device(run));
     free(run->args);
     free(run->issued);
     while (run->event_count > 0)
@@ -375,6 +413,5 @@ void cuda_run_release(struct cuda_run *run)
             cuda_run_warn(run, cudaFree(run->memory[b]), "cudaFree");
     }
     cudaGetLastError();
-    pthread_mutex_destroy(&run->listener.lock);
     *run = (struct cuda_run){0};
 }

@@ -15,12 +15,15 @@
 
 #include <pthread.h>
 
-/* Who is told when a tile is done: all callbacks of a prepared plan share it. */
+/* Who is told when a tile is done: all callbacks of a prepared plan share it. A device that
+ * can't be waited for may call back after the run is released, so it is closed then, and stays.
+ */
 struct cuda_listener {
     void (*on_tile)(void *context, int32_t tile); /* NULL: nobody */
     void *context;
-    pthread_mutex_t lock; /* on_tile runs one at a time */
+    pthread_mutex_t lock; /* callbacks' work is done one at a time */
     bool muted;           /* nobody is told: the run repeats one that told already */
+    bool closed;          /* callbacks do nothing: the run's memory may be gone */
 };
 
 /* A host callback's op: the argument that CUDA hands to cuda_callback_main(). */
@@ -46,6 +49,7 @@ struct cuda_issued {
         struct {
             int (*launch)(const struct kernel_args *args, void *stream);
             const struct kernel_args *args;
+            const char *call; /* the function that launches, for errors */
         } kernel;
         cudaEvent_t event;
         struct cuda_callback *callback;
@@ -75,7 +79,7 @@ struct cuda_run {
     struct kernel_args *args;           /* one per kernel op */
     void **contexts; /* one per stream, from the kernel's context_create(); or NULL */
     struct cuda_callback *callbacks; /* one per callback op */
-    struct cuda_listener listener;
+    struct cuda_listener *listener;
     struct cpu_worker *worker;
     bool lost; /* the context is unusable: clean-up frees what it can and is silent */
 };

@@ -31,11 +31,12 @@ static enum status issue_launches(struct probe *probe, const void *work, struct 
 {
     const struct launches *launches = work;
     enum status status = STATUS_OK;
-    for (int i = 0; i < launches->count && status == STATUS_OK; i++)
-        status =
-            cuda_check((cudaError_t)kernel_launcher(launches->kernel)
-                           ->launch(&launches->args[i % launches->sets], probe->streams[0]),
-                       "the kernel's launch", error);
+    const struct kernel_launcher *launcher = kernel_launcher(launches->kernel);
+    for (int i = 0; i < launches->count && status == STATUS_OK; i++) {
+        const struct kernel_args *args = &launches->args[i % launches->sets];
+        status = cuda_check((cudaError_t)launcher->launch(args, probe->streams[0]),
+                            launcher->call, error);
+    }
     return status;
 }
 
@@ -132,7 +133,7 @@ static enum status measure_kernel(struct probe *probe, const struct machine *mac
     uint64_t room = (probe->device_bytes - scratch) / SETS / set_bytes(kernel, 1);
     uint64_t count = (room < KERNEL_MOST ? room : KERNEL_MOST) & ~(uint64_t)1023;
     double light, heavy;
-    if (cuda_check((cudaError_t)kernel_launcher(kernel)->preload(), "loading the kernel",
+    if (cuda_check((cudaError_t)kernel_launcher(kernel)->preload(), "cudaFuncGetAttributes",
                    error) != STATUS_OK ||
         lay_out(probe, kernel, count, args, error) != STATUS_OK ||
         time_kernel(probe, kernel, machine, count, params, 1, args, &light, error) != STATUS_OK)
@@ -403,25 +404,26 @@ know_kernel(const struct settings *settings, const struct kernel *kernel, struct
     if (known.kernel_count == MACHINE_KERNELS_MAX)
         known.kernel_count = 0; /* a long sweep: forget and measure again */
     struct cuda_measured *measured = &known.kernels[known.kernel_count];
+    struct error why = {0};
     *measured = wanted;
     cuda_kernel_loaded(kernel);
-    if (probe_kernel(&known.machine, settings->elements, measured, error) != STATUS_OK)
-        return NULL;
-    known.kernel_count++;
-    return &measured->row;
+    if (probe_kernel(&known.machine, settings->elements, measured, &why) == STATUS_OK)
+        return &known.kernels[known.kernel_count++].row;
+    error_set(error, why.status, "measuring kernel %s: %s", kernel->name, why.text);
+    return NULL;
 }
 
 static enum status know_copies(const struct cuda_device *device, struct error *error)
 {
     if (known.copies && known.device == device->number)
         return STATUS_OK;
-    known.copies = false;
     known.kernel_count = 0;
     known.device = device->number;
     known.machine = device->machine;
-    enum status status = probe_copies(&known.machine, error);
-    known.copies = status == STATUS_OK;
-    return status;
+    struct error why = {0};
+    known.copies = probe_copies(&known.machine, &why) == STATUS_OK;
+    return known.copies ? STATUS_OK
+                        : error_set(error, why.status, "measuring copies: %s", why.text);
 }
 
 enum status cuda_rates_describe(const struct cuda_device *device,

@@ -37,13 +37,12 @@ void CUDART_CB cuda_callback_main(void *argument)
     named = true;
     marks_issue_begin(&op, NULL);
     callback->time.start_ns = clock_now_ns();
-    if (callback->next != NULL) {
+    pthread_mutex_lock(&listener->lock);
+    if (callback->next != NULL && !listener->closed)
         carry_feed(callback->before, callback->total, callback->next);
-    } else if (listener->on_tile != NULL && !listener->muted) {
-        pthread_mutex_lock(&listener->lock);
+    else if (listener->on_tile != NULL && !listener->muted && !listener->closed)
         listener->on_tile(listener->context, callback->tile);
-        pthread_mutex_unlock(&listener->lock);
-    }
+    pthread_mutex_unlock(&listener->lock);
     sleep_for(callback->sleep_ns);
     callback->time.end_ns = clock_now_ns();
     marks_end();
@@ -66,6 +65,8 @@ static const char *call_name(const struct cuda_issued *op)
         return "cudaDeviceSynchronize";
     if (op->kind == OP_ALLOC && op->alloc.pinned)
         return "cudaMallocHost or cudaFreeHost";
+    if (op->kind == OP_KERNEL)
+        return op->kernel.call;
     return op_rows[op->kind].call;
 }
 
@@ -93,15 +94,15 @@ static cudaError_t node_dependencies(cudaGraphNode_t node, cudaGraphNode_t *node
 #endif
 }
 
-static enum status fail_capture(const struct cuda_run *run, uint32_t at, cudaError_t result,
-                                struct error *error)
+static enum status fail_capture(const struct cuda_run *run, uint32_t at, const char *call,
+                                cudaError_t result, struct error *error)
 {
     char label[OP_LABEL];
     const struct plan *plan = run->workload.plan;
     cudaGetLastError();
-    return error_set(error, STATUS_FAILED, "capturing op %" PRIu32 " (%s) failed: %s: %s", at,
-                     plan_op_label(plan, &plan->ops[at], label), cudaGetErrorName(result),
-                     cudaGetErrorString(result));
+    return error_set(error, STATUS_FAILED, "%s failed to capture op %" PRIu32 " (%s): %s: %s",
+                     call, at, plan_op_label(plan, &plan->ops[at], label),
+                     cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
 /* --- the nodes of each op --- */
@@ -153,18 +154,21 @@ static bool stream_is_used(const struct plan *plan, uint32_t stream)
 }
 
 /* Takes every used stream but the first into the capture, or back to the first. */
-static cudaError_t meet(const struct cuda_run *run, cudaEvent_t event, bool fork)
+static enum status meet(const struct cuda_run *run, cudaEvent_t event, bool fork,
+                        struct error *error)
 {
-    cudaError_t result = fork ? cudaEventRecord(event, run->streams[0]) : cudaSuccess;
-    for (uint32_t i = 1; i < run->stream_count && result == cudaSuccess; i++) {
+    if (fork && CUDA_CHECK(cudaEventRecord(event, run->streams[0]), error) != STATUS_OK)
+        return error->status;
+    for (uint32_t i = 1; i < run->stream_count; i++) {
         if (!stream_is_used(run->workload.plan, i))
             continue;
-        if (!fork)
-            result = cudaEventRecord(event, run->streams[i]);
-        if (result == cudaSuccess)
-            result = cudaStreamWaitEvent(run->streams[fork ? i : 0], event, 0);
+        if (!fork && CUDA_CHECK(cudaEventRecord(event, run->streams[i]), error) != STATUS_OK)
+            return error->status;
+        if (CUDA_CHECK(cudaStreamWaitEvent(run->streams[fork ? i : 0], event, 0), error) !=
+            STATUS_OK)
+            return error->status;
     }
-    return result;
+    return STATUS_OK;
 }
 
 /* Captures every op, and behind each op that has an event in `ends` a record of it; such an
@@ -178,14 +182,19 @@ static enum status capture_ops(const struct cuda_run *run, cudaEvent_t *ends, bo
         enum op_kind kind = plan->ops[i].kind;
         if (kind == OP_CPU)
             continue;
+        const char *call = call_name(&run->issued[i]);
         cudaError_t result = cuda_issue(&run->issued[i]);
-        if (result == cudaSuccess && keep && op_is_node(kind))
+        if (result == cudaSuccess && keep && op_is_node(kind)) {
+            call = "cudaStreamGetCaptureInfo or cudaGraphGetNodes";
             result = keep_nodes(run, i, &so_far, graph);
-        if (result == cudaSuccess && ends != NULL && ends[i] != NULL)
+        }
+        if (result == cudaSuccess && ends != NULL && ends[i] != NULL) {
+            call = "cudaEventRecordWithFlags";
             result = cudaEventRecordWithFlags(ends[i], run->issued[i].stream,
                                               cudaEventRecordExternal);
+        }
         if (result != cudaSuccess)
-            return fail_capture(run, i, result, error);
+            return fail_capture(run, i, call, result, error);
     }
     return STATUS_OK;
 }
@@ -197,12 +206,11 @@ static enum status capture(const struct cuda_run *run, cudaEvent_t *ends, bool k
     if (CUDA_CHECK(cudaStreamBeginCapture(run->streams[0], cudaStreamCaptureModeRelaxed),
                    error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status =
-        cuda_check(meet(run, event, true), "forking the capture to all streams", error);
+    enum status status = meet(run, event, true, error);
     if (status == STATUS_OK)
         status = capture_ops(run, ends, keep, graph, error);
     if (status == STATUS_OK)
-        status = cuda_check(meet(run, event, false), "joining the captured streams", error);
+        status = meet(run, event, false, error);
     cudaError_t result = cudaStreamEndCapture(run->streams[0], &graph->graph);
     if (status == STATUS_OK)
         return cuda_check(result, "cudaStreamEndCapture", error);
@@ -271,7 +279,7 @@ static enum status report(const struct cuda_run *run, const char *call, cudaErro
 }
 
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
-                            struct error *error)
+                            const char *call, struct error *error)
 {
     if (result != cudaSuccess)
         cpu_worker_cancel(run->worker);
@@ -286,7 +294,8 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
     if (result != cudaSuccess && run->workload.plan->issue == ISSUE_GRAPH)
         return cuda_check(result, "cudaGraphLaunch", error);
     if (result != cudaSuccess)
-        return report(run, call_name(&run->issued[at]), result, at, error);
+        return report(run, call != NULL ? call : call_name(&run->issued[at]), result, at,
+                      error);
     return report(run, "cudaDeviceSynchronize", end, at, error);
 }
 
@@ -345,17 +354,24 @@ static void spoil_output(const struct cuda_run *run, const struct op *op)
         memset((char *)run->memory[out->buffer] + out->offset, SPOILED, out->bytes);
 }
 
-int cuda_run_first_ops(const struct cuda_run *run)
+enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error)
 {
     uint32_t ops[CUDA_FIRST_OPS];
-    int count = cuda_first_ops(run, ops);
-    for (int i = 0; i < count; i++) { /* they may be of several streams: one after another */
-        if (cuda_issue(&run->issued[ops[i]]) != cudaSuccess ||
-            cudaDeviceSynchronize() != cudaSuccess)
-            return -1;
+    *count = cuda_first_ops(run, ops);
+    for (int i = 0; i < *count; i++) { /* they may be of several streams: one after another */
+        const char *call = call_name(&run->issued[ops[i]]);
+        cudaError_t result = cuda_issue(&run->issued[ops[i]]);
+        if (result == cudaSuccess) {
+            call = "cudaDeviceSynchronize";
+            result = cudaDeviceSynchronize();
+        }
+        if (result != cudaSuccess) {
+            cudaGetLastError();
+            return report(run, call, result, ops[i], error);
+        }
         spoil_output(run, &run->workload.plan->ops[ops[i]]);
     }
-    return count;
+    return STATUS_OK;
 }
 
 enum status cuda_run_plain(struct cuda_run *run, const struct cuda_graph *graph,
@@ -366,7 +382,7 @@ enum status cuda_run_plain(struct cuda_run *run, const struct cuda_graph *graph,
     cpu_worker_start(run->worker, NULL);
     cudaError_t result = issue_plan(run, graph, &at);
     int64_t issued = clock_now_ns();
-    enum status status = cuda_run_settle(run, result, at, error);
+    enum status status = cuda_run_settle(run, result, at, NULL, error);
     if (status == STATUS_OK)
         *times =
             (struct run_times){.time_ns = clock_now_ns() - begin, .issue_ns = issued - begin};

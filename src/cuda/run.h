@@ -104,9 +104,10 @@ enum status cuda_run_profiled(struct cuda_run *run, const struct cuda_graph *gra
                               struct run_times *times, struct error *error);
 
 /* Waits for everything that was issued and for the CPU. `result` is what the issue of op `at`,
- * the last that was issued, returned; the first failure is reported with that op. */
+ * the last that was issued, returned; the first failure is reported with that op. `call` names
+ * the function if it is another than the one that issues the op; else it is NULL. */
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
-                            struct error *error);
+                            const char *call, struct error *error);
 
 /* The ops that warm a run up: the plan's first kernel, if it has one, and the copies of its
  * tile before it. Without a kernel, or where the run itself has to load kernels, they are the
@@ -115,9 +116,10 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
 enum { CUDA_FIRST_OPS = KERNEL_INPUTS_MAX + 1 };
 int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
 
-/* Runs those ops, one after another, and spoils what they leave on the host. Returns how many
- * they were, or -1 if one failed. It comes right before a timed run: after the pause that
- * arrays_settle() makes, the host's first calls would take some 90 us more than later ones. */
-int cuda_run_first_ops(const struct cuda_run *run);
+/* Runs those ops, one after another, and spoils what they leave on the host. Sets *count to how
+ * many they were; an error names the one that failed. It comes right before a timed run: after
+ * the pause that arrays_settle() makes, the host's first calls would take some 90 us more than
+ * later ones. */
+enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error);
 
 #endif

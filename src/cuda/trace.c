@@ -8,7 +8,9 @@
 
 /* --- the timed issue of a plan --- */
 
-static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, int64_t *end_ns)
+/* Sets *call to the function that failed, if it is another than the one that issues op *at. */
+static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, const char **call,
+                               int64_t *end_ns)
 {
     const struct cuda_issued *issued = traced->run->issued;
     int64_t *issue_ns = traced->timeline->issue_ns;
@@ -25,8 +27,10 @@ static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, in
         /* The CPU's work is all handed over at the start. */
         issue_ns[i] = issued[i].kind == OP_CPU ? 0 : now - traced->begin_ns;
         result = cuda_issue_op(traced->plan, issued, i, marked);
-        if (traced->ends != NULL && traced->ends[i] != NULL && result == cudaSuccess)
+        if (traced->ends != NULL && traced->ends[i] != NULL && result == cudaSuccess) {
             result = cudaEventRecord(traced->ends[i], issued[i].stream);
+            *call = result != cudaSuccess ? "cudaEventRecord" : NULL;
+        }
         *at = i;
         now = clock_now_ns();
     }
@@ -69,14 +73,15 @@ static enum status make_run(struct traced_run *traced, struct run_times *times,
                             struct error *error)
 {
     uint32_t at = 0;
+    const char *call = NULL;
     int64_t issued_ns;
     traced->begin_ns = clock_now_ns();
     cpu_worker_start(traced->run->worker, traced->cpu_times);
     marks_begin("issue");
-    cudaError_t result = issue_timed(traced, &at, &issued_ns);
+    cudaError_t result = issue_timed(traced, &at, &call, &issued_ns);
     marks_end();
     traced->issued_ns = issued_ns - traced->begin_ns;
-    enum status status = cuda_run_settle(traced->run, result, at, error);
+    enum status status = cuda_run_settle(traced->run, result, at, call, error);
     if (status != STATUS_OK)
         return status;
     *times = (struct run_times){.time_ns = clock_now_ns() - traced->begin_ns,
@@ -194,36 +199,48 @@ static enum status trace_with_events(struct traced_run *traced, struct run_times
 /* Runs the first ops twice: the first copy and the first kernel under CUPTI take a millisecond
  * more. The first time also shows if CUPTI gives records at all, and those are forgotten. What
  * comes next is held up once more, by some tenths of a millisecond, so the ops run again;
- * skip_warm_records() leaves out the records of that. */
-static bool warm_up(struct cuda_tracer *tracer, const struct cuda_run *run)
+ * skip_warm_records() leaves out the records of that. Sets *works to whether it gives any. */
+static enum status warm_up(struct cuda_tracer *tracer, const struct cuda_run *run, bool *works,
+                           struct error *error)
 {
     size_t count = 0;
-    int expected = cuda_run_first_ops(run);
-    return cupti_trace_clear(tracer->cupti, &count) && expected >= 0 &&
-           count >= (size_t)expected && cuda_run_first_ops(run) >= 0;
+    int expected;
+    *works = false;
+    if (cuda_run_first_ops(run, &expected, error) != STATUS_OK)
+        return error->status;
+    if (!cupti_trace_clear(tracer->cupti, &count) || count < (size_t)expected)
+        return STATUS_OK;
+    *works = true;
+    return cuda_run_first_ops(run, &expected, error);
 }
 
-/* Has CUPTI record, and runs the first ops to warm it up. Returns false where it can't, for the
- * reason in tracer->no_cupti; it is then not tried again. */
-static bool start_cupti(struct cuda_tracer *tracer, const struct cuda_run *run)
+/* Has CUPTI record, and runs the first ops to warm it up. Sets *records to false where it can't
+ * be had, for the reason in tracer->no_cupti; it is then not tried again. An error is that of
+ * an op, and CUPTI is stopped. */
+static enum status start_cupti(struct cuda_tracer *tracer, const struct cuda_run *run,
+                               bool *records, struct error *error)
 {
     const struct cupti_record *unwanted;
     size_t count;
+    *records = false;
     bool tried = tracer->cupti != NULL || tracer->no_cupti != NULL;
     if (!tried && getenv("PIPELINE_NO_CUPTI") != NULL)
         tracer->no_cupti = "PIPELINE_NO_CUPTI is set";
     else if (!tried)
         tracer->cupti = cupti_trace_open(&tracer->no_cupti);
     if (tracer->no_cupti != NULL)
-        return false;
-    bool started = cupti_trace_start(tracer->cupti);
-    if (started && warm_up(tracer, run))
-        return true;
-    if (started)
-        cupti_trace_stop(tracer->cupti, &unwanted, &count);
-    tracer->no_cupti =
-        started ? "it gave no records: is a profiler attached?" : "it could not be started";
-    return false;
+        return STATUS_OK;
+    if (!cupti_trace_start(tracer->cupti)) {
+        tracer->no_cupti = "it could not be started";
+        return STATUS_OK;
+    }
+    enum status status = warm_up(tracer, run, records, error);
+    if (status == STATUS_OK && *records)
+        return STATUS_OK;
+    cupti_trace_stop(tracer->cupti, &unwanted, &count);
+    if (status == STATUS_OK)
+        tracer->no_cupti = "it gave no records: is a profiler attached?";
+    return status;
 }
 
 /* Runs once, CUPTI recording since start_cupti(), and stops it. Sets tracer->no_cupti if its
@@ -275,10 +292,10 @@ static enum status run_either_way(struct cuda_tracer *tracer, bool recorded,
                              "PIPELINE_NO_CUPTI=1 times come from events",
                              mistake_name(traced->run->workload.settings->mistake),
                              tracer->no_cupti);
-        traced->run->listener.muted = true;
+        traced->run->listener->muted = true;
     }
     enum status status = trace_with_events(traced, times, error);
-    traced->run->listener.muted = false;
+    traced->run->listener->muted = false;
     return status;
 }
 
@@ -297,8 +314,10 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device
             return error_set(error, STATUS_FAILED, "no memory for a timeline");
     }
     enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
-    bool recorded = start_cupti(tracer, run);
-    status = run_either_way(tracer, recorded, &traced, times, error);
+    bool recorded;
+    status = start_cupti(tracer, run, &recorded, error);
+    if (status == STATUS_OK)
+        status = run_either_way(tracer, recorded, &traced, times, error);
     if (status == STATUS_OK) {
         cuda_device_sign(device, timeline);
         timeline->timing = tracer->no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
