@@ -70,6 +70,8 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
 {
     struct cuda_run *run = &backend->run;
     const bool profiled = timeline != NULL && run->workload.settings->profile;
+    if (cuda_run_poison(run, error) != STATUS_OK)
+        return error->status;
     arrays_settle();
     if (timeline != NULL && !profiled)
         return cuda_run_traced(&backend->tracer, &backend->device, run, timeline, times, error);

@@ -48,22 +48,45 @@ static enum status take_device_memory(struct cuda_run *run, struct error *error)
         units_bytes(available, have));
 }
 
-/* Fills scratch memory with zeros, as kernels expect, and the rest with bytes that make a stale
- * element show. */
-static enum status fill_device_memory(struct cuda_run *run, struct error *error)
+/* Fills scratch memory with zeros, as kernels expect. */
+static enum status clear_scratch(struct cuda_run *run, struct error *error)
 {
-    enum { POISON = 0xFF }; /* a NaN in floats, -1 in ints */
-    bool poison = getenv("PIPELINE_NO_POISON") == NULL;
-    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        bool scratch = b == BUFFER_DEVICE_SCRATCH;
-        if (run->memory[b] == NULL || !(poison || scratch))
-            continue;
-        if (CUDA_CHECK(cudaMemset(run->memory[b], scratch ? 0 : POISON,
-                                  run->workload.plan->buffer_bytes[b]),
-                       error) != STATUS_OK)
-            return STATUS_FAILED;
-    }
+    void *scratch = run->memory[BUFFER_DEVICE_SCRATCH];
+    const uint64_t bytes = run->workload.plan->buffer_bytes[BUFFER_DEVICE_SCRATCH];
+    if (scratch != NULL && CUDA_CHECK(cudaMemset(scratch, 0, bytes), error) != STATUS_OK)
+        return STATUS_FAILED;
     return CUDA_CHECK(cudaDeviceSynchronize(), error);
+}
+
+/* Fills device memory with a word: the first words come from the host, and each copy within the
+ * device doubles what is there. */
+static enum status fill_words(char *memory, uint64_t bytes, uint32_t word, struct error *error)
+{
+    uint32_t words[1024];
+    uint64_t filled = bytes < sizeof words ? bytes : sizeof words;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        words[i] = word;
+    enum status status =
+        CUDA_CHECK(cudaMemcpy(memory, words, filled, cudaMemcpyHostToDevice), error);
+    for (uint64_t more; filled < bytes && status == STATUS_OK; filled += more) {
+        more = bytes - filled < filled ? bytes - filled : filled;
+        status = CUDA_CHECK(cudaMemcpy(memory + filled, memory, more, cudaMemcpyDeviceToDevice),
+                            error);
+    }
+    return status;
+}
+
+enum status cuda_run_poison(const struct cuda_run *run, struct error *error)
+{
+    enum status status = STATUS_OK;
+    if (getenv("PIPELINE_NO_POISON") != NULL)
+        return STATUS_OK;
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT && status == STATUS_OK; b++) {
+        if (run->memory[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
+            status = fill_words(run->memory[b], run->workload.plan->buffer_bytes[b],
+                                run->workload.arrays->poison, error);
+    }
+    return status == STATUS_OK ? CUDA_CHECK(cudaDeviceSynchronize(), error) : status;
 }
 
 static enum status register_arrays(struct cuda_run *run, struct error *error)
@@ -370,8 +393,7 @@ enum status cuda_run_prepare(struct cuda_run *run, const struct workload *worklo
         return error->status;
     *run = (struct cuda_run){.workload = *workload};
     if (create_listener(run, error) == STATUS_OK &&
-        take_device_memory(run, error) == STATUS_OK &&
-        fill_device_memory(run, error) == STATUS_OK &&
+        take_device_memory(run, error) == STATUS_OK && clear_scratch(run, error) == STATUS_OK &&
         register_arrays(run, error) == STATUS_OK && create_streams(run, error) == STATUS_OK &&
         create_contexts(run, error) == STATUS_OK && look_up_ops(run, error) == STATUS_OK &&
         preload_kernels(workload->plan, error) == STATUS_OK &&

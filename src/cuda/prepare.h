@@ -88,6 +88,10 @@ struct cuda_run {
 enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
                              struct error *error);
 
+/* Fills device memory, but for scratch, with the poison of the present run: what an earlier run
+ * left could look right. Does nothing under PIPELINE_NO_POISON. */
+enum status cuda_run_poison(const struct cuda_run *run, struct error *error);
+
 /* Gives everything back; does nothing to a zeroed run. */
 void cuda_run_release(struct cuda_run *run);
 

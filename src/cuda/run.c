@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* --- one op --- */
@@ -345,13 +344,16 @@ int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
     return count;
 }
 
-/* Overwrites what a kernel wrote to mapped memory: it must not look like the run's result. */
+/* Overwrites what a kernel wrote to mapped memory with the run's poison: it must not look like
+ * the run's result. */
 static void spoil_output(const struct cuda_run *run, const struct op *op)
 {
-    enum { SPOILED = 0xFF }; /* a NaN in floats, -1 in ints */
     const struct range *out = &op->kernel.out;
-    if (op->kind == OP_KERNEL && out->buffer < BUFFER_FIRST_DEVICE)
-        memset((char *)run->memory[out->buffer] + out->offset, SPOILED, out->bytes);
+    if (op->kind != OP_KERNEL || out->buffer >= BUFFER_FIRST_DEVICE)
+        return;
+    uint32_t *words = (void *)((char *)run->memory[out->buffer] + out->offset);
+    for (uint64_t i = 0; i < out->bytes / sizeof *words; i++)
+        words[i] = run->workload.arrays->poison;
 }
 
 enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error)

@@ -271,12 +271,16 @@ record() {
         sort -u | wc -l) functions"
 }
 
-if [ "${1:-}" = --fault ]; then
-    shift
-    # shellcheck disable=SC2086 # four words
-    fault $1
+case ${1:-} in
+--fault) # shellcheck disable=SC2086 # four words
+    fault $2
     exit 0
-fi
+    ;;
+--record)
+    record "$2" 45
+    exit 0
+    ;;
+esac
 
 build=$(realpath "${1:?the build folder}")
 here=$(realpath "$0")
@@ -298,9 +302,10 @@ export work keep build failing real deadline
 code=$?
 [ $code -eq 77 ] && { cat "$work/first"; exit 77; }
 echo "failing calls: SEED=$seed, $jobs at once, the driver is $real"
-for name in $(commands | cut -d '|' -f 1); do
-    [ -n "${ONLY:-}" ] && [ "$ONLY" != "$name" ] && continue
-    record "$name" 45
+names=${ONLY:-$(commands | cut -d '|' -f 1)}
+# Calibrating takes longest, and is the last of the commands.
+echo "$names" | tac | xargs -P "$jobs" -n 1 "$here" --record
+for name in $names; do
     [ -s "$work/$name.calls" ] && draw_faults "$name" "$seed" >>"$work/faults"
 done
 for list in "$work"/*.calls; do

@@ -1,8 +1,11 @@
 #!/bin/sh
-# Every test that needs a CUDA device: the GPU suites, then compute-sanitizer's four tools over real
-# runs of the program. Exits 77 where there is no device, 1 when anything failed.
+# Every test that needs a CUDA device: the GPU suites, whether poison is ever verified, a minute of
+# failing CUDA calls, then compute-sanitizer's four tools over real runs of the program. Exits 77 where
+# there is no device, 1 when anything failed.
 #
 #     tests/gpu/run.sh BUILD-FOLDER
+#
+# FAILING is how many seconds calls are made to fail for (60; 0: not at all).
 set -u
 build=${1:?the build folder}
 here=$(dirname "$0")
@@ -21,6 +24,32 @@ if [ $code -eq 0 ]; then
 else
     note "GPU suites" FAILED
     failed=1
+fi
+
+# Runs a script that sums up in its last line.
+part() {
+    name=$1
+    shift
+    log=$(mktemp)
+    "$@" >"$log" 2>&1
+    code=$?
+    if [ $code -eq 0 ]; then
+        note "$name" "passed ($(tail -n 1 "$log"))"
+    else
+        note "$name" FAILED
+        failed=1
+        cat "$log"
+    fi
+    rm -f "$log"
+}
+
+part poison "$here/poison.sh" "$build/pipeline"
+if [ ! -e "$build/tests/failing/libcuda.so.1" ]; then
+    note "failing calls" "left out: there are no thunks for this processor"
+elif [ "${FAILING:-60}" -gt 0 ]; then
+    part "failing driver" "$build/failing-driver-check" "$build/tests/failing/libcuda.so.1" \
+        "$build/tests/stub/libcuda.so.1"
+    part "failing calls" env MOST="${MOST:-20}" "$here/failing_calls.sh" "$build" "${FAILING:-60}"
 fi
 
 sanitizer=$(command -v compute-sanitizer || true)
