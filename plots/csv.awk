@@ -4,7 +4,24 @@
 
 # Splits the record `line` into F[1], F[2], ... as RFC 4180 has it and returns how many. A field in
 # quotes may go on over further lines of the file.
-function csv_split(line,    fields, more, text, part, began) {
+function csv_split(line,    fields, i) {
+    fields = csv_fields(line)
+    for (i = index(line, "'") > 0 ? fields : 0; i > 0; i--)
+        F[i] = unmarked(F[i])
+    return fields
+}
+
+# A field without its mark: a ' before what a spreadsheet or a terminal must not take as it is.
+# What is escaped in it stays so, but for backslashes.
+function unmarked(text) {
+    if (substr(text, 1, 1) != "'")
+        return text
+    text = substr(text, 2)
+    gsub(/\\\\/, "\\", text)
+    return text
+}
+
+function csv_fields(line,    fields, more, text, part, began) {
     if (index(line, "\"") == 0) {
         sub(/\r$/, "", line)
         return split(line, F, ",")

@@ -98,11 +98,11 @@ function comment(line,    key) {
     } else if (line ~ /^# message: /) {
         MESSAGE = substr(line, 12)
     } else if (line ~ /^# run: /) {
-        add_run(substr(line, 8))
+        add_run(unmarked(substr(line, 8)))
     } else if (runs > 0 && match(line, /^#   [a-z_]*:/)) {
         key = substr(line, 5, RLENGTH - 5)
         sub(/^span_/, "time_", key) # as timelines before schema 2 call it
-        INFO[runs, key] = substr(line, RLENGTH + 2)
+        INFO[runs, key] = unmarked(substr(line, RLENGTH + 2))
         if (key == "settings")
             settings(runs, INFO[runs, key])
         if (key == "streams") # those that the plan has, not those that were asked for

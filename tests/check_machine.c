@@ -72,8 +72,8 @@ START_TEST(test_bad_machine_files)
     assert_refused("sms = 132", "[kernel nonesuch]\nbytes_per_s = 1", "no such kernel");
     assert_refused("sms = 132", "[kernel scale]\nspeed = 1", "speed is no key");
     assert_refused("sms = 132", "[kernel scale]\nflops_per_s = 1e-9", "flops_per_s=1e-9");
-    assert_refused("sms = 132", "sm\033s = 132", "sm?s is no key of [kernels]");
-    assert_refused("summary = ", "summary = \033[31m", "summary=?[31m");
+    assert_refused("sms = 132", "sm\033s = 132", "sm\\x1bs is no key of [kernels]");
+    assert_refused("summary = ", "summary = \033[31m", "summary=\\x1b[31m");
     assert_refused("queues = 8", "queues = 33", "queues=33 is above queues_max=32");
     assert_refused("joint_bytes_per_s = ", "joint_bytes_per_s = 1e9 ;", "joint_bytes_per_s");
     assert_refused("priority_greatest = -5", "priority_greatest = 5", "priority_greatest");

@@ -53,6 +53,7 @@ static const struct {
     {"writer_trace", writer_trace_suite},
     {"writer_put", writer_put_suite},
     {"writer_hostile", writer_hostile_suite},
+    {"escapes", escapes_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

@@ -252,7 +252,7 @@ static const struct {
     {"[a]\n[global]\n", {"w.ini:2: [global] stands behind a run", "at the beginning"}},
     {"[]\n", {"w.ini:1: '' can't name a run", "1 to 63 printable"}},
     {"[ ]\n", {"w.ini:1: '' can't name a run"}},
-    {"[a\tb]\n", {"w.ini:1: 'a?b' can't name a run"}},
+    {"[a\tb]\n", {"w.ini:1: 'a\\tb' can't name a run"}},
     {"[\xc3\xbc]\n", {"w.ini:1: ", "can't name a run", "ASCII"}},
     {"[" LONG_NAME "4]\n", {"w.ini:1: '1234567890", "1 to 63 printable"}},
     {"[a\n", {"w.ini:1: '[a' is no section: allowed is [NAME]"}},

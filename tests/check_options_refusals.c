@@ -23,7 +23,7 @@ static const struct {
     {{"-t", "x"}, {"--tiles=x ", TILES_ALLOWED}},
     {{"--tiles"}, {"--tiles needs a value", TILES_ALLOWED}},
     {{"-t"}, {"--tiles needs a value", TILES_ALLOWED}},
-    {{"--tiles=1\n2"}, {"--tiles=1?2 is not a number"}},
+    {{"--tiles=1\n2"}, {"--tiles=1\\n2 is not a number"}},
     {{"--elements=0"}, {"--elements=0 ", "allowed are 1 to 1099511627776"}},
     {{"--elements=2T"}, {"--elements=2T is too large", "allowed are 1 to 1099511627776"}},
     {{"--elements=17179869184G"}, {"too large", "allowed are 1 to 1099511627776"}},

@@ -173,7 +173,7 @@ static const struct {
     {{"--sweep=streams="}, {"--sweep=streams= has no values"}},
     {{"--sweep=strems=1..8"}, {"unknown option 'strems'", "did you mean streams?"}},
     {{"--sweep=quux=1..8"}, {"unknown option 'quux'", "allowed are elements, intensity"}},
-    {{"--sweep=\x1b[=1"}, {"unknown option '?['"}},
+    {{"--sweep=\x1b[=1"}, {"unknown option '\\x1b['"}},
     {{"--sweep=kernel=scale,sum"}, {"kernel can't be swept", "allowed are elements"}},
     {{"--sweep=priorities=0,1"}, {"priorities can't be swept", "allowed are elements"}},
     {{"--sweep=input=a,b"}, {"input can't be swept"}},

@@ -86,7 +86,7 @@ START_TEST(whatever_gnuplot_does_is_said)
         {"fails", "gnuplot: line 1: unknown;|'x.svg.csv'"},
         {"fails-silently", "gnuplot: it gives no reason"},
         {"complains-much", "gnuplot: line 9: at last;"},
-        {"escapes", "gnuplot: line 1: ?[31m"},
+        {"escapes", "gnuplot: line 1: \\x1b[31m"},
         {"killed", "ended by signal 9"},
         {"nothing", "timeline.gp drew nothing"},
         {"half", "timeline.gp drew no whole .svg picture"},

@@ -19,6 +19,20 @@ START_TEST(test_first_error_wins)
 }
 END_TEST
 
+/* What a terminal would obey is shown instead: escape sequences, C1 as UTF-8, characters that
+ * turn the direction of writing, bytes that are no UTF-8. */
+START_TEST(test_text_is_escaped_once)
+{
+    struct error error = {0}, again = {0};
+    error_set(&error, STATUS_USAGE, "%s",
+              "a\x1b[31m\r\n\t\x7f\xc2\x9b"
+              "b\xe2\x80\xae\xff\xc3\xa9\\");
+    ck_assert_str_eq(error.text, "a\\x1b[31m\\r\\n\\t\\x7f\\u009bb\\u202e\\xff\xc3\xa9\\");
+    error_set(&again, STATUS_USAGE, "%s", error.text);
+    ck_assert_str_eq(again.text, error.text);
+}
+END_TEST
+
 START_TEST(test_long_text_is_cut_not_overrun)
 {
     struct error error = {0};
@@ -41,6 +55,7 @@ Suite *status_suite(void)
     Suite *suite = suite_create("status");
     TCase *tests = tcase_create("status");
     tcase_add_test(tests, test_first_error_wins);
+    tcase_add_test(tests, test_text_is_escaped_once);
     tcase_add_test(tests, test_long_text_is_cut_not_overrun);
     tcase_add_test(tests, test_exit_codes);
     suite_add_tcase(suite, tests);

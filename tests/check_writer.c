@@ -3,6 +3,7 @@
  * `EXPECTED_UPDATE=1 build/check` writes tests/expected anew; read the difference before it is
  * kept. */
 #include "suites.h"
+#include "trace/csv_line.h"
 #include "writer_cases.h"
 #include "writers/table.h"
 
@@ -282,20 +283,39 @@ static const struct {
     {"a,b", "\"a,b\""},
     {"a\"b", "\"a\"\"b\""},
     {"\"", "\"\"\"\""},
-    {"a\nb", "\"a\nb\""},
-    {"a\rb", "\"a\rb\""},
-    {"tab\t", "tab\t"},
-    {"\xff,", "\"\xef\xbf\xbd,\""},
+    {"a\nb", "'a\\nb"},
+    {"a\rb", "'a\\rb"},
+    {"tab\t", "'tab\\t"},
+    {"\xff,", "\"'\\xff,\""},
+    {"C:\\x", "C:\\x"},
+    {"C:\\x\t", "'C:\\\\x\\t"},
+    {"it's", "it's"},
+    {"'", "''"},
+    {"=1+1", "'=1+1"},
+    {"@SUM(A1)", "'@SUM(A1)"},
+    {"+x", "'+x"},
+    {"-", "'-"},
+    {"-1", "-1"},
+    {"-1.5e-3", "-1.5e-3"},
+    {"+1,2", "\"'+1,2\""},
+    {"--1", "'--1"},
+    {"-inf", "'-inf"},
+    {"=cmd|' /C calc'!A0,\"\"", "\"'=cmd|' /C calc'!A0,\"\"\"\"\""},
+    {"\t=1", "'\\t=1"},
+    {"\xc2\x9b\xe2\x80\xae", "'\\u009b\\u202e"},
 };
 
 START_TEST(csv_field_is_quoted_where_it_must_be)
 {
-    char *text;
+    char *text, *field;
+    const char *why;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     write_csv_field(out, fields[_i].text);
     fclose(out);
     ck_assert_str_eq(text, fields[_i].field);
+    ck_assert_int_eq(csv_line_split(text, &field, 1, &why), 1);
+    ck_assert_str_eq(csv_unmark(field), fields[_i].text);
     free(text);
 }
 END_TEST
@@ -306,25 +326,26 @@ static const struct {
 } cleaned[] = {
     {"", "", ""},
     {"plain", "plain", "plain"},
-    {"a\tb\n\x7f", "a\tb\n\x7f", "a?b??"},
+    {"a\tb\n\x7f", "a\tb\n\x7f", "a\\tb\\n\\x7f"},
     {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
     {"\xc2\x9b"
      "31m\xc2\xa0",
      "\xc2\x9b"
      "31m\xc2\xa0",
-     "?31m\xc2\xa0"}, /* C1: CSI */
-    {"\xff", BAD, BAD},
-    {"\x80x", BAD "x", BAD "x"},
-    {"\xc0\xaf", BAD BAD, BAD BAD},             /* overlong '/' */
-    {"\xe0\x9f\xbf", BAD BAD BAD, BAD BAD BAD}, /* overlong */
-    {"\xed\xa0\x80", BAD BAD BAD, BAD BAD BAD}, /* a surrogate */
+     "\\u009b31m\xc2\xa0"}, /* C1: CSI */
+    {"\xff", BAD, "\\xff"},
+    {"\x80x", BAD "x", "\\x80x"},
+    {"\xc0\xaf", BAD BAD, "\\xc0\\xaf"},              /* overlong '/' */
+    {"\xe0\x9f\xbf", BAD BAD BAD, "\\xe0\\x9f\\xbf"}, /* overlong */
+    {"\xed\xa0\x80", BAD BAD BAD, "\\xed\\xa0\\x80"}, /* a surrogate */
+    {"\xe2\x80\xae\xe2\x81\xa6", "\xe2\x80\xae\xe2\x81\xa6", "\\u202e\\u2066"},
     {"\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80"},
     {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
-    {"\xf4\x90\x80\x80", BAD BAD BAD BAD, BAD BAD BAD BAD}, /* beyond U+10FFFF */
-    {"\xf0\x9f\x98", BAD BAD BAD, BAD BAD BAD},             /* cut short */
-    {"\xe2\x82", BAD BAD, BAD BAD},
-    {"\xc3", BAD, BAD},
+    {"\xf4\x90\x80\x80", BAD BAD BAD BAD, "\\xf4\\x90\\x80\\x80"}, /* beyond U+10FFFF */
+    {"\xf0\x9f\x98", BAD BAD BAD, "\\xf0\\x9f\\x98"},              /* cut short */
+    {"\xe2\x82", BAD BAD, "\\xe2\\x82"},
+    {"\xc3", BAD, "\\xc3"},
 };
 
 START_TEST(text_is_cleaned)
@@ -350,7 +371,8 @@ START_TEST(text_is_cut_between_characters)
     ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 3),
                      "\xc3\xa9..");
     ck_assert_str_eq(writer_fit(fitted, 6, "abcdef", 60), "abc..");
-    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "a\nb", 3), "a?b");
+    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "a\nb", 4), "a\\nb");
+    ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "a\nb", 3), "a..");
     ck_assert_int_eq(writer_columns("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), 4);
 }
 END_TEST
@@ -389,7 +411,7 @@ static const struct {
     {"a", "--timeline: 'a': " ENDINGS},
     {"", "--timeline: '': " ENDINGS},
     {"a.csv/b", "--timeline: 'a.csv/b': " ENDINGS},
-    {"a.csv\n", "--timeline: 'a.csv?': " ENDINGS},
+    {"a.csv\n", "--timeline: 'a.csv\\n': " ENDINGS},
 };
 
 START_TEST(other_timelines_are_refused)

@@ -59,6 +59,7 @@ Suite *writer_suite(void);
 Suite *writer_put_suite(void);
 Suite *writer_trace_suite(void);
 Suite *writer_hostile_suite(void);
+Suite *escapes_suite(void);
 Suite *html_suite(void);
 Suite *cli_suite(void);
 Suite *sweep_suite(void);

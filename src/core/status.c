@@ -1,6 +1,8 @@
 /* status.c - the first error wins, and exit codes. */
 #include "core/status.h"
 
+#include "core/escape.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -9,9 +11,11 @@ enum status error_set(struct error *error, enum status status, const char *forma
     if (error == NULL || error->status != STATUS_OK)
         return status;
     va_list arguments;
+    char text[sizeof error->text];
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    escape_text(error->text, sizeof error->text, text);
     error->status = status;
     return status;
 }

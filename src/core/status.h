@@ -13,7 +13,8 @@ enum status {
     STATUS_NO_DEVICE, /* a CUDA device was asked for and there is none: exit 77 */
 };
 
-/* The first thing that went wrong. Zero-initialise; `text` is one line without a newline. */
+/* The first thing that went wrong. Zero-initialise; `text` is one line without a newline, and
+ * fit to be shown: error_set() escapes what a terminal would obey (core/escape.h). */
 struct error {
     enum status status;
     char text[1024];

@@ -1,4 +1,5 @@
 /* file.c - reads the text of machine files, and knows those that are part of the program. */
+#include "core/escape.h"
 #include "core/ini_text.h"
 #include "machine/fields.h"
 
@@ -30,12 +31,7 @@ complain(const struct machine_reader *reader, int line, const char *format, ...)
     return error_set(reader->error, STATUS_USAGE, "%s:%d: %s", reader->where, line, complaint);
 }
 
-static bool is_control(char byte)
-{
-    return (unsigned char)byte < ' ' || byte == 0x7f;
-}
-
-/* Reports show texts as they are, so that no control character may be in one. */
+/* Reports show texts as they are, so that nothing may be in one that a terminal obeys. */
 static enum status text_set(const struct machine_reader *reader,
                             const struct machine_field *field, struct machine *machine,
                             const char *value)
@@ -44,11 +40,10 @@ static enum status text_set(const struct machine_reader *reader,
     if (strlen(value) >= MACHINE_TEXT)
         return complain(reader, line, "%s is longer than %d characters", field->key,
                         MACHINE_TEXT - 1);
-    for (const char *byte = value; *byte != '\0'; byte++) {
-        if (is_control(*byte))
-            return complain(reader, line, "%s=%.60s holds a control character", field->key,
-                            value);
-    }
+    char shown[6 * MACHINE_TEXT];
+    if (strcmp(escape_text(shown, sizeof shown, value), value) != 0)
+        return complain(reader, line, "%s=%.60s holds a control character, or is no UTF-8",
+                        field->key, value);
     strcpy((char *)machine + field->offset, value);
     return STATUS_OK;
 }
@@ -243,17 +238,6 @@ static enum status figures_check(const struct machine_reader *reader)
     return rates_check(reader);
 }
 
-/* Hands on a complaint. Keys and values of a file may hold what a terminal obeys; a message may
- * not. */
-static enum status refuse_clean(struct error *error, const struct error *why)
-{
-    char text[sizeof why->text];
-    strcpy(text, why->text);
-    for (char *byte = text; *byte != '\0'; byte++)
-        *byte = is_control(*byte) ? '?' : *byte;
-    return error_set(error, why->status, "%s", text);
-}
-
 enum status machine_parse(struct machine *machine, const char *text, const char *where,
                           struct error *error)
 {
@@ -270,7 +254,7 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
     if (status == STATUS_OK)
         status = figures_check(&reader);
     if (status != STATUS_OK)
-        return refuse_clean(error, &local);
+        return error_set(error, local.status, "%s", local.text);
     *machine = read;
     return STATUS_OK;
 }

@@ -177,7 +177,7 @@ const char *option_nearest(const char *name, bool keys_only);
 
 /* Texts for error lines. Each function writes into `text` and returns it. */
 enum { SHOWN_MAX = 96, LABEL_MAX = 512, OPTION_TEXT = LABEL_MAX };
-const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* one line, clipped */
+const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* escaped, clipped */
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX]);
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
 

@@ -1,5 +1,6 @@
 /* text.c - the parts of the options room's error lines: names near to a misspelt one, places,
  * labels, allowed values. */
+#include "core/escape.h"
 #include "core/nearest.h"
 #include "options/table.h"
 #include "plan/device.h"
@@ -27,20 +28,7 @@ static bool continues_character(char byte)
 
 const char *text_shown(const char *raw, char text[SHOWN_MAX])
 {
-    static const char dots[] = "...";
-    size_t length = strlen(raw), room = SHOWN_MAX - sizeof dots;
-    bool clipped = length > room;
-    if (clipped) {
-        length = room;
-        while (length > 0 && continues_character(raw[length]))
-            length--;
-    }
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)raw[i];
-        text[i] = byte < ' ' || byte == 0x7f ? '?' : raw[i];
-    }
-    strcpy(text + length, clipped ? dots : "");
-    return text;
+    return escape_fit(text, SHOWN_MAX, raw, SHOWN_MAX, "...");
 }
 
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX])

@@ -2,6 +2,7 @@
  */
 #include "term/progress.h"
 
+#include "core/escape.h"
 #include "term/progress_line.h"
 
 #include <errno.h>
@@ -30,8 +31,8 @@ static struct {
     struct progress_state state;
     char name[NAME_MAX_KEPT];
     int64_t begin_ns, run_begin_ns, repeats_begin_ns;
-    double least;   /* of the bar */
-    char said[512]; /* the last note */
+    double least;    /* of the bar */
+    char said[1024]; /* the last note */
     char drawn[PROGRESS_TEXT];
     atomic_uint done, tiles;
     atomic_llong timed_ns; /* the start of the timed part; 0: nothing is timed */
@@ -192,7 +193,7 @@ void progress_next(const char *name, double work)
     struct progress_state *state = &line.state;
     if (state->run >= 0)
         learn_rate(ns);
-    snprintf(line.name, sizeof line.name, "%s", name);
+    escape_text(line.name, sizeof line.name, name);
     state->run++;
     state->name = line.name;
     state->repeat = state->repeats = 0;
@@ -230,13 +231,14 @@ void progress_tile(uint32_t done, uint32_t tiles)
 
 void note_print(bool quiet, const char *format, ...)
 {
-    char text[sizeof line.said];
+    char raw[sizeof line.said], text[sizeof line.said];
     va_list arguments;
     if (quiet)
         return;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
+    escape_text(text, sizeof text, raw);
     pthread_mutex_lock(&line.lock);
     if (strcmp(text, line.said) != 0) {
         strcpy(line.said, text);

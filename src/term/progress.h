@@ -32,7 +32,8 @@ void progress_timed(bool timed);
 void progress_tile(uint32_t done, uint32_t tiles);
 
 /* Prints "pipeline: note: " and what the format says on standard error, clear of the progress
- * line; nothing if `quiet`, or if it was the last note already. */
+ * line; nothing if `quiet`, or if it was the last note already. What a terminal would obey is
+ * escaped (core/escape.h). */
 __attribute__((format(printf, 2, 3))) void note_print(bool quiet, const char *format, ...);
 
 /* Ends the thread and clears the line. Safe to call twice, and without a begin. */

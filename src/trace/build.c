@@ -1,6 +1,8 @@
 /* build.c - makes timelines of a trace's rows: the part that both readers stand on. */
 #include "trace/build.h"
 
+#include "core/escape.h"
+
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,16 +61,7 @@ static void *grown(void *array, size_t *capacity, size_t count, size_t size)
 
 const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
 {
-    size_t length = strlen(raw), room = TRACE_SHOWN - sizeof "..";
-    bool cut = length > room;
-    if (cut)
-        length = room;
-    while (cut && length > 0 && ((unsigned char)raw[length] & 0xc0) == 0x80)
-        length--; /* a cut lies between characters */
-    for (size_t i = 0; i < length; i++)
-        text[i] = (unsigned char)raw[i] < ' ' || raw[i] == 0x7f ? '?' : raw[i];
-    strcpy(text + length, cut ? ".." : "");
-    return text;
+    return escape_fit(text, TRACE_SHOWN, raw, TRACE_SHOWN, "..");
 }
 
 bool trace_read_whole(const char *text, uint64_t most, uint64_t *value)

@@ -55,7 +55,7 @@ void trace_build_free(struct trace_builder *builder);
  * HtoD]". */
 enum op_kind trace_kind(const char *name);
 
-/* Copies `raw` into `text` as one line for a message, cut where it is long. Returns `text`. */
+/* Copies `raw`, escaped, into `text` as a line for a message, cut where it is long. */
 enum { TRACE_SHOWN = 96 };
 const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);
 

@@ -1,7 +1,11 @@
-/* csv_line.c - a line of CSV cut into its fields. */
+/* csv_line.c - a line of CSV cut into its fields, and a field as it was before it was written.
+ */
 #include "trace/csv_line.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Takes the quotes off a field; returns what follows it, or NULL when it isn't closed. */
@@ -42,4 +46,71 @@ int csv_line_split(char *line, char *fields[], int most, const char **why)
             return count;
         *at++ = '\0';
     }
+}
+
+/* Reads `digits` digits of base 16. False: there are no such. */
+static bool read_hex(const char *text, int digits, uint32_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < digits; i++) {
+        if (!isxdigit((unsigned char)text[i]))
+            return false;
+        *value = 16 * *value + (uint32_t)(isdigit((unsigned char)text[i])
+                                              ? text[i] - '0'
+                                              : tolower((unsigned char)text[i]) - 'a' + 10);
+    }
+    return true;
+}
+
+/* Writes a character below U+10000 in UTF-8; returns its end. */
+static char *write_character(char *to, uint32_t character)
+{
+    if (character >= 0x800)
+        *to++ = (char)(0xe0 | character >> 12);
+    *to++ = character >= 0x800 ? (char)(0x80 | (character >> 6 & 0x3f))
+                               : (char)(0xc0 | character >> 6);
+    *to++ = (char)(0x80 | (character & 0x3f));
+    return to;
+}
+
+/* Takes the escape at *from, a backslash, and writes what it stands for; what is no escape
+ * stays as it is. Returns the end of what was written, which is no longer. */
+static char *unescape(const char **from, char *to)
+{
+    static const char letters[] = "n\nr\rt\t\\\\";
+    const char *at = *from + 1;
+    uint32_t value;
+    for (const char *letter = letters; *letter != '\0'; letter += 2) {
+        if (*at != letter[0])
+            continue;
+        *from = at + 1;
+        *to = letter[1];
+        return to + 1;
+    }
+    if (*at == 'x' && read_hex(at + 1, 2, &value) && value != 0) {
+        *from = at + 3;
+        *to = (char)value;
+        return to + 1;
+    }
+    if (*at == 'u' && read_hex(at + 1, 4, &value) && value >= 0x80) {
+        *from = at + 5;
+        return write_character(to, value);
+    }
+    *to = *(*from)++;
+    return to + 1;
+}
+
+const char *csv_unmark(char *field)
+{
+    char *to = field;
+    if (*field != '\'')
+        return field;
+    for (const char *from = field + 1; *from != '\0';) {
+        if (*from == '\\')
+            to = unescape(&from, to);
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+    return field;
 }

@@ -177,9 +177,9 @@ static enum status read_fact(struct reader *reader, char *key, char *value)
     if (strcmp(key, "speedup") == 0 && units_read_real(value, &facts->speedup) != UNITS_OK)
         facts->speedup = 0;
     if (strcmp(key, "device") == 0)
-        snprintf(facts->device, sizeof facts->device, "%s", value);
+        snprintf(facts->device, sizeof facts->device, "%s", csv_unmark(value));
     else if (strcmp(key, "driver") == 0)
-        snprintf(facts->driver, sizeof facts->driver, "%s", value);
+        snprintf(facts->driver, sizeof facts->driver, "%s", csv_unmark(value));
     else if (strcmp(key, "issue_times") == 0)
         facts->issue_unknown = strcmp(value, "unknown") == 0;
     else if (strcmp(key, "settings") == 0)
@@ -191,7 +191,7 @@ static enum status read_comment(struct reader *reader)
 {
     char *line = reader->line, *colon = strchr(line, ':');
     if (strncmp(line, "# run: ", 7) == 0)
-        return add_run(reader, line + 7);
+        return add_run(reader, csv_unmark(line + 7));
     if (strncmp(line, "#   ", 4) != 0 || colon == NULL || reader->builder.count == 0)
         return STATUS_OK;
     *colon = '\0';
@@ -305,7 +305,8 @@ static enum status read_numbers(const struct reader *reader, struct own_row *row
 
 static enum status read_row(struct reader *reader)
 {
-    struct own_row row = {.name = field(reader, NAME)};
+    csv_unmark(reader->fields[reader->at[RUN]]);
+    struct own_row row = {.name = csv_unmark(reader->fields[reader->at[NAME]])};
     struct error why = {0};
     uint64_t op;
     enum status status = read_field(reader, OP, UINT32_MAX - 1, &op);

@@ -149,7 +149,8 @@ static struct run_report *find_worst(const struct report *report)
 }
 
 /* Names both machines over their times where nothing was measured. */
-static void name_columns(const struct report *report, struct table_column shown[COLUMN_COUNT])
+static void name_columns(const struct report *report, char titles[2][TABLE_NAME],
+                         struct table_column shown[COLUMN_COUNT])
 {
     const struct run_report *first = &report->runs[0];
     int measured = count_measured(report);
@@ -160,13 +161,16 @@ static void name_columns(const struct report *report, struct table_column shown[
     for (int i = 0; i < report->run_count; i++)
         same &= strcmp(report->runs[i].settings->device, first->settings->device) == 0 &&
                 strcmp(report->runs[i].compared->device, first->compared->device) == 0;
-    shown[COLUMN_TIME].title = same ? first->settings->device : "time";
-    shown[COLUMN_SIMULATED].title = same ? first->compared->device : "simulated";
+    writer_clean(titles[0], TABLE_NAME, same ? first->settings->device : "time", true);
+    writer_clean(titles[1], TABLE_NAME, same ? first->compared->device : "simulated", true);
+    shown[COLUMN_TIME].title = titles[0];
+    shown[COLUMN_SIMULATED].title = titles[1];
 }
 
 static void put_rows(FILE *out, const struct report *report, const struct writer_style *style)
 {
     struct table_column named[COLUMN_COUNT];
+    char titles[2][TABLE_NAME];
     bool many = report->run_count > ROWS_MAX && style->verbose == 0;
     struct run_report *worst = many ? find_worst(report) : NULL;
     struct report shown = *report;
@@ -176,7 +180,7 @@ static void put_rows(FILE *out, const struct report *report, const struct writer
         fprintf(out, "\nthe %d worst of %d runs (--verbose shows all):\n", WORST,
                 report->run_count);
     }
-    name_columns(report, named);
+    name_columns(report, titles, named);
     table_write(out, &shown, style, named, COLUMN_COUNT);
     free(worst);
 }

@@ -191,7 +191,7 @@ void write_csv_report(FILE *out, const struct report *report)
 
 static void put_line(FILE *out, const char *text)
 {
-    char clean[4096 * 3];
+    char clean[4096 * 4];
     fputs(writer_clean(clean, sizeof clean, text, true), out);
 }
 
@@ -289,13 +289,13 @@ static void put_provenance(FILE *out, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;
     fputs("# run: ", out);
-    put_line(out, run->settings->name);
+    write_csv_line(out, run->settings->name);
     fprintf(out, "\n#   source: %s\n#   timing: %s\n#   device: ", timeline_source(timeline),
             timeline_timing(timeline));
-    put_line(out, writer_device(run));
+    write_csv_line(out, writer_device(run));
     if (timeline->driver[0] != '\0') {
         fputs("\n#   driver: ", out);
-        put_line(out, timeline->driver);
+        write_csv_line(out, timeline->driver);
     }
     fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
     if (run->trace != NULL && run->trace->part[0] != '\0')

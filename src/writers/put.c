@@ -1,6 +1,7 @@
 /* put.c - printing for the writers that print millions of spans. */
 #include "writers/put.h"
 
+#include "core/escape.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>
@@ -56,18 +57,19 @@ void put_long(struct put *put, const char *bytes, size_t length)
 /* --- text --- */
 
 /* Puts the character at *text, which is not ASCII, and steps over it. Puts U+FFFD where there
- * is no well-formed character. */
+ * is no well-formed character, and an escape where a terminal would obey it. */
 static void put_character(struct put *put, const char **text)
 {
-    char character[5] = "", clean[16];
-    unsigned char lead = (unsigned char)**text;
-    size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    length = strnlen(*text, length);
-    memcpy(character, *text, length);
-    writer_clean(clean, sizeof clean, character, false);
-    bool whole = strcmp(character, clean) == 0;
-    put_string(put, whole ? character : "\xef\xbf\xbd");
-    *text += whole ? length : 1;
+    uint32_t character;
+    char escape[8];
+    size_t length = escape_utf8(*text, &character);
+    if (length == 0)
+        PUT_LITERAL(put, "\xef\xbf\xbd");
+    else if (!escape_is_needed(character))
+        put_bytes(put, *text, length);
+    else
+        put_bytes(put, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04X", character));
+    *text += length > 0 ? length : 1;
 }
 
 static bool is_plain_in_json(unsigned char byte, bool in_html)
@@ -107,41 +109,82 @@ void put_json_text(struct put *put, const char *text, bool in_html)
     }
 }
 
-/* Returns the first byte that CSV can't take as it is: one that is not ASCII or that asks for
- * quotes, or the end. */
-static const char *csv_plain_end(const char *text)
+/* Returns true if `text` is a decimal number, with which a spreadsheet does nothing else. */
+static bool is_decimal(const char *text)
 {
-    for (;; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte >= 0x80 || byte == ',' || byte == '"' || byte == '#' || byte == '\r' ||
-            byte == '\n' || byte == '\0')
-            return text;
+    char *end;
+    if (text[strspn(text, "+-.0123456789eE")] != '\0')
+        return false;
+    strtod(text, &end);
+    return end > text && *end == '\0';
+}
+
+/* Returns true if a field is to be marked: a spreadsheet would take it for a formula, a
+ * terminal would obey it, it is no UTF-8, or it looks marked already. */
+static bool is_marked(const char *text)
+{
+    if (*text == '\'' || (*text != '\0' && strchr("=+-@", *text) != NULL && !is_decimal(text)))
+        return true;
+    for (size_t length; *text != '\0'; text += length) {
+        uint32_t character;
+        length = escape_utf8(text, &character);
+        if (length == 0 || escape_is_needed(character))
+            return true;
     }
+    return false;
 }
 
 bool put_csv_is_plain(const char *text)
 {
-    return *csv_plain_end(text) == '\0';
+    if (*text != '\0' && strchr("'=+-@", *text) != NULL)
+        return false;
+    for (; *text != '\0'; text++) {
+        if (*text < 0x20 || *text == 0x7f || *text == ',' || *text == '"' || *text == '#')
+            return false;
+    }
+    return true;
+}
+
+/* Puts the next part of a field and steps over it: all that is plain, or one character. */
+static void put_csv_part(struct put *put, const char **text, bool marked, bool quoted)
+{
+    char piece[ESCAPE_ROOM];
+    const char *plain = *text;
+    while (**text >= 0x20 && **text < 0x7f && **text != '"' && **text != '\\')
+        ++*text;
+    put_bytes(put, plain, (size_t)(*text - plain));
+    if (**text == '\0')
+        return;
+    if ((**text == '"' && quoted) || (**text == '\\' && marked))
+        put_bytes(put, *text, 1);
+    put_bytes(put, piece, escape_next(text, piece));
+}
+
+static void put_csv_text(struct put *put, const char *text, bool quoted)
+{
+    bool marked = is_marked(text);
+    if (marked)
+        PUT_LITERAL(put, "'");
+    while (*text != '\0')
+        put_csv_part(put, &text, marked, quoted);
 }
 
 void put_csv_field(struct put *put, const char *text)
 {
-    const char *plain = csv_plain_end(text);
-    bool quoted = *plain != '\0' && strpbrk(plain, ",\"#\r\n") != NULL;
+    bool quoted = strpbrk(text, ",\"#") != NULL;
     if (quoted)
         PUT_LITERAL(put, "\"");
-    put_bytes(put, text, (size_t)(plain - text));
-    for (text = plain; *text != '\0';) {
-        if ((unsigned char)*text >= 0x80) {
-            put_character(put, &text);
-            continue;
-        }
-        if (*text == '"')
-            PUT_LITERAL(put, "\"");
-        put_bytes(put, text++, 1);
-    }
+    put_csv_text(put, text, quoted);
     if (quoted)
         PUT_LITERAL(put, "\"");
+}
+
+void write_csv_line(FILE *out, const char *text)
+{
+    struct put put;
+    put_begin(&put, out);
+    put_csv_text(&put, text, false);
+    put_end(&put);
 }
 
 void write_csv_field(FILE *out, const char *text)

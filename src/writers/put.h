@@ -164,11 +164,11 @@ static inline void put_integer(struct put *put, int64_t value)
 }
 
 /* Puts the part of a JSON string (RFC 8259) between its quotes. Bytes that are not valid UTF-8
- * become U+FFFD, control characters and DEL their escapes. With `in_html` <, > and & become
- * escapes, too, so that no text can end the element that it stands in. */
+ * become U+FFFD, what a terminal would obey (core/escape.h) its escapes. With `in_html` <, >
+ * and & become escapes, too, so that no text can end the element that it stands in. */
 void put_json_text(struct put *put, const char *text, bool in_html);
 
-/* Returns true if `text` is a CSV field as it stands: ASCII, with nothing to be quoted. */
+/* Returns true if `text` is a CSV field as it stands: ASCII, nothing to be quoted or marked. */
 bool put_csv_is_plain(const char *text);
 
 /* Puts a CSV field, by the rules of write_csv_field() (writers/writer.h). */

@@ -2,6 +2,7 @@
  * ticks of a time axis. */
 #include "writers/writer.h"
 
+#include "core/escape.h"
 #include "core/units.h"
 #include "trace/trace.h"
 
@@ -9,71 +10,19 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Well-formed UTF-8 by its first two bytes (The Unicode Standard, table 3-7). */
-static const struct {
-    unsigned char first_low, first_high, second_low, second_high, length;
-} utf8_forms[] = {
-    {0x01, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-};
-
-/* Returns the bytes of the character at `text`; 0 where there is no well-formed one. Reads no
- * further than the first byte that does not fit, hence never beyond a terminating NUL. */
-static size_t utf8_length(const unsigned char *text)
-{
-    for (size_t i = 0; i < sizeof utf8_forms / sizeof utf8_forms[0]; i++) {
-        if (text[0] < utf8_forms[i].first_low || text[0] > utf8_forms[i].first_high)
-            continue;
-        size_t length = utf8_forms[i].length;
-        if (length > 1 &&
-            (text[1] < utf8_forms[i].second_low || text[1] > utf8_forms[i].second_high))
-            return 0;
-        for (size_t k = 2; k < length; k++) {
-            if (text[k] < 0x80 || text[k] > 0xbf)
-                return 0;
-        }
-        return length;
-    }
-    return 0;
-}
-
-/* Returns true for the characters that could move a terminal's cursor: C0, DEL and C1. */
-static bool is_control(const unsigned char *text)
-{
-    return text[0] < 0x20 || text[0] == 0x7f ||
-           (text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f);
-}
-
-/* Takes the next character of *text, cleaned. Sets *length to its bytes; not called at the end.
- */
-static const char *next_character(const char **text, bool line, size_t *length)
-{
-    const char *character = *text;
-    size_t taken = utf8_length((const unsigned char *)character);
-    *text += taken != 0 ? taken : 1;
-    *length = taken;
-    if (taken == 0) {
-        *length = 3;
-        return "\xef\xbf\xbd";
-    }
-    if (line && is_control((const unsigned char *)character)) {
-        *length = 1;
-        return "?";
-    }
-    return character;
-}
-
 const char *writer_clean(char *clean, size_t room, const char *text, bool line)
 {
     size_t used = 0;
+    if (line)
+        return escape_text(clean, room, text);
     while (*text != '\0') {
-        size_t length;
-        const char *character = next_character(&text, line, &length);
-        if (used + length >= room)
+        uint32_t character;
+        size_t length = escape_utf8(text, &character), written = length > 0 ? length : 3;
+        if (used + written >= room)
             break;
-        memcpy(clean + used, character, length);
-        used += length;
+        memcpy(clean + used, length > 0 ? text : "\xef\xbf\xbd", written);
+        used += written;
+        text += length > 0 ? length : 1;
     }
     clean[used] = '\0';
     return clean;
@@ -89,22 +38,7 @@ int writer_columns(const char *text)
 
 const char *writer_fit(char *fitted, size_t room, const char *text, int columns)
 {
-    char *cut = fitted; /* where ".." goes, should the text be too long */
-    size_t used = 0, length;
-    int taken = 0;
-    while (*text != '\0') {
-        const char *character = next_character(&text, true, &length);
-        if (taken == columns || used + length >= room) {
-            memcpy(cut, "..", sizeof "..");
-            return fitted;
-        }
-        memcpy(fitted + used, character, length);
-        used += length;
-        if (++taken <= columns - 2 && used + sizeof ".." <= room)
-            cut = fitted + used;
-    }
-    fitted[used] = '\0';
-    return fitted;
+    return escape_fit(fitted, room, text, columns, "..");
 }
 
 /* --- a run in few words --- */

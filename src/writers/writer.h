@@ -93,10 +93,16 @@ TIMELINE_PICTURES(DECLARE_PICTURE)
 enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
                                  struct error *error);
 
-/* Writes a CSV field by RFC 4180: quoted, quotes doubled, where it holds a comma, quote, CR or
- * LF; or '#', so that no row is taken for a comment. Bytes that are not valid UTF-8 become
- * U+FFFD. */
+/* Writes a CSV field by RFC 4180: quoted, quotes doubled, where it holds a comma or a quote; or
+ * '#', so that no row is taken for a comment. It is marked by a ' before it where a spreadsheet
+ * would take it for a formula (it begins with =, +, - or @ and is no number), where it has what
+ * a terminal would obey or is no UTF-8, and where it begins with a ' itself. In a marked field
+ * core/escape.h's escapes stand for such characters, and \\ for a backslash: csv_unmark() of
+ * trace/csv_line.h gives back what it was. */
 void write_csv_field(FILE *out, const char *text);
+
+/* Writes the same without quotes: for the end of a line of provenance. */
+void write_csv_line(FILE *out, const char *text);
 
 static inline int larger(int a, int b)
 {
@@ -106,11 +112,12 @@ static inline int larger(int a, int b)
 /* Shared by the writers: text that came from the user, made fit to be shown. */
 
 /* Copies `text` into `clean` (of `room` bytes, at least 1) as valid UTF-8: what is not becomes
- * U+FFFD and, if `line`, a control character becomes '?'. Cut between characters where there is
- * no room. Returns `clean`. */
+ * U+FFFD or, if `line`, an escape, as does what a terminal would obey (core/escape.h). Cut
+ * between characters where there is no room. Returns `clean`. */
 const char *writer_clean(char *clean, size_t room, const char *text, bool line);
 
-/* Copies `text` into `fitted` in the same way, as one line of at most `columns` characters;
+/* Copies `text` into `fitted`, escaped in the same way, as one line of at most `columns`
+ * characters;
  * ".." at its end shows a cut. Returns `fitted`. */
 const char *writer_fit(char *fitted, size_t room, const char *text, int columns);
 
