@@ -55,7 +55,8 @@ $(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $
 	$(filter-out $(CUDA_ROOMS:%.c=$(OBJ)/%.o) %/launchers_none.o %.cu.o,$(OBJECTS))
 
 # Inputs that nobody means well with, dealt to the program itself.
-$(OBJ)/bin/hostile: $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/hostile/*.c)) \
+HOSTILE := $(filter-out tests/hostile/no_memory%,$(wildcard tests/hostile/*.c))
+$(OBJ)/bin/hostile: $(HOSTILE:%.c=$(OBJ)/%.o) \
 	$(OBJ)/tests/hostile_texts.o $(OBJECTS)
 
 # `make hostile SECONDS=600` or INPUTS=50000; SEED=N and CLASS=NAME repeat what was found.

@@ -101,7 +101,7 @@ _Noreturn static void become(const struct call *call, const struct child *child)
         limit(RLIMIT_AS, call->memory_bytes > 0 ? call->memory_bytes : 4096ull * MEBI);
     if (call->file_bytes > 0)
         limit(RLIMIT_FSIZE, call->file_bytes);
-    execve(setting.program, (char *const *)call->arguments, (char *const *)environment);
+    execve(call->arguments[0], (char *const *)call->arguments, (char *const *)environment);
     _exit(127);
 }
 

@@ -209,11 +209,11 @@ enum { ONE_RUN, OF_FILE, COMPARED };
 
 static void add_outputs(struct input *input)
 {
-    static const char *const endings[] = {"csv", "json", "html", "csv", "json", "html",
-                                          "csv", "json", "html", "svg", "png",  "pdf"};
     struct chance *chance = &input->chance;
     if (draw_percent(chance, 30)) {
-        const char *path = text_of(input, "t.%s", DRAW_OF(chance, endings));
+        const char *path = draw_word(
+            input,
+            "t.csv t.json t.html t.csv t.json t.html t.csv t.json t.html t.svg t.png t.pdf");
         input_set(input, "timeline", path);
         input_expect(input, path);
     }

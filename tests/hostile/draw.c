@@ -40,6 +40,16 @@ bool draw_percent(struct chance *chance, unsigned percent)
 
 /* --- texts --- */
 
+const char *draw_word(struct input *input, const char *words)
+{
+    size_t count = 1;
+    for (const char *at = words; *at != '\0'; at++)
+        count += *at == ' ';
+    for (size_t left = draw_below(&input->chance, count); left > 0; left--)
+        words = strchr(words, ' ') + 1;
+    return text_of(input, "%.*s", (int)strcspn(words, " "), words);
+}
+
 /* Names that shells, gnuplot and spreadsheets would obey, and that are hard to show. Whatever
  * obeys one makes the file "canary" (judge.c). */
 static const char *const obeyed[] = {

@@ -134,28 +134,13 @@ static void put(struct text *text, size_t at, size_t old, const char *bytes, siz
 }
 
 /* Another figure for one of the numbers. */
-static void put_number(struct chance *chance, struct text *text, size_t at)
+static void put_number(struct input *input, struct text *text, size_t at)
 {
-    static const char *const numbers[] = {"0",
-                                          "-1",
-                                          "1",
-                                          "1e999",
-                                          "nan",
-                                          "inf",
-                                          "1e308",
-                                          "1e-300",
-                                          "9223372036854775807",
-                                          "-9223372036854775808",
-                                          "18446744073709551616",
-                                          "4294967296",
-                                          "2147483648",
-                                          "999999999999999999999999",
-                                          "0x7f",
-                                          "1.5",
-                                          "",
-                                          "1e18",
-                                          "65536"};
-    const char *number = DRAW_OF(chance, numbers);
+    static const char numbers[] =
+        "0 -1 1 1e999 nan inf 1e308 1e-300 9223372036854775807 -9223372036854775808 "
+        "18446744073709551616 4294967296 2147483648 999999999999999999999999 0x7f 1.5 "
+        "1e18 65536";
+    const char *number = draw_word(input, numbers);
     while (at < text->size && !isdigit((unsigned char)text->bytes[at]))
         at++;
     size_t end = at;
@@ -207,7 +192,7 @@ static void damage(struct input *input, struct text *text, const struct seed *ot
         break;
     case 6:
     case 7:
-        put_number(chance, text, at);
+        put_number(input, text, at);
         break;
     case 8:
         name = draw_name(input);
@@ -225,11 +210,11 @@ static void damage(struct input *input, struct text *text, const struct seed *ot
 
 static void make_run(struct input *input, const char *path)
 {
-    static const char *const kernels[] = {"scale",  "sum", "scan",           "sum-double",
-                                          "finite", "all", "transpose-fine", "wave,scale"};
     input_set(input, "input", path);
     input_set(input, "device", "sim:h200");
-    input_set(input, "kernel", DRAW_OF(&input->chance, kernels));
+    input_set(
+        input, "kernel",
+        draw_word(input, "scale sum scan sum-double finite all transpose-fine wave,scale"));
     input_set(input, "tiles",
               text_of(input, "%u", 1 + (unsigned)draw_below(&input->chance, 8)));
     input_set(input, "output", "o.npy");
@@ -266,7 +251,6 @@ static void make_machine(struct input *input, const char *path)
 
 static void make_view(struct input *input, const char *path)
 {
-    static const char *const parts[] = {"25%..50%", "0..1us", "1us..1ms", "10%..100%"};
     struct chance *chance = &input->chance;
     call_add(&input->call, "view");
     if (draw_percent(chance, 10)) {
@@ -276,7 +260,7 @@ static void make_view(struct input *input, const char *path)
         call_add(&input->call, path);
     }
     if (draw_percent(chance, 15))
-        input_set(input, "window", DRAW_OF(chance, parts));
+        input_set(input, "window", draw_word(input, "25%..50% 0..1us 1us..1ms 10%..100%"));
     if (draw_percent(chance, 10))
         input_set(input, "stream", draw_percent(chance, 50) ? "0" : "1,2");
     if (draw_percent(chance, 10))
@@ -285,11 +269,10 @@ static void make_view(struct input *input, const char *path)
 
 static void add_forms(struct input *input)
 {
-    static const char *const forms[] = {"t.csv", "t.json", "t.html"};
     if (draw_percent(&input->chance, 60))
         input_set(input, "format", draw_percent(&input->chance, 70) ? "json" : "csv");
     if (draw_percent(&input->chance, 40)) {
-        const char *path = DRAW_OF(&input->chance, forms);
+        const char *path = draw_word(input, "t.csv t.json t.html");
         input_set(input, "timeline", path);
         input_expect(input, path);
     }

@@ -40,7 +40,8 @@ enum {
 };
 
 struct call {
-    const char *arguments[ARGUMENTS_MAX + 2]; /* [0] is left to the program's path */
+    const char *program;                      /* NULL: the one that is tried */
+    const char *arguments[ARGUMENTS_MAX + 2]; /* [0] is the program's path */
     int count;
     const char *extra[EXTRA_MAX + 1]; /* of the environment: "NAME=value" */
     int extra_count;
@@ -82,21 +83,22 @@ void result_free(struct result *result);
 
 struct output {
     const char *path;
-    char *before, *whole; /* its bytes before the run, and as they should be; NULL: not known */
-    size_t before_size, whole_size;
+    bool spare;          /* it is written only where another fails */
+    char *before;        /* its bytes before the run; NULL: it is not there */
+    char *whole, *other; /* as they should be, or might be as well; NULL: not known */
+    size_t before_size, whole_size, other_size;
 };
 
 struct input {
     const struct hostile_class *class;
     uint64_t index;
     struct chance chance;
-    struct call call;
+    struct call call, beside;           /* `beside` runs at the same time, unless it is empty */
     struct output outputs[OUTPUTS_MAX]; /* files that the command may write */
     int output_count;
     int what;    /* the class's own: which kind of input it is */
     void *drawn; /* the class's own: freed with the input */
     int faults;
-    bool exempt; /* its end may be by the signal that is sent */
 };
 
 struct hostile_class {
@@ -105,7 +107,8 @@ struct hostile_class {
     void (*make)(struct input *input); /* draws the command, and writes its files */
     void (*judge)(struct input *input, const struct result *result);
 };
-extern const struct hostile_class hostile_values, hostile_combinations, hostile_files;
+extern const struct hostile_class hostile_values, hostile_combinations, hostile_files,
+    hostile_names, hostile_faults;
 
 /* A text that lives as long as the input. */
 __attribute__((format(printf, 2, 3))) const char *text_of(struct input *input,
@@ -125,6 +128,7 @@ void run_also(struct input *input, const struct call *call, struct result *resul
 
 /* --- draw.c: files and hostile texts --- */
 
+const char *draw_word(struct input *input, const char *words); /* one of those between blanks */
 const char *draw_name(struct input *input);      /* a file's name or a text, without a slash */
 const char *draw_machine(struct input *input);   /* "sim:h200" and so on */
 char *file_read(const char *path, size_t *size); /* to be freed, ended by 0; NULL: not there,
@@ -136,6 +140,7 @@ const char *shell_line(struct input *input, const struct call *call);
 
 /* Holds what came of a command against that, and the files in the scratch folder. */
 void judge_result(struct input *input, const struct call *call, const struct result *result);
+void judge_files(struct input *input, bool accepted); /* exit 0 was all there was */
 
 /* Remembers which files there are, so that those that a command leaves are found. */
 void judge_begin(struct input *input);

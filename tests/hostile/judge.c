@@ -243,26 +243,32 @@ static int find_stranger(const char *path, const struct stat *about, int type, s
     return 0;
 }
 
+static bool is_same(const char *bytes, size_t size, const char *other, size_t other_size)
+{
+    return bytes != NULL && other != NULL && size == other_size &&
+           memcmp(bytes, other, size) == 0;
+}
+
 /* An output is not there, as it was, or whole; and it is there and whole where all went well.
  */
 static void judge_output(struct input *input, const struct output *output, bool accepted)
 {
-    size_t size;
+    size_t size = 0;
     struct stat about;
     if (stat(output->path, &about) == 0 && !S_ISREG(about.st_mode))
         return;
     char *bytes = file_read(output->path, &size);
-    bool same = bytes != NULL && output->before != NULL && size == output->before_size &&
-                memcmp(bytes, output->before, size) == 0;
-    const char *why = bytes == NULL || same ? NULL : whole_why(output->path, bytes, size);
-    if (why == NULL && !same && bytes != NULL && output->whole != NULL &&
-        (size != output->whole_size || memcmp(bytes, output->whole, size) != 0))
+    const bool before = is_same(bytes, size, output->before, output->before_size);
+    const bool whole = is_same(bytes, size, output->whole, output->whole_size) ||
+                       is_same(bytes, size, output->other, output->other_size);
+    const char *why = bytes == NULL || before ? NULL : whole_why(output->path, bytes, size);
+    if (why == NULL && bytes != NULL && !before && !whole && output->whole != NULL)
         why = "is not as it should be";
     if (why != NULL)
-        fault(input, "%s, of %zu bytes, %s", output->path, size, why);
+        fault(input, "a file is broken: %s, of %zu bytes, %s", output->path, size, why);
     else if (bytes == NULL && output->before != NULL)
-        fault(input, "%s is lost", output->path);
-    else if (accepted && output->whole != NULL && (bytes == NULL || same))
+        fault(input, "a file is lost: %s", output->path);
+    else if (accepted && output->whole != NULL && !whole)
         fault(input, "exit 0, but %s is not written", output->path);
     free(bytes);
 }
@@ -387,9 +393,13 @@ void judge_result(struct input *input, const struct call *call, const struct res
 {
     judge_end(input, call, result);
     judge_words(input, call, result);
+}
+
+void judge_files(struct input *input, bool accepted)
+{
     looked_at = input;
     for (int i = 0; i < 3; i++)
         nftw(places[i], find_stranger, 16, FTW_PHYS);
     for (int i = 0; i < input->output_count; i++)
-        judge_output(input, &input->outputs[i], result->code == 0);
+        judge_output(input, &input->outputs[i], accepted);
 }

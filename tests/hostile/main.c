@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct hostile_class *const classes[] = {&hostile_values, &hostile_combinations,
-                                                      &hostile_files};
+static const struct hostile_class *const classes[] = {
+    &hostile_values, &hostile_combinations, &hostile_files, &hostile_names, &hostile_faults};
 
 enum {
     CLASSES = sizeof classes / sizeof classes[0],
@@ -81,7 +81,7 @@ const char *text_of(struct input *input, const char *format, ...)
 void call_add(struct call *call, const char *argument)
 {
     if (call->count < ARGUMENTS_MAX) {
-        call->arguments[0] = setting.program;
+        call->arguments[0] = call->program != NULL ? call->program : setting.program;
         call->arguments[++call->count] = argument;
     }
 }
@@ -147,10 +147,22 @@ void fault(struct input *input, const char *format, ...)
 
 void run_also(struct input *input, const struct call *call, struct result *result)
 {
-    pid_t pid;
+    const bool two = call == &input->call && input->beside.count > 0;
+    struct result other;
+    pid_t pid, other_pid;
     child_start(call, &pid);
+    if (two)
+        child_start(&input->beside, &other_pid);
     child_finish(call, pid, result);
     judge_result(input, call, result);
+    bool accepted = result->code == 0;
+    if (two) {
+        child_finish(&input->beside, other_pid, &other);
+        judge_result(input, &input->beside, &other);
+        accepted &= other.code == 0;
+        result_free(&other);
+    }
+    judge_files(input, accepted);
 }
 
 static int remove_one(const char *path, const struct stat *about, int type, struct FTW *at)
@@ -206,6 +218,7 @@ static void try_input(const struct hostile_class *class, uint64_t index)
     for (int i = 0; i < input->output_count; i++) {
         free(input->outputs[i].before);
         free(input->outputs[i].whole);
+        free(input->outputs[i].other);
     }
     free(input->drawn);
     free(input);

@@ -11,147 +11,22 @@
 #include <string.h>
 
 /* Values that are no value of most options; all kinds of ranges, shares, devices and files. */
-static const char *const values[] = {
-    "",
-    " ",
-    "0",
-    "-0",
-    "-1",
-    "+1",
-    "1",
-    "2",
-    "7",
-    "1.5",
-    ".5",
-    "5.",
-    "nan",
-    "-nan",
-    "inf",
-    "-inf",
-    "infinity",
-    "1e3",
-    "1e999",
-    "-1e999",
-    "1e-999",
-    "0x10",
-    "0x1p10",
-    "010",
-    "1k",
-    "1K",
-    "1m",
-    "1M",
-    "1G",
-    "1T",
-    "1kk",
-    "1 k",
-    "k",
-    "16M",
-    "1,000",
-    "1 2",
-    "1_000",
-    "2147483647",
-    "2147483648",
-    "-2147483649",
-    "4294967295",
-    "4294967296",
-    "9223372036854775807",
-    "9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "18014398509481984k",
-    "99999999999999999999999999999999",
-    "auto",
-    "AUTO",
-    "none",
-    "yes",
-    "no",
-    "true",
-    "false",
-    "on",
-    "1,2",
-    ",",
-    "1,",
-    ",1",
-    "1,,2",
-    "1..8",
-    "8..1",
-    "..",
-    "1..",
-    "..1",
-    "1...8",
-    "1..8+0",
-    "1..8*1",
-    "1..8*0",
-    "1..1T+1",
-    "0..0",
-    "streams=1..8",
-    "streams=",
-    "=1..8",
-    "tiles=1,2,4,...,1G",
-    "order=depth,breadth",
-    "seed=0..1023",
-    "seed=0..18446744073709551615",
-    "elements=1..1T*2",
-    "tiles=1..16M*16",
-    "device=sim:h200,sim:c2050",
-    "sweep=1..2",
-    "output=a,b",
-    "any:20%",
-    "any:-1%",
-    "any:nan%",
-    "any:1e999%",
-    "any:",
-    ":10%",
-    "small-tiles:101%",
-    "short-run:0%",
-    "no-such:1%",
-    "2ms..5ms",
-    "25%..50%",
-    "50%..25%",
-    "-1ms..1ms",
-    "1e999s..2",
-    "0..18446744073709551616",
-    "200%..300%",
-    "sim",
-    "sim:",
-    "sim:h200",
-    "sim:nosuch",
-    "sim:./m.ini",
-    "sim:.",
-    "sim:/dev/null",
-    "sim:/dev/zero",
-    "sim:./in.csv",
-    "cuda",
-    "cuda:",
-    "cuda:0",
-    "cuda:-1",
-    "cuda:4294967296",
-    "CUDA",
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/",
-    ".",
-    "nosuch/out.npy",
-    "out.npy",
-    "out.csv",
-    "out.json",
-    "out.html",
-    "out.raw",
-    "OUT.CSV",
-    ".csv",
-    "out.csv/",
-    "in.csv",
-    "in.npy",
-    "m.ini",
-    "job.ini",
-    "in.npy/x",
-    "-",
-    "--",
-    "%s%n",
-    "$HOME",
-    "~/x",
-};
+static const char values[] =
+    " 0 -0 -1 +1 1 2 7 1.5 .5 5. nan -nan inf -inf infinity 1e3 1e999 -1e999 1e-999 0x10 "
+    "0x1p10 010 1k 1K 1m 1M 1G 1T 1kk k 16M 1,000 1_000 2147483647 2147483648 "
+    "-2147483649 4294967295 4294967296 9223372036854775807 9223372036854775808 "
+    "18446744073709551615 18446744073709551616 18014398509481984k "
+    "99999999999999999999999999999999 auto AUTO none yes no true false on 1,2 , 1, ,1 "
+    "1,,2 1..8 8..1 .. 1.. ..1 1...8 1..8+0 1..8*1 1..8*0 1..1T+1 0..0 streams=1..8 "
+    "streams= =1..8 tiles=1,2,4,...,1G order=depth,breadth seed=0..1023 "
+    "seed=0..18446744073709551615 elements=1..1T*2 tiles=1..16M*16 "
+    "device=sim:h200,sim:c2050 sweep=1..2 output=a,b any:20% any:-1% any:nan% any:1e999% "
+    "any: :10% small-tiles:101% short-run:0% no-such:1% 2ms..5ms 25%..50% 50%..25% "
+    "-1ms..1ms 1e999s..2 0..18446744073709551616 200%..300% sim sim: sim:h200 sim:nosuch "
+    "sim:./m.ini sim:. sim:/dev/null sim:/dev/zero sim:./in.csv cuda cuda: cuda:0 "
+    "cuda:-1 cuda:4294967296 CUDA /dev/null /dev/zero /dev/full / . nosuch/out.npy "
+    "out.npy out.csv out.json out.html out.raw OUT.CSV .csv out.csv/ in.csv in.npy m.ini "
+    "job.ini in.npy/x - -- %s%n $HOME ~/x";
 
 /* One of the limits that the table has for the option, or one beside it. */
 static const char *value_at_limit(struct input *input, const struct option_row *row)
@@ -234,7 +109,7 @@ static const char *value_of(struct input *input, const struct option_row *row)
     if (which < 5 && row->type == TYPE_MISTAKE)
         return value_of_mistake(input);
     if (which < 8)
-        return DRAW_OF(&input->chance, values);
+        return draw_word(input, values);
     return which < 9 ? draw_name(input) : value_of_length(input);
 }
 
@@ -307,7 +182,7 @@ static void make_word(struct input *input)
     if (command[0] != '\0')
         call_add(&input->call, command);
     const char *word =
-        draw_percent(&input->chance, 50) ? DRAW_OF(&input->chance, values) : draw_name(input);
+        draw_percent(&input->chance, 50) ? draw_word(input, values) : draw_name(input);
     call_add(&input->call, word);
     input_expect(input, "canary");
 }
