@@ -310,7 +310,7 @@ for name in $names; do
 done
 for list in "$work"/*.calls; do
     echo "== $(basename "$list")"
-    awk '$1 > 0 { print $2, $3 }' "$list" | uniq -c
+    awk '$1 > 0 { print $2, $3 }' "$list" | uniq -c | head -n 3000
 done >"$keep/calls.txt"
 [ -s "$work/faults" ] || { echo "failing calls: nothing could be recorded"; exit 1; }
 sort "$work/faults" | cut -d ' ' -f 2- | tr '\n' '\0' | xargs -0 -P "$jobs" -n 1 "$here" --fault |
