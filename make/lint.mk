@@ -1,4 +1,4 @@
-# Checks that run nothing: format, headers, cppcheck, rooms.
+# Checks that run nothing: format, headers, cppcheck, rooms, hardening.
 
 SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] \
@@ -30,3 +30,9 @@ check-rooms: $(O)/pipeline $(O)/print-pages
 	$(say) ROOMS docs/rooms.txt
 	$(Q)tests/rooms/self.sh
 	$(Q)tests/rooms/check.sh $(OBJ)
+
+# What HARDENING asked for is in the program.
+.PHONY: check-hardening
+check-hardening: $(O)/pipeline
+	$(say) HARDEN $<
+	$(Q)tests/hardened.sh $< $(HARDENING)

@@ -59,6 +59,19 @@ ok "make -n changes nothing before a build" changes_nothing quick_make -n all ch
 ok "-n of every goal that a person types changes nothing" \
     changes_nothing quick_make -n test test-deep install clean demo lessons fuzz help
 
+# flags WORD... prints the first call of the compiler that make with those words would make.
+flags() {
+    make -n NVCC= "$@" all | grep -m 1 ' -c -o '
+}
+flags >"$work/hard"
+ok "the program is hardened" grep -e '-D_FORTIFY_SOURCE=3.*-fstack-protector-strong' "$work/hard"
+flags HARDENING= >"$work/soft"
+ok "HARDENING= leaves that out" not grep -e -fstack-protector -e _FORTIFY_SOURCE "$work/soft"
+flags CFLAGS=-O0 >"$work/slow"
+flags ASAN=1 >"$work/asan"
+ok "calls are not checked without optimisation" not grep _FORTIFY_SOURCE "$work/slow"
+ok "nor beside sanitizers" not grep _FORTIFY_SOURCE "$work/asan"
+
 ok "make builds" quick_make -j8
 cp "$work/said" "$work/built"
 ok "-j8 is no cause for warnings" not grep -i warning "$work/built"

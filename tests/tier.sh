@@ -49,6 +49,7 @@ quick_steps() {
     step static make --no-print-directory check-static
     step build run_make all check-programs
     step rooms run_make check-rooms
+    step hardening run_make check-hardening
     step library run_make check-library
     step suites tests/run-suites.sh "$build" emulator-quick all
     step demo run_make run-demo

@@ -46,7 +46,10 @@ $1 != "symbol" {
     room_paths[rooms] = $3
 }
 
+# _FORTIFY_SOURCE calls __strcpy_chk, which knows how much room there is, for strcpy.
 function symbol(object, name, class, section) {
+    if (name ~ /^__.*_chk$/)
+        name = substr(name, 3, length(name) - 6)
     if (class == "U" || class == "w")
         need[++needs] = object SUBSEP name
     else if (class ~ /[A-Z]/)
