@@ -161,6 +161,23 @@ START_TEST(test_dry_run_runs_nothing)
 }
 END_TEST
 
+/* A dry run refuses the graphs that a run does: of a machine that knows none, and with calls.
+ */
+START_TEST(test_dry_run_refuses_what_a_run_does)
+{
+    static const char *const refused[] = {"--device=sim:c1060",
+                                          "--device=sim:h200 --mistake=sync-in-loop",
+                                          "--device=sim:h200 --mistake=pageable-memory"};
+    char command[256];
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        snprintf(command, sizeof command, "-n 4k -t 4 --issue=graph %s", refused[i]);
+        ck_assert_int_eq(run(command), 2);
+        snprintf(command, sizeof command, "-n 4k -t 4 --issue=graph --dry-run %s", refused[i]);
+        ck_assert_int_eq(run(command), 2);
+    }
+}
+END_TEST
+
 START_TEST(test_no_data_times_an_array_larger_than_memory)
 {
     char text[16384];
@@ -439,6 +456,7 @@ Suite *cli_suite(void)
     tcase_add_test(good, test_same_seed_same_bytes_other_seed_other_bytes);
     tcase_add_test(good, test_files_in_and_out);
     tcase_add_test(good, test_dry_run_runs_nothing);
+    tcase_add_test(good, test_dry_run_refuses_what_a_run_does);
     tcase_add_test(good, test_no_data_times_an_array_larger_than_memory);
     tcase_add_test(good, test_help_version_and_lists);
     tcase_add_test(good, test_fix_runs_what_was_predicted);

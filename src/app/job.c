@@ -8,6 +8,7 @@
 #include "plan/build.h"
 #include "plan/device.h"
 #include "plan/mistake.h"
+#include "plan/validate.h"
 #include "report/compare.h"
 #include "report/hazard_report.h"
 #include "report/reference.h"
@@ -178,6 +179,16 @@ static void resolve_cpu_share(struct job *job)
     job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
 }
 
+/* Refuses a graph that can't be, which a backend finds out only as it prepares for the run: a
+ * dry run is refused where the run would be. */
+static enum status judge_graph(const struct job *job, struct error *error)
+{
+    if (job->plan.issue != ISSUE_GRAPH)
+        return STATUS_OK;
+    return job->ops->measures ? plan_check_graph(&job->plan, error)
+                              : simulator_check(&job->machine, &job->plan, error);
+}
+
 static enum status build_plan(struct job *job, struct run_report *report, struct error *error)
 {
     enum status status = resolve_auto(job, error);
@@ -191,7 +202,8 @@ static enum status build_plan(struct job *job, struct run_report *report, struct
     if (job->ops->measures) /* the model's auto could be another than the device's */
         job->asked.cpu_share = job->settings.cpu_share;
     note_clamped_priorities(job);
-    return judge_hazards(job, report, error);
+    status = judge_graph(job, error);
+    return status == STATUS_OK ? judge_hazards(job, report, error) : status;
 }
 
 enum status job_plan(struct job *job, struct run_report *report, struct error *error)
