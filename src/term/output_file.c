@@ -1,44 +1,118 @@
-/* output_file.c - files that appear whole or not at all: written under a temporary name,
- * synced, then renamed. */
+/* output_file.c - files that appear whole or not at all: written without a name, or under a
+ * temporary one, synced, then named. */
 #include "term/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char temporary_suffix[] = ".XXXXXX";
+/* --- temporary names --- */
 
-enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_NAMED };
+enum { NAME_TEXT = 40, OPEN_FILE_TEXT = 32, TRIES = 10000 };
 
-/* The temporaries that are open, for output_files_unlink(). Fixed buffers and lock-free states:
- * a signal handler can't wait for anyone, and a name must outlive its file. */
-static struct slot {
-    atomic_int state;
-    char path[PATH_MAX];
-} slots[OUTPUT_FILES_MAX];
+struct output_name {
+    struct output_name *next; /* of those in use */
+    int folder;
+    char text[NAME_TEXT]; /* "": not in use */
+};
 
-/* Takes a free slot and returns its number, or -1. */
-static int slot_take(void)
+/* The names in use. Only who holds the gate, with all signals blocked, changes the list or
+ * gives a name: a signal handler finds every temporary that there is. */
+static struct output_name *names;
+static atomic_flag gate = ATOMIC_FLAG_INIT;
+
+static void gate_enter(sigset_t *before)
 {
-    for (int i = 0; i < OUTPUT_FILES_MAX; i++) {
-        int expected = SLOT_FREE;
-        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_TAKEN))
-            return i;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+    while (atomic_flag_test_and_set(&gate))
+        poll(NULL, 0, 1);
+}
+
+static void gate_leave(const sigset_t *before)
+{
+    atomic_flag_clear(&gate);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* The name by which an open file can be linked. */
+static const char *open_file_path(int fd, char path[OPEN_FILE_TEXT])
+{
+    snprintf(path, OPEN_FILE_TEXT, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/* Gives the open file `fd` a free name or, where it is -1, creates a file of that name. Returns
+ * the file's descriptor, or -1 with errno. The name is short: where the file's own is as long
+ * as any can be, no ending would fit behind it. */
+static int name_give(struct output_name *name, int fd, mode_t mode)
+{
+    static unsigned count;
+    char open_file[OPEN_FILE_TEXT];
+    int made = -1;
+    sigset_t before;
+    open_file_path(fd, open_file);
+    gate_enter(&before);
+    errno = EEXIST;
+    for (int i = 0; i < TRIES && made < 0 && errno == EEXIST; i++) {
+        snprintf(name->text, sizeof name->text, ".pipeline-%d-%u", (int)getpid(), count++);
+        if (fd < 0)
+            made =
+                openat(name->folder, name->text, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
+        else if (linkat(AT_FDCWD, open_file, name->folder, name->text, AT_SYMLINK_FOLLOW) == 0)
+            made = fd;
     }
-    return -1;
+    if (made >= 0) {
+        name->next = names;
+        names = name;
+    } else {
+        name->text[0] = '\0';
+    }
+    const int failure = errno;
+    gate_leave(&before);
+    errno = failure;
+    return made;
 }
 
-static void slot_release(int slot)
+/* Takes the name from what still has it. */
+static void name_remove(struct output_name *name)
 {
-    atomic_store(&slots[slot].state, SLOT_FREE);
+    sigset_t before;
+    if (name->text[0] == '\0')
+        return;
+    gate_enter(&before);
+    unlinkat(name->folder, name->text, 0);
+    struct output_name **link = &names;
+    while (*link != name)
+        link = &(*link)->next;
+    *link = name->next;
+    name->text[0] = '\0';
+    gate_leave(&before);
 }
+
+void output_files_unlink(void)
+{
+    enum { PATIENCE = 100 };
+    const int before = errno;
+    /* Another thread leaves the gate soon; this one never will, if it was hit within. */
+    for (int i = 0; atomic_flag_test_and_set(&gate) && i < PATIENCE; i++)
+        poll(NULL, 0, 1);
+    for (const struct output_name *name = names; name != NULL; name = name->next)
+        unlinkat(name->folder, name->text, 0);
+    atomic_flag_clear(&gate);
+    errno = before;
+}
+
+/* --- opening --- */
 
 static enum status refuse(const char *path, const char *why, struct error *error)
 {
@@ -59,102 +133,103 @@ static int standard_descriptor(const struct stat *about)
     return -1;
 }
 
-/* Makes `fd` the stream of `file`, whose place is `path`. Closes it where that fails. */
-static enum status stream_begin(struct output_file *file, const char *path, int fd,
-                                struct error *error)
+/* Frees all but the stream, which is closed, and takes a temporary name away. */
+static void output_file_forget(struct output_file *file)
 {
-    struct output_file opened = {.path = strdup(path), .stream = fdopen(fd, "w")};
-    if (opened.path != NULL && opened.stream != NULL) {
-        *file = opened;
+    if (file->temporary != NULL) {
+        name_remove(file->temporary);
+        if (file->temporary->folder >= 0)
+            close(file->temporary->folder);
+    }
+    free(file->temporary);
+    free(file->path);
+    *file = (struct output_file){0};
+}
+
+/* Makes `fd` the stream of `opened`, and this the caller's file. Where that fails, or `fd` is
+ * -1, nothing is left of it, and the error says `why` or, where that is NULL, what errno does.
+ */
+static enum status open_end(struct output_file *file, struct output_file *opened, int fd,
+                            const char *path, const char *why, struct error *error)
+{
+    if (fd >= 0 && opened->path != NULL)
+        opened->stream = fdopen(fd, "w");
+    if (opened->stream != NULL) {
+        *file = *opened;
         return STATUS_OK;
     }
-    refuse(path, strerror(errno), error);
-    if (opened.stream != NULL)
-        fclose(opened.stream);
-    else
+    refuse(path, why != NULL ? why : strerror(errno), error);
+    if (fd >= 0)
         close(fd);
-    free(opened.path);
+    output_file_forget(opened);
     return STATUS_USAGE;
 }
 
-/* Opens a file that exists and must stay where it is: a pipe, a device, standard output. */
+/* Opens a file that exists and must stay where it is: a pipe, a device, standard output. For a
+ * reader of a pipe the program would wait for ever. */
 static enum status open_direct(struct output_file *file, const char *path,
                                const struct stat *about, struct error *error)
 {
+    const char *why = NULL;
+    struct output_file opened = {.path = strdup(path)};
     const int standard = standard_descriptor(about);
-    const int fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
-                                 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return fd < 0 ? refuse(path, strerror(errno), error) : stream_begin(file, path, fd, error);
+    int fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
+                           : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && S_ISDIR(about->st_mode))
+        why = "it is a folder";
+    else if (fd < 0 && S_ISFIFO(about->st_mode) && errno == ENXIO)
+        why = "it is a pipe that nobody reads";
+    else if (fd >= 0 && standard < 0)
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return open_end(file, &opened, fd, path, why, error);
 }
 
-/* Returns the permissions of a new file. The mask can only be read by setting it: to one that
- * gives a file which another thread creates just now too few permissions rather than too many.
- */
-static mode_t new_file_mode(void)
+static const mode_t NEW_FILE = (mode_t)-1;
+
+static const char *base_name(const char *path)
 {
-    const mode_t mask = umask(077);
-    umask(mask);
-    return 0666 & ~mask;
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
-/* Creates the temporary of `path` in `slot`. A signal must not come between its creation and
- * its registration. Returns its descriptor, or -1 with errno. */
-static int create_temporary(const char *path, mode_t mode, struct slot *slot)
+/* Opens the folder that `path` is in, so that its files can be named in it. */
+static int folder_open(char *path)
 {
-    const size_t length = strlen(path);
-    if (length + sizeof temporary_suffix > sizeof slot->path) {
-        errno = ENAMETOOLONG;
-        return -1;
+    char *base = path + (base_name(path) - path), first = *base;
+    if (base == path)
+        return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    *base = '\0';
+    int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    *base = first;
+    return folder;
+}
+
+/* Opens a new file for the place `path`, which is free or has a regular file that will be
+ * replaced; `mode` has that file's permissions, or is NEW_FILE. */
+static enum status open_new(struct output_file *file, const char *path, mode_t mode,
+                            struct error *error)
+{
+    char why[160];
+    int fd = -1;
+    struct output_file opened = {.path = strdup(path),
+                                 .temporary = calloc(1, sizeof *opened.temporary)};
+    if (opened.path == NULL || opened.temporary == NULL)
+        return open_end(file, &opened, -1, path, NULL, error);
+    opened.temporary->folder = folder_open(opened.path);
+    if (opened.temporary->folder >= 0) {
+        const mode_t asked = mode != NEW_FILE ? mode : 0666;
+        fd = openat(opened.temporary->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, asked);
+        if (fd < 0) /* not every file system has files without a name */
+            fd = name_give(opened.temporary, -1, asked);
     }
-    memcpy(slot->path, path, length);
-    memcpy(slot->path + length, temporary_suffix, sizeof temporary_suffix);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const int fd = mkostemp(slot->path, O_CLOEXEC);
-    const int failure = errno;
-    if (fd >= 0) {
+    snprintf(why, sizeof why, "its folder takes no new file: %s", strerror(errno));
+    if (fd >= 0 && mode != NEW_FILE)
         fchmod(fd, mode); /* refused by file systems without permissions, which is no harm */
-        atomic_store(&slot->state, SLOT_NAMED);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = failure;
-    return fd;
+    return open_end(file, &opened, fd, path, fd < 0 ? why : NULL, error);
 }
 
-/* Opens a temporary beside `path`, which is free or a regular file that will be replaced. */
-static enum status open_beside(struct output_file *file, const char *path, mode_t mode,
-                               struct error *error)
-{
-    const int number = slot_take();
-    if (number < 0)
-        return error_set(error, STATUS_FAILED,
-                         "cannot write the output file '%s': %d others are open", path,
-                         OUTPUT_FILES_MAX);
-    struct slot *slot = &slots[number];
-    const int fd = create_temporary(path, mode, slot);
-    enum status status = STATUS_OK;
-    if (fd < 0) {
-        status =
-            error_set(error, STATUS_USAGE,
-                      "cannot write the output file '%s': its folder takes no new file: %s",
-                      path, strerror(errno));
-    } else {
-        status = stream_begin(file, path, fd, error);
-        if (status != STATUS_OK)
-            unlink(slot->path);
-    }
-    if (status != STATUS_OK) {
-        slot_release(number);
-        return status;
-    }
-    file->slot = number;
-    file->temporary = slot->path;
-    return STATUS_OK;
-}
-
-/* Opens a temporary for a regular file that exists. The file, or the one that a symbolic link
- * leads to, is replaced only where it could have been written, and keeps its permissions. */
+/* Opens a new file in place of a regular one. The file, or the one that a symbolic link leads
+ * to, is replaced only where it could have been written, and keeps its permissions. */
 static enum status open_replacing(struct output_file *file, const char *path,
                                   const struct stat *about, struct error *error)
 {
@@ -165,7 +240,7 @@ static enum status open_replacing(struct output_file *file, const char *path,
     char *target = realpath(path, NULL);
     if (target == NULL)
         return refuse(path, strerror(errno), error);
-    enum status status = open_beside(file, target, about->st_mode & 0777, error);
+    enum status status = open_new(file, target, about->st_mode & 0777, error);
     free(target);
     return status;
 }
@@ -184,47 +259,73 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
         return refuse(path, strerror(errno), error);
     if (lstat(path, &about) == 0)
         return refuse(path, "it is a symbolic link that leads nowhere", error);
-    return open_beside(file, path, new_file_mode(), error);
+    return open_new(file, path, NEW_FILE, error);
 }
 
-/* Closes `stream`, after it has reached the disk. Returns NULL, or the reason why it has not.
- */
-static const char *stream_finish(FILE *stream)
+/* --- closing --- */
+
+/* Has all that was written reach the disk. Returns NULL, or the reason why it has not. */
+static const char *stream_sync(FILE *stream)
 {
-    const char *why = NULL;
     if (fflush(stream) != 0)
-        why = strerror(errno);
-    else if (ferror(stream)) /* its errno was overwritten since */
-        why = "an earlier write failed; is the disk full?";
-    else if (fsync(fileno(stream)) != 0 && errno != EINVAL && errno != ENOTSUP &&
-             errno != EROFS)
-        why = strerror(errno); /* the exceptions: pipes and devices, which can't sync */
-    if (fclose(stream) != 0 && why == NULL)
-        why = strerror(errno);
-    return why;
+        return strerror(errno);
+    if (ferror(stream)) /* its errno was overwritten since */
+        return "an earlier write failed; is the disk full?";
+    if (fsync(fileno(stream)) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
+        return strerror(errno); /* the exceptions: pipes and devices, which can't sync */
+    return NULL;
 }
 
-/* Frees all but the stream, which is closed. */
-static void output_file_forget(struct output_file *file)
+/* Copies a file that can't be given a name, as where there is no /proc, to one that has one. */
+static bool copy_named(struct output_name *name, int fd)
 {
-    if (file->temporary != NULL)
-        slot_release(file->slot);
-    free(file->path);
-    *file = (struct output_file){0};
+    struct stat about;
+    off_t done = 0;
+    ssize_t part = 1;
+    if (fstat(fd, &about) != 0)
+        return false;
+    const int copy = name_give(name, -1, about.st_mode & 0777);
+    if (copy < 0)
+        return false;
+    fchmod(copy, about.st_mode & 0777);
+    while (done < about.st_size && part > 0)
+        part = sendfile(copy, fd, &done, (size_t)(about.st_size - done));
+    bool copied = done == about.st_size && fsync(copy) == 0;
+    const int failure = errno;
+    close(copy);
+    errno = failure;
+    return copied;
+}
+
+/* Gives the file its name, in place of another file's. Only a free name can be given at once.
+ * Returns NULL, or the reason why it has none. */
+static const char *file_place(struct output_file *file)
+{
+    struct output_name *name = file->temporary;
+    const char *base = base_name(file->path);
+    const int fd = fileno(file->stream);
+    if (name->text[0] == '\0') {
+        char open_file[OPEN_FILE_TEXT];
+        if (linkat(AT_FDCWD, open_file_path(fd, open_file), name->folder, base,
+                   AT_SYMLINK_FOLLOW) == 0)
+            return NULL;
+        if (name_give(name, fd, 0) < 0 && !copy_named(name, fd))
+            return strerror(errno);
+    }
+    return renameat(name->folder, name->text, name->folder, base) == 0 ? NULL : strerror(errno);
 }
 
 enum status output_file_commit(struct output_file *file, struct error *error)
 {
     enum status status = STATUS_OK;
-    const char *why = stream_finish(file->stream);
-    if (why == NULL && file->temporary != NULL && rename(file->temporary, file->path) != 0)
+    const char *why = stream_sync(file->stream);
+    if (why == NULL && file->temporary != NULL)
+        why = file_place(file);
+    if (fclose(file->stream) != 0 && why == NULL)
         why = strerror(errno);
-    if (why != NULL) {
+    if (why != NULL)
         status = error_set(error, STATUS_FAILED, "cannot write the output file '%s': %s",
                            file->path, why);
-        if (file->temporary != NULL)
-            unlink(file->temporary);
-    }
     output_file_forget(file);
     return status;
 }
@@ -234,17 +335,5 @@ void output_file_discard(struct output_file *file)
     if (file->stream == NULL)
         return;
     fclose(file->stream);
-    if (file->temporary != NULL)
-        unlink(file->temporary);
     output_file_forget(file);
-}
-
-void output_files_unlink(void)
-{
-    const int before = errno;
-    for (int i = 0; i < OUTPUT_FILES_MAX; i++) {
-        if (atomic_load(&slots[i].state) == SLOT_NAMED)
-            unlink(slots[i].path);
-    }
-    errno = before;
 }

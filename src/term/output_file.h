@@ -1,9 +1,10 @@
 /* output_file.h - files that appear whole or not at all.
  *
- * A file is opened before the run, which proves that it can be written, under a temporary name
- * beside its place; it takes its name when it is complete. A path that exists and is no regular
- * file (a pipe, /dev/stdout) is written directly. The temporaries still open can be removed
- * from a signal handler. */
+ * A file is opened before the run, which proves that it can be written, and is named when it is
+ * complete. Until then it has no name at all, so that nothing is left of it however the program
+ * ends; where the file system has no such files it has a temporary one, beside its place, which
+ * a signal handler can remove. A path that exists and is no regular file (a pipe, /dev/stdout)
+ * is written directly. */
 #ifndef PIPELINE_TERM_OUTPUT_FILE_H
 #define PIPELINE_TERM_OUTPUT_FILE_H
 
@@ -11,25 +12,27 @@
 
 #include <stdio.h>
 
+struct output_name; /* a temporary name, and its folder */
+
 struct output_file {
-    FILE *stream;
-    char *path, *temporary; /* temporary is NULL where path is written directly */
-    int slot;               /* where output_files_unlink() finds the temporary */
+    FILE *stream; /* for writing; its descriptor may be read as well. NULL: closed */
+    char *path;   /* of the file itself, where a symbolic link was given */
+    struct output_name
+        *temporary; /* where it is to be named; NULL: `path` is written directly */
 };
 
-enum { OUTPUT_FILES_MAX = 64 };
-
-/* Opens `path` for writing. STATUS_USAGE names the path and why it can't be written. */
+/* Opens `path` for writing. STATUS_USAGE names the path and why it can't be written. As many
+ * can be open as the system allows. */
 enum status output_file_open(struct output_file *file, const char *path, struct error *error);
 
-/* Completes the file: flushes, checks every write, renames. STATUS_FAILED on a full disk or the
- * like; the temporary is then removed. Either way `file` is closed. */
+/* Completes the file: flushes, checks every write, names it. STATUS_FAILED on a full disk or
+ * the like; what was there before then stays. Either way `file` is closed. */
 enum status output_file_commit(struct output_file *file, struct error *error);
 
-/* Closes and removes the temporary. Safe on a zeroed or already closed file. */
+/* Closes the file, of which nothing stays. Safe on a zeroed or already closed file. */
 void output_file_discard(struct output_file *file);
 
-/* Removes every temporary still open. Async-signal-safe. */
+/* Removes every temporary name, as the program ends. For signal handlers and atexit(). */
 void output_files_unlink(void);
 
 #endif
