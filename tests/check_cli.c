@@ -4,16 +4,13 @@
 #include "suites.h"
 #include "test_folder.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static void read_file(const char *path, char *text, size_t size)
@@ -418,33 +415,6 @@ START_TEST(test_no_device_is_77)
 }
 END_TEST
 
-/* Ctrl-C in the middle of a long run: gone within a second, and no file is left, whole or not.
- */
-START_TEST(test_interrupt_leaves_nothing_behind)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR);
-        dup2(null, 1);
-        dup2(null, 2);
-        execl(PIPELINE_PROGRAM, "pipeline", "--device=sim:h200", "-n", "64M", "--kernel=wave",
-              "--intensity=65536", "-t", "4", "-o", "x.npy", "--timeline=x.csv", (char *)NULL);
-        _exit(99);
-    }
-    struct timespec moment = {0, 20000000};
-    /* Wait until it has opened its files. */
-    for (int i = 0; i < 500 && system("ls x.npy.* >/dev/null 2>&1") != 0; i++)
-        nanosleep(&moment, NULL);
-    nanosleep(&moment, NULL);
-    ck_assert_int_eq(kill(child, SIGINT), 0);
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFSIGNALED(status));
-    ck_assert_int_eq(WTERMSIG(status), SIGINT);
-    ck_assert_int_ne(system("ls x.* >/dev/null 2>&1"), 0);
-}
-END_TEST
-
 Suite *cli_suite(void)
 {
     Suite *suite = suite_create("cli");
@@ -473,7 +443,6 @@ Suite *cli_suite(void)
     tcase_add_test(bad, test_too_large_for_memory_says_how_much);
     tcase_add_test(bad, test_full_disk_is_an_error);
     tcase_add_test(bad, test_no_device_is_77);
-    tcase_add_test(bad, test_interrupt_leaves_nothing_behind);
     suite_add_tcase(suite, bad);
     return suite;
 }

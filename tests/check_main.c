@@ -23,6 +23,7 @@ static const struct {
     {"npy", npy_suite},
     {"arrays", arrays_suite},
     {"output_file", output_file_suite},
+    {"files", files_suite},
     {"verify", verify_suite},
     {"machine", machine_suite},
     {"plan", plan_suite},

@@ -17,6 +17,7 @@ Suite *transpose_suite(void);
 Suite *npy_suite(void);
 Suite *arrays_suite(void);
 Suite *output_file_suite(void);
+Suite *files_suite(void);
 Suite *verify_suite(void);
 Suite *machine_suite(void);
 Suite *plan_suite(void);

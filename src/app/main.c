@@ -7,6 +7,7 @@
 #include "app/lesson.h"
 #include "app/list.h"
 #include "app/outputs.h"
+#include "app/process.h"
 #include "app/process_check.h"
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
@@ -23,7 +24,6 @@
 #include "writers/writer.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,16 +318,6 @@ static enum status view_traces(const struct options *options, struct error *erro
 
 /* --- the program --- */
 
-/* Ends the program on Ctrl-C: neither half-written files nor a progress line stay behind, and
- * the shell sees which signal it was. */
-static void on_signal(int number)
-{
-    output_files_unlink();
-    progress_abort();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
 static enum status execute(const struct options *options, struct error *error)
 {
     switch (options->command) {
@@ -360,12 +350,10 @@ static enum status execute(const struct options *options, struct error *error)
 
 int main(int argc, char *argv[])
 {
-    const struct sigaction action = {.sa_handler = on_signal};
     struct error error = {0};
     struct options options;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    if (!process_begin())
+        return status_exit_code(STATUS_FAILED); /* nobody could be told why */
     enum status status = options_parse(argc, argv, &options, &error);
     if (status == STATUS_OK) {
         if (options.fix)

@@ -1,0 +1,64 @@
+/* process.c - what the process makes sure of before anything else: descriptors and signals. */
+#include "app/process.h"
+
+#include "term/child.h"
+#include "term/output_file.h"
+#include "term/progress.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A file would be opened as the descriptor that is closed, and have in it what is printed. */
+static bool open_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return false;
+    }
+    return true;
+}
+
+/* Ends the program, and the one that it runs, as the signal would have: the shell sees which
+ * one it was. */
+static void on_ending(int number)
+{
+    child_kill();
+    progress_abort();
+    output_files_unlink();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A handler that does nothing lets the write fail, and is not inherited by other programs. */
+static void on_file_size(int number)
+{
+    (void)number;
+}
+
+/* Handles a signal that would have its default effect. One that is ignored (by `nohup`, or
+ * `trap
+ * '' INT`) stays so, and one that a tool handles (a sanitizer) is the tool's. */
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(number, &action, NULL);
+}
+
+bool process_begin(void)
+{
+    static const int ending[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGPIPE,   SIGALRM,
+                                 SIGUSR1, SIGUSR2, SIGXCPU,  SIGABRT, SIGSEGV,   SIGBUS,
+                                 SIGFPE,  SIGILL,  SIGSYS,   SIGTRAP, SIGVTALRM, SIGPROF,
+                                 SIGPOLL, SIGPWR,  SIGSTKFLT};
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
+        handle(ending[i], on_ending);
+    handle(SIGXFSZ, on_file_size);
+    /* Where SIGCHLD is ignored nobody can learn how a child ended. */
+    signal(SIGCHLD, SIG_DFL);
+    atexit(output_files_unlink); /* OpenMP ends the program when it gets no thread */
+    return open_standard_descriptors();
+}

@@ -1,0 +1,298 @@
+/* check_files.c - the program's files under whatever comes: closed descriptors, signals, names
+ * in the way. What was there before stays whole, and nothing is left beside it. */
+#include "named_files.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LIST_MAX = 4096 };
+
+/* Runs a line of a shell; returns its exit code. The program's path is in $P. */
+static int shell(const char *line)
+{
+    setenv("P", program_path, 1);
+    int status = system(line);
+    ck_assert_msg(WIFEXITED(status), "'%s' was ended by a signal", line);
+    return WEXITSTATUS(status);
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void assert_text(const char *path, const char *expected)
+{
+    char *text = test_file_text(path);
+    ck_assert_msg(strcmp(text, expected) == 0, "%s holds: %.200s", path, text);
+    free(text);
+}
+
+static int by_name(const void *one, const void *other)
+{
+    return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
+/* Writes the sorted names of all that is in this folder, each before a blank. */
+static void list_names(char names[LIST_MAX])
+{
+    char *found[64];
+    size_t count = 0;
+    DIR *folder = opendir(".");
+    ck_assert_ptr_nonnull(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < 64;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            found[count++] = strdup(entry->d_name);
+    }
+    closedir(folder);
+    qsort(found, count, sizeof found[0], by_name);
+    names[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names + strlen(names), LIST_MAX - strlen(names), "%s ", found[i]);
+        free(found[i]);
+    }
+}
+
+static void assert_names(const char *expected, const char *why)
+{
+    char names[LIST_MAX];
+    list_names(names);
+    ck_assert_msg(strcmp(names, expected) == 0, "%s: here are %s, not %s", why, names,
+                  expected);
+}
+
+/* --- closed descriptors --- */
+
+/* A note is printed in each of these runs: the config file is not here. */
+START_TEST(test_closed_descriptors)
+{
+    char line[512];
+    static const char run[] =
+        "timeout 60 $P ways.ini -d sim:h200 -n 1k -t 4 --timeline=t.csv --timeline=t.json";
+    snprintf(line, sizeof line, "%s >out 2>err </dev/null && mv t.csv csv && mv t.json json",
+             run);
+    ck_assert_int_eq(shell(line), 0);
+    snprintf(line, sizeof line, "%s %s %s %s && cmp t.csv csv && cmp t.json json", run,
+             _i & 1 ? "<&-" : "", _i & 2 ? ">&-" : ">out", _i & 4 ? "2>&-" : "2>err");
+    ck_assert_msg(shell(line) == 0, "fails: %s", line);
+    assert_names("csv err json out t.csv t.json ", line);
+}
+END_TEST
+
+/* --- signals --- */
+
+static struct {
+    int number;
+    const char *name;
+} signals[] = {
+    {SIGINT, "INT"},   {SIGTERM, "TERM"}, {SIGHUP, "HUP"},   {SIGQUIT, "QUIT"},
+    {SIGPIPE, "PIPE"}, {SIGXCPU, "XCPU"}, {SIGALRM, "ALRM"}, {SIGUSR1, "USR1"},
+    {SIGUSR2, "USR2"}, {SIGABRT, "ABRT"}, {SIGSEGV, "SEGV"}, {SIGBUS, "BUS"},
+    {SIGFPE, "FPE"},   {SIGKILL, "KILL"},
+};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+
+static const char *const long_run[] = {"pipeline",         "-dsim:h200", "-n16M", "-kwave",
+                                       "--intensity=4096", "-t4",        "-q",    "-ox.npy",
+                                       "--timeline=x.csv", NULL};
+static const char *const short_run[] = {"pipeline", "-dsim:h200",       "-n64k", "-t64", "-q",
+                                        "-ox.npy",  "--timeline=x.csv", NULL};
+
+/* Starts the program, with `ignored` ignored unless it is 0. Signals wait until nothing is left
+ * of this process's handlers. */
+static pid_t start(const char *const arguments[], int ignored)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        for (int i = 0; i < SIGNALS; i++)
+            signal(signals[i].number, SIG_DFL);
+        const struct rlimit none = {0};
+        setrlimit(RLIMIT_CORE, &none);
+        setpgid(0, 0);
+        int null = open("/dev/null", O_RDWR);
+        for (int fd = 0; fd < 3; fd++)
+            dup2(null, fd);
+        if (ignored != 0)
+            signal(ignored, SIG_IGN);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        execv(program_path, (char *const *)arguments);
+        _exit(99);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child;
+}
+
+static int wait_for(pid_t child)
+{
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* Returns true if `child` has a file of this folder open, whether it has a name or not. */
+static bool has_output(pid_t child)
+{
+    char path[64], link[512], target[512], here[256];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)child);
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        snprintf(link, sizeof link, "%s/%s", path, entry->d_name);
+        ssize_t length = readlink(link, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        found |= strncmp(target, here, strlen(here)) == 0 && target[strlen(here)] == '/';
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+static void wait_ms(double ms)
+{
+    struct timespec moment = {0, (long)(ms * 1e6)};
+    nanosleep(&moment, NULL);
+}
+
+static void wait_until_open(pid_t child)
+{
+    for (int i = 0; i < 3000 && !has_output(child); i++)
+        wait_ms(10);
+    ck_assert_msg(has_output(child), "no output file was opened");
+}
+
+/* In the middle of a long run a signal ends the program as it ends any other, and no file of
+ * it is left, whole or not. */
+START_TEST(test_signal_leaves_nothing_behind)
+{
+    if (signals[_i].number == SIGKILL && !nameless_files())
+        return;
+    put("x.npy", "old");
+    pid_t child = start(long_run, 0);
+    wait_until_open(child);
+    wait_ms(20);
+    ck_assert_int_eq(kill(child, signals[_i].number), 0);
+    int status = wait_for(child);
+    ck_assert_msg(WIFSIGNALED(status), "SIG%s: exit %d", signals[_i].name, WEXITSTATUS(status));
+    ck_assert_int_eq(WTERMSIG(status), signals[_i].number);
+    assert_names("x.npy ", signals[_i].name);
+    assert_text("x.npy", "old");
+}
+END_TEST
+
+/* `nohup` and `trap '' INT` have the program ignore a signal. */
+START_TEST(test_ignored_signals_stay_ignored)
+{
+    if (signals[_i].number == SIGKILL)
+        return;
+    pid_t child = start(long_run, signals[_i].number);
+    wait_until_open(child);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)child);
+    char *status = test_file_text(path);
+    const char *line = strstr(status, "SigIgn:");
+    ck_assert_ptr_nonnull(line);
+    unsigned long long set = strtoull(line + strlen("SigIgn:"), NULL, 16);
+    ck_assert_msg((set >> (signals[_i].number - 1) & 1) == 1, "SIG%s is no longer ignored",
+                  signals[_i].name);
+    free(status);
+    kill(child, SIGKILL);
+    wait_for(child);
+}
+END_TEST
+
+/* A short run, in which most moments are those of opening and naming, is hit at moments drawn
+ * from a seed. The old file stays whole or the new one is, and nothing lies beside it. */
+START_TEST(test_signals_at_random_moments)
+{
+    enum { ROUNDS = 3 };
+    unsigned seed = 15;
+    if (_i == 1 && !named_files_only())
+        return;
+    struct timespec begin, end;
+    bool kills = nameless_files();
+    ck_assert_int_eq(wait_for(start(short_run, 0)), 0);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    ck_assert_int_eq(wait_for(start(short_run, 0)), 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double whole_ms = 1e3 * (double)(end.tv_sec - begin.tv_sec) +
+                      1e-6 * (double)(end.tv_nsec - begin.tv_nsec);
+    ck_assert_int_eq(rename("x.npy", "npy"), 0);
+    ck_assert_int_eq(rename("x.csv", "csv"), 0);
+    for (int round = 0; round < ROUNDS * SIGNALS; round++) {
+        int number = signals[round % SIGNALS].number;
+        if (number == SIGKILL && !kills)
+            continue;
+        put("x.npy", "old");
+        put("x.csv", "old");
+        /* A name that is taken is replaced in two steps, which only this can come between. */
+        if (number == SIGKILL && (unlink("x.npy") != 0 || unlink("x.csv") != 0))
+            ck_abort();
+        pid_t child = start(short_run, 0);
+        wait_ms(whole_ms * 1.1 * rand_r(&seed) / RAND_MAX);
+        kill(child, number);
+        wait_for(child);
+        ck_assert_msg(shell("for f in npy csv; do "
+                            "[ ! -e x.$f ] || grep -qx old x.$f || cmp x.$f $f || exit 1; "
+                            "rm -f x.$f; done") == 0,
+                      "SIG%s left half a file", signals[round % SIGNALS].name);
+        assert_names("csv npy ", signals[round % SIGNALS].name);
+    }
+}
+END_TEST
+
+/* Too large a file is an error like a full disk, and the old one stays. */
+START_TEST(test_file_size_limit_is_an_error)
+{
+    struct rlimit before, limit;
+    put("x.npy", "old");
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 100000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int code = shell("$P -q -d sim:h200 -n 64k -t 4 -o x.npy >out 2>err");
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    char *text = test_file_text("err");
+    ck_assert_msg(code == 1 && strstr(text, "x.npy': File too large") != NULL, "exit %d: %s",
+                  code, text);
+    free(text);
+    assert_text("x.npy", "old");
+    assert_names("err out x.npy ", "too large");
+}
+END_TEST
+
+Suite *files_suite(void)
+{
+    Suite *suite = suite_create("files");
+    TCase *cases = tcase_create("files");
+    tcase_set_timeout(cases, 300);
+    tcase_add_checked_fixture(cases, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(cases, test_closed_descriptors, 0, 8);
+    tcase_add_loop_test(cases, test_signal_leaves_nothing_behind, 0, SIGNALS);
+    tcase_add_loop_test(cases, test_ignored_signals_stay_ignored, 0, SIGNALS);
+    /* Once with files that need a name meanwhile. */
+    tcase_add_loop_test(cases, test_signals_at_random_moments, 0, 2);
+    tcase_add_test(cases, test_file_size_limit_is_an_error);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
