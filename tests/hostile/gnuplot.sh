@@ -4,13 +4,13 @@
 #     tests/hostile/gnuplot.sh KIND FOLDER
 #     tests/hostile/gnuplot.sh list
 #
-# Makes FOLDER, and in it a `gnuplot` of that KIND, for a program that is run with PATH=FOLDER (or
-# PATH=FOLDER:$PATH). `list` prints the kinds, one to a line, each with what the program must do:
-# `kept` (exit 1, no picture, the data in PICTURE.csv), `drawn` (the picture, at once), or `late`
-# (as `kept`, after the minute that gnuplot has). A fake that lives on writes the number of its
-# process to FOLDER/pid, and of one that it started to FOLDER/grandchild: none of them may be
-# running when the program has ended, but for the grandchild of `escaped`, which ends by itself in
-# ten seconds.
+# Makes FOLDER, and in it a `gnuplot` of that KIND, for a program that is run with PATH=FOLDER and no
+# other folder, where a gnuplot would be found instead of one that can't be run. `list` prints the
+# kinds, one to a line, each with what the program must do: `kept` (exit 1, no picture, the data in
+# PICTURE.csv), `drawn` (the picture, at once), or `late` (as `kept`, after the minute that gnuplot
+# has). A fake that lives on writes the number of its process to FOLDER/pid, and of one that it
+# started to FOLDER/grandchild: none of them may be running when the program has ended, but for what
+# `escaped` starts, which ends by itself in ten seconds.
 set -eu
 
 kinds="missing kept
