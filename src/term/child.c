@@ -324,11 +324,11 @@ static enum child_end finish(struct child *child, pid_t process, enum child_end 
 {
     int ended = 0;
     pid_t waited;
+    atomic_store(&running, 0); /* its number may soon be another's */
     do
         waited = waitpid(process, &ended, 0);
     while (waited < 0 && errno == EINTR);
     const int failure = errno;
-    atomic_store(&running, 0);
     if (end != CHILD_EXITED)
         return end;
     if (waited < 0) {
