@@ -281,6 +281,92 @@ START_TEST(test_file_size_limit_is_an_error)
 }
 END_TEST
 
+/* --- inputs --- */
+
+static const struct {
+    const char *arguments, *words;
+} overwriting[] = {
+    {"cfg.ini -o cfg.ini", "--output=cfg.ini is the same file as cfg.ini, which is read"},
+    {"own.ini", "output=./own.ini (own.ini:5) is the same file as own.ini"},
+    {"cfg.ini own.ini -o own.ini --dry-run", "own.ini"},
+    {"-d sim:./mm.ini -n 1k -t 4 -o mm.ini", "--device=sim:./mm.ini, which is read"},
+    {"--sweep=device=sim:h200,sim:./mm.ini -n 1k -t 4 --timeline=mm.csv", "mm.csv"},
+    {"compare --machine=./mm.ini -d sim:h200 -n 1k -t 4 -o mm.ini", "--machine=./mm.ini"},
+    {"-d sim:h200 -t 4 -i in.npy -o in.npy", "--input=in.npy, which is read"},
+    {"-d sim:h200 -t 4 -i in.csv --timeline=in.csv", "--input=in.csv, which is read"},
+    {"-d sim:h200 -t 4 -i in.npy -o hard.npy", "--output=hard.npy"},
+    {"-d sim:h200 -t 4 -i in.npy -o soft.npy", "--output=soft.npy"},
+    {"-d sim:h200 -t 4 -i soft.npy -o hard.npy", "--input=soft.npy, which is read"},
+    {"-d sim:h200 -t 4 -i in.npy -o sub/../in.npy", "--output=sub/../in.npy"},
+    {"view t.csv --timeline=sub/../t.csv", "t.csv, which is read"},
+    {"view t.csv t.json --timeline=t.json", "t.json, which is read"},
+    {"view --before=t.csv --after=t.json --timeline=t.csv", "t.csv, which is read"},
+    {"view --before=t.csv --after=t.json --timeline=t.json", "t.json, which is read"},
+    /* Two outputs that are one. */
+    {"-d sim:h200 -n 1k -t 4 -o new.csv --timeline=./new.csv", "the same file as --output"},
+    {"-d sim:h200 -n 1k -t 4 -o t.csv --timeline=t2.csv", "the same file as --output"},
+    {"-d sim:h200 -n 1k -t 4 --timeline=t.csv --timeline=t2.csv", "given twice"},
+    {"-d sim:h200 -n 1k -t 4 --timeline=n.csv --timeline=sub/../n.csv", "given twice"},
+};
+enum { OVERWRITING = sizeof overwriting / sizeof overwriting[0] };
+
+/* Nothing runs that would overwrite what it reads, whatever the file is called. */
+START_TEST(test_inputs_are_not_overwritten)
+{
+    char names[LIST_MAX];
+    put("cfg.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\n");
+    put("own.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\noutput = ./own.ini\n");
+    ck_assert_int_eq(shell("cp " TESTS_FOLDER "/../configs/machines/h200.ini mm.ini"), 0);
+    ck_assert_int_eq(shell("ln mm.ini mm.csv"), 0);
+    ck_assert_int_eq(shell("$P -q -d sim:h200 -n 1k -t 4 -o in.npy --timeline=t.csv "
+                           "--timeline=t.json >out"),
+                     0);
+    ck_assert_int_eq(shell("ln in.npy hard.npy && ln -s hard.npy soft.npy && mkdir sub && "
+                           "ln t.csv t2.csv && head -c 4096 in.npy >in.csv && : >err && "
+                           "cksum *.* >.sums"),
+                     0);
+    list_names(names);
+    ck_assert_int_eq(program_run(overwriting[_i].arguments), 2);
+    assert_has(program_err, overwriting[_i].words);
+    ck_assert_str_eq(program_out, "");
+    assert_names(names, overwriting[_i].arguments);
+    ck_assert_int_eq(shell("cksum *.* | cmp - .sums"), 0);
+}
+END_TEST
+
+/* What is alike in name alone, and devices, are as good as any other file. */
+START_TEST(test_other_files_are_written)
+{
+    static const char *const lines[] = {
+        "mkdir -p sub && $P -q -d sim:h200 -n 1k -t 4 -o in.npy >out",
+        "$P -q -d sim:h200 -t 4 -i in.npy -o sub/in.npy --timeline=in.npy.csv >out",
+        "$P -q -d sim:h200 -t 4 -i in.npy -o /dev/null >out",
+        "$P -q -d sim:h200 -t 4 -i in.npy -o /dev/stdout | cmp -n 128 - in.npy >/dev/null; :",
+        "$P -q view in.npy.csv --timeline=view.csv >out",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        ck_assert_msg(shell(lines[i]) == 0, "fails: %s", lines[i]);
+    assert_names("in.npy in.npy.csv out sub view.csv ", "others");
+}
+END_TEST
+
+/* Each run may have an output of its own, and there may be more of them than descriptors. */
+START_TEST(test_many_outputs)
+{
+    enum { RUNS = 200 };
+    FILE *file = fopen("many.ini", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("[global]\ndevice = sim:h200\nelements = 64\ntiles = 1\nruns = 1\n", file);
+    for (int i = 0; i < RUNS; i++)
+        fprintf(file, "[r%d]\noutput = sub/%d.npy\n", i, i);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(shell("mkdir sub && ulimit -Sn 100 && "
+                           "$P -q --format=csv many.ini >out 2>err || { cat err; false; }"),
+                     0);
+    ck_assert_int_eq(shell("test $(ls sub | wc -l) = 200"), 0);
+}
+END_TEST
+
 Suite *files_suite(void)
 {
     Suite *suite = suite_create("files");
@@ -293,6 +379,9 @@ Suite *files_suite(void)
     /* Once with files that need a name meanwhile. */
     tcase_add_loop_test(cases, test_signals_at_random_moments, 0, 2);
     tcase_add_test(cases, test_file_size_limit_is_an_error);
+    tcase_add_loop_test(cases, test_inputs_are_not_overwritten, 0, OVERWRITING);
+    tcase_add_test(cases, test_other_files_are_written);
+    tcase_add_test(cases, test_many_outputs);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -252,7 +252,8 @@ static const struct {
     {{"view", "a.csv", "--callbacks"}, {"--callbacks is not for"}},
     {{"view", "a.csv", "--sweep=tiles=1"}, {"--sweep=tiles=1 is not for"}},
     {{"view", "a.csv", "--dry-run"}, {"--dry-run is not for"}},
-    {{"view", "a.csv", "--timeline=./a.csv"}, {"--timeline=./a.csv is the trace that is read"}},
+    {{"view", "a.csv", "--timeline=./a.csv"},
+     {"--timeline=./a.csv is the same file as a.csv, which is read"}},
 };
 
 START_TEST(bad_sweep_is_refused)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* A file would be opened as the descriptor that is closed, and have in it what is printed. */
@@ -18,6 +19,17 @@ static bool open_standard_descriptors(void)
             return false;
     }
     return true;
+}
+
+/* Has as many files open as the system lets us: each run of a config file may have an output.
+ */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 /* Ends the program, and the one that it runs, as the signal would have: the shell sees which
@@ -60,5 +72,6 @@ bool process_begin(void)
     /* Where SIGCHLD is ignored nobody can learn how a child ended. */
     signal(SIGCHLD, SIG_DFL);
     atexit(output_files_unlink); /* OpenMP ends the program when it gets no thread */
+    allow_many_files();
     return open_standard_descriptors();
 }

@@ -272,6 +272,12 @@ static enum status no_such_machine(const char *name, struct error *error)
         name, names);
 }
 
+bool machine_is_path(const char *name)
+{
+    const size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".ini") == 0);
+}
+
 enum status machine_built_in(struct machine *machine, const char *name, struct error *error)
 {
     const char *text = embedded_find(machine_texts, name);

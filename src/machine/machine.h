@@ -94,6 +94,10 @@ struct machine {
  * there are. */
 enum status machine_built_in(struct machine *machine, const char *name, struct error *error);
 
+/* Returns true if a machine of that `name` is read from a file: it has a slash, or ends in
+ * ".ini". */
+bool machine_is_path(const char *name);
+
 /* Reads the text of a machine file; `where` is what errors call it. Keys that it lacks get what
  * the table in machine/fields.c has for them. STATUS_USAGE names the line. The machine has no
  * name yet. */

@@ -1,100 +1,154 @@
-/* outputs.c - no file is written twice, nor a trace that is read overwritten. */
+/* outputs.c - no file is written twice, and none that is read is overwritten. */
+#include "machine/machine.h"
 #include "options/table.h"
+#include "plan/device.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* A file to be written, by its true name. */
-struct target {
-    char *path;
-    const struct draft *draft; /* the run whose output it is; NULL for a timeline or a trace */
-    bool is_trace;
+/* A file that is named somewhere. It is the same as another, whatever they are called, where
+ * both have the same inode or, since a file to be written need not exist, the same name in the
+ * same folder. */
+struct file {
     const char *given;
+    const struct draft *draft; /* the run that has it; NULL: the command has it */
+    enum option_id option;     /* that names it; OPTION_COUNT: a word of the command line */
+    bool exists, known;
+    struct stat about; /* of the file, or of its folder */
+    const char *name;  /* in that folder */
 };
 
-/* Returns the path without links and detours, to be freed; the file itself need not exist. NULL
- * if its folder doesn't exist, or for lack of memory. */
-static char *path_canonical(const char *path)
+struct files {
+    struct file *items;
+    size_t count;
+};
+
+static void files_add(struct files *files, const char *given, const struct draft *draft,
+                      enum option_id option)
 {
-    char *whole = realpath(path, NULL);
-    if (whole != NULL)
-        return whole;
-    const char *slash = strrchr(path, '/');
-    const char *base = slash == NULL ? path : slash + 1;
-    char *directory = slash == NULL ? strdup(".") : strndup(path, (size_t)(base - path));
-    char *real = directory == NULL ? NULL : realpath(directory, NULL);
-    if (real != NULL && asprintf(&whole, "%s/%s", real, base) < 0)
-        whole = NULL;
-    free(real);
-    free(directory);
-    return whole;
+    struct file *file = &files->items[files->count++];
+    const char *slash = strrchr(given, '/');
+    *file = (struct file){.given = given, .draft = draft, .option = option};
+    file->exists = file->known = stat(given, &file->about) == 0;
+    if (file->exists)
+        return;
+    file->name = slash != NULL ? slash + 1 : given;
+    char *folder = slash != NULL ? strndup(given, (size_t)(slash + 1 - given)) : strdup(".");
+    file->known = folder != NULL && stat(folder, &file->about) == 0;
+    free(folder);
 }
 
-static bool is_same_target(const struct target *one, const struct target *other)
+static bool is_same(const struct file *one, const struct file *other)
 {
     if (strcmp(one->given, other->given) == 0)
         return true;
-    return one->path != NULL && other->path != NULL && strcmp(one->path, other->path) == 0;
+    return one->known && other->known && one->exists == other->exists &&
+           one->about.st_dev == other->about.st_dev &&
+           one->about.st_ino == other->about.st_ino &&
+           (one->exists || strcmp(one->name, other->name) == 0);
 }
 
-/* Says why one file can't be both. Outputs and traces come before timelines, so `first` is no
- * timeline where `second` is something else. */
-static enum status refuse_targets(const struct target *first, const struct target *second,
+/* Names a file by the option that it was given to, or as it stands on the command line. */
+static const char *file_label(const struct file *file, char label[LABEL_MAX])
+{
+    char shown[SHOWN_MAX];
+    if (file->draft != NULL)
+        return setting_label(&file->draft->settings, file->draft->origins, file->option, label);
+    text_shown(file->given, shown);
+    if (file->option == OPTION_COUNT)
+        snprintf(label, LABEL_MAX, "%s", shown);
+    else
+        snprintf(label, LABEL_MAX, "--%s=%s", option_rows[file->option].name, shown);
+    return label;
+}
+
+/* Config files and traces, arrays, and machine files. */
+static void list_inputs(const struct command_line *line, const struct drafts *drafts,
+                        const struct options *options, struct files *inputs)
+{
+    for (int i = 0; i < line->word_count; i++)
+        files_add(inputs, line->words[i], NULL, OPTION_COUNT);
+    for (int i = 0; i < drafts->count; i++) {
+        const struct draft *draft = &drafts->items[i];
+        const char *machine = device_argument(draft->settings.device);
+        if (draft->settings.input != NULL)
+            files_add(inputs, draft->settings.input, draft, OPTION_INPUT);
+        if (machine_is_path(machine))
+            files_add(inputs, machine, draft, OPTION_DEVICE);
+    }
+    if (options->machine != NULL && machine_is_path(options->machine))
+        files_add(inputs, options->machine, NULL, OPTION_MACHINE);
+}
+
+static void list_outputs(const struct drafts *drafts, const struct options *options,
+                         struct files *outputs)
+{
+    for (int i = 0; i < drafts->count; i++) {
+        if (drafts->items[i].settings.output != NULL)
+            files_add(outputs, drafts->items[i].settings.output, &drafts->items[i],
+                      OPTION_OUTPUT);
+    }
+    for (int i = 0; i < options->timeline_count; i++)
+        files_add(outputs, options->timelines[i], NULL, OPTION_TIMELINE);
+}
+
+/* Says why one file can't be both outputs. Runs' outputs come before timelines. */
+static enum status refuse_outputs(const struct file *first, const struct file *second,
                                   struct error *error)
 {
-    char label[LABEL_MAX], shown[SHOWN_MAX];
-    if (first->is_trace)
-        return error_set(error, STATUS_USAGE,
-                         "--timeline=%s is the trace that is read: allowed is another file",
-                         text_shown(second->given, shown));
+    char label[LABEL_MAX], other[LABEL_MAX];
+    file_label(first, label);
+    file_label(second, other);
     if (first->draft == NULL)
-        return error_set(error, STATUS_USAGE,
-                         "--timeline=%s is given twice: allowed is each file once",
-                         text_shown(second->given, shown));
-    setting_label(&first->draft->settings, first->draft->origins, OPTION_OUTPUT, label);
+        return error_set(error, STATUS_USAGE, "%s is given twice: allowed is each file once",
+                         other);
     if (second->draft == NULL)
         return error_set(error, STATUS_USAGE,
-                         "--timeline=%s is the same file as %s: allowed is each file once",
-                         text_shown(second->given, shown), label);
+                         "%s is the same file as %s: allowed is each file once", other, label);
     return error_set(error, STATUS_USAGE,
                      "%s would be written by two runs, '%s' and '%s': allowed is an output of "
                      "its own for each",
                      label, first->draft->settings.name, second->draft->settings.name);
 }
 
-static enum status compare_targets(const struct target *targets, size_t count,
-                                   struct error *error)
+/* A device or a pipe may be read and written: nothing in it is overwritten. */
+static enum status check_output(const struct file *output, const struct files *outputs,
+                                const struct files *inputs, struct error *error)
 {
-    for (size_t second = 1; second < count; second++) {
-        for (size_t first = 0; first < second; first++) {
-            if (!targets[second].is_trace && is_same_target(&targets[first], &targets[second]))
-                return refuse_targets(&targets[first], &targets[second], error);
-        }
+    char label[LABEL_MAX], other[LABEL_MAX];
+    for (const struct file *first = outputs->items; first < output; first++) {
+        if (is_same(first, output))
+            return refuse_outputs(first, output, error);
+    }
+    if (output->exists && !S_ISREG(output->about.st_mode))
+        return STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (is_same(&inputs->items[i], output))
+            return error_set(
+                error, STATUS_USAGE,
+                "%s is the same file as %s, which is read: allowed is another file",
+                file_label(output, label), file_label(&inputs->items[i], other));
     }
     return STATUS_OK;
 }
 
-enum status outputs_check(const struct drafts *drafts, const struct options *options,
-                          struct error *error)
+enum status outputs_check(const struct command_line *line, const struct drafts *drafts,
+                          const struct options *options, struct error *error)
 {
-    size_t count = 0, inputs = (size_t)drafts->count + (size_t)options->word_count;
-    struct target *targets = calloc(inputs + TIMELINE_FILES_MAX, sizeof targets[0]);
-    if (targets == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
-    for (int i = 0; i < drafts->count; i++) {
-        const struct draft *draft = &drafts->items[i];
-        if (draft->settings.output != NULL)
-            targets[count++] = (struct target){.draft = draft, .given = draft->settings.output};
+    enum status status = STATUS_OK;
+    const size_t runs = (size_t)drafts->count, words = (size_t)line->word_count;
+    struct files inputs = {.items = calloc(words + 2 * runs + 1, sizeof(struct file))};
+    struct files outputs = {.items = calloc(runs + TIMELINE_FILES_MAX, sizeof(struct file))};
+    if (inputs.items == NULL || outputs.items == NULL) {
+        status = error_set(error, STATUS_FAILED, "out of memory");
+    } else {
+        list_inputs(line, drafts, options, &inputs);
+        list_outputs(drafts, options, &outputs);
     }
-    for (int i = 0; i < options->word_count; i++)
-        targets[count++] = (struct target){.is_trace = true, .given = options->words[i]};
-    for (int i = 0; i < options->timeline_count; i++)
-        targets[count++] = (struct target){.given = options->timelines[i]};
-    for (size_t i = 0; i < count; i++)
-        targets[i].path = path_canonical(targets[i].given);
-    enum status status = compare_targets(targets, count, error);
-    for (size_t i = 0; i < count; i++)
-        free(targets[i].path);
-    free(targets);
+    for (size_t i = 0; i < outputs.count && status == STATUS_OK; i++)
+        status = check_output(&outputs.items[i], &outputs, &inputs, error);
+    free(outputs.items);
+    free(inputs.items);
     return status;
 }

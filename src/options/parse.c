@@ -334,7 +334,7 @@ static enum status take_traces(struct command_line *line, struct options *option
                            "wrote");
     if (status == STATUS_OK)
         status = take_words(line, options, error);
-    return status == STATUS_OK ? outputs_check(&none, options, error) : status;
+    return status == STATUS_OK ? outputs_check(line, &none, options, error) : status;
 }
 
 /* pipeline bench [NAME ...]: its words are no config files. */

@@ -179,7 +179,7 @@ enum status runs_build(const struct command_line *line, struct options *options,
     if (status == STATUS_OK)
         status = check_machine(&drafts, options, error);
     if (status == STATUS_OK)
-        status = outputs_check(&drafts, options, error);
+        status = outputs_check(line, &drafts, options, error);
     if (status == STATUS_OK)
         status = take_runs(&drafts, options, error);
     free(drafts.items);

@@ -267,12 +267,6 @@ const char *setting_label(const struct settings *settings, const struct origin *
 /* Settles what follows from other settings (one stream in 1-way) and checks them together. */
 enum status draft_finish(struct draft *draft, struct error *error);
 
-/* --- outputs.c: files that would be written twice --- */
-
-/* Refuses runs and timelines that would write one file twice, or over a trace that is read. */
-enum status outputs_check(const struct drafts *drafts, const struct options *options,
-                          struct error *error);
-
 /* --- range.c: the values that a sweep gives one option --- */
 
 /* A range is the text behind "--sweep=OPTION=": values, and ways to write many:
@@ -332,6 +326,13 @@ struct command_line {
 /* Makes options->runs of the config files that the words name and of the options given. */
 enum status runs_build(const struct command_line *line, struct options *options,
                        struct error *error);
+
+/* --- outputs.c: files that would be overwritten --- */
+
+/* Refuses runs and timelines that would write one file twice, or over a file that is read: one
+ * that a word of `line` names, an array or a machine file. */
+enum status outputs_check(const struct command_line *line, const struct drafts *drafts,
+                          const struct options *options, struct error *error);
 
 /* Checks what the options of `pipeline view` ask for together, and makes the files of --before
  * and --after its words. */

@@ -34,12 +34,6 @@ static enum status file_text(const char *path, char **text, struct error *error)
     return STATUS_OK;
 }
 
-static bool is_path(const char *name)
-{
-    size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".ini") == 0);
-}
-
 /* Names a machine after its file: "mine" for "dir/mine.ini". */
 static void name_from_path(char name[MACHINE_TEXT], const char *path)
 {
@@ -52,7 +46,7 @@ static void name_from_path(char name[MACHINE_TEXT], const char *path)
 
 enum status machine_load(struct machine *machine, const char *name, struct error *error)
 {
-    if (!is_path(name))
+    if (!machine_is_path(name))
         return machine_built_in(machine, name, error);
     char *text = NULL;
     enum status status = file_text(name, &text, error);
