@@ -37,6 +37,7 @@ static const struct {
     {"backend", backend_suite},
     {"writer", writer_suite},
     {"cli", cli_suite},
+    {"environment", environment_suite},
     {"critical", critical_suite},
     {"verdict", verdict_suite},
     {"trace", trace_suite},

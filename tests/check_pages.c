@@ -262,6 +262,8 @@ START_TEST(test_manual_names_the_environment)
     glob_t files;
     int count = 0;
     ck_assert_int_eq(glob(TESTS_FOLDER "/../src/*/*.c", 0, NULL, &files), 0);
+    ck_assert_int_eq(glob(TESTS_FOLDER "/../kernels/*.c", GLOB_APPEND, NULL, &files), 0);
+    ck_assert_int_eq(glob(TESTS_FOLDER "/../bench/*.c", GLOB_APPEND, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         char line[1024], name[NAME_ROOM], wanted[2 * NAME_ROOM];
         FILE *file = fopen(files.gl_pathv[i], "r");

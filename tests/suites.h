@@ -63,6 +63,7 @@ Suite *writer_hostile_suite(void);
 Suite *escapes_suite(void);
 Suite *html_suite(void);
 Suite *cli_suite(void);
+Suite *environment_suite(void);
 Suite *sweep_suite(void);
 Suite *terminal_suite(void);
 Suite *plot_suite(void);

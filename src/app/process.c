@@ -1,4 +1,5 @@
-/* process.c - what the process makes sure of before anything else: descriptors and signals. */
+/* process.c - what the process makes sure of before anything else: environment, descriptors and
+ * signals. */
 #include "app/process.h"
 
 #include "term/child.h"
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -60,12 +62,22 @@ static void handle(int number, void (*handler)(int))
         sigaction(number, &action, NULL);
 }
 
+/* Run with rights that its caller lacks, the program forgets the caller's environment: this is
+ * the one place where that is decided, for what the program reads itself and for the libraries
+ * that it opens and the programs that it starts, which load what some variables name. */
+static void forget_environment(void)
+{
+    if (getauxval(AT_SECURE) != 0)
+        clearenv();
+}
+
 bool process_begin(void)
 {
     static const int ending[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGPIPE,   SIGALRM,
                                  SIGUSR1, SIGUSR2, SIGXCPU,  SIGABRT, SIGSEGV,   SIGBUS,
                                  SIGFPE,  SIGILL,  SIGSYS,   SIGTRAP, SIGVTALRM, SIGPROF,
                                  SIGPOLL, SIGPWR,  SIGSTKFLT};
+    forget_environment();
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
         handle(ending[i], on_ending);
     handle(SIGXFSZ, on_file_size);
