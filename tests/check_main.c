@@ -56,6 +56,7 @@ static const struct {
     {"writer_put", writer_put_suite},
     {"writer_hostile", writer_hostile_suite},
     {"escapes", escapes_suite},
+    {"inputs", inputs_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

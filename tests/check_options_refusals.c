@@ -150,7 +150,7 @@ static const struct {
     {{""}, {"''", "neither a command nor a config file"}},
     {{"run", "lst"}, {"'lst'", "did you mean list?"}},
     {{"/nowhere/x.ini"}, {"/nowhere/x.ini cannot be read: No such file"}},
-    {{"/"}, {"/ cannot be read: Is a directory"}},
+    {{"/"}, {"/ cannot be read: it is a folder"}},
     {{"list", "kernel"}, {"list kernel ", "did you mean kernels?", "machines, devices"}},
     {{"list", "planets"},
      {"list planets ", "kernels, machines, devices, mistakes, verdicts, lessons"}},

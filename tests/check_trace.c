@@ -362,7 +362,7 @@ START_TEST(test_refused_rows)
         {"1,2,,,,G,1,7,\"k\"x\n", "trace:2: something stands behind a closing quote"},
         {"1,2,,,,\033[2J,1,x,k\n", "Strm 'x' is not a number"},
         {"1,\033[2J\n,,,,G,1,7,k\n", "trace:2"},
-        {"1,2000000000000000000,,,,G,1,7,k\n", "trace: |36 years"},
+        {"1,2000000000000000000,,,,G,1,7,k\n", ":2: |36 years"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];

@@ -1,9 +1,9 @@
 /* config.c - config files: INI, [global] first, then one section per run. */
 #include "core/ini_text.h"
 #include "core/nearest.h"
+#include "options/input_file.h"
 #include "options/table.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,35 +172,18 @@ static enum status refuse_nul(struct config *config, const char *text)
                          text_shown(text, shown));
 }
 
-/* Reads the file at `path` up to its first NUL byte, which counts in *length, into *content,
- * which is to be freed also where it can't be read. */
-static enum status file_read(const char *path, char **content, size_t *length,
-                             struct error *error)
-{
-    char shown[SHOWN_MAX];
-    size_t room = 0;
-    FILE *file = fopen(path, "r");
-    ssize_t count = file != NULL ? getdelim(content, &room, '\0', file) : -1;
-    enum status status = STATUS_OK;
-    if (file == NULL || (count < 0 && !feof(file)))
-        status = error_set(error, STATUS_USAGE, "%s cannot be read: %s",
-                           text_shown(path, shown), strerror(errno));
-    if (file != NULL)
-        fclose(file);
-    *length = count > 0 ? (size_t)count : 0;
-    return status;
-}
-
 enum status config_read(const char *path, const char *text, const struct draft *defaults,
                         struct drafts *drafts, struct kept_text **storage, struct error *error)
 {
-    char *content = NULL;
+    char *content = NULL, why[INPUT_WHY], shown[SHOWN_MAX];
     size_t length = 0;
     enum status status = STATUS_OK;
     if (text == NULL) {
-        status = file_read(path, &content, &length, error);
-        text = length > 0 ? content : "";
+        status = input_text(path, &content, &length, why);
+        text = content;
     }
+    if (status != STATUS_OK)
+        error_set(error, status, "%s cannot be read: %s", text_shown(path, shown), why);
     if (status == STATUS_OK) {
         struct config config = {
             .path = path,
@@ -211,8 +194,8 @@ enum status config_read(const char *path, const char *text, const struct draft *
             .error = error,
         };
         ini_text_begin(&config.ini, text);
-        status = length > 0 && text[length - 1] == '\0' ? refuse_nul(&config, text)
-                                                        : read_lines(&config);
+        status = content != NULL && strlen(text) < length ? refuse_nul(&config, text)
+                                                          : read_lines(&config);
     }
     free(content);
     return status;

@@ -1,35 +1,23 @@
 /* machine_file.c - machine files from disk. */
 #include "run/machine_file.h"
 
-#include <errno.h>
+#include "options/input_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MACHINE_FILE_MAX = 1 << 20 };
-
 static enum status file_text(const char *path, char **text, struct error *error)
 {
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return error_set(error, STATUS_USAGE, "%s: the machine file can't be read: %s", path,
-                         strerror(errno));
-    enum status status = STATUS_OK;
-    char *content = malloc(MACHINE_FILE_MAX);
-    size_t length = content != NULL ? fread(content, 1, MACHINE_FILE_MAX - 1, file) : 0;
-    if (content == NULL)
-        status = error_set(error, STATUS_FAILED, "no memory to read %s", path);
-    else if (ferror(file))
-        status = error_set(error, STATUS_USAGE, "%s: the machine file can't be read: %s", path,
-                           strerror(errno));
-    else if (length == MACHINE_FILE_MAX - 1 || memchr(content, '\0', length) != NULL)
-        status = error_set(error, STATUS_USAGE, "%s: is no machine file", path);
-    fclose(file);
-    if (status != STATUS_OK) {
+    char *content, why[INPUT_WHY];
+    size_t length;
+    enum status status = input_text(path, &content, &length, why);
+    if (status != STATUS_OK)
+        return error_set(error, status, "%s: the machine file can't be read: %s", path, why);
+    if (strlen(content) < length) {
         free(content);
-        return status;
+        return error_set(error, STATUS_USAGE, "%s: is no machine file", path);
     }
-    content[length] = '\0';
     *text = content;
     return STATUS_OK;
 }

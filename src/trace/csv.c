@@ -7,9 +7,9 @@
 #include "core/units.h"
 #include "trace/build.h"
 #include "trace/csv_line.h"
+#include "trace/input.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,10 +58,9 @@ static const struct {
 
 struct reader {
     const char *path;
-    FILE *file;
+    struct trace_input *input;
     uint64_t line_number;
-    char *line; /* memory of getline(), which the fields point into */
-    size_t room;
+    char *line; /* the input's memory, which the fields point into */
     char *fields[FIELDS_MAX];
     int field_count;
     int header_fields;
@@ -75,12 +74,12 @@ struct reader {
 
 /* --- lines and fields --- */
 
-/* Refuses a file that the system can't read, with the reason in errno. */
-static enum status unreadable(const char *path, struct error *error)
+/* Refuses a file that the system can't read. */
+static enum status unreadable(const struct reader *reader)
 {
     char shown[TRACE_SHOWN];
-    return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
-                     strerror(errno));
+    return error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
+                     trace_shown(reader->path, shown), strerror(reader->input->why));
 }
 
 __attribute__((format(printf, 2, 3))) static enum status refuse(const struct reader *reader,
@@ -103,20 +102,19 @@ static enum status refuse_field(const struct reader *reader, enum column column,
                   trace_shown(reader->fields[reader->at[column]], shown), why);
 }
 
-/* Reads a line without its end. Returns false at the end of the file, or where it fails:
- * ferror(). */
-static bool next_line(struct reader *reader, ssize_t *length)
+/* Reads a line without its end. Sets *more to false at the end of the file, or where that can't
+ * be read. */
+static enum status next_line(struct reader *reader, size_t *length, bool *more)
 {
-    *length = getline(&reader->line, &reader->room, reader->file);
-    if (*length < 0)
-        return false;
-    reader->line_number++;
-    while (*length > 0 &&
-           (reader->line[*length - 1] == '\n' || reader->line[*length - 1] == '\r'))
-        reader->line[--*length] = '\0';
-    if (reader->line_number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0)
-        memmove(reader->line, reader->line + 3, (size_t)(*length -= 3) + 1);
-    return true;
+    bool whole;
+    enum trace_line line = trace_input_line(reader->input, &reader->line, length, &whole);
+    *more = line == TRACE_LINE;
+    reader->line_number = reader->input->line;
+    if (line == TRACE_LINE_TOO_LONG)
+        return refuse(reader, "the line is longer than 1 MiB");
+    if (line == TRACE_LINE_NO_MEMORY)
+        return error_set(reader->error, STATUS_FAILED, "no memory for the trace");
+    return STATUS_OK;
 }
 
 static enum status split(struct reader *reader)
@@ -191,8 +189,8 @@ static enum status read_header(struct reader *reader)
 
 static enum status refuse_file(struct reader *reader, const char *why)
 {
-    if (ferror(reader->file))
-        return unreadable(reader->path, reader->error);
+    if (reader->input->failed)
+        return unreadable(reader);
     const bool empty = reader->line_number == 0;
     reader->line_number = 1;
     if (empty)
@@ -205,10 +203,16 @@ static enum status refuse_file(struct reader *reader, const char *why)
 
 static enum status find_header(struct reader *reader)
 {
-    ssize_t length;
+    size_t length;
+    bool more = true;
     const char *why = "";
-    for (int i = 0; i < PREFACE_MAX && next_line(reader, &length); i++) {
-        if (memchr(reader->line, '\0', (size_t)length) != NULL)
+    for (int i = 0; i < PREFACE_MAX; i++) {
+        enum status status = next_line(reader, &length, &more);
+        if (status != STATUS_OK)
+            return status;
+        if (!more)
+            break;
+        if (memchr(reader->line, '\0', length) != NULL)
             return refuse_file(reader, ", and not text");
         const char *text = reader->line + strspn(reader->line, " \"");
         bool table = strncmp(text, "Start (", 7) == 0 && strchr(text, ',') == NULL;
@@ -353,9 +357,9 @@ static enum status read_row(struct reader *reader)
 
 /* Reads a line behind the header. The report ends where, behind a blank line, something else
  * begins: nsys prints several reports one after the other. */
-static enum status read_line(struct reader *reader, ssize_t length, bool *more)
+static enum status read_line(struct reader *reader, size_t length, bool *more)
 {
-    if (memchr(reader->line, '\0', (size_t)length) != NULL)
+    if (memchr(reader->line, '\0', length) != NULL)
         return refuse(reader, "not text");
     if (reader->line[strspn(reader->line, " \t")] == '\0') {
         reader->blank = true;
@@ -379,13 +383,16 @@ static enum status read_line(struct reader *reader, ssize_t length, bool *more)
 
 static enum status read_rows(struct reader *reader)
 {
-    ssize_t length;
+    size_t length;
     bool more = true;
     enum status status = STATUS_OK;
-    while (more && status == STATUS_OK && next_line(reader, &length))
-        status = read_line(reader, length, &more);
-    if (status == STATUS_OK && ferror(reader->file))
-        status = unreadable(reader->path, reader->error);
+    while (more && status == STATUS_OK) {
+        status = next_line(reader, &length, &more);
+        if (more && status == STATUS_OK)
+            status = read_line(reader, length, &more);
+    }
+    if (status == STATUS_OK && reader->input->failed)
+        status = unreadable(reader);
     return status;
 }
 
@@ -407,18 +414,17 @@ static enum status finish(struct reader *reader, struct traces *traces)
         .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,
     };
     struct error why = {0};
-    char shown[TRACE_SHOWN];
     enum status status = trace_build_finish(&reader->builder, &facts, traces, &why);
-    if (status != STATUS_OK)
-        error_set(reader->error, status, "%s: %s", trace_shown(reader->path, shown), why.text);
-    return status;
+    if (status == STATUS_USAGE)
+        return refuse(reader, "%s", why.text);
+    return status == STATUS_OK ? status : error_set(reader->error, status, "%s", why.text);
 }
 
-enum status trace_csv_read(FILE *file, const char *path, struct traces *traces,
+enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                            struct error *error)
 {
     struct error why = {0};
-    struct reader reader = {.path = path, .file = file, .error = &why};
+    struct reader reader = {.path = path, .input = input, .error = &why};
     enum status status = find_header(&reader);
     if (status == STATUS_OK)
         status = read_rows(&reader);
@@ -427,6 +433,5 @@ enum status trace_csv_read(FILE *file, const char *path, struct traces *traces,
     if (status != STATUS_OK)
         error_set(error, status, "%s", why.text);
     trace_build_free(&reader.builder);
-    free(reader.line);
     return status;
 }

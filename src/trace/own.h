@@ -111,9 +111,9 @@ enum status own_set_calls(const struct own_facts *facts, struct timeline *timeli
 
 /* The two readers, of the forms that traces_read() tells by their first bytes. Errors call the
  * file `path`. */
-enum status own_csv_read(FILE *file, const char *path, struct traces *traces,
+enum status own_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                          struct error *error);
-enum status own_json_read(FILE *file, const char *path, struct traces *traces,
+enum status own_json_read(struct trace_input *input, const char *path, struct traces *traces,
                           struct error *error);
 
 #endif

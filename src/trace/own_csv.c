@@ -5,9 +5,9 @@
 #include "core/units.h"
 #include "trace/build.h"
 #include "trace/csv_line.h"
+#include "trace/input.h"
 #include "trace/own.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,10 +39,9 @@ static const char *const columns[COLUMNS] = {
 
 struct reader {
     const char *path;
-    FILE *file;
+    struct trace_input *input;
     uint64_t line_number;
-    char *line; /* memory of getline(), which the fields point into */
-    size_t room;
+    char *line; /* the input's memory, which the fields point into */
     char *fields[FIELDS_MAX];
     int field_count, header_fields;
     int at[COLUMNS]; /* field of each column */
@@ -327,20 +326,18 @@ static enum status read_row(struct reader *reader)
 
 /* --- lines --- */
 
-/* Reads a line without its end. Returns false at the end of the file, or where it fails. */
-static bool next_line(struct reader *reader, size_t *length, bool *whole)
+/* Reads a line without its end. Sets *more to false at the end of the file, or where that can't
+ * be read. */
+static enum status next_line(struct reader *reader, size_t *length, bool *whole, bool *more)
 {
-    ssize_t got = getline(&reader->line, &reader->room, reader->file);
-    if (got < 0)
-        return false;
-    reader->line_number++;
-    *whole = reader->line[got - 1] == '\n';
-    while (got > 0 && (reader->line[got - 1] == '\n' || reader->line[got - 1] == '\r'))
-        reader->line[--got] = '\0';
-    if (reader->line_number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0)
-        memmove(reader->line, reader->line + 3, (size_t)(got -= 3) + 1);
-    *length = (size_t)got;
-    return true;
+    enum trace_line line = trace_input_line(reader->input, &reader->line, length, whole);
+    *more = line == TRACE_LINE;
+    reader->line_number = reader->input->line;
+    if (line == TRACE_LINE_TOO_LONG)
+        return refuse(reader, "the line is longer than 1 MiB");
+    if (line == TRACE_LINE_NO_MEMORY)
+        return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+    return STATUS_OK;
 }
 
 static enum status read_line(struct reader *reader, size_t length, bool whole)
@@ -369,12 +366,15 @@ static enum status read_line(struct reader *reader, size_t length, bool whole)
 static enum status read_all(struct reader *reader)
 {
     size_t length;
-    bool whole;
+    bool whole, more = true;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && next_line(reader, &length, &whole))
-        status = read_line(reader, length, whole);
-    if (status == STATUS_OK && ferror(reader->file))
-        status = refuse(reader, "can't be read: %s", strerror(errno));
+    while (more && status == STATUS_OK) {
+        status = next_line(reader, &length, &whole, &more);
+        if (more && status == STATUS_OK)
+            status = read_line(reader, length, whole);
+    }
+    if (status == STATUS_OK && reader->input->failed)
+        status = refuse(reader, "can't be read: %s", strerror(reader->input->why));
     if (status == STATUS_OK && !reader->headed)
         status = refuse(reader, "no line names the columns: cut short?");
     return status;
@@ -391,11 +391,11 @@ static enum status finish(struct reader *reader, struct traces *traces)
     return refuse(reader, "%s", why.text);
 }
 
-enum status own_csv_read(FILE *file, const char *path, struct traces *traces,
+enum status own_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                          struct error *error)
 {
     struct error why = {0};
-    struct reader reader = {.path = path, .file = file, .latest = -1, .error = &why};
+    struct reader reader = {.path = path, .input = input, .latest = -1, .error = &why};
     enum status status = read_all(&reader);
     if (status == STATUS_OK)
         status = finish(&reader, traces);
@@ -403,6 +403,5 @@ enum status own_csv_read(FILE *file, const char *path, struct traces *traces,
         error_set(error, status, "%s", why.text);
     own_free(&reader.builder);
     free(reader.run_lines);
-    free(reader.line);
     return status;
 }

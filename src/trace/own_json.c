@@ -1,10 +1,11 @@
 /* own_json.c - reads the timelines that this program writes as Chrome traces (Trace Event
  * Format, JSON object form). Event by event, so that a large file takes little memory and an
- * error has its line; how the JSON is laid out does not matter. */
+ * error has its line; how the JSON is laid out does not matter. Nothing longer than one value
+ * is held in memory. */
 #include "trace/build.h"
+#include "trace/input.h"
 #include "trace/own.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -12,10 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { VALUE_MAX = 64 << 20 }; /* of one value: an event, or the metadata of all runs */
+
 struct reader {
     const char *path;
-    char *text;
-    const char *at, *end;
+    struct trace_input *input; /* its text, of which *at up to *end is not yet read */
+    const char *text, *at, *end;
+    uint64_t line;     /* of `text` */
     const char *event; /* that is being read */
     struct own_builder builder;
     bool described; /* the metadata came */
@@ -26,7 +30,7 @@ __attribute__((format(printf, 3, 4))) static enum status
 refuse(const struct reader *reader, const char *place, const char *why, ...)
 {
     char text[320], path[TRACE_SHOWN];
-    uint64_t line = 1;
+    uint64_t line = reader->line;
     va_list list;
     va_start(list, why);
     vsnprintf(text, sizeof text, why, list);
@@ -52,11 +56,37 @@ static enum status refuse_row(const struct reader *reader, enum status status,
 
 /* --- the text --- */
 
+/* Reads on, so that the bytes from `at` on are more than before. Returns false at the end of
+ * the file, or where that can't be. */
+static bool read_on(struct reader *reader)
+{
+    struct trace_input *input = reader->input;
+    size_t left = (size_t)(reader->end - reader->at);
+    size_t kept = reader->at > reader->text; /* a line that ends the file has none behind it */
+    for (const char *at = reader->text; at + kept < reader->at; at++)
+        reader->line += *at == '\n';
+    input->at = input->end - left - kept;
+    if (left > VALUE_MAX) {
+        refuse(reader, reader->at, "a value is longer than 64 MiB");
+        return false;
+    }
+    if (!trace_input_fill(input, kept + 2 * left + 1))
+        no_memory(reader);
+    if (input->failed)
+        refuse(reader, reader->at, "can't be read: %s", strerror(input->why));
+    reader->text = input->text + input->at;
+    reader->at = reader->text + kept;
+    reader->end = input->text + input->end;
+    return (size_t)(reader->end - reader->at) > left;
+}
+
 static void skip_blanks(struct reader *reader)
 {
-    while (reader->at < reader->end && strchr(" \t\r\n", *reader->at) != NULL &&
-           *reader->at != '\0')
-        reader->at++;
+    do {
+        while (reader->at < reader->end && strchr(" \t\r\n", *reader->at) != NULL &&
+               *reader->at != '\0')
+            reader->at++;
+    } while (reader->at == reader->end && read_on(reader));
 }
 
 static enum status expect(struct reader *reader, char wanted)
@@ -114,8 +144,10 @@ static enum status read_value(struct reader *reader, json_t **value)
     json_error_t why;
     char shown[TRACE_SHOWN];
     skip_blanks(reader);
-    const char *from = reader->at, *to = value_end(from, reader->end);
-    reader->event = from;
+    const char *to = value_end(reader->at, reader->end);
+    while ((to == NULL || to == reader->end) && read_on(reader))
+        to = value_end(reader->at, reader->end);
+    const char *from = reader->event = reader->at;
     if (to == NULL || to == from)
         return refuse(reader, to == NULL ? reader->end : from, "%s",
                       to == NULL ? "the file ends within a value: cut short?"
@@ -351,46 +383,32 @@ static enum status read_all(struct reader *reader)
     return status;
 }
 
-static enum status load(struct reader *reader, FILE *file)
-{
-    char shown[TRACE_SHOWN];
-    size_t size = 0, got;
-    char block[1 << 14];
-    FILE *text = open_memstream(&reader->text, &size);
-    while (text != NULL && (got = fread(block, 1, sizeof block, file)) > 0)
-        fwrite(block, 1, got, text);
-    enum status status = STATUS_OK;
-    if (text == NULL || fclose(text) != 0)
-        status = no_memory(reader);
-    else if (ferror(file))
-        status = error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
-                           trace_shown(reader->path, shown), strerror(errno));
-    reader->at = reader->text;
-    reader->end = reader->text != NULL ? reader->text + size : NULL;
-    if (status == STATUS_OK && size >= 3 && memcmp(reader->text, "\xef\xbb\xbf", 3) == 0)
-        reader->at += 3;
-    return status;
-}
-
-enum status own_json_read(FILE *file, const char *path, struct traces *traces,
+enum status own_json_read(struct trace_input *input, const char *path, struct traces *traces,
                           struct error *error)
 {
     struct error why = {0}, unfinished = {0};
-    struct reader reader = {.path = path, .builder.drawn_twice = true, .error = &why};
+    struct reader reader = {.path = path,
+                            .input = input,
+                            .text = input->text + input->at,
+                            .at = input->text + input->at,
+                            .end = input->text + input->end,
+                            .line = 1,
+                            .builder.drawn_twice = true,
+                            .error = &why};
     size_t run = 0;
-    enum status status = load(&reader, file);
-    if (status == STATUS_OK)
-        status = read_all(&reader);
+    if (reader.end - reader.at >= 3 && memcmp(reader.at, "\xef\xbb\xbf", 3) == 0)
+        reader.at += 3;
+    enum status status = read_all(&reader);
     if (status == STATUS_OK) {
         status = own_finish(&reader.builder, traces, &run, &unfinished);
+        reader.line = 1;
         if (status == STATUS_USAGE)
             refuse(&reader, reader.text, "run %zu: %s", run + 1, unfinished.text);
         else if (status != STATUS_OK)
             error_set(&why, status, "%s", unfinished.text);
     }
     if (status != STATUS_OK)
-        error_set(error, status, "%s", why.text);
+        error_set(error, why.status, "%s", why.text);
     own_free(&reader.builder);
-    free(reader.text);
-    return status;
+    return status != STATUS_OK ? why.status : STATUS_OK;
 }

@@ -58,9 +58,11 @@ struct traces {
 enum status traces_read(const char *path, struct traces *traces, struct error *error);
 void traces_free(struct traces *traces);
 
+struct trace_input; /* trace/input.h */
+
 /* The two readers; of the first, `path` is what errors call the file. Without SQLite the second
  * is STATUS_USAGE, saying what to export instead. */
-enum status trace_csv_read(FILE *file, const char *path, struct traces *traces,
+enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                            struct error *error);
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error);
 

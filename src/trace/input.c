@@ -1,0 +1,99 @@
+/* input.c - a trace's text on its way to a reader. */
+#include "trace/input.h"
+
+#include "options/input_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 1 << 16 };
+
+/* Moves what is left to the beginning of room for `wanted` bytes and a NUL. */
+static bool make_room(struct trace_input *input, size_t wanted)
+{
+    size_t left = input->end - input->at;
+    if (wanted + BLOCK + 1 > input->room) {
+        size_t room = 2 * (wanted + BLOCK);
+        char *text = malloc(room);
+        if (text == NULL)
+            return false;
+        if (left > 0)
+            memcpy(text, input->text + input->at, left);
+        free(input->text);
+        input->text = text;
+        input->room = room;
+    } else if (left > 0) {
+        memmove(input->text, input->text + input->at, left);
+    }
+    input->at = 0;
+    input->end = left;
+    return true;
+}
+
+bool trace_input_fill(struct trace_input *input, size_t wanted)
+{
+    if (input->end - input->at >= wanted || input->over)
+        return true;
+    if (!make_room(input, wanted))
+        return false;
+    while (input->end < wanted && !input->over) {
+        size_t got = fread(input->text + input->end, 1, BLOCK, input->file);
+        input->end += got;
+        input->over = got < BLOCK;
+    }
+    input->failed = ferror(input->file) != 0;
+    input->why = errno;
+    return true;
+}
+
+/* Finds the end of the line at `at`, reading on as far as it goes. */
+static enum trace_line find_end(struct trace_input *input, size_t *length)
+{
+    size_t seen = 0;
+    for (;;) {
+        const char *begin = input->text + input->at;
+        size_t left = input->end - input->at;
+        const char *end = left > seen ? memchr(begin + seen, '\n', left - seen) : NULL;
+        *length = end != NULL ? (size_t)(end - begin) : left;
+        if (*length > INPUT_TEXT_MAX)
+            return TRACE_LINE_TOO_LONG;
+        if (end != NULL || input->over)
+            return TRACE_LINE;
+        seen = left;
+        if (!trace_input_fill(input, left + 1))
+            return TRACE_LINE_NO_MEMORY;
+    }
+}
+
+enum trace_line trace_input_line(struct trace_input *input, char **line, size_t *length,
+                                 bool *whole)
+{
+    enum trace_line found = trace_input_fill(input, 1) ? TRACE_LINE : TRACE_LINE_NO_MEMORY;
+    if (found == TRACE_LINE && input->at == input->end)
+        return TRACE_LINE_NONE;
+    if (found == TRACE_LINE)
+        found = find_end(input, length);
+    input->line++;
+    if (found != TRACE_LINE)
+        return found;
+    char *text = input->text + input->at;
+    input->at += *length;
+    *whole = input->at < input->end;
+    input->at += *whole;
+    while (*length > 0 && text[*length - 1] == '\r')
+        --*length;
+    text[*length] = '\0';
+    if (input->line == 1 && *length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        *length -= 3;
+    }
+    *line = text;
+    return TRACE_LINE;
+}
+
+void trace_input_free(struct trace_input *input)
+{
+    free(input->text);
+    input->text = NULL;
+}

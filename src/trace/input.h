@@ -1,0 +1,42 @@
+/* input.h - a trace's text on its way to a reader, from a file or a pipe: each byte is read
+ * once, and no more of it is held than the line or the value that is read. Private to the
+ * readers of traces. */
+#ifndef PIPELINE_TRACE_INPUT_H
+#define PIPELINE_TRACE_INPUT_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Zero-initialise but for `file`, which is not owned; free with trace_input_free(). */
+struct trace_input {
+    FILE *file;
+    char *text; /* what was read and not yet taken is from `at` up to `end` */
+    size_t at, end, room;
+    uint64_t line;     /* number of the line that was taken last; 0: none yet */
+    bool over, failed; /* the file has ended; it can't be read, with the reason in `why` */
+    int why;           /* an errno */
+};
+
+/* Reads on until `wanted` bytes from `at` on are there, or the file has ended. Returns false
+ * where there is no memory. Bytes before `at` are gone, and the others may have moved. */
+bool trace_input_fill(struct trace_input *input, size_t wanted);
+
+/* A line that was taken. */
+enum trace_line {
+    TRACE_LINE,          /* it is there */
+    TRACE_LINE_NONE,     /* the file has ended, or has failed */
+    TRACE_LINE_TOO_LONG, /* it has more than INPUT_TEXT_MAX bytes */
+    TRACE_LINE_NO_MEMORY
+};
+
+/* Takes the next line without its end and without a byte order mark at the beginning of the
+ * file; it holds until the next call. Sets *whole if it has an end. */
+enum trace_line trace_input_line(struct trace_input *input, char **line, size_t *length,
+                                 bool *whole);
+
+void trace_input_free(struct trace_input *input);
+
+#endif
