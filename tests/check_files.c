@@ -341,12 +341,35 @@ START_TEST(test_other_files_are_written)
         "mkdir -p sub && $P -q -d sim:h200 -n 1k -t 4 -o in.npy >out",
         "$P -q -d sim:h200 -t 4 -i in.npy -o sub/in.npy --timeline=in.npy.csv >out",
         "$P -q -d sim:h200 -t 4 -i in.npy -o /dev/null >out",
-        "$P -q -d sim:h200 -t 4 -i in.npy -o /dev/stdout | cmp -n 128 - in.npy >/dev/null; :",
+        "$P -q -d sim:h200 -n 1k -t 4 -o raw >out",
+        "$P -q -d sim:h200 -n 1k -t 4 -o /dev/stdout | cmp -n 4096 - raw",
+        "$P -q -d sim:h200 -n 1k -t 4 -o /dev/fd/9 9>&1 >out | cmp - raw",
         "$P -q view in.npy.csv --timeline=view.csv >out",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         ck_assert_msg(shell(lines[i]) == 0, "fails: %s", lines[i]);
-    assert_names("in.npy in.npy.csv out sub view.csv ", "others");
+    assert_names("in.npy in.npy.csv out raw sub view.csv ", "others");
+}
+END_TEST
+
+/* What is in the way of an output is refused before anything runs. */
+START_TEST(test_what_is_in_the_way)
+{
+    char line[256];
+    static const char *const ways[] = {"mkfifo x.csv", "mkdir x.csv", "ln -s nowhere x.csv",
+                                       "ln -s x.csv x.csv"};
+    static const char *const words[] = {"'x.csv': it is a pipe that nobody reads",
+                                        "'x.csv': it is a folder",
+                                        "'x.csv': it is a symbolic link that leads nowhere",
+                                        "'x.csv': Too many levels of symbolic links"};
+    ck_assert_int_eq(shell(ways[_i]), 0);
+    for (int timeline = 0; timeline < 2; timeline++) {
+        snprintf(line, sizeof line, "-d sim:h200 -n 1k -t 4 %s=x.csv",
+                 timeline ? "--timeline" : "--output");
+        ck_assert_int_eq(program_run(line), 2);
+        assert_has(program_err, words[_i]);
+        assert_names("err out x.csv ", ways[_i]);
+    }
 }
 END_TEST
 
@@ -381,6 +404,7 @@ Suite *files_suite(void)
     tcase_add_test(cases, test_file_size_limit_is_an_error);
     tcase_add_loop_test(cases, test_inputs_are_not_overwritten, 0, OVERWRITING);
     tcase_add_test(cases, test_other_files_are_written);
+    tcase_add_loop_test(cases, test_what_is_in_the_way, 0, 4);
     tcase_add_test(cases, test_many_outputs);
     suite_add_tcase(suite, cases);
     return suite;

@@ -264,6 +264,32 @@ START_TEST(permissions_are_respected)
 }
 END_TEST
 
+/* As in /tmp, where a file of another user may be writable but not replaced. */
+START_TEST(a_file_that_can_not_be_replaced_is_refused)
+{
+    if (getuid() != 0) {
+        printf("skipped: a_file_that_can_not_be_replaced_is_refused (not root)\n");
+        return;
+    }
+    ck_assert_int_eq(mkdir("sticky", 0700), 0);
+    ck_assert_int_eq(chmod("sticky", 01777), 0);
+    put("sticky/x", "old");
+    ck_assert_int_eq(chmod("sticky/x", 0666), 0);
+    become_nobody();
+    assert_refused("sticky/x", "only its owner may replace it");
+    open_and_write("sticky/y", "old");
+    commit();
+    open_and_write("sticky/y", "new");
+    commit();
+    become_oneself();
+    assert_holds("sticky/x", "old");
+    assert_holds("sticky/y", "new");
+    open_and_write("sticky/y", "newer");
+    commit();
+    ck_assert_int_eq(entries("sticky"), 2);
+}
+END_TEST
+
 START_TEST(a_symbolic_link_is_written_through)
 {
     ck_assert_int_eq(mkdir("elsewhere", 0755), 0);
@@ -532,6 +558,7 @@ static void add_both(TCase *cases)
     tcase_add_test(cases, a_path_longer_than_any_is_refused);
     tcase_add_test(cases, a_name_may_have_255_bytes);
     tcase_add_test(cases, permissions_are_respected);
+    tcase_add_test(cases, a_file_that_can_not_be_replaced_is_refused);
     tcase_add_test(cases, a_symbolic_link_is_written_through);
     tcase_add_test(cases, a_file_that_does_not_fit_leaves_the_old_one);
     tcase_add_test(cases, a_place_that_is_taken_meanwhile_is_an_error);

@@ -83,14 +83,16 @@ static int name_give(struct output_name *name, int fd, mode_t mode)
     return made;
 }
 
-/* Takes the name from what still has it. */
-static void name_remove(struct output_name *name)
+/* Ends the use of a name, and removes what has it unless that has been `renamed`: another
+ * machine's process of the same number may have taken it since. */
+static void name_end(struct output_name *name, bool renamed)
 {
     sigset_t before;
     if (name->text[0] == '\0')
         return;
     gate_enter(&before);
-    unlinkat(name->folder, name->text, 0);
+    if (!renamed)
+        unlinkat(name->folder, name->text, 0);
     struct output_name **link = &names;
     while (*link != name)
         link = &(*link)->next;
@@ -137,7 +139,7 @@ static int standard_descriptor(const struct stat *about)
 static void output_file_forget(struct output_file *file)
 {
     if (file->temporary != NULL) {
-        name_remove(file->temporary);
+        name_end(file->temporary, false);
         if (file->temporary->folder >= 0)
             close(file->temporary->folder);
     }
@@ -184,8 +186,6 @@ static enum status open_direct(struct output_file *file, const char *path,
     return open_end(file, &opened, fd, path, why, error);
 }
 
-static const mode_t NEW_FILE = (mode_t)-1;
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -204,26 +204,36 @@ static int folder_open(char *path)
     return folder;
 }
 
-/* Opens a new file for the place `path`, which is free or has a regular file that will be
- * replaced; `mode` has that file's permissions, or is NEW_FILE. */
-static enum status open_new(struct output_file *file, const char *path, mode_t mode,
+/* Returns true if only the owner of a file, or of its folder, may replace it, as in /tmp. */
+static bool is_protected(int folder, const struct stat *about)
+{
+    struct stat around;
+    const uid_t user = geteuid();
+    return user != 0 && about->st_uid != user && fstat(folder, &around) == 0 &&
+           (around.st_mode & S_ISVTX) != 0 && around.st_uid != user;
+}
+
+/* Opens a new file for the place `path`, which has a regular file that will be replaced, which
+ * is `old`, or is free. */
+static enum status open_new(struct output_file *file, const char *path, const struct stat *old,
                             struct error *error)
 {
     char why[160];
     int fd = -1;
+    const mode_t mode = old != NULL ? old->st_mode & 0777 : 0666;
     struct output_file opened = {.path = strdup(path),
                                  .temporary = calloc(1, sizeof *opened.temporary)};
     if (opened.path == NULL || opened.temporary == NULL)
         return open_end(file, &opened, -1, path, NULL, error);
-    opened.temporary->folder = folder_open(opened.path);
-    if (opened.temporary->folder >= 0) {
-        const mode_t asked = mode != NEW_FILE ? mode : 0666;
-        fd = openat(opened.temporary->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, asked);
-        if (fd < 0) /* not every file system has files without a name */
-            fd = name_give(opened.temporary, -1, asked);
-    }
+    const int folder = opened.temporary->folder = folder_open(opened.path);
+    if (folder >= 0 && old != NULL && is_protected(folder, old))
+        return open_end(file, &opened, -1, path, "only its owner may replace it", error);
+    if (folder >= 0)
+        fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    if (folder >= 0 && fd < 0) /* not every file system has files without a name */
+        fd = name_give(opened.temporary, -1, mode);
     snprintf(why, sizeof why, "its folder takes no new file: %s", strerror(errno));
-    if (fd >= 0 && mode != NEW_FILE)
+    if (fd >= 0 && old != NULL)
         fchmod(fd, mode); /* refused by file systems without permissions, which is no harm */
     return open_end(file, &opened, fd, path, fd < 0 ? why : NULL, error);
 }
@@ -240,7 +250,7 @@ static enum status open_replacing(struct output_file *file, const char *path,
     char *target = realpath(path, NULL);
     if (target == NULL)
         return refuse(path, strerror(errno), error);
-    enum status status = open_new(file, target, about->st_mode & 0777, error);
+    enum status status = open_new(file, target, about, error);
     free(target);
     return status;
 }
@@ -259,7 +269,7 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
         return refuse(path, strerror(errno), error);
     if (lstat(path, &about) == 0)
         return refuse(path, "it is a symbolic link that leads nowhere", error);
-    return open_new(file, path, NEW_FILE, error);
+    return open_new(file, path, NULL, error);
 }
 
 /* --- closing --- */
@@ -312,7 +322,10 @@ static const char *file_place(struct output_file *file)
         if (name_give(name, fd, 0) < 0 && !copy_named(name, fd))
             return strerror(errno);
     }
-    return renameat(name->folder, name->text, name->folder, base) == 0 ? NULL : strerror(errno);
+    if (renameat(name->folder, name->text, name->folder, base) != 0)
+        return strerror(errno);
+    name_end(name, true);
+    return NULL;
 }
 
 enum status output_file_commit(struct output_file *file, struct error *error)
