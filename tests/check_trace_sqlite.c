@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The documented database, then `more`. False where there is no SQLite. */
@@ -101,6 +102,51 @@ START_TEST(test_refused_databases)
 }
 END_TEST
 
+/* Writes the names and checksums of all that is in the test's folder. */
+static void list_folder(char text[512])
+{
+    char command[256];
+    snprintf(command, sizeof command, "cd \"$(dirname %s)\" && cksum *", test_trace_path);
+    FILE *out = popen(command, "r");
+    text[fread(text, 1, 511, out)] = '\0';
+    ck_assert_int_eq(pclose(out), 0);
+}
+
+/* A database that keeps a log: nothing is left beside it and it stays as it is; what its log
+ * holds is not read, and that is said. */
+START_TEST(test_databases_with_a_log)
+{
+    char log[sizeof test_trace_path + 8], shared[sizeof test_trace_path + 8];
+    if (!make_database("PRAGMA journal_mode = WAL"))
+        return;
+    snprintf(log, sizeof log, "%s-wal", test_trace_path);
+    snprintf(shared, sizeof shared, "%s-shm", test_trace_path);
+    test_sqlite_change(test_trace_path, "PRAGMA wal_checkpoint(TRUNCATE)");
+    unlink(log);
+    unlink(shared);
+    char before[512], after[512];
+    list_folder(before);
+    struct traces traces = test_traces(test_trace_path);
+    list_folder(after);
+    ck_assert_str_eq(before, after);
+    ck_assert_str_eq(traces.unread, "");
+    ck_assert_uint_eq(traces.items[0].timeline.span_count, 5);
+    traces_free(&traces);
+
+    test_sqlite_change(test_trace_path, "DELETE FROM CUPTI_ACTIVITY_KIND_MEMSET");
+    ck_assert_int_eq(access(log, R_OK), 0);
+    unlink(shared);
+    list_folder(before);
+    traces = test_traces(test_trace_path);
+    list_folder(after);
+    ck_assert_str_eq(before, after);
+    ck_assert_ptr_nonnull(strstr(traces.unread, "trace-wal is not read"));
+    ck_assert_uint_eq(traces.items[0].timeline.span_count, 5);
+    traces_free(&traces);
+    unlink(log);
+}
+END_TEST
+
 /* A database that is cut, or that only begins like one. */
 START_TEST(test_broken_databases)
 {
@@ -122,5 +168,6 @@ TCase *trace_sqlite_case(void)
     tcase_add_test(tests, test_lesser_databases);
     tcase_add_test(tests, test_refused_databases);
     tcase_add_test(tests, test_broken_databases);
+    tcase_add_test(tests, test_databases_with_a_log);
     return tests;
 }

@@ -6,3 +6,8 @@ bool test_sqlite_file(const char *path, const char *sql)
     (void)path, (void)sql;
     return false;
 }
+
+void test_sqlite_change(const char *path, const char *sql)
+{
+    (void)path, (void)sql;
+}

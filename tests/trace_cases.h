@@ -21,6 +21,9 @@ void test_file_write(const char *path, const char *bytes, size_t size);
  * built without SQLite; asserts that all else worked. */
 bool test_sqlite_file(const char *path, const char *sql);
 
+/* Changes the database at `path`; a log that it keeps beside it stays as it is then. */
+void test_sqlite_change(const char *path, const char *sql);
+
 /* traces_read() that may not fail. */
 struct traces test_traces(const char *path);
 

@@ -407,7 +407,8 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
                                struct traces *traces, struct error *error)
 {
     size_t count = (size_t)builder->count;
-    struct traces result = {calloc(count + 1, sizeof *result.items), (int)count};
+    struct traces result = {.items = calloc(count + 1, sizeof *result.items),
+                            .count = (int)count};
     enum status status = result.items != NULL ? STATUS_OK : no_memory(error);
     if (status == STATUS_OK && count > 1)
         qsort(builder->parts, count, sizeof *builder->parts, compare_parts);

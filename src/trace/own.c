@@ -261,7 +261,8 @@ enum status own_finish(struct own_builder *builder, struct traces *traces, size_
                        struct error *error)
 {
     size_t count = builder->count;
-    struct traces result = {calloc(count + 1, sizeof *result.items), (int)count};
+    struct traces result = {.items = calloc(count + 1, sizeof *result.items),
+                            .count = (int)count};
     enum status status = result.items != NULL ? STATUS_OK : no_memory(error);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         *index = i;

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 enum {
     QUERY_TEXT = 2048,
@@ -37,6 +39,7 @@ enum field {
 
 struct database {
     const char *path;
+    char unread[TRACE_UNREAD]; /* what of it is not read; empty: nothing */
     sqlite3 *handle;
     struct sqlite_host host;
     struct trace_builder builder;
@@ -46,8 +49,9 @@ struct database {
 static enum status refuse(const struct database *database, const char *why)
 {
     char shown[TRACE_SHOWN];
-    return error_set(database->error, STATUS_USAGE, "%s: %s",
-                     trace_shown(database->path, shown), why);
+    return error_set(database->error, STATUS_USAGE, "%s: %s%s%s",
+                     trace_shown(database->path, shown), why,
+                     database->unread[0] != '\0' ? "; " : "", database->unread);
 }
 
 /* Refuses the file with what SQLite says of its latest failure. */
@@ -311,19 +315,81 @@ static enum status finish(struct database *database, const struct trace_facts *f
     return status;
 }
 
+/* --- the file --- */
+
+/* Returns true if the database keeps what is written in a log beside it, as bytes 18 and 19 of
+ * its header say ("File format version numbers" of SQLite's file format). */
+static bool has_log(const char *path)
+{
+    char header[20] = "";
+    FILE *file = fopen(path, "re");
+    bool whole = file != NULL && fread(header, 1, sizeof header, file) == sizeof header;
+    if (file != NULL)
+        fclose(file);
+    return whole && (header[18] == 2 || header[19] == 2);
+}
+
+/* Says what a log beside the database holds that is not read. */
+static void find_unread(struct database *database)
+{
+    struct stat about;
+    char *log, shown[TRACE_SHOWN];
+    if (asprintf(&log, "%s-wal", database->path) < 0)
+        return;
+    if (stat(log, &about) == 0 && about.st_size > 0)
+        snprintf(database->unread, sizeof database->unread,
+                 "what is in %s is not read: `PRAGMA wal_checkpoint` of the sqlite3 shell puts "
+                 "it into the database",
+                 trace_shown(log, shown));
+    free(log);
+}
+
+/* Returns "file:PATH?immutable=1" with all of the path escaped (https://sqlite.org/uri.html),
+ * to be freed; NULL: no memory. */
+static char *immutable_uri(const char *path)
+{
+    static const char begin[] = "file:", end[] = "?immutable=1";
+    char *uri = malloc(sizeof begin + 3 * strlen(path) + sizeof end);
+    if (uri == NULL)
+        return NULL;
+    char *to = stpcpy(uri, begin);
+    for (; *path != '\0'; path++)
+        to += sprintf(to, "%%%02x", (unsigned char)*path);
+    strcpy(to, end);
+    return uri;
+}
+
+/* Opens the database. One with a log is opened as a file that nobody changes: to read the log,
+ * even to find it empty, SQLite would make files beside it. */
+static enum status open_database(struct database *database)
+{
+    int result;
+    if (!has_log(database->path)) {
+        result = sqlite3_open_v2(database->path, &database->handle, SQLITE_OPEN_READONLY, NULL);
+    } else {
+        char *uri = immutable_uri(database->path);
+        if (uri == NULL)
+            return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+        find_unread(database);
+        result = sqlite3_open_v2(uri, &database->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+                                 NULL);
+        free(uri);
+    }
+    if (result != SQLITE_OK)
+        return database->handle != NULL
+                   ? refuse_sqlite(database)
+                   : error_set(database->error, STATUS_FAILED, "no memory for the trace");
+    sqlite3_busy_timeout(database->handle, BUSY_MS);
+    return STATUS_OK;
+}
+
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)
 {
     struct error why = {0};
     struct database database = {.path = path, .error = &why};
-    enum status status = STATUS_OK;
-    if (sqlite3_open_v2(path, &database.handle, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        status = database.handle != NULL
-                     ? refuse_sqlite(&database)
-                     : error_set(&why, STATUS_FAILED, "no memory for the trace");
-    } else {
-        sqlite3_busy_timeout(database.handle, BUSY_MS);
+    enum status status = open_database(&database);
+    if (status == STATUS_OK)
         status = read_sources(&database);
-    }
     const struct trace_facts facts = {
         .resolution_ns = 1,
         .bytes_unit = 1,
@@ -337,6 +403,8 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
     };
     if (status == STATUS_OK)
         status = finish(&database, &facts, traces);
+    if (status == STATUS_OK)
+        strcpy(traces->unread, database.unread);
     if (status != STATUS_OK)
         error_set(error, status, "%s", why.text);
     trace_build_free(&database.builder);

@@ -45,9 +45,12 @@ struct trace {
                        for true */
 };
 
+enum { TRACE_UNREAD = 256 };
+
 struct traces {
     struct trace *items;
     int count;
+    char unread[TRACE_UNREAD]; /* what belongs to the trace and was not read; empty: nothing */
 };
 
 /* Reads the trace in `path`, a file or a pipe, of the form that its first bytes say, into one

@@ -2,6 +2,7 @@
 #include "trace/view.h"
 
 #include "core/version.h"
+#include "term/progress.h"
 #include "trace/cut.h"
 
 #include <math.h>
@@ -159,6 +160,8 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     enum status status = traces_read(path, &traces, error);
     if (status != STATUS_OK)
         return status;
+    if (traces.unread[0] != '\0')
+        note_print(view->quiet, "%s", traces.unread);
     bool several = traces.count > 1;
     status = cut_traces(part, path, &traces, error);
     int runs = traces.count > 0 ? traces.count : 1;
@@ -257,6 +260,7 @@ enum status view_read(const struct options *options, struct view *view, struct e
     enum status status = STATUS_OK;
     *view = (struct view){.report.version = PIPELINE_VERSION,
                           .alone = options->word_count == 1,
+                          .quiet = options->quiet,
                           .streams_cut = options->part.stream_count > 0};
     int second = 0; /* where the runs of the second file begin */
     for (int i = 0; i < options->word_count && status == STATUS_OK; i++) {

@@ -12,6 +12,7 @@ struct view {
     struct trace *traces;      /* of the runs, less the timelines, which the runs have */
     bool streams_cut;          /* only some streams are shown: no causes are looked for */
     bool alone;                /* one file: runs of ours keep their names */
+    bool quiet;                /* no notes */
 };
 
 /* Reads options->traces into a report of foreign runs, one per file and device in the order
