@@ -352,6 +352,17 @@ START_TEST(test_other_files_are_written)
 }
 END_TEST
 
+/* The name that was given says what is to be in a file, not the name that a link leads to. */
+START_TEST(test_link_to_another_ending)
+{
+    put("kept.txt", "old");
+    ck_assert_int_eq(shell("ln -s kept.txt in.npy && $P -q -d sim:h200 -n 1k -t 4 -o in.npy "
+                           ">out && $P -q -d sim:h200 -t 4 -i in.npy >out"),
+                     0);
+    assert_names("in.npy kept.txt out ", "a link");
+}
+END_TEST
+
 /* What is in the way of an output is refused before anything runs. */
 START_TEST(test_what_is_in_the_way)
 {
@@ -404,6 +415,7 @@ Suite *files_suite(void)
     tcase_add_test(cases, test_file_size_limit_is_an_error);
     tcase_add_loop_test(cases, test_inputs_are_not_overwritten, 0, OVERWRITING);
     tcase_add_test(cases, test_other_files_are_written);
+    tcase_add_test(cases, test_link_to_another_ending);
     tcase_add_loop_test(cases, test_what_is_in_the_way, 0, 4);
     tcase_add_test(cases, test_many_outputs);
     suite_add_tcase(suite, cases);

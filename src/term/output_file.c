@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,7 +22,8 @@ enum { NAME_TEXT = 40, OPEN_FILE_TEXT = 32, TRIES = 10000 };
 struct output_name {
     struct output_name *next; /* of those in use */
     int folder;
-    char text[NAME_TEXT]; /* "": not in use */
+    char text[NAME_TEXT];     /* "": not in use */
+    char place[NAME_MAX + 1]; /* the name that the file is to have */
 };
 
 /* The names in use. Only who holds the gate, with all signals blocked, changes the list or
@@ -186,22 +188,15 @@ static enum status open_direct(struct output_file *file, const char *path,
     return open_end(file, &opened, fd, path, why, error);
 }
 
-static const char *base_name(const char *path)
+/* Opens the folder of `path`, which is cut to that, and keeps the name there. Returns the
+ * folder's descriptor, or -1 with errno. */
+static int name_place(struct output_name *name, char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* Opens the folder that `path` is in, so that its files can be named in it. */
-static int folder_open(char *path)
-{
-    char *base = path + (base_name(path) - path), first = *base;
-    if (base == path)
-        return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    snprintf(name->place, sizeof name->place, "%s", base);
     *base = '\0';
-    int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    *base = first;
-    return folder;
+    name->folder = open(slash != NULL ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return name->folder;
 }
 
 /* Returns true if only the owner of a file, or of its folder, may replace it, as in /tmp. */
@@ -213,19 +208,21 @@ static bool is_protected(int folder, const struct stat *about)
            (around.st_mode & S_ISVTX) != 0 && around.st_uid != user;
 }
 
-/* Opens a new file for the place `path`, which has a regular file that will be replaced, which
- * is `old`, or is free. */
-static enum status open_new(struct output_file *file, const char *path, const struct stat *old,
-                            struct error *error)
+/* Opens a new file for the place `target`, which is cut. It has a regular file that will be
+ * replaced, which is `old`, or is free. */
+static enum status open_new(struct output_file *file, const char *path, char *target,
+                            const struct stat *old, struct error *error)
 {
     char why[160];
     int fd = -1;
     const mode_t mode = old != NULL ? old->st_mode & 0777 : 0666;
     struct output_file opened = {.path = strdup(path),
                                  .temporary = calloc(1, sizeof *opened.temporary)};
-    if (opened.path == NULL || opened.temporary == NULL)
+    if (opened.temporary != NULL)
+        opened.temporary->folder = -1;
+    if (opened.path == NULL || opened.temporary == NULL || target == NULL)
         return open_end(file, &opened, -1, path, NULL, error);
-    const int folder = opened.temporary->folder = folder_open(opened.path);
+    const int folder = name_place(opened.temporary, target);
     if (folder >= 0 && old != NULL && is_protected(folder, old))
         return open_end(file, &opened, -1, path, "only its owner may replace it", error);
     if (folder >= 0)
@@ -238,38 +235,33 @@ static enum status open_new(struct output_file *file, const char *path, const st
     return open_end(file, &opened, fd, path, fd < 0 ? why : NULL, error);
 }
 
-/* Opens a new file in place of a regular one. The file, or the one that a symbolic link leads
- * to, is replaced only where it could have been written, and keeps its permissions. */
-static enum status open_replacing(struct output_file *file, const char *path,
-                                  const struct stat *about, struct error *error)
+/* Returns true, or false with errno, if a regular file can be written. */
+static bool is_writable(const char *path)
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return refuse(path, strerror(errno), error);
-    close(fd);
-    char *target = realpath(path, NULL);
-    if (target == NULL)
-        return refuse(path, strerror(errno), error);
-    enum status status = open_new(file, target, about, error);
-    free(target);
-    return status;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
+/* A regular file, or the one that a symbolic link leads to, is replaced only where it could
+ * have been written, and keeps its permissions. */
 enum status output_file_open(struct output_file *file, const char *path, struct error *error)
 {
     struct stat about;
     if (path[0] == '\0')
         return refuse(path, "its name is empty", error);
-    if (stat(path, &about) == 0) {
-        if (!S_ISREG(about.st_mode) || standard_descriptor(&about) >= 0)
-            return open_direct(file, path, &about, error);
-        return open_replacing(file, path, &about, error);
-    }
-    if (errno != ENOENT)
+    const bool exists = stat(path, &about) == 0;
+    if (exists && (!S_ISREG(about.st_mode) || standard_descriptor(&about) >= 0))
+        return open_direct(file, path, &about, error);
+    if (exists ? !is_writable(path) : errno != ENOENT)
         return refuse(path, strerror(errno), error);
-    if (lstat(path, &about) == 0)
+    if (!exists && lstat(path, &about) == 0)
         return refuse(path, "it is a symbolic link that leads nowhere", error);
-    return open_new(file, path, NULL, error);
+    char *target = exists ? realpath(path, NULL) : strdup(path);
+    enum status status = open_new(file, path, target, exists ? &about : NULL, error);
+    free(target);
+    return status;
 }
 
 /* --- closing --- */
@@ -312,17 +304,16 @@ static bool copy_named(struct output_name *name, int fd)
 static const char *file_place(struct output_file *file)
 {
     struct output_name *name = file->temporary;
-    const char *base = base_name(file->path);
     const int fd = fileno(file->stream);
     if (name->text[0] == '\0') {
         char open_file[OPEN_FILE_TEXT];
-        if (linkat(AT_FDCWD, open_file_path(fd, open_file), name->folder, base,
+        if (linkat(AT_FDCWD, open_file_path(fd, open_file), name->folder, name->place,
                    AT_SYMLINK_FOLLOW) == 0)
             return NULL;
         if (name_give(name, fd, 0) < 0 && !copy_named(name, fd))
             return strerror(errno);
     }
-    if (renameat(name->folder, name->text, name->folder, base) != 0)
+    if (renameat(name->folder, name->text, name->folder, name->place) != 0)
         return strerror(errno);
     name_end(name, true);
     return NULL;

@@ -12,11 +12,11 @@
 
 #include <stdio.h>
 
-struct output_name; /* a temporary name, and its folder */
+struct output_name; /* the file's name and a temporary one, with their folder */
 
 struct output_file {
     FILE *stream; /* for writing; its descriptor may be read as well. NULL: closed */
-    char *path;   /* of the file itself, where a symbolic link was given */
+    char *path;   /* as it was given: a symbolic link is followed */
     struct output_name
         *temporary; /* where it is to be named; NULL: `path` is written directly */
 };
