@@ -264,7 +264,7 @@ enum status bench_cuda_dgemm(struct bench *bench, struct error *error)
     }
     struct ways_measured *measured = calloc(1, sizeof *measured);
     if (measured == NULL)
-        return error_set(error, STATUS_FAILED, "no memory");
+        return error_set(error, STATUS_NO_MEMORY, "no memory");
     enum status status = open_runs(measured, size, error);
     if (status == STATUS_OK)
         status = xt_open(&measured->library, error);

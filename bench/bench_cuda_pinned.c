@@ -8,7 +8,7 @@ static enum status time_arrays_way(uint64_t bytes, double *seconds, struct error
     double begin = bench_now();
     void *memory = host_map(bytes, true, &mapped);
     if (memory == NULL)
-        return error_set(error, STATUS_FAILED, "no host memory to page-lock");
+        return error_set(error, STATUS_NO_MEMORY, "no host memory to page-lock");
     enum status status =
         CUDA_CHECK(cudaHostRegister(memory, bytes, cudaHostRegisterDefault), error);
     *seconds = bench_now() - begin;

@@ -23,7 +23,7 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
 {
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     if (spans == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to analyse %u spans",
+        return error_set(error, STATUS_NO_MEMORY, "no memory to analyse %u spans",
                          timeline->span_count);
     struct analysis result = {.time_ns = timeline_time_ns(timeline)};
     double work_ns = 0; /* adding it up as integers could overflow where lanes are many */

@@ -143,8 +143,8 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
     }
     struct stream_work *states = malloc((streams + 1) * sizeof *states);
     if (states == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for the critical path of %zu streams",
-                         streams);
+        return error_set(error, STATUS_NO_MEMORY,
+                         "no memory for the critical path of %zu streams", streams);
     for (size_t i = 0; i < streams; i++)
         states[i] = (struct stream_work){SPAN_NONE, SPAN_NONE};
     struct order_state order = {.call = SPAN_NONE, .all = SPAN_NONE, .barrier = SPAN_NONE};
@@ -298,8 +298,8 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
     struct finder finder;
     enum status status = STATUS_OK;
     if (!finder_begin(&finder, timeline, &result))
-        status = error_set(error, STATUS_FAILED, "no memory for the critical path of %u spans",
-                           timeline->span_count);
+        status = error_set(error, STATUS_NO_MEMORY,
+                           "no memory for the critical path of %u spans", timeline->span_count);
     finder.machine = machine;
     if (status == STATUS_OK)
         status = hold_all_by_order(&finder, error);

@@ -147,8 +147,8 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
     uint32_t count = rule_queue_count(finder->machine->queues);
     struct queue_state *queues = malloc((count + (size_t)1) * sizeof *queues);
     if (queues == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for the critical path of %u queues",
-                         count);
+        return error_set(error, STATUS_NO_MEMORY,
+                         "no memory for the critical path of %u queues", count);
     for (uint32_t i = 0; i < count; i++)
         queues[i] = (struct queue_state){0, SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++) {

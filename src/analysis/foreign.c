@@ -289,6 +289,6 @@ enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdi
     }
     foreign_end(&foreign);
     return done ? STATUS_OK
-                : error_set(error, STATUS_FAILED, "no memory to judge %u spans",
+                : error_set(error, STATUS_NO_MEMORY, "no memory to judge %u spans",
                             facts->timeline->span_count);
 }

@@ -69,7 +69,7 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
     if (changes == NULL || result.points == NULL) {
         free(changes);
         free(result.points);
-        return error_set(error, STATUS_FAILED, "no memory for the headway of %u spans",
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the headway of %u spans",
                          timeline->span_count);
     }
     double work;

@@ -113,7 +113,7 @@ static enum status group_ways(const struct way *ways, uint32_t count, struct lat
     };
     if (found.groups == NULL || found.latencies == NULL) {
         latency_free(&found);
-        return error_set(error, STATUS_FAILED, "no memory for the latencies of %u tiles",
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the latencies of %u tiles",
                          count);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -135,7 +135,7 @@ enum status latency_find(const struct timeline *timeline, const int *priorities,
     struct latency_pass pass;
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, timeline, priorities))
-        status = error_set(error, STATUS_FAILED, "no memory for the latencies of %u tiles",
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for the latencies of %u tiles",
                            pass.tiles);
     for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
         pass_span(&pass, &timeline->spans[i]);

@@ -251,7 +251,7 @@ enum status pieces_find(const struct timeline *timeline, const struct critical *
     way_end(&way);
     if (!done) {
         free(way.items);
-        return error_set(error, STATUS_FAILED, "no memory to follow the path of %u spans",
+        return error_set(error, STATUS_NO_MEMORY, "no memory to follow the path of %u spans",
                          timeline->span_count);
     }
     for (uint32_t i = 0; i < way.count / 2; i++) {

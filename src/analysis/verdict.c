@@ -64,7 +64,8 @@ static bool worth_it(int64_t fixed_ns, int64_t than_ns)
 }
 
 /* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
-static void try_fix(const struct verdict_judgement *judgement, struct verdict *verdict)
+static enum status try_fix(const struct verdict_judgement *judgement, struct verdict *verdict,
+                           struct error *error)
 {
     const struct whatif *whatif = &judgement->whatif;
     struct settings settings;
@@ -78,16 +79,19 @@ static void try_fix(const struct verdict_judgement *judgement, struct verdict *v
         turns++;
     }
     if (turns == 0)
-        return;
+        return STATUS_OK;
     join_options(judgement, verdict->code, &settings, command);
-    if (turns > 1 &&
-        whatif_time(&settings, judgement->facts->model, &fixed_ns, NULL) != STATUS_OK)
-        return;
+    struct error why = {0};
+    if (turns > 1)
+        whatif_time(&settings, judgement->facts->model, &fixed_ns, &why);
+    if (why.status != STATUS_OK) /* a fix that can't be is none */
+        return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
     verdict->tried = true;
     if (!worth_it(fixed_ns, whatif->given_ns))
-        return;
+        return STATUS_OK;
     verdict->predicted_ns = predicted_ns(judgement, fixed_ns);
     memcpy(verdict->command, command, sizeof command);
+    return STATUS_OK;
 }
 
 /* Sets the best settings that were found, if they are worth it: one turn, or all of them. */
@@ -199,21 +203,35 @@ static void see_unknown(const struct verdict_judgement *judgement, struct verdic
                  units_time(judgement->whatif.given_ns, time));
 }
 
+/* Tries the fix of each cause that cost something. */
+static enum status try_fixes(struct verdict_judgement *judgement, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
+        if (judgement->items[code].cost_ns > 0)
+            status = try_fix(judgement, &judgement->items[code], error);
+    }
+    return status;
+}
+
+/* Gives what no cause explains to the one that is called unknown. */
+static void charge_unknown(struct verdict_judgement *judgement)
+{
+    struct verdict *unknown = &judgement->items[VERDICT_UNKNOWN];
+    unknown->cost_ns += judgement->time_ns - judgement->limit_ns;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        unknown->cost_ns -= code != VERDICT_UNKNOWN ? judgement->items[code].cost_ns : 0;
+}
+
 static void name_causes(struct verdict_judgement *judgement, struct verdicts *verdicts)
 {
     static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
                                                [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
                                                [LIMIT_CPU] = VERDICT_CPU_BOUND};
-    struct verdict *unknown = &judgement->items[VERDICT_UNKNOWN];
     struct verdict rest = judgement->items[VERDICT_REST];
     rest.cost_ns = 0;
-    unknown->cost_ns += judgement->time_ns - judgement->limit_ns;
-    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
-        unknown->cost_ns -= code != VERDICT_UNKNOWN ? judgement->items[code].cost_ns : 0;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         struct verdict *item = &judgement->items[code];
-        if (judgement->tried && item->cost_ns > 0)
-            try_fix(judgement, item);
         if (code == VERDICT_MISSING_WAIT ||
             !is_named(verdicts, item)) { /* a race stands first */
             add_to_rest(verdicts, item, &rest);
@@ -260,13 +278,19 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
         judgement.items[code] = judgement.account.items[code];
         judgement.items[code].cost_ns = 0;
     }
+    struct error why = {0}; /* a run that can't be simulated is judged by its path */
     judgement.tried =
         facts->settings != NULL && facts->model != NULL &&
-        whatif_find(facts->settings, facts->model, &judgement.whatif, NULL) == STATUS_OK;
+        whatif_find(facts->settings, facts->model, &judgement.whatif, &why) == STATUS_OK;
+    if (why.status == STATUS_NO_MEMORY)
+        return error_pass(error, &why);
     if (judgement.tried)
         status = verdict_charge_tried(&judgement, error);
     else
         verdict_charge_path(&judgement);
+    charge_unknown(&judgement);
+    if (status == STATUS_OK && judgement.tried)
+        status = try_fixes(&judgement, error);
     if (status != STATUS_OK)
         return status;
     name_causes(&judgement, &result);

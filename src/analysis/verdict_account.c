@@ -149,7 +149,7 @@ static enum status charge_all(const struct verdict_case *facts,
 {
     enum verdict_code *near = malloc((pieces->count + (size_t)1) * sizeof *near);
     if (near == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for the causes of %u pieces",
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the causes of %u pieces",
                          pieces->count);
     find_near(facts, pieces, near);
     find_hand_overs(facts, pieces, near);

@@ -64,7 +64,7 @@ enum status verdict_check(const struct timeline *timeline, const struct plan *pl
         return status;
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     if (spans == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to check %" PRIu32 " spans",
+        return error_set(error, STATUS_NO_MEMORY, "no memory to check %" PRIu32 " spans",
                          timeline->span_count);
     status = check_engine(timeline, ENGINE_H2D, spans, error);
     if (status == STATUS_OK)

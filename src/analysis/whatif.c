@@ -26,6 +26,7 @@ struct search {
     struct settings given, best;
     int64_t best_ns;
     uint32_t ops_most; /* of a trial */
+    struct error why;  /* why the search can't go on: memory ran out */
 };
 
 /* --- trials --- */
@@ -55,13 +56,18 @@ enum status whatif_time(const struct settings *settings, const struct machine *m
     return simulate(settings, machine, UINT32_MAX, time_ns, error);
 }
 
-/* Returns the time of a trial, TIME_NONE where it can't be. */
+/* Returns the time of a trial, TIME_NONE where it can't be. That memory ran out says nothing of
+ * the settings: it ends the search. */
 static int64_t try_settings(struct search *search, const struct settings *settings)
 {
     int64_t time_ns = TIME_NONE;
-    return simulate(settings, search->machine, search->ops_most, &time_ns, NULL) == STATUS_OK
-               ? time_ns
-               : TIME_NONE;
+    struct error why = {0};
+    if (search->why.status != STATUS_OK)
+        return TIME_NONE;
+    enum status status = simulate(settings, search->machine, search->ops_most, &time_ns, &why);
+    if (status == STATUS_NO_MEMORY)
+        search->why = why;
+    return status == STATUS_OK ? time_ns : TIME_NONE;
 }
 
 static bool gains(int64_t time_ns, int64_t than_ns, double part)
@@ -389,6 +395,8 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     }
     share_out(&search, &result);
     find_short(&search, &result);
+    if (search.why.status != STATUS_OK)
+        return error_pass(error, &search.why);
     *whatif = result;
     return STATUS_OK;
 }

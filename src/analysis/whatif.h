@@ -52,7 +52,7 @@ struct whatif {
  * like are numbers. `machine` has the hardware queues that the run had. Settings that need more
  * than the machine's memory are never taken. Time grows with the plan's ops, some tens of
  * simulations of it, fewer where it has many tiles. Where the run itself can't be simulated, or
- * has too many ops for that, returns the status. */
+ * has too many ops for that, returns the status; where memory runs out, STATUS_NO_MEMORY. */
 enum status whatif_find(const struct settings *settings, const struct machine *machine,
                         struct whatif *whatif, struct error *error);
 

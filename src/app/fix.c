@@ -64,7 +64,7 @@ enum status fix_add_runs(struct options *options, struct error *error)
     struct settings *runs = calloc(2 * (size_t)count, sizeof *runs);
     enum status status = STATUS_OK;
     if (runs == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for %d runs", 2 * count);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for %d runs", 2 * count);
     struct options grown = *options;
     grown.runs = runs;
     grown.run_count = 0;

@@ -80,12 +80,13 @@ static enum status find_reference(struct job *job, struct error *error)
     bool needed = job->options->command == COMMAND_COMPARE ||
                   job->options->model != MODEL_NONE || job->settings.tiles == 0 ||
                   job->settings.streams == 0;
+    struct error why = {0};
     bool real = job->ops->measures, opened_with = real || job->settings.connections > 0;
-    enum status status = reference_machine(job->options->machine, &job->machine, !real,
-                                           opened_with ? job->machine.queues : 0,
-                                           &job->reference, needed ? error : NULL);
+    enum status status =
+        reference_machine(job->options->machine, &job->machine, !real,
+                          opened_with ? job->machine.queues : 0, &job->reference, &why);
     if (status != STATUS_OK) /* without one, runs are judged and no fix is tried */
-        return needed ? status : STATUS_OK;
+        return needed || status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
     job->model = job->reference;
     if (real)
         reference_adapt(&job->model, &job->machine);
@@ -334,7 +335,7 @@ enum status job_run(struct job *job, struct run_report *report, struct error *er
     uint32_t repeats = apart ? settings->runs : 1, warmup = real ? settings->warmup : 0;
     int64_t *times_ns = calloc(2 * (size_t)repeats, sizeof *times_ns);
     if (times_ns == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " repeats", repeats);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " repeats", repeats);
     int64_t *issues_ns = times_ns + repeats;
     struct run_times times = {0};
     uint32_t bare = apart ? repeats : 0;

@@ -70,7 +70,7 @@ static enum status check_file(const struct calibration *calibration, struct erro
     struct error why = {0};
     char *text = calibration_text(calibration);
     if (text == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to write a machine file");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to write a machine file");
     enum status status = machine_parse(&read, text, "the machine file", &why);
     free(text);
     if (status == STATUS_OK)
@@ -93,7 +93,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
         return status;
     struct calibration *found = calloc(1, sizeof *found);
     if (found == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to calibrate");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
     struct rig rig = {.ops = ops,
                       .backend = backend,
                       .settings = *settings,
@@ -130,7 +130,7 @@ enum status calibrate_command(const struct options *options,
     struct backend *backend = NULL;
     struct calibration *calibration = calloc(1, sizeof *calibration);
     if (calibration == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to calibrate");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
     backends_configure(list, settings);
     enum status status = backend_select(list, settings->device, &ops, &argument, error);
     if (status == STATUS_OK)

@@ -135,15 +135,18 @@ void calibration_write(FILE *out, const struct calibration *calibration)
     put_kernels(out, calibration);
 }
 
+enum { TEXT_MAX = 1 << 20 }; /* as much as a reader takes */
+
 char *calibration_text(const struct calibration *calibration)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return NULL;
-    calibration_write(out, calibration);
-    if (fclose(out) == 0)
+    char *text = malloc(TEXT_MAX);
+    FILE *out = text != NULL ? fmemopen(text, TEXT_MAX, "w") : NULL;
+    if (out != NULL)
+        calibration_write(out, calibration);
+    bool whole = out != NULL && fflush(out) == 0 && !ferror(out);
+    if (out != NULL)
+        fclose(out);
+    if (whole)
         return text;
     free(text);
     return NULL;

@@ -193,9 +193,9 @@ enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap
     int64_t *gaps = calloc(row->count, sizeof *gaps);
     struct timeline timeline;
     timeline_init(&timeline);
-    enum status status = gaps != NULL
-                             ? rig_trace(rig, row, &timeline)
-                             : error_set(rig->error, STATUS_FAILED, "no memory to calibrate");
+    enum status status =
+        gaps != NULL ? rig_trace(rig, row, &timeline)
+                     : error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
     for (uint32_t i = 0; status == STATUS_OK && i + 1 < row->count; i++) {
         const struct span *span = &timeline.spans[timeline.span_count - row->count + i];
         gaps[i] = span[1].start_ns - span[0].end_ns;

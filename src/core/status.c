@@ -3,6 +3,7 @@
 
 #include "core/escape.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,6 +21,16 @@ enum status error_set(struct error *error, enum status status, const char *forma
     return status;
 }
 
+enum status error_pass(struct error *error, const struct error *why)
+{
+    return error_set(error, why->status, "%s", why->text);
+}
+
+enum status status_of_errno(int number, enum status usual)
+{
+    return number == ENOMEM ? STATUS_NO_MEMORY : usual;
+}
+
 void error_clear(struct error *error)
 {
     error->status = STATUS_OK;
@@ -28,7 +39,10 @@ void error_clear(struct error *error)
 
 int status_exit_code(enum status status)
 {
-    static const int codes[] = {
-        [STATUS_OK] = 0, [STATUS_FAILED] = 1, [STATUS_USAGE] = 2, [STATUS_NO_DEVICE] = 77};
+    static const int codes[] = {[STATUS_OK] = 0,
+                                [STATUS_FAILED] = 1,
+                                [STATUS_NO_MEMORY] = 1,
+                                [STATUS_USAGE] = 2,
+                                [STATUS_NO_DEVICE] = 77};
     return codes[status];
 }

@@ -9,6 +9,7 @@
 enum status {
     STATUS_OK = 0,
     STATUS_FAILED,    /* the run failed, or its result is wrong: exit 1 */
+    STATUS_NO_MEMORY, /* memory ran out: exit 1. Who does without what failed fails at this */
     STATUS_USAGE,     /* an option, a config file or an input is not acceptable: exit 2 */
     STATUS_NO_DEVICE, /* a CUDA device was asked for and there is none: exit 77 */
 };
@@ -24,6 +25,14 @@ struct error {
  * NULL. Returns `status`, so that a failing function can `return error_set(...)`. */
 enum status error_set(struct error *error, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Hands on the error `why` that another call set: to `error`, which may be NULL. Returns its
+ * status. */
+enum status error_pass(struct error *error, const struct error *why);
+
+/* Returns the status of a call that failed for the reason `number`, an errno: STATUS_NO_MEMORY
+ * for ENOMEM, else `usual`. */
+enum status status_of_errno(int number, enum status usual);
 
 /* Empties `error`. */
 void error_clear(struct error *error);

@@ -132,7 +132,7 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
     run->streams = calloc(plan->streams, sizeof *run->streams);
     run->events = calloc(plan->events + (size_t)1, sizeof *run->events);
     if (run->streams == NULL || run->events == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+        return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
                          plan->streams);
     for (uint32_t i = 0; i < plan->streams; i++, run->stream_count++) {
         if (create_stream(plan, i, &run->streams[i], error) != STATUS_OK)
@@ -157,7 +157,7 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
         return STATUS_OK;
     run->contexts = calloc(plan->streams, sizeof *run->contexts);
     if (run->contexts == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+        return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
                          plan->streams);
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
@@ -286,7 +286,7 @@ static enum status look_up_ops(struct cuda_run *run, struct error *error)
     run->args = calloc(count_kind(plan, OP_KERNEL) + 1, sizeof *run->args);
     run->callbacks = calloc(count_kind(plan, OP_CALLBACK) + 1, sizeof *run->callbacks);
     if (run->issued == NULL || run->args == NULL || run->callbacks == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to issue %" PRIu32 " ops",
+        return error_set(error, STATUS_NO_MEMORY, "no memory to issue %" PRIu32 " ops",
                          plan->op_count);
     struct kernel_args *args = run->args;
     struct cuda_callback *callback = run->callbacks;

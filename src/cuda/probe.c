@@ -26,7 +26,8 @@ enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error 
     for (int i = 0; i < 2; i++) {
         probe->host[i] = host_map(PROBE_HOST_BYTES, true, &probe->mapped[i]);
         if (probe->host[i] == NULL)
-            return error_set(error, STATUS_FAILED, "no host memory to measure the device with");
+            return error_set(error, STATUS_NO_MEMORY,
+                             "no host memory to measure the device with");
         if (CUDA_CHECK(
                 cudaHostRegister(probe->host[i], PROBE_HOST_BYTES, cudaHostRegisterDefault),
                 error) != STATUS_OK)

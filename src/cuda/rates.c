@@ -166,7 +166,7 @@ static enum status measure_twin(const struct kernel *kernel, const struct kernel
     uint64_t in_bytes = room * dtype_bytes(kernel->in);
     char *memory = host_map(set_bytes(kernel, room), true, &mapped);
     if (memory == NULL)
-        return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
+        return error_set(error, STATUS_NO_MEMORY, "no host memory to measure the CPU with");
     struct kernel_args args = {.out = memory + (uint64_t)kernel->inputs * in_bytes,
                                .repeat = kernel->launch_per_repeat,
                                .params = *params};
@@ -336,7 +336,7 @@ static enum status measure_product_twin(struct cuda_measured *measured, struct e
     const struct product product = product_of(measured, (units > 0 ? units : 1) * unit);
     char *memory = host_map(product_bytes(&product, 1), true, &mapped);
     if (memory == NULL)
-        return error_set(error, STATUS_FAILED, "no host memory to measure the CPU with");
+        return error_set(error, STATUS_NO_MEMORY, "no host memory to measure the CPU with");
     arrays_generate(kernel->in, 1, 0, 0, product_bytes(&product, 1) / dtype_bytes(kernel->in),
                     memory);
     const struct kernel_args args = args_at(&product, memory, 0, NULL);

@@ -102,7 +102,7 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
 {
     traced->ends = calloc(traced->plan->op_count + (size_t)1, sizeof *traced->ends);
     if (traced->ends == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for a timeline");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a timeline");
     for (uint32_t i = 0; i < traced->plan->op_count; i++) {
         if (op_on_device(traced->plan->ops[i].kind) &&
             CUDA_CHECK(cudaEventCreate(&traced->ends[i]), error) != STATUS_OK)
@@ -311,7 +311,7 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device
     if (plan->cpu_tiles > 0) {
         traced.cpu_times = calloc(plan->op_count, sizeof *traced.cpu_times);
         if (traced.cpu_times == NULL)
-            return error_set(error, STATUS_FAILED, "no memory for a timeline");
+            return error_set(error, STATUS_NO_MEMORY, "no memory for a timeline");
     }
     enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
     bool recorded;

@@ -59,10 +59,10 @@ struct pipeline *pipeline_new(void)
     struct pipeline *pipeline = calloc(1, sizeof *pipeline);
     if (pipeline == NULL)
         return NULL;
-    options_set_defaults(SCOPE_RUN, &pipeline->settings);
+    enum status status = options_set_defaults(SCOPE_RUN, &pipeline->settings, NULL);
     strcpy(pipeline->settings.name, "run");
     drop_results(pipeline);
-    if (pipeline_set_machine(pipeline, default_machine, NULL))
+    if (status == STATUS_OK && pipeline_set_machine(pipeline, default_machine, NULL))
         return pipeline;
     pipeline_free(pipeline);
     return NULL;
@@ -91,7 +91,7 @@ bool pipeline_set(struct pipeline *pipeline, const char *option, const char *val
                                      .text = kept_texts_add(&pipeline->texts, value),
                                      .origin = {.source = SOURCE_COMMAND_LINE}};
     if (given.text == NULL)
-        return tell(error_set(&why, STATUS_FAILED, "no memory for an option"), &why, error);
+        return tell(error_set(&why, STATUS_NO_MEMORY, "no memory for an option"), &why, error);
     drop_results(pipeline);
     return tell(options_set(&given, &pipeline->settings, &why), &why, error);
 }

@@ -108,7 +108,7 @@ static enum status set_key(struct config *config)
                              line_shown(config, shown), row->name, before->line);
     const char *kept = kept_texts_add(config->storage, config->ini.value);
     if (kept == NULL)
-        return error_set(config->error, STATUS_FAILED, "out of memory");
+        return error_set(config->error, STATUS_NO_MEMORY, "out of memory");
     struct assignment given = {row, kept, {config->source, config->path, config->ini.line}};
     return draft_set(draft, &given, config->error);
 }

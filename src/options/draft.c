@@ -42,7 +42,7 @@ enum status drafts_add(struct drafts *drafts, const struct draft *model, const c
     struct draft *items =
         items_grow(drafts->items, (size_t)drafts->count, &drafts->capacity, sizeof *items);
     if (items == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     drafts->items = items;
     struct draft *draft = &drafts->items[drafts->count++];
     *draft = *model;

@@ -59,6 +59,7 @@ enum status input_open(const char *path, FILE **file, bool *regular, char why[IN
     struct stat about;
     int first = EOF, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     const char *complaint = NULL;
+    enum status status = STATUS_USAGE;
     FILE *opened = NULL;
     if (fd < 0 || fstat(fd, &about) != 0)
         complaint = strerror(errno);
@@ -68,13 +69,14 @@ enum status input_open(const char *path, FILE **file, bool *regular, char why[IN
         complaint = "it is a pipe into which no program writes";
     if (complaint == NULL) {
         opened = open_stream(fd, first);
+        status = opened == NULL ? status_of_errno(errno, status) : status;
         complaint = opened == NULL ? strerror(errno) : NULL;
     }
     if (complaint != NULL) {
         snprintf(why, INPUT_WHY, "%s", complaint);
         if (fd >= 0)
             close(fd);
-        return STATUS_USAGE;
+        return status;
     }
     *regular = S_ISREG(about.st_mode);
     *file = opened;
@@ -92,7 +94,7 @@ enum status input_text(const char *path, char **text, size_t *length, char why[I
     size_t count = content != NULL ? fread(content, 1, INPUT_TEXT_MAX + 1, file) : 0;
     if (content == NULL) {
         snprintf(why, INPUT_WHY, "no memory");
-        status = STATUS_FAILED;
+        status = STATUS_NO_MEMORY;
     } else if (ferror(file)) {
         snprintf(why, INPUT_WHY, "%s", strerror(errno));
         status = STATUS_USAGE;

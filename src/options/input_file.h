@@ -16,11 +16,12 @@
 enum { INPUT_TEXT_MAX = 1 << 20, INPUT_WHY = 160 };
 
 /* Opens `path` for reading. Sets *regular where it is a file, which can be opened once more. On
- * STATUS_USAGE `why` says what is wrong, without the name: "it is a device". */
+ * STATUS_USAGE or STATUS_NO_MEMORY `why` says what is wrong, without the name: "it is a
+ * device". */
 enum status input_open(const char *path, FILE **file, bool *regular, char why[INPUT_WHY]);
 
 /* Reads all of `path`, at most INPUT_TEXT_MAX bytes, into *text, which is then to be freed and
- * ends in a NUL that *length does not count. STATUS_FAILED: there is no memory. */
+ * ends in a NUL that *length does not count. STATUS_NO_MEMORY. */
 enum status input_text(const char *path, char **text, size_t *length, char why[INPUT_WHY]);
 
 #endif

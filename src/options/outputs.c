@@ -141,7 +141,7 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
     struct files inputs = {.items = calloc(words + 2 * runs + 1, sizeof(struct file))};
     struct files outputs = {.items = calloc(runs + TIMELINE_FILES_MAX, sizeof(struct file))};
     if (inputs.items == NULL || outputs.items == NULL) {
-        status = error_set(error, STATUS_FAILED, "out of memory");
+        status = error_set(error, STATUS_NO_MEMORY, "out of memory");
     } else {
         list_inputs(line, drafts, options, &inputs);
         list_outputs(drafts, options, &outputs);

@@ -12,7 +12,7 @@ enum { LONG_CODE = 256, WORD_CODE = 1 };
 
 static enum status fail_memory(struct error *error)
 {
-    return error_set(error, STATUS_FAILED, "out of memory");
+    return error_set(error, STATUS_NO_MEMORY, "out of memory");
 }
 
 /* Writes the table as getopt wants it. A leading '-' keeps words and options in order, ':'
@@ -359,10 +359,12 @@ static enum status parse_help(int argc, char *const argv[], struct command_line 
 static enum status parse(int argc, char *const argv[], struct command_line *line,
                          struct options *options, struct error *error)
 {
-    options_set_defaults(SCOPE_PROGRAM, options);
+    enum status status = options_set_defaults(SCOPE_PROGRAM, options, error);
+    if (status != STATUS_OK)
+        return status;
     if (argc > 1 && strcmp(argv[1], "help") == 0)
         return parse_help(argc, argv, line, options, error);
-    enum status status = command_line_read(argc, argv, line, options, error);
+    status = command_line_read(argc, argv, line, options, error);
     if (status != STATUS_OK || options->command == COMMAND_HELP ||
         options->command == COMMAND_VERSION)
         return status;

@@ -63,7 +63,7 @@ enum status part_set_streams(const struct assignment *given, struct options *opt
     enum status status = STATUS_OK;
     char *copy = strdup(given->text), *rest = copy;
     if (copy == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     for (char *word; status == STATUS_OK && (word = list_next(&rest)) != NULL;) {
         char *end;
         unsigned long number = strtoul(word, &end, 10);

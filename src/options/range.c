@@ -59,7 +59,7 @@ static enum status range_append(struct value_range *range, const char *text)
         return range_refuse(range, "too many values: allowed are %d", SWEEP_VALUES_MAX);
     range->values[range->count] = kept_texts_add(range->storage, text);
     if (range->values[range->count] == NULL)
-        return error_set(range->error, STATUS_FAILED, "out of memory");
+        return error_set(range->error, STATUS_NO_MEMORY, "out of memory");
     range->count++;
     return STATUS_OK;
 }
@@ -277,7 +277,7 @@ enum status range_read(const struct assignment *given, const struct option_row *
     char *copy = strdup(text);
     range.values = calloc(SWEEP_VALUES_MAX, sizeof range.values[0]);
     range.numbers = calloc(SWEEP_VALUES_MAX, sizeof range.numbers[0]);
-    enum status status = STATUS_FAILED;
+    enum status status = STATUS_NO_MEMORY;
     if (copy == NULL || range.values == NULL || range.numbers == NULL)
         error_set(error, status, "out of memory");
     else

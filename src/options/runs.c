@@ -62,7 +62,7 @@ static enum status read_config(const char *path, const struct draft *defaults,
             text = embedded->text;
             path = kept_texts_add(storage, path);
             if (path == NULL)
-                return error_set(error, STATUS_FAILED, "out of memory");
+                return error_set(error, STATUS_NO_MEMORY, "out of memory");
             options->embedded = options->embedded == NULL ? path : options->embedded;
         }
     }
@@ -75,8 +75,9 @@ static enum status read_configs(const struct command_line *line, struct options 
                                 struct drafts *drafts, struct error *error)
 {
     struct draft defaults = {0};
-    enum status status = STATUS_OK;
-    options_set_defaults(SCOPE_RUN, &defaults.settings);
+    enum status status = options_set_defaults(SCOPE_RUN, &defaults.settings, error);
+    if (status != STATUS_OK)
+        return status;
     if (options->lesson != NULL)
         return config_read(options->lesson->name, options->lesson->text, &defaults, drafts,
                            line->storage, error);
@@ -156,7 +157,7 @@ static enum status take_runs(const struct drafts *drafts, struct options *option
 {
     options->runs = calloc((size_t)drafts->count, sizeof options->runs[0]);
     if (options->runs == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     for (int i = 0; i < drafts->count; i++)
         options->runs[i] = drafts->items[i].settings;
     options->run_count = drafts->count;

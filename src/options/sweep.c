@@ -77,7 +77,7 @@ enum status sweep_add(const struct assignment *given, struct options *options,
                          assignment_label(given, label), SWEEP_AXES_MAX);
     char *name = strndup(given->text, (size_t)(equals - given->text));
     if (name == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     const struct option_row *row = NULL;
     enum status status = find_axis(given, name, sweep, &row, error);
     free(name);

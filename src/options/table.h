@@ -225,8 +225,9 @@ int verdict_code_find(const char *name);
  * the row's scope. Not for TYPE_SWEEP and TYPE_COMMAND, which options_parse() acts on. */
 enum status options_set(const struct assignment *given, void *target, struct error *error);
 
-/* Sets every field of `scope` in `target`, which is zeroed, to its default. */
-void options_set_defaults(enum option_scope scope, void *target);
+/* Sets every field of `scope` in `target`, which is zeroed, to its default. STATUS_NO_MEMORY.
+ */
+enum status options_set_defaults(enum option_scope scope, void *target, struct error *error);
 
 /* Reads a number as the row's option takes it: with a suffix only where the row allows it. */
 enum units_result option_read_number(const struct option_row *row, const char *text,

@@ -195,7 +195,7 @@ static enum status set_list(const struct assignment *given, struct settings *set
     }
     char *copy = strdup(given->text);
     if (copy == NULL)
-        return error_set(error, STATUS_FAILED, "out of memory");
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     enum status status = given->row->type == TYPE_CHAIN
                              ? chain_read(given, copy, settings, error)
                              : read_priorities(given, copy, settings, error);
@@ -378,13 +378,15 @@ const char *option_show(const struct option_row *row, const void *target,
     return value;
 }
 
-void options_set_defaults(enum option_scope scope, void *target)
+enum status options_set_defaults(enum option_scope scope, void *target, struct error *error)
 {
-    for (int i = 0; i < OPTION_COUNT; i++) {
+    enum status status = STATUS_OK;
+    for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
         struct assignment given = {.row = &option_rows[i], .text = option_rows[i].fallback};
         if (given.row->scope == scope && given.text != NULL)
-            options_set(&given, target, NULL);
+            status = options_set(&given, target, error);
     }
+    return status;
 }
 
 void settings_each(const struct settings *settings, settings_visitor *each, void *context)

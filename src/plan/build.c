@@ -337,7 +337,8 @@ static enum status take_tables(struct builder *builder)
     builder->lengths = calloc(streams, sizeof *builder->lengths);
     if (builder->events && builder->places && builder->known && builder->lengths)
         return STATUS_OK;
-    return error_set(builder->error, STATUS_FAILED, "no memory for a plan of %zu steps", steps);
+    return error_set(builder->error, STATUS_NO_MEMORY, "no memory for a plan of %zu steps",
+                     steps);
 }
 
 static void free_tables(struct builder *builder)

@@ -357,7 +357,7 @@ enum status plan_check_waits(const struct plan *plan, struct error *error)
         link_ops(&search);
         status = judge(&search, error);
     } else {
-        status = error_set(error, STATUS_FAILED,
+        status = error_set(error, STATUS_NO_MEMORY,
                            "no memory to check the waits of %" PRIu32 " ops", plan->op_count);
     }
     free(search.nodes);

@@ -352,7 +352,7 @@ enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t
         room = finder_step(&finder, &plan->ops[i]);
     finder_free(&finder);
     if (!room)
-        return error_set(error, STATUS_FAILED,
+        return error_set(error, STATUS_NO_MEMORY,
                          "no memory to look for hazards in %" PRIu32 " ops", plan->op_count);
     *count = finder.count;
     return STATUS_OK;

@@ -64,7 +64,7 @@ static enum status take_legacy_stream(struct plan_mistake *mistake, int32_t *leg
         *legacy = (int32_t)plan->streams++;
     plan->stream_kinds = malloc(plan->streams);
     if (plan->stream_kinds == NULL)
-        return error_set(mistake->error, STATUS_FAILED, "no memory for %" PRIu32 " streams",
+        return error_set(mistake->error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
                          plan->streams);
     memset(plan->stream_kinds, STREAM_BLOCKING, plan->streams);
     plan->stream_kinds[*legacy] = STREAM_LEGACY;

@@ -27,8 +27,8 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
                          plan->op_count);
     struct op *ops = items_grow(plan->ops, plan->op_count, &plan->op_capacity, sizeof *ops);
     if (ops == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for a plan of over %" PRIu32 " ops",
-                         plan->op_count);
+        return error_set(error, STATUS_NO_MEMORY,
+                         "no memory for a plan of over %" PRIu32 " ops", plan->op_count);
     plan->ops = ops;
     plan->ops[plan->op_count] = *op;
     plan->ops[plan->op_count].id = plan->op_count;

@@ -56,7 +56,7 @@ enum status plan_set_priorities(struct plan *plan, const struct settings *settin
         return STATUS_OK;
     plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
     if (plan->priorities == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for a plan");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a plan");
     for (uint32_t stream = 0; stream < plan->streams; stream++) {
         int priority = settings->priorities[stream % (uint32_t)settings->priority_count];
         if (plan_stream_kind(plan, stream) == STREAM_LEGACY) /* nobody can give it one */

@@ -79,7 +79,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names ||
         !kinds) {
         timeline_free(timeline);
-        status = error_set(error, STATUS_FAILED, "no memory for a timeline of %zu ops", ops);
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for a timeline of %zu ops", ops);
     } else {
         timeline->issue_count = plan->op_count;
         timeline->streams = plan->streams;
@@ -222,7 +222,7 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
     struct order_pass pass;
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, plan))
-        status = error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+        status = error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
     struct span *span = timeline->spans;
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         const struct op *op = &plan->ops[i];
@@ -249,7 +249,7 @@ static enum status start_after_engine(struct timeline *timeline, enum engine eng
 {
     struct span **copies = malloc((timeline->span_count + (size_t)1) * sizeof *copies);
     if (copies == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to complete a timeline");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
     size_t count = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         if (timeline->spans[i].engine == engine)
@@ -344,7 +344,7 @@ static enum status set_lanes(struct timeline *timeline, struct error *error)
     }
     free(spans);
     if (!room)
-        return error_set(error, STATUS_FAILED, "no memory to lay out a timeline");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to lay out a timeline");
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         if (timeline->spans[i].engine == ENGINE_NONE)
             timeline->spans[i].lane = timeline->spans[i].stream;

@@ -113,7 +113,7 @@ enum status plan_validate(const struct plan *plan, struct error *error)
         return STATUS_FAILED;
     bool *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
     if (recorded == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to check %" PRIu32 " events",
+        return error_set(error, STATUS_NO_MEMORY, "no memory to check %" PRIu32 " events",
                          plan->events);
     enum status status = STATUS_OK;
     bool in_order = true; /* every event recorded before it is waited for */

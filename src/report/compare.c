@@ -17,7 +17,7 @@ static const double APART = 0.03;
 
 static enum status fail_memory(struct error *error)
 {
-    return error_set(error, STATUS_FAILED, "no memory to compare");
+    return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
 }
 
 double compare_error(int64_t predicted_ns, int64_t measured_ns)
@@ -170,25 +170,29 @@ struct key {
     size_t length;
     enum order order;
     uint32_t index;
+    bool failed; /* memory ran out */
 };
 
 static void key_add(void *context, const char *name, const char *value, enum value_kind kind)
 {
     if (strcmp(name, "order") == 0 || strcmp(name, "output") == 0)
         return;
-    fputs(kind == VALUE_NULL ? "" : value, context);
-    fputc('\0', context); /* keeps the values apart */
+    struct key *key = context;
+    size_t bytes = strlen(kind == VALUE_NULL ? "" : value) + 1; /* the NUL keeps values apart */
+    char *text = realloc(key->text, key->length + bytes);
+    key->failed |= text == NULL;
+    if (text == NULL)
+        return;
+    memcpy(text + key->length, kind == VALUE_NULL ? "" : value, bytes);
+    key->text = text;
+    key->length += bytes;
 }
 
 /* Writes the text of a key, which is to be freed. Returns false when memory runs out. */
 static bool key_write(struct key *key, const struct settings *settings)
 {
-    FILE *stream = open_memstream(&key->text, &key->length);
-    if (stream == NULL)
-        return false;
-    settings_each(settings, key_add, stream);
-    bool whole = !ferror(stream);
-    return fclose(stream) == 0 && whole;
+    settings_each(settings, key_add, key);
+    return !key->failed;
 }
 
 static int compare_texts(const struct key *a, const struct key *b)
@@ -360,7 +364,7 @@ enum status compare_report(const struct report *report, const struct settings *s
     size_t count = (size_t)report->run_count;
     struct comparison *comparisons = calloc(count, sizeof *comparisons);
     if (comparisons == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to compare %zu runs", count);
+        return error_set(error, STATUS_NO_MEMORY, "no memory to compare %zu runs", count);
     for (size_t i = 0; i < count; i++)
         comparisons[i] = report->runs[i].compared->comparison;
     enum status status =
@@ -375,7 +379,7 @@ enum status compare_pairs(const struct report *report, struct report *pairs,
     int count = 2 * report->run_count;
     struct run_report *runs = calloc((size_t)count, sizeof *runs);
     if (runs == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for %d runs", count);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for %d runs", count);
     for (int i = 0; i < report->run_count; i++) {
         runs[2 * i] = report->runs[i];
         runs[2 * i + 1] = report->runs[i].compared->run;

@@ -25,7 +25,10 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *model, struct error *error)
 {
     struct error why = {0};
-    if (verdict_check(&run->timeline, plan, &why) != STATUS_OK) {
+    enum status status = verdict_check(&run->timeline, plan, &why);
+    if (status == STATUS_NO_MEMORY)
+        return error_pass(error, &why);
+    if (status != STATUS_OK) {
         snprintf(run->no_verdict, sizeof run->no_verdict, "%.255s", why.text);
         return STATUS_OK;
     }

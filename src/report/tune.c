@@ -51,6 +51,7 @@ struct tuner {
     uint64_t ops;       /* simulated so far */
     struct trial best;  /* time_ns is TIME_NONE before the first */
     struct error error; /* of the first trial that could not be simulated */
+    bool starved;       /* memory ran out: no further trial begins */
 };
 
 static int64_t host_now_ns(void)
@@ -174,7 +175,7 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
     else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)
         return;
     if (trial.tiles < 1 || trial.tiles > tuner->tiles_most || trial.streams < 1 ||
-        tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
+        tuner->starved || tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
         !settings_tiles_fit(&tuner->settings, trial.tiles) ||
         is_tried(tuner, trial.tiles, trial.streams))
         return;
@@ -183,7 +184,9 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
     int64_t worth_ns = tuner->best.time_ns - tuner->best.time_ns / WORTH;
     if (floor_ns(&tuner->settings, tuner->machine) >= worth_ns)
         return;
-    if (simulate(tuner, &trial.time_ns) != STATUS_OK)
+    enum status status = simulate(tuner, &trial.time_ns);
+    tuner->starved |= status == STATUS_NO_MEMORY;
+    if (status != STATUS_OK)
         trial.time_ns = TIME_NONE;
     tuner->trials[tuner->count++] = trial;
     if (trial.time_ns < tuner->best.time_ns)
@@ -311,6 +314,8 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
     tuner.tiles_most = tiles_most(&tuner.settings);
     tuner.ops_most = ops_most(&tuner.settings);
     search(&tuner);
+    if (tuner.starved)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to choose tiles and streams");
     if (tuner.best.time_ns == TIME_NONE)
         return error_set(error, tuner.error.status, "%s", tuner.error.text);
     struct trial chosen = choose(&tuner);

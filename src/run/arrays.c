@@ -233,7 +233,7 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
             continue;
         arrays->host[i] = map_untouched(plan->buffer_bytes[i], huge, &arrays->mapped[i]);
         if (arrays->host[i] == NULL)
-            return error_set(error, STATUS_FAILED,
+            return error_set(error, STATUS_NO_MEMORY,
                              "the arrays need %s of host memory, which can't be had: %s",
                              units_bytes(needed, needed_text), strerror(errno));
         arrays->bytes[i] = plan->buffer_bytes[i];

@@ -43,7 +43,7 @@ static enum status sim_open(const char *argument, const struct settings *setting
 {
     struct backend *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for a simulated device");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a simulated device");
     const char *name = argument[0] != '\0' ? argument : device_find("sim")->fallback;
     enum status status = machine_load(&opened->machine, name, error);
     if (status == STATUS_OK && settings->connections > opened->machine.queues_max)
@@ -125,7 +125,7 @@ static enum status take_device_memory(struct backend *backend, const struct plan
             continue;
         backend->buffers[b] = host_map(bytes, true, &backend->mapped[b]);
         if (backend->buffers[b] == NULL)
-            return error_set(error, STATUS_FAILED,
+            return error_set(error, STATUS_NO_MEMORY,
                              "no host memory for %s of simulated device memory",
                              units_bytes(plan_device_bytes(plan), text));
     }
@@ -135,7 +135,7 @@ static enum status take_device_memory(struct backend *backend, const struct plan
     uint64_t bytes = elements * dtype_bytes(plan->chain[0]->in);
     backend->cpu_scratch = host_map(bytes, true, &backend->cpu_scratch_mapped);
     if (backend->cpu_scratch == NULL)
-        return error_set(error, STATUS_FAILED, "no host memory for %s of scratch",
+        return error_set(error, STATUS_NO_MEMORY, "no host memory for %s of scratch",
                          units_bytes(bytes, text));
     return STATUS_OK;
 }
@@ -207,7 +207,7 @@ static enum status start_op(void *context, const struct op *op, struct error *er
     int64_t start_ns = timeline_span(backend->timeline, op->id)->start_ns;
     if (running_start(&backend->running, op, start_ns))
         return STATUS_OK;
-    return error_set(error, STATUS_FAILED, "no memory to watch ops that race");
+    return error_set(error, STATUS_NO_MEMORY, "no memory to watch ops that race");
 }
 
 static bool is_spoiled(struct backend *backend, const struct op *op)

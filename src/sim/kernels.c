@@ -97,7 +97,7 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         return STATUS_OK;
     struct block_group *group = free_group(sim);
     if (group == NULL)
-        return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
+        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     *group = (struct block_group){
         .op = op,
         .blocks = blocks,

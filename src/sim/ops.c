@@ -60,7 +60,7 @@ enum status sync_link(struct simulation *sim)
     sim->domains = calloc(DOMAIN_COUNT, sizeof *sim->domains);
     if (sim->domains == NULL || !find_synchronising(sim, &sim->domains[DOMAIN_ALL]) ||
         !barriers_of_legacy(&sim->domains[DOMAIN_LEGACY], sim->plan))
-        return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
+        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     count_before_calls(sim);
     return STATUS_OK;
 }

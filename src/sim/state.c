@@ -15,7 +15,7 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
                          "on this machine the plan would take more than 36 years");
     if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
         return STATUS_OK;
-    return error_set(sim->error, STATUS_FAILED, "no memory for the simulation");
+    return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
 }
 
 static void line_init(struct line *line)
@@ -126,7 +126,7 @@ static uint32_t *none_filled(size_t count)
 
 static enum status no_memory(struct simulation *sim)
 {
-    return error_set(sim->error, STATUS_FAILED, "no memory to simulate %" PRIu32 " ops",
+    return error_set(sim->error, STATUS_NO_MEMORY, "no memory to simulate %" PRIu32 " ops",
                      sim->plan->op_count);
 }
 

@@ -123,6 +123,13 @@ static enum status refuse(const char *path, const char *why, struct error *error
     return error_set(error, STATUS_USAGE, "cannot write the output file '%s': %s", path, why);
 }
 
+/* Refuses `path` for the reason that errno has. */
+static enum status refuse_errno(const char *path, struct error *error)
+{
+    return error_set(error, status_of_errno(errno, STATUS_USAGE),
+                     "cannot write the output file '%s': %s", path, strerror(errno));
+}
+
 /* Returns the descriptor, of standard output or error, that `about` describes, or -1. Such a
  * file is written through that descriptor: opened again it would be written from its start,
  * over what is there already. */
@@ -162,11 +169,11 @@ static enum status open_end(struct output_file *file, struct output_file *opened
         *file = *opened;
         return STATUS_OK;
     }
-    refuse(path, why != NULL ? why : strerror(errno), error);
+    enum status status = why != NULL ? refuse(path, why, error) : refuse_errno(path, error);
     if (fd >= 0)
         close(fd);
     output_file_forget(opened);
-    return STATUS_USAGE;
+    return status;
 }
 
 /* Opens a file that exists and must stay where it is: a pipe, a device, standard output. For a
@@ -255,7 +262,7 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
     if (exists && (!S_ISREG(about.st_mode) || standard_descriptor(&about) >= 0))
         return open_direct(file, path, &about, error);
     if (exists ? !is_writable(path) : errno != ENOENT)
-        return refuse(path, strerror(errno), error);
+        return refuse_errno(path, error);
     if (!exists && lstat(path, &about) == 0)
         return refuse(path, "it is a symbolic link that leads nowhere", error);
     char *target = exists ? realpath(path, NULL) : strdup(path);
