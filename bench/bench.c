@@ -5,6 +5,7 @@
 
 #include "core/nearest.h"
 #include "core/version.h"
+#include "trace/json_memory.h"
 #include "writers/writer.h"
 
 #include <omp.h>
@@ -279,6 +280,23 @@ static void write_rows(FILE *out, const json_t *root)
     }
 }
 
+/* Writes what was measured, and is not yet written. */
+static enum status write_results(const struct bench *bench, enum format format, FILE *out,
+                                 const json_t *root, struct error *error)
+{
+    if (format == FORMAT_TEXT)
+        fprintf(out, "\n%d goal%s missed\n", bench->missed, bench->missed == 1 ? "" : "s");
+    else if (format == FORMAT_CSV && !json_memory_failed())
+        write_rows(out, root);
+    else if (!json_memory_failed()) {
+        json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        fputc('\n', out);
+    }
+    if (json_memory_failed())
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the results");
+    return STATUS_OK;
+}
+
 enum status bench_command(const struct options *options, FILE *out, struct error *error)
 {
     enum status status = check_names(options, error);
@@ -292,19 +310,14 @@ enum status bench_command(const struct options *options, FILE *out, struct error
         .out = options->format == FORMAT_TEXT ? out : NULL,
         .quick = options->quick,
         .repeats = options->quick && runs > QUICK_REPEATS ? QUICK_REPEATS : (int)runs,
-        .results = json_array(),
     };
+    json_memory_watch();
+    bench.results = json_array();
     json_t *root = describe_host(&bench);
     json_object_set_new(root, "results", bench.results);
     status = measure_groups(&bench, options, root, error);
-    if (status == STATUS_OK && options->format == FORMAT_TEXT)
-        fprintf(out, "\n%d goal%s missed\n", bench.missed, bench.missed == 1 ? "" : "s");
-    else if (status == STATUS_OK && options->format == FORMAT_CSV)
-        write_rows(out, root);
-    else if (status == STATUS_OK) {
-        json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-        fputc('\n', out);
-    }
+    if (status == STATUS_OK)
+        status = write_results(&bench, options->format, out, root, error);
     json_decref(root);
     return status;
 }

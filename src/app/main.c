@@ -250,7 +250,7 @@ static enum status run_settings(const struct options *options, struct error *err
                             .sweep = options->sweep.axis_count > 0 ? &options->sweep : NULL};
     enum status status = STATUS_OK;
     if (outputs.arrays == NULL || jobs == NULL || report.runs == NULL) {
-        status = error_set(error, STATUS_FAILED, "no memory for %zu runs", count);
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for %zu runs", count);
         goto free_all;
     }
     backends_configure(backends, &options->runs[0]);

@@ -351,7 +351,7 @@ static enum status create_listener(struct cuda_run *run, struct error *error)
 {
     run->listener = calloc(1, sizeof *run->listener);
     if (run->listener == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for callbacks");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for callbacks");
     run->listener->on_tile = run->workload.on_tile;
     run->listener->context = run->workload.context;
     pthread_mutex_init(&run->listener->lock, NULL);

@@ -43,7 +43,7 @@ static const char other_names[] = "(other kernels)";
 
 static enum status no_memory(struct error *error)
 {
-    return error_set(error, STATUS_FAILED, "no memory for the trace");
+    return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
 }
 
 /* Returns `array` with room for one more of `size` bytes behind `count` of them; NULL: no
@@ -389,6 +389,15 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     return status == STATUS_OK ? timeline_finish(timeline, &no_plan, error) : status;
 }
 
+enum status traces_create(struct traces *traces, size_t count, struct error *error)
+{
+    *traces = (struct traces){.items = calloc(count + 1, sizeof *traces->items)};
+    if (traces->items == NULL)
+        return no_memory(error);
+    traces->count = (int)count;
+    return STATUS_OK;
+}
+
 void traces_free(struct traces *traces)
 {
     for (int i = 0; i < traces->count; i++)
@@ -407,9 +416,8 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
                                struct traces *traces, struct error *error)
 {
     size_t count = (size_t)builder->count;
-    struct traces result = {.items = calloc(count + 1, sizeof *result.items),
-                            .count = (int)count};
-    enum status status = result.items != NULL ? STATUS_OK : no_memory(error);
+    struct traces result;
+    enum status status = traces_create(&result, count, error);
     if (status == STATUS_OK && count > 1)
         qsort(builder->parts, count, sizeof *builder->parts, compare_parts);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {

@@ -113,7 +113,7 @@ static enum status next_line(struct reader *reader, size_t *length, bool *more)
     if (line == TRACE_LINE_TOO_LONG)
         return refuse(reader, "the line is longer than 1 MiB");
     if (line == TRACE_LINE_NO_MEMORY)
-        return error_set(reader->error, STATUS_FAILED, "no memory for the trace");
+        return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the trace");
     return STATUS_OK;
 }
 
@@ -350,9 +350,9 @@ static enum status read_row(struct reader *reader)
     row.memory = memory_of(field_or_empty(reader, in ? SOURCE : TARGET));
     struct error why = {0};
     status = trace_build_add(&reader->builder, &row, &why);
-    if (status == STATUS_FAILED)
-        return error_set(reader->error, status, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : refuse(reader, "%s", why.text);
+    if (status == STATUS_USAGE)
+        return refuse(reader, "%s", why.text);
+    return status == STATUS_OK ? STATUS_OK : error_pass(reader->error, &why);
 }
 
 /* Reads a line behind the header. The report ends where, behind a blank line, something else

@@ -139,7 +139,7 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
     if (ids == NULL || places == NULL) {
         free(ids);
         free(places);
-        return error_set(error, STATUS_FAILED, "no memory to cut a trace");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
     }
     for (uint32_t i = 0; i < timeline->span_count; i++)
         places[stream_of(&timeline->spans[i], count)] = 1;

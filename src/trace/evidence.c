@@ -11,7 +11,7 @@ enum {
 
 static enum status no_memory(struct error *error)
 {
-    return error_set(error, STATUS_FAILED, "no memory for the trace");
+    return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
 }
 
 /* --- calls --- */

@@ -14,7 +14,7 @@
 
 static enum status no_memory(struct error *error)
 {
-    return error_set(error, STATUS_FAILED, "no memory for the timeline");
+    return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
 
 /* --- names --- */
@@ -261,9 +261,8 @@ enum status own_finish(struct own_builder *builder, struct traces *traces, size_
                        struct error *error)
 {
     size_t count = builder->count;
-    struct traces result = {.items = calloc(count + 1, sizeof *result.items),
-                            .count = (int)count};
-    enum status status = result.items != NULL ? STATUS_OK : no_memory(error);
+    struct traces result;
+    enum status status = traces_create(&result, count, error);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         *index = i;
         status = finish_run(&builder->runs[i], builder->drawn_twice, &result.items[i], error);

@@ -74,7 +74,7 @@ enum status own_set_calls(const struct own_facts *facts, struct timeline *timeli
     timeline->calls = calloc(room, sizeof *timeline->calls);
     timeline->waits = calloc(room, sizeof *timeline->waits);
     if (timeline->calls == NULL || timeline->waits == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for the timeline");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
     if (timeline->launched_ns > 0)
         timeline->calls[timeline->call_count++] = (struct host_call){
             .end_ns = timeline->launched_ns, .row = host_call_row("cudaGraphLaunch")};

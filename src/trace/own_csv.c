@@ -68,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const struct rea
 
 static enum status no_memory(const struct reader *reader)
 {
-    return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+    return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
 
 /* --- provenance --- */
@@ -319,9 +319,9 @@ static enum status read_row(struct reader *reader)
         return status;
     row.op = (uint32_t)op;
     status = own_add_row(&reader->builder, reader->run, &row, &why);
-    if (status == STATUS_FAILED)
-        return error_set(reader->error, status, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : refuse(reader, "%s", why.text);
+    if (status == STATUS_USAGE)
+        return refuse(reader, "%s", why.text);
+    return status == STATUS_OK ? STATUS_OK : error_pass(reader->error, &why);
 }
 
 /* --- lines --- */
@@ -336,7 +336,7 @@ static enum status next_line(struct reader *reader, size_t *length, bool *whole,
     if (line == TRACE_LINE_TOO_LONG)
         return refuse(reader, "the line is longer than 1 MiB");
     if (line == TRACE_LINE_NO_MEMORY)
-        return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+        return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the timeline");
     return STATUS_OK;
 }
 

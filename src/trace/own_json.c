@@ -4,6 +4,7 @@
  * is held in memory. */
 #include "trace/build.h"
 #include "trace/input.h"
+#include "trace/json_memory.h"
 #include "trace/own.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ refuse(const struct reader *reader, const char *place, const char *why, ...)
 
 static enum status no_memory(const struct reader *reader)
 {
-    return error_set(reader->error, STATUS_FAILED, "no memory for the timeline");
+    return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
 
 /* Passes on why the builder took no row: with its place, unless memory ran out. */
@@ -152,9 +153,12 @@ static enum status read_value(struct reader *reader, json_t **value)
         return refuse(reader, to == NULL ? reader->end : from, "%s",
                       to == NULL ? "the file ends within a value: cut short?"
                                  : "no JSON: a value should stand here");
-    *value =
-        json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    bool starved;
+    *value = json_memory_load(from, (size_t)(to - from),
+                              JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why, &starved);
     reader->at = to;
+    if (starved)
+        return no_memory(reader);
     return *value != NULL ? STATUS_OK
                           : refuse(reader, from, "no JSON: %s", trace_shown(why.text, shown));
 }

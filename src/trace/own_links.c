@@ -7,7 +7,7 @@
 
 static enum status no_memory(struct error *error)
 {
-    return error_set(error, STATUS_FAILED, "no memory for the timeline");
+    return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
 
 enum op_kind own_kind(const char *name)

@@ -59,7 +59,7 @@ static enum status refuse_sqlite(const struct database *database)
 {
     char text[256];
     if (sqlite3_errcode(database->handle) == SQLITE_NOMEM)
-        return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+        return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
     bool broken = sqlite3_errcode(database->handle) == SQLITE_CORRUPT;
     snprintf(text, sizeof text, "can't be read as a database: %.160s%s",
              sqlite3_errmsg(database->handle), broken ? ": cut short?" : "");
@@ -247,9 +247,9 @@ static enum status add_row(struct database *database, const struct source *sourc
     };
     struct error why = {0};
     enum status status = trace_build_add(&database->builder, &row, &why);
-    if (status == STATUS_FAILED)
-        return error_set(database->error, status, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : refuse_row(database, source, number, why.text);
+    if (status == STATUS_USAGE)
+        return refuse_row(database, source, number, why.text);
+    return status == STATUS_OK ? STATUS_OK : error_pass(database->error, &why);
 }
 
 static enum status read_source(struct database *database, const struct source *source)
@@ -277,7 +277,7 @@ static enum status read_host(struct database *database)
 {
     int code = sqlite_host_read(&database->host, database->handle);
     if (code == SQLITE_NOMEM)
-        return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+        return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
     return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
 }
 
@@ -369,7 +369,7 @@ static enum status open_database(struct database *database)
     } else {
         char *uri = immutable_uri(database->path);
         if (uri == NULL)
-            return error_set(database->error, STATUS_FAILED, "no memory for the trace");
+            return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
         find_unread(database);
         result = sqlite3_open_v2(uri, &database->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
                                  NULL);
@@ -378,7 +378,7 @@ static enum status open_database(struct database *database)
     if (result != SQLITE_OK)
         return database->handle != NULL
                    ? refuse_sqlite(database)
-                   : error_set(database->error, STATUS_FAILED, "no memory for the trace");
+                   : error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
     sqlite3_busy_timeout(database->handle, BUSY_MS);
     return STATUS_OK;
 }

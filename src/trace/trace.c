@@ -39,7 +39,7 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
     static const char sqlite[] = "SQLite format 3"; /* and a NUL: 16 bytes */
     char shown[TRACE_SHOWN];
     if (!trace_input_fill(input, sizeof sqlite))
-        return error_set(error, STATUS_FAILED, "no memory for the trace");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     const char *bytes = input->text + input->at;
     size_t count = input->end - input->at;
     if (count >= sizeof sqlite && memcmp(bytes, sqlite, sizeof sqlite) == 0) {
@@ -63,10 +63,10 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
     char shown[TRACE_SHOWN], why[INPUT_WHY];
     bool regular;
     struct trace_input input = {0};
-    if (input_open(path, &input.file, &regular, why) != STATUS_OK)
-        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
-                         why);
-    enum status status = read_file(&input, path, regular, traces, error);
+    enum status status = input_open(path, &input.file, &regular, why);
+    if (status != STATUS_OK)
+        return error_set(error, status, "%s: can't be read: %s", trace_shown(path, shown), why);
+    status = read_file(&input, path, regular, traces, error);
     trace_input_free(&input);
     fclose(input.file);
     return status;

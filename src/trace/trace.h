@@ -63,6 +63,9 @@ void traces_free(struct traces *traces);
 
 struct trace_input; /* trace/input.h */
 
+/* For readers: makes room for `count` traces, all empty. */
+enum status traces_create(struct traces *traces, size_t count, struct error *error);
+
 /* The two readers; of the first, `path` is what errors call the file. Without SQLite the second
  * is STATUS_USAGE, saying what to export instead. */
 enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,

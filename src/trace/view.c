@@ -126,7 +126,7 @@ static enum status cut_traces(const struct view_part *part, const char *path,
         int kept = 0;
         bool *keep = calloc((size_t)traces->count, sizeof *keep);
         if (keep == NULL)
-            return error_set(error, STATUS_FAILED, "no memory to cut a trace");
+            return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
         for (int i = 0; i < traces->count; i++) {
             keep[i] = device ? trace_is_device(&traces->items[i], i, part)
                              : trace_has_streams(&traces->items[i], part);
@@ -166,7 +166,7 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     status = cut_traces(part, path, &traces, error);
     int runs = traces.count > 0 ? traces.count : 1;
     if (status == STATUS_OK && !grow(view, runs))
-        status = error_set(error, STATUS_FAILED, "no memory for %d more runs", runs);
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
         status = add_run(view, path, &nothing, false, error);
     for (int i = 0; i < traces.count && status == STATUS_OK; i++)
@@ -240,7 +240,7 @@ static enum status pair_runs(struct view *view, int second, struct error *error)
     free(unused->traces);
     if (there)
         *view = pairs;
-    return there ? STATUS_OK : error_set(error, STATUS_FAILED, "no memory to compare");
+    return there ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to compare");
 }
 
 static enum status compare_files(struct view *view, const struct options *options, int second,

@@ -99,7 +99,7 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
     for (int i = 0; i < DEVICE_ENGINES; i++)
         free(intervals[i].items);
     free(spans);
-    return there ? STATUS_OK : error_set(error, STATUS_FAILED, "no memory to view a trace");
+    return there ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to view a trace");
 }
 
 /* Returns the place where ops called as `span` are counted: by their kind and, behind all
@@ -165,7 +165,7 @@ enum status view_facts_find(const struct timeline *timeline, const struct critic
     size_t names = timeline->name_count + (size_t)OP_KIND_COUNT;
     struct view_facts result = {.names = calloc(names, sizeof *result.names)};
     if (result.names == NULL)
-        return error_set(error, STATUS_FAILED, "no memory to view a trace");
+        return error_set(error, STATUS_NO_MEMORY, "no memory to view a trace");
     enum status status = find_busy(timeline, &result, error);
     if (status != STATUS_OK) {
         view_facts_free(&result);
