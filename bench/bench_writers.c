@@ -92,7 +92,7 @@ static double processor_now(void)
 
 /* A timeline to be written, and the way to write it. */
 struct writing {
-    void (*write)(FILE *out, const struct report *report); /* NULL: the bytes, by fwrite() */
+    report_writer *write; /* NULL: the bytes, by fwrite() */
     const struct report *report;
     char *bytes;
     size_t length;
@@ -170,9 +170,8 @@ static void print_speeds(struct bench *bench, const char *name, const struct spe
 }
 
 static enum status measure_speed(struct bench *bench, const struct report *report,
-                                 const char *name,
-                                 void (*write)(FILE *out, const struct report *report),
-                                 enum goal goal, struct error *error)
+                                 const char *name, report_writer *write, enum goal goal,
+                                 struct error *error)
 {
     struct writing works[2] = {{.write = write, .report = report}};
     struct speeds speeds = {0};
@@ -217,8 +216,7 @@ static bool forget_peak(void)
 
 /* Sets by how much the process grew at most while it wrote. Free memory is given back to the
  * system before, so that it counts when it is taken again. */
-static enum status measure_growth(const struct report *report,
-                                  void (*write)(FILE *out, const struct report *report),
+static enum status measure_growth(const struct report *report, report_writer *write,
                                   double *kib, struct error *error)
 {
     struct writing work = {.write = write, .report = report};
@@ -234,8 +232,7 @@ static enum status measure_growth(const struct report *report,
 
 static enum status measure_memory(struct bench *bench, const struct report *few,
                                   const struct report *many, const char *name,
-                                  void (*write)(FILE *out, const struct report *report),
-                                  struct error *error)
+                                  report_writer *write, struct error *error)
 {
     const struct report *reports[] = {few, many};
     struct series series[2] = {0};
@@ -259,13 +256,13 @@ enum status bench_writers(struct bench *bench, struct error *error)
 {
     static const struct {
         const char *name;
-        void (*write)(FILE *out, const struct report *report);
+        report_writer *write;
     } writers[] = {{"csv", write_csv_timeline}, {"chrome trace", write_trace}};
     const uint32_t few = 99999, many = bench->quick ? 300000 : 1000002;
     struct subject *subjects = calloc(2, sizeof *subjects);
     enum status status = STATUS_OK;
     if (subjects == NULL)
-        return error_set(error, STATUS_FAILED, "no memory for two timelines");
+        return error_set(error, STATUS_NO_MEMORY, "no memory for two timelines");
     status = subject_open(&subjects[0], few / SPANS_PER_TILE, error);
     if (status == STATUS_OK)
         status = subject_open(&subjects[1], many / SPANS_PER_TILE, error);

@@ -38,7 +38,7 @@ static void make_report(void)
 }
 
 /* Returns a writer's text, to be freed. */
-static char *written_text(void (*write)(FILE *out, const struct report *report))
+static char *written_text(report_writer *write)
 {
     char *text = NULL;
     size_t size;
@@ -119,11 +119,12 @@ START_TEST(test_csv)
 }
 END_TEST
 
-static void write_all_text(FILE *out, const struct report *shown)
+static enum status write_all_text(FILE *out, const struct report *shown)
 {
     const struct writer_style style = {.width = 200, .gantt = GANTT_ENGINES, .verbose = 1};
     write_text(out, shown, &style);
     write_gantt(out, shown, &style);
+    return STATUS_OK;
 }
 
 START_TEST(test_text)

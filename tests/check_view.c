@@ -49,7 +49,7 @@ static char *unfolded(char *text)
     return text;
 }
 
-static char *written(const struct report *report, void (*write)(FILE *, const struct report *))
+static char *written(const struct report *report, report_writer *write)
 {
     char *text = NULL;
     size_t size;

@@ -381,7 +381,7 @@ START_TEST(timelines_are_found_by_their_ending)
 {
     static const struct {
         const char *path;
-        void (*write)(FILE *, const struct report *);
+        report_writer *write;
     } cases[] = {
         {"a.csv", write_csv_timeline},
         {"A.CSV", write_csv_timeline},
@@ -442,8 +442,8 @@ END_TEST
 START_TEST(a_full_disk_shows_in_the_file)
 {
     struct test_report *test = test_report_new(4);
-    void (*const writers[])(FILE *, const struct report *) = {
-        write_json, write_csv_report, write_csv_timeline, write_trace, write_html};
+    report_writer *const writers[] = {write_json, write_csv_report, write_csv_timeline,
+                                      write_trace, write_html};
     FILE *out = fopen("/dev/full", "w");
     if (out != NULL) {
         writers[_i](out, &test->report);

@@ -15,7 +15,7 @@
 /* All that is written of a report in one form; `check` is given the text and may change it. */
 struct form {
     const char *name;
-    void (*write)(FILE *out, const struct report *report);
+    report_writer *write;
     void (*check)(const struct hostile *hostile, char *text);
     bool (*fits)(const struct report *report); /* NULL: every report */
 };
@@ -55,9 +55,10 @@ static const struct writer_style wide = {.width = 500, .gantt = GANTT_STREAMS, .
 static const struct writer_style colored = {.color = true, .width = 80, .verbose = 1};
 
 #define WITH_STYLE(name, writer, style)                                                        \
-    static void name(FILE *out, const struct report *report)                                   \
+    static enum status name(FILE *out, const struct report *report)                            \
     {                                                                                          \
         writer(out, report, &(style));                                                         \
+        return STATUS_OK;                                                                      \
     }
 WITH_STYLE(text_narrow, write_text, narrow)
 WITH_STYLE(text_usual, write_text, usual)

@@ -17,7 +17,7 @@ static const char data_begin[] = "<script type=\"application/json\" id=\"data\">
 static const char data_end[] = "</script>";
 
 static void keep(const char *path, const char *ending, const struct report *report,
-                 void (*write)(FILE *, const struct report *))
+                 report_writer *write)
 {
     char name[512];
     snprintf(name, sizeof name, "%s.%s", path, ending);

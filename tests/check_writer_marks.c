@@ -10,6 +10,14 @@
 
 /* --- speed-ups --- */
 
+/* Returns how many gaps are found. */
+static int gaps_of(const struct run_report *run, struct gap gaps[GAPS_MAX])
+{
+    int count = -1;
+    ck_assert_int_eq(writer_find_gaps(run, gaps, &count), STATUS_OK);
+    return count;
+}
+
 START_TEST(speedups_are_of_the_same_work_on_the_same_device)
 {
     struct test_report *test = test_report_new(8);
@@ -122,7 +130,7 @@ START_TEST(the_gap_of_a_call_is_what_it_held_up)
     struct gap gaps[GAPS_MAX];
     struct marked *marked = marked_new();
     add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
-    ck_assert_int_eq(writer_find_gaps(&marked->test->runs[0], gaps), 1);
+    ck_assert_int_eq(gaps_of(&marked->test->runs[0], gaps), 1);
     assert_gap(gaps, VERDICT_SYNC_IN_LOOP, 100, 270, SECOND_H2D);
     marked_free(marked);
 }
@@ -135,10 +143,10 @@ START_TEST(a_call_without_a_gap_is_marked_itself)
     struct marked *marked = marked_new();
     marked->holds[SECOND_H2D].by = HELD_BY_STREAM;
     add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
-    ck_assert_int_eq(writer_find_gaps(&marked->test->runs[0], gaps), 1);
+    ck_assert_int_eq(gaps_of(&marked->test->runs[0], gaps), 1);
     assert_gap(gaps, VERDICT_SYNC_IN_LOOP, 10, 260, SYNC);
     marked->test->runs[0].verdicts.items[0].code = VERDICT_LAUNCH_BLOCKING;
-    ck_assert_int_eq(writer_find_gaps(&marked->test->runs[0], gaps), 0);
+    ck_assert_int_eq(gaps_of(&marked->test->runs[0], gaps), 0);
     marked_free(marked);
 }
 END_TEST
@@ -149,13 +157,13 @@ START_TEST(the_gap_of_an_op_is_the_idle_stretch_beside_it)
     struct marked *marked = marked_new();
     struct run_report *run = &marked->test->runs[0];
     add_verdict(marked, VERDICT_LEGACY_STREAM, SECOND_KERNEL);
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* D2H was idle until the kernel's end */
+    ck_assert_int_eq(gaps_of(run, gaps), 1); /* D2H was idle until the kernel's end */
     assert_gap(gaps, VERDICT_LEGACY_STREAM, 250, 430, 6);
     run->verdicts.bound = LIMIT_COMPUTE;
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 1);
+    ck_assert_int_eq(gaps_of(run, gaps), 1);
     assert_gap(gaps, VERDICT_LEGACY_STREAM, 150, 380, SECOND_KERNEL);
     run->verdicts.items[0].code = VERDICT_SLOW_KERNELS;
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 1);
+    ck_assert_int_eq(gaps_of(run, gaps), 1);
     assert_gap(gaps, VERDICT_SLOW_KERNELS, 380, 430, SECOND_KERNEL);
     marked_free(marked);
 }
@@ -171,11 +179,11 @@ START_TEST(two_causes_are_marked_and_none_twice)
     add_verdict(marked, VERDICT_LEGACY_STREAM, SECOND_H2D); /* the same gap */
     add_verdict(marked, VERDICT_FEW_BLOCKS, SECOND_KERNEL);
     add_verdict(marked, VERDICT_SLOW_COPIES, 6);
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 2);
+    ck_assert_int_eq(gaps_of(run, gaps), 2);
     assert_gap(&gaps[0], VERDICT_SYNC_IN_LOOP, 100, 270, SECOND_H2D);
     assert_gap(&gaps[1], VERDICT_FEW_BLOCKS, 380, 430, SECOND_KERNEL);
     run->critical.holds = NULL; /* as in a sweep, which keeps no timelines */
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 0);
+    ck_assert_int_eq(gaps_of(run, gaps), 0);
     marked_free(marked);
 }
 END_TEST
@@ -215,16 +223,16 @@ START_TEST(a_cause_without_an_op_has_its_kind_of_gap)
     struct marked *marked = marked_new();
     struct run_report *run = &marked->test->runs[0];
     add_verdict(marked, VERDICT_FEW_TILES, SPAN_NONE);
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* until the first copy out */
+    ck_assert_int_eq(gaps_of(run, gaps), 1); /* until the first copy out */
     assert_gap(gaps, VERDICT_FEW_TILES, 0, 150, 2);
     run->verdicts.items[0].code = VERDICT_ONE_STREAM;
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* an op waited for its stream */
+    ck_assert_int_eq(gaps_of(run, gaps), 1); /* an op waited for its stream */
     assert_gap(gaps, VERDICT_ONE_STREAM, 250, 430, 6);
     run->verdicts.items[0].code = VERDICT_ONE_QUEUE; /* none waited in a queue */
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 0);
+    ck_assert_int_eq(gaps_of(run, gaps), 0);
     run->verdicts.items[0].span = 6;
     marked->holds[6] = (struct hold){.by = HELD_BY_QUEUE, .ready_ns = 300, .free_ns = 430};
-    ck_assert_int_eq(writer_find_gaps(run, gaps), 1); /* from when it was ready */
+    ck_assert_int_eq(gaps_of(run, gaps), 1); /* from when it was ready */
     assert_gap(gaps, VERDICT_ONE_QUEUE, 300, 430, 6);
     marked_free(marked);
 }

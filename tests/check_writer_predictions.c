@@ -16,14 +16,16 @@ static struct test_report *predicted_report(void)
     return test;
 }
 
-static void write_80(FILE *out, const struct report *report)
+static enum status write_80(FILE *out, const struct report *report)
 {
     write_predictions(out, report, &(struct writer_style){.width = 80});
+    return STATUS_OK;
 }
 
-static void write_20(FILE *out, const struct report *report)
+static enum status write_20(FILE *out, const struct report *report)
 {
     write_predictions(out, report, &(struct writer_style){.width = 22});
+    return STATUS_OK;
 }
 
 static void assert_table(const struct test_report *test, const char *wanted)

@@ -171,7 +171,7 @@ char *test_gantt(const struct report *report, const struct writer_style *style)
     return text;
 }
 
-char *test_written(const struct report *report, void (*write)(FILE *, const struct report *))
+char *test_written(const struct report *report, report_writer *write)
 {
     char *text;
     size_t size;

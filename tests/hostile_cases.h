@@ -4,6 +4,7 @@
 
 #include "report/report.h"
 #include "trace/trace.h"
+#include "writers/writer.h"
 
 #include <stdio.h>
 
@@ -35,8 +36,7 @@ void hostile_end(struct hostile *hostile);
 extern const char *const hostile_texts[];
 
 /* Returns the text that `write` makes of a report, to be freed. */
-char *hostile_written(const struct report *report, void (*write)(FILE *, const struct report *),
-                      size_t *length);
+char *hostile_written(const struct report *report, report_writer *write, size_t *length);
 
 /* Read what was written of `hostile`, as others would, and fail where that can't be done or
  * says something else; `text` may be changed. */

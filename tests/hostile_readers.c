@@ -318,8 +318,7 @@ static char *take_data(char *page)
     return data;
 }
 
-char *hostile_written(const struct report *report, void (*write)(FILE *, const struct report *),
-                      size_t *length)
+char *hostile_written(const struct report *report, report_writer *write, size_t *length)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);

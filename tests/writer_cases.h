@@ -28,7 +28,7 @@ struct span *test_report_span(struct test_report *test, int run, enum op_kind ki
 /* Each returns the text that a writer makes of a report, to be freed. */
 char *test_text(const struct report *report, const struct writer_style *style);
 char *test_gantt(const struct report *report, const struct writer_style *style);
-char *test_written(const struct report *report, void (*write)(FILE *, const struct report *));
+char *test_written(const struct report *report, report_writer *write);
 
 /* Names that no output may break on; ended by NULL. */
 extern const char *const test_names[];

@@ -122,7 +122,8 @@ static enum status run_one(struct job *job, struct output_file *output, struct r
     if (status == STATUS_OK)
         status = job_plan(job, run, error);
     if (status == STATUS_OK && job->options->dry_run) {
-        write_plan(stdout, &job->plan, &job->settings);
+        if (write_plan(stdout, &job->plan, &job->settings) != STATUS_OK)
+            return error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
         return STATUS_OK;
     }
     if (status == STATUS_OK)
@@ -180,7 +181,7 @@ static enum status write_results(const struct options *options, struct outputs *
     if (status == STATUS_OK)
         status = outputs_write(options, outputs, report, error);
     if (status == STATUS_OK)
-        report_write(options, report);
+        status = report_write(options, report, error);
     report->comparison = NULL;
     return status;
 }
@@ -307,10 +308,10 @@ static enum status view_traces(const struct options *options, struct error *erro
         status = view_read(options, &view, error);
     if (status == STATUS_OK)
         status = outputs_write(options, &outputs, &view.report, error);
-    if (status == STATUS_OK) {
-        report_write(options, &view.report);
+    if (status == STATUS_OK)
+        status = report_write(options, &view.report, error);
+    if (status == STATUS_OK)
         status = report_fail_above(&view.report, options, error);
-    }
     outputs_discard(options, &outputs);
     view_free(&view);
     return status;

@@ -30,21 +30,38 @@ void outputs_discard(const struct options *options, struct outputs *outputs)
         output_file_discard(&outputs->arrays[i]);
 }
 
-void report_write(const struct options *options, const struct report *report)
+/* Writes the report of `pipeline run` and `pipeline view` as text. */
+static enum status write_words(const struct options *options, const struct report *report,
+                               const struct writer_style *style)
+{
+    enum status status = STATUS_OK;
+    if (options->command == COMMAND_VIEW)
+        status = write_view(stdout, report, style);
+    else
+        write_text(stdout, report, style);
+    if (status == STATUS_OK)
+        status = write_gantt(stdout, report, style);
+    write_verdicts(stdout, report, style);
+    return status;
+}
+
+enum status report_write(const struct options *options, const struct report *report,
+                         struct error *error)
 {
     struct writer_style style = terminal_style(options);
+    enum status status = STATUS_OK;
     if (report_writers[options->format] != NULL) {
-        report_writers[options->format](stdout, report);
+        status = report_writers[options->format](stdout, report);
     } else if (options->command == COMMAND_COMPARE) {
-        write_compare(stdout, report, &style);
+        status = write_compare(stdout, report, &style);
     } else if (report->sweep != NULL) {
         write_sweep(stdout, report, &style);
     } else {
-        (options->command == COMMAND_VIEW ? write_view : write_text)(stdout, report, &style);
-        if (options->gantt != GANTT_NONE)
-            write_gantt(stdout, report, &style);
-        write_verdicts(stdout, report, &style);
+        status = write_words(options, report, &style);
     }
+    if (status != STATUS_OK)
+        return error_set(error, status, "no memory for the whole report");
+    return STATUS_OK;
 }
 
 static enum status write_timelines(const struct options *options, struct outputs *outputs,
@@ -58,8 +75,9 @@ static enum status write_timelines(const struct options *options, struct outputs
             .size = options->size, .rows = options->gantt, .ending = writer->ending};
         if (writer->draw != NULL)
             status = writer->draw(file, report, &style, error);
-        else
-            writer->write(file->stream, report);
+        else if (writer->write(file->stream, report) != STATUS_OK)
+            status = error_set(error, STATUS_NO_MEMORY, "no memory to write '%s'",
+                               options->timelines[i]);
         if (status == STATUS_OK)
             status = output_file_commit(file, error);
     }

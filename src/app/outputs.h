@@ -27,7 +27,9 @@ enum status outputs_write(const struct options *options, struct outputs *outputs
 /* Closes and removes the files that were not completed. */
 void outputs_discard(const struct options *options, struct outputs *outputs);
 
-/* Prints the report on standard output, in the form that --format names. */
-void report_write(const struct options *options, const struct report *report);
+/* Prints the report on standard output, in the form that --format names. STATUS_NO_MEMORY: a
+ * part of it is missing. */
+enum status report_write(const struct options *options, const struct report *report,
+                         struct error *error);
 
 #endif

@@ -24,7 +24,7 @@ struct search {
     bool only_own;            /* only the stretch before the span itself */
     uint32_t holders;         /* what ended the stretch was held in one of these ways; 0: any */
     uint32_t calls;           /* kinds of calls; 0: any. The stretch overlaps one of them */
-    struct call_time *times;  /* of all such calls, in order of start */
+    struct call_time *times;  /* room for all spans; of all such calls, in order of start */
     size_t time_count;
     int64_t overlap_ns; /* of the best that was found */
     struct gap *best;
@@ -42,19 +42,15 @@ static int compare_calls(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Sets the times of the host's calls of `kinds`. Returns false where memory runs out. */
-static bool set_calls(struct search *search, uint32_t kinds)
+/* Sets the times of the host's calls of `kinds`. */
+static void set_calls(struct search *search, uint32_t kinds)
 {
     const struct timeline *timeline = search->timeline;
     search->calls = kinds;
     search->time_count = 0;
+    struct call_time *times = search->times;
     if (kinds == 0)
-        return true;
-    struct call_time *times =
-        reallocarray(search->times, timeline->span_count, sizeof *search->times);
-    if (times == NULL)
-        return false;
-    search->times = times;
+        return;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (kinds >> span->kind & 1)
@@ -63,7 +59,6 @@ static bool set_calls(struct search *search, uint32_t kinds)
     qsort(times, search->time_count, sizeof *times, compare_calls);
     for (size_t i = 1; i < search->time_count; i++)
         times[i].until_ns = later(times[i].until_ns, times[i - 1].until_ns);
-    return true;
 }
 
 static bool overlaps_call(const struct search *search, int64_t start_ns, int64_t end_ns)
@@ -229,8 +224,7 @@ static bool find_nameless(struct search *search)
     search->holders = holders_of(code);
     search->start_ns = 0;
     search->end_ns = timeline_time_ns(search->timeline);
-    if (!set_calls(search, verdict_rows[code].marks[MARKED_CALL]))
-        return false;
+    set_calls(search, verdict_rows[code].marks[MARKED_CALL]);
     if (code != VERDICT_FEW_TILES)
         return search->holders != 0 && (search_engines(search) || find_call(search));
     search->trailing = true;
@@ -262,15 +256,18 @@ static bool find_gap(struct search *search, const struct verdict *verdict)
     return search_engines(search);
 }
 
-int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX])
+enum status writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX],
+                             int *found)
 {
     const struct timeline *timeline = &run->timeline;
     struct search search = {.run = run, .timeline = timeline};
-    int count = 0;
-    if (run->critical.holds == NULL || timeline->span_count == 0)
-        return 0;
+    int count = *found = 0;
+    if (run->critical.holds == NULL || timeline->span_count == 0 || run->verdicts.named == 0)
+        return STATUS_OK;
     search.spans = malloc(timeline->span_count * sizeof(struct span *));
-    for (int i = 0; i < run->verdicts.named && count < GAPS_MAX && search.spans != NULL; i++) {
+    search.times = malloc(timeline->span_count * sizeof *search.times);
+    bool room = search.spans != NULL && search.times != NULL;
+    for (int i = 0; i < run->verdicts.named && count < GAPS_MAX && room; i++) {
         const struct verdict *verdict = &run->verdicts.items[i];
         struct gap *gap = &gaps[count];
         search.best = gap;
@@ -285,10 +282,11 @@ int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX])
     }
     free(search.spans);
     free(search.times);
-    return count;
+    *found = count;
+    return room ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-bool *writer_find_races(const struct run_report *run, uint32_t *count)
+enum status writer_find_races(const struct run_report *run, bool **found, uint32_t *count)
 {
     *count = 0;
     for (size_t i = 0; i < run->hazard_count && run->hazards != NULL; i++) {
@@ -299,8 +297,20 @@ bool *writer_find_races(const struct run_report *run, uint32_t *count)
     bool *races = *count > 0 ? calloc(*count, sizeof *races) : NULL;
     for (size_t i = 0; i < run->hazard_count && races != NULL; i++)
         races[run->hazards[i].first] = races[run->hazards[i].second] = true;
+    enum status status = races != NULL || *count == 0 ? STATUS_OK : STATUS_NO_MEMORY;
     *count = races != NULL ? *count : 0;
-    return races;
+    *found = races;
+    return status;
+}
+
+enum status writer_find_marks(const struct run_report *run, struct marks *marks)
+{
+    enum status status = writer_find_gaps(run, marks->gaps, &marks->gap_count);
+    enum status other = writer_find_races(run, &marks->races, &marks->ops);
+    if (status == STATUS_OK && other == STATUS_OK)
+        return STATUS_OK;
+    free(marks->races);
+    return STATUS_NO_MEMORY;
 }
 
 bool writer_is_urgent(const struct run_report *run, uint32_t stream)

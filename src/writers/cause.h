@@ -16,13 +16,23 @@ struct gap {
 enum { GAPS_MAX = 2 };
 
 /* Finds the largest gap that each of a run's first named causes made, of two causes at most.
- * Causes that have no place in the timeline are passed over. O(n log n). Returns how many gaps
- * there are; none where memory runs out. */
-int writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX]);
+ * Causes that have no place in the timeline are passed over. O(n log n). Sets how many gaps
+ * there are; STATUS_NO_MEMORY: none was looked for. */
+enum status writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX],
+                             int *count);
 
-/* Returns for each op up to the last that races, by its id, whether it does; sets their number.
- * NULL where none does, or memory runs out. To be freed. */
-bool *writer_find_races(const struct run_report *run, uint32_t *count);
+/* Sets for each op up to the last that races, by its id, whether it does, and their number:
+ * NULL and 0 where none does, or on STATUS_NO_MEMORY. To be freed. */
+enum status writer_find_races(const struct run_report *run, bool **races, uint32_t *count);
+
+/* Both of them; free(marks->races) on STATUS_OK. */
+struct marks {
+    struct gap gaps[GAPS_MAX];
+    int gap_count;
+    bool *races;
+    uint32_t ops;
+};
+enum status writer_find_marks(const struct run_report *run, struct marks *marks);
 
 /* Returns true if the streams of a run differ in priority and `stream` has the highest. */
 bool writer_is_urgent(const struct run_report *run, uint32_t stream);

@@ -167,13 +167,16 @@ static void name_columns(const struct report *report, char titles[2][TABLE_NAME]
     shown[COLUMN_SIMULATED].title = titles[1];
 }
 
-static void put_rows(FILE *out, const struct report *report, const struct writer_style *style)
+static enum status put_rows(FILE *out, const struct report *report,
+                            const struct writer_style *style)
 {
     struct table_column named[COLUMN_COUNT];
     char titles[2][TABLE_NAME];
     bool many = report->run_count > ROWS_MAX && style->verbose == 0;
     struct run_report *worst = many ? find_worst(report) : NULL;
     struct report shown = *report;
+    if (many && worst == NULL)
+        return STATUS_NO_MEMORY;
     if (worst != NULL) {
         shown.runs = worst;
         shown.run_count = WORST;
@@ -183,6 +186,7 @@ static void put_rows(FILE *out, const struct report *report, const struct writer
     name_columns(report, titles, named);
     table_write(out, &shown, style, named, COLUMN_COUNT);
     free(worst);
+    return STATUS_OK;
 }
 
 /* --- all of them together --- */
@@ -221,14 +225,17 @@ static void put_summary(FILE *out, const struct report *report)
     put_orders(out, summary, measured);
 }
 
-void write_compare(FILE *out, const struct report *report, const struct writer_style *style)
+enum status write_compare(FILE *out, const struct report *report,
+                          const struct writer_style *style)
 {
     if (report->run_count == 0)
-        return;
+        return STATUS_OK;
     put_head(out, report);
-    put_rows(out, report, style);
+    if (put_rows(out, report, style) != STATUS_OK)
+        return STATUS_NO_MEMORY;
     if (report->run_count > 1)
         put_summary(out, report);
+    return STATUS_OK;
 }
 
 /* --- predictions --- */

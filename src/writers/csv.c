@@ -180,13 +180,14 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
     putc('\n', out);
 }
 
-void write_csv_report(FILE *out, const struct report *report)
+enum status write_csv_report(FILE *out, const struct report *report)
 {
     const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
     put_report_header(out, first != NULL ? first->settings : NULL,
                       first != NULL && first->compared != NULL, is_rated(report));
     for (int i = 0; i < report->run_count; i++)
         put_report_row(out, &report->runs[i], is_rated(report));
+    return STATUS_OK;
 }
 
 static void put_line(FILE *out, const char *text)
@@ -216,25 +217,20 @@ static void put_comment(FILE *out, const char *name, const char *text)
 }
 
 /* Writes what pictures mark: gaps with their causes, ops that raced, urgent streams. */
-static void put_marks(FILE *out, const struct run_report *run)
+static void put_marks(FILE *out, const struct run_report *run, const struct marks *marks)
 {
-    struct gap gaps[GAPS_MAX];
-    uint32_t ops;
-    int count = writer_find_gaps(run, gaps);
-    for (int i = 0; i < count; i++)
+    for (const struct gap *gap = marks->gaps; gap < marks->gaps + marks->gap_count; gap++)
         fprintf(out, "%s%s %" PRIu32 " %" PRId64 " %" PRId64,
-                i > 0 ? "; " : "#   gaps: ", verdict_rows[gaps[i].code].name,
-                run->timeline.spans[gaps[i].span].op, gaps[i].start_ns, gaps[i].end_ns);
-    fputs(count > 0 ? "\n" : "", out);
-    bool *races = writer_find_races(run, &ops);
-    fputs(ops > 0 ? "#   raced:" : "", out);
-    for (uint32_t op = 0; op < ops; op++) {
-        if (races[op])
+                gap > marks->gaps ? "; " : "#   gaps: ", verdict_rows[gap->code].name,
+                run->timeline.spans[gap->span].op, gap->start_ns, gap->end_ns);
+    fputs(marks->gap_count > 0 ? "\n" : "", out);
+    fputs(marks->ops > 0 ? "#   raced:" : "", out);
+    for (uint32_t op = 0; op < marks->ops; op++) {
+        if (marks->races[op])
             fprintf(out, " %" PRIu32, op);
     }
-    fputs(ops > 0 ? "\n" : "", out);
-    free(races);
-    count = 0;
+    fputs(marks->ops > 0 ? "\n" : "", out);
+    int count = 0;
     for (uint32_t stream = 0; stream < run->streams; stream++) {
         if (writer_is_urgent(run, stream))
             fprintf(out, "%s %" PRIu32, count++ == 0 ? "#   urgent:" : "", stream);
@@ -244,14 +240,14 @@ static void put_marks(FILE *out, const struct run_report *run)
 
 /* Writes the figures that pictures show beside the spans: they are drawn from this file alone.
  */
-static void put_results(FILE *out, const struct run_report *run)
+static void put_results(FILE *out, const struct run_report *run, const struct marks *marks)
 {
     char message[MESSAGE_TEXT];
     writer_run_message(run, message);
     put_comment(out, "#   answer: ", message);
     if (run->verified == VERIFIED_NO)
         fputs("#   verified: no\n", out);
-    put_marks(out, run);
+    put_marks(out, run, marks);
     fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
     if (writer_limit_known(run))
         fprintf(out, "#   limit_ns: %" PRId64 "\n", run->limit.ns);
@@ -285,9 +281,12 @@ static void put_order(FILE *out, const struct timeline *timeline)
     fputs(separator[0] == '\0' ? "\n" : "", out);
 }
 
-static void put_provenance(FILE *out, const struct run_report *run)
+static enum status put_provenance(FILE *out, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;
+    struct marks marks;
+    if (writer_find_marks(run, &marks) != STATUS_OK)
+        return STATUS_NO_MEMORY;
     fputs("# run: ", out);
     write_csv_line(out, run->settings->name);
     fprintf(out, "\n#   source: %s\n#   timing: %s\n#   device: ", timeline_source(timeline),
@@ -300,13 +299,15 @@ static void put_provenance(FILE *out, const struct run_report *run)
     fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
     if (run->trace != NULL && run->trace->part[0] != '\0')
         fprintf(out, "#   part: %s\n", run->trace->part);
-    put_results(out, run);
+    put_results(out, run, &marks);
+    free(marks.races);
     put_order(out, timeline);
     if (run->foreign)
-        return;
+        return STATUS_OK;
     fputs("#   settings:", out);
     settings_each(run->settings, put_setting, out);
     fprintf(out, "\n#   streams: %" PRIu32 "\n", run->streams);
+    return STATUS_OK;
 }
 
 /* --- spans: millions of them, by hand --- */
@@ -426,7 +427,7 @@ static void put_spans(struct put *put, const struct run_report *run)
         put_span(put, run, &pieces, &run->timeline.spans[i]);
 }
 
-void write_csv_timeline(FILE *out, const struct report *report)
+enum status write_csv_timeline(FILE *out, const struct report *report)
 {
     struct put put;
     char message[MESSAGE_TEXT];
@@ -436,12 +437,14 @@ void write_csv_timeline(FILE *out, const struct report *report)
     fputs(" timeline\n", out);
     writer_message(report, message);
     put_comment(out, "# message: ", message);
-    for (int i = 0; i < report->run_count; i++)
-        put_provenance(out, &report->runs[i]);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < report->run_count && status == STATUS_OK; i++)
+        status = put_provenance(out, &report->runs[i]);
     fputs("run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns\n", out);
     put_begin_large(&put, out);
     for (int i = 0; i < report->run_count; i++)
         put_spans(&put, &report->runs[i]);
     put_end(&put);
     funlockfile(out);
+    return status;
 }

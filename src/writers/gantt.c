@@ -194,30 +194,31 @@ static void name_gap(const struct picture *picture, const struct grid *grid, con
         memcpy(line + at, name, (size_t)length);
 }
 
-static void mark_spans(struct picture *picture, struct grid *grid, const struct run_report *run)
+static enum status mark_spans(struct picture *picture, struct grid *grid,
+                              const struct run_report *run)
 {
-    struct gap gaps[GAPS_MAX];
+    struct marks marks;
     char *at[GAPS_MAX];
-    uint32_t ops;
     const struct span *spans = run->timeline.spans;
-    bool *races = writer_find_races(run, &ops);
-    for (uint32_t i = 0; i < run->timeline.span_count && ops > 0; i++) {
+    if (writer_find_marks(run, &marks) != STATUS_OK)
+        return STATUS_NO_MEMORY;
+    for (uint32_t i = 0; i < run->timeline.span_count && marks.ops > 0; i++) {
         const struct span *span = &spans[i];
-        if (span->op < ops && races[span->op])
+        if (span->op < marks.ops && marks.races[span->op])
             picture->seen_race |=
                 mark_stretch(picture, grid, span, span->start_ns, span->end_ns, 0, '!') != NULL;
     }
-    free(races);
-    int count = writer_find_gaps(run, gaps);
-    for (int i = 0; i < count; i++) {
-        at[i] = mark_stretch(picture, grid, &spans[gaps[i].span], gaps[i].start_ns,
-                             gaps[i].end_ns, i, '^');
+    free(marks.races);
+    for (int i = 0; i < marks.gap_count; i++) {
+        at[i] = mark_stretch(picture, grid, &spans[marks.gaps[i].span], marks.gaps[i].start_ns,
+                             marks.gaps[i].end_ns, i, '^');
         picture->seen_gap |= at[i] != NULL;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < marks.gap_count; i++) {
         if (at[i] != NULL)
-            name_gap(picture, grid, at[i], verdict_rows[gaps[i].code].name);
+            name_gap(picture, grid, at[i], verdict_rows[marks.gaps[i].code].name);
     }
+    return STATUS_OK;
 }
 
 /* Prints a line of marks under a row, if there are any. */
@@ -378,41 +379,44 @@ static void print_heading(const struct picture *picture, const struct run_report
             bold ? "\033[0m" : "");
 }
 
-static void print_run(struct picture *picture, const struct run_report *run)
+static enum status print_run(struct picture *picture, const struct run_report *run)
 {
     struct grid grid;
     const struct timeline *timeline = &run->timeline;
     print_heading(picture, run);
     if (timeline->span_count == 0) {
         fprintf(picture->out, "  no timeline%s\n", run->profiled ? " (--profile)" : "");
-        return;
+        return STATUS_OK;
     }
     picture->seen_span = true;
+    enum status status = STATUS_NO_MEMORY;
     if (grid_begin(&grid, picture, timeline)) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             draw_span(picture, &grid, &timeline->spans[i]);
         for (uint32_t row = 0; row < grid.rows; row++)
             even_row(picture, row_cells(picture, &grid, row));
-        mark_spans(picture, &grid, run);
+        status = mark_spans(picture, &grid, run);
         /* A limit beyond the longest run is beyond the picture. */
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
                         : -1;
-        print_grid(picture, timeline, &grid, limit);
-    } else {
-        fputs("  no memory to draw\n", picture->out);
+        if (status == STATUS_OK)
+            print_grid(picture, timeline, &grid, limit);
     }
     free(grid.used);
     free(grid.cells);
     free(grid.marks);
+    return status;
 }
 
-void write_gantt(FILE *out, const struct report *report, const struct writer_style *style)
+enum status write_gantt(FILE *out, const struct report *report,
+                        const struct writer_style *style)
 {
     int width = style->width < WIDTH_MIN ? WIDTH_MIN : style->width;
     struct picture picture = {.out = out, .report = report, .style = style};
+    enum status status = STATUS_OK;
     if (style->gantt == GANTT_NONE || report->run_count == 0)
-        return;
+        return status;
     width = width > GANTT_WIDTH_MAX ? GANTT_WIDTH_MAX : width;
     picture.margin = gantt_margin(&picture);
     picture.columns = width - picture.margin - 1;
@@ -423,12 +427,13 @@ void write_gantt(FILE *out, const struct report *report, const struct writer_sty
         picture.one_kernel |= timeline->name_count > CHAIN_MAX;
     }
     picture.scale = picture.length_ns > 0 ? picture.columns / (double)picture.length_ns : 0;
-    for (int i = 0; i < report->run_count; i++) {
+    for (int i = 0; i < report->run_count && status == STATUS_OK; i++) {
         putc('\n', out);
-        print_run(&picture, &report->runs[i]);
+        status = print_run(&picture, &report->runs[i]);
     }
-    if (!picture.seen_span)
-        return;
+    if (!picture.seen_span || status != STATUS_OK)
+        return status;
     gantt_put_axis(&picture);
     gantt_put_legend(&picture);
+    return STATUS_OK;
 }

@@ -150,25 +150,27 @@ static void put_verdicts(struct json *json, const struct run_report *run)
 /* Writes what is marked: gaps with their causes, ops that raced, urgent streams. */
 static void put_marks(struct json *json, const struct run_report *run)
 {
-    struct gap gaps[GAPS_MAX];
-    uint32_t ops;
-    int count = writer_find_gaps(run, gaps);
-    bool *races = writer_find_races(run, &ops);
+    struct marks marks;
+    if (writer_find_marks(run, &marks) != STATUS_OK) {
+        json->put->status = STATUS_NO_MEMORY;
+        return;
+    }
     json_open(json_key(json, "gaps"), '[');
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < marks.gap_count; i++) {
         json_open(json, '{');
-        json_put_text(json_key(json, "code"), verdict_rows[gaps[i].code].name);
-        put_exact(json_key(json, "from"), gaps[i].start_ns);
-        put_exact(json_key(json, "to"), gaps[i].end_ns);
-        json_put_count(json_key(json, "span"), gaps[i].span);
-        json_put_count(json_key(json, "engine"), run->timeline.spans[gaps[i].span].engine);
+        json_put_text(json_key(json, "code"), verdict_rows[marks.gaps[i].code].name);
+        put_exact(json_key(json, "from"), marks.gaps[i].start_ns);
+        put_exact(json_key(json, "to"), marks.gaps[i].end_ns);
+        json_put_count(json_key(json, "span"), marks.gaps[i].span);
+        json_put_count(json_key(json, "engine"),
+                       run->timeline.spans[marks.gaps[i].span].engine);
         json_close(json, '}');
     }
     json_close(json, ']');
     json_open(json_key(json, "raced"), '[');
     for (uint32_t i = 0; i < run->timeline.span_count; i++) {
         uint32_t op = run->timeline.spans[i].op;
-        if (op < ops && races[op])
+        if (op < marks.ops && marks.races[op])
             json_put_count(json, i);
     }
     json_close(json, ']');
@@ -178,7 +180,7 @@ static void put_marks(struct json *json, const struct run_report *run)
             json_put_count(json, stream);
     }
     json_close(json, ']');
-    free(races);
+    free(marks.races);
 }
 
 /* Writes the names that spans refer to by number, and how busy each engine was. */
@@ -270,27 +272,25 @@ static void use_add(struct use *use, double start, double end)
     use->part[last] += end - last;
 }
 
-/* Writes how busy `engine` was in each column, in percent: no columns where there is no memory
- * to count. */
+/* Writes how busy `engine` was in each column, in percent. */
 static void put_columns(struct json *json, const struct timeline *timeline, int engine,
                         double columns_per_ns)
 {
-    struct use *use = calloc(1, sizeof *use);
+    struct use use = {0};
     int whole = 0;
     json_line(json);
     json_open(json, '[');
-    for (uint32_t i = 0; i < timeline->span_count && use != NULL; i++) {
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->engine == engine)
-            use_add(use, column_of(span->start_ns, columns_per_ns),
+            use_add(&use, column_of(span->start_ns, columns_per_ns),
                     column_of(span->end_ns, columns_per_ns));
     }
-    for (int i = 0; i < COLUMNS && use != NULL; i++) {
-        whole += use->whole[i];
-        json_put_integer(json, (int64_t)fmin(ceil(100 * (use->part[i] + whole)), 100));
+    for (int i = 0; i < COLUMNS; i++) {
+        whole += use.whole[i];
+        json_put_integer(json, (int64_t)fmin(ceil(100 * (use.part[i] + whole)), 100));
     }
     json_close(json, ']');
-    free(use);
 }
 
 static void put_run(struct json *json, const struct run_report *run, bool alone,
@@ -390,7 +390,7 @@ static const char *put_until(struct put *put, const char *page, const char *mark
     return end + strlen(mark);
 }
 
-void write_html(FILE *out, const struct report *report)
+enum status write_html(FILE *out, const struct report *report)
 {
     struct put put;
     const char *page = embedded_find(plot_texts, "page.html");
@@ -403,5 +403,5 @@ void write_html(FILE *out, const struct report *report)
     page = put_until(&put, page, "@page.js@\n");
     put_string(&put, embedded_find(plot_texts, "page.js"));
     put_string(&put, page);
-    put_end(&put);
+    return put_end(&put);
 }

@@ -263,7 +263,7 @@ static void put_run(struct json *json, const struct run_report *run)
     json_close(json, '}');
 }
 
-void write_json(FILE *out, const struct report *report)
+enum status write_json(FILE *out, const struct report *report)
 {
     struct put put;
     struct json json = {.put = &put, .indent = INDENT};
@@ -279,5 +279,5 @@ void write_json(FILE *out, const struct report *report)
         put_summary(&json, report->comparison);
     json_close(&json, '}');
     PUT_LITERAL(&put, "\n");
-    put_end(&put);
+    return put_end(&put);
 }

@@ -163,18 +163,21 @@ static void print_op(FILE *out, const struct plan *plan, const struct op *op, in
     putc('\n', out);
 }
 
-void write_plan(FILE *out, const struct plan *plan, const struct settings *settings)
+enum status write_plan(FILE *out, const struct plan *plan, const struct settings *settings)
 {
     int width = label_width(plan);
     uint32_t *recorders = calloc((size_t)plan->events + 1, sizeof *recorders);
+    if (recorders == NULL)
+        return STATUS_NO_MEMORY;
     print_summary(out, plan, settings);
     fprintf(out, "\n%6s  %6s  %-*s  %-*s  %s\n", "id", "stream", width, "op", WORK_COLUMNS,
             "work", "reads -> writes (buffer+byte)");
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
         print_op(out, plan, op, width, recorders);
-        if (recorders != NULL && op->kind == OP_RECORD && op->event.event < plan->events)
+        if (op->kind == OP_RECORD && op->event.event < plan->events)
             recorders[op->event.event] = i;
     }
     free(recorders);
+    return STATUS_OK;
 }

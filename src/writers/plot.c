@@ -149,13 +149,11 @@ static enum status open_scripts(struct plotter *plotter, struct error *error)
 }
 
 /* Writes all data that is drawn: the timelines or, for a sweep, a row per run. */
-static void write_data(FILE *out, const struct report *report)
+static enum status write_data(FILE *out, const struct report *report)
 {
     char message[MESSAGE_TEXT], clean[3 * MESSAGE_TEXT];
-    if (report->sweep == NULL) {
-        write_csv_timeline(out, report);
-        return;
-    }
+    if (report->sweep == NULL)
+        return write_csv_timeline(out, report);
     fprintf(out, "# pipeline %s sweep\n# sweep:", report->version);
     for (int i = 0; i < report->sweep->axis_count; i++)
         fprintf(out, " %s", report->sweep->axes[i].option);
@@ -163,7 +161,7 @@ static void write_data(FILE *out, const struct report *report)
     writer_message(report, message);
     if (message[0] != '\0')
         fprintf(out, "# message: %s\n", writer_clean(clean, sizeof clean, message, true));
-    write_csv_report(out, report);
+    return write_csv_report(out, report);
 }
 
 /* Makes the data a file that awk can open. */
@@ -175,9 +173,9 @@ static enum status open_data(struct plotter *plotter, const struct report *repor
     int failure = errno;
     bool written = out != NULL;
     if (out != NULL) {
-        write_data(out, report);
-        written = fflush(out) == 0 && !ferror(out);
-        failure = errno;
+        const bool whole = write_data(out, report) == STATUS_OK;
+        written = fflush(out) == 0 && !ferror(out) && whole;
+        failure = whole ? errno : ENOMEM;
         fclose(out);
     } else if (copy >= 0) {
         close(copy);
@@ -337,8 +335,12 @@ static enum status keep_data(const char *path, const struct report *report,
     enum status status = output_file_open(&data, name, &lost);
     free(name);
     if (status == STATUS_OK) {
-        write_data(data.stream, report);
-        status = output_file_commit(&data, &lost);
+        status = write_data(data.stream, report);
+        if (status == STATUS_OK)
+            status = output_file_commit(&data, &lost);
+        else
+            error_set(&lost, status, "no memory to write it");
+        output_file_discard(&data);
     }
     if (status != STATUS_OK)
         return error_set(error, STATUS_FAILED, "cannot draw '%s': %s; nor is its data kept: %s",

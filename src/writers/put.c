@@ -17,6 +17,7 @@ const char put_triples[] = TENS("0") TENS("1") TENS("2") TENS("3") TENS("4")
 void put_begin(struct put *put, FILE *out)
 {
     put->out = out;
+    put->status = STATUS_OK;
     put->text = put->at = put->small;
     put->end = put->small + PUT_SMALL;
 }
@@ -37,11 +38,12 @@ void put_flush(struct put *put)
     put->at = put->text;
 }
 
-void put_end(struct put *put)
+enum status put_end(struct put *put)
 {
     put_flush(put);
     if (put->text != put->small)
         free(put->text);
+    return put->status;
 }
 
 void put_long(struct put *put, const char *bytes, size_t length)

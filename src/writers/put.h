@@ -6,6 +6,8 @@
 #ifndef PIPELINE_WRITERS_PUT_H
 #define PIPELINE_WRITERS_PUT_H
 
+#include "core/status.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -110,11 +112,13 @@ enum {
     PUT_ROOM = 1 << 18, /* the larger a block, the less time the system takes for each byte */
 };
 
-/* Text on its way to `out`. Errors stay with the FILE, where ferror() finds them. */
+/* Text on its way to `out`. Errors stay with the FILE, where ferror() finds them; that memory
+ * ran out for a part of the text is kept in `status`, which whoever lacked it sets. */
 struct put {
     FILE *out;
     char *at;         /* place of the next byte */
     char *text, *end; /* the block that is being filled */
+    enum status status;
     char small[PUT_SMALL];
 };
 
@@ -127,9 +131,10 @@ void put_begin_large(struct put *put, FILE *out);
 /* Writes what has gathered. */
 void put_flush(struct put *put);
 
-/* Writes what is left and gives the room back. Text that goes to the FILE by other ways goes
- * before put_begin(), after put_flush() or after this. */
-void put_end(struct put *put);
+/* Writes what is left and gives the room back. Returns the status, which is then the writer's:
+ * STATUS_OK or STATUS_NO_MEMORY. Text that goes to the FILE by other ways goes before
+ * put_begin(), after put_flush() or after this. */
+enum status put_end(struct put *put);
 
 /* Returns the place of the next byte, with room for `length` more, at most PUT_SMALL. Bytes
  * that are written there count once put->at is set to their end. */

@@ -130,7 +130,7 @@ static void put_process(struct put *put, const struct tracks *tracks, bool alone
     tracks_put_busy(put, tracks);
 }
 
-void write_trace(FILE *out, const struct report *report)
+enum status write_trace(FILE *out, const struct report *report)
 {
     struct put put;
     flockfile(out);
@@ -145,6 +145,7 @@ void write_trace(FILE *out, const struct report *report)
         tid = tracks.end_tid;
     }
     PUT_LITERAL(&put, "\n]}\n");
-    put_end(&put);
+    enum status status = put_end(&put);
     funlockfile(out);
+    return status;
 }

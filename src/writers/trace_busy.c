@@ -186,8 +186,10 @@ void tracks_put_busy(struct put *put, const struct tracks *tracks)
 {
     struct walk *walk = malloc(sizeof *walk);
     struct counter counter = {.put = put, .tracks = tracks, .now_ns = INT64_MIN};
-    if (walk == NULL) /* without memory there is no counter */
+    if (walk == NULL) {
+        put->status = STATUS_NO_MEMORY;
         return;
+    }
     for (int engine = 0; engine < ENGINE_WORKING; engine++)
         counter.until_ns[engine] = INT64_MIN;
     walk_begin(walk, &tracks->run->timeline);

@@ -267,18 +267,14 @@ static void put_on_engine(struct put *put, const struct tracks *tracks, uint32_t
     PUT_LITERAL(put, "}}");
 }
 
-/* Puts the span on its stream's track. `reached` is how far that track is drawn; NULL where
- * that is not known. */
+/* Puts the span on its stream's track. `reached` is how far that track is drawn. */
 static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t index,
                           const struct numbers *numbers, int64_t *reached)
 {
     const struct span *span = &tracks->run->timeline.spans[index];
-    int64_t start_ns = span->start_ns, end_ns = span->end_ns;
-    if (reached != NULL) {
-        start_ns = start_ns > *reached ? start_ns : *reached;
-        end_ns = end_ns > start_ns ? end_ns : start_ns;
-        *reached = end_ns;
-    }
+    int64_t start_ns = span->start_ns > *reached ? span->start_ns : *reached;
+    int64_t end_ns = span->end_ns > start_ns ? span->end_ns : start_ns;
+    *reached = end_ns;
     put_slice(put, tracks, span, tracks->stream_tid + span->stream, start_ns, end_ns);
     put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
     if (span->kind == OP_WAIT)
@@ -289,9 +285,12 @@ static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t
 void tracks_put_spans(struct put *put, const struct tracks *tracks)
 {
     struct numbers numbers;
-    /* Without the memory for it nothing is clipped. */
     int64_t *reached = malloc((tracks->streams + (size_t)1) * sizeof *reached);
-    for (uint32_t stream = 0; reached != NULL && stream < tracks->streams; stream++)
+    if (reached == NULL) {
+        put->status = STATUS_NO_MEMORY;
+        return;
+    }
+    for (uint32_t stream = 0; stream < tracks->streams; stream++)
         reached[stream] = INT64_MIN;
     for (uint32_t i = 0; i < tracks->run->timeline.span_count; i++) {
         const struct span *span = &tracks->run->timeline.spans[i];
@@ -299,8 +298,7 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks)
         if (span->engine < ENGINE_NONE)
             put_on_engine(put, tracks, i, &numbers);
         if (op_in_stream(span->kind))
-            put_on_stream(put, tracks, i, &numbers,
-                          reached != NULL ? &reached[span->stream] : NULL);
+            put_on_stream(put, tracks, i, &numbers, &reached[span->stream]);
     }
     free(reached);
 }

@@ -267,16 +267,13 @@ static enum status put_run(FILE *out, const struct run_report *run,
     return STATUS_OK;
 }
 
-void write_view(FILE *out, const struct report *report, const struct writer_style *style)
+enum status write_view(FILE *out, const struct report *report, const struct writer_style *style)
 {
     writer_put_title(out, report);
     write_answers(out, report, style);
-    if (report->paired)
-        view_put_pairs(out, report, style);
-    if (report->paired && style->verbose == 0)
-        return;
-    for (int i = 0; i < report->run_count; i++) {
-        if (put_run(out, &report->runs[i], style) != STATUS_OK)
-            fputs("no memory to say more\n", out);
-    }
+    enum status status = report->paired ? view_put_pairs(out, report, style) : STATUS_OK;
+    bool all = !report->paired || style->verbose > 0;
+    for (int i = 0; i < report->run_count && all && status == STATUS_OK; i++)
+        status = put_run(out, &report->runs[i], style);
+    return status;
 }

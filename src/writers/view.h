@@ -16,6 +16,7 @@ void view_put_findings(FILE *out, const struct run_report *run, const struct vie
                        const struct writer_style *style);
 
 /* Writes two timelines side by side, run by run: what the second gained, and what changed. */
-void view_put_pairs(FILE *out, const struct report *report, const struct writer_style *style);
+enum status view_put_pairs(FILE *out, const struct report *report,
+                           const struct writer_style *style);
 
 #endif

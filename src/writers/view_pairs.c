@@ -142,7 +142,8 @@ static void put_pair(FILE *out, struct sides *sides, const struct writer_style *
     put_causes(out, sides);
 }
 
-void view_put_pairs(FILE *out, const struct report *report, const struct writer_style *style)
+enum status view_put_pairs(FILE *out, const struct report *report,
+                           const struct writer_style *style)
 {
     for (int i = 0; i + 1 < report->run_count; i += 2) {
         struct sides sides = {.runs = {&report->runs[i], &report->runs[i + 1]}};
@@ -152,9 +153,10 @@ void view_put_pairs(FILE *out, const struct report *report, const struct writer_
                                      &sides.facts[side], NULL) == STATUS_OK;
         if (found)
             put_pair(out, &sides, style);
-        else
-            fputs("no memory to say more\n", out);
         for (int side = 0; side < 2; side++)
             view_facts_free(&sides.facts[side]);
+        if (!found)
+            return STATUS_NO_MEMORY;
     }
+    return STATUS_OK;
 }

@@ -1,7 +1,8 @@
 /* writer.h - what shows a report: one function per form, chosen by --format or a file's ending.
  *
- * Writers only read the report. They write to a FILE and leave errors to its owner, who checks
- * ferror() (output_file_commit() does). */
+ * Writers only read the report. They write to a FILE and leave its errors to its owner, who
+ * checks ferror() (output_file_commit() does). One that needs memory returns STATUS_NO_MEMORY
+ * where that runs out: what it wrote then lacks a part, and must not pass for whole. */
 #ifndef PIPELINE_WRITERS_WRITER_H
 #define PIPELINE_WRITERS_WRITER_H
 
@@ -21,7 +22,7 @@ struct writer_style {
 
 /* The writer of each --format; NULL for FORMAT_TEXT, which each command puts together from the
  * functions below. */
-typedef void report_writer(FILE *out, const struct report *report);
+typedef enum status report_writer(FILE *out, const struct report *report);
 extern report_writer *const report_writers[FORMAT_COUNT];
 
 #define DECLARE_FORMAT(value, name, write) report_writer write;
@@ -37,7 +38,8 @@ void write_sweep(FILE *out, const struct report *report, const struct writer_sty
 
 /* `pipeline compare`: a row for each run (of many the worst, unless verbose), and how all do.
  */
-void write_compare(FILE *out, const struct report *report, const struct writer_style *style);
+enum status write_compare(FILE *out, const struct report *report,
+                          const struct writer_style *style);
 
 /* --model: each run's time, the predicted one and how far that is off; else nothing. */
 void write_predictions(FILE *out, const struct report *report,
@@ -47,10 +49,12 @@ void write_predictions(FILE *out, const struct report *report,
 void write_latency(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* `pipeline view`: another program's ops by name and engine, what overlapped, and the gaps. */
-void write_view(FILE *out, const struct report *report, const struct writer_style *style);
+enum status write_view(FILE *out, const struct report *report,
+                       const struct writer_style *style);
 
 /* The terminal Gantt: a row per engine lane or stream of every run, on one time axis. */
-void write_gantt(FILE *out, const struct report *report, const struct writer_style *style);
+enum status write_gantt(FILE *out, const struct report *report,
+                        const struct writer_style *style);
 
 /* Writes one line for each run that was judged: the cause whose mending gains most, what it
  * cost, and the time with the fix. */
@@ -61,7 +65,7 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* --dry-run: the plan, readably: a summary and one line per op. */
-void write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
+enum status write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
 
 /* The choices that a picture leaves to its reader. */
 struct picture_style {
