@@ -59,6 +59,19 @@ HOSTILE := $(filter-out tests/hostile/no_memory%,$(wildcard tests/hostile/*.c))
 $(OBJ)/bin/hostile: $(HOSTILE:%.c=$(OBJ)/%.o) \
 	$(OBJ)/tests/hostile_texts.o $(OBJECTS)
 
+# Every command with each of its allocations failing: a library that lets them fail, and what judges.
+$(OBJ)/bin/tests/hostile/no_memory.so: tests/hostile/no_memory.c
+	$(say) CC $<
+	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -shared -fPIC -o $(NEW) $<)
+$(OBJ)/bin/no-memory: PROGRAM_LIBS = -ldl
+$(OBJ)/bin/no-memory: $(OBJ)/tests/hostile/no_memory_run.o
+NO_MEMORY := $(O)/no-memory $(O)/tests/hostile/no_memory.so
+
+# `make no-memory SECONDS=600`, or all there are; SEED=N draws others.
+.PHONY: no-memory
+no-memory: $(O)/pipeline $(NO_MEMORY)
+	$(Q)tests/hostile/no_memory.sh $(O) $(if $(SEED),--seed=$(SEED)) $(if $(SECONDS),--seconds=$(SECONDS))
+
 # `make hostile SECONDS=600` or INPUTS=50000; SEED=N and CLASS=NAME repeat what was found.
 .PHONY: hostile
 hostile: $(O)/hostile $(O)/pipeline
@@ -71,7 +84,7 @@ TIMEOUT ?= 300
 check: check-programs
 	$(Q)TIMEOUT=$(TIMEOUT) $(if $(ASAN),PIPELINE_TESTS=quick) tests/run-suites.sh $(O) emulator all
 
-check-programs: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(PAGES)
+check-programs: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(NO_MEMORY) $(PAGES)
 
 # The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
 .PHONY: check-browser

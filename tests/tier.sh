@@ -52,6 +52,7 @@ quick_steps() {
     step hardening run_make check-hardening
     step library run_make check-library
     step suites tests/run-suites.sh "$build" emulator-quick all
+    step memory tests/hostile/no_memory.sh "$build" --seconds=8 text json csv list view-csv
     step demo run_make run-demo
 }
 
@@ -71,6 +72,7 @@ deep_steps() {
     step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
+    step memory tests/hostile/no_memory.sh "$build" --seconds=170
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install
