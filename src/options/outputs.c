@@ -22,6 +22,7 @@ struct file {
 struct files {
     struct file *items;
     size_t count;
+    bool starved; /* memory ran out: what a file is, is not known */
 };
 
 static void files_add(struct files *files, const char *given, const struct draft *draft,
@@ -35,6 +36,7 @@ static void files_add(struct files *files, const char *given, const struct draft
         return;
     file->name = slash != NULL ? slash + 1 : given;
     char *folder = slash != NULL ? strndup(given, (size_t)(slash + 1 - given)) : strdup(".");
+    files->starved |= folder == NULL;
     file->known = folder != NULL && stat(folder, &file->about) == 0;
     free(folder);
 }
@@ -145,6 +147,8 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
     } else {
         list_inputs(line, drafts, options, &inputs);
         list_outputs(drafts, options, &outputs);
+        if (inputs.starved || outputs.starved)
+            status = error_set(error, STATUS_NO_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < outputs.count && status == STATUS_OK; i++)
         status = check_output(&outputs.items[i], &outputs, &inputs, error);
