@@ -226,6 +226,11 @@ static void add_outputs(struct input *input)
         call_add(&input->call, draw_percent(chance, 50) ? "-v" : "-vv");
     if (draw_percent(chance, 8))
         input_set(input, "fix", NULL);
+    if (draw_percent(chance, 8))
+        input_set(input, "sweep",
+                  draw_word(input, "streams=1..4 tiles=1,2,4 order=depth,breadth ways=1..4 "
+                                   "layout=tile,stage device=sim:h200,sim:c2050 seed=1..5 "
+                                   "memory=pinned,pageable,mapped callbacks=yes,no"));
     if (draw_percent(chance, 5))
         input_set(input, "fail-above", draw_percent(chance, 50) ? "any:20%" : "short-run:50%");
 }

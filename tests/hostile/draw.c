@@ -67,7 +67,7 @@ static const char *const obeyed[] = {
     "=cmd|' /C touch canary'!A0",
     "+1+1",
     "-x",
-    "--output=canary",
+    "--help",
     "@SUM(1)",
     "\t=1+1",
     "%s%s%s%n",

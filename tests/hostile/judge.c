@@ -261,7 +261,8 @@ static void judge_output(struct input *input, const struct output *output, bool 
     const bool before = is_same(bytes, size, output->before, output->before_size);
     const bool whole = is_same(bytes, size, output->whole, output->whole_size) ||
                        is_same(bytes, size, output->other, output->other_size);
-    const char *why = bytes == NULL || before ? NULL : whole_why(output->path, bytes, size);
+    const char *why =
+        bytes == NULL || before || output->raw ? NULL : whole_why(output->path, bytes, size);
     if (why == NULL && bytes != NULL && !before && !whole && output->whole != NULL)
         why = "is not as it should be";
     if (why != NULL)

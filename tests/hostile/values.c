@@ -216,26 +216,30 @@ static void make(struct input *input)
     if (option_is_taken(drawn->row, COMMAND_RUN) && draw_percent(chance, 30))
         input_set(input, "format", draw_percent(chance, 50) ? "json" : "csv");
     add_value(input, &input->call, drawn);
-    input_expect(input, drawn->value);
+    input_expect(input, drawn->value)->raw = drawn->row == &option_rows[OPTION_OUTPUT];
     input_expect(input, "job.ini");
 }
 
-/* A value of these characters alone means the same in a config file as on the command line. */
-static bool is_plain(const char *value)
+/* Returns true if the value means the same in the other place: it has no character that config
+ * files give a meaning, it names no file, and the command has no other for the option. */
+static bool is_movable(const struct input *input, const struct drawn *drawn)
 {
-    return value[0] != '\0' &&
-           value[strspn(
-               value, "0123456789.,:+-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] ==
-               '\0';
+    static const char plain[] =
+        "0123456789.,:+-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if (drawn->place > IN_FILE || strcmp(input->call.arguments[1], "run") != 0)
+        return false;
+    const enum option_type type = drawn->row->type;
+    const ptrdiff_t id = drawn->row - option_rows;
+    return drawn->row->scope == SCOPE_RUN && type != TYPE_FILE && type != TYPE_DEVICE &&
+           id != OPTION_ELEMENTS && id != OPTION_NO_DATA && drawn->value[0] != '\0' &&
+           drawn->value[strspn(drawn->value, plain)] == '\0';
 }
 
 static void judge(struct input *input, const struct result *result)
 {
     struct drawn *drawn = input->drawn;
     struct result other;
-    if (drawn->place == AS_WORD || drawn->row->scope == SCOPE_PROGRAM ||
-        !is_plain(drawn->value) || drawn->row->type == TYPE_FILE || drawn->place > IN_FILE ||
-        drawn->row->type == TYPE_DEVICE || strcmp(input->call.arguments[1], "run") != 0)
+    if (!is_movable(input, drawn))
         return;
     struct call call = input->call;
     call.count--;
