@@ -35,6 +35,11 @@ void hostile_end(struct hostile *hostile);
  * obeys. Ended by NULL. */
 extern const char *const hostile_texts[];
 
+/* Returns what is wrong with a text: that it is no UTF-8, or has a control character that is
+ * not `allowed`, which a terminal might obey. NULL: nothing. Where `allowed` is NULL, all are.
+ */
+const char *hostile_text_why(const char *text, size_t size, const char *allowed);
+
 /* Returns the text that `write` makes of a report, to be freed. */
 char *hostile_written(const struct report *report, report_writer *write, size_t *length);
 

@@ -22,54 +22,16 @@ __attribute__((format(printf, 2, 3))) static void require(bool holds, const char
     ck_abort_msg("%s", text);
 }
 
-/* --- UTF-8
- * ---------------------------------------------------------------------------------------- */
-
-/* The character at `text` as RFC 3629 has it; its bytes, or 0 where it is not well-formed. */
-static int decode(const unsigned char *text, uint32_t *character)
+/* Valid, and nothing in it but `allowed` moves a terminal's cursor. */
+static void assert_clean(const char *text, const char *allowed)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    int length = text[0] < 0x80   ? 1
-                 : text[0] < 0xc0 ? 0
-                 : text[0] < 0xe0 ? 2
-                 : text[0] < 0xf0 ? 3
-                 : text[0] < 0xf8 ? 4
-                                  : 0;
-    *character = length == 1 ? text[0] : text[0] & (0xffu >> (length + 1));
-    for (int i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        *character = *character << 6 | (text[i] & 0x3f);
-    }
-    bool surrogate = *character >= 0xd800 && *character <= 0xdfff;
-    return *character < least[length] || *character > 0x10ffff || surrogate ? 0 : length;
+    const char *why = hostile_text_why(text, strlen(text), allowed);
+    require(why == NULL, "a text %s: %.40s", why, text);
 }
 
 static bool is_utf8(const char *text)
 {
-    uint32_t character;
-    for (int length; *text != '\0'; text += length) {
-        length = decode((const unsigned char *)text, &character);
-        if (length == 0)
-            return false;
-    }
-    return true;
-}
-
-/* Valid, and nothing in it but `allowed` moves a terminal's cursor. */
-static void assert_clean(const char *text, const char *allowed)
-{
-    uint32_t character;
-    for (int length; *text != '\0'; text += length) {
-        length = decode((const unsigned char *)text, &character);
-        require(length > 0, "invalid UTF-8 in: %.40s", text);
-        bool control = character < 0x20 || (character >= 0x7f && character <= 0x9f) ||
-                       character == 0x61c || character == 0x200e || character == 0x200f ||
-                       (character >= 0x2028 && character <= 0x202e) ||
-                       (character >= 0x2066 && character <= 0x2069);
-        require(!control || strchr(allowed, (int)character) != NULL,
-                "control character %u in: %.40s", character, text);
-    }
+    return hostile_text_why(text, strlen(text), NULL) == NULL;
 }
 
 /* A format without escapes must give a valid text back unchanged, and an invalid one with

@@ -149,9 +149,6 @@ void judge_begin(struct input *input);
 /* Finds what is wrong with a file, by the ending of its name; NULL: nothing. */
 const char *whole_why(const char *path, const char *bytes, size_t size);
 
-/* Finds a control character that a terminal might obey, or what is no UTF-8, in a text. */
-const char *text_why(const char *text, size_t size);
-
 /* Holds a JSON report against what it promises. */
 void judge_report(struct input *input, const char *text, size_t size);
 

@@ -3,6 +3,8 @@
  * terminal; files are there whole, as they were, or not at all; and nothing else stays. */
 #include "hostile.h"
 
+#include "../hostile_cases.h"
+
 #include <ftw.h>
 #include <jansson.h>
 #include <math.h>
@@ -10,44 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* --- texts --- */
-
-/* The bytes of the character at `text`, as RFC 3629 has it; 0 where it is not well-formed. */
-static size_t decode(const unsigned char *text, size_t size, uint32_t *character)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t length = text[0] < 0x80   ? 1
-                          : text[0] < 0xc0 ? 0
-                          : text[0] < 0xe0 ? 2
-                          : text[0] < 0xf0 ? 3
-                          : text[0] < 0xf8 ? 4
-                                           : 0;
-    *character = length == 1 ? text[0] : text[0] & (0xffu >> (length + 1));
-    if (length == 0 || length > size)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        *character = *character << 6 | (text[i] & 0x3f);
-    }
-    bool surrogate = *character >= 0xd800 && *character <= 0xdfff;
-    return *character < least[length] || *character > 0x10ffff || surrogate ? 0 : length;
-}
-
-const char *text_why(const char *text, size_t size)
-{
-    uint32_t character;
-    for (size_t at = 0, length; at < size; at += length) {
-        length = decode((const unsigned char *)text + at, size - at, &character);
-        if (length == 0)
-            return "has bytes that are no UTF-8";
-        bool control = character < 0x20 || (character >= 0x7f && character <= 0x9f);
-        if (control && character != '\n' && character != '\t')
-            return "has a raw control character";
-    }
-    return NULL;
-}
 
 /* --- files --- */
 
@@ -124,8 +88,9 @@ static const char *svg_why(const char *bytes, size_t size)
 {
     long open = 0;
     bool any = false;
-    if (text_why(bytes, size) != NULL)
-        return text_why(bytes, size);
+    const char *why = hostile_text_why(bytes, size, "\n\t");
+    if (why != NULL)
+        return why;
     for (const char *at = bytes, *end; (at = strchr(at, '<')) != NULL; at = end) {
         const char *close = strncmp(at, "<!--", 4) == 0        ? "-->"
                             : strncmp(at, "<![CDATA[", 9) == 0 ? "]]>"
@@ -372,10 +337,10 @@ static void judge_end(struct input *input, const struct call *call, const struct
 static void judge_words(struct input *input, const struct call *call,
                         const struct result *result)
 {
-    const char *why = text_why(result->err, result->err_size);
+    const char *why = hostile_text_why(result->err, result->err_size, "\n\t");
     if (why != NULL)
         fault(input, "what it says of errors %s: %.80s", why, result->err);
-    why = text_why(result->out, result->out_size);
+    why = hostile_text_why(result->out, result->out_size, "\n\t");
     if (why != NULL)
         fault(input, "what it prints %s", why);
     bool report = result->code == 0 && call->out_path == NULL && (call->closed & 2) == 0;

@@ -206,6 +206,8 @@ static void make(struct input *input)
                        ? ON_COMMAND_LINE
                        : IN_FILE + draw_below(chance, 3);
     bool bytes = drawn->row->type == TYPE_FILE || draw_percent(chance, 10);
+    if (setting.sanitized) /* which would take minutes for millions of tiles */
+        bytes |= drawn->row == &option_rows[OPTION_TILES] || drawn->row->type == TYPE_SWEEP;
     add_command(input, drawn->row);
     if (!option_is_taken(drawn->row, COMMAND_RUN))
         ;
