@@ -146,6 +146,18 @@ START_TEST(test_files_in_and_out)
 }
 END_TEST
 
+/* The name that is given says which form a file has, not the one that it leads to. */
+START_TEST(test_an_output_by_a_link_has_the_form_of_its_name)
+{
+    struct array_file file;
+    struct error error = {0};
+    ck_assert_int_eq(system("echo old >kept.txt; ln -s kept.txt link.npy"), 0);
+    assert_ok("--device sim:h200 -n 4k -t 4 -o link.npy");
+    ck_assert_int_eq(array_file_probe("link.npy", DTYPE_F32, &file, &error), STATUS_OK);
+    ck_assert_uint_eq(file.count, 4096);
+}
+END_TEST
+
 START_TEST(test_dry_run_runs_nothing)
 {
     char text[16384];
@@ -425,6 +437,7 @@ Suite *cli_suite(void)
     tcase_add_test(good, test_json_report_of_the_ways);
     tcase_add_test(good, test_same_seed_same_bytes_other_seed_other_bytes);
     tcase_add_test(good, test_files_in_and_out);
+    tcase_add_test(good, test_an_output_by_a_link_has_the_form_of_its_name);
     tcase_add_test(good, test_dry_run_runs_nothing);
     tcase_add_test(good, test_dry_run_refuses_what_a_run_does);
     tcase_add_test(good, test_no_data_times_an_array_larger_than_memory);

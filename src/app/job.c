@@ -431,8 +431,8 @@ enum status job_write_output(struct job *job, const struct run_report *report,
     uint64_t count = last->shape == KERNEL_REDUCE ? job->plan.tiles : job->plan.elements;
     marks_begin("write");
     enum status status =
-        array_file_write(file->stream, file->path, array_path_is_npy(file->path), last->out,
-                         count, job->arrays.host[BUFFER_HOST_OUT], error);
+        array_file_write(file->stream, file->path, array_path_is_npy(job->settings.output),
+                         last->out, count, job->arrays.host[BUFFER_HOST_OUT], error);
     if (status == STATUS_OK)
         status = output_file_commit(file, error);
     marks_end();
