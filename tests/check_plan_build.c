@@ -385,6 +385,36 @@ START_TEST(test_settings_that_make_no_plan)
 }
 END_TEST
 
+/* What would take more than 4 GiB is refused, with a number of tiles that is not. */
+START_TEST(test_sizes_at_the_limit)
+{
+    struct settings cases[] = {test_settings("scale"), test_settings("scale"),
+                               test_settings("scale,wave"), test_settings("scale")};
+    struct machine machine = test_machine();
+    cases[1].layout = LAYOUT_STAGE;
+    cases[1].callbacks = true;
+    cases[2].order = ORDER_BREADTH;
+    cases[3].ways = 4;
+    cases[3].cpu_share = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct settings *settings = &cases[i];
+        struct plan plan;
+        struct error error = {0};
+        settings->elements = settings->tiles = TILES_MAX;
+        ck_assert_int_eq(plan_build(settings, &machine, &plan, &error), STATUS_USAGE);
+        ck_assert_ptr_null(plan.ops);
+        const char *remedy = strstr(error.text, ": --tiles=");
+        ck_assert_msg(remedy != NULL, "%s", error.text);
+        ck_assert_int_eq(sscanf(remedy, ": --tiles=%u", &settings->tiles), 1);
+        error_clear(&error);
+        ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s",
+                      error.text);
+        ck_assert_uint_gt(plan.op_count, PLAN_OPS_MOST - PLAN_OPS_MOST / 20);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
 Suite *plan_build_suite(void)
 {
     Suite *suite = suite_create("plan_build");
@@ -403,6 +433,8 @@ Suite *plan_build_suite(void)
     tcase_add_test(tests, test_priorities_are_dealt_and_clamped);
     tcase_add_test(tests, test_cpu_share);
     tcase_add_test(tests, test_settings_that_make_no_plan);
+    if (test_cases(100) == 100) /* not under slow tools */
+        tcase_add_test(tests, test_sizes_at_the_limit);
     suite_add_tcase(suite, tests);
     return suite;
 }

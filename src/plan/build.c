@@ -30,11 +30,32 @@ struct builder {
     uint32_t *places;  /* per step: its place in its stream, from 1 */
     uint32_t *known;   /* streams x streams: place in the other up to which each has waited */
     uint32_t *lengths; /* per stream: steps so far */
+    uint64_t marked;   /* steps of the schedule's first run */
     struct error *error;
 };
 
+/* Returns how many steps the schedule's present run has had. */
+static uint64_t steps_so_far(const struct builder *builder)
+{
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < builder->plan->streams; i++)
+        steps += builder->lengths[i];
+    return steps;
+}
+
+/* Refuses a plan that has become too large, with what all of it would take. */
+static enum status refuse_size(const struct builder *builder)
+{
+    uint64_t cpu = builder->plan->tiles - builder->steps.gpu_tiles;
+    uint64_t done = builder->marking ? PLAN_OPS_MOST : cpu + steps_so_far(builder);
+    double part = (double)done / (double)(cpu + builder->marked);
+    return settings_refuse_size(builder->settings, part, builder->error);
+}
+
 static enum status append(struct builder *builder, const struct op *op)
 {
+    if (builder->plan->op_count >= PLAN_OPS_MOST)
+        return refuse_size(builder);
     return plan_append(builder->plan, op, builder->error);
 }
 
@@ -355,6 +376,7 @@ static enum status write_ops(struct builder *builder)
     if (status == STATUS_OK) {
         builder->marking = true;
         status = schedule(builder);
+        builder->marked = steps_so_far(builder);
     }
     /* The CPU starts first: handing it its tiles costs the host next to nothing. */
     if (status == STATUS_OK)
@@ -371,8 +393,7 @@ static enum status write_ops(struct builder *builder)
     return status;
 }
 
-/* Refuses what could not even be laid out. All else is settings_check()'s, which tells people
- * which option to change. */
+/* Refuses what could not even be laid out. All else is settings_check()'s. */
 static enum status check_settings(const struct settings *settings, struct error *error)
 {
     bool whole = settings->chain_length >= 1 && settings->chain_length <= CHAIN_MAX &&

@@ -1,6 +1,11 @@
 /* settings.c - how an array is cut into tiles, and the names of the settings' values. */
 #include "plan/settings.h"
 
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
 const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
@@ -73,4 +78,21 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
     if (below == 0 && above == 0)
         return tiles;
     return above == 0 || (below > 0 && tiles - below <= above - tiles) ? below : above;
+}
+
+enum status settings_refuse_size(const struct settings *settings, double part,
+                                 struct error *error)
+{
+    char bytes[UNITS_TEXT], time[UNITS_TEXT], remedy[64] = "";
+    double ops = PLAN_OPS_MOST / part;
+    /* A little less, for what does not grow with the tiles. */
+    uint32_t tiles = settings_tiles_below(settings, (uint32_t)(0.99 * part * settings->tiles));
+    if (tiles > 0)
+        snprintf(remedy, sizeof remedy, ": --tiles=%" PRIu32 " would do", tiles);
+    return error_set(
+        error, STATUS_USAGE,
+        "--tiles=%" PRIu32 ": the plan would have %.3g million operations, which "
+        "would take about %s of memory and %s; %.3g million are allowed%s",
+        settings->tiles, ops / 1e6, units_bytes((uint64_t)(ops * PLAN_OP_BYTES), bytes),
+        units_time((int64_t)(ops * PLAN_OP_NS), time), PLAN_OPS_MOST / 1e6, remedy);
 }

@@ -2,6 +2,7 @@
 #ifndef PIPELINE_PLAN_SETTINGS_H
 #define PIPELINE_PLAN_SETTINGS_H
 
+#include "core/status.h"
 #include "kernels/kernel.h"
 #include "plan/op.h"
 
@@ -76,6 +77,16 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
  * there is none. */
 uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
+
+/* The ops that a plan may have: all that is done with so many, by the simulator and to explain
+ * the run, takes less than 4 GiB and a minute. An op took 640 bytes at most, those of the
+ * trials of fixes included, and 1.4 to 3 us on one core of a server. */
+enum { PLAN_OPS_MOST = 6 << 20, PLAN_OP_BYTES = 640, PLAN_OP_NS = 3000 };
+
+/* Refuses settings whose plan has too many ops: those that there may be are `part` of it.
+ * STATUS_USAGE, with what all would take and the tiles that would do. */
+enum status settings_refuse_size(const struct settings *settings, double part,
+                                 struct error *error);
 
 /* The names of each enum's values, by value, ended by NULL: "depth", "tile", "pinned",
  * "device", "streams" and so on. */
