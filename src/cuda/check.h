@@ -15,31 +15,13 @@
 /* For clean-up, which goes on whatever happens: a line on standard error. */
 #define CUDA_WARN(call) cuda_warn((call), #call)
 
-/* The status for a CUDA error: whether there is a device at all, or something failed. */
-static inline enum status cuda_status(cudaError_t result)
-{
-    switch (result) {
-    case cudaSuccess:
-        return STATUS_OK;
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver: /* also: no driver is installed */
-    case cudaErrorStubLibrary:
-    case cudaErrorSystemDriverMismatch:
-    case cudaErrorSystemNotReady:
-    case cudaErrorDevicesUnavailable:
-        return STATUS_NO_DEVICE;
-    default:
-        return STATUS_FAILED;
-    }
-}
-
 static inline enum status cuda_check(cudaError_t result, const char *call, struct error *error)
 {
     if (result == cudaSuccess)
         return STATUS_OK;
     cudaGetLastError(); /* reported here; a later launch must not report it again */
-    return error_set(error, cuda_status(result), "%.*s failed: %s: %s", (int)strcspn(call, "("),
-                     call, cudaGetErrorName(result), cudaGetErrorString(result));
+    return error_set(error, STATUS_FAILED, "%.*s failed: %s: %s", (int)strcspn(call, "("), call,
+                     cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
 static inline void cuda_warn(cudaError_t result, const char *call)

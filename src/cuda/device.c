@@ -34,6 +34,7 @@ static uint32_t hardware_queues(void)
     return queues > 0 ? (uint32_t)queues : DEFAULT_QUEUES;
 }
 
+/* A device that is there but can't be used, as one that is busy, is a failure. */
 static enum status count_devices(int *count, struct error *error)
 {
     int driver = 0;
@@ -41,13 +42,14 @@ static enum status count_devices(int *count, struct error *error)
     if (result == cudaSuccess && *count > 0)
         return STATUS_OK;
     cudaGetLastError();
-    if (result == cudaErrorInsufficientDriver &&
-        (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0))
+    const bool no_driver =
+        result == cudaErrorInsufficientDriver || result == cudaErrorStubLibrary;
+    if (no_driver && (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0))
         return error_set(error, STATUS_NO_DEVICE,
                          "--device=cuda: there is none: no NVIDIA driver is installed");
     if (result == cudaSuccess)
         result = cudaErrorNoDevice;
-    if (cuda_status(result) != STATUS_NO_DEVICE)
+    if (result != cudaErrorNoDevice)
         return cuda_check(result, "cudaGetDeviceCount", error);
     return error_set(error, STATUS_NO_DEVICE, "--device=cuda: there is none: %s: %s",
                      cudaGetErrorName(result), cudaGetErrorString(result));
@@ -154,7 +156,9 @@ void cuda_device_list(void (*each)(void *context, const char *device, const char
 {
     int count;
     struct error none = {0};
-    if (count_devices(&count, &none) != STATUS_OK)
+    if (count_devices(&count, &none) == STATUS_FAILED)
+        each(context, "cuda", none.text);
+    if (none.status != STATUS_OK)
         return;
     for (int device = 0; device < count; device++) {
         struct cudaDeviceProp properties;
