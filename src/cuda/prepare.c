@@ -89,8 +89,16 @@ enum status cuda_run_poison(const struct cuda_run *run, struct error *error)
     return status == STATUS_OK ? CUDA_CHECK(cudaDeviceSynchronize(), error) : status;
 }
 
+/* What cudaHostUnregister() returned where it failed. The driver then takes memory for
+ * page-locked that is not, and copies what was there before: nothing more may run. */
+static cudaError_t unregister_failed = cudaSuccess;
+
 static enum status register_arrays(struct cuda_run *run, struct error *error)
 {
+    if (unregister_failed != cudaSuccess)
+        return error_set(
+            error, STATUS_FAILED, "after an earlier run cudaHostUnregister failed: %s: %s",
+            cudaGetErrorName(unregister_failed), cudaGetErrorString(unregister_failed));
     const struct arrays *arrays = run->workload.arrays;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
         run->memory[b] = arrays->host[b];
@@ -427,8 +435,11 @@ void cuda_run_release(struct cuda_run *run)
     free(run->events);
     free(run->streams);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
-        if (run->registered[b])
-            cuda_run_warn(run, cudaHostUnregister(run->memory[b]), "cudaHostUnregister");
+        const cudaError_t result =
+            run->registered[b] ? cudaHostUnregister(run->memory[b]) : cudaSuccess;
+        cuda_run_warn(run, result, "cudaHostUnregister");
+        if (result != cudaSuccess)
+            unregister_failed = result;
     }
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         if (run->memory[b] != NULL)

@@ -48,23 +48,38 @@ enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error 
     return STATUS_OK;
 }
 
-void probe_close(struct probe *probe)
+/* The first call that fails is the error, and behind an error it is a warning. */
+static void close_check(cudaError_t result, const char *call, enum status *status,
+                        struct error *error)
 {
-    CUDA_WARN(cudaDeviceSynchronize()); /* a measurement that failed may have left work */
+    if (*status == STATUS_OK)
+        *status = cuda_check(result, call, error);
+    else
+        cuda_warn(result, call);
+}
+
+enum status probe_close(struct probe *probe, enum status status, struct error *error)
+{
+    /* A measurement that failed may have left work. */
+    close_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", &status, error);
     for (int i = 0; i < 2; i++) {
+        cudaError_t result = cudaSuccess;
         if (probe->ends[i] != NULL)
-            CUDA_WARN(cudaEventDestroy(probe->ends[i]));
+            close_check(cudaEventDestroy(probe->ends[i]), "cudaEventDestroy", &status, error);
         if (probe->streams[i] != NULL)
-            CUDA_WARN(cudaStreamDestroy(probe->streams[i]));
+            close_check(cudaStreamDestroy(probe->streams[i]), "cudaStreamDestroy", &status,
+                        error);
         if (probe->registered[i])
-            CUDA_WARN(cudaHostUnregister(probe->host[i]));
-        if (probe->host[i] != NULL)
+            result = cudaHostUnregister(probe->host[i]);
+        close_check(result, "cudaHostUnregister", &status, error);
+        if (probe->host[i] != NULL && result == cudaSuccess)
             host_unmap(probe->host[i], probe->mapped[i]);
     }
     if (probe->begin != NULL)
-        CUDA_WARN(cudaEventDestroy(probe->begin));
+        close_check(cudaEventDestroy(probe->begin), "cudaEventDestroy", &status, error);
     if (probe->device != NULL)
-        CUDA_WARN(cudaFree(probe->device));
+        close_check(cudaFree(probe->device), "cudaFree", &status, error);
+    return status;
 }
 
 enum status probe_fill(struct probe *probe, enum dtype dtype, struct error *error)
@@ -232,6 +247,5 @@ enum status probe_copies(struct machine *machine, struct error *error)
     enum status status = probe_open(&probe, bytes, error);
     if (status == STATUS_OK)
         status = measure(&probe, machine, error);
-    probe_close(&probe);
-    return status;
+    return probe_close(&probe, status, error);
 }

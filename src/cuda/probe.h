@@ -29,7 +29,11 @@ enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error);
 
 /* Takes it all, with `device_bytes` of device memory. probe_close() in any case. */
 enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error *error);
-void probe_close(struct probe *probe);
+
+/* Gives it all back, and returns `status`, what measuring ended with. If that is STATUS_OK, a
+ * call that fails here is an error: what stays behind, as memory that is still page-locked,
+ * would be in the way of the run. Behind an error it is a warning. */
+enum status probe_close(struct probe *probe, enum status status, struct error *error);
 
 /* Fills the device memory with generated elements, in the first stream: nothing is measured on
  * zeros, which hardware may do faster. */

@@ -197,7 +197,7 @@ static enum status probe_elements(const struct machine *machine, uint64_t elemen
     enum status status = probe_open(&probe, bytes, error);
     if (status == STATUS_OK)
         status = measure_kernel(&probe, machine, kernel, &told, &measured->row, error);
-    probe_close(&probe);
+    status = probe_close(&probe, status, error);
     if (status == STATUS_OK && measured->cpu)
         status = measure_twin(kernel, &told, elements, &measured->row, error);
     return status;
@@ -317,7 +317,7 @@ static enum status measure_product(struct cuda_measured *measured, struct error 
     enum status status = probe_open(&probe, product_bytes(&product, TILE_SETS), error);
     if (status == STATUS_OK)
         status = time_product(&probe, &product, &fastest, error);
-    probe_close(&probe);
+    status = probe_close(&probe, status, error);
     if (status == STATUS_OK)
         measured->row.flops_per_s = rate_of(&product, fastest);
     return status;
