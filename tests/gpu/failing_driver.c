@@ -11,14 +11,16 @@
  * Environment:
  *   FAILING_REAL=FILE     the real driver; it must be given
  *   FAILING_CALL=N        the call that fails, counted from 1; nothing fails without it
- *   FAILING_KIND=from     all later calls fail, too, as when a device is lost; else only that
- * one FAILING_RESULT=R      the CUresult that a failing call returns (999: CUDA_ERROR_UNKNOWN)
- *   FAILING_LIST=FILE     every call is added to this file: number, name, and who called
- *   FAILING_TOLD=FILE     the first call that failed is written to this file in the same way
+ *   FAILING_KIND=from     all later calls fail, too, as when a device is lost; else only one
+ *   FAILING_RESULT=R      the CUresult that a failing call returns (999: CUDA_ERROR_UNKNOWN)
+ *   FAILING_LIST=FILE     the first 5000 calls are added to this file: number, name, who
+ * called, and the site: a number for all return addresses up to main() FAILING_TOLD=FILE the
+ * first call that failed is written to this file in the same way
  *
  * Look-ups (cuGetProcAddress() in all versions) are listed with the number 0, and never fail.
  */
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,7 +55,10 @@ __asm__(".text\n"
         ".endr\n"
         ".balign 16\n"
         "failing_common:\n"
+        ".cfi_startproc\n" /* so that backtrace() finds who called */
+        ".cfi_def_cfa_offset 16\n"
         "    subq $192, %rsp\n"
+        ".cfi_def_cfa_offset 208\n"
         "    movq %rdi, 0(%rsp)\n"
         "    movq %rsi, 8(%rsp)\n"
         "    movq %rdx, 16(%rsp)\n"
@@ -97,6 +102,7 @@ __asm__(".text\n"
         "failing_return:\n"
         "    movl failing_result(%rip), %eax\n"
         "    ret\n"
+        ".cfi_endproc\n"
         ".set failing_number, 0\n");
 
 /* The names that the real driver exports; each is that of the next thunk. */
@@ -129,6 +135,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_long calls, fails_at;
 static int fails_on; /* all later calls fail, too */
 static int list = -1, told = -1;
+enum { LISTED = 5000 }; /* calibrating makes millions of calls, and would be slowed down */
 
 static void add_function(int at, const char *name, void *real)
 {
@@ -170,7 +177,25 @@ __attribute__((constructor)) static void open_real(void)
     told = open_written("FAILING_TOLD");
 }
 
-static void write_call(int file, long number, const struct function *function, void *caller)
+/* Returns a number for where in the program, and in its libraries, this call comes from: the
+ * same in each process and each turn of a loop. */
+static __attribute__((noinline)) unsigned long call_site(void)
+{
+    enum { FRAMES = 64, OWN_FRAMES = 3 };        /* this one, write_call(), failing_enter() */
+    const unsigned long prime = 1099511628211UL; /* FNV-1a, by addresses */
+    void *frames[FRAMES];
+    unsigned long site = 14695981039346656037UL;
+    const int count = backtrace(frames, FRAMES);
+    for (int i = OWN_FRAMES; i < count; i++) {
+        Dl_info info;
+        if (dladdr(frames[i], &info) != 0)
+            site = (site ^ (unsigned long)((char *)frames[i] - (char *)info.dli_fbase)) * prime;
+    }
+    return site;
+}
+
+static __attribute__((noinline)) void write_call(int file, long number,
+                                                 const struct function *function, void *caller)
 {
     Dl_info info;
     const char *who = "?";
@@ -178,7 +203,7 @@ static void write_call(int file, long number, const struct function *function, v
         const char *slash = strrchr(info.dli_fname, '/');
         who = slash != NULL ? slash + 1 : info.dli_fname;
     }
-    dprintf(file, "%ld %s %s\n", number, function->name, who);
+    dprintf(file, "%ld %s %s %lx\n", number, function->name, who, call_site());
 }
 
 /* --- looking functions up --- */
@@ -242,12 +267,12 @@ __attribute__((visibility("hidden"), used)) void *failing_enter(uint64_t number,
 {
     const struct function *function = &functions[number];
     if (function->look_up != 0) {
-        if (list >= 0)
+        if (list >= 0 && calls < LISTED)
             write_call(list, 0, function, caller);
         return function->look_up == 1 ? (void *)look_up_1 : (void *)look_up_2;
     }
     const long call = ++calls;
-    if (list >= 0)
+    if (list >= 0 && call <= LISTED)
         write_call(list, call, function, caller);
     const long at = fails_at;
     if (at > 0 && (call == at || (fails_on && call > at))) {

@@ -123,24 +123,27 @@ static void try(const char *name, const char *library, const char *call, const c
     must(child > 0 && waitpid(child, &status, 0) == child && status == 0, "all held");
 }
 
-/* The calls are written down in order, look-ups with the number 0. */
-static void check_list(const char *list)
+/* The calls are written down in order, look-ups with the number 0. The two launches come from
+ * two lines: two sites; and each of `runs` runs has the same sites. */
+static void check_list(const char *list, int runs)
 {
     static const char *const names[] = {"cuInit", "cuLaunchKernel", "cuMixed",
                                         "cuGetExportTable", "cuLaunchKernel"};
     FILE *file = fopen(list, "r");
     char line[256], name[64];
+    unsigned long site, sites[5] = {0};
     long number, next = 0, looked_up = 0;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        must(sscanf(line, "%ld %63s", &number, name) == 2, "a line of the list");
+        must(sscanf(line, "%ld %63s %*s %lx", &number, name, &site) == 3, "a line of the list");
         looked_up += number == 0;
         if (number == 0)
             continue;
-        must(next < 5 && number == next + 1 && strcmp(name, names[next]) == 0,
-             "order of calls");
-        next++;
+        must(number == next % 5 + 1 && strcmp(name, names[next % 5]) == 0, "order of calls");
+        must(next < 5 || sites[next % 5] == site, "the same site in each run");
+        sites[next++ % 5] = site;
     }
-    must(next == 5 && looked_up == 6, "all calls are in the list");
+    must(next == 5L * runs && looked_up == 6L * runs, "all calls are in the list");
+    must(sites[1] != sites[4], "two lines are two sites");
     if (file != NULL)
         fclose(file);
 }
@@ -154,8 +157,10 @@ int main(int argc, char *argv[])
     close(file);
     setenv("FAILING_REAL", argv[2], 1);
     setenv("FAILING_LIST", list, 1);
-    try("nothing fails", argv[1], "0", "once", "999", (int[5]){0});
-    check_list(list);
+    for (int runs = 1; runs <= 2; runs++) {
+        try("nothing fails", argv[1], "0", "once", "999", (int[5]){0});
+        check_list(list, runs);
+    }
     unsetenv("FAILING_LIST");
     unlink(list);
     try("the first", argv[1], "1", "once", "999", (int[5]){999});

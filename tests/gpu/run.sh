@@ -49,7 +49,7 @@ if [ ! -e "$build/tests/failing/libcuda.so.1" ]; then
 elif [ "${FAILING:-60}" -gt 0 ]; then
     part "failing driver" "$build/failing-driver-check" "$build/tests/failing/libcuda.so.1" \
         "$build/tests/stub/libcuda.so.1"
-    part "failing calls" env MOST="${MOST:-20}" "$here/failing_calls.sh" "$build" "${FAILING:-60}"
+    part "failing calls" "$here/failing_calls.sh" "$build" "${FAILING:-60}"
 fi
 
 sanitizer=$(command -v compute-sanitizer || true)
