@@ -57,6 +57,7 @@ static const struct {
     {"writer_hostile", writer_hostile_suite},
     {"escapes", escapes_suite},
     {"inputs", inputs_suite},
+    {"dry_run", dry_run_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

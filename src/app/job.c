@@ -151,20 +151,21 @@ static void note_clamped_priorities(const struct job *job)
 }
 
 /* Refuses a plan in which ops race, which is a defect of ours, unless the user asked for that
- * mistake by name. A dry run has no report to show the hazards in, so they are noted. */
+ * mistake by name. A dry run as text has no place for the hazards, so they are noted. */
 static enum status judge_hazards(const struct job *job, struct run_report *report,
                                  struct error *error)
 {
+    const struct options *options = job->options;
     char text[HAZARD_TEXT];
     if (!mistake_rows[job->settings.mistake].races)
         return hazards_refuse(&job->plan, error);
     enum status status =
         hazards_find(&job->plan, &report->hazards, &report->hazard_count, error);
-    if (status == STATUS_OK && job->options->dry_run && report->hazard_count > 0)
-        note_print(job->options->quiet, "the plan has %zu hazard%s: %s%s", report->hazard_count,
-                   report->hazard_count > 1 ? "s" : "",
-                   hazard_text(&job->plan, &report->hazards[0], text),
-                   report->hazard_count > 1 ? ", and so on" : "");
+    const size_t count = report->hazard_count;
+    if (status == STATUS_OK && count > 0 && options->dry_run && options->format == FORMAT_TEXT)
+        note_print(options->quiet, "the plan has %zu hazard%s: %s, and nothing orders them%s",
+                   count, count > 1 ? "s" : "", hazard_text(&job->plan, report->hazards, text),
+                   count > 1 ? " (--format=json lists all)" : "");
     return status;
 }
 

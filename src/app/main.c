@@ -21,6 +21,7 @@
 #include "term/marks.h"
 #include "term/progress.h"
 #include "trace/view.h"
+#include "writers/plan_json.h"
 #include "writers/writer.h"
 
 #include <errno.h>
@@ -116,13 +117,15 @@ static void begin_range(const struct job *job)
 
 /* One run, from its settings to what is known of it. */
 static enum status run_one(struct job *job, struct output_file *output, struct run_report *run,
-                           struct error *error)
+                           struct plan_list *plans, struct error *error)
 {
     enum status status = job_open(job, error);
     if (status == STATUS_OK)
         status = job_plan(job, run, error);
     if (status == STATUS_OK && job->options->dry_run) {
-        if (write_plan(stdout, &job->plan, &job->settings) != STATUS_OK)
+        if (job->options->format == FORMAT_JSON)
+            plan_list_add(plans, &job->plan, &job->settings, run);
+        else if (write_plan(stdout, &job->plan, &job->settings) != STATUS_OK)
             return error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
         return STATUS_OK;
     }
@@ -140,7 +143,8 @@ static enum status run_one(struct job *job, struct output_file *output, struct r
 }
 
 static enum status run_each(const struct options *options, struct outputs *outputs,
-                            struct job *jobs, struct report *report, struct error *error)
+                            struct job *jobs, struct report *report, struct plan_list *plans,
+                            struct error *error)
 {
     bool keep = keeps_spans(options, outputs);
     for (int i = 0; i < options->run_count; i++) {
@@ -153,7 +157,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
         run->settings = &jobs[i].settings;
         timeline_init(&run->timeline);
         begin_range(&jobs[i]);
-        enum status status = run_one(&jobs[i], &outputs->arrays[i], run, &why);
+        enum status status = run_one(&jobs[i], &outputs->arrays[i], run, plans, &why);
         marks_end();
         job_end(&jobs[i]);
         if (status != STATUS_OK)
@@ -263,7 +267,9 @@ static enum status run_settings(const struct options *options, struct error *err
         for (size_t i = 0; i < count; i++)
             work += work_of(&jobs[i].settings);
         progress_begin((int)count, work, options->quiet || options->dry_run);
-        status = run_each(options, &outputs, jobs, &report, error);
+        struct plan_list plans = {.out = stdout};
+        status = run_each(options, &outputs, jobs, &report, &plans, error);
+        plan_list_end(&plans);
         progress_end();
     }
     if (status == STATUS_OK && !options->dry_run)

@@ -370,6 +370,10 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
         return status;
     take_command(line, options);
     status = check_command(line, options, error);
+    if (status == STATUS_OK && options->dry_run && options->format == FORMAT_CSV)
+        status = error_set(error, STATUS_USAGE,
+                           "--dry-run --format=csv: a plan is no table of runs: allowed with "
+                           "--dry-run are text and json");
     if (status != STATUS_OK)
         return status;
     switch (options->command) {

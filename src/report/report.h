@@ -14,7 +14,7 @@
 #include "plan/timeline.h"
 #include "report/compare.h"
 
-enum { HAZARD_TEXT = 256 };
+enum { HAZARD_TEXT = 4 * OP_LABEL + 256 }; /* four names, and the words between them */
 
 enum verified {
     VERIFIED_NO,

@@ -1,0 +1,167 @@
+/* plan_json.c - plans as JSON: an object per op, on a line of its own, so that a plan of
+ * millions of ops takes no memory beside itself. docs/architecture.md has the schema. */
+#include "writers/plan_json.h"
+#include "core/version.h"
+#include "report/hazard_report.h"
+#include "writers/writer.h"
+
+enum { SCHEMA = 1, INDENT = 2 };
+
+static void put_range(struct json *json, const struct range *range)
+{
+    json_put_text(json_key(json, "buffer"), buffer_name(range->buffer));
+    json_put_count(json_key(json, "offset"), range->offset);
+    json_put_count(json_key(json, "bytes"), range->bytes);
+}
+
+/* Writes the ranges that an op reads, or those that it writes. */
+static void put_accesses(struct json *json, const char *key, const struct op *op, bool writes)
+{
+    struct access access[OP_ACCESS_MAX];
+    int count = op_accesses(op, access);
+    json_open(json_key(json, key), '[');
+    for (int i = 0; i < count; i++) {
+        if ((access[i].writes != 0) != writes)
+            continue;
+        json_open(json, '{');
+        put_range(json, &access[i].range);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+/* Writes what only ops of this kind have. */
+static void put_work(struct json *json, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_KERNEL:
+        json_put_count(json_key(json, "elements"), op->kernel.count);
+        json_put_count(json_key(json, "blocks"), op->kernel.blocks);
+        break;
+    case OP_CPU:
+        json_put_count(json_key(json, "elements"), op->cpu.count);
+        break;
+    case OP_RECORD:
+    case OP_WAIT:
+        json_put_count(json_key(json, "event"), op->event.event);
+        break;
+    case OP_ALLOC:
+        json_put_count(json_key(json, "bytes"), op->alloc.bytes);
+        break;
+    case OP_CALLBACK:
+        json_put_integer(json_key(json, "sleep_ns"), op->callback.sleep_ns);
+        break;
+    default:
+        if (op_bytes(op) > 0)
+            json_put_count(json_key(json, "bytes"), op_bytes(op));
+        break;
+    }
+}
+
+static void put_op(struct json *json, const struct plan *plan, const struct op *op)
+{
+    char label[OP_LABEL];
+    json_open(json, '{');
+    json->indent = 0;
+    json_put_count(json_key(json, "id"), op->id);
+    json_put_text(json_key(json, "kind"), op_kind_name(op->kind));
+    json_put_text(json_key(json, "name"), plan_op_label(plan, op, label));
+    json_key(json, "stream");
+    if (op->stream < plan->streams)
+        json_put_count(json, op->stream);
+    else
+        json_put_null(json);
+    json_key(json, "tile");
+    if (op->tile >= 0)
+        json_put_integer(json, op->tile);
+    else
+        json_put_null(json);
+    put_work(json, op);
+    put_accesses(json, "reads", op, false);
+    put_accesses(json, "writes", op, true);
+    json_close(json, '}');
+    json->indent = INDENT;
+}
+
+static void put_hazards(struct json *json, const struct plan *plan,
+                        const struct run_report *run)
+{
+    char text[HAZARD_TEXT];
+    json_open(json_key(json, "hazards"), '[');
+    for (size_t i = 0; i < run->hazard_count; i++) {
+        const struct hazard *hazard = &run->hazards[i];
+        json_open(json, '{');
+        json->indent = 0;
+        json_put_count(json_key(json, "first"), hazard->first);
+        json_put_count(json_key(json, "second"), hazard->second);
+        put_range(json, &hazard->where);
+        json_put_text(json_key(json, "text"), hazard_text(plan, hazard, text));
+        json_close(json, '}');
+        json->indent = INDENT;
+    }
+    json_close(json, ']');
+}
+
+static void put_streams(struct json *json, const struct plan *plan)
+{
+    json_open(json_key(json, "streams"), '[');
+    for (uint32_t i = 0; i < plan->streams; i++) {
+        json_open(json, '{');
+        json->indent = 0;
+        json_put_text(json_key(json, "kind"), stream_kind_name(plan_stream_kind(plan, i)));
+        json_put_integer(json_key(json, "priority"),
+                         plan->priorities != NULL ? plan->priorities[i] : 0);
+        json_close(json, '}');
+        json->indent = INDENT;
+    }
+    json_close(json, ']');
+}
+
+static void begin(struct plan_list *list)
+{
+    struct json *json = &list->json;
+    list->json = (struct json){.put = &list->put, .indent = INDENT};
+    put_begin(&list->put, list->out);
+    json_open(json, '{');
+    json_put_integer(json_key(json, "schema"), SCHEMA);
+    json_put_text(json_key(json, "version"), PIPELINE_VERSION);
+    json_open(json_key(json, "plans"), '[');
+}
+
+void plan_list_add(struct plan_list *list, const struct plan *plan,
+                   const struct settings *settings, const struct run_report *run)
+{
+    struct json *json = &list->json;
+    if (json->put == NULL)
+        begin(list);
+    json_open(json, '{');
+    json_put_text(json_key(json, "name"), settings->name);
+    json_open(json_key(json, "settings"), '{');
+    json_put_settings(json, settings);
+    json_close(json, '}');
+    json_put_count(json_key(json, "elements"), plan->elements);
+    json_put_count(json_key(json, "tiles"), plan->tiles);
+    json_put_count(json_key(json, "cpu_tiles"), plan->cpu_tiles);
+    json_put_count(json_key(json, "slots"), plan->slots);
+    json_put_count(json_key(json, "events"), plan->events);
+    json_put_count(json_key(json, "host_bytes"), plan_host_bytes(plan));
+    json_put_count(json_key(json, "device_bytes"), plan_device_bytes(plan));
+    put_streams(json, plan);
+    put_hazards(json, plan, run);
+    json_open(json_key(json, "ops"), '[');
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        put_op(json, plan, &plan->ops[i]);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+void plan_list_end(struct plan_list *list)
+{
+    if (list->json.put == NULL)
+        return;
+    json_close(&list->json, ']');
+    json_close(&list->json, '}');
+    PUT_LITERAL(&list->put, "\n");
+    put_end(&list->put);
+    list->json.put = NULL;
+}
