@@ -345,6 +345,22 @@ START_TEST(test_inputs_are_not_overwritten)
 }
 END_TEST
 
+/* Where a picture can't be drawn its data is kept, in a file that replaces none: here the one
+ * that was kept before, and is read. */
+START_TEST(test_kept_data_replaces_nothing)
+{
+    ck_assert_int_eq(shell("PATH=nowhere $P -q -d sim:h200 -n 1k -t 4 --timeline=g.svg >out "
+                           "2>err"),
+                     1);
+    assert_names("err g.svg.csv out ", "kept");
+    ck_assert_int_eq(shell("cksum g.svg.csv >sum; PATH=nowhere $P -q view g.svg.csv "
+                           "--window=0%..50% --timeline=g.svg >out 2>err"),
+                     1);
+    ck_assert_int_eq(shell("cksum g.svg.csv | cmp - sum && grep -q \"'g.svg.2.csv'\" err"), 0);
+    assert_names("err g.svg.2.csv g.svg.csv out sum ", "kept again");
+}
+END_TEST
+
 /* What is alike in name alone, and devices, are as good as any other file. */
 START_TEST(test_other_files_are_written)
 {
@@ -425,6 +441,7 @@ Suite *files_suite(void)
     tcase_add_loop_test(cases, test_signals_at_random_moments, 0, 2);
     tcase_add_test(cases, test_file_size_limit_is_an_error);
     tcase_add_loop_test(cases, test_inputs_are_not_overwritten, 0, OVERWRITING);
+    tcase_add_test(cases, test_kept_data_replaces_nothing);
     tcase_add_test(cases, test_other_files_are_written);
     tcase_add_test(cases, test_link_to_another_ending);
     tcase_add_loop_test(cases, test_what_is_in_the_way, 0, 4);

@@ -322,16 +322,34 @@ static enum status draw(struct plotter *plotter, const struct report *report,
     return status;
 }
 
+/* Returns the name of a file for the data of `path`, to be freed: PATH.csv or, where there is
+ * one, which may be what is read or other data that was kept, PATH.2.csv and so on. NULL: no
+ * memory. */
+static char *data_name(const char *path)
+{
+    char *name = NULL;
+    bool taken = true;
+    for (int i = 1; taken; i++) {
+        free(name);
+        if ((i == 1 ? asprintf(&name, "%s.csv", path) : asprintf(&name, "%s.%d.csv", path, i)) <
+            0)
+            return NULL;
+        taken = access(name, F_OK) == 0;
+    }
+    return name;
+}
+
 /* Keeps the figures that were measured where their picture could not be drawn. */
 static enum status keep_data(const char *path, const struct report *report,
                              const struct error *why, struct error *error)
 {
-    char *name, shown[256];
+    char *name = data_name(path), shown[256], kept[256];
     struct output_file data = {0};
     struct error lost = {0};
     writer_fit(shown, sizeof shown, path, 80);
-    if (asprintf(&name, "%s.csv", path) < 0)
+    if (name == NULL)
         return error_set(error, STATUS_FAILED, "cannot draw '%s': %s", shown, why->text);
+    writer_fit(kept, sizeof kept, name, 80);
     enum status status = output_file_open(&data, name, &lost);
     free(name);
     if (status == STATUS_OK) {
@@ -345,8 +363,8 @@ static enum status keep_data(const char *path, const struct report *report,
     if (status != STATUS_OK)
         return error_set(error, STATUS_FAILED, "cannot draw '%s': %s; nor is its data kept: %s",
                          shown, why->text, lost.text);
-    return error_set(error, STATUS_FAILED, "cannot draw '%s': %s; its data is in '%s.csv'",
-                     shown, why->text, shown);
+    return error_set(error, STATUS_FAILED, "cannot draw '%s': %s; its data is in '%s'", shown,
+                     why->text, kept);
 }
 
 enum status plot_draw_within(int seconds, struct output_file *file, const struct report *report,
