@@ -7,11 +7,14 @@
 #include "trace/build.h"
 #include "trace/sqlite_host.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     QUERY_TEXT = 2048,
@@ -322,10 +325,10 @@ static enum status finish(struct database *database, const struct trace_facts *f
 static bool has_log(const char *path)
 {
     char header[20] = "";
-    FILE *file = fopen(path, "re");
-    bool whole = file != NULL && fread(header, 1, sizeof header, file) == sizeof header;
-    if (file != NULL)
-        fclose(file);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = file >= 0 && read(file, header, sizeof header) == sizeof header;
+    if (file >= 0)
+        close(file);
     return whole && (header[18] == 2 || header[19] == 2);
 }
 
@@ -333,15 +336,13 @@ static bool has_log(const char *path)
 static void find_unread(struct database *database)
 {
     struct stat about;
-    char *log, shown[TRACE_SHOWN];
-    if (asprintf(&log, "%s-wal", database->path) < 0)
-        return;
+    char log[PATH_MAX + sizeof "-wal"], shown[TRACE_SHOWN];
+    snprintf(log, sizeof log, "%s-wal", database->path);
     if (stat(log, &about) == 0 && about.st_size > 0)
         snprintf(database->unread, sizeof database->unread,
                  "what is in %s is not read: `PRAGMA wal_checkpoint` of the sqlite3 shell puts "
                  "it into the database",
                  trace_shown(log, shown));
-    free(log);
 }
 
 /* Returns "file:PATH?immutable=1" with all of the path escaped (https://sqlite.org/uri.html),
