@@ -25,8 +25,17 @@ endif
 GENCODE ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 
 # make splits names at spaces, so a folder with one in its name would build half of something else.
-$(foreach name,CURDIR O PREFIX DESTDIR,$(if $(word 2,$($(name))),$(error $(name) is "$($(name))": \
-  make cannot build in, or install to, a folder with a space in its name)))
+$(if $(word 2,$(CURDIR)),$(error the sources lie in "$(CURDIR)": make cannot build in a folder with a space in its name))
+
+# A folder to build in with a space in its name gets one without, for another make: that of a descriptor.
+ifneq ($(word 2,$(O)),)
+GOALS := $(or $(MAKECMDGOALS),all)
+.PHONY: $(GOALS)
+$(firstword $(GOALS)):
+	@$(if $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),exec 9</dev/null,mkdir -p "$(O)" && exec 9<"$(O)") && \
+		MAKELEVEL=0 $(MAKE) --no-print-directory O=/proc/self/fd/9 $(GOALS)
+$(wordlist 2,$(words $(GOALS)),$(GOALS)): $(firstword $(GOALS))
+else
 
 # What is built, and what `make clean` removes, must not lie among the sources.
 $(if $(strip $(O)),,$(error O is empty: name the folder to build in))
@@ -182,3 +191,4 @@ help:
 	@sed 's,@O@,$(O),; s,@PREFIX@,$(PREFIX),' make/help.txt
 
 -include $(shell find $(OBJ) -type f -name '*.d' 2>/dev/null)
+endif

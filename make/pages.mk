@@ -16,35 +16,35 @@ $(O)/share/zsh/site-functions/_pipeline: docs/manual/complete.zsh
 $(O)/share/fish/vendor_completions.d/pipeline.fish: docs/manual/complete.fish
 # The pages name PREFIX, so they are printed anew each time.
 $(PAGES): $(O)/print-pages FORCE
-	$(call write,SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(O)/print-pages $(PREFIX) \
+	$(call write,SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(O)/print-pages "$(PREFIX)" \
 		<$(filter docs/manual/%,$^) >$(NEW))
 
 # plots/ops.gp repeats the program's table of op kinds: this writes it anew into the source.
 .PHONY: ops
 ops: $(O)/print-pages
-	$(Q)echo @plot-ops@ | $(O)/print-pages $(PREFIX) >$(O)/ops.gp && cp $(O)/ops.gp plots/ops.gp
+	$(Q)echo @plot-ops@ | $(O)/print-pages "$(PREFIX)" >$(O)/ops.gp && cp $(O)/ops.gp plots/ops.gp
 
 # docs/options.md is committed, for those who read it where nothing is built; a test compares.
 .PHONY: docs
 docs: $(O)/print-pages
-	$(Q)$(O)/print-pages $(PREFIX) <docs/manual/options.md >docs/options.md
+	$(Q)$(O)/print-pages "$(PREFIX)" <docs/manual/options.md >docs/options.md
 
 .PHONY: install uninstall check-install
 INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
+ROOT = $(DESTDIR)$(PREFIX)
 install: $(O)/pipeline $(O)/libpipeline.a $(PAGES)
-	$(Q)install -d $(DESTDIR)$(PREFIX)/bin
-	$(Q)install -m 755 $(O)/pipeline $(DESTDIR)$(PREFIX)/bin/pipeline
-	$(Q)install -D -m 644 $(O)/libpipeline.a $(DESTDIR)$(PREFIX)/lib/libpipeline.a
-	$(Q)install -D -m 644 src/lib/pipeline.h $(DESTDIR)$(PREFIX)/include/pipeline.h
+	$(Q)install -d "$(ROOT)/bin"
+	$(Q)install -m 755 $(O)/pipeline "$(ROOT)/bin/pipeline"
+	$(Q)install -D -m 644 $(O)/libpipeline.a "$(ROOT)/lib/libpipeline.a"
+	$(Q)install -D -m 644 src/lib/pipeline.h "$(ROOT)/include/pipeline.h"
 	$(Q)for page in $(PAGES:$(O)/%=%); do \
-		install -D -m 644 $(O)/$$page $(DESTDIR)$(PREFIX)/$$page || exit 1; done
+		install -D -m 644 $(O)/$$page "$(ROOT)/$$page" || exit 1; done
 	$(Q)for file in $(INSTALLED); do \
-		install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/pipeline/$$file || exit 1; done
+		install -D -m 644 $$file "$(ROOT)/share/pipeline/$$file" || exit 1; done
 
 uninstall:
-	$(Q)rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/pipeline lib/libpipeline.a include/pipeline.h) \
-		$(PAGES:$(O)/%=$(DESTDIR)$(PREFIX)/%)
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/pipeline
+	$(Q)for file in bin/pipeline lib/libpipeline.a include/pipeline.h $(PAGES:$(O)/%=%) share/pipeline; do \
+		rm -rf "$(ROOT)/$$file" || exit 1; done
 
 # Installs into an empty folder and looks at everything there.
 check-install:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # make.sh - tests of the Makefile itself, on copies of the sources: flags that change, -n, -j8, sources
-# that can't be written, two makes at once, a folder with a space in its name, clean.
+# that can't be written, two makes at once, folders with a space in their names, clean.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 work=$(mktemp -d)
@@ -118,13 +118,26 @@ echo mine > "$work/others/share/mine"
 make -s NVCC= O="$work/others" clean
 ok "clean takes nothing of others" test -s "$work/others/share/mine"
 
-mkdir "$work/a space"
-cp -r Makefile make "$work/a space"
-ok "a path with a space is refused" not make -C "$work/a space"
+spaced=$work/a\ space
+mkdir "$spaced"
+cp -r Makefile make "$spaced"
+ok "sources below a space are refused" not make -C "$spaced"
 cp "$work/said" "$work/refusal"
 ok "in one clear line" grep 'a folder with a space in its name' "$work/refusal"
-ok "O with a space is refused" not make O="$work/a space/build"
-ok "nothing was made there" sh -c "! ls '$work/a space' | grep build"
+ok "-n of a build below a space makes nothing" quick_make -n O="$spaced/my build" all
+ok "it is not there" not test -e "$spaced/my build"
+ok "O with a space builds" quick_make O="$spaced/my build" all pages
+ok "the program there runs" "$spaced/my build/pipeline" --version
+ok "a second make compiles nothing there" \
+    sh -c "! make NVCC= NVTX= CFLAGS=-O0 O='$spaced/my build' all pages | grep -E 'CC|LINK'"
+ok "a program is installed below spaces" \
+    quick_make O="$spaced/my build" DESTDIR="$spaced/its stage" PREFIX="/a prefix" install
+ok "and runs there" "$spaced/its stage/a prefix/bin/pipeline" --version
+ok "and goes again" \
+    quick_make O="$spaced/my build" DESTDIR="$spaced/its stage" PREFIX="/a prefix" uninstall
+ok "with all its files" test -z "$(find "$spaced/its stage" -type f)"
+ok "clean of a build below a space" make NVCC= O="$spaced/my build" clean
+ok "takes what was made" test -z "$(find "$spaced" -name 'obj-*' -o -name pipeline -type f)"
 
 echo "make.sh: $passed passed, $failed failed"
 [ "$failed" = 0 ]

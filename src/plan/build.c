@@ -34,7 +34,7 @@ struct builder {
     struct error *error;
 };
 
-/* Returns how many steps the schedule's present run has had. */
+/* Counts those of the schedule's present run. */
 static uint64_t steps_so_far(const struct builder *builder)
 {
     uint64_t steps = 0;
