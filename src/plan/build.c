@@ -43,13 +43,12 @@ static uint64_t steps_so_far(const struct builder *builder)
     return steps;
 }
 
-/* Refuses a plan that has become too large, with what all of it would take. */
 static enum status refuse_size(const struct builder *builder)
 {
     uint64_t cpu = builder->plan->tiles - builder->steps.gpu_tiles;
-    uint64_t done = builder->marking ? PLAN_OPS_MOST : cpu + steps_so_far(builder);
-    double part = (double)done / (double)(cpu + builder->marked);
-    return settings_refuse_size(builder->settings, part, builder->error);
+    double done = (double)(builder->marking ? PLAN_OPS_MOST : cpu + steps_so_far(builder));
+    return settings_refuse_size(builder->settings, done / (double)(cpu + builder->marked),
+                                builder->error);
 }
 
 static enum status append(struct builder *builder, const struct op *op)
@@ -268,7 +267,6 @@ static enum status issue_step(struct builder *builder, struct step step)
     builder->places[index] = ++builder->lengths[stream];
     if (builder->marking || status != STATUS_OK)
         return status;
-
     const struct mistake_row *mistake = builder->mistake.row;
     if (first && mistake->before_tile != NULL)
         status = mistake->before_tile(&builder->mistake, stream, tile);
