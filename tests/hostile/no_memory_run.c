@@ -148,13 +148,13 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* xorshift64* */
-static uint64_t draw(void)
+/* A number from 0 to 1, by xorshift64*. */
+static double draw(void)
 {
     seed ^= seed >> 12;
     seed ^= seed << 25;
     seed ^= seed >> 27;
-    return seed * UINT64_C(2685821657736338717);
+    return (double)(seed * UINT64_C(2685821657736338717) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
 /* --- files --- */
@@ -398,7 +398,7 @@ struct job {
     bool from;
     uint8_t rank; /* 0: new to all commands; 1: new to this one; 2: the rest */
     uint32_t at;
-    uint64_t order;
+    double order; /* by chance, and the earlier the less time the command takes */
 };
 
 static struct job *queue;
@@ -429,7 +429,7 @@ static bool keep_new(uint64_t *kept, size_t *count, uint64_t hash)
     return true;
 }
 
-static void queue_command(size_t index, const struct text *log, uint64_t *all,
+static void queue_command(size_t index, double cost, const struct text *log, uint64_t *all,
                           size_t *all_count)
 {
     const size_t allocations = log->length / sizeof(uint64_t);
@@ -444,7 +444,7 @@ static void queue_command(size_t index, const struct text *log, uint64_t *all,
         uint8_t rank = !is_new ? 2 : keep_new(all, all_count, hash) ? 0 : 1;
         for (int from = 0; from < 2; from++)
             queue[queued++] =
-                (struct job){(uint16_t)index, from != 0, rank, (uint32_t)i + 1, draw()};
+                (struct job){(uint16_t)index, from != 0, rank, (uint32_t)i + 1, cost * draw()};
     }
     free(own);
     if (verbose)
@@ -463,7 +463,9 @@ static void measure(const char *place)
     for (size_t i = 0; i < COMMANDS; i++) {
         if (!is_chosen(&commands[i]))
             continue;
+        const double begun = now();
         wholes[i] = run(&commands[i], place, 0, "once", false);
+        const double cost = now() - begun;
         struct text log = read_text(place, "log");
         if (!WIFEXITED(wholes[i].status) || WEXITSTATUS(wholes[i].status) > 1 ||
             log.bytes == NULL) {
@@ -471,7 +473,7 @@ static void measure(const char *place)
                    (unsigned)wholes[i].status, wholes[i].err.bytes);
             shared->faults++;
         } else {
-            queue_command(i, &log, all, &all_count);
+            queue_command(i, cost, &log, all, &all_count);
         }
         free(log.bytes);
     }
@@ -488,6 +490,10 @@ static void show_fault(const struct command *command, const struct job *job, con
     struct result again = run(command, place, job->at, kind, true);
     size_t used = (size_t)snprintf(text, sizeof text, "FAULT %s n=%" PRIu32 " %s: %s\n",
                                    command->name, job->at, kind, why);
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             "  NO_MEMORY_AT=%" PRIu32 " NO_MEMORY_KIND=%s NO_MEMORY_SHOW=1 "
+                             "LD_PRELOAD=%s %s %s\n",
+                             job->at, kind, library, program, command->arguments);
     if (verbose)
         snprintf(text + used, sizeof text - used, "%s\n", again.err.bytes);
     if (write(STDOUT_FILENO, text, strlen(text)) < 0)
