@@ -72,7 +72,8 @@ deep_steps() {
     step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
-    step memory tests/hostile/no_memory.sh "$build" --seconds=170
+    step memory tests/hostile/no_memory.sh "$build" --seconds=110
+    step memory-asan tests/hostile/no_memory.sh "$build/asan" --seconds=60
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install

@@ -379,6 +379,8 @@ static bool is_fault(const struct command *command, const struct result *result,
         snprintf(why, 128, "hangs");
     else if (WIFSIGNALED(result->status))
         snprintf(why, 128, "SIG%s", sigabbrev_np(WTERMSIG(result->status)));
+    else if (strstr(result->err.bytes, "Sanitizer: CHECK failed") != NULL)
+        return false; /* it can't do without memory itself */
     else if (strstr(result->err.bytes, "Sanitizer") != NULL ||
              strstr(result->err.bytes, "runtime error") != NULL)
         snprintf(why, 128, "a sanitizer's report");
