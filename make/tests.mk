@@ -74,7 +74,7 @@ no-memory: $(O)/pipeline $(NO_MEMORY)
 
 # `make hostile SECONDS=600` or INPUTS=50000; SEED=N and CLASS=NAME repeat what was found.
 .PHONY: hostile
-hostile: $(O)/hostile $(O)/pipeline
+hostile: $(O)/hostile $(O)/pipeline $(O)/tests/hostile/no_memory.so
 	$(Q)$(O)/hostile $(if $(SEED),--seed=$(SEED)) $(if $(CLASS),--class=$(CLASS)) \
 		$(if $(INPUTS),--inputs=$(INPUTS),--seconds=$(or $(SECONDS),600))
 
@@ -84,7 +84,7 @@ TIMEOUT ?= 300
 check: check-programs
 	$(Q)TIMEOUT=$(TIMEOUT) $(if $(ASAN),PIPELINE_TESTS=quick) tests/run-suites.sh $(O) emulator all
 
-check-programs: $(O)/check $(O)/check-emulator $(O)/pipeline $(NVTX_TESTS) $(NO_MEMORY) $(PAGES)
+check-programs: $(O)/check $(O)/check-emulator $(O)/hostile $(O)/pipeline $(NVTX_TESTS) $(NO_MEMORY) $(PAGES)
 
 # The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
 .PHONY: check-browser

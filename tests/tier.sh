@@ -52,6 +52,7 @@ quick_steps() {
     step hardening run_make check-hardening
     step library run_make check-library
     step suites tests/run-suites.sh "$build" emulator-quick all
+    step hostile "$build/hostile" --seed=1 --inputs=1500
     step memory tests/hostile/no_memory.sh "$build" --seconds=8 text json csv list view-csv
     step demo run_make run-demo
 }
@@ -68,6 +69,8 @@ deep_steps() {
     step asan-build run_make O="$build/asan" ASAN=1 NVCC= check-programs
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
+    step hostile "$build/hostile" --seed=2 --inputs=10000
+    step asan-hostile "$build/hostile" --seed=3 --inputs=2000 --program="$build/asan/pipeline"
     # shellcheck disable=SC2086 # a word for each suite
     step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \

@@ -74,17 +74,21 @@ static void signals_begin(const struct call *call)
 
 _Noreturn static void become(const struct call *call, const struct child *child)
 {
-    const char *environment[16] = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                   "HOME=.",
-                                   "TMPDIR=../tmp",
-                                   "LANG=C.UTF-8",
-                                   "OMP_NUM_THREADS=1",
-                                   "OMP_WAIT_POLICY=passive",
-                                   "ASAN_OPTIONS=exitcode=86:allocator_may_return_null=1",
-                                   "UBSAN_OPTIONS=exitcode=86:print_stacktrace=1"};
-    int count = 8;
-    for (int i = 0; i < call->extra_count; i++)
-        environment[count++] = call->extra[i];
+    static const char asan[] = "ASAN_OPTIONS=exitcode=86:allocator_may_return_null=1:"
+                               "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
+    static const char *const usual[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                                        "HOME=.",
+                                        "TMPDIR=../tmp",
+                                        "LANG=C.UTF-8",
+                                        "OMP_NUM_THREADS=1",
+                                        "OMP_WAIT_POLICY=passive",
+                                        "CUDA_VISIBLE_DEVICES=",
+                                        asan,
+                                        "UBSAN_OPTIONS=exitcode=86:print_stacktrace=1"};
+    enum { USUAL = sizeof usual / sizeof usual[0] };
+    const char *environment[EXTRA_MAX + USUAL + 1] = {NULL};
+    memcpy(environment, call->extra, sizeof call->extra); /* the first of a name counts */
+    memcpy(environment + call->extra_count, usual, sizeof usual);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signals_begin(call);
@@ -123,9 +127,13 @@ void child_start(const struct call *call, pid_t *pid)
     child->err = unnamed_file(child->err);
     child->start_us = now_us();
     fflush(NULL);
+    sigset_t all, before; /* no signal reaches the child before it knows what to do with it */
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
     child->pid = fork();
     if (child->pid == 0)
         become(call, child);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (child->pid < 0) {
         perror("hostile: fork");
         exit(EXIT_FAILURE);

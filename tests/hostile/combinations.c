@@ -281,6 +281,13 @@ static struct work_done work_done(const struct result *result)
     return done;
 }
 
+/* Returns true if a kernel works on each tile by itself: other tiles have another result. */
+static bool minds_tiles(const struct kernel *kernel)
+{
+    return kernel->gathers || kernel->alone || strcmp(kernel->name, "uniform") == 0 ||
+           strcmp(kernel->name, "divergent") == 0;
+}
+
 /* Draws another arrangement of the same work: its result is the same. */
 static void judge_arrangement(struct input *input, const struct result *result)
 {
@@ -288,8 +295,11 @@ static void judge_arrangement(struct input *input, const struct result *result)
     const struct kernel *last = other.chain[other.length - 1];
     const bool reduces = last->shape == KERNEL_REDUCE;
     bool tiles = !reduces;
-    for (int i = 0; i < other.length; i++) /* these work on each tile by itself */
-        tiles &= !other.chain[i]->gathers && !other.chain[i]->alone;
+    for (int i = 0; i < other.length; i++)
+        tiles &= !minds_tiles(other.chain[i]);
+    if (!tiles &&
+        strcmp(other.values[OPTION_TILES], "auto") == 0) /* each machine has its own */
+        return;
     struct work_done before = work_done(result);
     struct result again;
     struct call call = {0};

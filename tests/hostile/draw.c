@@ -75,10 +75,8 @@ static const char *const obeyed[] = {
     "\033[31mred\033[0m",
     "\033]0;title\007",
     "\033]8;;http:x\033\\link",
-    "\x9b"
-    "2J",
-    "\xc2\x9b"
-    "2J",
+    "\2332J",
+    "\302\2332J",
     "\x90q\x9c",
     "two\nlines",
     "a\rb",
@@ -86,8 +84,7 @@ static const char *const obeyed[] = {
     "\x7f",
     "\xff\xfe\xfd",
     "half \xe2\x82",
-    "\xe2\x80\xae"
-    "gnp.exe",
+    "\342\200\256gnp.exe",
     " leading",
     "trailing ",
     "*",

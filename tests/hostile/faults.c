@@ -210,7 +210,7 @@ static void make_memory(struct input *input)
     make_command(input, "", 5);
     run_before(input);
     const uint64_t at = draw_between(&input->chance, 1, 4000);
-    add_variable(input, "LD_PRELOAD=" BUILD_FOLDER "/no_memory.so");
+    add_variable(input, "LD_PRELOAD=" BUILD_FOLDER "/tests/hostile/no_memory.so");
     add_variable(input, text_of(input, "NO_MEMORY_AT=%u", (unsigned)at));
     add_variable(input, draw_percent(&input->chance, 50) ? "NO_MEMORY_KIND=once"
                                                          : "NO_MEMORY_KIND=from");
@@ -357,7 +357,9 @@ static void make(struct input *input)
         [IGNORED] = 8,
         [HARMLESS] = 3,
         [MEMORY] =
-            !setting.sanitized && access(BUILD_FOLDER "/no_memory.so", R_OK) == 0 ? 10 : 0,
+            !setting.sanitized && access(BUILD_FOLDER "/tests/hostile/no_memory.so", R_OK) == 0
+                ? 10
+                : 0,
         [GNUPLOT] = 3,
         [TWO] = 6,
         [IN_THE_WAY] = 6,
