@@ -344,12 +344,16 @@ static void judge_words(struct input *input, const struct call *call,
     if (why != NULL)
         fault(input, "what it prints %s", why);
     bool report = result->code == 0 && call->out_path == NULL && (call->closed & 2) == 0;
-    static const char *const others[] = {"--dry-run", "--help", "-h", "--version"};
+    static const char *const others[] = {"--help", "-h", "--version"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         report &= *argument_of(call, others[i]) == '\0';
     const char *format = argument_of(call, "--format=");
-    if (report && strcmp(format, "--format=json") == 0)
+    const bool plan = *argument_of(call, "--dry-run") != '\0';
+    if (report && strcmp(format, "--format=json") == 0 && !plan)
         judge_report(input, result->out, result->out_size);
+    else if (report && strcmp(format, "--format=json") == 0 &&
+             json_why(result->out, result->out_size) != NULL)
+        fault(input, "the plan is no JSON");
     why = strcmp(format, "--format=csv") == 0 ? csv_why(result->out, result->out_size) : NULL;
     if (report && why != NULL)
         fault(input, "the report %s", why);
