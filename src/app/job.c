@@ -300,8 +300,7 @@ static enum status run_repeats(struct job *job, uint32_t warmup, uint32_t repeat
 static enum status run_last(struct job *job, struct timeline *timeline, struct run_times *times,
                             struct error *error)
 {
-    bool real = job->ops->measures;
-    marks_begin(!real                   ? "simulated run"
+    marks_begin(!job->ops->measures     ? "simulated run"
                 : job->settings.profile ? "repeat 1 of 1"
                                         : "traced run");
     enum status status = run_once(job, timeline, times, error);
