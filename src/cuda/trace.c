@@ -243,8 +243,23 @@ static enum status start_cupti(struct cuda_tracer *tracer, const struct cuda_run
     return status;
 }
 
+/* Returns true if all ops ran while the host saw the run last, give or take what two clocks may
+ * differ by: CUPTI that fails to tie its clock to the host's gives times of another age. */
+static bool spans_lie_in_run(const struct traced_run *traced, int64_t time_ns)
+{
+    enum { CLOCKS_NS = 1000000 };
+    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
+        const struct span *span = &traced->timeline->spans[i];
+        if (op_on_device(span->kind) &&
+            (span->start_ns < -CLOCKS_NS || span->end_ns < span->start_ns ||
+             span->end_ns > time_ns + CLOCKS_NS))
+            return false;
+    }
+    return true;
+}
+
 /* Runs once, CUPTI recording since start_cupti(), and stops it. Sets tracer->no_cupti if its
- * records do not account for every op. */
+ * records do not account for every op, or their times can't be. */
 static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_run *traced,
                                     struct run_times *times, struct error *error)
 {
@@ -268,6 +283,8 @@ static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_ru
                    ? match_nodes(traced, ids, records, count, tracer->mismatch)
                    : match_streams(traced, tracer->cupti, records, count, tracer->mismatch)))
         tracer->no_cupti = tracer->mismatch;
+    else if (status == STATUS_OK && !spans_lie_in_run(traced, times->time_ns))
+        tracer->no_cupti = "its times lie outside the run";
     traced->graph = NULL;
     cuda_graph_free(traced->run, &graph);
     cupti_graph_close(ids);
