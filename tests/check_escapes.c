@@ -145,6 +145,7 @@ static const char *const taken[] = {
     "view '@.csv'",
     "view '@.csv' trace.csv --format=csv --timeline=t.csv",
     "view own.csv -v",
+    "view --before=devices.csv --after=devices.csv -v",
 };
 
 START_TEST(reports_show_names_escaped)
@@ -219,6 +220,8 @@ static void enter(void)
     write_text("bad.csv", TRACE ESC_LINE ",1000,4,8,a GPU,1,a\n");
     write_text("trace.csv", TRACE);
     write_text(ESC_NAME ".csv", TRACE);
+    write_text("devices.csv",
+               TRACE "0,1000,5,7," ESC_LINE " (1),,a\n"); /* runs named by them */
     write_text("own.csv", OWN);
     write_text("run.ini", "[run]\nelements=64k\ntiles=2\ndevice=sim:./" ESC_LINE ".ini\n");
     write_text(ESC_NAME "-run.ini", "[global]\ntiles=2\n");

@@ -131,9 +131,10 @@ void writer_put_words(FILE *out, int width, int indent, const char *text)
     text += column;
     bool first = true;
     while (*text != '\0') {
-        char word[WORD_TEXT];
+        char raw[WORD_TEXT], word[4 * WORD_TEXT];
         size_t bytes = strcspn(text, " ");
-        snprintf(word, sizeof word, "%.*s", (int)bytes, text);
+        snprintf(raw, sizeof raw, "%.*s", (int)bytes, text);
+        escape_text(word, sizeof word, raw);
         int columns = writer_columns(word);
         if (!first && column + 1 + columns > width) {
             fprintf(out, "\n%*s", indent, "");

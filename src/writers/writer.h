@@ -128,8 +128,8 @@ const char *writer_fit(char *fitted, size_t room, const char *text, int columns)
 /* Returns how many characters `text`, valid UTF-8, takes on a line. */
 int writer_columns(const char *text);
 
-/* Writes `text`, one line, broken between words where it is wider than `width` or than 100
- * columns; further lines begin `indent` columns in. Blanks at its beginning count. */
+/* Writes `text`, one line, escaped, and broken between words where it is wider than `width` or
+ * than 100 columns; further lines begin `indent` columns in. Blanks at its beginning count. */
 void writer_put_words(FILE *out, int width, int indent, const char *text);
 
 /* Writes words made by `format` in the same way, at most 4 KiB of them. */
