@@ -146,6 +146,28 @@ START_TEST(test_files_in_and_out)
 }
 END_TEST
 
+/* A reduction's value is of all tiles, also where callbacks feed what a scan carries. */
+START_TEST(test_a_value_is_of_all_tiles)
+{
+    static const char *const ways[] = {"--carry=device", "--carry=callback", "--carry=sync",
+                                       "--carry=callback --callbacks",
+                                       "--carry=sync --layout=stage"};
+    char command[256], text[16384], first[64] = "";
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        snprintf(command, sizeof command,
+                 "--device sim:h200 -n 700 -t 7 -k scan,sum-int --format json %s", ways[i]);
+        assert_ok(command);
+        read_file("out", text, sizeof text);
+        const char *value = strstr(text, "\"result\": ");
+        ck_assert_ptr_nonnull(value);
+        if (i == 0)
+            snprintf(first, sizeof first, "%.*s", (int)strcspn(value, "\n"), value);
+        ck_assert_msg(strncmp(value, first, strlen(first)) == 0, "%s: %.40s, not %s", ways[i],
+                      value, first);
+    }
+}
+END_TEST
+
 /* The name that is given says which form a file has, not the one that it leads to. */
 START_TEST(test_an_output_by_a_link_has_the_form_of_its_name)
 {
@@ -437,6 +459,7 @@ Suite *cli_suite(void)
     tcase_add_test(good, test_json_report_of_the_ways);
     tcase_add_test(good, test_same_seed_same_bytes_other_seed_other_bytes);
     tcase_add_test(good, test_files_in_and_out);
+    tcase_add_test(good, test_a_value_is_of_all_tiles);
     tcase_add_test(good, test_an_output_by_a_link_has_the_form_of_its_name);
     tcase_add_test(good, test_dry_run_runs_nothing);
     tcase_add_test(good, test_dry_run_refuses_what_a_run_does);

@@ -360,10 +360,8 @@ static void fold_result(struct job *job, struct run_report *report)
 {
     report->has_result =
         !job->settings.no_data && plan_last_kernel(&job->plan)->shape == KERNEL_REDUCE;
-    uint32_t folded = 0; /* the first tiles, by callbacks; the others are folded here */
-    for (uint32_t i = 0; report->has_result && i < job->plan.op_count; i++)
-        folded += job->plan.ops[i].kind == OP_CALLBACK;
-    for (uint32_t tile = folded; report->has_result && tile < job->plan.tiles; tile++)
+    /* The callbacks have folded the first tiles, or none. */
+    for (uint32_t tile = job->fold.tiles; report->has_result && tile < job->plan.tiles; tile++)
         tile_fold_add(&job->fold, (int32_t)tile);
     report->result = report->has_result ? tile_fold_value(&job->fold) : 0;
     if (isnan(report->result)) /* a NaN's sign says nothing */

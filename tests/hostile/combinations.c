@@ -167,7 +167,7 @@ static void draw_settings(struct input *input, struct drawn *drawn)
                    &(struct kernel_params){
                        .columns = 2, .rows = 2, .inner = 2, .intensity = 1, .stride = 1}) == 1)
         drawn->values[OPTION_ELEMENTS] = text_of(
-            input, "%llu", (unsigned long long)draw_between(chance, 100, UINT64_C(1) << 40));
+            input, "%llu", (unsigned long long)draw_between(chance, 100, UINT64_C(1) << 33));
     int mistake = 0;
     drawn->races = drawn->values[OPTION_MISTAKE] != NULL &&
                    mistake_find(drawn->values[OPTION_MISTAKE], &mistake) &&
