@@ -76,22 +76,30 @@ enum status bench_run_open(struct bench_run *run, const char *arguments, struct 
     return status == STATUS_OK ? bench_run_prepare(run, error) : status;
 }
 
+/* One run, and where its times go. */
+struct attempt {
+    struct bench_run *run;
+    struct timeline *timeline;
+    struct run_times *times;
+};
+
+static enum status attempt_run(void *context, struct error *error)
+{
+    struct attempt *attempt = context;
+    struct bench_run *run = attempt->run;
+    return run->ops->run(run->backend, attempt->timeline, attempt->times, error);
+}
+
 enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
                            struct run_times *times, struct error *error)
 {
+    struct attempt attempt = {run, timeline, times};
+    struct judgement judgement;
     if (run->workload.arrays == NULL)
-        return run->ops->run(run->backend, timeline, times, error);
-    struct judgement judgement = {.unwritten = true};
-    enum status status = STATUS_OK;
-    for (int i = 0; i < 2 && status == STATUS_OK && judgement.unwritten; i++) {
-        arrays_poison(&run->arrays);
-        status = run->ops->run(run->backend, timeline, times, error);
-        if (status == STATUS_OK)
-            status = verify_judge(&run->plan, &run->arrays, &judgement, error);
-    }
-    if (status == STATUS_OK && judgement.wrong.status != STATUS_OK)
-        status = error_set(error, judgement.wrong.status, "%s", judgement.wrong.text);
-    return status;
+        return attempt_run(&attempt, error);
+    enum status status =
+        verify_run(&run->plan, &run->arrays, attempt_run, &attempt, &judgement, error);
+    return status == STATUS_OK ? error_pass(error, &judgement.wrong) : status;
 }
 
 void bench_run_close(struct bench_run *run)

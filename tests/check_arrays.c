@@ -445,7 +445,7 @@ START_TEST(arrays_that_do_not_fit_say_how_much_is_needed)
     plan.buffer_bytes[BUFFER_HOST_IN0] = cases[_i].in;
     plan.buffer_bytes[BUFFER_HOST_OUT] = cases[_i].out;
     const struct settings settings = {.seed = 1};
-    assert_not_created(&plan, &settings, STATUS_FAILED, cases[_i].text);
+    assert_not_created(&plan, &settings, STATUS_NO_MEMORY, cases[_i].text);
     ck_assert_ptr_nonnull(strstr(error.text, "B are available"));
 }
 END_TEST
@@ -462,7 +462,7 @@ START_TEST(a_failure_gives_back_what_was_taken)
     limit = before;
     limit.rlim_cur = pages * (uint64_t)sysconf(_SC_PAGESIZE) + 64 * MIB;
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    assert_not_created(&plan, &settings, STATUS_FAILED,
+    assert_not_created(&plan, &settings, STATUS_NO_MEMORY,
                        "the arrays need 160 MiB of host memory, which can't be had: ");
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
     ck_assert_uint_lt(address_pages(), pages + 1000);

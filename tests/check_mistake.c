@@ -2,6 +2,7 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "plan/mistake.h"
+#include "run/arrays.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -217,6 +218,30 @@ START_TEST(test_due_poison)
 }
 END_TEST
 
+/* An input that holds every poison of the first runs is copied rightly all the same. */
+START_TEST(test_poison_in_the_input)
+{
+    enum { COUNT = 4096 };
+    uint32_t words[COUNT] = {0};
+    struct arrays probe = {0};
+    for (int i = 0; i < 8; i++) {
+        arrays_poison(&probe);
+        words[500 * i] = probe.poison;
+    }
+    FILE *file = fopen("poison.raw", "wb");
+    ck_assert_uint_eq(fwrite(words, sizeof *words, COUNT, file), COUNT);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_msg(program_run("-q -d sim:h200 -t 4 -i poison.raw -o out.raw "
+                              "-k transpose-copy --columns=32") == 0,
+                  "%s", program_err);
+    uint32_t copied[COUNT];
+    file = fopen("out.raw", "rb");
+    ck_assert_uint_eq(fread(copied, sizeof *copied, COUNT, file), COUNT);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_mem_eq(words, copied, sizeof words);
+}
+END_TEST
+
 static json_t *json_run(int index)
 {
     json_error_t why;
@@ -353,6 +378,7 @@ Suite *mistake_suite(void)
     tcase_add_test(program, test_lost_race);
     tcase_add_test(program, test_won_race);
     tcase_add_test(program, test_due_poison);
+    tcase_add_test(program, test_poison_in_the_input);
     tcase_add_test(program, test_json_and_csv);
     tcase_add_test(program, test_files_of_a_wrong_run);
     tcase_add_test(program, test_one_of_several_runs);

@@ -239,37 +239,38 @@ enum status job_prepare(struct job *job, const struct run_report *report, struct
     return status;
 }
 
-static enum status run_bare(struct job *job, struct timeline *timeline, struct run_times *times,
-                            struct error *error)
+/* One run of the job, and where its times go. */
+struct attempt {
+    struct job *job;
+    struct timeline *timeline;
+    struct run_times *times;
+};
+
+static enum status attempt_run(void *context, struct error *error)
 {
+    struct attempt *attempt = context;
+    struct job *job = attempt->job;
     job->fold = tile_fold_begin(&job->plan, job->arrays.host[BUFFER_HOST_OUT]);
     progress_timed(job->ops->measures);
-    enum status status = job->ops->run(job->backend, timeline, times, error);
+    enum status status = job->ops->run(job->backend, attempt->timeline, attempt->times, error);
     progress_timed(false);
     return status;
 }
 
-/* Runs once, on a poisoned output, and checks every element of what came out. Where the poison
- * itself came out, one more run with another poison shows whether it was the right result. */
+/* Runs once, on a poisoned output, and checks every element of what came out. */
 static enum status run_once(struct job *job, struct timeline *timeline, struct run_times *times,
                             struct error *error)
 {
+    struct attempt attempt = {job, timeline, times};
+    struct judgement judgement;
     if (job->settings.no_data)
-        return run_bare(job, timeline, times, error);
-    struct judgement judgement = {.unwritten = true};
-    enum status status = STATUS_OK;
-    for (int i = 0; i < 2 && status == STATUS_OK && judgement.unwritten; i++) {
-        arrays_poison(&job->arrays);
-        status = run_bare(job, timeline, times, error);
-        marks_begin("verify");
-        if (status == STATUS_OK)
-            status = verify_judge(&job->plan, &job->arrays, &judgement, error);
-        marks_end();
-    }
+        return attempt_run(&attempt, error);
+    enum status status =
+        verify_run(&job->plan, &job->arrays, attempt_run, &attempt, &judgement, error);
     if (status != STATUS_OK || judgement.wrong.status == STATUS_OK)
         return status;
     if (!mistake_rows[job->settings.mistake].races)
-        return error_set(error, STATUS_FAILED, "%s", judgement.wrong.text);
+        return error_pass(error, &judgement.wrong);
     if (job->wrong.status == STATUS_OK)
         job->wrong = judgement.wrong;
     return STATUS_OK;

@@ -351,9 +351,8 @@ static void spoil_output(const struct cuda_run *run, const struct op *op)
     const struct range *out = &op->kernel.out;
     if (op->kind != OP_KERNEL || out->buffer >= BUFFER_FIRST_DEVICE)
         return;
-    uint32_t *words = (void *)((char *)run->memory[out->buffer] + out->offset);
-    for (uint64_t i = 0; i < out->bytes / sizeof *words; i++)
-        words[i] = run->workload.arrays->poison;
+    arrays_fill_poison(run->workload.arrays, (char *)run->memory[out->buffer] + out->offset,
+                       out->bytes);
 }
 
 enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error)

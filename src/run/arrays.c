@@ -139,24 +139,42 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
         element_set(dtype, data, count - 1, (uint32_t)random_pair(key, (first + count) / 2));
 }
 
-static void poison_buffer(const struct arrays *arrays, enum buffer buffer)
+void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes)
 {
-    uint32_t *out = arrays->host[buffer];
-    _Static_assert(sizeof *out == sizeof(float), "one pattern serves all element types");
-    const uint64_t count = arrays->bytes[buffer] / sizeof *out;
+    uint32_t *words = memory;
+    _Static_assert(sizeof *words == sizeof(float), "one pattern serves all element types");
+    const uint64_t count = bytes / sizeof *words;
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < count; i++)
-        out[i] = arrays->poison;
+        words[i] = arrays->poison;
 }
 
-/* Returns the poison that follows `last`. The payloads 0 and all ones are left out, for they
- * are what processors and GPUs make themselves. */
-static uint32_t poison_after(uint32_t last)
+static bool output_holds(const struct arrays *arrays, uint32_t word)
 {
-    uint32_t payload = 0;
-    for (uint64_t key = last; payload == 0 || payload == PAYLOAD_BITS; key++)
-        payload = (uint32_t)mix(key + 1) & PAYLOAD_BITS;
-    return NAN_BITS | payload;
+    const uint32_t *out = arrays->host[BUFFER_HOST_OUT];
+    const uint64_t count = arrays->bytes[BUFFER_HOST_OUT] / sizeof *out;
+    bool found = false;
+#pragma omp parallel for schedule(static) reduction(|| : found) if (count >= PARALLEL_ELEMENTS)
+    for (uint64_t i = 0; i < count; i++)
+        found = found || out[i] == word;
+    return found;
+}
+
+/* Draws a poison that the output, as the last run left it, holds nowhere: no right result can
+ * be it. The payloads 0 and all ones are left out, for they are what processors and GPUs make
+ * themselves. Where so many payloads are in the output that none of DRAWS is free, the last one
+ * drawn has to do, and a right result may be called unwritten. */
+static void poison_draw(struct arrays *arrays)
+{
+    enum { DRAWS = 64 };
+    for (int i = 0; i < DRAWS; i++) {
+        uint32_t payload = 0;
+        while (payload == 0 || payload == PAYLOAD_BITS)
+            payload = (uint32_t)mix(++arrays->drawn) & PAYLOAD_BITS;
+        arrays->poison = NAN_BITS | payload;
+        if (!output_holds(arrays, arrays->poison))
+            return;
+    }
 }
 
 uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count)
@@ -175,9 +193,10 @@ uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, u
 void arrays_poison(struct arrays *arrays)
 {
     all_cores_worked = true;
-    arrays->poison = poison_after(arrays->poison);
-    poison_buffer(arrays, BUFFER_HOST_OUT);
-    poison_buffer(arrays, BUFFER_HOST_CARRY);
+    poison_draw(arrays);
+    arrays_fill_poison(arrays, arrays->host[BUFFER_HOST_OUT], arrays->bytes[BUFFER_HOST_OUT]);
+    arrays_fill_poison(arrays, arrays->host[BUFFER_HOST_CARRY],
+                       arrays->bytes[BUFFER_HOST_CARRY]);
 }
 
 static enum status input_probe(const struct plan *plan, const char *path,
@@ -208,7 +227,7 @@ static enum status input_read(const char *path, const struct array_file *file, v
         if (array_file_read(path, file, first, count,
                             (char *)data + first * dtype_bytes(file->dtype), &own) != STATUS_OK)
 #pragma omp critical(arrays_input_read)
-            status = error_set(error, own.status, "%s", own.text);
+            status = error_pass(error, &own);
     }
     return status;
 }
@@ -226,7 +245,7 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
     const uint64_t available = host_memory_available();
     if (available > 0 && needed > available)
         return error_set(
-            error, STATUS_FAILED, "the arrays need %s of host memory and %s are available",
+            error, STATUS_NO_MEMORY, "the arrays need %s of host memory and %s are available",
             units_bytes(needed, needed_text), units_bytes(available, available_text));
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
         if (plan->buffer_bytes[i] == 0)

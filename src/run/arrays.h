@@ -17,6 +17,7 @@ struct arrays {
     uint64_t bytes[BUFFER_FIRST_DEVICE];  /* bytes that the plan asks for */
     uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
     uint32_t poison; /* every word of the output before the present run; 0: it is not known */
+    uint32_t drawn;  /* numbers drawn for poisons so far */
 };
 
 /* Returns the bytes of host memory that could be taken now (MemAvailable). 0: unknown. */
@@ -29,7 +30,7 @@ void host_unmap(void *memory, uint64_t mapped);
 
 /* Takes the host arrays of `plan` and fills the inputs: from settings->input where given (the
  * second input, for kernels of two, is then generated), else generated from settings->seed, so
- * that every element differs between tiles and seeds. STATUS_FAILED when memory does not
+ * that every element differs between tiles and seeds. STATUS_NO_MEMORY when memory does not
  * suffice, saying how much is needed and how much there is. */
 enum status arrays_create(struct arrays *arrays, const struct plan *plan,
                           const struct settings *settings, struct error *error);
@@ -44,10 +45,14 @@ void arrays_free(struct arrays *arrays);
  * was taken or poisoned since the last call. */
 void arrays_settle(void);
 
-/* Draws the next poison and fills the output with it, and the totals that scans carry through
- * the host. It is a NaN with an odd payload in floats and an odd number in ints, another one
- * for each run, so that what a right result may hold once it can't hold twice. */
+/* Draws a poison, and fills the output with it and the totals that scans carry through the
+ * host. In floats it is a NaN, with a payload that nothing computes; in ints a number near
+ * 2^31. The output as the last run left it holds it nowhere: what two runs give alike is the
+ * poison in one of them at most. */
 void arrays_poison(struct arrays *arrays);
+
+/* Fills `bytes` of memory, a multiple of 4, with the poison. */
+void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes);
 
 /* Returns the first of the output's `count` elements, of `element_bytes` each (4 or 8), that
  * holds nothing but the poison, or `count`. */

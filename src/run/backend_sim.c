@@ -97,21 +97,14 @@ static void sim_release(struct backend *backend)
     backend->workload = NULL;
 }
 
-/* Fills `bytes` with the poison of the present run. All sizes are multiples of an element. */
-static void poison(const struct backend *backend, void *memory, uint64_t bytes)
-{
-    uint32_t *words = memory;
-    for (uint64_t i = 0; i < bytes / sizeof *words; i++)
-        words[i] = backend->workload->arrays->poison;
-}
-
 /* Poisons what an earlier run left, which could look right. Scratch is not poisoned: it starts
  * as zero. */
 static void poison_device_memory(struct backend *backend, const struct plan *plan)
 {
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         if (backend->buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
-            poison(backend, backend->buffers[b], plan->buffer_bytes[b]);
+            arrays_fill_poison(backend->workload->arrays, backend->buffers[b],
+                               plan->buffer_bytes[b]);
     }
 }
 
@@ -197,7 +190,7 @@ static void poison_output(const struct backend *backend, const struct op *op)
     for (int i = 0; i < count; i++) {
         const struct range *range = &access[i].range;
         if (access[i].writes && range->buffer != BUFFER_DEVICE_SCRATCH)
-            poison(backend, at(backend, range), range->bytes);
+            arrays_fill_poison(backend->workload->arrays, at(backend, range), range->bytes);
     }
 }
 

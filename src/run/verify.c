@@ -8,6 +8,7 @@
 #include "run/verify.h"
 
 #include "kernels/kernel_code.h"
+#include "term/marks.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -399,12 +400,27 @@ enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
     return status;
 }
 
+enum status verify_run(const struct plan *plan, struct arrays *arrays,
+                       enum status (*run)(void *context, struct error *error), void *context,
+                       struct judgement *judgement, struct error *error)
+{
+    enum status status = STATUS_OK;
+    *judgement = (struct judgement){.unwritten = true};
+    for (int i = 0; i < 2 && status == STATUS_OK && judgement->unwritten; i++) {
+        arrays_poison(arrays);
+        status = run(context, error);
+        marks_begin("verify");
+        if (status == STATUS_OK)
+            status = verify_judge(plan, arrays, judgement, error);
+        marks_end();
+    }
+    return status;
+}
+
 enum status verify_output(const struct plan *plan, const struct arrays *arrays,
                           struct error *error)
 {
     struct judgement judgement;
     const enum status status = verify_judge(plan, arrays, &judgement, error);
-    if (status != STATUS_OK || judgement.wrong.status == STATUS_OK)
-        return status;
-    return error_set(error, judgement.wrong.status, "%s", judgement.wrong.text);
+    return status == STATUS_OK ? error_pass(error, &judgement.wrong) : status;
 }

@@ -15,20 +15,28 @@
 /* What a run's output was found to be. */
 struct judgement {
     struct error
-        wrong;      /* names the first wrong element; its status is STATUS_OK: there is none */
-    bool unwritten; /* the wrong element is the poison, though by its value it is right: it
-                       was never written, or the right result is the poison of this run, which
-                       one more run, with another poison, tells apart */
+        wrong; /* the first wrong element; its status is STATUS_OK where there is none */
+    /* All values are right, but the element that `wrong` names holds the poison, bit by bit:
+     * either nothing wrote it, or its right result is the poison. */
+    bool unwritten;
 };
 
-/* Compares every element of the output of `plan`'s run with the oracles, and none of them may
- * be the poison that was there before. STATUS_FAILED: the output can't be judged, for want of
- * memory; a wrong result is no failure. */
+/* Compares every element of the output of `plan`'s run with the oracles; and none of them may
+ * hold the poison, where that is known. A wrong result is no failure. STATUS_NO_MEMORY: the
+ * output can't be judged. */
 enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
                          struct judgement *judgement, struct error *error);
 
-/* Does the same where a wrong result is a failure: STATUS_FAILED names the first wrong tile and
- * element (lowest index), what it should be (with the bound) and what it is. */
+/* Poisons the output, runs the plan by `run` with its `context`, and judges what came out.
+ * Where that is the poison it does all this once more: another poison, which the output does
+ * not hold, tells a right result from one that was never written. Returns what `run` returned
+ * where that is no STATUS_OK, else as verify_judge(). */
+enum status verify_run(const struct plan *plan, struct arrays *arrays,
+                       enum status (*run)(void *context, struct error *error), void *context,
+                       struct judgement *judgement, struct error *error);
+
+/* Does as verify_judge(), but a wrong result is a failure: STATUS_FAILED names the first wrong
+ * tile and element (lowest index), what it should be (with the bound) and what it is. */
 enum status verify_output(const struct plan *plan, const struct arrays *arrays,
                           struct error *error);
 

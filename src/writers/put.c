@@ -141,7 +141,8 @@ bool put_csv_is_plain(const char *text)
     if (*text != '\0' && strchr("'=+-@", *text) != NULL)
         return false;
     for (; *text != '\0'; text++) {
-        if (*text < 0x20 || *text == 0x7f || *text == ',' || *text == '"' || *text == '#')
+        if ((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f || *text == ',' ||
+            *text == '"' || *text == '#')
             return false;
     }
     return true;
