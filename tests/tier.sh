@@ -53,7 +53,7 @@ quick_steps() {
     step library run_make check-library
     step suites tests/run-suites.sh "$build" emulator-quick all
     step hostile "$build/hostile" --seed=1 --inputs=1500
-    step memory tests/hostile/no_memory.sh "$build" --seconds=8 text json csv list view-csv
+    step memory tests/hostile/no_memory.sh "$build" --runs=3500 text json csv list view-csv
     step demo run_make run-demo
 }
 
@@ -75,8 +75,8 @@ deep_steps() {
     step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
-    step memory tests/hostile/no_memory.sh "$build" --seconds=110
-    step memory-asan tests/hostile/no_memory.sh "$build/asan" --seconds=60
+    step memory tests/hostile/no_memory.sh "$build" --runs=4000
+    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=800
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install

@@ -1,7 +1,8 @@
 #!/bin/sh
-# no_memory.sh BUILD [--seconds=S] [--seed=N] [--jobs=J] [-v] [WORD...] - runs BUILD/pipeline with each
+# no_memory.sh BUILD [--runs=R] [--seconds=S] [--seed=N] [--jobs=J] [-v] [COMMAND...] - runs BUILD/pipeline with each
 # of its allocations failing, by BUILD/no-memory and BUILD/tests/hostile/no_memory.so; tests/hostile/no_memory_run.c
-# says how runs are judged. The last line is "memory: N runs, F faults"; the exit status is 0 or 1.
+# says how runs are judged. The last line is "memory: N runs, F faults"; the exit status is 0, or
+# 1 after a fault, or 2 where the test itself failed or has run nothing.
 set -eu
 build=$(cd "$1" && pwd)
 shift

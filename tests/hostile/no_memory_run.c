@@ -1,12 +1,14 @@
 /* no_memory_run.c - every command of the program, with each of its allocations failing in turn.
  *
- *     no-memory [--seconds=S] [--seed=N] [--jobs=J] [-v] PROGRAM LIBRARY FOLDER [WORD...]
+ *     no-memory [--runs=R] [--seconds=S] [--seed=N] [--jobs=J] [-v] PROGRAM LIBRARY FOLDER
+ *               [COMMAND...]
  *
  * Each command runs once with memory, which counts its allocations; then with the n-th failing,
  * alone or with all after it. A run is right if it is whole, byte for byte; or if it fails with
  * exit code 1 and says in one line that memory ran out, and each of its files is the old one or
- * whole. Where S seconds are too short, allocations that are reached in a new way go first, and
- * the rest is drawn by the seed. WORDs choose commands that have one of them in their name. */
+ * whole. Of R runs, or of those that S seconds are enough for, allocations that are reached in
+ * a new way go first, and the rest is drawn by the seed. COMMANDs are names in the table below.
+ * The exit code is 1 after a fault, and 2 where the test itself failed or has run nothing. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -120,11 +122,12 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 /* --- what was asked for --- */
 
 static double seconds;
+static size_t wanted_runs; /* 0: all */
 static uint64_t seed = 1;
 static int jobs;
 static bool verbose;
 static const char *program, *library;
-static char *const *words;
+static char *const *names;   /* of the commands to run; none: all */
 static char root[PATH_TEXT]; /* a folder of its own, with a folder for each worker */
 
 __attribute__((noreturn)) static void give_up(const char *what)
@@ -135,10 +138,20 @@ __attribute__((noreturn)) static void give_up(const char *what)
 
 static bool is_chosen(const struct command *command)
 {
-    bool chosen = words[0] == NULL;
-    for (int i = 0; words[i] != NULL; i++)
-        chosen |= strstr(command->name, words[i]) != NULL;
+    bool chosen = names[0] == NULL;
+    for (int i = 0; names[i] != NULL; i++)
+        chosen |= strcmp(command->name, names[i]) == 0;
     return chosen;
+}
+
+static bool is_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            return true;
+    }
+    fprintf(stderr, "no-memory: there is no command '%s'\n", name);
+    return false;
 }
 
 static double now(void)
@@ -400,7 +413,7 @@ struct job {
     bool from;
     uint8_t rank; /* 0: new to all commands; 1: new to this one; 2: the rest */
     uint32_t at;
-    double order; /* by chance, and the earlier the less time the command takes */
+    double order; /* by chance */
 };
 
 static struct job *queue;
@@ -431,7 +444,7 @@ static bool keep_new(uint64_t *kept, size_t *count, uint64_t hash)
     return true;
 }
 
-static void queue_command(size_t index, double cost, const struct text *log, uint64_t *all,
+static void queue_command(size_t index, const struct text *log, uint64_t *all,
                           size_t *all_count)
 {
     const size_t allocations = log->length / sizeof(uint64_t);
@@ -446,7 +459,7 @@ static void queue_command(size_t index, double cost, const struct text *log, uin
         uint8_t rank = !is_new ? 2 : keep_new(all, all_count, hash) ? 0 : 1;
         for (int from = 0; from < 2; from++)
             queue[queued++] =
-                (struct job){(uint16_t)index, from != 0, rank, (uint32_t)i + 1, cost * draw()};
+                (struct job){(uint16_t)index, from != 0, rank, (uint32_t)i + 1, draw()};
     }
     free(own);
     if (verbose)
@@ -465,9 +478,7 @@ static void measure(const char *place)
     for (size_t i = 0; i < COMMANDS; i++) {
         if (!is_chosen(&commands[i]))
             continue;
-        const double begun = now();
         wholes[i] = run(&commands[i], place, 0, "once", false);
-        const double cost = now() - begun;
         struct text log = read_text(place, "log");
         if (!WIFEXITED(wholes[i].status) || WEXITSTATUS(wholes[i].status) > 1 ||
             log.bytes == NULL) {
@@ -475,12 +486,14 @@ static void measure(const char *place)
                    (unsigned)wholes[i].status, wholes[i].err.bytes);
             shared->faults++;
         } else {
-            queue_command(i, cost, &log, all, &all_count);
+            queue_command(i, &log, all, &all_count);
         }
         free(log.bytes);
     }
     free(all);
     qsort(queue, queued, sizeof *queue, compare_jobs);
+    if (wanted_runs > 0 && wanted_runs < queued)
+        queued = wanted_runs;
 }
 
 /* Says what to run to see the fault, and through which calls it came there. */
@@ -563,6 +576,7 @@ static bool read_arguments(int argc, char *argv[])
         if (strcmp(argv[i], "-v") == 0)
             verbose = true;
         else if (sscanf(argv[i], "--seconds=%lf", &seconds) != 1 &&
+                 sscanf(argv[i], "--runs=%zu", &wanted_runs) != 1 &&
                  sscanf(argv[i], "--seed=%" SCNu64, &seed) != 1 &&
                  sscanf(argv[i], "--jobs=%d", &jobs) != 1)
             return false;
@@ -572,22 +586,51 @@ static bool read_arguments(int argc, char *argv[])
     program = argv[i];
     library = argv[i + 1];
     snprintf(root, sizeof root, "%.400s", argv[i + 2]);
-    words = argv + i + 3;
+    names = argv + i + 3;
+    for (i = 0; names[i] != NULL; i++) {
+        if (!is_command(names[i]))
+            return false;
+    }
     return true;
+}
+
+/* Lets the workers make the runs; returns true if all of them ended as they should. */
+static bool work_all(void)
+{
+    pid_t workers[WORKERS_MAX];
+    char place[PATH_TEXT];
+    int status;
+    bool whole = true;
+    const double end = seconds > 0 ? now() + seconds : 0;
+    for (int i = 0; i < jobs; i++) {
+        make_place(i + 1, place);
+        workers[i] = fork();
+        if (workers[i] < 0)
+            give_up("fork");
+        if (workers[i] == 0) {
+            work(place, end);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < jobs; i++) {
+        if (waitpid(workers[i], &status, 0) == workers[i] && status == 0)
+            continue;
+        whole = false;
+        printf("memory: a process of the test itself failed: status %x\n", (unsigned)status);
+    }
+    return whole;
 }
 
 int main(int argc, char *argv[])
 {
     char place[PATH_TEXT];
     if (!read_arguments(argc, argv)) {
-        fputs(
-            "usage: no-memory [--seconds=S] [--seed=N] [--jobs=J] [-v] PROGRAM LIBRARY FOLDER "
-            "[WORD...]\n",
-            stderr);
+        fputs("usage: no-memory [--runs=R] [--seconds=S] [--seed=N] [--jobs=J] [-v] PROGRAM "
+              "LIBRARY FOLDER [COMMAND...]\n",
+              stderr);
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    double end = seconds > 0 ? now() + seconds : 0;
     shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
@@ -595,17 +638,11 @@ int main(int argc, char *argv[])
     printf("memory: seed %" PRIu64 "\n", seed);
     make_database();
     measure(make_place(0, place));
-    for (int worker = 1; worker <= jobs; worker++) {
-        make_place(worker, place);
-        if (fork() == 0) {
-            work(place, end);
-            _exit(0);
-        }
-    }
-    while (wait(NULL) > 0)
-        ;
+    const bool whole = work_all();
     if (shared->runs < queued)
         printf("memory: time for %zu of %zu runs\n", shared->runs, queued);
     printf("memory: %zu runs, %zu faults\n", shared->runs, shared->faults);
+    if (!whole || shared->runs == 0)
+        return 2;
     return shared->faults > 0;
 }
