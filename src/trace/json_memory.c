@@ -1,74 +1,74 @@
 /* json_memory.c - jansson, where memory runs out. */
 #include "trace/json_memory.h"
 
-#include "core/items.h"
-
 #include <setjmp.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
-/* What a text that is being decoded has taken, to be given back where it is given up. */
-static _Thread_local struct load {
-    void **blocks;
-    size_t count, room;
-    jmp_buf give_up;
-} * load;
-static _Thread_local bool failed;
+/* All that the latest load has taken: it goes as a whole, so that a load that is given up needs
+ * to know nothing of jansson's own state. */
+static struct block {
+    struct block *next;
+    max_align_t bytes[];
+} * blocks;
+static jmp_buf give_up;
+static atomic_bool failed;
 
 static void *take(size_t bytes)
 {
-    void *memory = malloc(bytes);
-    failed |= memory == NULL;
-    return memory;
+    struct block *block = malloc(sizeof *block + bytes);
+    if (block == NULL)
+        longjmp(give_up, 1);
+    block->next = blocks;
+    blocks = block;
+    return block->bytes;
 }
 
-static void *load_take(size_t bytes)
+static void keep(void *memory)
 {
-    void **blocks = items_grow(load->blocks, load->count, &load->room, sizeof *blocks);
-    void *memory = blocks != NULL ? malloc(bytes) : NULL;
-    if (blocks != NULL)
-        load->blocks = blocks;
-    if (memory == NULL)
-        longjmp(load->give_up, 1);
-    load->blocks[load->count++] = memory;
-    return memory;
+    (void)memory;
 }
 
-/* Gives back a block, most often one of the latest. */
-static void load_give(void *memory)
+void json_memory_free(void)
 {
-    size_t i = load->count;
-    while (i > 0 && load->blocks[i - 1] != memory)
-        i--;
-    if (i > 0)
-        load->blocks[i - 1] = load->blocks[--load->count];
-    free(memory);
+    while (blocks != NULL) {
+        struct block *next = blocks->next;
+        free(blocks);
+        blocks = next;
+    }
 }
 
 json_t *json_memory_load(const char *text, size_t length, size_t flags, json_error_t *why,
                          bool *starved)
 {
-    struct load own = {0};
     json_malloc_t malloc_before;
     json_free_t free_before;
     json_t *volatile value = NULL;
+    json_memory_free();
     json_get_alloc_funcs(&malloc_before, &free_before);
-    json_set_alloc_funcs(load_take, load_give);
-    load = &own;
-    *starved = setjmp(own.give_up) != 0;
+    json_set_alloc_funcs(take, keep);
+    *starved = setjmp(give_up) != 0;
     if (!*starved)
         value = json_loadb(text, length, flags, why);
-    while (*starved && own.count > 0)
-        free(own.blocks[--own.count]);
-    free(own.blocks);
-    load = NULL;
     json_set_alloc_funcs(malloc_before, free_before);
+    if (*starved)
+        json_memory_free();
     return value;
+}
+
+static void *watch(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL)
+        failed = true;
+    return memory;
 }
 
 void json_memory_watch(void)
 {
     failed = false;
-    json_set_alloc_funcs(take, free);
+    json_set_alloc_funcs(watch, free);
 }
 
 bool json_memory_failed(void)

@@ -139,7 +139,7 @@ static const char *value_end(const char *at, const char *end)
     return NULL;
 }
 
-/* Reads the value that stands next. To be given back with json_decref(). */
+/* Reads the value that stands next; it is whole until the next one is read. */
 static enum status read_value(struct reader *reader, json_t **value)
 {
     json_error_t why;
@@ -231,17 +231,14 @@ static enum status read_metadata(struct reader *reader)
     enum status status = read_value(reader, &metadata);
     if (status != STATUS_OK)
         return status;
-    if (again) {
-        json_decref(metadata);
+    if (again)
         return refuse(reader, reader->event, "metadata for the second time");
-    }
     const json_t *runs = json_object_get(metadata, "runs");
     const char *producer = json_string_value(json_object_get(metadata, "producer"));
     size_t i;
     reader->described = producer != NULL && strcmp(producer, "pipeline") == 0;
     json_array_foreach(runs, i, run) status =
         status == STATUS_OK ? read_run(reader, i, run) : status;
-    json_decref(metadata);
     return status;
 }
 
@@ -350,7 +347,6 @@ static enum status read_events(struct reader *reader)
         status = read_value(reader, &event);
         if (status == STATUS_OK)
             status = read_event(reader, event);
-        json_decref(event);
     } while (status == STATUS_OK && next_is(reader, ','));
     return status == STATUS_OK ? expect(reader, ']') : status;
 }
@@ -362,7 +358,7 @@ static enum status read_all(struct reader *reader)
     bool events = false;
     enum status status = expect(reader, '{');
     do {
-        json_t *key = NULL, *value = NULL;
+        json_t *key = NULL, *other;
         if (status == STATUS_OK)
             status = read_value(reader, &key);
         if (status == STATUS_OK && !json_is_string(key))
@@ -370,15 +366,14 @@ static enum status read_all(struct reader *reader)
         if (status == STATUS_OK)
             status = expect(reader, ':');
         const char *name = status == STATUS_OK ? json_string_value(key) : "";
-        if (strcmp(name, "metadata") == 0)
+        if (strcmp(name, "metadata") == 0) {
             status = read_metadata(reader);
-        else if (strcmp(name, "traceEvents") == 0)
+        } else if (strcmp(name, "traceEvents") == 0) {
+            events = true;
             status = read_events(reader);
-        else if (status == STATUS_OK)
-            status = read_value(reader, &value);
-        events |= strcmp(name, "traceEvents") == 0;
-        json_decref(value);
-        json_decref(key);
+        } else if (status == STATUS_OK) {
+            status = read_value(reader, &other);
+        }
     } while (status == STATUS_OK && next_is(reader, ','));
     if (status == STATUS_OK)
         status = expect(reader, '}');
@@ -409,10 +404,11 @@ enum status own_json_read(struct trace_input *input, const char *path, struct tr
         if (status == STATUS_USAGE)
             refuse(&reader, reader.text, "run %zu: %s", run + 1, unfinished.text);
         else if (status != STATUS_OK)
-            error_set(&why, status, "%s", unfinished.text);
+            error_pass(&why, &unfinished);
     }
     if (status != STATUS_OK)
-        error_set(error, why.status, "%s", why.text);
+        error_pass(error, &why);
+    json_memory_free();
     own_free(&reader.builder);
     return status != STATUS_OK ? why.status : STATUS_OK;
 }
