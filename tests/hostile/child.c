@@ -28,6 +28,9 @@ enum {
     OUTPUT_MAX = 64 * MEBI, /* bytes that are looked at */
 };
 
+/* A sanitizer's report ends the program with a code that it never gives itself. */
+#define SANITIZER_EXIT "exitcode=86"
+
 struct setting setting;
 
 /* The commands that run, and where their output goes. */
@@ -74,8 +77,9 @@ static void signals_begin(const struct call *call)
 
 _Noreturn static void become(const struct call *call, const struct child *child)
 {
-    static const char asan[] = "ASAN_OPTIONS=exitcode=86:allocator_may_return_null=1:"
+    static const char asan[] = "ASAN_OPTIONS=" SANITIZER_EXIT ":allocator_may_return_null=1:"
                                "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
+    static const char ubsan[] = "UBSAN_OPTIONS=" SANITIZER_EXIT ":print_stacktrace=1";
     static const char *const usual[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                                         "HOME=.",
                                         "TMPDIR=../tmp",
@@ -84,7 +88,7 @@ _Noreturn static void become(const struct call *call, const struct child *child)
                                         "OMP_WAIT_POLICY=passive",
                                         "CUDA_VISIBLE_DEVICES=",
                                         asan,
-                                        "UBSAN_OPTIONS=exitcode=86:print_stacktrace=1"};
+                                        ubsan};
     enum { USUAL = sizeof usual / sizeof usual[0] };
     const char *environment[EXTRA_MAX + USUAL + 1] = {NULL};
     memcpy(environment, call->extra, sizeof call->extra); /* the first of a name counts */

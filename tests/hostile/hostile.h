@@ -35,7 +35,6 @@ enum {
     ARGUMENTS_MAX = 64,
     OUTPUTS_MAX = 12,
     EXTRA_MAX = 3,
-    EXIT_SANITIZER = 86,
     MEBI = 1 << 20,
 };
 
