@@ -118,26 +118,26 @@ $(OBJ)/bin/check-gpu: $(GPU_TESTS:%.c=$(OBJ)/%.o) $(filter-out %/check_main.o,$(
 # A driver whose calls fail when told to, which has the names of the one that it stands before; and a
 # stub of that for its own test, which needs no GPU. Its thunks are in x86-64's machine language.
 FAILING := tests/failing/libcuda.so.1
-FAILING_TESTS := $(if $(filter x86_64,$(shell uname -m)),$(O)/$(FAILING) $(O)/tests/stub/libcuda.so.1 \
-                   $(O)/failing-driver-check)
-library = $(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) -Wno-missing-prototypes $(CFLAGS) -shared -fPIC -Wl,-soname,libcuda.so.1
+FAKE_DRIVERS := $(if $(filter x86_64,$(shell uname -m)),$(O)/$(FAILING) $(O)/tests/stub/libcuda.so.1)
+FAKE_DRIVER_CHECK := $(if $(FAKE_DRIVERS),$(O)/failing-driver-check)
+FAKE_DRIVER_CC = $(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) -Wno-missing-prototypes $(CFLAGS) -shared -fPIC -Wl,-soname,libcuda.so.1
 $(OBJ)/generated/failing_names.h: $(if $(NVCC),$(CUDA_HOME)/lib64/stubs/libcuda.so,$(OBJ)/bin/tests/stub/libcuda.so.1)
 	$(say) EMBED $@
 	$(call write,nm -D --defined-only $< | sed -n 's/.* T \(cu[A-Za-z0-9_]*\)$$/NAME(\1)/p' >$(NEW))
 $(OBJ)/bin/$(FAILING): tests/gpu/failing_driver.c $(OBJ)/generated/failing_names.h
 	$(say) CC $<
-	$(call write,$(library) -fno-toplevel-reorder -I$(OBJ)/generated -pthread -o $(NEW) $< -ldl)
+	$(call write,$(FAKE_DRIVER_CC) -fno-toplevel-reorder -I$(OBJ)/generated -pthread -o $(NEW) $< -ldl)
 $(OBJ)/bin/tests/stub/libcuda.so.1: tests/gpu/stub_driver.c
 	$(say) CC $<
-	$(call write,$(library) -o $(NEW) $<)
+	$(call write,$(FAKE_DRIVER_CC) -o $(NEW) $<)
 $(OBJ)/bin/failing-driver-check: $(OBJ)/tests/gpu/failing_driver_check.o
 
 .PHONY: check-failing-driver
-check-failing-driver: $(FAILING_TESTS)
-	$(Q)$(if $(FAILING_TESTS),$(O)/failing-driver-check $(FAILING_TESTS:%-check=))
+check-failing-driver: $(FAKE_DRIVER_CHECK) $(FAKE_DRIVERS)
+	$(Q)$(FAKE_DRIVER_CHECK) $(FAKE_DRIVERS)
 
 .PHONY: gpu-binaries gpu-test
-gpu-binaries: $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS) $(FAILING_TESTS)
+gpu-binaries: $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS) $(FAKE_DRIVERS) $(FAKE_DRIVER_CHECK)
 gpu-test:
 ifeq ($(NVCC),)
 	@echo "gpu-test: no nvcc, so nothing was built for a GPU"; exit 77
