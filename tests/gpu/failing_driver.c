@@ -13,11 +13,12 @@
  *   FAILING_CALL=N        the call that fails, counted from 1; nothing fails without it
  *   FAILING_KIND=from     all later calls fail, too, as when a device is lost; else only one
  *   FAILING_RESULT=R      the CUresult that a failing call returns (999: CUDA_ERROR_UNKNOWN)
- *   FAILING_LIST=FILE     the first 5000 calls are added to this file: number, name, who
- * called, and the site: a number for all return addresses up to main() FAILING_TOLD=FILE the
- * first call that failed is written to this file in the same way
+ *   FAILING_LIST=FILE     the first 5000 calls are added to this file
+ *   FAILING_TOLD=FILE     the first call that failed is written to this file
  *
- * Look-ups (cuGetProcAddress() in all versions) are listed with the number 0, and never fail.
+ * A call's line has its number, name, who called, and the site: a number for all return
+ * addresses up to main(). Look-ups (cuGetProcAddress() in all versions) are listed with the
+ * number 0, and never fail.
  */
 #include <dlfcn.h>
 #include <execinfo.h>

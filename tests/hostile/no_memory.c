@@ -2,9 +2,8 @@
  *
  *     NO_MEMORY_AT=N             the N-th allocation fails, counted from 1; 0: none does
  *     NO_MEMORY_KIND=once|from   that one alone, or it and all after it
- *     NO_MEMORY_LOG=FILE         8 bytes for each allocation: a hash of the calls that led to
- * it NO_MEMORY_SHOW=1           the calls that led to the first one that fails, on standard
- * error
+ *     NO_MEMORY_LOG=FILE         8 bytes for each allocation: a hash of the calls above it
+ *     NO_MEMORY_SHOW=1           prints the calls above the first one that fails
  *
  * An allocation is a call of malloc() or one of its kin, also one that the C library makes for
  * strdup(), fopen() or open_memstream(), and an anonymous mmap() by the program or a library.
