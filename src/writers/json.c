@@ -12,6 +12,11 @@
 
 enum { REAL_DIGITS = 15, REAL_TEXT = 64 };
 
+static bool has_lines(const struct json *json)
+{
+    return json->indent > 0 && json->flat == 0;
+}
+
 static void put_line(struct json *json)
 {
     PUT_LITERAL(json->put, "\n");
@@ -29,7 +34,7 @@ static void begin_value(struct json *json)
     }
     if (json->filled)
         PUT_LITERAL(json->put, ",");
-    if (json->indent > 0 && json->depth > 0)
+    if (has_lines(json) && json->depth > 0)
         put_line(json);
     json->filled = true;
 }
@@ -42,11 +47,19 @@ void json_open(struct json *json, char bracket)
     json->filled = false;
 }
 
+void json_open_flat(struct json *json, char bracket)
+{
+    json_open(json, bracket);
+    json->flat = json->depth;
+}
+
 void json_close(struct json *json, char bracket)
 {
     json->depth--;
-    if (json->filled && json->indent > 0)
+    if (json->filled && has_lines(json))
         put_line(json);
+    if (json->depth < json->flat)
+        json->flat = 0;
     put_bytes(json->put, &bracket, 1);
     json->filled = true;
 }
@@ -62,7 +75,7 @@ struct json *json_key(struct json *json, const char *key)
 {
     begin_value(json);
     put_quoted(json, key);
-    put_string(json->put, json->indent > 0 ? ": " : ":");
+    put_string(json->put, has_lines(json) ? ": " : ":");
     json->keyed = true;
     return json;
 }

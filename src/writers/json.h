@@ -21,6 +21,7 @@ struct json {
     bool in_html; /* the document stands within an HTML page: markup is escaped */
     /* The encoder's own state, which begins with zeroes. */
     int depth;   /* objects and arrays that are open */
+    int flat;    /* the depth of the one that stands on one line; 0: none does */
     bool filled; /* the innermost of them has a value */
     bool keyed;  /* a key was written, and its value is still to come */
 };
@@ -28,6 +29,9 @@ struct json {
 /* Opens an object by '{' or an array by '['; closes it by '}' or ']'. */
 void json_open(struct json *json, char bracket);
 void json_close(struct json *json, char bracket);
+
+/* Opens an object or an array that stands on one line, with all that it has. */
+void json_open_flat(struct json *json, char bracket);
 
 /* Writes a key; the value comes next. Returns `json`. */
 struct json *json_key(struct json *json, const char *key);

@@ -61,8 +61,7 @@ static void put_work(struct json *json, const struct op *op)
 static void put_op(struct json *json, const struct plan *plan, const struct op *op)
 {
     char label[OP_LABEL];
-    json_open(json, '{');
-    json->indent = 0;
+    json_open_flat(json, '{');
     json_put_count(json_key(json, "id"), op->id);
     json_put_text(json_key(json, "kind"), op_kind_name(op->kind));
     json_put_text(json_key(json, "name"), plan_op_label(plan, op, label));
@@ -80,7 +79,6 @@ static void put_op(struct json *json, const struct plan *plan, const struct op *
     put_accesses(json, "reads", op, false);
     put_accesses(json, "writes", op, true);
     json_close(json, '}');
-    json->indent = INDENT;
 }
 
 static void put_hazards(struct json *json, const struct plan *plan,
@@ -90,14 +88,12 @@ static void put_hazards(struct json *json, const struct plan *plan,
     json_open(json_key(json, "hazards"), '[');
     for (size_t i = 0; i < run->hazard_count; i++) {
         const struct hazard *hazard = &run->hazards[i];
-        json_open(json, '{');
-        json->indent = 0;
+        json_open_flat(json, '{');
         json_put_count(json_key(json, "first"), hazard->first);
         json_put_count(json_key(json, "second"), hazard->second);
         put_range(json, &hazard->where);
         json_put_text(json_key(json, "text"), hazard_text(plan, hazard, text));
         json_close(json, '}');
-        json->indent = INDENT;
     }
     json_close(json, ']');
 }
@@ -106,13 +102,11 @@ static void put_streams(struct json *json, const struct plan *plan)
 {
     json_open(json_key(json, "streams"), '[');
     for (uint32_t i = 0; i < plan->streams; i++) {
-        json_open(json, '{');
-        json->indent = 0;
+        json_open_flat(json, '{');
         json_put_text(json_key(json, "kind"), stream_kind_name(plan_stream_kind(plan, i)));
         json_put_integer(json_key(json, "priority"),
                          plan->priorities != NULL ? plan->priorities[i] : 0);
         json_close(json, '}');
-        json->indent = INDENT;
     }
     json_close(json, ']');
 }
