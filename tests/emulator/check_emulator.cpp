@@ -361,7 +361,7 @@ template <enum wrong wrong> int copy_launch(const struct kernel_args *args, void
 bool is_right(int (*launcher)(const struct kernel_args *, void *), const char *word)
 {
     struct kernel kernel = *kernel_find("scale");
-    const struct kernel_launcher own = {launcher, nullptr, nullptr, nullptr};
+    const struct kernel_launcher own = {launcher, nullptr, nullptr, nullptr, nullptr};
     char text[LAUNCHER_TEXT] = "";
     kernel.code = kernel_code(kernel_find("scale"));
     kernel.launcher = &own;
