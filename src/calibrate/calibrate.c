@@ -115,7 +115,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
     if (status == STATUS_OK)
         *calibration = *found;
     else
-        error_set(error, status, "%s", why.text);
+        error_pass(error, &why);
     free(found);
     return status;
 }

@@ -9,7 +9,8 @@
 enum status {
     STATUS_OK = 0,
     STATUS_FAILED,    /* the run failed, or its result is wrong: exit 1 */
-    STATUS_NO_MEMORY, /* memory ran out: exit 1. Who does without what failed fails at this */
+    STATUS_NO_MEMORY, /* memory ran out: exit 1. Code that carries on without an
+                         optional part still fails on this */
     STATUS_USAGE,     /* an option, a config file or an input is not acceptable: exit 2 */
     STATUS_NO_DEVICE, /* a CUDA device was asked for and there is none: exit 77 */
 };

@@ -254,7 +254,7 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
     if (status == STATUS_OK)
         status = figures_check(&reader);
     if (status != STATUS_OK)
-        return error_set(error, local.status, "%s", local.text);
+        return error_pass(error, &local);
     *machine = read;
     return STATUS_OK;
 }

@@ -317,7 +317,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
     if (tuner.starved)
         return error_set(error, STATUS_NO_MEMORY, "no memory to choose tiles and streams");
     if (tuner.best.time_ns == TIME_NONE)
-        return error_set(error, tuner.error.status, "%s", tuner.error.text);
+        return error_pass(error, &tuner.error);
     struct trial chosen = choose(&tuner);
     if (settings->tiles == 0)
         settings->tiles = chosen.tiles;

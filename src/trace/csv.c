@@ -417,7 +417,7 @@ static enum status finish(struct reader *reader, struct traces *traces)
     enum status status = trace_build_finish(&reader->builder, &facts, traces, &why);
     if (status == STATUS_USAGE)
         return refuse(reader, "%s", why.text);
-    return status == STATUS_OK ? status : error_set(reader->error, status, "%s", why.text);
+    return status == STATUS_OK ? status : error_pass(reader->error, &why);
 }
 
 enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
@@ -431,7 +431,7 @@ enum status trace_csv_read(struct trace_input *input, const char *path, struct t
     if (status == STATUS_OK)
         status = finish(&reader, traces);
     if (status != STATUS_OK)
-        error_set(error, status, "%s", why.text);
+        error_pass(error, &why);
     trace_build_free(&reader.builder);
     return status;
 }

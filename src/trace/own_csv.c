@@ -133,7 +133,7 @@ static enum status read_kinds(struct reader *reader, char *text)
         if (status == STATUS_USAGE)
             return refuse(reader, "'%s' is no stream with its kind", trace_shown(word, shown));
         if (status != STATUS_OK)
-            return error_set(reader->error, status, "%s", why.text);
+            return error_pass(reader->error, &why);
     }
     return STATUS_OK;
 }
@@ -386,7 +386,7 @@ static enum status finish(struct reader *reader, struct traces *traces)
     struct error why = {0};
     enum status status = own_finish(&reader->builder, traces, &run, &why);
     if (status != STATUS_USAGE)
-        return status == STATUS_OK ? status : error_set(reader->error, status, "%s", why.text);
+        return status == STATUS_OK ? status : error_pass(reader->error, &why);
     reader->line_number = reader->run_lines[run];
     return refuse(reader, "%s", why.text);
 }
@@ -400,7 +400,7 @@ enum status own_csv_read(struct trace_input *input, const char *path, struct tra
     if (status == STATUS_OK)
         status = finish(&reader, traces);
     if (status != STATUS_OK)
-        error_set(error, status, "%s", why.text);
+        error_pass(error, &why);
     own_free(&reader.builder);
     free(reader.run_lines);
     return status;

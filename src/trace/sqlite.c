@@ -407,7 +407,7 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
     if (status == STATUS_OK)
         strcpy(traces->unread, database.unread);
     if (status != STATUS_OK)
-        error_set(error, status, "%s", why.text);
+        error_pass(error, &why);
     trace_build_free(&database.builder);
     sqlite_host_free(&database.host);
     sqlite3_close(database.handle);
