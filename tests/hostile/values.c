@@ -183,8 +183,9 @@ static void make_word(struct input *input)
         call_add(&input->call, command);
     const char *word =
         draw_percent(&input->chance, 50) ? draw_word(input, values) : draw_name(input);
+    if (strchr("rcl", command[0]) != NULL && strcmp(command, "list") != 0)
+        call_add(&input->call, "--elements=4096"); /* a run, where the word lets one be */
     call_add(&input->call, word);
-    input_expect(input, "canary");
 }
 
 static void make(struct input *input)
