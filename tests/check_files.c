@@ -411,6 +411,35 @@ START_TEST(test_what_is_in_the_way)
 }
 END_TEST
 
+/* A file that is mounted by itself, as containers do, can't be replaced: that is said before
+ * anything runs. */
+START_TEST(test_mounted_file)
+{
+    put("real.csv", "old");
+    put("x.csv", "");
+    if (shell("unshare -rm mount --bind real.csv x.csv 2>err") != 0) {
+        printf("skipped: test_mounted_file (no right to mount)\n");
+        return;
+    }
+    for (int timeline = 0; timeline < 2; timeline++) {
+        setenv("OUTPUT", timeline ? "--timeline" : "--output", 1);
+        ck_assert_int_eq(shell("unshare -rm sh -c 'mount --bind real.csv x.csv && exec $P -q "
+                               "-d sim:h200 -n 1k -t 4 $OUTPUT=x.csv' >out 2>err"),
+                         2);
+        ck_assert_int_eq(shell("grep -q \"'x.csv': it is mounted by itself\" err && "
+                               "test ! -s out"),
+                         0);
+        assert_text("real.csv", "old");
+        assert_names("err out real.csv x.csv ", "a mounted file");
+    }
+    /* In a folder that is mounted, files are replaced. */
+    ck_assert_int_eq(shell("mkdir real sub && touch real/x.csv && unshare -rm sh -c 'mount "
+                           "--bind real sub && exec $P -q -d sim:h200 -n 1k -t 4 "
+                           "--timeline=sub/x.csv' >out && test -s real/x.csv"),
+                     0);
+}
+END_TEST
+
 /* Each run may have an output of its own, and there may be more of them than descriptors. */
 START_TEST(test_many_outputs)
 {
@@ -445,6 +474,7 @@ Suite *files_suite(void)
     tcase_add_test(cases, test_other_files_are_written);
     tcase_add_test(cases, test_link_to_another_ending);
     tcase_add_loop_test(cases, test_what_is_in_the_way, 0, 4);
+    tcase_add_test(cases, test_mounted_file);
     tcase_add_test(cases, test_many_outputs);
     suite_add_tcase(suite, cases);
     return suite;

@@ -27,7 +27,8 @@ struct output_name {
 };
 
 /* The names in use. Only who holds the gate, with all signals blocked, changes the list or
- * gives a name: a signal handler finds every temporary that there is. */
+ * gives a name: a signal handler finds every temporary that there is. No handler runs in the
+ * thread that is within, so whoever waits for the gate waits for another thread. */
 static struct output_name *names;
 static atomic_flag gate = ATOMIC_FLAG_INIT;
 
@@ -105,15 +106,13 @@ static void name_end(struct output_name *name, bool renamed)
 
 void output_files_unlink(void)
 {
-    enum { PATIENCE = 100 };
-    const int before = errno;
-    /* Another thread leaves the gate soon; this one never will, if it was hit within. */
-    for (int i = 0; atomic_flag_test_and_set(&gate) && i < PATIENCE; i++)
-        poll(NULL, 0, 1);
+    const int failure = errno;
+    sigset_t before;
+    gate_enter(&before);
     for (const struct output_name *name = names; name != NULL; name = name->next)
         unlinkat(name->folder, name->text, 0);
-    atomic_flag_clear(&gate);
-    errno = before;
+    gate_leave(&before);
+    errno = failure;
 }
 
 /* --- opening --- */
@@ -236,19 +235,27 @@ static enum status open_new(struct output_file *file, const char *path, char *ta
         fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
     if (folder >= 0 && fd < 0) /* not every file system has files without a name */
         fd = name_give(opened.temporary, -1, mode);
-    snprintf(why, sizeof why, "its folder takes no new file: %s", strerror(errno));
-    if (fd >= 0 && old != NULL)
+    if (fd < 0) {
+        snprintf(why, sizeof why, "its folder takes no new file: %s", strerror(errno));
+        return open_end(file, &opened, -1, path, why, error);
+    }
+    if (old != NULL)
         fchmod(fd, mode); /* refused by file systems without permissions, which is no harm */
-    return open_end(file, &opened, fd, path, fd < 0 ? why : NULL, error);
+    return open_end(file, &opened, fd, path, NULL, error);
 }
 
-/* Returns true, or false with errno, if a regular file can be written. */
-static bool is_writable(const char *path)
+/* Returns why no other file can take the place of a regular one, whoever asks, or NULL. */
+static const char *why_fixed(const char *path)
 {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    struct statx about;
+    if (statx(AT_FDCWD, path, 0, 0, &about) != 0)
+        return NULL;
+    if ((about.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+        return "it is mounted by itself, so no new file can replace it: name another file, or "
+               "mount its folder instead";
+    if ((about.stx_attributes & STATX_ATTR_APPEND) != 0)
+        return "it can only be appended to: name another file, or clear that with chattr -a";
+    return NULL;
 }
 
 /* A regular file, or the one that a symbolic link leads to, is replaced only where it could
@@ -261,8 +268,11 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
     const bool exists = stat(path, &about) == 0;
     if (exists && (!S_ISREG(about.st_mode) || standard_descriptor(&about) >= 0))
         return open_direct(file, path, &about, error);
-    if (exists ? !is_writable(path) : errno != ENOENT)
+    if (exists ? faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 : errno != ENOENT)
         return refuse_errno(path, error);
+    const char *why = exists ? why_fixed(path) : NULL;
+    if (why != NULL)
+        return refuse(path, why, error);
     if (!exists && lstat(path, &about) == 0)
         return refuse(path, "it is a symbolic link that leads nowhere", error);
     char *target = exists ? realpath(path, NULL) : strdup(path);
