@@ -15,17 +15,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    PIECE = 65536, /* bytes that are read at once */
-    LAST_PIECES =
-        16, /* of what is in a pipe when the child has ended: a pipe holds 1 MiB at most */
-    TICK_MS = 50,           /* between looks at whether the child has ended */
-    TICK_CLOSED_MS = 1,     /* the same, when it has closed what it prints to */
-    TICK_COUNTED_MS = 1000, /* what a tick counts for at most: we may have been stopped */
+    PIECE = 65536,    /* bytes that are read at once */
+    LAST_PIECES = 16, /* that are in a pipe when the child has ended: it holds 1 MiB at most */
+    WAIT_MS = 1000,   /* what one wait counts for at most: we may have been stopped in it */
+    LOOK_MS = 20,     /* between looks where nothing tells us that the child has ended */
 };
 
 /* The child's process group, for child_kill(); 0: there is none. */
@@ -267,11 +266,19 @@ static long milliseconds(void)
     return now.tv_sec * 1000L + now.tv_nsec / 1000000;
 }
 
-/* Returns true if the child has ended. It stays to be waited for, so that its number and its
- * group's are nobody else's. */
-static bool has_ended(pid_t process)
+/* Waits until there is something to read, the child has ended or `most_ms` are over. Returns
+ * true if the child has ended: it stays to be waited for, so that its number and its group's
+ * are nobody else's. `end` can be polled for that; it is -1 where the system has no such
+ * descriptors (Linux before 5.3, some sandboxes). */
+static bool await(const struct start *start, pid_t process, int end, long most_ms)
 {
+    struct pollfd ready[] = {{.fd = start->output[0], .events = POLLIN},
+                             {.fd = start->errors[0], .events = POLLIN},
+                             {.fd = end, .events = POLLIN}};
     siginfo_t about = {.si_pid = 0};
+    poll(ready, 3, end < 0 ? LOOK_MS : (int)most_ms);
+    if (end >= 0)
+        return ready[2].revents != 0;
     return waitid(P_PID, (id_t)process, &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
            about.si_pid != 0;
 }
@@ -296,21 +303,21 @@ static enum child_end gather(struct start *start, struct child *child, pid_t pro
 {
     size_t room = 0;
     enum taken taken = TAKEN;
+    bool ended = false;
+    int end = (int)syscall(SYS_pidfd_open, process, 0);
     long left_ms = child->seconds * 1000L, last_ms = milliseconds();
-    while (taken == TAKEN && left_ms > 0 && !has_ended(process)) {
-        struct pollfd ready[] = {{.fd = start->output[0], .events = POLLIN},
-                                 {.fd = start->errors[0], .events = POLLIN}};
-        const bool closed = start->output[0] < 0 && start->errors[0] < 0;
-        poll(ready, 2, closed ? TICK_CLOSED_MS : TICK_MS);
+    while (taken == TAKEN && left_ms > 0 && !ended) {
+        ended = await(start, process, end, left_ms < WAIT_MS ? left_ms : WAIT_MS);
         taken = take_both(start, child, &room);
-        const long now_ms = milliseconds(), tick_ms = now_ms - last_ms;
-        left_ms -= tick_ms < TICK_COUNTED_MS ? tick_ms : TICK_COUNTED_MS;
+        const long now_ms = milliseconds(), passed_ms = now_ms - last_ms;
+        left_ms -= passed_ms < WAIT_MS ? passed_ms : WAIT_MS;
         last_ms = now_ms;
     }
+    close_end(&end);
     /* Others of its group may hold the pipes open: they are not waited for. */
     kill(-process, SIGKILL);
     kill(process, SIGKILL);
-    if (taken == TAKEN && left_ms <= 0)
+    if (taken == TAKEN && !ended)
         return CHILD_LATE;
     for (int i = 0; i < LAST_PIECES && taken == TAKEN; i++)
         taken = take_both(start, child, &room);
