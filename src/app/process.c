@@ -51,9 +51,8 @@ static void on_file_size(int number)
     (void)number;
 }
 
-/* Handles a signal that would have its default effect. One that is ignored (by `nohup`, or
- * `trap
- * '' INT`) stays so, and one that a tool handles (a sanitizer) is the tool's. */
+/* Handles a signal that would have its default effect. One that is ignored, as by nohup, stays
+ * so, and one that a tool handles (a sanitizer) is the tool's. */
 static void handle(int number, void (*handler)(int))
 {
     struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};

@@ -120,9 +120,8 @@ static inline int larger(int a, int b)
  * between characters where there is no room. Returns `clean`. */
 const char *writer_clean(char *clean, size_t room, const char *text, bool line);
 
-/* Copies `text` into `fitted`, escaped in the same way, as one line of at most `columns`
- * characters;
- * ".." at its end shows a cut. Returns `fitted`. */
+/* Copies `text` into `fitted`, escaped in the same way, as a line of `columns` characters at
+ * most; ".." at its end shows a cut. Returns `fitted`. */
 const char *writer_fit(char *fitted, size_t room, const char *text, int columns);
 
 /* Returns how many characters `text`, valid UTF-8, takes on a line. */
