@@ -411,6 +411,43 @@ START_TEST(test_what_is_in_the_way)
 }
 END_TEST
 
+/* Scripts and a library that the environment names are read, too, and a descriptor's file that
+ * was removed is no other one that has its name by chance. */
+START_TEST(test_what_the_environment_names_is_not_overwritten)
+{
+    static const char *const lines[] = {
+        "mkdir pl && echo old >pl/sweep.gp && cp pl/sweep.gp kept && PIPELINE_PLOTS=pl "
+        "$P -d sim:h200 -n 1k -t 2 -q -o pl/sweep.gp; test $? = 2 && cmp -s pl/sweep.gp kept",
+        "echo old >b.so && cp b.so kept && PIPELINE_OPENBLAS=./b.so "
+        "$P -d sim:h200 -n 1k -t 2 -q -o b.so; test $? = 2 && cmp -s b.so kept",
+        "exec 3>a; rm a; echo old >'a (deleted)'; cp 'a (deleted)' kept; "
+        "$P -d sim:h200 -n 1k -t 2 -q -o /dev/fd/3; test $? = 2 && cmp -s 'a (deleted)' kept",
+    };
+    ck_assert_msg(shell(lines[_i]) == 0, "fails: %s", lines[_i]);
+}
+END_TEST
+
+/* A picture that can't be drawn takes neither the other files nor the report with it. */
+START_TEST(test_one_failure_loses_nothing_else)
+{
+    ck_assert_int_eq(shell("PATH=/nope $P -d sim:h200 -n 1k -t 2 -q --timeline=p.svg "
+                           "--timeline=p.json --format=json >out"),
+                     1);
+    ck_assert_int_eq(shell("grep -q '\"schema\": 2' out && tail -c 3 out | grep -q '}' && "
+                           "grep -q traceEvents p.json"),
+                     0);
+}
+END_TEST
+
+/* Neither a terminal nor a number of threads that the environment asks for is in the way. */
+START_TEST(test_odd_environment)
+{
+    ck_assert_int_eq(shell("GNUTERM=junk OMP_NUM_THREADS=100000 $P -d sim:h200 -n 1k -t 2 -q "
+                           "--timeline=p.csv >out"),
+                     0);
+}
+END_TEST
+
 /* A file that is mounted by itself, as containers do, can't be replaced: that is said before
  * anything runs. */
 START_TEST(test_mounted_file)
@@ -474,6 +511,9 @@ Suite *files_suite(void)
     tcase_add_test(cases, test_other_files_are_written);
     tcase_add_test(cases, test_link_to_another_ending);
     tcase_add_loop_test(cases, test_what_is_in_the_way, 0, 4);
+    tcase_add_loop_test(cases, test_what_the_environment_names_is_not_overwritten, 0, 3);
+    tcase_add_test(cases, test_one_failure_loses_nothing_else);
+    tcase_add_test(cases, test_odd_environment);
     tcase_add_test(cases, test_mounted_file);
     tcase_add_test(cases, test_many_outputs);
     suite_add_tcase(suite, cases);

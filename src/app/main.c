@@ -184,8 +184,6 @@ static enum status write_results(const struct options *options, struct outputs *
     }
     if (status == STATUS_OK)
         status = outputs_write(options, outputs, report, error);
-    if (status == STATUS_OK)
-        status = report_write(options, report, error);
     report->comparison = NULL;
     return status;
 }
@@ -314,8 +312,6 @@ static enum status view_traces(const struct options *options, struct error *erro
         status = view_read(options, &view, error);
     if (status == STATUS_OK)
         status = outputs_write(options, &outputs, &view.report, error);
-    if (status == STATUS_OK)
-        status = report_write(options, &view.report, error);
     if (status == STATUS_OK)
         status = report_fail_above(&view.report, options, error);
     outputs_discard(options, &outputs);

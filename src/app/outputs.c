@@ -45,8 +45,8 @@ static enum status write_words(const struct options *options, const struct repor
     return status;
 }
 
-enum status report_write(const struct options *options, const struct report *report,
-                         struct error *error)
+static enum status report_write(const struct options *options, const struct report *report,
+                                struct error *error)
 {
     struct writer_style style = terminal_style(options);
     enum status status = STATUS_OK;
@@ -64,30 +64,39 @@ enum status report_write(const struct options *options, const struct report *rep
     return STATUS_OK;
 }
 
+static enum status write_timeline(const struct options *options, struct outputs *outputs,
+                                  int index, const struct report *report, struct error *error)
+{
+    enum status status = STATUS_OK;
+    struct output_file *file = &outputs->timelines[index];
+    const struct timeline_writer *writer = outputs->writers[index];
+    const struct picture_style style = {
+        .size = options->size, .rows = options->gantt, .ending = writer->ending};
+    if (writer->draw != NULL)
+        status = writer->draw(file, report, &style, error);
+    else if (writer->write(file->stream, report) != STATUS_OK)
+        status = error_set(error, STATUS_NO_MEMORY, "no memory to write '%s'",
+                           options->timelines[index]);
+    return status == STATUS_OK ? output_file_commit(file, error) : status;
+}
+
+/* Writes all that can be written. Returns the first failure. */
 static enum status write_timelines(const struct options *options, struct outputs *outputs,
                                    const struct report *report, struct error *error)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++) {
-        struct output_file *file = &outputs->timelines[i];
-        const struct timeline_writer *writer = outputs->writers[i];
-        const struct picture_style style = {
-            .size = options->size, .rows = options->gantt, .ending = writer->ending};
-        if (writer->draw != NULL)
-            status = writer->draw(file, report, &style, error);
-        else if (writer->write(file->stream, report) != STATUS_OK)
-            status = error_set(error, STATUS_NO_MEMORY, "no memory to write '%s'",
-                               options->timelines[i]);
-        if (status == STATUS_OK)
-            status = output_file_commit(file, error);
+    enum status first = STATUS_OK;
+    for (int i = 0; i < options->timeline_count; i++) {
+        enum status status =
+            write_timeline(options, outputs, i, report, first == STATUS_OK ? error : NULL);
+        first = first == STATUS_OK ? status : first;
     }
-    return status;
+    return first;
 }
 
 /* In files of a comparison the simulated run stands beside each run; a sweep's pictures are
  * curves, so its files have the runs alone. */
-enum status outputs_write(const struct options *options, struct outputs *outputs,
-                          const struct report *report, struct error *error)
+static enum status write_files(const struct options *options, struct outputs *outputs,
+                               const struct report *report, struct error *error)
 {
     if (options->command != COMMAND_COMPARE || report->sweep != NULL)
         return write_timelines(options, outputs, report, error);
@@ -98,4 +107,12 @@ enum status outputs_write(const struct options *options, struct outputs *outputs
     status = write_timelines(options, outputs, &pairs, error);
     free(pairs.runs);
     return status;
+}
+
+enum status outputs_write(const struct options *options, struct outputs *outputs,
+                          const struct report *report, struct error *error)
+{
+    enum status files = write_files(options, outputs, report, error);
+    enum status printed = report_write(options, report, files == STATUS_OK ? error : NULL);
+    return files != STATUS_OK ? files : printed;
 }

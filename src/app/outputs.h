@@ -20,16 +20,13 @@ struct outputs {
 enum status outputs_open(const struct options *options, struct outputs *outputs,
                          struct error *error);
 
-/* Writes the timelines of `report` into their files. */
+/* Writes the timelines of `report` into their files, and prints the report on standard output,
+ * in the form that --format names. What can't be written keeps nothing else from it: the first
+ * failure is returned. STATUS_NO_MEMORY: a part of the report is missing. */
 enum status outputs_write(const struct options *options, struct outputs *outputs,
                           const struct report *report, struct error *error);
 
 /* Closes and removes the files that were not completed. */
 void outputs_discard(const struct options *options, struct outputs *outputs);
-
-/* Prints the report on standard output, in the form that --format names. STATUS_NO_MEMORY: a
- * part of it is missing. */
-enum status report_write(const struct options *options, const struct report *report,
-                         struct error *error);
 
 #endif

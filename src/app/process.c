@@ -7,6 +7,7 @@
 #include "term/progress.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -68,6 +69,15 @@ static void forget_environment(void)
 {
     if (getauxval(AT_SECURE) != 0)
         clearenv();
+    unsetenv("GNUTERM"); /* gnuplot would begin with that terminal, and end where it has none */
+}
+
+/* More threads than processors make nothing faster, and OpenMP's library crashes when it is to
+ * start very many. */
+static void bound_threads(void)
+{
+    if (omp_get_max_threads() > omp_get_num_procs())
+        omp_set_num_threads(omp_get_num_procs());
 }
 
 bool process_begin(void)
@@ -83,6 +93,7 @@ bool process_begin(void)
     /* Where SIGCHLD is ignored nobody can learn how a child ended. */
     signal(SIGCHLD, SIG_DFL);
     atexit(output_files_unlink); /* OpenMP ends the program when it gets no thread */
+    bound_threads();
     allow_many_files();
     return open_standard_descriptors();
 }

@@ -39,6 +39,9 @@ enum status drafts_add(struct drafts *drafts, const struct draft *model, const c
                              "%s: a run called '%s' is already at %s: allowed is one of a name",
                              place, name, origin_place(&drafts->items[i].named, first));
     }
+    if (drafts->count == SWEEP_RUNS_MAX)
+        return error_set(error, STATUS_USAGE, "%s: allowed are %d runs in one command", place,
+                         SWEEP_RUNS_MAX);
     struct draft *items =
         items_grow(drafts->items, (size_t)drafts->count, &drafts->capacity, sizeof *items);
     if (items == NULL)

@@ -3,6 +3,8 @@
 #include "options/table.h"
 #include "plan/device.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,7 +67,8 @@ static const char *file_label(const struct file *file, char label[LABEL_MAX])
     return label;
 }
 
-/* Config files and traces, arrays, and machine files. */
+/* Config files and traces, arrays, machine files, and the library that the environment names.
+ */
 static void list_inputs(const struct command_line *line, const struct drafts *drafts,
                         const struct options *options, struct files *inputs)
 {
@@ -81,6 +84,28 @@ static void list_inputs(const struct command_line *line, const struct drafts *dr
     }
     if (options->machine != NULL && machine_is_path(options->machine))
         files_add(inputs, options->machine, NULL, OPTION_MACHINE);
+    const char *library = getenv("PIPELINE_OPENBLAS");
+    if (library != NULL && library[0] != '\0')
+        files_add(inputs, library, NULL, OPTION_COUNT);
+}
+
+/* Returns true if a file that exists is one of the scripts in the folder that PIPELINE_PLOTS
+ * names: gnuplot may read it. */
+static bool is_plot_script(const struct file *file)
+{
+    const char *name = getenv("PIPELINE_PLOTS");
+    DIR *folder = name != NULL && file->exists ? opendir(name) : NULL;
+    bool found = false;
+    for (struct dirent *entry; folder != NULL && !found && (entry = readdir(folder)) != NULL;) {
+        const char *ending = strrchr(entry->d_name, '.');
+        struct stat about;
+        found = ending != NULL && (strcmp(ending, ".gp") == 0 || strcmp(ending, ".awk") == 0) &&
+                fstatat(dirfd(folder), entry->d_name, &about, 0) == 0 &&
+                about.st_dev == file->about.st_dev && about.st_ino == file->about.st_ino;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
 }
 
 static void list_outputs(const struct drafts *drafts, const struct options *options,
@@ -132,6 +157,11 @@ static enum status check_output(const struct file *output, const struct files *o
                 "%s is the same file as %s, which is read: allowed is another file",
                 file_label(output, label), file_label(&inputs->items[i], other));
     }
+    if (is_plot_script(output))
+        return error_set(error, STATUS_USAGE,
+                         "%s is a script in the folder that PIPELINE_PLOTS names, and is read: "
+                         "allowed is another file",
+                         file_label(output, label));
     return STATUS_OK;
 }
 
@@ -140,7 +170,7 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
 {
     enum status status = STATUS_OK;
     const size_t runs = (size_t)drafts->count, words = (size_t)line->word_count;
-    struct files inputs = {.items = calloc(words + 2 * runs + 1, sizeof(struct file))};
+    struct files inputs = {.items = calloc(words + 2 * runs + 2, sizeof(struct file))};
     struct files outputs = {.items = calloc(runs + TIMELINE_FILES_MAX, sizeof(struct file))};
     if (inputs.items == NULL || outputs.items == NULL) {
         status = error_set(error, STATUS_NO_MEMORY, "out of memory");

@@ -276,6 +276,13 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
     if (!exists && lstat(path, &about) == 0)
         return refuse(path, "it is a symbolic link that leads nowhere", error);
     char *target = exists ? realpath(path, NULL) : strdup(path);
+    struct stat found;
+    if (exists && target != NULL &&
+        (stat(target, &found) != 0 || found.st_dev != about.st_dev ||
+         found.st_ino != about.st_ino)) {
+        free(target);
+        return refuse(path, "it has no name any more", error);
+    }
     enum status status = open_new(file, path, target, exists ? &about : NULL, error);
     free(target);
     return status;
