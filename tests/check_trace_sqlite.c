@@ -63,6 +63,7 @@ START_TEST(test_lesser_databases)
         {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN globalPid", 5, false},
         {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN deviceId", 5, true},
         {"DELETE FROM StringIds", 5, true},
+        {"CREATE TABLE NOTES (a INTEGER, b INTEGER AS (a + 1))", 5, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0] && make_database(cases[i].sql); i++) {
         struct traces traces = test_traces(test_trace_path);
@@ -96,6 +97,12 @@ START_TEST(test_refused_databases)
         {"DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
          "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL",
          "not a trace of a GPU"},
+        {"DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET; CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET "
+         "(start INTEGER, end INTEGER AS (start + 5))",
+         "table CUPTI_ACTIVITY_KIND_MEMSET: |column end is computed"},
+        {"ALTER TABLE StringIds ADD COLUMN upper TEXT AS (upper(value))",
+         "table StringIds: |column upper is computed"},
+        {"UPDATE StringIds SET value = 'cu' || hex(zeroblob(600000))", "|1048576 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0] && make_database(cases[i].sql); i++)
         test_trace_refused(cases[i].words);
@@ -147,6 +154,44 @@ START_TEST(test_databases_with_a_log)
 }
 END_TEST
 
+/* Names that SQLite takes for something else than a file are names of files all the same. */
+START_TEST(test_names_of_databases)
+{
+    static const char *const names[] = {":memory:", "file:trace", "file:trace?mode=memory",
+                                        "file::memory:", "a%20b?c#d"};
+    char *back = getcwd(NULL, 0), *folder = strdup(test_trace_path);
+    ck_assert(back != NULL && folder != NULL);
+    *strrchr(folder, '/') = '\0';
+    if (make_database("")) {
+        ck_assert_int_eq(chdir(folder), 0);
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            ck_assert_int_eq(rename(test_trace_path, names[i]), 0);
+            struct traces traces = test_traces(names[i]);
+            ck_assert_uint_eq(traces.items[0].timeline.span_count, 5);
+            traces_free(&traces);
+            ck_assert_int_eq(rename(names[i], test_trace_path), 0);
+        }
+        ck_assert_int_eq(chdir(back), 0);
+    }
+    free(folder);
+    free(back);
+}
+END_TEST
+
+/* A journal is what a program leaves that was interrupted as it wrote. */
+START_TEST(test_database_with_a_journal)
+{
+    static const char text[] = "not yet undone";
+    char journal[sizeof test_trace_path + 8];
+    if (!make_database(""))
+        return;
+    snprintf(journal, sizeof journal, "%s-journal", test_trace_path);
+    test_file_write(journal, text, sizeof text);
+    test_trace_refused("trace-journal|did not finish");
+    unlink(journal);
+}
+END_TEST
+
 /* A database that is cut, or that only begins like one. */
 START_TEST(test_broken_databases)
 {
@@ -169,5 +214,7 @@ TCase *trace_sqlite_case(void)
     tcase_add_test(tests, test_refused_databases);
     tcase_add_test(tests, test_broken_databases);
     tcase_add_test(tests, test_databases_with_a_log);
+    tcase_add_test(tests, test_names_of_databases);
+    tcase_add_test(tests, test_database_with_a_journal);
     return tests;
 }

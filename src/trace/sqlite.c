@@ -4,22 +4,20 @@
  * something was recorded: so each query is put together from what the database has. Names are
  * numbers of StringIds. A call of the host and what it started share a correlationId within a
  * process, which is the upper part of globalPid and globalTid. */
+#include "options/input_file.h"
 #include "trace/build.h"
+#include "trace/sqlite_file.h"
 #include "trace/sqlite_host.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     QUERY_TEXT = 2048,
     TERM_TEXT = 128,
-    BUSY_MS = 2000,    /* to wait for a program that writes the database */
     KIND_PAGEABLE = 0, /* of ENUM_CUDA_MEM_KIND */
     KIND_PINNED = 1,
 };
@@ -57,15 +55,35 @@ static enum status refuse(const struct database *database, const char *why)
                      database->unread[0] != '\0' ? "; " : "", database->unread);
 }
 
+/* Refuses a file that is half written: to undo that, as its journal says, would change it. */
+static enum status refuse_journal(const struct database *database)
+{
+    char text[TRACE_SHOWN + 256], journal[PATH_MAX + sizeof "-journal"], shown[TRACE_SHOWN];
+    snprintf(journal, sizeof journal, "%s-journal", database->path);
+    snprintf(text, sizeof text,
+             "a program did not finish writing it, as %s beside it tells: let that program "
+             "finish, or run `PRAGMA user_version` on it in the sqlite3 shell, which undoes "
+             "what is half written",
+             trace_shown(journal, shown));
+    return refuse(database, text);
+}
+
 /* Refuses the file with what SQLite says of its latest failure. */
 static enum status refuse_sqlite(const struct database *database)
 {
     char text[256];
-    if (sqlite3_errcode(database->handle) == SQLITE_NOMEM)
+    int code = sqlite3_errcode(database->handle);
+    if (code == SQLITE_NOMEM)
         return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
-    bool broken = sqlite3_errcode(database->handle) == SQLITE_CORRUPT;
-    snprintf(text, sizeof text, "can't be read as a database: %.160s%s",
-             sqlite3_errmsg(database->handle), broken ? ": cut short?" : "");
+    if (sqlite3_extended_errcode(database->handle) == SQLITE_READONLY_ROLLBACK)
+        return refuse_journal(database);
+    if (code == SQLITE_TOOBIG)
+        snprintf(text, sizeof text, "a row or a text in it has more than %d bytes",
+                 INPUT_TEXT_MAX);
+    else
+        snprintf(text, sizeof text, "can't be read as a database: %.160s%s",
+                 sqlite3_errmsg(database->handle),
+                 code == SQLITE_CORRUPT ? ": cut short?" : "");
     return refuse(database, text);
 }
 
@@ -284,14 +302,41 @@ static enum status read_host(struct database *database)
     return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
 }
 
+/* Refuses tables that may be read if a column is computed by an expression of the file: that
+ * could take any time. It is the first look at the file: only now does SQLite say what is wrong
+ * with it. */
+static enum status refuse_computed(struct database *database)
+{
+    static const char query[] =
+        "SELECT m.name, x.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS x "
+        "WHERE m.type = 'table' AND x.hidden IN (2, 3) AND (m.name LIKE 'StringIds' OR m.name "
+        "LIKE 'CUPTI%' OR m.name LIKE 'TARGET%' OR m.name LIKE 'ENUM%')";
+    sqlite3_stmt *statement;
+    char text[256], table[TRACE_SHOWN], column[TRACE_SHOWN];
+    if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
+        return refuse_sqlite(database);
+    enum status status = STATUS_OK;
+    int step = sqlite3_step(statement);
+    if (step == SQLITE_ROW) {
+        snprintf(text, sizeof text,
+                 "table %s: column %s is computed as it is read, which nsys export never "
+                 "writes",
+                 trace_shown(text_or(statement, 0, ""), table),
+                 trace_shown(text_or(statement, 1, ""), column));
+        status = refuse(database, text);
+    } else if (step != SQLITE_DONE) {
+        status = refuse_sqlite(database);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
 static enum status read_sources(struct database *database)
 {
     int tables = 0;
-    /* The first look at the file: only now does SQLite say what is wrong with it. */
-    if (sqlite3_exec(database->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL,
-                     NULL) != SQLITE_OK)
-        return refuse_sqlite(database);
-    enum status status = read_host(database);
+    enum status status = refuse_computed(database);
+    if (status == STATUS_OK)
+        status = read_host(database);
     for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
         if (!has_table(database, sources[i].table))
             continue;
@@ -318,70 +363,12 @@ static enum status finish(struct database *database, const struct trace_facts *f
     return status;
 }
 
-/* --- the file --- */
-
-/* Returns true if the database keeps what is written in a log beside it, as bytes 18 and 19 of
- * its header say ("File format version numbers" of SQLite's file format). */
-static bool has_log(const char *path)
-{
-    char header[20] = "";
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool whole = file >= 0 && read(file, header, sizeof header) == sizeof header;
-    if (file >= 0)
-        close(file);
-    return whole && (header[18] == 2 || header[19] == 2);
-}
-
-/* Says what a log beside the database holds that is not read. */
-static void find_unread(struct database *database)
-{
-    struct stat about;
-    char log[PATH_MAX + sizeof "-wal"], shown[TRACE_SHOWN];
-    snprintf(log, sizeof log, "%s-wal", database->path);
-    if (stat(log, &about) == 0 && about.st_size > 0)
-        snprintf(database->unread, sizeof database->unread,
-                 "what is in %s is not read: `PRAGMA wal_checkpoint` of the sqlite3 shell puts "
-                 "it into the database",
-                 trace_shown(log, shown));
-}
-
-/* Returns "file:PATH?immutable=1" with all of the path escaped (https://sqlite.org/uri.html),
- * to be freed; NULL: no memory. */
-static char *immutable_uri(const char *path)
-{
-    static const char begin[] = "file:", end[] = "?immutable=1";
-    char *uri = malloc(sizeof begin + 3 * strlen(path) + sizeof end);
-    if (uri == NULL)
-        return NULL;
-    char *to = stpcpy(uri, begin);
-    for (; *path != '\0'; path++)
-        to += sprintf(to, "%%%02x", (unsigned char)*path);
-    strcpy(to, end);
-    return uri;
-}
-
-/* Opens the database. One with a log is opened as a file that nobody changes: to read the log,
- * even to find it empty, SQLite would make files beside it. */
 static enum status open_database(struct database *database)
 {
-    int result;
-    if (!has_log(database->path)) {
-        result = sqlite3_open_v2(database->path, &database->handle, SQLITE_OPEN_READONLY, NULL);
-    } else {
-        char *uri = immutable_uri(database->path);
-        if (uri == NULL)
-            return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
-        find_unread(database);
-        result = sqlite3_open_v2(uri, &database->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
-                                 NULL);
-        free(uri);
-    }
-    if (result != SQLITE_OK)
-        return database->handle != NULL
-                   ? refuse_sqlite(database)
-                   : error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
-    sqlite3_busy_timeout(database->handle, BUSY_MS);
-    return STATUS_OK;
+    int code = sqlite_file_open(database->path, &database->handle, database->unread);
+    if (code == SQLITE_NOMEM)
+        return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
+    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
 }
 
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)

@@ -126,14 +126,15 @@ static int read_calls(struct sqlite_host *host, sqlite3 *database)
     if (named)
         code = each_row(host, database,
                         "SELECT id, value FROM StringIds WHERE value GLOB 'cu*'", take_name);
+    if (code != SQLITE_OK)
+        return code; /* while the database still has the reason */
     if (host->name_count > 1)
         qsort(host->names, host->name_count, sizeof *host->names, compare_names);
     snprintf(query, sizeof query, "SELECT start, %s, %s, %s, %s FROM %s WHERE start >= 0",
              has(database, table, "end") ? "end" : "start",
              has(database, table, "correlationId") ? "correlationId" : "NULL",
              host->by_process ? "globalTid" : "0", named ? "nameId" : "-1", table);
-    if (code == SQLITE_OK)
-        code = each_row(host, database, query, take_call);
+    code = each_row(host, database, query, take_call);
     if (host->id_count > 1)
         qsort(host->ids, host->id_count, sizeof *host->ids, compare_ids);
     return code;

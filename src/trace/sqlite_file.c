@@ -1,0 +1,74 @@
+/* sqlite_file.c - opens a database that is not trusted, and leaves it and its folder as they
+ * are. */
+#include "trace/sqlite_file.h"
+
+#include "options/input_file.h"
+#include "trace/build.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 2000 }; /* to wait for a program that writes the database */
+
+/* Returns true if the database keeps what is written in a log beside it, as bytes 18 and 19 of
+ * its header say ("File format version numbers" of SQLite's file format). */
+static bool has_log(const char *path)
+{
+    char header[20] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = file >= 0 && read(file, header, sizeof header) == sizeof header;
+    if (file >= 0)
+        close(file);
+    return whole && (header[18] == 2 || header[19] == 2);
+}
+
+/* Says what a log beside the database holds that is not read. */
+static void find_unread(const char *path, char unread[TRACE_UNREAD])
+{
+    struct stat about;
+    char log[PATH_MAX + sizeof "-wal"], shown[TRACE_SHOWN];
+    snprintf(log, sizeof log, "%s-wal", path);
+    if (stat(log, &about) == 0 && about.st_size > 0)
+        snprintf(unread, TRACE_UNREAD,
+                 "what is in %s is not read: `PRAGMA wal_checkpoint` of the sqlite3 shell puts "
+                 "it into the database",
+                 trace_shown(log, shown));
+}
+
+/* Returns "file:PATH" and `end`, with all of the path escaped (https://sqlite.org/uri.html), to
+ * be freed; NULL: no memory. A relative path begins with "./": SQLite takes ":memory:" for no
+ * file even where it stands in a URI. */
+static char *uri_of(const char *path, const char *end)
+{
+    const char *begin = *path == '/' ? "file:" : "file:./";
+    char *uri = malloc(strlen(begin) + 3 * strlen(path) + strlen(end) + 1);
+    if (uri == NULL)
+        return NULL;
+    char *to = stpcpy(uri, begin);
+    for (; *path != '\0'; path++)
+        to += sprintf(to, "%%%02x", (unsigned char)*path);
+    strcpy(to, end);
+    return uri;
+}
+
+int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNREAD])
+{
+    bool log = has_log(path);
+    char *uri = uri_of(path, log ? "?immutable=1" : "");
+    if (uri == NULL)
+        return SQLITE_NOMEM;
+    if (log)
+        find_unread(path, unread);
+    int code = sqlite3_open_v2(uri, database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    free(uri);
+    if (code != SQLITE_OK)
+        return *database != NULL ? code : SQLITE_NOMEM;
+    sqlite3_busy_timeout(*database, BUSY_MS);
+    sqlite3_limit(*database, SQLITE_LIMIT_LENGTH, INPUT_TEXT_MAX);
+    return SQLITE_OK;
+}
