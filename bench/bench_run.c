@@ -93,6 +93,7 @@ static enum status attempt_run(void *context, struct error *error)
 enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
                            struct run_times *times, struct error *error)
 {
+    *times = (struct run_times){0};
     struct attempt attempt = {run, timeline, times};
     struct judgement judgement;
     if (run->workload.arrays == NULL)

@@ -28,7 +28,7 @@ enum { CALLS_MAX = 24, LOG_DESCRIPTOR = 300 };
 
 static atomic_ullong counted;
 static unsigned long long first; /* the allocation that fails; 0 is none */
-static bool enabled, all_after, shows;
+static bool wanted, enabled, all_after, shows;
 static atomic_bool loaded; /* a library beside those that the program was linked with */
 static int log_descriptor = -1;
 /* What is allocated while the calls are found out, or a library is loaded, does not count. */
@@ -57,7 +57,28 @@ __attribute__((constructor)) static void enable(void)
         log_descriptor = fcntl(fd, F_DUPFD_CLOEXEC, LOG_DESCRIPTOR);
         close(fd);
     }
-    enabled = true;
+    wanted = true;
+}
+
+static int (*program)(int, char **, char **);
+
+static int begin(int count, char **arguments, char **environment)
+{
+    enabled = wanted;
+    return program(count, arguments, environment);
+}
+
+int __libc_start_main(int (*start)(int, char **, char **), int count, char **arguments,
+                      void (*init)(void), void (*end)(void), void (*unload)(void), void *stack);
+
+/* Counts from the program's main() on: what libraries do before it, CUDA's among them, is not
+ * the program's to mend. */
+int __libc_start_main(int (*start)(int, char **, char **), int count, char **arguments,
+                      void (*init)(void), void (*end)(void), void (*unload)(void), void *stack)
+{
+    NEXT(__libc_start_main);
+    program = start;
+    return next(begin, count, arguments, init, end, unload, stack);
 }
 
 /* Returns a hash of calls that is the same in every process, wherever the libraries lie. */
