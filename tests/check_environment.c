@@ -36,7 +36,11 @@ START_TEST(test_set_uid)
     assert_says(program_out, "./libnone.so");
     if (make_set_uid()) {
         program_path = "./other";
+#ifndef SANITIZED /* which can't look into such a process, and calls that a failure */
         ck_assert_int_eq(program_run("list kernels"), 0);
+#else
+        program_run("list kernels");
+#endif
         ck_assert_ptr_null(strstr(program_out, "libnone"));
         program_path = plain;
     } else {

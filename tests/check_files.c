@@ -18,14 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#endif
-
 enum { LIST_MAX = 4096 };
 
 /* Runs a line of a shell; returns its exit code. The program's path is in $P. */

