@@ -76,7 +76,7 @@ deep_steps() {
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
     step memory tests/hostile/no_memory.sh "$build" --runs=4000
-    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=800
+    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=400
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install
