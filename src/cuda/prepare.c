@@ -89,8 +89,8 @@ enum status cuda_run_poison(const struct cuda_run *run, struct error *error)
     return status == STATUS_OK ? CUDA_CHECK(cudaDeviceSynchronize(), error) : status;
 }
 
-/* What cudaHostUnregister() returned where it failed. The driver then takes memory for
- * page-locked that is not, and copies what was there before: nothing more may run. */
+/* The error of a cudaHostUnregister() that failed, for later runs. The driver then takes memory
+ * for page-locked that is not, and copies what was there before: nothing more may run. */
 static cudaError_t unregister_failed = cudaSuccess;
 
 static enum status register_arrays(struct cuda_run *run, struct error *error)

@@ -12,7 +12,8 @@
 
 #include <stdbool.h>
 
-/* What a run's output was found to be. */
+/* A judgement says whether a run's output is right, for a wrong result is not always a failure.
+ */
 struct judgement {
     struct error
         wrong; /* the first wrong element; its status is STATUS_OK where there is none */

@@ -196,7 +196,7 @@ static int start_program(struct start *start, pid_t *process)
 
 /* --- reading --- */
 
-/* What became of a read. */
+/* A read gives bytes, ends, or has to wait. */
 enum taken { TAKEN, NOTHING_YET, AT_END, TOO_MUCH, FAILED };
 
 static enum taken take(int fd, char piece[PIECE], size_t *count)

@@ -19,14 +19,14 @@ enum child_end {
 enum { CHILD_ERRORS = 1024 };
 
 struct child {
-    /* What its owner sets. */
+    /* The owner sets these before child_run(). */
     char *const *arguments; /* ended by NULL; the first is its path, or a name sought in PATH */
     const int *files; /* descriptors from child_file() that it has under the same numbers */
     int file_count;
     size_t output_max; /* bytes that it may print */
     int seconds;       /* that it may take; time in which we are stopped does not count */
 
-    /* What child_run() sets. */
+    /* child_run() sets these. */
     char *output; /* all that it printed, `length` bytes; to be freed */
     size_t length;
     char errors[CHILD_ERRORS]; /* the end of what it wrote to its standard error, as text */

@@ -313,7 +313,7 @@ static void make_inputs(struct input *input)
     if (how == 1)
         other = text_of(input, "./%s", path);
     else if (how == 2)
-        other = text_of(input, "../work/%s", path);
+        other = text_of(input, "../here/%s", path);
     else if (how > 2)
         other = which == 1 ? "same.csv" : "same.npy";
     if (how > 2 && (how == 3 ? link(path, other) : symlink(path, other)) != 0)

@@ -271,13 +271,13 @@ static bool mount_disk(void)
            mount("tmpfs", "../disk", "tmpfs", 0, options) == 0;
 }
 
-/* Makes the scratch folder of a process, "BASE/JOB/work", and goes there. */
+/* Makes the scratch folder of a process, "BASE/JOB/here", and goes there. */
 static bool enter_folder(int job)
 {
     char path[300];
     snprintf(path, sizeof path, "%s/%d", base, job);
     return mkdir(path, 0700) == 0 && chdir(path) == 0 && mkdir("disk", 0700) == 0 &&
-           mkdir("tmp", 0700) == 0 && mkdir("work", 0700) == 0 && chdir("work") == 0;
+           mkdir("tmp", 0700) == 0 && mkdir("here", 0700) == 0 && chdir("here") == 0;
 }
 
 _Noreturn static void work(int job, time_t end)
