@@ -12,11 +12,25 @@ void plan_init(struct plan *plan)
     *plan = (struct plan){0};
 }
 
+void plan_recorded_free(struct plan_recorded *recorded)
+{
+    if (recorded == NULL)
+        return;
+    for (uint32_t i = 0; i < recorded->name_count; i++)
+        free(recorded->names[i]);
+    free(recorded->names);
+    free(recorded->buffers);
+    free(recorded->accesses);
+    free(recorded->ops);
+    free(recorded);
+}
+
 void plan_free(struct plan *plan)
 {
     free(plan->ops);
     free(plan->priorities);
     free(plan->stream_kinds);
+    plan_recorded_free(plan->recorded);
     plan_init(plan);
 }
 

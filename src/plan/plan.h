@@ -7,6 +7,7 @@
 
 #include "core/status.h"
 #include "plan/op.h"
+#include "plan/recorded.h"
 
 /* A stream's part in what the legacy default stream orders: that one waits for all that was
  * issued to blocking streams before, and they wait for it with all that comes to them later. */
@@ -38,6 +39,8 @@ struct plan {
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     struct kernel_params params;
+    struct plan_recorded *recorded; /* of another program's plan; NULL: this one was built. It
+                                       then has no chain, tiles, elements or buffer_bytes */
 };
 
 /* Makes `plan` empty. */

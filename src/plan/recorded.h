@@ -1,0 +1,51 @@
+/* recorded.h - what the plan of a recorded program has beyond that of a built one.
+ *
+ * A built plan follows from settings: its chain, its tiles and the machine say all of its ops.
+ * A recorded one was seen: its kernels have a name and took a time, its buffers are the memory
+ * that the program took, and its threads had other things to do between their calls. Both are
+ * plans: hazards, deadlocks, the simulator and the critical path take either. */
+#ifndef PIPELINE_PLAN_RECORDED_H
+#define PIPELINE_PLAN_RECORDED_H
+
+#include "plan/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What was seen of an op, beside what every op has. */
+struct op_recorded {
+    int64_t host_ns; /* time that its thread spent elsewhere before the call began */
+    int64_t work_ns; /* of launches and callbacks: how long they took */
+    double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */
+    size_t first_access; /* of `accesses`: what it touches */
+    uint32_t access_count;
+    uint32_t name;   /* of kernels: an index of `names` */
+    uint32_t thread; /* which made the call: below `threads` */
+    uint32_t span;   /* of the timeline that was recorded with it; UINT32_MAX: none */
+    bool pageable;   /* copies: from or to pageable memory of the host */
+    bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
+    bool sure;       /* its accesses are certain: copies and memsets; a kernel's are possible */
+};
+
+/* Memory that the program took; ranges refer to it by its index. */
+struct recorded_buffer {
+    uint64_t address, bytes;
+    bool host;
+};
+
+struct plan_recorded {
+    struct op_recorded *ops; /* one per op of the plan */
+    struct access *accesses; /* by op; ranges' `buffer` is an index of `buffers` */
+    size_t access_count;
+    struct recorded_buffer *buffers;
+    uint32_t buffer_count;
+    char **names; /* of kernels; each is owned */
+    uint32_t name_count;
+    uint32_t threads;
+};
+
+/* Frees all of it, and itself. NULL is nothing to free. */
+void plan_recorded_free(struct plan_recorded *recorded);
+
+#endif

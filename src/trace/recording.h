@@ -1,0 +1,154 @@
+/* recording.h - what `pipeline record` took down of a program, read back whole and put in order
+ * (docs/recording.md has the file's form). Private to the trace room. */
+#ifndef PIPELINE_TRACE_RECORDING_H
+#define PIPELINE_TRACE_RECORDING_H
+
+#include "core/status.h"
+#include "plan/timeline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RECORDING_NONE UINT32_MAX
+
+struct recorded_device {
+    uint32_t id;
+    char *name;
+    uint32_t major, minor, sms, threads_per_sm, blocks_per_sm, registers_per_sm, shared_per_sm,
+        copy_engines;
+};
+
+struct recorded_stream {
+    uint32_t context, number;
+    uint32_t device;  /* an index of `devices` */
+    uint64_t handle;  /* the program's */
+    int32_t priority; /* 0 default, negative is more urgent */
+    uint8_t kind;     /* enum stream_kind; per-thread default streams are blocking ones */
+    bool per_thread;
+};
+
+enum recorded_memory_kind {
+    RECORDED_DEVICE,
+    RECORDED_POOL,
+    RECORDED_MANAGED,
+    RECORDED_PINNED,
+    RECORDED_REGISTERED
+};
+
+/* Memory that the program took; by address, then by time. */
+struct recorded_memory {
+    uint64_t address, bytes;
+    int64_t from_ns, until_ns; /* until_ns is INT64_MAX where it was never given back */
+    uint32_t device;           /* an index of `devices`; RECORDING_NONE: the host's */
+    uint8_t kind;              /* enum recorded_memory_kind */
+};
+
+/* What a call did, as far as plans are concerned. */
+enum recorded_deed {
+    DEED_NONE, /* nothing that is known */
+    DEED_COPY,
+    DEED_SET,
+    DEED_LAUNCH,
+    DEED_RECORD,
+    DEED_WAIT,
+    DEED_SYNC_DEVICE,
+    DEED_SYNC_STREAM,
+    DEED_SYNC_EVENT,
+    DEED_FUNCTION,
+    DEED_GRAPH
+};
+
+/* One call of the program's, in order of start (ties: of id). */
+struct recorded_call {
+    uint64_t id;
+    int64_t start_ns, end_ns;
+    uint32_t thread; /* numbered as threads first call, from 0 */
+    int32_t result;  /* CUDA's error code; 0: none */
+    uint16_t row;    /* of the table of calls (plan/host_call.h) */
+    uint8_t deed;    /* enum recorded_deed */
+    bool known;      /* DEED_LAUNCH: the arguments' layout is; DEED_FUNCTION: its times are */
+    uint32_t stream; /* an index of `streams`; RECORDING_NONE: none */
+    uint32_t first_op, op_count; /* of `ops`: those that it issued */
+    union {
+        struct {
+            uint64_t to, from, to_pitch, from_pitch, width, height; /* height 1: in one piece */
+        } copy;
+        struct {
+            uint64_t address, bytes;
+        } set;
+        struct {
+            uint32_t first_word, word_count; /* of `words` */
+        } launch;
+        uint64_t event; /* the handle; DEED_RECORD, DEED_WAIT, DEED_SYNC_EVENT */
+        struct {
+            int64_t start_ns, end_ns;
+        } function;
+        uint64_t exec; /* DEED_GRAPH */
+    };
+};
+
+/* One op as it ran on the device; those of a call lie together, in order of start. */
+struct recorded_op {
+    int64_t start_ns, end_ns;
+    uint64_t bytes; /* of copies and memsets */
+    uint64_t node;  /* of a graph; 0: none */
+    uint32_t call;  /* an index of `calls`; RECORDING_NONE: not recorded */
+    uint32_t stream;
+    uint32_t name;                               /* kernels: an index of `names` */
+    uint32_t blocks, threads, registers, shared; /* kernels */
+    uint8_t kind;                                /* enum op_kind; OP_KERNEL for `peer`, too */
+    uint8_t from, to;                            /* enum host_memory of a copy's host side */
+    bool peer;
+};
+
+struct recorded_node {
+    uint64_t exec, node;
+    uint8_t kind; /* enum op_kind; OP_KIND_COUNT: an empty one, or of another kind */
+};
+struct recorded_edge {
+    uint64_t exec, from, to;
+};
+struct recorded_range {
+    int64_t start_ns, end_ns;
+    uint32_t thread;
+    char *name;
+};
+
+enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP };
+
+/* All of it. Everything in it is owned by it. */
+struct recording {
+    char *program;
+    uint32_t pid, parent;
+    uint32_t driver;      /* 13000 */
+    uint32_t connections; /* 0: not set */
+    bool launch_blocking, lazy;
+    enum recording_end end;
+    uint64_t lost; /* records that are missing */
+    int64_t begin_ns;
+    struct recorded_device *devices;
+    struct recorded_stream *streams;
+    struct recorded_memory *memory;
+    struct recorded_call *calls;
+    struct recorded_op *ops;
+    struct recorded_node *nodes; /* by exec, then by node */
+    struct recorded_edge *edges; /* by exec */
+    struct recorded_range *ranges;
+    uint64_t *words; /* of launches: arguments that lie in memory that the program took */
+    char **names;    /* of kernels */
+    char **notes;
+    size_t device_count, stream_count, memory_count, call_count, op_count, node_count,
+        edge_count, range_count, word_count, name_count, note_count;
+    uint32_t threads;
+};
+
+struct trace_input; /* trace/input.h */
+
+/* Reads a recording up to its end, or up to where it was cut, which is no error: `end` says so.
+ * STATUS_USAGE names `path`:line and what is wrong. Set only on STATUS_OK; free with
+ * recording_free(). */
+enum status recording_read(struct trace_input *input, const char *path,
+                           struct recording *recording, struct error *error);
+void recording_free(struct recording *recording);
+
+#endif
