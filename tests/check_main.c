@@ -67,6 +67,7 @@ static const struct {
     {"deadlock", deadlock_suite},
     {"hazard", hazard_suite},
     {"hazard_bytes", hazard_bytes_suite},
+    {"needed", needed_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},
     {"tune", tune_suite},

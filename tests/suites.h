@@ -76,6 +76,7 @@ Suite *fuzz_seeds_suite(void);
 Suite *bench_suite(void);
 Suite *lessons_suite(void);
 Suite *library_suite(void);
+Suite *needed_suite(void);
 
 /* The contract suite: the same tests for any backend; `device` is a --device value. */
 Suite *contract_suite(const char *device);

@@ -1,0 +1,361 @@
+/* needed.c - finds the orders that data asks for, in one walk over the ops.
+ *
+ * Each buffer is a tree over its cells. A node of it knows who wrote its bytes last, and who
+ * has read all of them since; one whose halves differ is split. A write makes the nodes that it
+ * covers whole again, so what it costs to visit a split node was paid for by who split it: an
+ * access visits log n nodes in the mean, beside those that give an edge. */
+#include "plan/needed.h"
+
+#include "core/items.h"
+#include "plan/cuts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOBODY UINT32_MAX
+
+struct node {
+    uint32_t writer;  /* of all its bytes; NOBODY: not written, or its halves differ */
+    uint32_t readers; /* of all its bytes, since then: the first in the pool; 0: none */
+    bool split;       /* its halves know more */
+    bool mixed;       /* its halves have different writers */
+};
+
+struct reader {
+    uint32_t op, next;
+};
+
+/* A buffer, and its tree: node 1 is the root, the halves of node i are 2 i and 2 i + 1. */
+struct tree {
+    struct cuts cuts;
+    struct node *nodes;
+    size_t cells; /* a power of two */
+};
+
+struct finder {
+    const struct plan *plan;
+    struct tree *trees;
+    uint32_t tree_count;
+    struct reader *pool; /* entry 0 is not used */
+    size_t pool_count, pool_capacity;
+    uint32_t free_reader;
+    uint32_t *earlier; /* per op: the one before it in its stream, with bytes or a function */
+    uint32_t *latest, *function; /* per stream: the latest such op, the latest function */
+    uint32_t *found;             /* the earlier ops of the op that is looked at */
+    size_t found_count, found_capacity;
+    uint32_t *stamps; /* per op: the op that has it among the `found`, and 1 */
+    uint32_t op;
+    bool no_memory;
+    struct needed needed;
+    size_t capacity;
+};
+
+/* --- edges --- */
+
+static void find(struct finder *finder, uint32_t before)
+{
+    if (before == NOBODY || before == finder->op || finder->no_memory ||
+        finder->stamps[before] == finder->op + 1)
+        return;
+    uint32_t *found =
+        items_grow(finder->found, finder->found_count, &finder->found_capacity, sizeof *found);
+    finder->no_memory = found == NULL;
+    if (found == NULL)
+        return;
+    finder->found = found;
+    finder->found[finder->found_count++] = before;
+    finder->stamps[before] = finder->op + 1;
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Unmarks those that come before one of the others anyway, by an edge of it. */
+static void drop_implied(struct finder *finder)
+{
+    enum { EDGES = 8 }; /* of an op with more, no edge is looked at: that could take long */
+    const struct needed *needed = &finder->needed;
+    for (size_t i = 0; i < finder->found_count; i++) {
+        uint32_t op = finder->found[i];
+        if (needed->first[op + 1] - needed->first[op] > EDGES)
+            continue;
+        for (size_t k = needed->first[op]; k < needed->first[op + 1]; k++)
+            finder->stamps[needed->before[k]] = 0;
+    }
+}
+
+/* Keeps the edges of the op that was looked at. */
+static bool keep_found(struct finder *finder)
+{
+    struct needed *needed = &finder->needed;
+    if (finder->found_count > 1) {
+        qsort(finder->found, finder->found_count, sizeof *finder->found, compare_ops);
+        drop_implied(finder);
+    }
+    for (size_t i = 0; i < finder->found_count; i++) {
+        if (finder->stamps[finder->found[i]] != finder->op + 1)
+            continue;
+        uint32_t *before =
+            items_grow(needed->before, needed->count, &finder->capacity, sizeof *before);
+        if (before == NULL)
+            return false;
+        needed->before = before;
+        needed->before[needed->count++] = finder->found[i];
+    }
+    finder->found_count = 0;
+    needed->first[finder->op + 1] = needed->count;
+    return true;
+}
+
+/* --- readers --- */
+
+static void reader_add(struct finder *finder, struct node *node, uint32_t op)
+{
+    uint32_t reader = finder->free_reader;
+    if (node->readers != 0 && finder->pool[node->readers].op == op)
+        return;
+    if (reader != 0) {
+        finder->free_reader = finder->pool[reader].next;
+    } else {
+        if (finder->pool_count == 0)
+            finder->pool_count = 1;
+        struct reader *pool =
+            items_grow(finder->pool, finder->pool_count, &finder->pool_capacity, sizeof *pool);
+        finder->no_memory |= pool == NULL;
+        if (pool == NULL)
+            return;
+        finder->pool = pool;
+        reader = (uint32_t)finder->pool_count++;
+    }
+    finder->pool[reader] = (struct reader){.op = op, .next = node->readers};
+    node->readers = reader;
+}
+
+static void readers_forget(struct finder *finder, struct node *node)
+{
+    while (node->readers != 0) {
+        uint32_t reader = node->readers;
+        node->readers = finder->pool[reader].next;
+        finder->pool[reader].next = finder->free_reader;
+        finder->free_reader = reader;
+    }
+}
+
+/* --- trees --- */
+
+/* Has the halves of a node know what it knows itself, before one of them changes. */
+static void node_split(struct finder *finder, struct tree *tree, size_t index)
+{
+    struct node *node = &tree->nodes[index];
+    for (size_t half = 2 * index; half <= 2 * index + 1; half++) {
+        if (!node->split)
+            tree->nodes[half] = (struct node){.writer = node->writer};
+        for (uint32_t r = node->readers; r != 0 && !finder->no_memory; r = finder->pool[r].next)
+            reader_add(finder, &tree->nodes[half], finder->pool[r].op);
+    }
+    readers_forget(finder, node);
+    node->split = true;
+}
+
+/* Sees who wrote the bytes of a node, whose halves have changed. */
+static void node_join(struct tree *tree, size_t index)
+{
+    struct node *node = &tree->nodes[index];
+    const struct node *left = &tree->nodes[2 * index], *right = &tree->nodes[2 * index + 1];
+    node->mixed = left->mixed || right->mixed || left->writer != right->writer;
+    node->writer = node->mixed ? NOBODY : left->writer;
+}
+
+/* Finds all who have touched the bytes of a node, and makes it whole. A writer that others have
+ * `read` since comes before those. */
+static void node_clear(struct finder *finder, struct tree *tree, size_t index, bool read)
+{
+    struct node *node = &tree->nodes[index];
+    for (uint32_t r = node->readers; r != 0; r = finder->pool[r].next)
+        find(finder, finder->pool[r].op);
+    read |= node->readers != 0;
+    if (node->split) {
+        node_clear(finder, tree, 2 * index, read);
+        node_clear(finder, tree, 2 * index + 1, read);
+    } else if (!read) {
+        find(finder, node->writer);
+    }
+    readers_forget(finder, node);
+    *node = (struct node){.writer = NOBODY};
+}
+
+/* Cells [begin, end) of a tree, which an access touches. */
+struct touch {
+    struct tree *tree;
+    size_t begin, end;
+    bool writes;
+};
+
+/* Touches what lies in the node of `cells` cells from `first` on. */
+static void node_touch(struct finder *finder, const struct touch *touch, size_t index,
+                       size_t first, size_t cells)
+{
+    struct node *node = &touch->tree->nodes[index];
+    if (touch->end <= first || first + cells <= touch->begin || finder->no_memory)
+        return;
+    bool whole = touch->begin <= first && first + cells <= touch->end;
+    if (whole && touch->writes) {
+        node_clear(finder, touch->tree, index, false);
+        node->writer = finder->op;
+        return;
+    }
+    if (whole && !node->mixed) {
+        find(finder, node->writer);
+        reader_add(finder, node, finder->op);
+        return;
+    }
+    if (touch->writes || !node->split)
+        node_split(finder, touch->tree, index);
+    node_touch(finder, touch, 2 * index, first, cells / 2);
+    node_touch(finder, touch, 2 * index + 1, first + cells / 2, cells / 2);
+    node_join(touch->tree, index);
+}
+
+/* --- the walk --- */
+
+static const struct access *accesses_of(const struct plan *plan, const struct op *op,
+                                        struct access room[OP_ACCESS_MAX], uint32_t *count)
+{
+    if (plan->recorded == NULL) {
+        *count = (uint32_t)op_accesses(op, room);
+        return room;
+    }
+    const struct op_recorded *recorded = &plan->recorded->ops[op->id];
+    *count = recorded->access_count;
+    return plan->recorded->accesses + recorded->first_access;
+}
+
+static bool cut_buffers(struct finder *finder)
+{
+    struct access room[OP_ACCESS_MAX];
+    uint32_t count;
+    for (uint32_t i = 0; i < finder->plan->op_count; i++) {
+        const struct access *access =
+            accesses_of(finder->plan, &finder->plan->ops[i], room, &count);
+        for (uint32_t k = 0; k < count; k++) {
+            const struct range *range = &access[k].range;
+            struct cuts *cuts = &finder->trees[range->buffer].cuts;
+            if (!cuts_add(cuts, range->offset) || !cuts_add(cuts, range->offset + range->bytes))
+                return false;
+        }
+    }
+    for (uint32_t i = 0; i < finder->tree_count; i++) {
+        struct tree *tree = &finder->trees[i];
+        cuts_tidy(&tree->cuts);
+        tree->cells = 1;
+        while (tree->cells + 1 < tree->cuts.count)
+            tree->cells *= 2;
+        tree->nodes =
+            tree->cuts.count > 0 ? calloc(2 * tree->cells, sizeof *tree->nodes) : NULL;
+        if (tree->nodes != NULL)
+            tree->nodes[1].writer = NOBODY;
+        else if (tree->cuts.count > 0)
+            return false;
+    }
+    return true;
+}
+
+static bool finder_init(struct finder *finder)
+{
+    size_t ops = finder->plan->op_count + (size_t)1, lanes = finder->plan->streams + (size_t)1;
+    const struct plan_recorded *recorded = finder->plan->recorded;
+    finder->tree_count = recorded != NULL ? recorded->buffer_count : BUFFER_COUNT;
+    finder->trees = calloc(finder->tree_count + (size_t)1, sizeof *finder->trees);
+    finder->earlier = malloc(ops * sizeof *finder->earlier);
+    finder->stamps = calloc(ops, sizeof *finder->stamps);
+    finder->latest = malloc(lanes * sizeof *finder->latest);
+    finder->function = malloc(lanes * sizeof *finder->function);
+    finder->needed.first = calloc(ops, sizeof *finder->needed.first);
+    if (!finder->trees || !finder->earlier || !finder->stamps || !finder->latest ||
+        !finder->function || !finder->needed.first)
+        return false;
+    memset(finder->latest, 0xff, lanes * sizeof *finder->latest);
+    memset(finder->function, 0xff, lanes * sizeof *finder->function);
+    return cut_buffers(finder);
+}
+
+static void finder_free(struct finder *finder)
+{
+    for (uint32_t i = 0; finder->trees != NULL && i < finder->tree_count; i++) {
+        cuts_free(&finder->trees[i].cuts);
+        free(finder->trees[i].nodes);
+    }
+    free(finder->trees);
+    free(finder->pool);
+    free(finder->earlier);
+    free(finder->stamps);
+    free(finder->latest);
+    free(finder->function);
+    free(finder->found);
+}
+
+/* Puts a function whose bytes are not known behind all that its stream did before, and all that
+ * it does later behind the function. */
+static void find_functions(struct finder *finder, const struct op *op, bool function)
+{
+    uint32_t *latest = &finder->latest[op->stream], *before = &finder->function[op->stream];
+    finder->earlier[op->id] = *latest;
+    find(finder, *before);
+    for (uint32_t i = *latest; function && i != *before; i = finder->earlier[i])
+        find(finder, i);
+    *latest = op->id;
+    *before = function ? op->id : *before;
+}
+
+static bool finder_step(struct finder *finder, const struct op *op)
+{
+    struct access room[OP_ACCESS_MAX];
+    uint32_t count;
+    const struct access *access = accesses_of(finder->plan, op, room, &count);
+    bool function = op->kind == OP_CALLBACK && count == 0;
+    finder->op = op->id;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct range *range = &access[i].range;
+        struct tree *tree = &finder->trees[range->buffer];
+        const struct touch touch = {.tree = tree,
+                                    .begin = cuts_find(&tree->cuts, range->offset),
+                                    .end = cuts_find(&tree->cuts, range->offset + range->bytes),
+                                    .writes = access[i].writes != 0};
+        node_touch(finder, &touch, 1, 0, tree->cells);
+    }
+    if (count > 0 || function)
+        find_functions(finder, op, function);
+    return keep_found(finder) && !finder->no_memory;
+}
+
+enum status plan_needed(const struct plan *plan, struct needed *needed, struct error *error)
+{
+    struct finder finder = {.plan = plan};
+    bool room = finder_init(&finder);
+    for (uint32_t i = 0; room && i < plan->op_count && finder.needed.count <= NEEDED_MOST; i++)
+        room = finder_step(&finder, &plan->ops[i]);
+    finder_free(&finder);
+    if (room && finder.needed.count <= NEEDED_MOST) {
+        *needed = finder.needed;
+        return STATUS_OK;
+    }
+    needed_free(&finder.needed);
+    if (room)
+        return error_set(error, STATUS_FAILED,
+                         "the ops' data asks for too many orders to be judged (over %d)",
+                         NEEDED_MOST);
+    return error_set(error, STATUS_NO_MEMORY,
+                     "no memory to find what the data of %" PRIu32 " ops asks for",
+                     plan->op_count);
+}
+
+void needed_free(struct needed *needed)
+{
+    free(needed->first);
+    free(needed->before);
+    *needed = (struct needed){0};
+}
