@@ -7,7 +7,7 @@
 /* What a call does, as far as it matters for what comes later. */
 enum host_call_kind {
     CALL_OTHER,     /* of which nothing is known */
-    CALL_QUICK,     /* hands something over, and returns: events, memsets */
+    CALL_QUICK,     /* hands something over, and returns: events, memsets, memory by streams */
     CALL_COPY,      /* hands a copy over; of pageable memory it may stage it itself */
     CALL_COPY_WAIT, /* copies, and returns when that is done: no stream is given */
     CALL_LAUNCH,
@@ -16,6 +16,7 @@ enum host_call_kind {
     CALL_SYNC,      /* waits for a stream, an event or the device */
     CALL_ALLOC,     /* takes or gives back memory of the device */
     CALL_PIN,       /* the same of page-locked memory of the host */
+    CALL_MAKE,      /* makes or gives back a stream, an event or a graph */
 };
 
 struct host_call {
