@@ -20,10 +20,12 @@ struct recorded_device {
 
 struct recorded_stream {
     uint32_t context, number;
-    uint32_t device;  /* an index of `devices` */
-    uint64_t handle;  /* the program's */
+    uint32_t device; /* an index of `devices`, the last of which is made up, with RECORDING_NONE
+                        for its id, where a context's is not known */
+    uint64_t handle; /* the program's; 0 where only ops and calls name the stream */
     int32_t priority; /* 0 default, negative is more urgent */
-    uint8_t kind;     /* enum stream_kind; per-thread default streams are blocking ones */
+    uint8_t kind;     /* enum stream_kind; per-thread default streams are blocking ones;
+                         STREAM_KIND_COUNT: not known */
     bool per_thread;
 };
 
@@ -96,9 +98,9 @@ struct recorded_op {
     uint32_t stream;
     uint32_t name;                               /* kernels: an index of `names` */
     uint32_t blocks, threads, registers, shared; /* kernels */
-    uint8_t kind;                                /* enum op_kind; OP_KERNEL for `peer`, too */
-    uint8_t from, to;                            /* enum host_memory of a copy's host side */
-    bool peer;
+    uint8_t kind;     /* enum op_kind; OP_KERNEL for `peer` and `h2h`, too */
+    uint8_t from, to; /* enum host_memory of a copy's host side */
+    bool peer, h2h;   /* a copy from device to device, from host to host: no kernel */
 };
 
 struct recorded_node {
@@ -134,7 +136,7 @@ struct recording {
     struct recorded_node *nodes; /* by exec, then by node */
     struct recorded_edge *edges; /* by exec */
     struct recorded_range *ranges;
-    uint64_t *words; /* of launches: arguments that lie in memory that the program took */
+    uint64_t *words; /* of launches: arguments that lie in memory that the program had then */
     char **names;    /* of kernels */
     char **notes;
     size_t device_count, stream_count, memory_count, call_count, op_count, node_count,
