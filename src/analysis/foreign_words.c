@@ -202,7 +202,15 @@ static void put_one_stream(const struct foreign *foreign, char seen[VERDICT_SEEN
 /* Says what recording would tell more. */
 static void put_unknown(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    if (foreign->timeline->timing != TIMING_NSYS)
+    if (foreign->timeline->timing == TIMING_RECORDED && foreign->timeline->issue_unknown)
+        snprintf(seen, VERDICT_SEEN,
+                 "the recording does not say of all ops when they were issued");
+    else if (foreign->timeline->timing == TIMING_RECORDED)
+        snprintf(
+            seen, VERDICT_SEEN,
+            "no call to CUDA, no op and no wait for an event explains it; a recording does "
+            "not show what else the program did");
+    else if (foreign->timeline->timing != TIMING_NSYS)
         snprintf(seen, VERDICT_SEEN,
                  "no call and no op in the file explains it: the same run made again, not read "
                  "from its file, is judged with its plan and its machine");

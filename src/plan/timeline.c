@@ -402,7 +402,8 @@ const char *timeline_timing(const struct timeline *timeline)
     static const char *const names[TIMING_COUNT] = {[TIMING_VIRTUAL] = "virtual",
                                                     [TIMING_CUPTI] = "cupti",
                                                     [TIMING_EVENTS] = "events",
-                                                    [TIMING_NSYS] = "nsys"};
+                                                    [TIMING_NSYS] = "nsys",
+                                                    [TIMING_RECORDED] = "recorded"};
     return names[timeline->timing];
 }
 

@@ -19,10 +19,11 @@ static inline int64_t later(int64_t a, int64_t b)
 }
 
 enum timing {
-    TIMING_VIRTUAL, /* the simulator's clock */
-    TIMING_CUPTI,   /* activity records */
-    TIMING_EVENTS,  /* ends from CUDA events; starts rebuilt from engine order */
-    TIMING_NSYS,    /* a trace of Nsight Systems */
+    TIMING_VIRTUAL,  /* the simulator's clock */
+    TIMING_CUPTI,    /* activity records */
+    TIMING_EVENTS,   /* ends from CUDA events; starts rebuilt from engine order */
+    TIMING_NSYS,     /* a trace of Nsight Systems */
+    TIMING_RECORDED, /* a recording of `pipeline record` */
     TIMING_COUNT
 };
 
@@ -137,7 +138,7 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
 /* First issue to last end, in ns. */
 int64_t timeline_time_ns(const struct timeline *timeline);
 
-/* "simulated" or "measured"; "virtual", "cupti", "events" or "nsys". */
+/* "simulated" or "measured"; "virtual", "cupti", "events", "nsys" or "recorded". */
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);
 

@@ -2,6 +2,8 @@
 #include "trace/build.h"
 
 #include "core/escape.h"
+#include "core/items.h"
+#include "trace/recording.h"
 
 #include <search.h>
 #include <stdio.h>
@@ -44,19 +46,6 @@ static const char other_names[] = "(other kernels)";
 static enum status no_memory(struct error *error)
 {
     return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
-/* Returns `array` with room for one more of `size` bytes behind `count` of them; NULL: no
- * memory, and `array` is as it was. */
-static void *grown(void *array, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return array;
-    size_t wanted = *capacity > 0 ? 2 * *capacity : 16;
-    void *larger = reallocarray(array, wanted, size);
-    if (larger != NULL)
-        *capacity = wanted;
-    return larger;
 }
 
 const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
@@ -147,7 +136,7 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
     if (found != NULL)
         return part->last_stream = *found;
     struct trace_stream *streams =
-        grown(part->streams, &part->stream_capacity, part->stream_count, sizeof *streams);
+        items_grow(part->streams, part->stream_count, &part->stream_capacity, sizeof *streams);
     if (streams == NULL)
         return NULL;
     part->streams = streams;
@@ -196,7 +185,7 @@ static int compare_names(const void *a, const void *b)
 static const struct seen_name *name_add(struct trace_part *part, struct seen_name *seen)
 {
     const struct seen_name **names =
-        grown(part->names, &part->name_capacity, part->name_count, sizeof *names);
+        items_grow(part->names, part->name_count, &part->name_capacity, sizeof *names);
     if (names != NULL)
         part->names = names;
     if (names == NULL || tsearch(seen, &part->name_tree, compare_names) == NULL) {
@@ -253,7 +242,7 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
     const struct seen_name *name = kind == OP_KERNEL ? name_of(part, row->name) : NULL;
     if (part->count >= TRACE_SPANS_MAX)
         return error_set(error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
-    struct span *spans = grown(part->spans, &part->capacity, part->count, sizeof *spans);
+    struct span *spans = items_grow(part->spans, part->count, &part->capacity, sizeof *spans);
     if (spans != NULL)
         part->spans = spans;
     if (stream == NULL || (kind == OP_KERNEL && name == NULL) || spans == NULL)
@@ -403,6 +392,10 @@ void traces_free(struct traces *traces)
     for (int i = 0; i < traces->count; i++)
         timeline_free(&traces->items[i].timeline);
     free(traces->items);
+    if (traces->recording != NULL) {
+        recording_free(traces->recording);
+        free(traces->recording);
+    }
     *traces = (struct traces){0};
 }
 

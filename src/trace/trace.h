@@ -40,7 +40,9 @@ struct trace {
     bool issue_known;    /* issue_ns is the host's, not a stand-in */
     bool memory_known;   /* the trace says what memory copies went from and to */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
-    struct trace_copies in, out; /* from the host, to the host */
+    struct trace_copies in, out;       /* from the host, to the host */
+    const struct recording *recording; /* that it was made of, of all devices; NULL: of none.
+                                          Owned by `struct traces`, then by the view */
     uint32_t early; /* ops that start before the call that issued them: then no call is taken
                        for true */
 };
@@ -51,7 +53,11 @@ struct traces {
     struct trace *items;
     int count;
     char unread[TRACE_UNREAD]; /* what belongs to the trace and was not read; empty: nothing */
+    struct recording *recording; /* what a recording has beyond its timelines; NULL: it is none.
+                                    Owned */
 };
+
+struct recording; /* trace/recording.h */
 
 /* Reads the trace in `path`, a file or a pipe, of the form that its first bytes say, into one
  * timeline per device, each finished (lanes, in order of start). Times count from the first

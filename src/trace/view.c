@@ -1,9 +1,11 @@
 /* view.c - traces in, a report of foreign runs out. */
 #include "trace/view.h"
 
+#include "core/items.h"
 #include "core/version.h"
 #include "term/progress.h"
 #include "trace/cut.h"
+#include "trace/recording.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -149,6 +151,22 @@ static enum status cut_traces(const struct view_part *part, const char *path,
     return status;
 }
 
+/* Takes the file's recording, if it is one: runs that stay refer to it. */
+static bool keep_recording(struct view *view, struct traces *traces)
+{
+    if (traces->recording == NULL)
+        return true;
+    struct recording **recordings =
+        items_grow(view->recordings, view->recording_count, &view->recording_room,
+                   sizeof(struct recording *));
+    if (recordings == NULL)
+        return false;
+    view->recordings = recordings;
+    recordings[view->recording_count++] = traces->recording;
+    traces->recording = NULL;
+    return true;
+}
+
 static enum status add_file(struct view *view, const struct view_part *part, const char *path,
                             struct error *error)
 {
@@ -165,7 +183,7 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     bool several = traces.count > 1;
     status = cut_traces(part, path, &traces, error);
     int runs = traces.count > 0 ? traces.count : 1;
-    if (status == STATUS_OK && !grow(view, runs))
+    if (status == STATUS_OK && !(grow(view, runs) && keep_recording(view, &traces)))
         status = error_set(error, STATUS_NO_MEMORY, "no memory for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
         status = add_run(view, path, &nothing, false, error);
@@ -282,5 +300,10 @@ void view_free(struct view *view)
     free(view->report.runs);
     free(view->settings);
     free(view->traces);
+    for (size_t i = 0; i < view->recording_count; i++) {
+        recording_free(view->recordings[i]);
+        free(view->recordings[i]);
+    }
+    free(view->recordings);
     *view = (struct view){0};
 }

@@ -8,11 +8,13 @@
 
 struct view {
     struct report report;
-    struct settings *settings; /* of the runs: their names, and nothing else */
-    struct trace *traces;      /* of the runs, less the timelines, which the runs have */
-    bool streams_cut;          /* only some streams are shown: no causes are looked for */
-    bool alone;                /* one file: runs of ours keep their names */
-    bool quiet;                /* no notes */
+    struct settings *settings;     /* of the runs: their names, and nothing else */
+    struct trace *traces;          /* of the runs, less the timelines, which the runs have */
+    struct recording **recordings; /* that traces refer to: owned */
+    size_t recording_count, recording_room;
+    bool streams_cut; /* only some streams are shown: no causes are looked for */
+    bool alone;       /* one file: runs of ours keep their names */
+    bool quiet;       /* no notes */
 };
 
 /* Reads options->traces into a report of foreign runs, one per file and device in the order

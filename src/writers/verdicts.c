@@ -130,12 +130,14 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    bool any = false, traced = false, own = false;
+    bool any = false, traced = false, recorded = false, own = false;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
         traced |= run->foreign && run->timeline.timing == TIMING_NSYS;
-        own |= run->foreign && run->timeline.timing != TIMING_NSYS;
+        recorded |= run->foreign && run->timeline.timing == TIMING_RECORDED;
+        own |= run->foreign && run->timeline.timing != TIMING_NSYS &&
+               run->timeline.timing != TIMING_RECORDED;
     }
     if (!any)
         return;
@@ -145,6 +147,11 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
             out, style->width, 0,
             "A trace records when ops ran. It does not record which data and buffers "
             "they use, nor the machine's hardware queues, so the limit is not known.");
+    else if (recorded)
+        writer_put_words(
+            out, style->width, 0,
+            "A recording says when ops ran and what the program called. Causes are "
+            "measured against the busiest engine, not against the limit.");
     else if (own)
         writer_put_words(
             out, style->width, 0,

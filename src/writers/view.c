@@ -42,6 +42,7 @@ static void put_heading(FILE *out, const struct run_report *run,
         [TIMING_CUPTI] = "measured by CUPTI",
         [TIMING_EVENTS] = "measured by events",
         [TIMING_NSYS] = "measured",
+        [TIMING_RECORDED] = "recorded by pipeline",
     };
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],

@@ -193,17 +193,23 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
 {
     const struct timeline *timeline = &run->timeline;
     (void)facts;
+    text[0] = '\0';
     if (run->trace != NULL && run->trace->own)
         return false;
-    if (timeline->issue_unknown)
+    if (timeline->issue_unknown && timeline->timing == TIMING_RECORDED)
+        snprintf(
+            text, FINDING_TEXT,
+            "The calls that issued these ops are not known: what was held by the host only "
+            "shows as a late start.");
+    else if (timeline->issue_unknown)
         snprintf(text, FINDING_TEXT,
                  "A trace has no events and no waits, and this one not the host's calls "
                  "either: what was held by those only shows as a late start.");
-    else if (timeline->wait_count == 0)
+    else if (timeline->wait_count == 0 && timeline->timing != TIMING_RECORDED)
         snprintf(text, FINDING_TEXT,
                  "This trace has no waits for events: what was held by those only shows as a "
                  "late start. nsys profile --cuda-event-trace=true records them.");
-    return timeline->issue_unknown || timeline->wait_count == 0;
+    return text[0] != '\0';
 }
 
 static finding *const findings[] = {
