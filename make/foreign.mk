@@ -1,0 +1,37 @@
+# The programs of others, so to say, that `pipeline record` is proven on: tests/foreign/README.md.
+# Each source is a program of its own, $(O)/foreign/NAME-wrong or NAME-right; those in `nasty` and
+# `overhead` have no twin and are named for themselves.
+
+FOREIGN_FOLDERS := $(wildcard tests/foreign/*/wrong.* tests/foreign/blind/*/wrong.*)
+FOREIGN_SOURCES := $(sort $(FOREIGN_FOLDERS) $(subst /wrong.,/right.,$(FOREIGN_FOLDERS)))
+FOREIGN_SINGLE := $(sort $(wildcard $(foreach f,nasty overhead,tests/foreign/$(f)/*.cu tests/foreign/$(f)/*.c)))
+foreign_name = $(O)/foreign/$(notdir $(patsubst %/,%,$(dir $(1))))-$(basename $(notdir $(1)))
+FOREIGN := $(foreach s,$(FOREIGN_SOURCES),$(call foreign_name,$(s))) \
+           $(foreach s,$(FOREIGN_SINGLE),$(O)/foreign/$(basename $(notdir $(s))))
+
+# What a program's author would have written in a Makefile of theirs; by default cudart is static.
+FOREIGN_SHARED := event_sync
+FOREIGN_DRIVER :=
+
+.PHONY: foreign
+ifeq ($(NVCC),)
+foreign:
+	@echo "foreign: no nvcc, so nothing was built for a GPU"; exit 77
+else
+foreign: $(FOREIGN)
+endif
+
+foreign_pair = $(patsubst %-wrong,%,$(patsubst %-right,%,$(notdir $@)))
+FOREIGN_NVCC = $(NVCC) -std=c++17 -O2 $(GENCODE) -Xcompiler -Wall,-Wextra \
+    $(if $(filter $(foreign_pair),$(FOREIGN_SHARED)),-cudart shared -Xlinker -rpath=$(CUDA_HOME)/lib64) \
+    $(if $(filter $(foreign_pair),$(FOREIGN_DRIVER)),-L$(CUDA_HOME)/lib64/stubs -lcuda) $(FOREIGN_FLAGS)
+FOREIGN_CC = $(CC) -std=gnu11 -O2 -Wall -Wextra -isystem $(CUDA_HOME)/include
+
+define foreign_rule
+$(1): $(2) $(wildcard $(dir $(2))*)
+	$$(say) FOREIGN $(2)
+	$$(call write,$(if $(filter %.py,$(2)),install -m 755 $(2) $$(NEW),$(if $(filter %.cu,$(2)), \
+		$$(FOREIGN_NVCC) -o $$(NEW) $(2),$$(FOREIGN_CC) -o $$(NEW) $(2) $$(FOREIGN_LIBS))))
+endef
+$(foreach s,$(FOREIGN_SOURCES),$(eval $(call foreign_rule,$(call foreign_name,$(s)),$(s))))
+$(foreach s,$(FOREIGN_SINGLE),$(eval $(call foreign_rule,$(O)/foreign/$(basename $(notdir $(s))),$(s))))
