@@ -118,9 +118,11 @@ function stageName(run, span) {
     return span.kind === 'kernel' ? run.kernels[span.link] ?? 'kernel' : span.kind;
 }
 
+const isSync = (span) => span.kind === 'sync' || span.kind === 'event-sync';
+
 function spanName(run, span) {
     if (span.kind === 'wait') return `wait for ${span.text}`;
-    if (span.kind === 'sync') return `sync: it ${span.text}`;
+    if (isSync(span)) return `${span.kind}: it ${span.text}`;
     return stageName(run, span) + (span.tile >= 0 ? ` ${span.tile}` : '');
 }
 
@@ -208,7 +210,7 @@ const kernelClass = (link) => (link % 4 === 0 ? 'kernel' : `kernel${link % 4}`);
 const stageClass = (span) => (span.kind === 'kernel' ? kernelClass(span.link) : span.kind);
 
 /* No work of a tile, but what may hold it up: seen however short it is. */
-const isExtra = (span) => ['callback', 'd2d', 'memset', 'sync', 'alloc'].includes(span.kind);
+const isExtra = (span) => isSync(span) || ['callback', 'd2d', 'memset', 'alloc'].includes(span.kind);
 
 function drawBar(run, span) {
     const part = Math.max(share(span.end) - share(span.start), 1e-8); // a width of 0 is not drawn

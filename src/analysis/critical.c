@@ -112,7 +112,7 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
                               .free_ns = issued};
     if (op_is_call(span->kind)) {
         order->call = index;
-        if (span->kind == OP_SYNC)
+        if (op_is_sync(span->kind))
             hold_sync(finder, index);
         return;
     }

@@ -64,7 +64,7 @@ static const char *explain_wait(const struct timeline *timeline, const struct sp
     char label[LABEL_TEXT];
     const struct span *target = timeline_span((struct timeline *)timeline, span->target);
     if (target == NULL)
-        return span->kind == OP_SYNC ? "had nothing to wait for" : "waits for an event";
+        return op_is_sync(span->kind) ? "had nothing to wait for" : "waits for an event";
     label_span(timeline, target, label);
     snprintf(text, CRITICAL_TEXT, "waits for %s", label);
     return text;
@@ -76,7 +76,7 @@ const char *critical_explain(const struct timeline *timeline, const struct criti
     const struct span *span = &timeline->spans[index];
     const struct hold *hold = &critical->holds[index];
     char label[LABEL_TEXT] = "", delay[UNITS_TEXT], then[UNITS_TEXT + 40] = "";
-    if (span->kind == OP_WAIT || span->kind == OP_SYNC)
+    if (op_rows[span->kind].waits)
         return explain_wait(timeline, span, text);
     if (hold->by == HELD_BY_NOTHING && timeline->issue_unknown)
         return "the trace doesn't say what it waited for";

@@ -24,7 +24,7 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->copies += op_is_copy(op->kind);
     sight->kernels += op->kind == OP_KERNEL;
     sight->memsets += op->kind == OP_MEMSET;
-    sight->syncs += op->kind == OP_SYNC;
+    sight->syncs += op_is_sync(op->kind);
     sight->callbacks += op->kind == OP_CALLBACK;
     sight->waits += op->kind == OP_WAIT;
     if (op->kind == OP_ALLOC) {

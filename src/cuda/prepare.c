@@ -253,6 +253,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct kernel_
         break;
     case OP_RECORD:
     case OP_WAIT:
+    case OP_SYNC_EVENT:
         issued->event = run->events[op->event.event];
         break;
     case OP_D2D:

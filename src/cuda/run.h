@@ -38,6 +38,8 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
         return cudaMemsetAsync(op->set.at, op->set.value, op->set.bytes, op->stream);
     case OP_SYNC:
         return op->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(op->stream);
+    case OP_SYNC_EVENT:
+        return cudaEventSynchronize(op->event);
     case OP_ALLOC:
         return cuda_issue_alloc(op);
     case OP_CPU:

@@ -28,6 +28,9 @@ const struct op_row op_rows[OP_KIND_COUNT] = {
                  ENGINE_HOST, 'S', 245, 0x999999, .on_host = true, .waits = true},
     [OP_ALLOC] = {"alloc", "alloc", "take memory and give it back", "cudaMalloc or cudaFree",
                   ENGINE_HOST, 'A', 243, 0x707070, .on_host = true, .light_text = true},
+    [OP_SYNC_EVENT] = {"event-sync", "event-sync", "the host waits for an event",
+                       "cudaEventSynchronize", ENGINE_HOST, 'S', 245, 0x999999, .on_host = true,
+                       .waits = true},
 };
 
 const struct engine_row engine_rows[ENGINE_COUNT] = {
@@ -91,6 +94,7 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_WAIT:
     case OP_SYNC:
     case OP_ALLOC:
+    case OP_SYNC_EVENT:
     case OP_KIND_COUNT:
         break;
     }

@@ -55,17 +55,19 @@ static inline bool ranges_overlap(const struct range *a, const struct range *b)
 }
 
 enum op_kind {
-    OP_H2D,      /* copy to the device */
-    OP_KERNEL,   /* one kernel of the chain on one tile */
-    OP_D2H,      /* copy back */
-    OP_RECORD,   /* record an event in a stream */
-    OP_WAIT,     /* a stream waits for an event, which an earlier op recorded */
-    OP_CALLBACK, /* a host function, in stream order */
-    OP_CPU,      /* the CPU runs the whole chain on a tile, on the host arrays */
-    OP_D2D,      /* copy within the device */
-    OP_MEMSET,   /* sets bytes of the device */
-    OP_SYNC,     /* the host waits until a stream, or the device, has done what was issued */
-    OP_ALLOC,    /* the host takes memory and gives it back */
+    OP_H2D,        /* copy to the device */
+    OP_KERNEL,     /* one kernel of the chain on one tile */
+    OP_D2H,        /* copy back */
+    OP_RECORD,     /* record an event in a stream */
+    OP_WAIT,       /* a stream waits for an event, which an earlier op recorded */
+    OP_CALLBACK,   /* a host function, in stream order */
+    OP_CPU,        /* the CPU runs the whole chain on a tile, on the host arrays */
+    OP_D2D,        /* copy within the device */
+    OP_MEMSET,     /* sets bytes of the device */
+    OP_SYNC,       /* the host waits until a stream, or the device, has done what was issued */
+    OP_ALLOC,      /* the host takes memory and gives it back */
+    OP_SYNC_EVENT, /* the host waits until what came before an event's latest record is done; no
+                      built plan has it */
     OP_KIND_COUNT
 };
 
@@ -111,7 +113,8 @@ struct op {
     uint32_t id; /* its index in the plan */
     enum op_kind kind;
     /* A stream's number is below plan.streams. The number plan.streams itself stands for none
-     * of them: the CPU's own lane for OP_CPU, the whole device for OP_SYNC and OP_ALLOC. */
+     * of them: the CPU's own lane for OP_CPU, the whole device for OP_SYNC, OP_ALLOC and
+     * OP_SYNC_EVENT. */
     uint32_t stream;
     int32_t tile; /* -1 where an op belongs to no tile */
     union {
@@ -168,6 +171,13 @@ static inline bool op_is_launch(enum op_kind kind)
 static inline bool op_is_call(enum op_kind kind)
 {
     return op_rows[kind].on_host;
+}
+
+/* Returns true if an op is a call that waits for what a stream, the device or an event stands
+ * for. */
+static inline bool op_is_sync(enum op_kind kind)
+{
+    return op_rows[kind].on_host && op_rows[kind].waits;
 }
 
 /* Returns true if an op takes its turn in a stream. */
@@ -238,8 +248,9 @@ struct access {
     int writes; /* 1 if the op writes the range, 0 if it only reads it */
 };
 
-/* Fills `access` with what `op` reads and writes and returns how many ranges that is. Events,
- * waits and the host's calls touch nothing. */
+/* Fills `access` with what `op`, of a built plan, reads and writes and returns how many ranges
+ * that is. Events, waits and the host's calls touch nothing. plan_accesses() is for any plan.
+ */
 int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX]);
 
 /* Returns the kind's name in files: "h2d", "kernel", ... */

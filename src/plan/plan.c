@@ -62,6 +62,18 @@ void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t
     *count = scale_u64(plan->elements, (uint64_t)tile + 1, plan->tiles) - *first;
 }
 
+const struct access *plan_accesses(const struct plan *plan, const struct op *op,
+                                   struct access room[OP_ACCESS_MAX], uint32_t *count)
+{
+    const struct op_recorded *seen = plan_seen(plan, op);
+    if (seen == NULL) {
+        *count = (uint32_t)op_accesses(op, room);
+        return room;
+    }
+    *count = seen->access_count;
+    return seen->access_count > 0 ? &plan->recorded->accesses[seen->first_access] : room;
+}
+
 static uint64_t sum_bytes(const struct plan *plan, int begin, int end)
 {
     uint64_t bytes = 0;
@@ -95,12 +107,22 @@ const char *stream_kind_name(enum stream_kind kind)
     return names[kind];
 }
 
+const char *plan_kernel_name(const struct plan *plan, const struct op *op)
+{
+    const struct op_recorded *seen = plan_seen(plan, op);
+    if (seen != NULL && seen->name < plan->recorded->name_count)
+        return plan->recorded->names[seen->name];
+    if (seen == NULL && op->kernel.link < (uint32_t)plan->chain_length)
+        return plan->chain[op->kernel.link]->name;
+    return op_kind_name(op->kind);
+}
+
 const char *plan_op_label(const struct plan *plan, const struct op *op, char text[OP_LABEL])
 {
     const char *name = op->kind < OP_KIND_COUNT ? op_kind_name(op->kind) : "op";
-    if (op->kind == OP_KERNEL && op->kernel.link < (uint32_t)plan->chain_length)
-        name = plan->chain[op->kernel.link]->name;
-    if (op->kind == OP_RECORD || op->kind == OP_WAIT)
+    if (op->kind == OP_KERNEL)
+        name = plan_kernel_name(plan, op);
+    if (op->kind == OP_RECORD || op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
         snprintf(text, OP_LABEL, "%s event %" PRIu32, name, op->event.event);
     else if (op->kind == OP_SYNC && op->stream < plan->streams)
         snprintf(text, OP_LABEL, "%s stream %" PRIu32, name, op->stream);

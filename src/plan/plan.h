@@ -56,6 +56,23 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
  * one at most. */
 void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t *count);
 
+/* Returns what `op` reads and writes, *count ranges of at least a byte: in `room`, or in the
+ * plan. A range's buffer is below plan_buffer_count(). */
+const struct access *plan_accesses(const struct plan *plan, const struct op *op,
+                                   struct access room[OP_ACCESS_MAX], uint32_t *count);
+
+/* Returns how many buffers ops may touch: BUFFER_COUNT, or those of a recorded plan. */
+static inline uint32_t plan_buffer_count(const struct plan *plan)
+{
+    return plan->recorded != NULL ? plan->recorded->buffer_count : BUFFER_COUNT;
+}
+
+/* Returns what was seen of `op`; NULL in a built plan. */
+static inline const struct op_recorded *plan_seen(const struct plan *plan, const struct op *op)
+{
+    return plan->recorded != NULL ? &plan->recorded->ops[op->id] : NULL;
+}
+
 /* Return the bytes that the host arrays and the device buffers take. */
 uint64_t plan_host_bytes(const struct plan *plan);
 uint64_t plan_device_bytes(const struct plan *plan);
@@ -74,6 +91,9 @@ static inline enum stream_kind plan_stream_kind(const struct plan *plan, uint32_
 
 /* Returns "non-blocking", "blocking" or "legacy". */
 const char *stream_kind_name(enum stream_kind kind);
+
+/* Returns what the kernel of a launch is called; "kernel" where nobody knows. */
+const char *plan_kernel_name(const struct plan *plan, const struct op *op);
 
 /* Writes "h2d 3", "scale 3", "wait", "cpu 30" and the like into `text` and returns it. */
 enum { OP_LABEL = 64 };

@@ -225,6 +225,7 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     case OP_CPU: /* the CPU's own thread takes it up by itself */
     case OP_SYNC:
     case OP_ALLOC:
+    case OP_SYNC_EVENT:
     case OP_KIND_COUNT:
         break;
     }
@@ -233,7 +234,7 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
 
 int64_t rule_call_ns(const struct machine *machine, const struct op *op)
 {
-    if (op->kind == OP_SYNC)
+    if (op_is_sync(op->kind))
         return machine->sync_ns;
     double bytes = op->alloc.pinned ? (double)op->alloc.bytes : 0;
     return machine->alloc_ns + machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
@@ -241,7 +242,7 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op)
 
 bool rule_call_synchronises(const struct machine *machine, const struct op *op)
 {
-    return op->kind == OP_SYNC || rule_alloc_synchronises(machine, op->alloc.pinned);
+    return op_is_sync(op->kind) || rule_alloc_synchronises(machine, op->alloc.pinned);
 }
 
 bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other)

@@ -149,7 +149,8 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_call_ns(const struct machine *machine, const struct op *op);
 
 /* Rule 6. Returns true if the host's own call waits until the device has done all that was
- * issued before it (one stream's, for the sync of a stream). cudaStreamSynchronize() and
+ * issued before it (one stream's, for the sync of a stream; what came before the event's latest
+ * record, for that of an event). cudaStreamSynchronize() and
  * cudaDeviceSynchronize() do [Guide 13, 2.3.7]; what allocations do is rule 10's. */
 bool rule_call_synchronises(const struct machine *machine, const struct op *op);
 

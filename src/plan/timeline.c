@@ -55,7 +55,7 @@ static void set_targets(struct timeline *timeline, const struct plan *plan, uint
         const struct op *op = &plan->ops[i];
         if (op->kind == OP_RECORD)
             event_op[op->event.event] = last_op[op->stream];
-        else if (op->kind == OP_WAIT)
+        else if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
             timeline_span(timeline, i)->target = event_op[op->event.event];
         else if (op_in_stream(op->kind))
             last_op[op->stream] = i;
@@ -67,7 +67,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
 {
     timeline_free(timeline);
     size_t ops = plan->op_count;
-    uint32_t *event_op = calloc(plan->events + (size_t)1, sizeof *event_op);
+    uint32_t *event_op = malloc((plan->events + (size_t)1) * sizeof *event_op);
     uint32_t *last_op = calloc(plan->streams + (size_t)1, sizeof *last_op);
     timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
@@ -92,6 +92,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
             if (plan->ops[i].kind != OP_RECORD)
                 timeline->spans[timeline->span_count++] = span_of(&plan->ops[i]);
         }
+        memset(event_op, 0xFF, (plan->events + (size_t)1) * sizeof *event_op);
         memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
         set_targets(timeline, plan, event_op, last_op);
     }
@@ -201,7 +202,8 @@ static void pass_op(struct order_pass *pass, const struct op *op, struct span *s
                     bool rebuild)
 {
     if (op_is_call(op->kind)) {
-        span->target = pass_target(pass, op);
+        if (op->kind != OP_SYNC_EVENT) /* set_targets() has said it */
+            span->target = pass_target(pass, op);
         return;
     }
     int64_t reached = pass_reached(pass, op->stream);
@@ -426,7 +428,7 @@ static const char *own_name(const struct timeline *timeline, const struct span *
 const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
                                char text[SPAN_NAME])
 {
-    if (span->kind != OP_WAIT && span->kind != OP_SYNC)
+    if (!op_rows[span->kind].waits)
         return own_name(timeline, span);
     const struct span *target = timeline_span((struct timeline *)timeline, span->target);
     if (target == NULL)

@@ -48,7 +48,7 @@ static void count_before_calls(struct simulation *sim)
     uint32_t ops[DOMAIN_COUNT] = {0};
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
         const struct op *op = op_at(sim, i);
-        if (op_is_call(op->kind))
+        if (op_is_call(op->kind) && op->kind != OP_SYNC_EVENT)
             sim->ops[i].before = ops[domain_of_call(sim, op)];
         for (int d = 0; op_in_stream(op->kind) && d < DOMAIN_COUNT; d++)
             ops[d] += in_domain(sim, d, op->stream);
@@ -94,6 +94,10 @@ static bool sync_call_is_over(const struct simulation *sim, uint32_t call)
     const struct op *op = op_at(sim, call);
     if (!rule_call_synchronises(sim->machine, op))
         return true;
+    if (op->kind == OP_SYNC_EVENT) {
+        uint32_t record = sim->ops[call].record;
+        return record == NONE || sim->records[record].passed_ns != NEVER;
+    }
     int domain = domain_of_call(sim, op);
     if (op->kind == OP_SYNC && op->stream < sim->plan->streams && domain == DOMAIN_ALL)
         return sim->lanes[op->stream].head >= sim->issued; /* NONE is above them all */

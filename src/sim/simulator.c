@@ -104,12 +104,14 @@ static void pass_record(struct simulation *sim, uint32_t op)
  * not, the record wakes the stream. */
 static bool pass_wait(struct simulation *sim, uint32_t stream, uint32_t op)
 {
-    struct record_state *record = &sim->records[sim->ops[op].record];
-    if (record->passed_ns == NEVER) {
-        waiters_add(&sim->waiters, &record->first_waiter, stream);
-        return false;
+    if (sim->ops[op].record != NONE) {
+        struct record_state *record = &sim->records[sim->ops[op].record];
+        if (record->passed_ns == NEVER) {
+            waiters_add(&sim->waiters, &record->first_waiter, stream);
+            return false;
+        }
+        sim->lanes[stream].signal_ns = later(sim->lanes[stream].signal_ns, record->passed_ns);
     }
-    sim->lanes[stream].signal_ns = later(sim->lanes[stream].signal_ns, record->passed_ns);
     simulation_pass_op(sim, op);
     return true;
 }

@@ -72,12 +72,13 @@ static bool needs_domains(const struct simulation *sim, const struct op *op)
            (memory && rule_op_synchronises(sim->machine, op->kind));
 }
 
-/* Gives a wait the record that it waits for, and any op but a record its span. */
+/* Gives whoever waits for an event the record that it stands for, and any op but a record its
+ * span. */
 static void link_span(struct simulation *sim, const struct op *op, uint32_t *event_record,
                       uint32_t *spans)
 {
     struct op_state *state = &sim->ops[op->id];
-    if (op->kind == OP_WAIT)
+    if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
         state->record = event_record[op->event.event];
     if (op->kind == OP_RECORD) {
         uint32_t record = op->id - *spans; /* as many records came before it */

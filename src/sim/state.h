@@ -77,7 +77,8 @@ struct op_state {
         struct {
             uint32_t to_place, running; /* blocks */
         } launch;
-        uint32_t record; /* records and waits: the index of the record's state */
+        uint32_t record; /* records and who waits for them: the index of the record's state;
+                            NONE: the event was never recorded, and stands for nothing */
         uint32_t before; /* calls: how many ops of the streams they wait for came before it */
     };
     uint32_t span; /* the index of its span; records have none */

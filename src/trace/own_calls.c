@@ -26,6 +26,8 @@ static const char *call_name(const struct timeline *timeline, const struct span 
     case OP_SYNC:
         return span->stream < timeline->streams ? "cudaStreamSynchronize"
                                                 : "cudaDeviceSynchronize";
+    case OP_SYNC_EVENT:
+        return "cudaEventSynchronize";
     case OP_ALLOC:
         return span->link != 0 ? "cudaMallocHost" : "cudaMalloc";
     default:

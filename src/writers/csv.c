@@ -345,7 +345,7 @@ static const struct csv_text *stage_piece(struct csv_texts *pieces, const struct
     bool kernel = span->kind == OP_KERNEL;
     struct csv_text *piece =
         &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
-    if (span->kind == OP_WAIT || span->kind == OP_SYNC)
+    if (op_rows[span->kind].waits)
         return NULL; /* named for another each time */
     if (piece->name != name) {
         char prefix[PIECE_ROOM];

@@ -32,6 +32,8 @@ static enum op_kind kind_of(int mark)
 int gantt_mark(enum op_kind kind)
 {
     int mark = 0;
+    if (op_is_sync(kind)) /* whatever the host waits for */
+        kind = OP_SYNC;
     while (mark < MARK_WAIT && kind_of(mark) != kind)
         mark++;
     return mark;

@@ -123,6 +123,7 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
         snprintf(text, WORK_TEXT, "%s", units_count(op->cpu.count, amount));
         break;
     case OP_WAIT:
+    case OP_SYNC_EVENT:
         if (recorders != NULL && op->event.event < plan->events) {
             const struct op *recorder = &plan->ops[recorders[op->event.event]];
             plan_op_label(plan, recorder, label);

@@ -43,6 +43,7 @@ static void put_work(struct json *json, const struct op *op)
         break;
     case OP_RECORD:
     case OP_WAIT:
+    case OP_SYNC_EVENT:
         json_put_count(json_key(json, "event"), op->event.event);
         break;
     case OP_ALLOC:
