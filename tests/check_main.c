@@ -68,6 +68,7 @@ static const struct {
     {"hazard", hazard_suite},
     {"hazard_bytes", hazard_bytes_suite},
     {"needed", needed_suite},
+    {"recorded", recorded_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},
     {"tune", tune_suite},

@@ -192,7 +192,8 @@ END_TEST
 START_TEST(json_lists_hazards)
 {
     struct test_report *test = test_report_new(1);
-    struct hazard hazards[2] = {{0, 1, {BUFFER_HOST_OUT, 0, 4}}, {0}};
+    struct hazard hazards[2] = {
+        {.first = 0, .second = 1, .where = {BUFFER_HOST_OUT, 0, 4}, .sure = true}, {0}};
     char texts[2][HAZARD_TEXT] = {"h2d 4 and scale 0 both touch device.in0 [0, 4096)",
                                   "bad \xff \"x\""};
     test->runs[0].hazards = hazards;

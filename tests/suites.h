@@ -25,6 +25,7 @@ Suite *plan_build_suite(void);
 Suite *deadlock_suite(void);
 Suite *hazard_suite(void);
 Suite *hazard_bytes_suite(void);
+Suite *recorded_suite(void);
 Suite *mistake_suite(void);
 Suite *mistakes_suite(void);
 Suite *event_queue_suite(void);

@@ -61,7 +61,7 @@ quick_steps() {
 # rest draw, compute or run the program, which the sanitizers look at in less time.
 memcheck="units options npy arrays verify machine plan plan_build event_queue sim sim_queues timeline
 tile_fold hazard hazard_bytes deadlock critical carry graph trace view fuzz_seeds compare calibrate_file
-output_file writer_put writer_hostile limit analysis latency"
+output_file writer_put writer_hostile limit analysis latency recorded"
 
 deep_steps() {
     step build run_make all check-programs

@@ -353,6 +353,8 @@ enum status plan_check_waits(const struct plan *plan, struct error *error)
 {
     struct wait_search search = {.plan = plan, .early = NONE};
     enum status status;
+    if (plan->recorded != NULL)
+        return STATUS_OK;
     if (take_memory(&search)) {
         link_ops(&search);
         status = judge(&search, error);

@@ -1,39 +1,21 @@
 /* hazard.c - finds ops that race: the same bytes, one writing, and no path between them.
  *
  * Ops are walked in issue order with a vector clock per stream: clock[s][t] is the number of
- * ops of stream t that have surely ended before the next op of stream s starts. Each cell of
- * memory remembers who wrote it last and who has read it since, as (stream, place in stream);
- * an access is ordered after those if its stream's clock covers them (FastTrack; Flanagan &
- * Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue order sees
- * every path. What the host has waited for, and what the legacy default stream and the blocking
- * streams have of one another, are clocks, too; a stream takes them up at its next op. */
+ * ops of stream t that have surely ended before the next op of stream s starts. Memory
+ * remembers who wrote it last and who has read it since, as (stream, place in stream):
+ * plan/cells.h; an access is ordered after those if its stream's clock covers them (FastTrack;
+ * Flanagan & Freund, PLDI 2009). Waits refer to events recorded earlier, so one pass in issue
+ * order sees every path. What the host has waited for, and what the legacy default stream and
+ * the blocking streams have of one another, are clocks, too; a stream takes them up at its next
+ * op. */
 #include "plan/hazard.h"
 
-#include "core/items.h"
+#include "plan/cells.h"
 #include "plan/legacy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* An op that touched a cell: the `place`-th of its stream, counted from 1. */
-struct epoch {
-    uint32_t op, stream, place;
-    uint32_t next; /* the index of another reader in the pool; 0: none */
-};
-
-/* A cell of memory: bytes that every op touches as a whole or not at all. */
-struct memory_cell {
-    struct epoch write;    /* place 0: never written */
-    uint32_t first_reader; /* in the pool; 0 for none */
-};
-
-/* A buffer cut at every offset where some op's range begins or ends. */
-struct cut_buffer {
-    uint64_t *cuts;
-    size_t cut_count, cut_capacity;
-    struct memory_cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
-};
 
 /* The number of changes that a stream has taken up of the clocks that streams share: it takes
  * them up again only when they have changed since. */
@@ -44,90 +26,69 @@ struct seen {
 
 struct hazard_finder {
     const struct plan *plan;
-    uint32_t lanes;   /* streams and the CPU's lane */
-    uint32_t *clocks; /* lanes x lanes */
-    uint32_t *events; /* per event: the recording stream's clock, `lanes` wide */
-    uint32_t *host;   /* what is over for everything that the host issues from here on */
+    uint32_t lanes;    /* streams and the CPU's lane */
+    uint32_t *clocks;  /* lanes x lanes */
+    uint32_t **events; /* per event: the recording stream's clock; NULL: nobody waits for it */
+    bool *last_uses;   /* per op: of a record, none comes later; of those that wait for it, the
+                          last */
+    uint64_t clock_bytes;
+    uint32_t *host; /* what is over for everything that the host issues from here on */
     uint32_t *done; /* per kind of stream: all that such streams have done, or waited for; NULL:
                        the plan has no legacy default stream, so nobody asks */
     struct legacy_walk legacy;
     struct seen *seen; /* per stream */
     uint32_t syncs;    /* how often `host` has changed */
-    struct cut_buffer buffers[BUFFER_COUNT];
-    struct epoch *pool; /* readers; entry 0 is not used */
-    size_t pool_count, pool_capacity;
-    uint32_t free_reader;
+    struct cells cells;
+    uint32_t present; /* the op that is taken up */
     struct hazard *hazards;
     size_t max, count;
 };
 
-static int compare_u64(const void *a, const void *b)
+/* --- set-up --- */
+
+static bool waits_for_event(enum op_kind kind)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    return kind == OP_WAIT || kind == OP_SYNC_EVENT;
 }
 
-/* Sorts the cuts and drops those that are there twice. Host arrays are cut in order already. */
-static void cuts_tidy(struct cut_buffer *buffer)
+/* Finds the last that waits for each record: its clock is kept until then. */
+static bool find_last_uses(struct hazard_finder *finder)
 {
-    bool sorted = true;
-    for (size_t i = 1; i < buffer->cut_count && sorted; i++)
-        sorted = buffer->cuts[i - 1] <= buffer->cuts[i];
-    if (!sorted)
-        qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
-    size_t kept = 0;
-    for (size_t i = 0; i < buffer->cut_count; i++) {
-        if (kept == 0 || buffer->cuts[i] != buffer->cuts[kept - 1])
-            buffer->cuts[kept++] = buffer->cuts[i];
+    const struct plan *plan = finder->plan;
+    bool *used = calloc(plan->events + (size_t)1, sizeof *used);
+    finder->last_uses = calloc(plan->op_count + (size_t)1, sizeof *finder->last_uses);
+    for (uint32_t i = plan->op_count; used != NULL && finder->last_uses != NULL && i-- > 0;) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != OP_RECORD && !waits_for_event(op->kind))
+            continue;
+        finder->last_uses[i] = !used[op->event.event];
+        used[op->event.event] = op->kind != OP_RECORD;
     }
-    buffer->cut_count = kept;
-}
-
-/* Slots are cut at the same places again and again: a full table is tidied before it grows. */
-static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
-{
-    if (buffer->cut_count == buffer->cut_capacity) {
-        cuts_tidy(buffer);
-        if (2 * buffer->cut_count >= buffer->cut_capacity) {
-            size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
-            uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
-            if (cuts == NULL)
-                return false;
-            buffer->cuts = cuts;
-            buffer->cut_capacity = capacity;
-        }
-    }
-    buffer->cuts[buffer->cut_count++] = offset;
-    return true;
-}
-
-static bool finder_cut_buffers(struct hazard_finder *finder)
-{
-    for (uint32_t i = 0; i < finder->plan->op_count; i++) {
-        struct access access[OP_ACCESS_MAX];
-        int count = op_accesses(&finder->plan->ops[i], access);
-        for (int j = 0; j < count; j++) {
-            struct cut_buffer *buffer = &finder->buffers[access[j].range.buffer];
-            if (!cuts_add(buffer, access[j].range.offset) ||
-                !cuts_add(buffer, access[j].range.offset + access[j].range.bytes))
-                return false;
-        }
-    }
-    bool room = true;
-    for (int b = 0; b < BUFFER_COUNT && room; b++) {
-        struct cut_buffer *buffer = &finder->buffers[b];
-        cuts_tidy(buffer);
-        buffer->cells = calloc(buffer->cut_count + 1, sizeof *buffer->cells);
-        room = buffer->cells != NULL;
-    }
+    bool room = used != NULL && finder->last_uses != NULL;
+    free(used);
     return room;
+}
+
+/* Counts one more clock. Returns false where there are too many. */
+static bool clocks_fit(struct hazard_finder *finder, uint64_t count)
+{
+    finder->clock_bytes += count * finder->lanes * sizeof *finder->clocks;
+    return finder->clock_bytes <= HAZARD_CLOCK_BYTES;
+}
+
+static enum status too_many_clocks(const struct hazard_finder *finder, struct error *error)
+{
+    return error_set(error, STATUS_FAILED,
+                     "the plan has too many streams (%" PRIu32
+                     "), or too many events at once that ops still wait for, to look for races",
+                     finder->plan->streams);
 }
 
 static bool finder_init(struct hazard_finder *finder)
 {
     size_t lanes = finder->lanes;
     finder->clocks = calloc(lanes * lanes, sizeof *finder->clocks);
-    finder->events = calloc((finder->plan->events + (size_t)1) * lanes, sizeof *finder->events);
+    finder->events = calloc(finder->plan->events + (size_t)1, sizeof *finder->events);
     finder->host = calloc(lanes, sizeof *finder->host);
     bool legacy = false;
     for (uint32_t i = 0; i < finder->plan->streams; i++)
@@ -135,113 +96,38 @@ static bool finder_init(struct hazard_finder *finder)
     if (legacy)
         finder->done = calloc(STREAM_KIND_COUNT * lanes, sizeof *finder->done);
     finder->seen = calloc(lanes, sizeof *finder->seen);
-    finder->pool_count = 1;
     return finder->clocks && finder->events && finder->host && (!legacy || finder->done) &&
-           finder->seen && finder_cut_buffers(finder);
+           finder->seen && find_last_uses(finder) && cells_init(&finder->cells, finder->plan);
 }
 
 static void finder_free(struct hazard_finder *finder)
 {
-    for (int b = 0; b < BUFFER_COUNT; b++) {
-        free(finder->buffers[b].cuts);
-        free(finder->buffers[b].cells);
-    }
+    cells_free(&finder->cells);
+    for (uint32_t i = 0; finder->events != NULL && i < finder->plan->events; i++)
+        free(finder->events[i]);
     free(finder->clocks);
     free(finder->events);
+    free(finder->last_uses);
     free(finder->host);
     free(finder->done);
     free(finder->seen);
-    free(finder->pool);
 }
 
-static void report_if_unordered(struct hazard_finder *finder, const struct epoch *before,
-                                const struct op *op, const struct range *where)
+/* --- ops in the order of issue --- */
+
+/* One pair of ops is one hazard, however many cells they share. */
+static void on_race(void *context, uint32_t before, const struct range *where, bool sure)
 {
-    const uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
-    if (before->place == 0 || before->op == op->id || clock[before->stream] >= before->place ||
-        finder->count == finder->max)
+    struct hazard_finder *finder = context;
+    if (finder->count == finder->max)
         return;
-    /* One pair of ops is one hazard, however many cells they share. */
-    for (size_t i = finder->count; i > 0 && finder->hazards[i - 1].second == op->id; i--) {
-        if (finder->hazards[i - 1].first == before->op)
+    for (size_t i = finder->count; i > 0; i--) {
+        if (finder->hazards[i - 1].second != finder->present)
+            break;
+        if (finder->hazards[i - 1].first == before)
             return;
     }
-    finder->hazards[finder->count++] = (struct hazard){before->op, op->id, *where};
-}
-
-static void cell_forget_readers(struct hazard_finder *finder, struct memory_cell *cell)
-{
-    while (cell->first_reader != 0) {
-        uint32_t reader = cell->first_reader;
-        cell->first_reader = finder->pool[reader].next;
-        finder->pool[reader].next = finder->free_reader;
-        finder->free_reader = reader;
-    }
-}
-
-/* A cell keeps one reader per stream: the latest, which covers the earlier ones. */
-static bool cell_add_reader(struct hazard_finder *finder, struct memory_cell *cell,
-                            struct epoch epoch)
-{
-    for (uint32_t r = cell->first_reader; r != 0; r = finder->pool[r].next) {
-        if (finder->pool[r].stream == epoch.stream) {
-            finder->pool[r].op = epoch.op;
-            finder->pool[r].place = epoch.place;
-            return true;
-        }
-    }
-    uint32_t reader = finder->free_reader;
-    if (reader != 0) {
-        finder->free_reader = finder->pool[reader].next;
-    } else {
-        struct epoch *pool =
-            items_grow(finder->pool, finder->pool_count, &finder->pool_capacity, sizeof *pool);
-        if (pool == NULL)
-            return false;
-        finder->pool = pool;
-        reader = (uint32_t)finder->pool_count++;
-    }
-    epoch.next = cell->first_reader;
-    finder->pool[reader] = epoch;
-    cell->first_reader = reader;
-    return true;
-}
-
-static size_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
-{
-    size_t low = 0, high = buffer->cut_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (buffer->cuts[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool finder_touch(struct hazard_finder *finder, const struct op *op,
-                         const struct access *access, uint32_t place)
-{
-    struct cut_buffer *buffer = &finder->buffers[access->range.buffer];
-    uint64_t end = access->range.offset + access->range.bytes;
-    struct epoch epoch = {op->id, op->stream, place, 0};
-    for (size_t i = cut_index(buffer, access->range.offset); buffer->cuts[i] < end; i++) {
-        struct memory_cell *cell = &buffer->cells[i];
-        struct range where = {access->range.buffer, buffer->cuts[i],
-                              buffer->cuts[i + 1] - buffer->cuts[i]};
-        report_if_unordered(finder, &cell->write, op, &where);
-        if (!access->writes) {
-            if (!cell_add_reader(finder, cell, epoch))
-                return false;
-            continue;
-        }
-        for (uint32_t r = cell->first_reader; r != 0; r = finder->pool[r].next)
-            report_if_unordered(finder, &finder->pool[r], op, &where);
-        cell_forget_readers(finder, cell);
-        cell->write = epoch;
-    }
-    return true;
+    finder->hazards[finder->count++] = (struct hazard){before, finder->present, *where, sure};
 }
 
 /* Makes `clock` cover what `from` covers, too. */
@@ -250,6 +136,38 @@ static void clock_join(const struct hazard_finder *finder, uint32_t *clock,
 {
     for (uint32_t lane = 0; lane < finder->lanes; lane++)
         clock[lane] = from[lane] > clock[lane] ? from[lane] : clock[lane];
+}
+
+/* Makes `clock` cover what the latest record of the event comes after. An event that was never
+ * recorded stands for nothing. [CUDA Runtime API, cudaStreamWaitEvent()] */
+static void join_event(struct hazard_finder *finder, const struct op *op, uint32_t *clock)
+{
+    uint32_t **event = &finder->events[op->event.event];
+    if (*event == NULL)
+        return;
+    clock_join(finder, clock, *event);
+    if (!finder->last_uses[op->id])
+        return;
+    free(*event);
+    *event = NULL;
+    finder->clock_bytes -= finder->lanes * sizeof *finder->clocks;
+}
+
+/* Keeps what the record of an event comes after, if anyone waits for it. */
+static enum status record_event(struct hazard_finder *finder, const struct op *op,
+                                const uint32_t *clock)
+{
+    size_t bytes = finder->lanes * sizeof *clock;
+    if (finder->last_uses[op->id])
+        return STATUS_OK;
+    if (!clocks_fit(finder, 1))
+        return STATUS_FAILED;
+    uint32_t *event = malloc(bytes);
+    if (event == NULL)
+        return STATUS_NO_MEMORY;
+    memcpy(event, clock, bytes);
+    finder->events[op->event.event] = event;
+    return STATUS_OK;
 }
 
 static uint32_t *done_by(const struct hazard_finder *finder, enum stream_kind kind)
@@ -263,6 +181,10 @@ static void finder_sync(struct hazard_finder *finder, const struct op *op)
 {
     size_t lanes = finder->lanes;
     finder->syncs++;
+    if (op->kind == OP_SYNC_EVENT) {
+        join_event(finder, op, finder->host);
+        return;
+    }
     if (op->stream < finder->plan->streams) {
         enum stream_kind kind = plan_stream_kind(finder->plan, op->stream);
         clock_join(finder, finder->host, &finder->clocks[op->stream * lanes]);
@@ -301,45 +223,57 @@ static void finder_pass_on(struct hazard_finder *finder, const struct op *op)
                &finder->clocks[(size_t)op->stream * finder->lanes]);
 }
 
-/* Does an op in its stream or, if it is the CPU's, in the CPU's lane. Returns false when memory
- * runs out. */
-static bool finder_do(struct hazard_finder *finder, const struct op *op)
+/* Does an op in its stream or, if it is the CPU's, in the CPU's lane. STATUS_FAILED where there
+ * are too many clocks. */
+static enum status finder_do(struct hazard_finder *finder, const struct op *op)
 {
     uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
-    uint32_t *event = NULL;
-    if (op->kind == OP_RECORD || op->kind == OP_WAIT)
-        event = &finder->events[(size_t)op->event.event * finder->lanes];
-    if (op->kind == OP_RECORD) {
-        memcpy(event, clock, finder->lanes * sizeof *event);
-        return true;
-    }
+    if (op->kind == OP_RECORD)
+        return record_event(finder, op, clock);
     if (op->kind == OP_WAIT) {
-        clock_join(finder, clock, event);
-        return true;
+        join_event(finder, op, clock);
+        return STATUS_OK;
     }
-    struct access access[OP_ACCESS_MAX];
-    int count = op_accesses(op, access);
-    uint32_t place = clock[op->stream] + 1;
-    for (int i = 0; i < count; i++) {
-        if (!finder_touch(finder, op, &access[i], place))
-            return false;
+    struct access room[OP_ACCESS_MAX];
+    uint32_t count;
+    const struct access *access = plan_accesses(finder->plan, op, room, &count);
+    const struct op_recorded *seen = plan_seen(finder->plan, op);
+    struct epoch by = {op->id, op->stream, clock[op->stream] + 1, 0};
+    const struct cells_watcher watcher = {on_race, finder};
+    finder->present = op->id;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!cells_touch(&finder->cells, &access[i], by, seen == NULL || seen->sure, clock,
+                         &watcher))
+            return STATUS_NO_MEMORY;
     }
-    clock[op->stream] = place;
-    return true;
+    clock[op->stream] = by.place;
+    return STATUS_OK;
 }
 
-static bool finder_step(struct hazard_finder *finder, const struct op *op)
+/* Returns true if the host waited for `op` itself, as the program's calls make sure. That a
+ * launch blocks is the environment's affair, and prevents no race elsewhere. */
+static bool host_waits_for(const struct plan *plan, const struct op *op)
 {
-    if (op->kind == OP_SYNC)
+    const struct op_recorded *seen = plan_seen(plan, op);
+    return seen != NULL && (seen->waits || (seen->pageable && op->kind == OP_D2H));
+}
+
+static enum status finder_step(struct hazard_finder *finder, const struct op *op)
+{
+    if (op_is_sync(op->kind))
         finder_sync(finder, op);
     if (op_is_call(op->kind))
-        return true;
+        return STATUS_OK;
     if (op->kind == OP_CPU) /* its own thread takes it up by itself */
         return finder_do(finder, op);
     finder_catch_up(finder, op->stream);
-    bool room = finder_do(finder, op);
+    enum status status = finder_do(finder, op);
     finder_pass_on(finder, op);
-    return room;
+    if (host_waits_for(finder->plan, op)) {
+        finder->syncs++;
+        clock_join(finder, finder->host, &finder->clocks[op->stream * (size_t)finder->lanes]);
+    }
+    return status;
 }
 
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
@@ -347,11 +281,15 @@ enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t
 {
     struct hazard_finder finder = {
         .plan = plan, .lanes = plan->streams + 1, .hazards = hazards, .max = max};
-    bool room = finder_init(&finder);
-    for (uint32_t i = 0; room && i < plan->op_count && finder.count < max; i++)
-        room = finder_step(&finder, &plan->ops[i]);
+    if (!clocks_fit(&finder, finder.lanes))
+        return too_many_clocks(&finder, error);
+    enum status status = finder_init(&finder) ? STATUS_OK : STATUS_NO_MEMORY;
+    for (uint32_t i = 0; status == STATUS_OK && i < plan->op_count && finder.count < max; i++)
+        status = finder_step(&finder, &plan->ops[i]);
     finder_free(&finder);
-    if (!room)
+    if (status == STATUS_FAILED)
+        return too_many_clocks(&finder, error);
+    if (status == STATUS_NO_MEMORY)
         return error_set(error, STATUS_NO_MEMORY,
                          "no memory to look for hazards in %" PRIu32 " ops", plan->op_count);
     *count = finder.count;

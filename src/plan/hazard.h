@@ -8,13 +8,23 @@
 struct hazard {
     uint32_t first, second; /* op ids, first issued first */
     struct range where;     /* bytes that both touch */
+    bool sure; /* they surely touch them; a recorded kernel only may, or may only read them */
 };
 
 /* Finds hazards in issue order, at most `max` of them, into `hazards`; *count is how many were
  * found (counting stops at `max`). Paths lead along streams, events, the legacy default stream
  * and the host's syncs, which come before all that it issues later, but not before the CPU's
- * ops; not along what calls synchronise implicitly: that differs from machine to machine. O(n
- * log n) for n ops on few streams. */
+ * ops; not along what calls synchronise implicitly: that differs from machine to machine. A
+ * sync of one thread of a recorded program comes before what all of them issue later: how the
+ * threads wait for each other is not recorded, so nothing is called a race that they may have
+ * prevented. The same is true of a recorded copy that the host waited for.
+ *
+ * O(n log n) for n ops on few streams; on many, an op that waits costs their number.
+ * STATUS_FAILED where the clocks of streams, and of events that are still to be waited for,
+ * would take more than HAZARD_CLOCK_BYTES: over 16,000 streams, or 4096 of them and 65,000 such
+ * events. */
+#define HAZARD_CLOCK_BYTES (UINT64_C(1) << 30)
+
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
                          size_t *count, struct error *error);
 

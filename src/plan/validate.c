@@ -72,6 +72,8 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
     if (op->kind == OP_KERNEL && (op->kernel.link >= (uint32_t)plan->chain_length ||
                                   op->kernel.count == 0 || op->kernel.blocks == 0))
         return "launches no kernel of the chain, or one without work";
+    if (op->kind == OP_SYNC_EVENT)
+        return "waits for an event on the host, which only recorded programs do";
     if (op->kind == OP_ALLOC && op->alloc.bytes == 0)
         return "takes no memory";
     if (!op_is_in_its_place(plan, op))
@@ -106,6 +108,10 @@ static enum status validate_streams(const struct plan *plan, struct error *error
 
 enum status plan_validate(const struct plan *plan, struct error *error)
 {
+    if (plan->recorded != NULL) {
+        enum status streams = validate_streams(plan, error);
+        return streams == STATUS_OK ? plan_check_recorded(plan, error) : streams;
+    }
     if (plan->tiles == 0 || plan->streams == 0 || plan->chain_length < 1 ||
         plan->chain_length > CHAIN_MAX)
         return error_set(error, STATUS_FAILED, "the plan has no tiles, streams or kernels");

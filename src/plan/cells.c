@@ -1,0 +1,419 @@
+/* cells.c - runs of cells, whose heads are found by bits and summaries of bits. */
+#include "plan/cells.h"
+
+#include "core/items.h"
+
+#include <stdlib.h>
+
+/* A cell. What it remembers holds, where it is the head of a run, for all of that run. */
+struct memory_cell {
+    struct epoch write;    /* place 0: never written */
+    uint32_t first_reader; /* in the pool; 0 for none */
+    uint32_t end;          /* the cell behind the run */
+    uint32_t since; /* `write` comes after all ops before this one that touched the run's bytes
+                       on the other side; 0: it raced with one */
+};
+
+/* --- cuts --- */
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the cuts and drops those that are there twice. Host arrays are cut in order already. */
+static void cuts_tidy(struct cut_buffer *buffer)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < buffer->cut_count && sorted; i++)
+        sorted = buffer->cuts[i - 1] <= buffer->cuts[i];
+    if (!sorted)
+        qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
+    size_t kept = 0;
+    for (size_t i = 0; i < buffer->cut_count; i++) {
+        if (kept == 0 || buffer->cuts[i] != buffer->cuts[kept - 1])
+            buffer->cuts[kept++] = buffer->cuts[i];
+    }
+    buffer->cut_count = kept;
+}
+
+/* Slots are cut at the same places again and again: a full table is tidied before it grows. */
+static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
+{
+    if (buffer->cut_count == buffer->cut_capacity) {
+        cuts_tidy(buffer);
+        if (2 * buffer->cut_count >= buffer->cut_capacity) {
+            size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
+            uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
+            if (cuts == NULL)
+                return false;
+            buffer->cuts = cuts;
+            buffer->cut_capacity = capacity;
+        }
+    }
+    buffer->cuts[buffer->cut_count++] = offset;
+    return true;
+}
+
+/* Returns the cell that begins at `offset`, where the buffer is cut. */
+static uint32_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
+{
+    size_t low = 0, high = buffer->cut_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (buffer->cuts[middle] < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+/* --- heads of runs --- */
+
+static bool heads_init(struct cell_side *side, size_t cells)
+{
+    size_t words[HEAD_LEVELS], all = 0;
+    for (int level = 0; level < HEAD_LEVELS; level++) {
+        words[level] = (level == 0 ? cells : words[level - 1]) / 64 + 1;
+        all += words[level];
+    }
+    side->heads[0] = calloc(all, sizeof *side->heads[0]);
+    for (int level = 1; level < HEAD_LEVELS && side->heads[0] != NULL; level++)
+        side->heads[level] = side->heads[level - 1] + words[level - 1];
+    return side->heads[0] != NULL;
+}
+
+static void head_set(const struct cell_side *side, size_t cell)
+{
+    for (int level = 0; level < HEAD_LEVELS; level++, cell /= 64)
+        side->heads[level][cell / 64] |= UINT64_C(1) << cell % 64;
+}
+
+static void head_clear(const struct cell_side *side, size_t cell)
+{
+    for (int level = 0; level < HEAD_LEVELS; level++, cell /= 64) {
+        side->heads[level][cell / 64] &= ~(UINT64_C(1) << cell % 64);
+        if (side->heads[level][cell / 64] != 0)
+            return;
+    }
+}
+
+/* Returns the last bit of a level that is set, up to bit `at`. There is one: cell 0 always
+ * begins a run. */
+static size_t last_bit(const struct cell_side *side, int level, size_t at)
+{
+    size_t place = at / 64;
+    uint64_t word = side->heads[level][place] & (UINT64_MAX >> (63 - at % 64));
+    if (word == 0) {
+        if (level + 1 < HEAD_LEVELS)
+            place = last_bit(side, level + 1, place - 1);
+        else
+            do
+                place--;
+            while (side->heads[level][place] == 0);
+        word = side->heads[level][place];
+    }
+    return place * 64 + 63 - (size_t)__builtin_clzll(word);
+}
+
+/* --- the latest op of each run --- */
+
+static bool latest_init(struct cell_side *side, size_t cells)
+{
+    side->leaves = 1;
+    while (side->leaves < cells)
+        side->leaves *= 2;
+    side->latest = calloc(2 * (size_t)side->leaves, sizeof *side->latest);
+    return side->latest != NULL;
+}
+
+static void latest_set(const struct cell_side *side, uint32_t cell, uint32_t value)
+{
+    if (side->latest == NULL)
+        return;
+    size_t node = cell + (size_t)side->leaves;
+    side->latest[node] = value;
+    for (node /= 2; node > 0; node /= 2) {
+        uint32_t left = side->latest[2 * node], right = side->latest[2 * node + 1];
+        uint32_t larger = left > right ? left : right;
+        if (side->latest[node] == larger)
+            return;
+        side->latest[node] = larger;
+    }
+}
+
+/* Returns the first head from `cell` on whose run op `since` or a later one touched; `leaves`
+ * where there is none. */
+static uint32_t latest_next(const struct cell_side *side, uint32_t cell, uint32_t since)
+{
+    size_t node = cell + (size_t)side->leaves;
+    if (cell >= side->leaves)
+        return side->leaves;
+    while (side->latest[node] <= since) {
+        while (node % 2 == 1) /* a right child: what is right of its parent comes next */
+            node /= 2;
+        if (node == 0)
+            return side->leaves;
+        node++;
+    }
+    while (node < side->leaves)
+        node = 2 * node + (side->latest[2 * node] <= since);
+    return (uint32_t)(node - side->leaves);
+}
+
+/* --- set-up --- */
+
+static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        struct access room[OP_ACCESS_MAX];
+        uint32_t count;
+        const struct access *access = plan_accesses(plan, &plan->ops[i], room, &count);
+        for (uint32_t j = 0; j < count; j++) {
+            const struct range *range = &access[j].range;
+            struct cut_buffer *buffer = &cells->buffers[range->buffer];
+            if (!cuts_add(buffer, range->offset) ||
+                !cuts_add(buffer, range->offset + range->bytes))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Makes all of a buffer one run, which nothing has touched. */
+static bool side_init(struct cell_side *side, size_t cells, bool alone)
+{
+    side->cells = calloc(cells + 1, sizeof *side->cells);
+    if (side->cells == NULL || cells > INT32_MAX || !heads_init(side, cells) ||
+        (!alone && !latest_init(side, cells)))
+        return false;
+    side->cells[0].end = (uint32_t)cells;
+    head_set(side, 0);
+    return true;
+}
+
+bool cells_init(struct cells *cells, const struct plan *plan)
+{
+    *cells = (struct cells){
+        .buffer_count = plan_buffer_count(plan),
+        .first_side = plan->recorded != NULL ? SIDE_POSSIBLE : SIDE_SURE,
+        .pool_count = 1,
+    };
+    cells->buffers = calloc(cells->buffer_count + (size_t)1, sizeof *cells->buffers);
+    if (cells->buffers == NULL || !cut_at_accesses(cells, plan))
+        return false;
+    for (uint32_t b = 0; b < cells->buffer_count; b++) {
+        struct cut_buffer *buffer = &cells->buffers[b];
+        cuts_tidy(buffer);
+        for (int s = cells->first_side; s < SIDE_COUNT && buffer->cut_count > 0; s++) {
+            if (!side_init(&buffer->sides[s], buffer->cut_count - 1,
+                           cells->first_side == SIDE_SURE))
+                return false;
+        }
+    }
+    return true;
+}
+
+void cells_free(struct cells *cells)
+{
+    for (uint32_t b = 0; cells->buffers != NULL && b < cells->buffer_count; b++) {
+        free(cells->buffers[b].cuts);
+        for (int s = 0; s < SIDE_COUNT; s++) {
+            free(cells->buffers[b].sides[s].cells);
+            free(cells->buffers[b].sides[s].heads[0]);
+            free(cells->buffers[b].sides[s].latest);
+        }
+    }
+    free(cells->buffers);
+    free(cells->pool);
+}
+
+/* --- who touched a run --- */
+
+static void forget_readers(struct cells *cells, struct memory_cell *cell)
+{
+    while (cell->first_reader != 0) {
+        uint32_t reader = cell->first_reader;
+        cell->first_reader = cells->pool[reader].next;
+        cells->pool[reader].next = cells->free_reader;
+        cells->free_reader = reader;
+    }
+}
+
+/* A run keeps one reader per stream: the latest, which covers the earlier ones. */
+static bool add_reader(struct cells *cells, struct memory_cell *cell, struct epoch by)
+{
+    for (uint32_t r = cell->first_reader; r != 0; r = cells->pool[r].next) {
+        if (cells->pool[r].stream == by.stream) {
+            cells->pool[r].op = by.op;
+            cells->pool[r].place = by.place;
+            return true;
+        }
+    }
+    uint32_t reader = cells->free_reader;
+    if (reader != 0) {
+        cells->free_reader = cells->pool[reader].next;
+    } else {
+        struct epoch *pool =
+            items_grow(cells->pool, cells->pool_count, &cells->pool_capacity, sizeof *pool);
+        if (pool == NULL || cells->pool_count == UINT32_MAX)
+            return false;
+        cells->pool = pool;
+        reader = (uint32_t)cells->pool_count++;
+    }
+    by.next = cell->first_reader;
+    cells->pool[reader] = by;
+    cell->first_reader = reader;
+    return true;
+}
+
+/* Cuts the run that `at` lies in, so that `at` begins one. */
+static bool split_run(struct cells *cells, const struct cell_side *side, uint32_t at)
+{
+    uint32_t head = (uint32_t)last_bit(side, 0, at);
+    struct memory_cell *first = &side->cells[head], *second = &side->cells[at];
+    if (head == at)
+        return true;
+    *second =
+        (struct memory_cell){.write = first->write, .end = first->end, .since = first->since};
+    first->end = at;
+    head_set(side, at);
+    if (side->latest != NULL)
+        latest_set(side, at, side->latest[head + (size_t)side->leaves]);
+    for (uint32_t r = first->first_reader; r != 0; r = cells->pool[r].next) {
+        if (!add_reader(cells, second, cells->pool[r]))
+            return false;
+    }
+    return true;
+}
+
+/* An access that is taken up. */
+struct toucher {
+    struct cells *cells;
+    const struct cut_buffer *buffer;
+    const struct access *access;
+    uint32_t first, end; /* its cells */
+    struct epoch by;
+    const uint32_t *clock;
+    const struct cells_watcher *watcher;
+    bool raced; /* with an access on the other side */
+};
+
+/* Makes the runs that an access touches one, which it has written. */
+static void write_runs(const struct toucher *toucher, const struct cell_side *side)
+{
+    uint32_t first = toucher->first;
+    for (uint32_t i = first, next; i < toucher->end; i = next) {
+        next = side->cells[i].end;
+        forget_readers(toucher->cells, &side->cells[i]);
+        if (i == first)
+            continue;
+        head_clear(side, i);
+        latest_set(side, i, 0);
+    }
+    side->cells[first] = (struct memory_cell){.write = toucher->by,
+                                              .end = toucher->end,
+                                              .since = toucher->raced ? 0 : toucher->by.op};
+    latest_set(side, first, toucher->by.op + 1);
+}
+
+static bool read_runs(const struct toucher *toucher, const struct cell_side *side)
+{
+    for (uint32_t i = toucher->first; i < toucher->end; i = side->cells[i].end) {
+        if (!add_reader(toucher->cells, &side->cells[i], toucher->by))
+            return false;
+        latest_set(side, i, toucher->by.op + 1);
+    }
+    return true;
+}
+
+/* Takes an access for the last that touched its bytes on a side. */
+static bool note(const struct toucher *toucher, const struct cell_side *side)
+{
+    if (!split_run(toucher->cells, side, toucher->first))
+        return false;
+    bool behind = side->cells[last_bit(side, 0, toucher->end - 1)].end > toucher->end;
+    if (behind && !split_run(toucher->cells, side, toucher->end))
+        return false;
+    if (!toucher->access->writes)
+        return read_runs(toucher, side);
+    write_runs(toucher, side);
+    return true;
+}
+
+/* --- races --- */
+
+/* Returns true if an access comes after `before`, or is of the same op. */
+static bool comes_after(const struct toucher *toucher, const struct epoch *before)
+{
+    return before->op == toucher->by.op || toucher->clock[before->stream] >= before->place;
+}
+
+/* Looks at one that touched the bytes from `from` to `to` before. Returns true for a race. */
+static bool look(const struct toucher *toucher, const struct epoch *before, uint64_t from,
+                 uint64_t to, bool sure)
+{
+    const struct range *own = &toucher->access->range;
+    if (before->place == 0 || comes_after(toucher, before))
+        return false;
+    from = from > own->offset ? from : own->offset;
+    to = to < own->offset + own->bytes ? to : own->offset + own->bytes;
+    struct range where = {own->buffer, from, to - from};
+    toucher->watcher->on_race(toucher->watcher->context, before->op, &where, sure);
+    return true;
+}
+
+/* Looks at who touched the run of head `head`. Returns true for a race. */
+static bool look_at_run(const struct toucher *toucher, const struct cell_side *side,
+                        uint32_t head, bool sure)
+{
+    const struct memory_cell *cell = &side->cells[head];
+    uint64_t from = toucher->buffer->cuts[head], to = toucher->buffer->cuts[cell->end];
+    bool raced = look(toucher, &cell->write, from, to, sure);
+    for (uint32_t r = cell->first_reader; r != 0 && toucher->access->writes;
+         r = toucher->cells->pool[r].next)
+        raced |= look(toucher, &toucher->cells->pool[r], from, to, sure);
+    return raced;
+}
+
+/* Looks, on the other side, at who touched cells [first, end) since op `since`. */
+static void look_across(struct toucher *toucher, const struct cell_side *other, uint32_t first,
+                        uint32_t end, uint32_t since)
+{
+    uint32_t head = (uint32_t)last_bit(other, 0, first);
+    if (other->latest[head + (size_t)other->leaves] <= since)
+        head = latest_next(other, head + 1, since);
+    for (; head < end; head = latest_next(other, head + 1, since))
+        toucher->raced |= look_at_run(toucher, other, head, false);
+}
+
+bool cells_touch(struct cells *cells, const struct access *access, struct epoch by, bool sure,
+                 const uint32_t *clock, const struct cells_watcher *watcher)
+{
+    const struct cut_buffer *buffer = &cells->buffers[access->range.buffer];
+    const struct cell_side *own = &buffer->sides[sure ? SIDE_SURE : SIDE_POSSIBLE];
+    const struct cell_side *other = &buffer->sides[sure ? SIDE_POSSIBLE : SIDE_SURE];
+    struct toucher toucher = {
+        .cells = cells,
+        .buffer = buffer,
+        .access = access,
+        .first = cut_index(buffer, access->range.offset),
+        .end = cut_index(buffer, access->range.offset + access->range.bytes),
+        .by = by,
+        .clock = clock,
+        .watcher = watcher,
+    };
+    for (uint32_t i = (uint32_t)last_bit(own, 0, toucher.first); i < toucher.end;
+         i = own->cells[i].end) {
+        const struct memory_cell *cell = &own->cells[i];
+        bool after = cell->write.place > 0 && comes_after(&toucher, &cell->write);
+        look_at_run(&toucher, own, i, sure);
+        if (cells->first_side == SIDE_POSSIBLE)
+            look_across(&toucher, other, i > toucher.first ? i : toucher.first,
+                        cell->end < toucher.end ? cell->end : toucher.end,
+                        after ? cell->since : 0);
+    }
+    return note(&toucher, own);
+}

@@ -1,0 +1,69 @@
+/* cells.h - who touched which bytes last: what the search for hazards remembers of memory.
+ *
+ * Every buffer is cut where some op's range begins or ends. Bytes that one write touched as a
+ * whole are one run of cells, however many cuts lie in it, until another access cuts it: so a
+ * buffer that is worked on piece by piece and then as a whole, again and again, costs log n for
+ * an access.
+ *
+ * Accesses are certain, or possible: a recorded kernel may touch what its arguments point to.
+ * A possible write hides no certain one, so both are remembered apart, on two sides. Who comes
+ * after a write on one side also comes after all that this one came after on the other: only
+ * what touched the bytes since then is looked at there. */
+#ifndef PIPELINE_PLAN_CELLS_H
+#define PIPELINE_PLAN_CELLS_H
+
+#include "plan/plan.h"
+
+/* An op that touched a cell: the `place`-th of its stream, counted from 1. */
+struct epoch {
+    uint32_t op, stream, place;
+    uint32_t next; /* the index of another reader in the pool; 0: none */
+};
+
+enum { SIDE_POSSIBLE, SIDE_SURE, SIDE_COUNT };
+
+enum { HEAD_LEVELS = 5 };
+struct memory_cell;
+struct cell_side {
+    struct memory_cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
+    /* Bits: the cells that begin a run; in each further level, the words of the level below
+     * that are not 0. All lie in the memory of the first. */
+    uint64_t *heads[HEAD_LEVELS];
+    /* A tree of maxima: the leaf of a head is 1 more than the latest op that touched its run,
+     * that of another cell 0. Only where there are two sides. */
+    uint32_t *latest;
+    uint32_t leaves; /* a power of 2 */
+};
+
+struct cut_buffer {
+    uint64_t *cuts;
+    size_t cut_count, cut_capacity;
+    struct cell_side sides[SIDE_COUNT];
+};
+
+struct cells {
+    struct cut_buffer *buffers;
+    uint32_t buffer_count;
+    int first_side;     /* plans without possible accesses have no cells for them */
+    struct epoch *pool; /* readers; entry 0 is not used */
+    size_t pool_count, pool_capacity;
+    uint32_t free_reader;
+};
+
+/* Takes note of an earlier access that an access is not ordered behind. `where` is what both
+ * touch. */
+struct cells_watcher {
+    void (*on_race)(void *context, uint32_t before, const struct range *where, bool sure);
+    void *context;
+};
+
+/* Cuts the buffers of `plan`. Returns false when memory runs out; cells_free() in any case. */
+bool cells_init(struct cells *cells, const struct plan *plan);
+void cells_free(struct cells *cells);
+
+/* Takes up an access of the op that `by` says, which `sure` says to be certain: `clock` holds,
+ * for each stream, the places that come before it. Returns false when memory runs out. */
+bool cells_touch(struct cells *cells, const struct access *access, struct epoch by, bool sure,
+                 const uint32_t *clock, const struct cells_watcher *watcher);
+
+#endif
