@@ -98,7 +98,7 @@ CUDA_NONE := src/cuda/backend_none.c kernels/launchers_none.c
 CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas.c)) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
-           src/trace/sqlite_host.c) src/app/main.c, \
+           src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
 GENERATED := machine_texts lesson_texts config_texts plot_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
@@ -119,8 +119,11 @@ PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
 BENCH := $(filter-out $(if $(NVCC),bench/bench_none.c,bench/bench_cuda%),$(wildcard bench/*.c))
 BENCH_OBJECTS := $(BENCH:%.c=$(OBJ)/%.o) $(if $(NVCC),$(patsubst %.cu,$(OBJ)/%.cu.o,$(wildcard bench/*.cu)))
 
+# `pipeline record` loads it into other programs; it is made of CUDA's headers.
+RECORD := $(if $(and $(NVCC),$(NVTX)),$(O)/libpipeline-record.so)
+
 .PHONY: all
-all: $(O)/pipeline
+all: $(O)/pipeline $(RECORD)
 
 $(OBJ)/bin/pipeline: $(OBJ)/src/app/main.o $(BENCH_OBJECTS) $(OBJECTS)
 
@@ -163,7 +166,7 @@ $(OBJ)/bin/%:
 	$(call write,$(LINKER) $(CFLAGS) $(HARDEN_LINK) $(SANITIZE) -fopenmp -o $(NEW) $^ $(PROGRAM_LIBS))
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
-PROGRAMS := pipeline print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
+PROGRAMS := pipeline libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
 	$(Q)cmp -s $< $@ || { mkdir -p $(@D) && cp $< $(NEW) && mv $(NEW) $@; }
@@ -173,7 +176,7 @@ FORCE:
 .SECONDARY:
 
 # --- the rest ------------------------------------------------------------------------------------
-include make/demo.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk
+include make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
 MADE := $(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \

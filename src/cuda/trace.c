@@ -226,6 +226,8 @@ static enum status start_cupti(struct cuda_tracer *tracer, const struct cuda_run
     bool tried = tracer->cupti != NULL || tracer->no_cupti != NULL;
     if (!tried && getenv("PIPELINE_NO_CUPTI") != NULL)
         tracer->no_cupti = "PIPELINE_NO_CUPTI is set";
+    else if (!tried && getenv("CUDA_INJECTION64_PATH") != NULL)
+        tracer->no_cupti = "another tool is injected (CUDA_INJECTION64_PATH)";
     else if (!tried)
         tracer->cupti = cupti_trace_open(&tracer->no_cupti);
     if (tracer->no_cupti != NULL)

@@ -1,0 +1,252 @@
+/* entries.c - what each thread notes of its calls: lists of chunks, each written by one thread
+ * and read by one other, without a lock between them. */
+#include "record/record.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK_ENTRIES = 700, CHUNKS_MOST = 4096, SPARE_MOST = 16 };
+
+struct chunk {
+    _Atomic(struct chunk *) next;
+    _Atomic uint32_t used;
+    struct entry entries[CHUNK_ENTRIES];
+};
+
+/* The entries of one thread. Threads come and go; their lists stay. */
+struct lane {
+    struct lane *next;
+    struct chunk *writing; /* the thread's */
+    struct chunk *reading; /* the reader's */
+    uint32_t read;
+    uint32_t thread;
+};
+
+static _Atomic(struct lane *) lanes;
+static _Thread_local struct lane *own;
+static atomic_uint chunks;
+static _Atomic(struct chunk *) spare; /* one that was read, for whoever asks first */
+static _Atomic uint64_t lost;
+
+void record_lose(uint64_t count)
+{
+    atomic_fetch_add(&lost, count);
+}
+
+uint64_t record_lost(void)
+{
+    return atomic_load(&lost);
+}
+
+static struct chunk *chunk_take(void)
+{
+    struct chunk *chunk = atomic_exchange(&spare, NULL);
+    if (chunk == NULL) {
+        if (atomic_fetch_add(&chunks, 1) >= CHUNKS_MOST) {
+            atomic_fetch_sub(&chunks, 1);
+            return NULL;
+        }
+        chunk = malloc(sizeof *chunk);
+        if (chunk == NULL)
+            atomic_fetch_sub(&chunks, 1);
+    }
+    if (chunk != NULL) {
+        atomic_store_explicit(&chunk->next, NULL, memory_order_relaxed);
+        atomic_store_explicit(&chunk->used, 0, memory_order_relaxed);
+    }
+    return chunk;
+}
+
+static void chunk_give_back(struct chunk *chunk)
+{
+    struct chunk *unwanted = atomic_exchange(&spare, chunk);
+    if (unwanted != NULL) {
+        free(unwanted);
+        atomic_fetch_sub(&chunks, 1);
+    }
+}
+
+static struct lane *lane_take(void)
+{
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (lane == NULL)
+        return NULL;
+    lane->writing = lane->reading = chunk_take();
+    lane->thread = (uint32_t)gettid();
+    if (lane->writing == NULL) {
+        free(lane);
+        return NULL;
+    }
+    lane->next = atomic_load(&lanes);
+    while (!atomic_compare_exchange_weak(&lanes, &lane->next, lane))
+        ;
+    return lane;
+}
+
+void entries_add(const struct entry *entry, const uint64_t *words)
+{
+    const uint32_t count = words != NULL && entry->words != ENTRY_NO_WORDS ? entry->words : 0;
+    const uint32_t room =
+        1 + (uint32_t)((count * sizeof *words + sizeof *entry - 1) / sizeof *entry);
+    if (own == NULL && (own = lane_take()) == NULL) {
+        record_lose(1);
+        return;
+    }
+    struct chunk *chunk = own->writing;
+    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    if (used + room > CHUNK_ENTRIES) {
+        struct chunk *next = chunk_take();
+        if (next == NULL) {
+            record_lose(1);
+            return;
+        }
+        atomic_store_explicit(&chunk->next, next, memory_order_release);
+        own->writing = chunk = next;
+        used = 0;
+    }
+    chunk->entries[used] = *entry;
+    if (count > 0)
+        memcpy(&chunk->entries[used + 1], words, count * sizeof *words);
+    atomic_store_explicit(&chunk->used, used + room, memory_order_release);
+}
+
+/* --- lines --- */
+
+/* Writes the call's name less its version: "cudaMemcpyAsync" of "cudaMemcpyAsync_ptsz_v7000".
+ */
+static void put_name(const struct entry *entry)
+{
+    const char *name = NULL;
+    char text[96];
+    if (record_api.callback_name((CUpti_CallbackDomain)entry->domain, entry->callback, &name) !=
+            CUPTI_SUCCESS ||
+        name == NULL)
+        name = "another call";
+    size_t length = strcspn(name, "_");
+    length = length < sizeof text ? length : sizeof text - 1;
+    memcpy(text, name, length);
+    text[length] = '\0';
+    file_text(text);
+}
+
+static void put_call(const struct entry *entry, uint32_t thread)
+{
+    file_begin("call");
+    file_number(entry->call);
+    put_name(entry);
+    file_number(thread);
+    file_number(entry->start_ns);
+    file_number(entry->end_ns);
+    file_number(entry->result);
+    file_end();
+}
+
+static void put_words(const struct entry *entry, const uint64_t *words)
+{
+    if (entry->words == ENTRY_NO_WORDS) {
+        file_null();
+        return;
+    }
+    file_raw(",[");
+    for (uint32_t i = 0; i < entry->words; i++) {
+        char digits[32], *end = digits + sizeof digits, *at = end;
+        uint64_t value = words[i];
+        *--at = '\0';
+        do
+            *--at = (char)('0' + value % 10);
+        while ((value /= 10) > 0);
+        if (i > 0)
+            *--at = ',';
+        file_raw(at);
+    }
+    file_raw("]");
+}
+
+/* The deeds' names, and how many of an entry's values each has. */
+static const struct {
+    const char *name;
+    uint8_t values;
+    bool stream;
+} deeds[] = {
+    [ENTRY_COPY] = {"copy", 3, true},         [ENTRY_COPY2D] = {"copy2d", 6, true},
+    [ENTRY_SET] = {"set", 2, true},           [ENTRY_LAUNCH] = {"launch", 0, true},
+    [ENTRY_RECORD] = {"record", 1, true},     [ENTRY_WAIT] = {"wait", 1, true},
+    [ENTRY_FUNCTION] = {"function", 0, true}, [ENTRY_GRAPH] = {"graph", 1, true},
+};
+
+static void put_sync(const struct entry *entry)
+{
+    file_begin("sync");
+    file_number(entry->call);
+    file_text(entry->kind == ENTRY_SYNC_DEVICE   ? "device"
+              : entry->kind == ENTRY_SYNC_STREAM ? "stream"
+                                                 : "event");
+    file_number(entry->context);
+    if (entry->kind == ENTRY_SYNC_DEVICE)
+        file_null();
+    else if (entry->kind == ENTRY_SYNC_STREAM)
+        file_number(entry->stream);
+    else
+        file_address(entry->values[0]);
+    file_end();
+}
+
+static void put_deed(const struct entry *entry, const uint64_t *words)
+{
+    if (entry->kind == ENTRY_SYNC_DEVICE || entry->kind == ENTRY_SYNC_STREAM ||
+        entry->kind == ENTRY_SYNC_EVENT) {
+        put_sync(entry);
+        return;
+    }
+    file_begin(deeds[entry->kind].name);
+    file_number(entry->call);
+    file_number(entry->context);
+    file_number(entry->stream);
+    for (uint8_t i = 0; i < deeds[entry->kind].values; i++)
+        file_address(entry->values[i]);
+    if (entry->kind == ENTRY_LAUNCH)
+        put_words(entry, words);
+    if (entry->kind == ENTRY_FUNCTION && entry->words == ENTRY_NO_WORDS) {
+        file_null();
+        file_null();
+    } else if (entry->kind == ENTRY_FUNCTION) {
+        file_address(entry->values[0]);
+        file_address(entry->values[1]);
+    }
+    file_end();
+}
+
+static void lane_write(struct lane *lane)
+{
+    for (;;) {
+        struct chunk *chunk = lane->reading;
+        struct chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+        uint32_t used = atomic_load_explicit(&chunk->used, memory_order_acquire);
+        while (lane->read < used) {
+            const struct entry *entry = &chunk->entries[lane->read];
+            const uint64_t *words = (const uint64_t *)(entry + 1);
+            uint32_t count = entry->kind == ENTRY_LAUNCH && entry->words != ENTRY_NO_WORDS
+                                 ? entry->words
+                                 : 0;
+            if (entry->kind != ENTRY_FUNCTION) /* whose call is an entry of its own */
+                put_call(entry, lane->thread);
+            if (entry->kind != ENTRY_CALL)
+                put_deed(entry, words);
+            lane->read +=
+                1 + (uint32_t)((count * sizeof *words + sizeof *entry - 1) / sizeof *entry);
+        }
+        if (next == NULL)
+            return;
+        lane->reading = next;
+        lane->read = 0;
+        chunk_give_back(chunk);
+    }
+}
+
+void entries_write(void)
+{
+    for (struct lane *lane = atomic_load(&lanes); lane != NULL; lane = lane->next)
+        lane_write(lane);
+}

@@ -1,0 +1,227 @@
+/* file.c - the recording's file: lines are put together in memory, and written when there are
+ * many or it is time.
+ *
+ * The file is opened anew for each write: the program may close all descriptors that it does
+ * not know, and would find one of ours among its own. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TEXT_BYTES = 4 << 20, /* that are held at most before they are written */
+    LINE_ROOM = 32 << 10, /* no line is longer */
+    NUMBER = 24,
+    HIGH_DESCRIPTOR = 500, /* so that the program's next descriptor is what it would be */
+};
+
+static char path[4096];
+static char *text;
+static size_t used, line_begin;
+static uint64_t written, limit_bytes;
+static bool is_full, is_broken;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int open_again(int flags)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    if (fd < 0)
+        return -1;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
+}
+
+bool file_open(const char *folder, const char *program, uint64_t limit)
+{
+    int length =
+        snprintf(path, sizeof path, "%s/%.200s.%d.jsonl", folder, program, (int)getpid());
+    text = malloc(TEXT_BYTES);
+    if (length < 0 || (size_t)length >= sizeof path || text == NULL)
+        return false;
+    limit_bytes = limit;
+    int fd = open_again(O_CREAT | O_EXCL);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+/* Writes all that is held. A limit on files' sizes must not kill the program: the signal that
+ * it would send is blocked, and taken back if it comes. */
+static void write_out(void)
+{
+    sigset_t xfsz, before, pending;
+    sigemptyset(&xfsz);
+    sigaddset(&xfsz, SIGXFSZ);
+    sigpending(&pending);
+    bool was_pending = sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &xfsz, &before);
+    int fd = is_broken ? -1 : open_again(0);
+    size_t done = 0;
+    while (fd >= 0 && done < used) {
+        ssize_t wrote = write(fd, text + done, used - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            break;
+        done += (size_t)wrote;
+    }
+    is_broken |= done < used;
+    if (fd >= 0)
+        close(fd);
+    written += done;
+    used = 0;
+    if (is_broken && !was_pending) {
+        const struct timespec now = {0, 0};
+        sigtimedwait(&xfsz, NULL, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void put(const char *bytes, size_t count)
+{
+    if (used + count <= TEXT_BYTES && used - line_begin + count < LINE_ROOM) {
+        memcpy(text + used, bytes, count);
+        used += count;
+    }
+}
+
+void file_begin(const char *what)
+{
+    pthread_mutex_lock(&lock);
+    if (used + LINE_ROOM > TEXT_BYTES)
+        write_out();
+    line_begin = used;
+    put("[\"", 2);
+    put(what, strlen(what));
+    put("\"", 1);
+}
+
+void file_address(uint64_t value)
+{
+    char digits[NUMBER];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    digits[--at] = ',';
+    put(digits + at, sizeof digits - at);
+}
+
+void file_number(int64_t value)
+{
+    if (value >= 0) {
+        file_address((uint64_t)value);
+        return;
+    }
+    char digits[NUMBER];
+    put(digits, (size_t)snprintf(digits, sizeof digits, ",%lld", (long long)value));
+}
+
+void file_null(void)
+{
+    put(",null", 5);
+}
+
+void file_raw(const char *raw)
+{
+    put(raw, strlen(raw));
+}
+
+/* Returns how many bytes of UTF-8 begin at `at`; 0 where there is no well-formed character. */
+static size_t character(const unsigned char *at)
+{
+    size_t length = at[0] < 0x80                     ? 1
+                    : at[0] >= 0xC2 && at[0] < 0xE0  ? 2
+                    : at[0] >= 0xE0 && at[0] < 0xF0  ? 3
+                    : at[0] >= 0xF0 && at[0] <= 0xF4 ? 4
+                                                     : 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    bool wrong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] >= 0xA0) ||
+                 (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] >= 0x90);
+    return wrong ? 0 : length;
+}
+
+static void put_text(const char *string)
+{
+    enum { TEXT_MOST = 4096 };
+    const unsigned char *at = (const unsigned char *)string;
+    put("\"", 1);
+    for (size_t sent = 0; *at != '\0' && sent < TEXT_MOST; sent++) {
+        char escape[8];
+        size_t length = character(at);
+        if (length == 1 && (*at < ' ' || *at == '"' || *at == '\\' || *at == 0x7F))
+            put(escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", *at));
+        else if (length == 0)
+            put("\xEF\xBF\xBD", 3);
+        else
+            put((const char *)at, length);
+        at += length > 0 ? length : 1;
+    }
+    put("\"", 1);
+}
+
+void file_text(const char *string)
+{
+    put(",", 1);
+    put_text(string);
+}
+
+void file_header(const char *before, const char *program, const char *behind)
+{
+    pthread_mutex_lock(&lock);
+    line_begin = used;
+    put(before, strlen(before));
+    put_text(program);
+    put(behind, strlen(behind));
+    pthread_mutex_unlock(&lock);
+}
+
+void file_end(void)
+{
+    enum { LAST_LINES = 512 }; /* room for what is said at the end */
+    put("]\n", 2);
+    if (limit_bytes > 0 && written + used + LAST_LINES > limit_bytes) {
+        used = line_begin;
+        is_full = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void file_flush(bool *full)
+{
+    pthread_mutex_lock(&lock);
+    if (used > 0)
+        write_out();
+    *full = is_full;
+    pthread_mutex_unlock(&lock);
+}
+
+void file_close(const char *why)
+{
+    bool full;
+    limit_bytes = 0;
+    if (record_lost() > 0) {
+        file_begin("lost");
+        file_address(record_lost());
+        file_text("more than the library could hold, or CUPTI dropped");
+        file_end();
+    }
+    file_begin("end");
+    file_number(record_now_ns());
+    file_text(why);
+    file_end();
+    file_flush(&full);
+}

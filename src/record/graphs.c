@@ -1,0 +1,171 @@
+/* graphs.c - an executable graph's nodes, by the ids that their ops have, and its edges: read
+ * from the graph that it was made from, each node of which CUPTI tells the clone of. */
+#include "record/record.h"
+
+#include <stdlib.h>
+
+struct clone {
+    uint64_t original, id;
+};
+
+/* The clones that the graph which is being made by this thread has got so far. */
+static _Thread_local struct {
+    struct clone *items;
+    size_t count, room;
+} clones;
+
+void graphs_cloned(const CUpti_GraphData *data)
+{
+    struct clone clone;
+    if (record_api.node_id(data->originalNode, &clone.original) != CUPTI_SUCCESS ||
+        record_api.node_id(data->node, &clone.id) != CUPTI_SUCCESS)
+        return;
+    if (clones.count == clones.room) {
+        size_t room = clones.room > 0 ? 2 * clones.room : 64;
+        struct clone *items = reallocarray(clones.items, room, sizeof *items);
+        if (items == NULL) {
+            record_lose(1);
+            return;
+        }
+        clones.items = items;
+        clones.room = room;
+    }
+    clones.items[clones.count++] = clone;
+}
+
+static int compare_clones(const void *a, const void *b)
+{
+    const struct clone *x = a, *y = b;
+    return (x->original > y->original) - (x->original < y->original);
+}
+
+/* Returns the id that the ops of `node` have. */
+static uint64_t id_of(CUgraphNode node)
+{
+    struct clone wanted = {0, 0};
+    if (record_api.node_id(node, &wanted.original) != CUPTI_SUCCESS)
+        return 0;
+    const struct clone *found = NULL;
+    if (clones.count > 0)
+        found = bsearch(&wanted, clones.items, clones.count, sizeof wanted, compare_clones);
+    return found != NULL ? found->id : wanted.original;
+}
+
+static void put_copy(CUgraphNode node)
+{
+    CUDA_MEMCPY3D copy;
+    if (record_api.node_copy == NULL || record_api.node_copy(node, &copy) != CUDA_SUCCESS) {
+        file_text("copy");
+        return;
+    }
+    bool from_host = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
+    bool to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST;
+    uint64_t rows = copy.Height > 0 ? copy.Height : 1, pieces = copy.Depth > 0 ? copy.Depth : 1;
+    file_text(from_host && to_host ? "h2h" : from_host ? "h2d" : to_host ? "d2h" : "d2d");
+    file_address((to_host ? (uint64_t)(uintptr_t)copy.dstHost : copy.dstDevice) +
+                 copy.dstXInBytes);
+    file_address((from_host ? (uint64_t)(uintptr_t)copy.srcHost : copy.srcDevice) +
+                 copy.srcXInBytes);
+    file_address(copy.WidthInBytes * rows * pieces);
+}
+
+static void put_set(CUgraphNode node)
+{
+    CUDA_MEMSET_NODE_PARAMS set;
+    file_text("memset");
+    if (record_api.node_set == NULL || record_api.node_set(node, &set) != CUDA_SUCCESS)
+        return;
+    file_address(set.dst);
+    file_address(set.elementSize * set.width * (set.height > 0 ? set.height : 1));
+}
+
+static void put_kernel(CUgraphNode node)
+{
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    uint64_t words[ENTRY_WORDS_MAX];
+    file_text("kernel");
+    if (record_api.node_kernel == NULL || record_api.node_kernel(node, &kernel) != CUDA_SUCCESS)
+        return;
+    const void *symbol = kernel.func != NULL ? (const void *)kernel.func : kernel.kern;
+    if (!layout_is_known(symbol))
+        layout_learn(symbol, (CUfunction)(uintptr_t)symbol);
+    uint32_t count = layout_words(symbol, kernel.kernelParams, words);
+    if (count == ENTRY_NO_WORDS) {
+        file_null();
+        return;
+    }
+    file_raw(",[");
+    for (uint32_t i = 0; i < count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s%llu", i > 0 ? "," : "", (unsigned long long)words[i]);
+        file_raw(text);
+    }
+    file_raw("]");
+}
+
+static void put_node(CUgraphExec exec, CUgraphNode node)
+{
+    CUgraphNodeType kind;
+    if (record_api.node_kind(node, &kind) != CUDA_SUCCESS)
+        return;
+    file_begin("node");
+    file_address((uint64_t)(uintptr_t)exec);
+    file_address(id_of(node));
+    if (kind == CU_GRAPH_NODE_TYPE_MEMCPY)
+        put_copy(node);
+    else if (kind == CU_GRAPH_NODE_TYPE_MEMSET)
+        put_set(node);
+    else if (kind == CU_GRAPH_NODE_TYPE_KERNEL)
+        put_kernel(node);
+    else
+        file_text(kind == CU_GRAPH_NODE_TYPE_HOST    ? "function"
+                  : kind == CU_GRAPH_NODE_TYPE_GRAPH ? "graph"
+                                                     : "empty");
+    file_end();
+}
+
+static void put_edges(CUgraphExec exec, CUgraph graph)
+{
+    size_t count = 0;
+    if (record_api.graph_edges(graph, NULL, NULL, NULL, &count) != CUDA_SUCCESS || count == 0)
+        return;
+    CUgraphNode *from = calloc(count, sizeof *from), *to = calloc(count, sizeof *to);
+    CUgraphEdgeData *data = calloc(count, sizeof *data);
+    if (from != NULL && to != NULL && data != NULL &&
+        record_api.graph_edges(graph, from, to, data, &count) == CUDA_SUCCESS) {
+        for (size_t i = 0; i < count; i++) {
+            file_begin("edge");
+            file_address((uint64_t)(uintptr_t)exec);
+            file_address(id_of(from[i]));
+            file_address(id_of(to[i]));
+            file_end();
+        }
+    } else {
+        record_lose(count);
+    }
+    free(from);
+    free(to);
+    free(data);
+}
+
+void graphs_made(CUgraphExec exec, CUgraph graph)
+{
+    size_t count = 0;
+    if (record_api.graph_nodes == NULL || record_api.graph_edges == NULL ||
+        record_api.node_kind == NULL ||
+        record_api.graph_nodes(graph, NULL, &count) != CUDA_SUCCESS || count == 0)
+        return;
+    CUgraphNode *nodes = calloc(count, sizeof *nodes);
+    if (nodes == NULL || record_api.graph_nodes(graph, nodes, &count) != CUDA_SUCCESS) {
+        free(nodes);
+        record_lose(count);
+        return;
+    }
+    if (clones.count > 0)
+        qsort(clones.items, clones.count, sizeof *clones.items, compare_clones);
+    for (size_t i = 0; i < count; i++)
+        put_node(exec, nodes[i]);
+    put_edges(exec, graph);
+    clones.count = 0;
+    free(nodes);
+}

@@ -1,0 +1,268 @@
+/* ops.c - CUPTI's activity records: when each copy, memset and kernel really ran. */
+#include "record/record.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In every version of CUPTI since that of CUDA 11 a record begins with the fields that are read
+ * here: these struct types stand for their predecessors and successors. */
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityMemcpyPtoP4 peer_record;
+typedef CUpti_ActivityMemset4 memset_record;
+typedef CUpti_ActivityKernel8 kernel_record;
+
+enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 16, NAMES_FIRST = 256 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *spare[SPARE_MOST];
+static size_t spare_count;
+
+/* Kernels' names, by where CUPTI keeps them. */
+static struct {
+    const char **items;
+    size_t count, room;
+} names;
+static char *(*demangle)(const char *, char *, size_t *, int *);
+
+/* --- names --- */
+
+static void put_name(size_t id, const char *name)
+{
+    int failed = -1;
+    char *readable = demangle != NULL ? demangle(name, NULL, NULL, &failed) : NULL;
+    file_begin("name");
+    file_address(id);
+    file_text(failed == 0 && readable != NULL ? readable : name);
+    file_end();
+    free(readable);
+}
+
+/* Returns the id of a name, which is written down when it is first met. Names are few, and a
+ * kernel's latest one is mostly the next one's. */
+static size_t name_of(const char *name)
+{
+    for (size_t i = names.count; i-- > 0;) {
+        if (names.items[i] == name || strcmp(names.items[i], name) == 0)
+            return i;
+    }
+    if (names.count == names.room) {
+        size_t room = names.room > 0 ? 2 * names.room : NAMES_FIRST;
+        const char **items = reallocarray(names.items, room, sizeof *items);
+        if (items == NULL)
+            return 0;
+        names.items = items;
+        names.room = room;
+    }
+    char *copy = strdup(name); /* CUPTI's own goes with its module */
+    if (copy == NULL)
+        return 0;
+    names.items[names.count] = copy;
+    put_name(names.count, copy);
+    return names.count++;
+}
+
+/* --- lines --- */
+
+static const char *memory_name(uint8_t kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE:
+        return "pageable";
+    case CUPTI_ACTIVITY_MEMORY_KIND_PINNED:
+        return "pinned";
+    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
+    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC:
+        return "device";
+    case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY:
+        return "array";
+    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
+    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC:
+        return "managed";
+    default:
+        return "unknown";
+    }
+}
+
+static const char *copy_name(uint8_t kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+        return "h2d";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+        return "d2h";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+        return "h2h";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+        return "peer";
+    default:
+        return "d2d";
+    }
+}
+
+/* Writes a copy or a memset. */
+static void put_op(const char *kind, uint32_t call, uint32_t context, uint32_t stream,
+                   uint64_t start, uint64_t end, uint64_t bytes, const char *from,
+                   const char *to, uint64_t node)
+{
+    if (!record_has_call(call))
+        return;
+    file_begin("op");
+    file_number(call);
+    file_text(kind);
+    file_number(context);
+    file_number(stream);
+    file_address(start);
+    file_address(end);
+    file_address(bytes);
+    file_text(from);
+    file_text(to);
+    file_address(node);
+    file_end();
+}
+
+static void put_kernel(const kernel_record *kernel)
+{
+    if (!record_has_call(kernel->correlationId))
+        return;
+    size_t name = name_of(kernel->name != NULL ? kernel->name : "a kernel");
+    file_begin("kernel");
+    file_number(kernel->correlationId);
+    file_number(kernel->contextId);
+    file_number(kernel->streamId);
+    file_address(kernel->start);
+    file_address(kernel->end);
+    file_address(name);
+    file_address((uint64_t)kernel->gridX * (uint64_t)kernel->gridY * (uint64_t)kernel->gridZ);
+    file_address((uint64_t)kernel->blockX * (uint64_t)kernel->blockY *
+                 (uint64_t)kernel->blockZ);
+    file_number(kernel->registersPerThread);
+    file_number((int64_t)kernel->staticSharedMemory + kernel->dynamicSharedMemory);
+    file_address(kernel->graphNodeId);
+    file_end();
+}
+
+static void put_activity(const CUpti_Activity *activity)
+{
+    switch (activity->kind) {
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+        const memcpy_record *copy = (const memcpy_record *)activity;
+        put_op(copy_name(copy->copyKind), copy->correlationId, copy->contextId, copy->streamId,
+               copy->start, copy->end, copy->bytes, memory_name(copy->srcKind),
+               memory_name(copy->dstKind), copy->graphNodeId);
+        break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: {
+        const peer_record *copy = (const peer_record *)activity;
+        put_op("peer", copy->correlationId, copy->contextId, copy->streamId, copy->start,
+               copy->end, copy->bytes, "device", "device", copy->graphNodeId);
+        break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMSET: {
+        const memset_record *set = (const memset_record *)activity;
+        put_op("memset", set->correlationId, set->contextId, set->streamId, set->start,
+               set->end, set->bytes, "unknown", memory_name((uint8_t)set->memoryKind),
+               set->graphNodeId);
+        break;
+    }
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        put_kernel((const kernel_record *)activity);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- buffers --- */
+
+static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *buffer = NULL;
+    pthread_mutex_lock(&lock);
+    if (spare_count > 0)
+        *buffer = spare[--spare_count];
+    pthread_mutex_unlock(&lock);
+    if (*buffer == NULL)
+        *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+    *size = *buffer != NULL ? BUFFER_BYTES : 0;
+    *max_records = 0; /* as many as the buffer holds */
+}
+
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                      size_t size, size_t valid)
+{
+    (void)size;
+    CUpti_Activity *record = NULL;
+    size_t dropped = 0;
+    pthread_mutex_lock(&lock);
+    while (valid > 0 && atomic_load(&record_on) &&
+           record_api.next_record(buffer, valid, &record) == CUPTI_SUCCESS)
+        put_activity(record);
+    if (record_api.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0)
+        record_lose(dropped);
+    if (spare_count < SPARE_MOST) {
+        spare[spare_count++] = buffer;
+        buffer = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    free(buffer);
+}
+
+/* Touches the pages of the first buffers: CUPTI asks for one within a call of the program's,
+ * which pages that are not there yet would hold up for half a millisecond. */
+static void take_spare_buffers(void)
+{
+    while (spare_count < SPARE_MOST / 2) {
+        uint8_t *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+        if (buffer == NULL)
+            return;
+        memset(buffer, 0, BUFFER_BYTES);
+        spare[spare_count++] = buffer;
+    }
+}
+
+static uint64_t CUPTIAPI timestamp(void)
+{
+    return (uint64_t)record_now_ns();
+}
+
+/* Kernels are recorded as CONCURRENT_KERNEL, never KERNEL: that makes them run one at a time.
+ */
+static const CUpti_ActivityKind wanted[] = {
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+};
+enum { WANTED = sizeof wanted / sizeof wanted[0], FLUSH_MS = 200 };
+
+const char *ops_begin(void)
+{
+    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+    void *function = library != NULL ? dlsym(library, "__cxa_demangle") : NULL;
+    memcpy(&demangle, &function, sizeof function);
+    take_spare_buffers();
+    if (record_api.register_timestamp(timestamp) != CUPTI_SUCCESS ||
+        record_api.register_buffers(buffer_requested, buffer_completed) != CUPTI_SUCCESS)
+        return "CUPTI refuses to tell of ops";
+    for (size_t i = 0; i < WANTED; i++) {
+        if (record_api.enable(wanted[i]) != CUPTI_SUCCESS)
+            return "CUPTI refuses to tell of ops";
+    }
+    if (record_api.flush_period != NULL)
+        record_api.flush_period(FLUSH_MS);
+    return NULL;
+}
+
+void ops_flush(void)
+{
+    record_api.flush(0);
+}
+
+void ops_end(void)
+{
+    record_api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}

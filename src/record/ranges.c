@@ -1,0 +1,174 @@
+/* ranges.c - the program's NVTX ranges: NVTX loads the library that NVTX_INJECTION64_PATH
+ * names, too, and asks it for functions of its own. */
+#include "record/record.h"
+
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME_MOST = 128, DEPTH_MOST = 64, OPEN_MOST = 1024 };
+
+struct range {
+    int64_t start_ns;
+    char name[NAME_MOST];
+};
+
+/* Ranges that a thread has pushed, of all domains; those beyond the depth are only counted. */
+static _Thread_local struct range *pushed;
+static _Thread_local unsigned depth;
+
+/* Ranges that may end on another thread. */
+static struct range opened[OPEN_MOST];
+static uint64_t ids[OPEN_MOST], last_id;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void begin(struct range *range, const char *name)
+{
+    snprintf(range->name, sizeof range->name, "%s", name);
+    record_reached(range->name, false, 0);
+    range->start_ns = record_now_ns();
+}
+
+static void end(const struct range *range)
+{
+    if (!atomic_load(&record_active))
+        return;
+    file_begin("range");
+    file_number(gettid());
+    file_number(range->start_ns);
+    file_number(record_now_ns());
+    file_text(range->name);
+    file_end();
+    record_reached(range->name, true, 0);
+}
+
+/* Registered strings are ours: handles are the texts themselves. */
+static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, const char *text)
+{
+    (void)domain;
+    return (nvtxStringHandle_t)strdup(text != NULL ? text : "");
+}
+
+static const char *message(const nvtxEventAttributes_t *event)
+{
+    if (event == NULL)
+        return "";
+    if (event->messageType == NVTX_MESSAGE_TYPE_ASCII && event->message.ascii != NULL)
+        return event->message.ascii;
+    if (event->messageType == NVTX_MESSAGE_TYPE_REGISTERED && event->message.registered != NULL)
+        return (const char *)event->message.registered;
+    return "";
+}
+
+static int NVTX_API push(const char *name)
+{
+    if (pushed == NULL)
+        pushed = calloc(DEPTH_MOST, sizeof *pushed);
+    if (pushed != NULL && depth < DEPTH_MOST)
+        begin(&pushed[depth], name != NULL ? name : "");
+    return (int)depth++;
+}
+
+static int NVTX_API push_event(const nvtxEventAttributes_t *event)
+{
+    return push(message(event));
+}
+
+static int NVTX_API push_domain(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+{
+    (void)domain;
+    return push(message(event));
+}
+
+static int NVTX_API pop(void)
+{
+    if (depth == 0)
+        return -1;
+    depth--;
+    if (pushed != NULL && depth < DEPTH_MOST)
+        end(&pushed[depth]);
+    return (int)depth;
+}
+
+static int NVTX_API pop_domain(nvtxDomainHandle_t domain)
+{
+    (void)domain;
+    return pop();
+}
+
+static nvtxRangeId_t NVTX_API open_range(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t id = ++last_id;
+    size_t place = id % OPEN_MOST; /* a range that is open for very long gives its place up */
+    ids[place] = id;
+    begin(&opened[place], name != NULL ? name : "");
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+static nvtxRangeId_t NVTX_API open_event(const nvtxEventAttributes_t *event)
+{
+    return open_range(message(event));
+}
+
+static nvtxRangeId_t NVTX_API open_domain(nvtxDomainHandle_t domain,
+                                          const nvtxEventAttributes_t *event)
+{
+    (void)domain;
+    return open_range(message(event));
+}
+
+static void NVTX_API shut_range(nvtxRangeId_t id)
+{
+    pthread_mutex_lock(&lock);
+    struct range range = opened[id % OPEN_MOST];
+    bool known = ids[id % OPEN_MOST] == id;
+    pthread_mutex_unlock(&lock);
+    if (known)
+        end(&range);
+}
+
+static void NVTX_API shut_domain(nvtxDomainHandle_t domain, nvtxRangeId_t id)
+{
+    (void)domain;
+    shut_range(id);
+}
+
+/* Puts a function into one of the tables that NVTX offers. */
+static void offer(NvtxGetExportTableFunc_t tables, NvtxCallbackModule module, unsigned place,
+                  NvtxFunctionPointer function)
+{
+    const NvtxExportTableCallbacks *callbacks = tables(NVTX_ETID_CALLBACKS);
+    NvtxFunctionTable table = NULL;
+    unsigned size = 0;
+    if (callbacks != NULL && callbacks->GetModuleFunctionTable(module, &table, &size) &&
+        place < size && table != NULL)
+        *table[place] = function;
+}
+
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables)
+{
+    const NvtxCallbackModule core = NVTX_CB_MODULE_CORE, domains = NVTX_CB_MODULE_CORE2;
+    if (getenv("PIPELINE_RECORD_TO") == NULL)
+        return 0;
+    offer(tables, core, NVTX_CBID_CORE_RangePushA, (NvtxFunctionPointer)push);
+    offer(tables, core, NVTX_CBID_CORE_RangePushEx, (NvtxFunctionPointer)push_event);
+    offer(tables, core, NVTX_CBID_CORE_RangePop, (NvtxFunctionPointer)pop);
+    offer(tables, core, NVTX_CBID_CORE_RangeStartA, (NvtxFunctionPointer)open_range);
+    offer(tables, core, NVTX_CBID_CORE_RangeStartEx, (NvtxFunctionPointer)open_event);
+    offer(tables, core, NVTX_CBID_CORE_RangeEnd, (NvtxFunctionPointer)shut_range);
+    offer(tables, domains, NVTX_CBID_CORE2_DomainRangePushEx, (NvtxFunctionPointer)push_domain);
+    offer(tables, domains, NVTX_CBID_CORE2_DomainRangePop, (NvtxFunctionPointer)pop_domain);
+    offer(tables, domains, NVTX_CBID_CORE2_DomainRangeStartEx,
+          (NvtxFunctionPointer)open_domain);
+    offer(tables, domains, NVTX_CBID_CORE2_DomainRangeEnd, (NvtxFunctionPointer)shut_domain);
+    offer(tables, domains, NVTX_CBID_CORE2_DomainRegisterStringA,
+          (NvtxFunctionPointer)register_string);
+    return 1;
+}

@@ -1,0 +1,308 @@
+/* record.c - the library's beginning and end, in a program that does not know of it. */
+#include "record/record.h"
+
+#include "core/version.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct record_api record_api;
+atomic_bool record_on, record_active;
+
+static const char *start_name, *stop_name;
+static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool has_ended;
+
+int64_t record_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* --- the libraries that are asked --- */
+
+struct wanted {
+    const char *name;
+    void *place; /* of the function's pointer */
+    bool needed;
+};
+
+static bool find_functions(void *library, const struct wanted *wanted, size_t count)
+{
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        void *function = library != NULL ? dlsym(library, wanted[i].name) : NULL;
+        memcpy(wanted[i].place, &function, sizeof function);
+        all = all && (function != NULL || !wanted[i].needed);
+    }
+    return all;
+}
+
+/* Returns CUPTI's library, or NULL. It is never closed: the driver keeps calling into it. */
+static void *open_cupti(void)
+{
+    /* One that the program has loaded comes first, then those that the linker finds, then the
+     * toolkit's. */
+    static const char *const names[] = {
+        "libcupti.so.13",
+        "libcupti.so.12",
+        "libcupti.so",
+        "/usr/local/cuda/lib64/libcupti.so",
+        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+        "/usr/local/cuda/lib64/libcupti.so.13",
+        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
+        "/usr/local/cuda/lib64/libcupti.so.12",
+    };
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            void *library =
+                dlopen(names[i], RTLD_NOW | RTLD_LOCAL | (pass == 0 ? RTLD_NOLOAD : 0));
+            if (library != NULL)
+                return library;
+        }
+    }
+    return NULL;
+}
+
+static bool find_cupti(void)
+{
+    const struct wanted wanted[] = {
+        {"cuptiSubscribe", &record_api.subscribe, true},
+        {"cuptiEnableCallback", &record_api.enable_callback, true},
+        {"cuptiGetCallbackName", &record_api.callback_name, true},
+        {"cuptiActivityRegisterTimestampCallback", &record_api.register_timestamp, true},
+        {"cuptiActivityRegisterCallbacks", &record_api.register_buffers, true},
+        {"cuptiActivityEnable", &record_api.enable, true},
+        {"cuptiActivityDisable", &record_api.disable, true},
+        {"cuptiActivityFlushAll", &record_api.flush, true},
+        {"cuptiActivityFlushPeriod", &record_api.flush_period, false},
+        {"cuptiActivityGetNextRecord", &record_api.next_record, true},
+        {"cuptiActivityGetNumDroppedRecords", &record_api.dropped_records, true},
+        {"cuptiGetStreamIdEx", &record_api.stream_number, true},
+        {"cuptiGetDeviceId", &record_api.device_number, true},
+        {"cuptiGetGraphNodeId", &record_api.node_id, true},
+        {"cuptiGetVersion", &record_api.version, true},
+        {"cuptiSubscribe_v2", &record_api.subscribe_named, false},
+        {"cuptiGetResultString", &record_api.result_string, false},
+    };
+    return find_functions(open_cupti(), wanted, sizeof wanted / sizeof *wanted);
+}
+
+static void find_driver(void)
+{
+    const struct wanted wanted[] = {
+        {"cuDriverGetVersion", &record_api.driver_version, false},
+        {"cuDeviceGetAttribute", &record_api.device_attribute, false},
+        {"cuDeviceGet", &record_api.device_get, false},
+        {"cuDeviceGetName", &record_api.device_name, false},
+        {"cuStreamGetFlags", &record_api.stream_flags, false},
+        {"cuStreamGetPriority", &record_api.stream_priority, false},
+        {"cuStreamIsCapturing", &record_api.stream_capturing, false},
+        {"cuFuncGetParamInfo", &record_api.function_param, false},
+        {"cuKernelGetParamInfo", &record_api.kernel_param, false},
+        {"cuGraphGetNodes", &record_api.graph_nodes, false},
+        {"cuGraphGetEdges_v2", &record_api.graph_edges, false},
+        {"cuGraphNodeGetType", &record_api.node_kind, false},
+        {"cuGraphMemcpyNodeGetParams", &record_api.node_copy, false},
+        {"cuGraphMemsetNodeGetParams", &record_api.node_set, false},
+        {"cuGraphKernelNodeGetParams_v2", &record_api.node_kernel, false},
+    };
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    find_functions(driver, wanted, sizeof wanted / sizeof *wanted);
+}
+
+/* --- the part that is recorded --- */
+
+/* CUPTI numbers calls as they are made, so a part is known by its first and last number. */
+static atomic_uint latest_call, first_call, last_call = UINT32_MAX;
+
+void record_call_begins(uint32_t id)
+{
+    if (start_name != NULL || stop_name != NULL)
+        atomic_store_explicit(&latest_call, id, memory_order_relaxed);
+}
+
+bool record_has_call(uint32_t id)
+{
+    return id >= atomic_load(&first_call) && id <= atomic_load(&last_call);
+}
+
+/* Returns true if a kernel or a range of that name is `wanted`: the whole name, or that of a
+ * function within a mangled one, where its length stands before it. */
+static bool is_named(const char *name, const char *wanted)
+{
+    char mangled[512];
+    if (wanted == NULL || strcmp(name, wanted) == 0)
+        return wanted != NULL;
+    snprintf(mangled, sizeof mangled, "%zu%s", strlen(wanted), wanted);
+    return name[0] == '_' && name[1] == 'Z' && strstr(name, mangled) != NULL;
+}
+
+void record_reached(const char *name, bool ended, uint32_t call)
+{
+    if (atomic_load(&last_call) != UINT32_MAX)
+        return; /* the part is over */
+    if (!ended && !atomic_load(&record_active) && is_named(name, start_name)) {
+        atomic_store(&first_call, call > 0 ? call : atomic_load(&latest_call) + 1);
+        atomic_store(&record_active, true);
+    } else if (ended && atomic_load(&record_active) && is_named(name, stop_name)) {
+        atomic_store(&last_call, call > 0 ? call : atomic_load(&latest_call));
+        atomic_store(&record_active, false);
+    }
+}
+
+/* --- the end --- */
+
+/* Writes all that is still held, and the last line. */
+static void finish(const char *why)
+{
+    pthread_mutex_lock(&end_lock);
+    if (!has_ended) {
+        has_ended = true;
+        functions_end();
+        entries_write();
+        atomic_store(&record_active, false);
+        atomic_store(&record_on, false);
+        file_close(why);
+    }
+    pthread_mutex_unlock(&end_lock);
+}
+
+static void at_exit(void)
+{
+    if (!atomic_load(&record_on))
+        return;
+    ops_end();
+    finish(atomic_load(&last_call) != UINT32_MAX ? "stop" : "exit");
+}
+
+/* A forked child has none of the parent's threads, and CUDA does not work in it. */
+static void in_child(void)
+{
+    atomic_store(&record_on, false);
+    atomic_store(&record_active, false);
+    has_ended = true;
+}
+
+/* Turns entries into lines, a few times a second. */
+static void *write_on(void *unused)
+{
+    const struct timespec pause = {0, 100000000};
+    bool full = false;
+    while (atomic_load(&record_on) && !full) {
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&end_lock);
+        if (!has_ended) {
+            entries_write();
+            file_flush(&full);
+        }
+        pthread_mutex_unlock(&end_lock);
+    }
+    if (full)
+        finish("limit");
+    return unused;
+}
+
+/* The library's thread takes none of the program's signals. */
+static bool start_writer(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&thread, NULL, write_on, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_detach(thread);
+    return started;
+}
+
+/* --- the beginning --- */
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+static void put_header(void)
+{
+    char line[512];
+    int driver = 0;
+    uint32_t cupti = 0;
+    const char *connections = variable("CUDA_DEVICE_MAX_CONNECTIONS");
+    const char *blocking = variable("CUDA_LAUNCH_BLOCKING");
+    const char *loading = variable("CUDA_MODULE_LOADING");
+    long queues = connections != NULL ? strtol(connections, NULL, 10) : 0;
+    char queues_text[24] = "null";
+    if (queues > 0)
+        snprintf(queues_text, sizeof queues_text, "%ld", queues);
+    if (record_api.driver_version != NULL)
+        record_api.driver_version(&driver);
+    if (record_api.version != NULL)
+        record_api.version(&cupti);
+    snprintf(line, sizeof line,
+             ",\"pid\":%d,\"parent\":%d,\"begin_ns\":%lld,\"driver\":%d,\"cupti\":%u,"
+             "\"launch_blocking\":%s,\"connections\":%s,\"lazy\":%s}\n",
+             (int)getpid(), (int)getppid(), (long long)record_now_ns(), driver, cupti,
+             blocking != NULL && strcmp(blocking, "0") != 0 ? "true" : "false", queues_text,
+             loading != NULL && strcmp(loading, "EAGER") == 0 ? "false" : "true");
+    file_header("{\"pipeline_recording\":1,\"version\":\"" PIPELINE_VERSION "\",\"program\":",
+                program_invocation_short_name, line);
+}
+
+static void put_note(const char *note)
+{
+    file_begin("note");
+    file_text(note);
+    file_end();
+}
+
+/* Returns NULL, or the reason why nothing can be recorded. */
+static const char *begin(void)
+{
+    if (!find_cupti())
+        return "libcupti.so was not found, or is too old: it comes with the CUDA Toolkit";
+    const char *why = calls_begin();
+    return why != NULL ? why : ops_begin();
+}
+
+/* CUDA calls this when the program first uses it. A name that is told elsewhere (the functions
+ * that CUDA and NVTX look for) is all that the library shows. */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    static atomic_bool begun;
+    const char *folder = variable("PIPELINE_RECORD_TO"),
+               *limit = variable("PIPELINE_RECORD_LIMIT");
+    if (folder == NULL || atomic_exchange(&begun, true))
+        return 1;
+    if (!file_open(folder, program_invocation_short_name,
+                   limit != NULL ? strtoull(limit, NULL, 10) : 0))
+        return 1;
+    start_name = variable("PIPELINE_RECORD_START");
+    stop_name = variable("PIPELINE_RECORD_STOP");
+    find_driver();
+    const char *why = begin();
+    put_header();
+    if (why != NULL) {
+        put_note(why);
+        file_close("exit");
+        return 1;
+    }
+    atomic_store(&record_on, true);
+    atomic_store(&first_call, start_name != NULL ? UINT32_MAX : 0);
+    atomic_store(&record_active, start_name == NULL);
+    pthread_atfork(NULL, NULL, in_child);
+    atexit(at_exit);
+    if (!start_writer())
+        put_note("no thread could be started: all is written at the program's end");
+    return 1;
+}

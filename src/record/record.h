@@ -1,0 +1,211 @@
+/* record.h - libpipeline-record.so: takes down what a CUDA program does. Private to src/record.
+ *
+ * CUDA loads the library that CUDA_INJECTION64_PATH names into the program and calls its
+ * InitializeInjection(). From then on CUPTI tells of every call and every op. Each thread notes
+ * its calls as entries of its own, without a lock; one thread of the library's turns entries
+ * into lines of the file (docs/recording.md) a few times a second, so that a program that dies
+ * leaves all but its last moments. Nothing is ever printed, and where something fails the
+ * program runs on as if the library were not there.
+ *
+ *   record/file.c     lines, and the file they go to
+ *   record/entries.c  notes of calls, by thread
+ *   record/tables.c   contexts, devices, streams, the span of known addresses
+ *   record/layout.c   a kernel's arguments
+ *   record/graphs.c   the nodes and edges of executable graphs
+ *   record/functions.c  the host's functions in streams
+ *   record/calls.c    CUPTI's callbacks: calls, with record/calls.def
+ *   record/ops.c      CUPTI's activity records: ops
+ *   record/ranges.c   NVTX
+ *   record/record.c   the library's beginning and end */
+#ifndef PIPELINE_RECORD_H
+#define PIPELINE_RECORD_H
+
+#include <cupti.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* --- CUPTI and the driver, opened at run time --- */
+
+struct record_api {
+    CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
+    CUptiResult (*enable_callback)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+                                   CUpti_CallbackId);
+    CUptiResult (*callback_name)(CUpti_CallbackDomain, uint32_t, const char **);
+    CUptiResult (*register_timestamp)(CUpti_TimestampCallbackFunc);
+    CUptiResult (*register_buffers)(CUpti_BuffersCallbackRequestFunc,
+                                    CUpti_BuffersCallbackCompleteFunc);
+    CUptiResult (*enable)(CUpti_ActivityKind);
+    CUptiResult (*disable)(CUpti_ActivityKind);
+    CUptiResult (*flush)(uint32_t);
+    CUptiResult (*flush_period)(uint32_t);
+    CUptiResult (*next_record)(uint8_t *, size_t, CUpti_Activity **);
+    CUptiResult (*dropped_records)(CUcontext, uint32_t, size_t *);
+    CUptiResult (*stream_number)(CUcontext, CUstream, uint8_t, uint32_t *);
+    CUptiResult (*device_number)(CUcontext, uint32_t *);
+    CUptiResult (*node_id)(CUgraphNode, uint64_t *);
+    CUptiResult (*version)(uint32_t *);
+    /* These two may be missing. */
+    CUptiResult (*subscribe_named)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *,
+                                   CUpti_SubscriberParams *);
+    CUptiResult (*result_string)(CUptiResult, const char **);
+    /* The driver's; each but the first four may be missing. */
+    CUresult (*driver_version)(int *);
+    CUresult (*device_attribute)(int *, CUdevice_attribute, CUdevice);
+    CUresult (*device_get)(CUdevice *, int);
+    CUresult (*device_name)(char *, int, CUdevice);
+    CUresult (*stream_flags)(CUstream, unsigned *);
+    CUresult (*stream_priority)(CUstream, int *);
+    CUresult (*stream_capturing)(CUstream, CUstreamCaptureStatus *);
+    CUresult (*function_param)(CUfunction, size_t, size_t *, size_t *);
+    CUresult (*kernel_param)(CUkernel, size_t, size_t *, size_t *);
+    CUresult (*graph_nodes)(CUgraph, CUgraphNode *, size_t *);
+    CUresult (*graph_edges)(CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *);
+    CUresult (*node_kind)(CUgraphNode, CUgraphNodeType *);
+    CUresult (*node_copy)(CUgraphNode, CUDA_MEMCPY3D *);
+    CUresult (*node_set)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS *);
+    CUresult (*node_kernel)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
+};
+extern struct record_api record_api;
+
+/* Returns the time by CLOCK_MONOTONIC, in ns. */
+int64_t record_now_ns(void);
+
+/* True from the beginning of the recording to its end, but not in a forked child. Whatever is
+ * told while it is false is forgotten. */
+extern atomic_bool record_on;
+
+/* Is recording calls and ops: it is on, and between --start and --stop. */
+extern atomic_bool record_active;
+
+/* Takes note of call `id`, which begins, where only a part is recorded. */
+void record_call_begins(uint32_t id);
+
+/* Returns true if an op that call `id` issued belongs to the recording. */
+bool record_has_call(uint32_t id);
+
+/* Begins, or ends, the recording of calls where `name` is the one that is to do that: of a
+ * kernel that call `call` launches, or of an NVTX range (0), which began or ended. */
+void record_reached(const char *name, bool ended, uint32_t call);
+
+/* --- lines --- */
+
+/* Opens the file; false where it can't be made. `limit` bytes at most; 0: any number. */
+bool file_open(const char *folder, const char *program, uint64_t limit);
+
+/* Writes the first line: `program` as a text between two pieces of it. */
+void file_header(const char *before, const char *program, const char *behind);
+
+/* Puts one line together; a lock is held from file_begin() to file_end(). */
+void file_begin(const char *what); /* `["what"` */
+void file_number(int64_t value);
+void file_address(uint64_t value);
+void file_null(void);
+void file_text(const char *text);
+void file_raw(const char *text);
+void file_end(void); /* `]` and a newline */
+
+/* Writes what there is to the file. Sets *full where the limit is reached. */
+void file_flush(bool *full);
+void file_close(const char *why);
+
+/* --- entries --- */
+
+enum entry_kind {
+    ENTRY_CALL, /* a call that is nothing else, too */
+    ENTRY_COPY,
+    ENTRY_COPY2D,
+    ENTRY_SET,
+    ENTRY_LAUNCH,
+    ENTRY_RECORD,
+    ENTRY_WAIT,
+    ENTRY_SYNC_DEVICE,
+    ENTRY_SYNC_STREAM,
+    ENTRY_SYNC_EVENT,
+    ENTRY_FUNCTION,
+    ENTRY_GRAPH,
+};
+
+enum { ENTRY_VALUES = 6, ENTRY_WORDS_MAX = 64 };
+
+/* One call: written by its thread, read by the library's. */
+struct entry {
+    uint16_t kind, domain;
+    uint32_t callback; /* CUPTI's number of the call */
+    uint32_t call;     /* the correlation id */
+    uint32_t context, stream;
+    int32_t result;
+    uint32_t words; /* of launches: how many follow; ENTRY_NO_WORDS: not known */
+    uint32_t unused;
+    int64_t start_ns, end_ns;
+    uint64_t values[ENTRY_VALUES];
+};
+#define ENTRY_NO_WORDS UINT32_MAX
+
+/* Notes an entry of the calling thread's, with its words. Never blocks. */
+void entries_add(const struct entry *entry, const uint64_t *words);
+
+/* Turns all that were noted into lines. One thread at a time. */
+void entries_write(void);
+
+/* Counts a record that is lost, and the reason for the first one. */
+void record_lose(uint64_t count);
+uint64_t record_lost(void);
+
+/* --- contexts, streams, memory --- */
+
+/* Returns CUPTI's number of a stream, which it writes down when it first sees it. `per_thread`:
+ * the call takes no stream for the thread's own. */
+uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream stream,
+                       bool per_thread);
+void tables_forget_stream(CUcontext context, CUstream stream);
+
+/* Writes a context and its device down when it first sees it, and returns the device. */
+uint32_t tables_context(CUcontext context, uint32_t number);
+
+/* Writes memory down that was taken, and that was given back. */
+enum { MEMORY_HOST = -1 };
+void tables_take(const char *kind, uint64_t address, uint64_t bytes, int64_t device);
+void tables_give_back(uint64_t address);
+
+/* Returns true if a word may be an address in memory that was taken. */
+bool tables_may_be_address(uint64_t word);
+
+/* --- kernels' arguments --- */
+
+/* Fills `words` with the arguments of a launch that may be addresses, and returns how many;
+ * ENTRY_NO_WORDS where the layout is not known. `function` is the host's symbol of a kernel,
+ * whose CUfunction layout_learn() has told; or that itself. */
+uint32_t layout_words(const void *function, void *const *arguments,
+                      uint64_t words[ENTRY_WORDS_MAX]);
+void layout_learn(const void *symbol, CUfunction function);
+bool layout_is_known(const void *symbol);
+
+/* --- graphs --- */
+
+void graphs_cloned(const CUpti_GraphData *data);
+void graphs_made(CUgraphExec exec, CUgraph graph);
+
+/* --- functions of the host --- */
+
+/* Puts a function of ours, and its data, in the place of the program's. The entry is that of
+ * its deed. */
+void functions_hand_over(const struct entry *entry, CUhostFn *function, void **data);
+void functions_hand_over_callback(const struct entry *entry, CUstreamCallback *callback,
+                                  void **data);
+
+/* Notes those that have not run, without times. */
+void functions_end(void);
+
+/* --- calls, ops, ranges --- */
+
+/* Subscribes and enables what is wanted. Returns NULL, or the reason for which it can't. */
+const char *calls_begin(void);
+const char *ops_begin(void);
+void ops_flush(void);
+void ops_end(void);
+bool ranges_wanted(void);
+
+#endif
