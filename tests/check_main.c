@@ -69,6 +69,7 @@ static const struct {
     {"hazard_bytes", hazard_bytes_suite},
     {"needed", needed_suite},
     {"recorded", recorded_suite},
+    {"rework", rework_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},
     {"tune", tune_suite},

@@ -78,6 +78,7 @@ Suite *bench_suite(void);
 Suite *lessons_suite(void);
 Suite *library_suite(void);
 Suite *needed_suite(void);
+Suite *rework_suite(void);
 
 /* The contract suite: the same tests for any backend; `device` is a --device value. */
 Suite *contract_suite(const char *device);

@@ -1,0 +1,80 @@
+/* rework.h - a recorded plan as it would be if the program's CUDA calls were changed.
+ *
+ * A fix takes something away that held ops up: a wait of the host's, the default stream's rule,
+ * one stream's order, memory that is not page-locked. The orders that the program's data asks
+ * for (plan/needed.h), and that it kept, are kept: where nothing else does, by an event. So a
+ * fixed plan computes the same, as far as its ops' bytes tell. What a fix presumes beyond that
+ * is said beside it. */
+#ifndef PIPELINE_ANALYSIS_REWORK_H
+#define PIPELINE_ANALYSIS_REWORK_H
+
+#include "core/status.h"
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+enum rework_order { REWORK_AS_ISSUED, REWORK_DEPTH, REWORK_BREADTH };
+
+/* Changes of a plan. All of them may be made together; a zeroed one changes nothing.
+ *
+ * A tile is what belongs together by its data: the copies in that a kernel is the first to use,
+ * that kernel, those that go on with what it left, and the copies out of that. */
+struct rework {
+    /* Host memory is page-locked: copies run at the link's rate, and nothing is staged. */
+    bool pins;
+    /* All streams are non-blocking. Work of the legacy default stream moves to the stream that
+     * its data came from, or else goes to; other work of it keeps a stream of its own. */
+    bool unblocks;
+    /* A memset goes that a copy overwrites before anything reads it; others move to the stream
+     * of the op that uses what they set. */
+    bool drops_memsets;
+    /* The host waits no more, but at the end, and copies are asynchronous. A wait stays, for
+     * one copy alone, where the host may have read what the copy brought, or filled its source
+     * anew: where it works for long behind the wait, or where a later copy uses those bytes and
+     * there was time enough to touch them all. */
+    bool drops_syncs;
+    /* Device memory, and page-locked memory, is taken before the first op. */
+    bool drops_allocs, drops_pinned_allocs;
+    bool frees_launches;     /* launches return at once */
+    bool shortens_callbacks; /* host functions return at once: another thread does their work */
+    bool loads_early;        /* kernels' code is there before their first launch */
+    bool drops_waits;        /* streams wait only where data asks for it */
+    bool evens_priorities;   /* all streams have the same priority */
+    bool graphs;             /* all is issued by one launch of a graph */
+    uint32_t queues;         /* hardware queues; 0: as many as there were */
+    /* Tiles are dealt over as many streams, each with a set of buffers of its own, so that a
+     * tile no longer waits for the one before to leave its buffer. It is presumed that a kernel
+     * that begins a tile does not read what an earlier tile left in a buffer that is copied out
+     * for each tile. 0: streams stay as they are. */
+    uint32_t streams;
+    /* Each tile is cut in as many pieces, which are dealt like tiles, or as many tiles are made
+     * one: copies by their bytes, kernels by their work. It is presumed that a kernel works
+     * element by element. 0 or 1: tiles stay as they are. Both need `streams`. */
+    uint32_t pieces, merged;
+    /* Within a wave of as many tiles as there are streams: tile by tile, or each stage of all
+     * tiles before the next stage. */
+    enum rework_order order;
+};
+
+/* A recorded plan that is to be changed. */
+struct rework_base {
+    const struct plan *plan;
+    const struct machine *machine;
+    struct rework_clocks *clocks; /* the orders that it keeps */
+    uint32_t tiles;               /* those that its data shows; 0: none */
+};
+
+/* Takes up `plan`, which must have its `recorded` part, and which `base` refers to from then
+ * on, as to `machine`. STATUS_FAILED where it has too many streams to be changed, or its data
+ * asks for too many orders; STATUS_NO_MEMORY. Free with rework_end(). */
+enum status rework_begin(struct rework_base *base, const struct plan *plan,
+                         const struct machine *machine, struct error *error);
+void rework_end(struct rework_base *base);
+
+/* Makes the changed plan, a whole plan of its own: free it with plan_free(). Its hardware
+ * queues are not in it: simulator_run() has change->queues. STATUS_USAGE says why a change
+ * can't be made in this plan; STATUS_FAILED, STATUS_NO_MEMORY. O(n log n) for n ops in few
+ * streams. */
+enum status rework_apply(const struct rework_base *base, const struct rework *change,
+                         struct plan *fixed, struct error *error);
+
+#endif
