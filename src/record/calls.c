@@ -2,6 +2,7 @@
  * that CUDA makes of itself within another is no call of the program's. */
 #include "record/record.h"
 
+#include <execinfo.h>
 #include <string.h>
 
 enum { LEGACY = false, OWN = true };
@@ -280,6 +281,22 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         record_reached(data->symbolName, true, data->correlationId);
 }
 
+/* Notes where the call that is about to be made comes from. The innermost frames are this
+ * library's and CUPTI's. */
+static void note_frames(const CUpti_CallbackData *data)
+{
+    void *frames[FRAMES_MOST];
+    uint64_t words[FRAMES_MOST];
+    int count = backtrace(frames, FRAMES_MOST);
+    for (int i = 0; i < count; i++)
+        words[i] = (uint64_t)(uintptr_t)frames[i];
+    const struct entry entry = {.kind = ENTRY_FRAMES,
+                                .call = data->correlationId,
+                                .words = count > 0 ? (uint32_t)count : 0};
+    if (count > 0)
+        entries_add(&entry, words);
+}
+
 /* Does what has to be done before a call is made, also one that CUDA makes of itself: only the
  * driver takes up what is put into its arguments' place. */
 static void before_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -323,6 +340,8 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
             record_call_begins(data->correlationId);
         }
         before_call(domain, id, data);
+        if (own.depth == 0 && record_frames && atomic_load(&record_active))
+            note_frames(data);
         if (own.depth++ == 0)
             own.start_ns = record_now_ns();
         return;

@@ -2,7 +2,7 @@
  * and read by one other, without a lock between them. */
 #include "record/record.h"
 
-#include <pthread.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,11 +85,18 @@ static struct lane *lane_take(void)
     return lane;
 }
 
+/* Returns how many places of a chunk an entry takes with its words. */
+static uint32_t room_of(const struct entry *entry)
+{
+    bool words = entry->kind == ENTRY_LAUNCH || entry->kind == ENTRY_FRAMES;
+    size_t bytes =
+        words && entry->words != ENTRY_NO_WORDS ? entry->words * sizeof(uint64_t) : 0;
+    return 1 + (uint32_t)((bytes + sizeof *entry - 1) / sizeof *entry);
+}
+
 void entries_add(const struct entry *entry, const uint64_t *words)
 {
-    const uint32_t count = words != NULL && entry->words != ENTRY_NO_WORDS ? entry->words : 0;
-    const uint32_t room =
-        1 + (uint32_t)((count * sizeof *words + sizeof *entry - 1) / sizeof *entry);
+    const uint32_t room = room_of(entry);
     if (own == NULL && (own = lane_take()) == NULL) {
         record_lose(1);
         return;
@@ -107,8 +114,8 @@ void entries_add(const struct entry *entry, const uint64_t *words)
         used = 0;
     }
     chunk->entries[used] = *entry;
-    if (count > 0)
-        memcpy(&chunk->entries[used + 1], words, count * sizeof *words);
+    if (room > 1)
+        memcpy(&chunk->entries[used + 1], words, entry->words * sizeof *words);
     atomic_store_explicit(&chunk->used, used + room, memory_order_release);
 }
 
@@ -218,6 +225,21 @@ static void put_deed(const struct entry *entry, const uint64_t *words)
     file_end();
 }
 
+/* Writes each frame as the file that its code is from and the place in it. */
+static void put_frames(const struct entry *entry, const uint64_t *words)
+{
+    file_begin("frames");
+    file_number(entry->call);
+    for (uint32_t i = 0; i < entry->words; i++) {
+        Dl_info about;
+        if (dladdr((const void *)(uintptr_t)words[i], &about) == 0 || about.dli_fname == NULL)
+            continue;
+        file_text(about.dli_fname);
+        file_address(words[i] - (uint64_t)(uintptr_t)about.dli_fbase);
+    }
+    file_end();
+}
+
 static void lane_write(struct lane *lane)
 {
     for (;;) {
@@ -227,15 +249,14 @@ static void lane_write(struct lane *lane)
         while (lane->read < used) {
             const struct entry *entry = &chunk->entries[lane->read];
             const uint64_t *words = (const uint64_t *)(entry + 1);
-            uint32_t count = entry->kind == ENTRY_LAUNCH && entry->words != ENTRY_NO_WORDS
-                                 ? entry->words
-                                 : 0;
-            if (entry->kind != ENTRY_FUNCTION) /* whose call is an entry of its own */
+            /* The calls of these are entries of their own. */
+            if (entry->kind == ENTRY_FRAMES)
+                put_frames(entry, words);
+            else if (entry->kind != ENTRY_FUNCTION)
                 put_call(entry, lane->thread);
-            if (entry->kind != ENTRY_CALL)
+            if (entry->kind != ENTRY_CALL && entry->kind != ENTRY_FRAMES)
                 put_deed(entry, words);
-            lane->read +=
-                1 + (uint32_t)((count * sizeof *words + sizeof *entry - 1) / sizeof *entry);
+            lane->read += room_of(entry);
         }
         if (next == NULL)
             return;

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 struct record_api record_api;
 atomic_bool record_on, record_active;
+bool record_frames;
 
 static const char *start_name, *stop_name;
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -289,6 +291,10 @@ int InitializeInjection(void)
         return 1;
     start_name = variable("PIPELINE_RECORD_START");
     stop_name = variable("PIPELINE_RECORD_STOP");
+    record_frames = variable("PIPELINE_RECORD_BACKTRACE") != NULL;
+    void *frame;
+    if (record_frames)
+        backtrace(&frame, 1); /* the first one loads a library: not within a call of CUDA's */
     find_driver();
     const char *why = begin();
     put_header();

@@ -77,6 +77,9 @@ int64_t record_now_ns(void);
  * told while it is false is forgotten. */
 extern atomic_bool record_on;
 
+/* Each call is recorded with the frames that it was made from: --backtrace. */
+extern bool record_frames;
+
 /* Is recording calls and ops: it is on, and between --start and --stop. */
 extern atomic_bool record_active;
 
@@ -126,9 +129,10 @@ enum entry_kind {
     ENTRY_SYNC_EVENT,
     ENTRY_FUNCTION,
     ENTRY_GRAPH,
+    ENTRY_FRAMES, /* the words are return addresses, innermost first */
 };
 
-enum { ENTRY_VALUES = 6, ENTRY_WORDS_MAX = 64 };
+enum { ENTRY_VALUES = 6, ENTRY_WORDS_MAX = 64, FRAMES_MOST = 24 };
 
 /* One call: written by its thread, read by the library's. */
 struct entry {
@@ -137,7 +141,7 @@ struct entry {
     uint32_t call;     /* the correlation id */
     uint32_t context, stream;
     int32_t result;
-    uint32_t words; /* of launches: how many follow; ENTRY_NO_WORDS: not known */
+    uint32_t words; /* that follow: arguments of a launch, frames; ENTRY_NO_WORDS: not known */
     uint32_t unused;
     int64_t start_ns, end_ns;
     uint64_t values[ENTRY_VALUES];
