@@ -45,6 +45,7 @@ Suite *latency_suite(void);
 Suite *critical_suite(void);
 Suite *verdict_suite(void);
 Suite *trace_suite(void);
+Suite *recording_suite(void);
 Suite *foreign_suite(void);
 Suite *view_suite(void);
 Suite *limit_suite(void);

@@ -237,7 +237,7 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
     enum status status = part_of(builder, row->device, &part, error);
     if (status != STATUS_OK)
         return status;
-    enum op_kind kind = trace_kind(row->name);
+    enum op_kind kind = row->kind;
     const struct seen_stream *stream = stream_of(part, row);
     const struct seen_name *name = kind == OP_KERNEL ? name_of(part, row->name) : NULL;
     if (part->count >= TRACE_SPANS_MAX)
@@ -357,9 +357,9 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     /* A call behind its op: the host's clock and the device's do not agree. */
     part->issue_unknown |= part->early > 0;
     int64_t first_ns = set_order(part);
-    timeline->timing = TIMING_NSYS;
+    timeline->timing = facts->timing;
     snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));
-    snprintf(timeline->driver, sizeof timeline->driver, "traced by Nsight Systems");
+    snprintf(timeline->driver, sizeof timeline->driver, "%s", facts->driver);
     timeline->resolution_ns = facts->resolution_ns;
     timeline->issue_unknown = part->issue_unknown;
     timeline->streams = part->stream_count;

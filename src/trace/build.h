@@ -13,7 +13,8 @@ enum { TRACE_DEVICES_MAX = 256, TRACE_SPANS_MAX = INT32_MAX };
 /* One span as a reader finds it. */
 struct trace_row {
     const char *device; /* "NVIDIA H200 (0)"; empty where the trace does not say */
-    const char *name;   /* "[CUDA memcpy Host-to-Device]", or the kernel's */
+    enum op_kind kind;  /* one that runs; copies of other kinds than these are kernels */
+    const char *name;   /* of OP_KERNEL: the kernel's, "[CUDA memcpy Peer-to-Peer]" */
     uint32_t context, stream;
     uint64_t bytes;
     enum host_memory memory;  /* of the host's side of a copy */
@@ -33,6 +34,8 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
 
 /* Facts that hold for all rows of a trace. */
 struct trace_facts {
+    enum timing timing;
+    const char *driver; /* as timelines say it */
     int64_t resolution_ns;
     uint64_t bytes_unit;
     bool memory_known;
@@ -43,6 +46,9 @@ struct trace_facts {
     const struct trace_stream *streams; /* those whose kinds the trace says */
     size_t stream_count;
 };
+
+/* `driver` of what Nsight Systems exported. */
+#define TRACE_NSYS_DRIVER "traced by Nsight Systems"
 
 /* Moves all that was added into `traces`, devices by name. Issue times count only where every
  * row of the device had one. The builder is empty then, also after a failure. */

@@ -342,6 +342,7 @@ static enum status read_row(struct reader *reader)
     row.bytes = (uint64_t)bytes;
     row.device = field_or_empty(reader, DEVICE);
     row.name = reader->fields[reader->at[NAME]];
+    row.kind = trace_kind(row.name);
     if (*row.name == '\0')
         return refuse(reader, "a row without a name");
     if (*row.name == '[' && row.name[strlen(row.name) - 1] != ']')
@@ -409,6 +410,8 @@ static enum status finish(struct reader *reader, struct traces *traces)
 {
     uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
     const struct trace_facts facts = {
+        .timing = TIMING_NSYS,
+        .driver = TRACE_NSYS_DRIVER,
         .resolution_ns = (int64_t)(start > duration ? start : duration),
         .bytes_unit = step_of(reader, BYTES),
         .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,

@@ -1,32 +1,193 @@
 /* recording.c - reads what `pipeline record` wrote. */
 #include "trace/recording.h"
 
-#include <stdlib.h>
+#include "core/version.h"
+#include "machine/machine.h"
+#include "trace/build.h"
+#include "trace/input.h"
+#include "trace/json_memory.h"
+#include "trace/recording_draft.h"
 
-static void free_texts(char **texts, size_t count)
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDING_VERSION = 1 };
+
+/* --- the header --- */
+
+/* Sets *value to a whole number of the header; `otherwise` where it is not there or null. */
+static enum status read_number(const struct draft *draft, const json_t *header, const char *key,
+                               int64_t most, int64_t otherwise, int64_t *value)
 {
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
+    const json_t *member = json_object_get(header, key);
+    *value = otherwise;
+    if (member == NULL || json_is_null(member))
+        return STATUS_OK;
+    *value = json_integer_value(member);
+    if (json_is_integer(member) && *value >= 0 && *value <= most)
+        return STATUS_OK;
+    return draft_refuse(draft, draft->line, "\"%s\" must be a whole number of at most %" PRId64,
+                        key, most);
 }
 
-void recording_free(struct recording *recording)
+static enum status read_small(const struct draft *draft, const json_t *header, const char *key,
+                              uint32_t *value)
 {
-    for (size_t i = 0; i < recording->device_count; i++)
-        free(recording->devices[i].name);
-    for (size_t i = 0; i < recording->range_count; i++)
-        free(recording->ranges[i].name);
-    free_texts(recording->names, recording->name_count);
-    free_texts(recording->notes, recording->note_count);
-    free(recording->program);
-    free(recording->devices);
-    free(recording->streams);
-    free(recording->memory);
-    free(recording->calls);
-    free(recording->ops);
-    free(recording->nodes);
-    free(recording->edges);
-    free(recording->ranges);
-    free(recording->words);
-    *recording = (struct recording){0};
+    int64_t number;
+    enum status status = read_number(draft, header, key, UINT32_MAX, 0, &number);
+    *value = (uint32_t)number;
+    return status;
+}
+
+static enum status read_bool(const struct draft *draft, const json_t *header, const char *key,
+                             bool otherwise, bool *value)
+{
+    const json_t *member = json_object_get(header, key);
+    bool known = member != NULL && !json_is_null(member);
+    *value = known ? json_is_true(member) : otherwise;
+    if (!known || json_is_boolean(member))
+        return STATUS_OK;
+    return draft_refuse(draft, draft->line, "\"%s\" must be true or false", key);
+}
+
+static enum status check_version(const struct draft *draft, const json_t *header)
+{
+    const json_t *form = json_object_get(header, "pipeline_recording");
+    const char *version = json_string_value(json_object_get(header, "version"));
+    char shown[TRACE_SHOWN];
+    if (!json_is_integer(form))
+        return draft_refuse(draft, draft->line,
+                            "no \"pipeline_recording\" with the number of its form");
+    if (json_integer_value(form) == RECORDING_VERSION)
+        return STATUS_OK;
+    return draft_refuse(
+        draft, draft->line,
+        "a recording of form %" JSON_INTEGER_FORMAT
+        " by pipeline %s, and pipeline %s reads form %d: view it with a pipeline "
+        "of the version that recorded it",
+        json_integer_value(form),
+        version != NULL ? trace_shown(version, shown) : "of another version", PIPELINE_VERSION,
+        RECORDING_VERSION);
+}
+
+static enum status read_members(struct draft *draft, const json_t *header)
+{
+    struct recording *recording = draft->recording;
+    const char *program = json_string_value(json_object_get(header, "program"));
+    enum status status = check_version(draft, header);
+    if (status == STATUS_OK)
+        status = read_small(draft, header, "pid", &recording->pid);
+    if (status == STATUS_OK)
+        status = read_small(draft, header, "parent", &recording->parent);
+    if (status == STATUS_OK)
+        status = read_number(draft, header, "begin_ns", MACHINE_NEVER_NS - 1, 0,
+                             &recording->begin_ns);
+    if (status == STATUS_OK)
+        status = read_small(draft, header, "driver", &recording->driver);
+    if (status == STATUS_OK)
+        status = read_small(draft, header, "connections", &recording->connections);
+    if (status == STATUS_OK)
+        status =
+            read_bool(draft, header, "launch_blocking", false, &recording->launch_blocking);
+    if (status == STATUS_OK)
+        status = read_bool(draft, header, "lazy", true, &recording->lazy);
+    if (status != STATUS_OK)
+        return status;
+    recording->program = strdup(program != NULL ? program : "");
+    return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
+}
+
+static enum status read_header(struct draft *draft, const char *text, size_t length)
+{
+    bool starved;
+    json_error_t why;
+    const json_t *header = json_memory_load(text, length, 0, &why, &starved);
+    enum status status;
+    if (starved)
+        status = draft_no_memory(draft);
+    else if (!json_is_object(header))
+        status = draft_refuse(draft, draft->line, "the header is no JSON object: cut short?");
+    else
+        status = read_members(draft, header);
+    json_memory_free();
+    return status;
+}
+
+/* --- lines --- */
+
+/* Takes the next line. Sets *more to false at the end of the file, or where that can't be read.
+ */
+static enum status next_line(struct draft *draft, struct trace_input *input, char **text,
+                             size_t *length, bool *more)
+{
+    bool whole;
+    enum trace_line line = trace_input_line(input, text, length, &whole);
+    draft->line = input->line;
+    *more = line == TRACE_LINE;
+    if (line == TRACE_LINE_TOO_LONG)
+        return draft_refuse(draft, draft->line, "the line is longer than 1 MiB");
+    if (line == TRACE_LINE_NO_MEMORY)
+        return draft_no_memory(draft);
+    if (input->failed)
+        return draft_refuse(draft, draft->line, "can't be read: %s", strerror(input->why));
+    return STATUS_OK;
+}
+
+/* Reads a line behind the header. One that is malformed is where the recording was cut, if it
+ * is the last: then *cut is set. */
+static enum status read_line(struct draft *draft, struct trace_input *input, char *text,
+                             size_t length, bool *cut)
+{
+    struct line line;
+    if (length == 0)
+        return STATUS_OK;
+    const char *malformed = line_scan(text, length, &line);
+    if (malformed == NULL)
+        return draft_take(draft, &line);
+    if (!trace_input_fill(input, 1))
+        return draft_no_memory(draft);
+    *cut = input->at == input->end && !input->failed;
+    return *cut ? STATUS_OK : draft_refuse(draft, draft->line, "%s", malformed);
+}
+
+static enum status read_all(struct draft *draft, struct trace_input *input)
+{
+    char *text;
+    size_t length;
+    bool more, cut = false;
+    enum status status = next_line(draft, input, &text, &length, &more);
+    if (status == STATUS_OK && !more)
+        status = draft_refuse(draft, 1, "the file is empty");
+    if (status == STATUS_OK)
+        status = read_header(draft, text, length);
+    while (status == STATUS_OK && more && !cut) {
+        status = next_line(draft, input, &text, &length, &more);
+        if (status == STATUS_OK && more)
+            status = read_line(draft, input, text, length, &cut);
+    }
+    if (cut)
+        draft->recording->end = RECORDING_CUT;
+    return status;
+}
+
+enum status recording_read(struct trace_input *input, const char *path,
+                           struct recording *recording, struct error *error)
+{
+    struct error why = {0};
+    struct recording result = {.end = RECORDING_CUT};
+    struct draft draft = {.path = path, .error = &why, .recording = &result};
+    enum status status = read_all(&draft, input);
+    if (status == STATUS_OK)
+        status = draft_order(&draft);
+    draft_keep(&draft);
+    if (status == STATUS_OK)
+        status = draft_memory(&draft);
+    draft_free(&draft);
+    if (status == STATUS_OK) {
+        *recording = result;
+        return STATUS_OK;
+    }
+    recording_free(&result);
+    return error_pass(error, &why);
 }

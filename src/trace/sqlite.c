@@ -267,6 +267,7 @@ static enum status add_row(struct database *database, const struct source *sourc
         .end_ns = sqlite3_column_int64(statement, END),
     };
     struct error why = {0};
+    row.kind = trace_kind(row.name);
     enum status status = trace_build_add(&database->builder, &row, &why);
     if (status == STATUS_USAGE)
         return refuse_row(database, source, number, why.text);
@@ -379,6 +380,8 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
     if (status == STATUS_OK)
         status = read_sources(&database);
     const struct trace_facts facts = {
+        .timing = TIMING_NSYS,
+        .driver = TRACE_NSYS_DRIVER,
         .resolution_ns = 1,
         .bytes_unit = 1,
         .memory_known = true,

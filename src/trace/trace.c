@@ -5,14 +5,36 @@
 #include "trace/build.h"
 #include "trace/input.h"
 #include "trace/own.h"
+#include "trace/recording_trace.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum {
+    HEADER_MAX = 1 << 14
+}; /* bytes that say what a file is; a recording's header is shorter */
 
 static bool ends_in(const char *path, const char *ending)
 {
     size_t length = strlen(path), end = strlen(ending);
     return length >= end && strcmp(path + length - end, ending) == 0;
+}
+
+/* Returns true if the first line is an object with the key of a recording. */
+static bool is_recording(const char *text, size_t count)
+{
+    static const char key[] = "\"pipeline_recording\"";
+    const char *line_end = memchr(text, '\n', count);
+    const char *end = line_end != NULL ? line_end : text + count;
+    const char *at = count > 0 && *text == '{'
+                         ? memmem(text, (size_t)(end - text), key, sizeof key - 1)
+                         : NULL;
+    if (at == NULL)
+        return false;
+    at += sizeof key - 1;
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at < end && *at == ':';
 }
 
 /* Returns the reader for a file that this program wrote; NULL: it is none. */
@@ -24,6 +46,8 @@ static reader *own_reader(const char *bytes, size_t count)
     size_t at = count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     const char *text = bytes + at;
     count -= at;
+    if (is_recording(text, count))
+        return trace_recording_read;
     if ((count >= sizeof csv - 1 && memcmp(text, csv, sizeof csv - 1) == 0) ||
         (count >= sizeof header - 1 && memcmp(text, header, sizeof header - 1) == 0))
         return own_csv_read;
@@ -38,7 +62,7 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
 {
     static const char sqlite[] = "SQLite format 3"; /* and a NUL: 16 bytes */
     char shown[TRACE_SHOWN];
-    if (!trace_input_fill(input, sizeof sqlite))
+    if (!trace_input_fill(input, HEADER_MAX))
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     const char *bytes = input->text + input->at;
     size_t count = input->end - input->at;

@@ -1,4 +1,4 @@
-/* trace.h - timelines that a profiler exported, read back.
+/* trace.h - timelines that a profiler exported or the recorder wrote, read back.
  *
  * Two forms of Nsight Systems' exports: what `nsys stats -r cuda_gpu_trace --format csv` prints
  * (headers differ between versions: columns are matched by the beginning of their names, units
@@ -7,13 +7,16 @@
  * SQLite was there at build time. See "Nsight Systems, Post-Collection Analysis Guide" and
  * "SQLite Export Schema Reference".
  *
+ * And what `pipeline record` wrote (docs/recording.md).
+ *
  * A trace says when copies and kernels ran, in which stream, and how many bytes; from SQLite
- * also what the host called, when it issued each op, and of which kind streams are. It says
- * nothing of tiles: spans have tile -1 and, from CSV, issue_ns equal to start_ns
+ * and a recording also what the host called, when it issued each op, and of which kind streams
+ * are. It says nothing of tiles: spans have tile -1 and, from CSV, issue_ns equal to start_ns
  * (timeline.issue_unknown). Copies from and to the host, copies within the device and memsets
  * are ops of their own kind, on the engine of that kind; all else that ran is an op of kind
  * OP_KERNEL under its name: kernels (less "void " and what they take: overloads share a name),
- * "[CUDA memcpy Peer-to-Peer]". Only copies from and to the host have bytes. */
+ * "[CUDA memcpy Peer-to-Peer]". A recording also has functions of the host (OP_CALLBACK). Only
+ * copies from and to the host have bytes. */
 #ifndef PIPELINE_TRACE_H
 #define PIPELINE_TRACE_H
 

@@ -7,6 +7,7 @@
 #include "trace/cut.h"
 #include "trace/recording.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,26 @@ static enum status cut_traces(const struct view_part *part, const char *path,
     return status;
 }
 
+/* Says what a recording lacks, and what it wants to be told. */
+static void put_notes(const struct view *view, const char *path,
+                      const struct recording *recording)
+{
+    if (recording->end == RECORDING_CUT)
+        note_print(
+            view->quiet,
+            "%s has no end: the program crashed or was killed, or the file was cut; this "
+            "is what there is",
+            path);
+    if (recording->end == RECORDING_LIMIT)
+        note_print(view->quiet,
+                   "%s ends before its program did: it has as many bytes as --limit allows",
+                   path);
+    if (recording->lost > 0)
+        note_print(view->quiet, "%s lacks %" PRIu64 " records", path, recording->lost);
+    for (size_t i = 0; i < recording->note_count; i++)
+        note_print(view->quiet, "%s: %s", path, recording->notes[i]);
+}
+
 /* Takes the file's recording, if it is one: runs that stay refer to it. */
 static bool keep_recording(struct view *view, struct traces *traces)
 {
@@ -171,15 +192,17 @@ static enum status add_file(struct view *view, const struct view_part *part, con
                             struct error *error)
 {
     struct traces traces = {0};
-    struct trace nothing = {.timeline = {.timing = TIMING_NSYS,
-                                         .device = "a GPU",
-                                         .driver = "traced by Nsight Systems",
-                                         .resolution_ns = 1}};
+    struct trace nothing = {
+        .timeline = {.timing = TIMING_NSYS, .device = "a GPU", .resolution_ns = 1}};
     enum status status = traces_read(path, &traces, error);
     if (status != STATUS_OK)
         return status;
     if (traces.unread[0] != '\0')
         note_print(view->quiet, "%s", traces.unread);
+    if (traces.recording != NULL) {
+        nothing.timeline.timing = TIMING_RECORDED;
+        put_notes(view, path, traces.recording);
+    }
     bool several = traces.count > 1;
     status = cut_traces(part, path, &traces, error);
     int runs = traces.count > 0 ? traces.count : 1;

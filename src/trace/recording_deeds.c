@@ -1,0 +1,263 @@
+/* recording_deeds.c - what is kept of lines about calls and ops. */
+#include "options/input_file.h"
+#include "trace/recording_take.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- calls --- */
+
+/* Returns the row of a call: a program makes few kinds of them, each many times. */
+static uint16_t row_of(struct draft *draft, const char *name)
+{
+    for (int i = 0; i < draft->call_name_count; i++) {
+        if (strcmp(draft->call_names[i].name, name) == 0)
+            return draft->call_names[i].row;
+    }
+    uint16_t row = host_call_row(name);
+    if (draft->call_name_count < DRAFT_CALL_NAMES && strlen(name) < DRAFT_CALL_NAME) {
+        strcpy(draft->call_names[draft->call_name_count].name, name);
+        draft->call_names[draft->call_name_count++].row = row;
+    }
+    return row;
+}
+
+enum status take_call(struct draft *draft, values v)
+{
+    struct recorded_call *call;
+    uint64_t *line;
+    uint32_t thread;
+    if (v[1].number == DRAFT_NO_CALL)
+        return draft_refuse(draft, draft->line, "no call can have that id");
+    if (v[5].number < v[4].number)
+        return draft_refuse(draft, draft->line, "the call ends before it starts");
+    if (!draft_number_of(&draft->thread_numbers, v[3].number, &thread))
+        return draft_no_memory(draft);
+    ADD(call, draft->calls);
+    call->id = v[1].number;
+    call->row = row_of(draft, v[2].text);
+    call->thread = thread;
+    call->start_ns = (int64_t)v[4].number;
+    call->end_ns = (int64_t)v[5].number;
+    call->result = signed_of(&v[6]);
+    call->stream = RECORDING_NONE;
+    ADD(line, draft->call_lines);
+    *line = draft->line;
+    return STATUS_OK;
+}
+
+/* Adds what call v[1] did, in the stream that v[2] and `number` name. */
+static enum status add_deed(struct draft *draft, enum recorded_deed deed, values v,
+                            uint64_t number, struct recorded_call **made)
+{
+    struct draft_deed *item;
+    *made = NULL;
+    ADD(item, draft->deeds);
+    item->call = v[1].number;
+    item->made.deed = (uint8_t)deed;
+    *made = &item->made;
+    return draft_stream_of(draft, v[2].number, number, &item->made.stream);
+}
+
+enum status take_copy(struct draft *draft, values v)
+{
+    struct recorded_call *made;
+    enum status status = add_deed(draft, DEED_COPY, v, v[3].number, &made);
+    if (status == STATUS_OK) {
+        made->copy.to = v[4].number;
+        made->copy.from = v[5].number;
+        made->copy.width = made->copy.to_pitch = made->copy.from_pitch = v[6].number;
+        made->copy.height = 1;
+    }
+    return status;
+}
+
+enum status take_copy2d(struct draft *draft, values v)
+{
+    struct recorded_call *made;
+    enum status status = add_deed(draft, DEED_COPY, v, v[3].number, &made);
+    if (status == STATUS_OK) {
+        made->copy.to = v[4].number;
+        made->copy.to_pitch = v[5].number;
+        made->copy.from = v[6].number;
+        made->copy.from_pitch = v[7].number;
+        made->copy.width = v[8].number;
+        made->copy.height = v[9].number;
+    }
+    return status;
+}
+
+enum status take_set(struct draft *draft, values v)
+{
+    struct recorded_call *made;
+    enum status status = add_deed(draft, DEED_SET, v, v[3].number, &made);
+    if (status == STATUS_OK) {
+        made->set.address = v[4].number;
+        made->set.bytes = v[5].number;
+    }
+    return status;
+}
+
+/* An argument that is not known leaves all of them unknown. */
+enum status take_launch(struct draft *draft, values v)
+{
+    struct recorded_call *made;
+    struct line_value value;
+    const char *list = v[4].text;
+    enum status status = add_deed(draft, DEED_LAUNCH, v, v[3].number, &made);
+    if (status != STATUS_OK || list == NULL)
+        return status;
+    if (draft->words.count > UINT32_MAX - INPUT_TEXT_MAX)
+        return draft_refuse(draft, draft->line, "more arguments than can be kept");
+    made->launch.first_word = (uint32_t)draft->words.count;
+    made->known = true;
+    while (line_next(&list, &value)) {
+        uint64_t *word;
+        if (value.kind == LINE_OTHER || value.negative)
+            return draft_refuse(draft, draft->line, "a word of the launch is no address");
+        made->known &= value.kind == LINE_NUMBER;
+        ADD(word, draft->words);
+        *word = value.number;
+        made->launch.word_count++;
+    }
+    return STATUS_OK;
+}
+
+static enum status take_event(struct draft *draft, enum recorded_deed deed, values v)
+{
+    struct recorded_call *made;
+    enum status status = add_deed(draft, deed, v, v[3].number, &made);
+    if (status == STATUS_OK)
+        made->event = v[4].number;
+    return status;
+}
+
+enum status take_record(struct draft *draft, values v)
+{
+    return take_event(draft, DEED_RECORD, v);
+}
+
+enum status take_wait(struct draft *draft, values v)
+{
+    return take_event(draft, DEED_WAIT, v);
+}
+
+enum status take_sync(struct draft *draft, values v)
+{
+    static const char *const whats[] = {"device", "stream", "event", NULL};
+    static const enum recorded_deed deeds[] = {DEED_SYNC_DEVICE, DEED_SYNC_STREAM,
+                                               DEED_SYNC_EVENT};
+    struct recorded_call *made;
+    int what = draft_word_of(v[2].text, whats);
+    if (what < 0)
+        return draft_refuse_word(draft, "what the call waits for,", v[2].text);
+    bool stream = deeds[what] == DEED_SYNC_STREAM;
+    if (stream && v[4].kind != LINE_NULL && v[4].number >= RECORDING_NONE)
+        return draft_refuse(draft, draft->line, "%" PRIu64 " is no number of a stream",
+                            v[4].number);
+    const struct line_value call[] = {v[0], v[1], v[3]};
+    enum status status =
+        add_deed(draft, deeds[what], call,
+                 stream && v[4].kind != LINE_NULL ? v[4].number : RECORDING_NONE, &made);
+    if (status == STATUS_OK && deeds[what] == DEED_SYNC_EVENT)
+        made->event = v[4].number;
+    return status;
+}
+
+enum status take_function(struct draft *draft, values v)
+{
+    struct recorded_call *made;
+    bool known = v[4].kind != LINE_NULL && v[5].kind != LINE_NULL;
+    if (known && v[5].number < v[4].number)
+        return draft_refuse(draft, draft->line, "the function ends before it starts");
+    enum status status = add_deed(draft, DEED_FUNCTION, v, v[3].number, &made);
+    if (status == STATUS_OK && known) {
+        made->known = true;
+        made->function.start_ns = (int64_t)v[4].number;
+        made->function.end_ns = (int64_t)v[5].number;
+    }
+    return status;
+}
+
+enum status take_graph(struct draft *draft, values v)
+{
+    struct recorded_call *made;
+    enum status status = add_deed(draft, DEED_GRAPH, v, v[3].number, &made);
+    if (status == STATUS_OK)
+        made->exec = v[4].number;
+    return status;
+}
+
+/* --- ops --- */
+
+static const char *const memories[] = {"pageable", "pinned",  "device", "array",
+                                       "managed",  "unknown", NULL};
+
+static uint8_t host_memory(int kind)
+{
+    return (uint8_t)(kind == 0   ? HOST_MEMORY_PAGEABLE
+                     : kind == 1 ? HOST_MEMORY_PINNED
+                                 : HOST_MEMORY_UNKNOWN);
+}
+
+/* Adds an op with what all kinds of them have; *op is NULL where its times are not known. */
+static enum status add_op(struct draft *draft, const struct line_value *call, values stream,
+                          uint64_t node, struct draft_op **op)
+{
+    values start = &stream[2], end = &stream[3];
+    *op = NULL;
+    if (start->kind == LINE_NULL || end->kind == LINE_NULL) {
+        draft->recording->lost++;
+        return STATUS_OK;
+    }
+    if (end->number < start->number)
+        return draft_refuse(draft, draft->line, "the op ends before it starts");
+    ADD(*op, draft->ops);
+    (*op)->call = call->number;
+    (*op)->name = DRAFT_NO_CALL;
+    (*op)->op.start_ns = (int64_t)start->number;
+    (*op)->op.end_ns = (int64_t)end->number;
+    (*op)->op.node = node;
+    (*op)->op.name = RECORDING_NONE;
+    return draft_stream_of(draft, stream[0].number,
+                           stream[1].kind == LINE_NULL ? 0 : stream[1].number,
+                           &(*op)->op.stream);
+}
+
+enum status take_op(struct draft *draft, values v)
+{
+    static const char *const kinds[] = {"h2d", "d2h", "d2d", "memset", "h2h", "peer", NULL};
+    static const uint8_t known[] = {OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, OP_KERNEL, OP_KERNEL};
+    struct draft_op *op;
+    int kind = draft_word_of(v[2].text, kinds), from = draft_word_of(v[8].text, memories),
+        to = draft_word_of(v[9].text, memories);
+    if (kind < 0)
+        return draft_refuse_word(draft, "the kind of op", v[2].text);
+    if ((from < 0 && v[8].kind != LINE_NULL) || (to < 0 && v[9].kind != LINE_NULL))
+        return draft_refuse_word(draft, "the kind of memory", from < 0 ? v[8].text : v[9].text);
+    enum status status = add_op(draft, &v[1], &v[3], v[10].number, &op);
+    if (status != STATUS_OK || op == NULL)
+        return status;
+    op->op.kind = known[kind];
+    op->op.bytes = v[7].number;
+    op->op.from = host_memory(from);
+    op->op.to = host_memory(to);
+    op->op.h2h = kind == 4;
+    op->op.peer = kind == 5;
+    return STATUS_OK;
+}
+
+enum status take_kernel(struct draft *draft, values v)
+{
+    struct draft_op *op;
+    enum status status = add_op(draft, &v[1], &v[2], v[11].number, &op);
+    if (status != STATUS_OK || op == NULL)
+        return status;
+    op->name = v[6].number;
+    op->op.kind = OP_KERNEL;
+    op->op.blocks = (uint32_t)v[7].number;
+    op->op.threads = (uint32_t)v[8].number;
+    op->op.registers = (uint32_t)v[9].number;
+    op->op.shared = (uint32_t)v[10].number;
+    return STATUS_OK;
+}

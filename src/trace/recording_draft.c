@@ -1,0 +1,113 @@
+/* recording_draft.c - what the files of a recording's reader share. */
+#include "trace/recording_draft.h"
+
+#include "core/items.h"
+#include "trace/build.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status draft_refuse(const struct draft *draft, uint64_t line, const char *format, ...)
+{
+    char text[256], shown[TRACE_SHOWN];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    return error_set(draft->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+                     trace_shown(draft->path, shown), line, text);
+}
+
+enum status draft_no_memory(const struct draft *draft)
+{
+    return error_set(draft->error, STATUS_NO_MEMORY, "no memory for the recording");
+}
+
+void *pile_add(struct pile *pile, size_t size)
+{
+    char *items = items_grow(pile->items, pile->count, &pile->room, size);
+    if (items == NULL)
+        return NULL;
+    pile->items = items;
+    return memset(items + size * pile->count++, 0, size);
+}
+
+int draft_word_of(const char *word, const char *const *words)
+{
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(word, words[i]) == 0)
+            return i;
+    }
+    return -1;
+}
+
+enum status draft_refuse_word(const struct draft *draft, const char *what, const char *word)
+{
+    char shown[TRACE_SHOWN];
+    return draft_refuse(draft, draft->line, "%s '%s' is not known", what,
+                        trace_shown(word, shown));
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct draft_number *x = a, *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+bool draft_number_of(struct draft_numbers *numbers, uint64_t key, uint32_t *number)
+{
+    const struct draft_number wanted = {.key = key, .number = 0};
+    if (numbers->last == NULL || numbers->last->key != key) {
+        struct draft_number **found = tfind(&wanted, &numbers->tree, compare_keys);
+        struct draft_number *own = found != NULL ? *found : malloc(sizeof *own);
+        if (own == NULL)
+            return false;
+        if (found == NULL) {
+            *own = (struct draft_number){.key = key, .number = numbers->count};
+            if (tsearch(own, &numbers->tree, compare_keys) == NULL) {
+                free(own);
+                return false;
+            }
+            numbers->count++;
+        }
+        numbers->last = own;
+    }
+    *number = numbers->last->number;
+    return true;
+}
+
+enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
+                            uint32_t *index)
+{
+    *index = RECORDING_NONE;
+    if (number == RECORDING_NONE)
+        return STATUS_OK;
+    if (!draft_number_of(&draft->stream_numbers, context << 32 | number, index))
+        return draft_no_memory(draft);
+    if (*index < draft->streams.count)
+        return STATUS_OK;
+    struct draft_stream *stream = pile_add(&draft->streams, sizeof *stream);
+    if (stream == NULL)
+        return draft_no_memory(draft);
+    stream->stream = (struct recorded_stream){
+        .context = (uint32_t)context, .number = (uint32_t)number, .kind = STREAM_KIND_COUNT};
+    return STATUS_OK;
+}
+
+void draft_free(struct draft *draft)
+{
+    struct pile *piles[] = {&draft->contexts,     &draft->streams,   &draft->frees,
+                            &draft->names,        &draft->deeds,     &draft->ops,
+                            &draft->device_lines, &draft->call_lines};
+    struct draft_name *names = draft->names.items;
+    for (size_t i = 0; i < draft->names.count; i++)
+        free(names[i].text);
+    for (size_t i = 0; i < sizeof piles / sizeof piles[0]; i++)
+        free(piles[i]->items);
+    tdestroy(draft->stream_numbers.tree, free);
+    tdestroy(draft->thread_numbers.tree, free);
+}

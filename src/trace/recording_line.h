@@ -1,0 +1,43 @@
+/* recording_line.h - one line of a recording, taken apart: a flat JSON array (RFC 8259).
+ * Private to the reader of recordings.
+ *
+ * A general reader of JSON takes several times as long, and recordings have millions of lines.
+ */
+#ifndef PIPELINE_TRACE_RECORDING_LINE_H
+#define PIPELINE_TRACE_RECORDING_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum line_kind {
+    LINE_NULL,
+    LINE_NUMBER, /* a whole one, of at most 64 bits */
+    LINE_TEXT,
+    LINE_LIST, /* of numbers and nulls */
+    LINE_OTHER /* another number, true, false */
+};
+
+struct line_value {
+    enum line_kind kind;
+    bool negative;   /* numbers */
+    uint64_t number; /* without its sign */
+    char *text;      /* texts: in UTF-8, without a NUL in it; lists: for line_next() */
+};
+
+/* The first values of a line; those behind are checked, and left out. */
+enum { LINE_VALUES = 16 };
+struct line {
+    struct line_value values[LINE_VALUES];
+    int count;
+};
+
+/* Takes `text` apart, which has a NUL behind its `length` bytes and is changed: values point
+ * into it. Returns NULL, or what is malformed. */
+const char *line_scan(char *text, size_t length, struct line *line);
+
+/* Takes the next value of a list, which `text` then leaves behind; LINE_OTHER is a number that
+ * is no whole one. Returns false at the list's end. */
+bool line_next(const char **text, struct line_value *value);
+
+#endif

@@ -1,0 +1,324 @@
+/* recording_lines.c - what is kept of each kind of line (docs/recording.md). */
+#include "trace/recording_take.h"
+
+#include "machine/machine.h"
+#include "trace/build.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a value of a line must be; a form is a text of these. Capitals may be null, which stands
+ * for the value in brackets. */
+enum field {
+    ANY = 'n',            /* a whole number of 64 bits */
+    ANY_OR_NONE = 'N',    /* (0) */
+    ID_OR_NONE = 'D',     /* the same (DRAFT_NO_CALL) */
+    SMALL = 'u',          /* a whole number below RECORDING_NONE */
+    SMALL_OR_ZERO = 'Z',  /* (0) */
+    SMALL_OR_NONE = 'U',  /* (RECORDING_NONE) */
+    SIGNED_OR_ZERO = 'I', /* a whole number of 32 bits that may be negative (0) */
+    TIME = 't',           /* below MACHINE_NEVER_NS */
+    TIME_OR_NONE = 'T',   /* (UINT64_MAX) */
+    TEXT = 's',
+    TEXT_OR_NONE = 'S', /* ("") */
+    LIST_OR_NONE = 'L', /* (NULL) */
+};
+
+static bool text_copy(const char *text, char **copy)
+{
+    *copy = strdup(text);
+    return *copy != NULL;
+}
+
+/* --- devices, contexts, streams --- */
+
+static enum status take_device(struct draft *draft, values v)
+{
+    struct recorded_device *device;
+    uint64_t *line;
+    ADD(device, draft->devices);
+    device->id = (uint32_t)v[1].number;
+    device->major = (uint32_t)v[3].number;
+    device->minor = (uint32_t)v[4].number;
+    device->sms = (uint32_t)v[5].number;
+    device->threads_per_sm = (uint32_t)v[6].number;
+    device->blocks_per_sm = (uint32_t)v[7].number;
+    device->registers_per_sm = (uint32_t)v[8].number;
+    device->shared_per_sm = (uint32_t)v[9].number;
+    device->copy_engines = (uint32_t)v[10].number;
+    ADD(line, draft->device_lines);
+    *line = draft->line;
+    return text_copy(v[2].text, &device->name) ? STATUS_OK : draft_no_memory(draft);
+}
+
+static enum status take_context(struct draft *draft, values v)
+{
+    struct draft_context *context;
+    ADD(context, draft->contexts);
+    *context = (struct draft_context){
+        .id = (uint32_t)v[1].number, .device = (uint32_t)v[2].number, .line = draft->line};
+    return STATUS_OK;
+}
+
+static enum status take_stream(struct draft *draft, values v)
+{
+    static const char *const kinds[] = {"legacy", "per-thread", "blocking", "non-blocking",
+                                        NULL};
+    static const uint8_t known[] = {STREAM_LEGACY, STREAM_BLOCKING, STREAM_BLOCKING,
+                                    STREAM_NONBLOCKING};
+    uint32_t index;
+    int kind = draft_word_of(v[4].text, kinds);
+    if (kind < 0)
+        return draft_refuse_word(draft, "the kind of stream", v[4].text);
+    enum status status = draft_stream_of(draft, v[1].number, v[2].number, &index);
+    if (status != STATUS_OK)
+        return status;
+    struct draft_stream *stream = (struct draft_stream *)draft->streams.items + index;
+    if (stream->line != 0)
+        return draft_refuse(draft, draft->line,
+                            "stream %" PRIu64 " of context %" PRIu64 " has a line already",
+                            v[2].number, v[1].number);
+    stream->line = draft->line;
+    stream->stream.handle = v[3].number;
+    stream->stream.priority = signed_of(&v[5]);
+    stream->stream.kind = known[kind];
+    stream->stream.per_thread = kind == 1;
+    return STATUS_OK;
+}
+
+/* --- memory --- */
+
+static enum status take_memory(struct draft *draft, values v)
+{
+    static const char *const kinds[] = {
+        [RECORDED_DEVICE] = "device",         [RECORDED_POOL] = "pool",
+        [RECORDED_MANAGED] = "managed",       [RECORDED_PINNED] = "pinned",
+        [RECORDED_REGISTERED] = "registered", NULL};
+    struct recorded_memory *memory;
+    int kind = draft_word_of(v[1].text, kinds);
+    if (kind < 0)
+        return draft_refuse_word(draft, "the kind of memory", v[1].text);
+    if (v[3].number > UINT64_MAX - v[4].number)
+        return draft_refuse(draft, draft->line, "the memory ends behind all addresses");
+    ADD(memory, draft->memory);
+    *memory = (struct recorded_memory){.address = v[3].number,
+                                       .bytes = v[4].number,
+                                       .from_ns = (int64_t)v[2].number,
+                                       .until_ns = INT64_MAX,
+                                       .device = (uint32_t)v[5].number,
+                                       .kind = (uint8_t)kind};
+    return STATUS_OK;
+}
+
+static enum status take_free(struct draft *draft, values v)
+{
+    struct draft_free *given;
+    ADD(given, draft->frees);
+    *given = (struct draft_free){.address = v[2].number, .time_ns = (int64_t)v[1].number};
+    return STATUS_OK;
+}
+
+/* --- graphs --- */
+
+static enum status take_node(struct draft *draft, values v)
+{
+    struct recorded_node *node;
+    int kind = 0;
+    while (kind < OP_KIND_COUNT && strcmp(v[3].text, op_kind_name((enum op_kind)kind)) != 0)
+        kind++;
+    ADD(node, draft->nodes);
+    *node =
+        (struct recorded_node){.exec = v[1].number, .node = v[2].number, .kind = (uint8_t)kind};
+    return STATUS_OK;
+}
+
+static enum status take_edge(struct draft *draft, values v)
+{
+    struct recorded_edge *edge;
+    ADD(edge, draft->edges);
+    *edge = (struct recorded_edge){v[1].number, v[2].number, v[3].number};
+    return STATUS_OK;
+}
+
+/* --- names, ranges, notes, the end --- */
+
+static enum status take_name(struct draft *draft, values v)
+{
+    struct draft_name *name;
+    ADD(name, draft->names);
+    name->id = v[1].number;
+    name->line = draft->line;
+    return text_copy(v[2].text, &name->text) ? STATUS_OK : draft_no_memory(draft);
+}
+
+static enum status take_range(struct draft *draft, values v)
+{
+    struct recorded_range *range;
+    if (v[3].number < v[2].number)
+        return draft_refuse(draft, draft->line, "the range ends before it starts");
+    ADD(range, draft->ranges);
+    range->start_ns = (int64_t)v[2].number;
+    range->end_ns = (int64_t)v[3].number;
+    return text_copy(v[4].text, &range->name) &&
+                   draft_number_of(&draft->thread_numbers, v[1].number, &range->thread)
+               ? STATUS_OK
+               : draft_no_memory(draft);
+}
+
+static enum status add_note(struct draft *draft, const char *text)
+{
+    char **note;
+    ADD(note, draft->notes);
+    return text_copy(text, note) ? STATUS_OK : draft_no_memory(draft);
+}
+
+static enum status take_note(struct draft *draft, values v)
+{
+    return add_note(draft, v[1].text);
+}
+
+static enum status take_lost(struct draft *draft, values v)
+{
+    uint64_t *lost = &draft->recording->lost;
+    if (__builtin_add_overflow(*lost, v[1].number, lost))
+        return draft_refuse(draft, draft->line, "more is lost than can be counted");
+    return v[2].text[0] != '\0' ? add_note(draft, v[2].text) : STATUS_OK;
+}
+
+static enum status take_end(struct draft *draft, values v)
+{
+    static const char *const whys[] = {"exit", "limit", "stop", NULL};
+    static const enum recording_end ends[] = {RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP};
+    int why = draft_word_of(v[2].text, whys);
+    if (why < 0)
+        return draft_refuse_word(draft, "the end", v[2].text);
+    if (draft->ended)
+        return draft_refuse(draft, draft->line, "the recording has ended already");
+    draft->ended = true;
+    draft->recording->end = ends[why];
+    return STATUS_OK;
+}
+
+/* --- all kinds --- */
+
+static const struct form {
+    const char *kind, *fields;
+    enum status (*take)(struct draft *draft, values v);
+} forms[] = {
+    /* Those that there are most of come first. */
+    {"call", "nsnttI", take_call},
+    {"kernel", "DUUTTDZZZZN", take_kernel},
+    {"op", "DsUUTTNSSN", take_op},
+    {"launch", "DUUL", take_launch},
+    {"copy", "DUUNNN", take_copy},
+    {"record", "DUUN", take_record},
+    {"wait", "DUUN", take_wait},
+    {"sync", "DsUN", take_sync},
+    {"set", "DUUNN", take_set},
+    {"range", "ntts", take_range},
+    {"memory", "stnnU", take_memory},
+    {"free", "tn", take_free},
+    {"copy2d", "DUUNNNNNN", take_copy2d},
+    {"function", "DUUTT", take_function},
+    {"graph", "DUUN", take_graph},
+    {"node", "nns", take_node},
+    {"edge", "nnn", take_edge},
+    {"name", "ns", take_name},
+    {"stream", "uuNsI", take_stream},
+    {"context", "uu", take_context},
+    {"device", "uSZZZZZZZZ", take_device},
+    {"lost", "nS", take_lost},
+    {"note", "s", take_note},
+    {"end", "Ts", take_end},
+};
+
+/* Returns false if a value is not what it must be. One that is null becomes what that stands
+ * for. */
+static bool check(struct line_value *value, char field)
+{
+    static char nothing[] = "";
+    bool whole = value->kind == LINE_NUMBER && (!value->negative || value->number == 0);
+    bool null = value->kind == LINE_NULL;
+    switch ((enum field)field) {
+    case ANY:
+        return whole;
+    case ANY_OR_NONE:
+        return whole || null;
+    case ID_OR_NONE:
+        value->number = null ? DRAFT_NO_CALL : value->number;
+        return whole || null;
+    case SMALL:
+        return whole && value->number < RECORDING_NONE;
+    case SMALL_OR_ZERO:
+        return null || (whole && value->number < RECORDING_NONE);
+    case SMALL_OR_NONE:
+        value->number = null ? RECORDING_NONE : value->number;
+        return null || (whole && value->number < RECORDING_NONE);
+    case SIGNED_OR_ZERO:
+        return null || (value->kind == LINE_NUMBER && value->number <= INT32_MAX);
+    case TIME:
+        return whole && value->number < (uint64_t)MACHINE_NEVER_NS;
+    case TIME_OR_NONE:
+        return null || (whole && value->number < (uint64_t)MACHINE_NEVER_NS);
+    case TEXT:
+        return value->kind == LINE_TEXT;
+    case TEXT_OR_NONE:
+        value->text = null ? nothing : value->text;
+        return value->kind == LINE_TEXT || null;
+    case LIST_OR_NONE:
+        return value->kind == LINE_LIST || null;
+    }
+    return false;
+}
+
+static const char *field_name(char field)
+{
+    switch ((enum field)field) {
+    case TIME:
+    case TIME_OR_NONE:
+        return "a time, in ns and below 36 years";
+    case TEXT:
+    case TEXT_OR_NONE:
+        return "a text";
+    case LIST_OR_NONE:
+        return "a list of numbers";
+    case SIGNED_OR_ZERO:
+        return "a whole number of 32 bits";
+    case ANY:
+    case ANY_OR_NONE:
+    case ID_OR_NONE:
+        return "a whole number";
+    case SMALL:
+    case SMALL_OR_ZERO:
+    case SMALL_OR_NONE:
+        break;
+    }
+    return "a whole number below 4294967295";
+}
+
+enum status draft_take(struct draft *draft, const struct line *line)
+{
+    struct line_value v[LINE_VALUES];
+    const struct form *form = forms, *end = forms + sizeof forms / sizeof forms[0];
+    if (line->values[0].kind != LINE_TEXT)
+        return draft_refuse(draft, draft->line,
+                            "a line's first value says of which kind it is");
+    while (form < end && strcmp(form->kind, line->values[0].text) != 0)
+        form++;
+    if (form == end)
+        return STATUS_OK;
+    int count = (int)strlen(form->fields);
+    if (line->count < count + 1)
+        return draft_refuse(draft, draft->line,
+                            "a \"%s\" has %d values behind its name, not %d", form->kind, count,
+                            line->count - 1);
+    memcpy(v, line->values, (size_t)(count + 1) * sizeof *v);
+    for (int i = 1; i <= count; i++) {
+        if (!check(&v[i], form->fields[i - 1]))
+            return draft_refuse(draft, draft->line, "value %d of this \"%s\" must be %s", i,
+                                form->kind, field_name(form->fields[i - 1]));
+    }
+    return form->take(draft, v);
+}

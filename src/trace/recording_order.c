@@ -1,0 +1,446 @@
+/* recording_order.c - puts what was read in order, and joins it: calls and what they did, ops
+ * and their calls, streams and devices. */
+#include "trace/recording_draft.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns the order of two numbers, for qsort(). */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Something that lines refer to by its id. */
+struct place {
+    uint64_t id, line;
+    uint32_t index;
+};
+
+/* --- ids --- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return x->id != y->id ? COMPARE(x->id, y->id) : COMPARE(x->line, y->line);
+}
+
+/* Puts places in order of their ids, which no two of them may share. */
+static enum status order_places(const struct draft *draft, struct place *places, size_t count,
+                                const char *what)
+{
+    qsort(places, count, sizeof *places, compare_places);
+    for (size_t i = 1; i < count; i++) {
+        if (places[i].id == places[i - 1].id)
+            return draft_refuse(draft, places[i].line,
+                                "%s %" PRIu64 " is there already, in line %" PRIu64, what,
+                                places[i].id, places[i - 1].line);
+    }
+    return STATUS_OK;
+}
+
+/* Returns the index of what has `id`; RECORDING_NONE: nothing has. Lines tend to come in the
+ * order of what they refer to: *near is where to look first. */
+static uint32_t find(const struct place *places, size_t count, uint64_t id, size_t *near)
+{
+    size_t low = 0, high = count;
+    for (size_t i = *near; i < count && i < *near + 2; i++) {
+        if (places[i].id == id) {
+            *near = i;
+            return places[i].index;
+        }
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == count || places[low].id != id)
+        return RECORDING_NONE;
+    *near = low;
+    return places[low].index;
+}
+
+static struct place *places_create(size_t count)
+{
+    return malloc((count + 1) * sizeof(struct place));
+}
+
+/* --- devices, streams --- */
+
+static int compare_devices(const void *a, const void *b)
+{
+    const struct recorded_device *x = a, *y = b;
+    return COMPARE(x->id, y->id);
+}
+
+/* Puts the devices in order of their ids, and sets `places` to them. */
+static enum status order_devices(struct draft *draft, struct place *places)
+{
+    struct recorded_device *devices = draft->devices.items;
+    const uint64_t *lines = draft->device_lines.items;
+    size_t count = draft->devices.count;
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place){.id = devices[i].id, .line = lines[i], .index = 0};
+    enum status status = order_places(draft, places, count, "device");
+    if (status != STATUS_OK)
+        return status;
+    if (count > 1)
+        qsort(devices, count, sizeof *devices, compare_devices);
+    for (size_t i = 0; i < count; i++)
+        places[i].index = (uint32_t)i;
+    for (size_t i = 0, near = 0; i < draft->memory.count; i++) {
+        struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i;
+        memory->device = find(places, count, memory->device, &near);
+    }
+    return STATUS_OK;
+}
+
+/* Sets `contexts` to the contexts, each with its device's index. */
+static enum status order_contexts(const struct draft *draft, const struct place *devices,
+                                  struct place *contexts)
+{
+    const struct draft_context *items = draft->contexts.items;
+    size_t near = 0;
+    for (size_t i = 0; i < draft->contexts.count; i++)
+        contexts[i] = (struct place){
+            .id = items[i].id,
+            .line = items[i].line,
+            .index = find(devices, draft->devices.count, items[i].device, &near)};
+    return order_places(draft, contexts, draft->contexts.count, "context");
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+    const struct recorded_stream *x = &((const struct draft_stream *)a)->stream;
+    const struct recorded_stream *y = &((const struct draft_stream *)b)->stream;
+    return x->context != y->context ? COMPARE(x->context, y->context)
+                                    : COMPARE(x->number, y->number);
+}
+
+/* Makes up a device, last of all, for streams of which none is known. */
+static enum status add_device(struct draft *draft, uint32_t *index)
+{
+    struct recorded_device *device = pile_add(&draft->devices, sizeof *device);
+    if (device == NULL)
+        return draft_no_memory(draft);
+    device->id = RECORDING_NONE;
+    device->name = strdup("a GPU");
+    *index = (uint32_t)draft->devices.count - 1;
+    return device->name != NULL ? STATUS_OK : draft_no_memory(draft);
+}
+
+/* Sets the streams' devices. One device is that of all streams. */
+static enum status join_streams(struct draft *draft, const struct place *contexts)
+{
+    struct draft_stream *streams = draft->streams.items;
+    uint32_t made_up = draft->devices.count == 1 ? 0 : RECORDING_NONE;
+    for (size_t i = 0, near = 0; i < draft->streams.count; i++) {
+        uint32_t device =
+            find(contexts, draft->contexts.count, streams[i].stream.context, &near);
+        enum status status = STATUS_OK;
+        if (device == RECORDING_NONE && made_up == RECORDING_NONE)
+            status = add_device(draft, &made_up);
+        if (status != STATUS_OK)
+            return status;
+        streams[i].stream.device = device == RECORDING_NONE ? made_up : device;
+    }
+    return STATUS_OK;
+}
+
+/* Puts the streams in order; *moved is to be freed, and says which index each number has. */
+static enum status order_streams(struct draft *draft, uint32_t **moved)
+{
+    struct recording *recording = draft->recording;
+    struct draft_stream *streams = draft->streams.items;
+    size_t count = draft->streams.count;
+    *moved = malloc((count + 1) * sizeof **moved);
+    recording->streams = malloc((count + 1) * sizeof *recording->streams);
+    if (*moved == NULL || recording->streams == NULL)
+        return draft_no_memory(draft);
+    for (size_t i = 0; i < count; i++)
+        streams[i].line = i; /* its number: no line is wrong any more */
+    if (count > 1)
+        qsort(streams, count, sizeof *streams, compare_streams);
+    for (size_t i = 0; i < count; i++) {
+        recording->streams[i] = streams[i].stream;
+        (*moved)[streams[i].line] = (uint32_t)i;
+    }
+    recording->stream_count = count;
+    return STATUS_OK;
+}
+
+/* --- calls --- */
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct recorded_call *x = a, *y = b;
+    return x->start_ns != y->start_ns ? COMPARE(x->start_ns, y->start_ns)
+                                      : COMPARE(x->id, y->id);
+}
+
+/* Puts the calls in order, and sets `places` to them. */
+static enum status order_calls(struct draft *draft, struct place *places)
+{
+    struct recorded_call *calls = draft->calls.items;
+    const uint64_t *lines = draft->call_lines.items;
+    size_t count = draft->calls.count;
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place){.id = calls[i].id, .line = lines[i], .index = 0};
+    enum status status = order_places(draft, places, count, "call");
+    if (status != STATUS_OK)
+        return status;
+    if (count > 1)
+        qsort(calls, count, sizeof *calls, compare_calls);
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place){.id = calls[i].id, .line = 0, .index = (uint32_t)i};
+    qsort(places, count, sizeof *places, compare_places);
+    return STATUS_OK;
+}
+
+/* Gives each call what it did. Of one that did several things nothing is known. */
+static void join_deeds(struct draft *draft, const struct place *places, const uint32_t *moved)
+{
+    enum { SEVERAL = UINT8_MAX };
+    struct recorded_call *calls = draft->calls.items;
+    for (size_t i = 0, near = 0; i < draft->deeds.count; i++) {
+        const struct draft_deed *deed = (const struct draft_deed *)draft->deeds.items + i;
+        uint32_t index = find(places, draft->calls.count, deed->call, &near);
+        if (index == RECORDING_NONE)
+            continue;
+        struct recorded_call call = calls[index], *made = &calls[index];
+        *made = deed->made;
+        made->id = call.id;
+        made->start_ns = call.start_ns;
+        made->end_ns = call.end_ns;
+        made->thread = call.thread;
+        made->result = call.result;
+        made->row = call.row;
+        made->deed = call.deed == DEED_NONE ? deed->made.deed : SEVERAL;
+        made->stream =
+            made->stream != RECORDING_NONE ? moved[deed->made.stream] : RECORDING_NONE;
+    }
+    for (size_t i = 0; i < draft->calls.count; i++) {
+        if (calls[i].deed == SEVERAL) {
+            calls[i].deed = DEED_NONE;
+            calls[i].known = false;
+            calls[i].stream = RECORDING_NONE;
+            memset(&calls[i].copy, 0, sizeof calls[i].copy); /* the largest of the union */
+        }
+    }
+}
+
+/* Numbers threads as they first call. Ranges of those that never do have no thread. */
+static enum status order_threads(struct draft *draft)
+{
+    struct recorded_call *calls = draft->calls.items;
+    struct recorded_range *ranges = draft->ranges.items;
+    uint32_t *numbers = malloc((draft->thread_numbers.count + (size_t)1) * sizeof *numbers);
+    uint32_t count = 0;
+    if (numbers == NULL)
+        return draft_no_memory(draft);
+    for (uint32_t i = 0; i < draft->thread_numbers.count; i++)
+        numbers[i] = RECORDING_NONE;
+    for (size_t i = 0; i < draft->calls.count; i++) {
+        uint32_t *number = &numbers[calls[i].thread];
+        if (*number == RECORDING_NONE)
+            *number = count++;
+        calls[i].thread = *number;
+    }
+    for (size_t i = 0; i < draft->ranges.count; i++)
+        ranges[i].thread = numbers[ranges[i].thread];
+    draft->recording->threads = count;
+    free(numbers);
+    return STATUS_OK;
+}
+
+/* --- names, ops --- */
+
+/* Puts the names in order of their ids, and sets `places` to them. */
+static enum status order_names(struct draft *draft, struct place *places)
+{
+    struct recording *recording = draft->recording;
+    struct draft_name *names = draft->names.items;
+    size_t count = draft->names.count;
+    recording->names = malloc((count + 1) * sizeof *recording->names);
+    if (recording->names == NULL)
+        return draft_no_memory(draft);
+    for (size_t i = 0; i < count; i++)
+        places[i] =
+            (struct place){.id = names[i].id, .line = names[i].line, .index = (uint32_t)i};
+    enum status status = order_places(draft, places, count, "name");
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        recording->names[i] = names[places[i].index].text;
+        names[places[i].index].text = NULL;
+        places[i].index = (uint32_t)i;
+    }
+    recording->name_count = count;
+    return STATUS_OK;
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct recorded_op *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return COMPARE(x->start_ns, y->start_ns);
+    if (x->end_ns != y->end_ns)
+        return COMPARE(x->end_ns, y->end_ns);
+    if (x->node != y->node)
+        return COMPARE(x->node, y->node);
+    if (x->stream != y->stream)
+        return COMPARE(x->stream, y->stream);
+    if (x->kind != y->kind)
+        return COMPARE(x->kind, y->kind);
+    return x->name != y->name ? COMPARE(x->name, y->name) : COMPARE(x->bytes, y->bytes);
+}
+
+/* Puts the ops in the order of their calls, those without one last. */
+static enum status place_ops(struct draft *draft)
+{
+    struct recording *recording = draft->recording;
+    const struct draft_op *items = draft->ops.items;
+    struct recorded_call *calls = draft->calls.items;
+    size_t count = draft->ops.count;
+    uint32_t next = 0;
+    recording->ops = malloc((count + 1) * sizeof *recording->ops);
+    if (recording->ops == NULL)
+        return draft_no_memory(draft);
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].op.call != RECORDING_NONE)
+            calls[items[i].op.call].op_count++;
+    }
+    for (size_t i = 0; i < draft->calls.count; i++) {
+        calls[i].first_op = next;
+        next += calls[i].op_count;
+        calls[i].op_count = 0;
+    }
+    uint32_t first_without = next;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t call = items[i].op.call;
+        uint32_t place =
+            call != RECORDING_NONE ? calls[call].first_op + calls[call].op_count++ : next++;
+        recording->ops[place] = items[i].op;
+    }
+    for (size_t i = 0; i < draft->calls.count; i++) {
+        if (calls[i].op_count > 1)
+            qsort(&recording->ops[calls[i].first_op], calls[i].op_count, sizeof *recording->ops,
+                  compare_ops);
+    }
+    qsort(&recording->ops[first_without], next - first_without, sizeof *recording->ops,
+          compare_ops);
+    recording->op_count = count;
+    return STATUS_OK;
+}
+
+/* Looks up what the ops refer to. */
+static void join_ops(struct draft *draft, const struct place *calls, const struct place *names,
+                     const uint32_t *moved)
+{
+    struct draft_op *ops = draft->ops.items;
+    for (size_t i = 0, near = 0, near_name = 0; i < draft->ops.count; i++) {
+        struct recorded_op *op = &ops[i].op;
+        op->call = find(calls, draft->calls.count, ops[i].call, &near);
+        op->stream = moved[op->stream];
+        if (op->kind == OP_KERNEL && !op->peer && !op->h2h)
+            op->name = find(names, draft->names.count, ops[i].name, &near_name);
+    }
+}
+
+/* --- graphs, ranges --- */
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct recorded_node *x = a, *y = b;
+    if (x->exec != y->exec)
+        return COMPARE(x->exec, y->exec);
+    return x->node != y->node ? COMPARE(x->node, y->node) : COMPARE(x->kind, y->kind);
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct recorded_edge *x = a, *y = b;
+    if (x->exec != y->exec)
+        return COMPARE(x->exec, y->exec);
+    return x->from != y->from ? COMPARE(x->from, y->from) : COMPARE(x->to, y->to);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct recorded_range *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return COMPARE(x->start_ns, y->start_ns);
+    if (x->end_ns != y->end_ns)
+        return COMPARE(y->end_ns, x->end_ns); /* the outer one first */
+    return x->thread != y->thread ? COMPARE(x->thread, y->thread) : strcmp(x->name, y->name);
+}
+
+static void sort(struct pile *pile, size_t size, int (*compare)(const void *a, const void *b))
+{
+    if (pile->count > 1)
+        qsort(pile->items, pile->count, size, compare);
+}
+
+/* --- all of it --- */
+
+/* Moves a pile's items to where they are to stay. */
+static void *move(struct pile *pile, size_t *count)
+{
+    void *items = pile->items;
+    *count = pile->count;
+    *pile = (struct pile){0};
+    return items;
+}
+
+void draft_keep(struct draft *draft)
+{
+    struct recording *recording = draft->recording;
+    recording->devices = move(&draft->devices, &recording->device_count);
+    recording->memory = move(&draft->memory, &recording->memory_count);
+    recording->calls = move(&draft->calls, &recording->call_count);
+    recording->nodes = move(&draft->nodes, &recording->node_count);
+    recording->edges = move(&draft->edges, &recording->edge_count);
+    recording->ranges = move(&draft->ranges, &recording->range_count);
+    recording->words = move(&draft->words, &recording->word_count);
+    recording->notes = move(&draft->notes, &recording->note_count);
+}
+
+enum status draft_order(struct draft *draft)
+{
+    size_t most =
+        draft->calls.count > draft->contexts.count ? draft->calls.count : draft->contexts.count;
+    struct place *calls = places_create(most), *names = places_create(draft->names.count),
+                 *devices = places_create(draft->devices.count);
+    uint32_t *moved = NULL;
+    enum status status = calls != NULL && names != NULL && devices != NULL
+                             ? order_devices(draft, devices)
+                             : draft_no_memory(draft);
+    if (status == STATUS_OK)
+        status = order_contexts(draft, devices, calls);
+    if (status == STATUS_OK)
+        status = join_streams(draft, calls);
+    if (status == STATUS_OK)
+        status = order_streams(draft, &moved);
+    if (status == STATUS_OK)
+        status = order_calls(draft, calls);
+    if (status == STATUS_OK)
+        status = order_names(draft, names);
+    if (status == STATUS_OK)
+        status = order_threads(draft);
+    if (status == STATUS_OK) {
+        join_deeds(draft, calls, moved);
+        join_ops(draft, calls, names, moved);
+        status = place_ops(draft);
+    }
+    if (status == STATUS_OK) {
+        sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
+        sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
+        sort(&draft->ranges, sizeof(struct recorded_range), compare_ranges);
+    }
+    free(calls);
+    free(names);
+    free(devices);
+    free(moved);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* recording_trace.c - a recording as timelines, one for each device. */
+#include "trace/recording_trace.h"
+
+#include "trace/build.h"
+#include "trace/recording.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICE_TEXT = TRACE_SHOWN + 32 };
+
+/* Facts and rows while they are made. */
+struct maker {
+    const struct recording *recording;
+    struct trace_builder builder;
+    struct host_call *calls;
+    struct trace_event *events;
+    struct trace_stream *streams;
+    char (*devices)[DEVICE_TEXT]; /* what each is called: "NVIDIA H200 (0)" */
+    size_t event_count, stream_count;
+};
+
+static void name_devices(struct maker *maker)
+{
+    const struct recording *recording = maker->recording;
+    for (size_t i = 0; i < recording->device_count; i++) {
+        const struct recorded_device *device = &recording->devices[i];
+        char *text = maker->devices[i];
+        if (device->id == RECORDING_NONE)
+            snprintf(text, DEVICE_TEXT, "%s", device->name);
+        else
+            snprintf(text, DEVICE_TEXT, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
+                     device->name[0] != '\0' ? device->name : "GPU", device->id);
+    }
+}
+
+/* --- rows --- */
+
+static const char *op_name(const struct recording *recording, const struct recorded_op *op)
+{
+    if (op->peer)
+        return "[CUDA memcpy Peer-to-Peer]";
+    if (op->h2h)
+        return "[CUDA memcpy Host-to-Host]";
+    return op->name != RECORDING_NONE && recording->names[op->name][0] != '\0'
+               ? recording->names[op->name]
+               : "[kernel]";
+}
+
+static enum status add_row(struct maker *maker, uint32_t stream, struct trace_row *row,
+                           struct error *error)
+{
+    const struct recorded_stream *own = &maker->recording->streams[stream];
+    row->device = maker->devices[own->device];
+    row->context = own->context;
+    row->stream = own->number;
+    return trace_build_add(&maker->builder, row, error);
+}
+
+static enum status add_op(struct maker *maker, const struct recorded_op *op,
+                          struct error *error)
+{
+    const struct recording *recording = maker->recording;
+    struct trace_row row = {
+        .kind = (enum op_kind)op->kind,
+        .name = op_name(recording, op),
+        .bytes = op->bytes,
+        .memory = (enum host_memory)(op->kind == OP_D2H ? op->to : op->from),
+        .issue_ns = op->call != RECORDING_NONE ? recording->calls[op->call].start_ns : -1,
+        .start_ns = op->start_ns,
+        .end_ns = op->end_ns,
+    };
+    return add_row(maker, op->stream, &row, error);
+}
+
+/* A function of the host's runs in a stream, too. */
+static enum status add_function(struct maker *maker, const struct recorded_call *call,
+                                struct error *error)
+{
+    struct trace_row row = {
+        .kind = OP_CALLBACK,
+        .name = "",
+        .issue_ns = call->start_ns,
+        .start_ns = call->function.start_ns,
+        .end_ns = call->function.end_ns,
+    };
+    return add_row(maker, call->stream, &row, error);
+}
+
+static enum status add_rows(struct maker *maker, struct error *error)
+{
+    const struct recording *recording = maker->recording;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < recording->op_count && status == STATUS_OK; i++)
+        status = add_op(maker, &recording->ops[i], error);
+    for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        if (call->deed == DEED_FUNCTION && call->known && call->stream != RECORDING_NONE)
+            status = add_function(maker, call, error);
+    }
+    return status;
+}
+
+/* --- facts --- */
+
+static void add_calls(struct maker *maker)
+{
+    const struct recording *recording = maker->recording;
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        maker->calls[i] = (struct host_call){.start_ns = call->start_ns,
+                                             .end_ns = call->end_ns,
+                                             .thread = call->thread,
+                                             .row = call->row};
+        bool waits = call->deed == DEED_WAIT;
+        if ((!waits && call->deed != DEED_RECORD) || call->stream == RECORDING_NONE)
+            continue;
+        const struct recorded_stream *stream = &recording->streams[call->stream];
+        maker->events[maker->event_count++] =
+            (struct trace_event){.process = 0,
+                                 .event = (int64_t)call->event,
+                                 .issue_ns = call->start_ns,
+                                 .context = stream->context,
+                                 .stream = stream->number,
+                                 .waits = waits};
+    }
+}
+
+static void add_streams(struct maker *maker)
+{
+    const struct recording *recording = maker->recording;
+    for (size_t i = 0; i < recording->stream_count; i++) {
+        const struct recorded_stream *stream = &recording->streams[i];
+        if (stream->kind != STREAM_KIND_COUNT)
+            maker->streams[maker->stream_count++] = (struct trace_stream){
+                .context = stream->context, .stream = stream->number, .kind = stream->kind};
+    }
+}
+
+static enum status make(struct maker *maker, struct traces *traces, struct error *error)
+{
+    const struct recording *recording = maker->recording;
+    char driver[TIMELINE_TEXT];
+    maker->calls = malloc((recording->call_count + 1) * sizeof *maker->calls);
+    maker->events = malloc((recording->call_count + 1) * sizeof *maker->events);
+    maker->streams = malloc((recording->stream_count + 1) * sizeof *maker->streams);
+    maker->devices = calloc(recording->device_count + 1, sizeof *maker->devices);
+    if (maker->calls == NULL || maker->events == NULL || maker->streams == NULL ||
+        maker->devices == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+    name_devices(maker);
+    enum status status = add_rows(maker, error);
+    if (status != STATUS_OK)
+        return status;
+    add_calls(maker);
+    add_streams(maker);
+    snprintf(driver, sizeof driver, "driver %" PRIu32 ".%" PRIu32, recording->driver / 1000,
+             recording->driver % 1000 / 10);
+    const struct trace_facts facts = {
+        .timing = TIMING_RECORDED,
+        .driver = recording->driver > 0 ? driver : "",
+        .resolution_ns = 1,
+        .bytes_unit = 1,
+        .memory_known = true,
+        .calls = maker->calls,
+        .call_count = recording->call_count,
+        .events = maker->events,
+        .event_count = maker->event_count,
+        .streams = maker->streams,
+        .stream_count = maker->stream_count,
+    };
+    return trace_build_finish(&maker->builder, &facts, traces, error);
+}
+
+enum status trace_recording_read(struct trace_input *input, const char *path,
+                                 struct traces *traces, struct error *error)
+{
+    char shown[TRACE_SHOWN];
+    struct error why = {0};
+    struct recording *recording = calloc(1, sizeof *recording);
+    if (recording == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the recording");
+    enum status status = recording_read(input, path, recording, error);
+    if (status != STATUS_OK) {
+        free(recording);
+        return status;
+    }
+    struct maker maker = {.recording = recording};
+    status = make(&maker, traces, &why);
+    if (status == STATUS_OK) {
+        traces->recording = recording;
+        for (int i = 0; i < traces->count; i++)
+            traces->items[i].recording = recording;
+    } else {
+        error_set(error, status, "%s:1: %s", trace_shown(path, shown), why.text);
+        recording_free(recording);
+        free(recording);
+    }
+    trace_build_free(&maker.builder);
+    free(maker.calls);
+    free(maker.events);
+    free(maker.streams);
+    free(maker.devices);
+    return status;
+}

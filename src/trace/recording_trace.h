@@ -1,0 +1,12 @@
+/* recording_trace.h - a recording as timelines: private to the readers of traces. */
+#ifndef PIPELINE_TRACE_RECORDING_TRACE_H
+#define PIPELINE_TRACE_RECORDING_TRACE_H
+
+#include "trace/trace.h"
+
+/* Reads a recording into one timeline for each device that did something, and keeps it in
+ * traces->recording. `path` is what errors call the file. */
+enum status trace_recording_read(struct trace_input *input, const char *path,
+                                 struct traces *traces, struct error *error);
+
+#endif
