@@ -8,17 +8,40 @@
 
 #include <fcntl.h>
 #include <omp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* What this process was given and has changed for itself. */
+static struct {
+    unsigned long processors[128]; /* a bit for each that it may run on */
+    bool processors_known;
+    bool closed[STDERR_FILENO + 1]; /* standard descriptors */
+    bool ignores_children;          /* SIGCHLD */
+    bool limit_known;
+    struct rlimit limit; /* of open files */
+} given;
+
+/* Where OMP_PROC_BIND is set, OpenMP's library takes all processors but a few away before
+ * main() begins. Functions of this section run before any library's; sanitizers are not ready
+ * then. */
+__attribute__((no_sanitize("address", "undefined"))) static void keep_processors(void)
+{
+    given.processors_known =
+        sched_getaffinity(0, sizeof given.processors, (cpu_set_t *)given.processors) == 0;
+}
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(void) = keep_processors;
+
 /* A file would be opened as the descriptor that is closed, and have in it what is printed. */
 static bool open_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+        given.closed[fd] = fcntl(fd, F_GETFD) < 0;
+        if (given.closed[fd] && open("/dev/null", O_RDWR) != fd)
             return false;
     }
     return true;
@@ -28,8 +51,9 @@ static bool open_standard_descriptors(void)
  */
 static void allow_many_files(void)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    given.limit_known = getrlimit(RLIMIT_NOFILE, &given.limit) == 0;
+    struct rlimit limit = given.limit;
+    if (given.limit_known) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
@@ -69,7 +93,6 @@ static void forget_environment(void)
 {
     if (getauxval(AT_SECURE) != 0)
         clearenv();
-    unsetenv("GNUTERM"); /* gnuplot would begin with that terminal, and end where it has none */
 }
 
 /* More threads than processors make nothing faster, and OpenMP's library crashes when it is to
@@ -91,9 +114,29 @@ bool process_begin(void)
         handle(ending[i], on_ending);
     handle(SIGXFSZ, on_file_size);
     /* Where SIGCHLD is ignored nobody can learn how a child ended. */
-    signal(SIGCHLD, SIG_DFL);
+    given.ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
     atexit(output_files_unlink); /* OpenMP ends the program when it gets no thread */
     bound_threads();
     allow_many_files();
     return open_standard_descriptors();
+}
+
+void process_give_back(void)
+{
+    struct sigaction action;
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++) {
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaction(number, &usual, NULL);
+    }
+    if (given.ignores_children)
+        signal(SIGCHLD, SIG_IGN);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (given.closed[fd])
+            close(fd);
+    }
+    if (given.limit_known)
+        setrlimit(RLIMIT_NOFILE, &given.limit);
+    if (given.processors_known)
+        sched_setaffinity(0, sizeof given.processors, (const cpu_set_t *)given.processors);
 }

@@ -12,4 +12,9 @@
  * why. */
 bool process_begin(void);
 
+/* Takes back what process_begin(), and OpenMP's library before it, changed: signals,
+ * descriptors, processors, and the limit of open files. For a child that is about to become a
+ * program which shall have all that we were given. Async-signal-safe. */
+void process_give_back(void);
+
 #endif

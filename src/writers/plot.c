@@ -315,6 +315,7 @@ static enum status draw(struct plotter *plotter, const struct report *report,
         gnuplot->arguments = arguments;
         gnuplot->files = plotter->files;
         gnuplot->file_count = plotter->file_count;
+        unsetenv("GNUTERM"); /* it would begin with that terminal, and end where it has none */
         status = judge(plotter, gnuplot, child_run(gnuplot), error);
     }
     for (int i = 0; i < plotter->file_count; i++)
