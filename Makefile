@@ -167,6 +167,7 @@ $(OBJ)/bin/%:
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 PROGRAMS := pipeline libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
+            record-guest tests/record/libpipeline-record.so \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
 	$(Q)cmp -s $< $@ || { mkdir -p $(@D) && cp $< $(NEW) && mv $(NEW) $@; }
@@ -184,7 +185,7 @@ MADE := $(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm
 .PHONY: clean format help
 clean:
 	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)
-	$(Q)for folder in tests/nvtx tests/hostile tests/failing tests/stub tests .; do [ ! -d $(O)/$$folder ] || \
+	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
 CLANG_FORMAT ?= clang-format-14

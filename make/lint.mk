@@ -1,7 +1,7 @@
 # Checks that run nothing: format, headers, cppcheck, rooms, hardening.
 
 SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def src/record/*.def tests/*.[ch] \
-             tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/emulator/*.[ch] \
+             tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/record/*.[ch] tests/emulator/*.[ch] \
              tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static
 check-format:

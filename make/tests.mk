@@ -32,6 +32,17 @@ $(OBJ)/bin/tests/nvtx/injection.so: tests/nvtx/injection.c
 		-pthread -o $(NEW) $<)
 $(OBJ)/bin/nvtx-walk: $(OBJ)/tests/nvtx/walk.o $(OBJECTS)
 
+# `pipeline record` without a GPU: a program to be recorded, and a recorder that CUDA does not load.
+RECORD_TESTS := $(O)/record-guest $(O)/tests/record/libpipeline-record.so
+# Neither has sanitizers, which would answer a crash in the program's place.
+$(OBJ)/bin/record-guest: tests/record/guest.c
+	$(say) CC $<
+	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $(NEW) $< -ldl)
+$(OBJ)/bin/tests/record/libpipeline-record.so: tests/record/fake_library.c
+	$(say) CC $<
+	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -shared -fPIC -o $(NEW) $<)
+$(O)/check: | $(RECORD_TESTS)
+
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
 # checks find there traps, so that the emulator can say which thread it was.
 EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \
@@ -84,7 +95,7 @@ TIMEOUT ?= 300
 check: check-programs
 	$(Q)TIMEOUT=$(TIMEOUT) $(if $(ASAN),PIPELINE_TESTS=quick) tests/run-suites.sh $(O) emulator all
 
-check-programs: $(O)/check $(O)/check-emulator $(O)/hostile $(O)/pipeline $(NVTX_TESTS) $(NO_MEMORY) $(PAGES)
+check-programs: $(O)/check $(O)/check-emulator $(O)/hostile $(O)/pipeline $(NVTX_TESTS) $(RECORD_TESTS) $(NO_MEMORY) $(PAGES)
 
 # The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
 .PHONY: check-browser

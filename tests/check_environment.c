@@ -42,6 +42,8 @@ START_TEST(test_set_uid)
         program_run("list kernels");
 #endif
         ck_assert_ptr_null(strstr(program_out, "libnone"));
+        program_run("record ./other"); /* would have those rights */
+        assert_says(program_err, "rights");
         program_path = plain;
     } else {
         fprintf(stderr, "environment: skipped: no program can be set-uid here\n");

@@ -43,6 +43,7 @@ static const struct {
     {"trace", trace_suite},
     {"recording", recording_suite},
     {"foreign", foreign_suite},
+    {"record", record_suite},
     {"view", view_suite},
     {"plot", plot_suite},
     {"marks", marks_suite},

@@ -139,6 +139,8 @@ static const char *some_value(const struct option_row *row)
         return "1ms..2ms";
     case TYPE_FAIL_ABOVE:
         return "any:5%";
+    case TYPE_NAME:
+        return "name";
     default:
         return row->fallback != NULL ? row->fallback : "1";
     }

@@ -28,7 +28,7 @@ static const struct {
     const char *line, *wanted, *unwanted;
 } questions[] = {
     {"pipeline ",
-     "run|list|calibrate|bench|compare|view|lesson|help|ways.ini|two words.ini|sub",
+     "run|list|calibrate|bench|compare|view|record|lesson|help|ways.ini|two words.ini|sub",
      "notes.txt|trace.csv|--order"},
     {"pipeline l", "list|lesson", "run|view|ways.ini"},
     {"pipeline list ", "kernels|machines|devices|mistakes|lessons", "ways.ini|run"},
@@ -36,7 +36,11 @@ static const struct {
     {"pipeline help ", "tiles|no-data|view|lesson", "ways.ini|01-serial"},
     {"pipeline help la", "layout", "tiles|lesson"},
     {"pipeline view ", "trace.csv|old.sqlite|sub", "ways.ini|notes.txt|run|list"},
-    {"pipeline view trace.csv ", "old.sqlite", "ways.ini|list"},
+    {"pipeline view trace.csv ", "old.sqlite|r.jsonl", "ways.ini|list"},
+    {"pipeline record no", "notes.txt", "ways.ini|run"},
+    {"pipeline record -q sle", "sleep", "ways.ini"},
+    {"pipeline record --sto", "--stop", "--stream"},
+    {"pipeline record ./own --limit tr", "trace.csv", "--stop"},
     {"pipeline run ", "ways.ini|sub", "list|view|notes.txt"},
     {"pipeline ways.ini ", "two words.ini", "list|view|notes.txt"},
     {"pipeline -n 64M vi", "view", ""},
@@ -95,11 +99,12 @@ static char *ask(int shell)
 {
     char command[COMMAND_ROOM];
     write_questions();
-    snprintf(command, sizeof command,
-             "touch ways.ini notes.txt trace.csv old.sqlite 'two words.ini' && mkdir sub && "
-             "touch sub/inner.ini && %s/print-pages /usr <%s/%s >%s && %s <questions",
-             BUILD_FOLDER, PAGES_FOLDER, shells[shell].template, shells[shell].place,
-             shells[shell].command);
+    snprintf(
+        command, sizeof command,
+        "touch ways.ini notes.txt trace.csv old.sqlite r.jsonl 'two words.ini' && mkdir sub && "
+        "touch sub/inner.ini && %s/print-pages /usr <%s/%s >%s && %s <questions",
+        BUILD_FOLDER, PAGES_FOLDER, shells[shell].template, shells[shell].place,
+        shells[shell].command);
     return pages_output(command, 0);
 }
 

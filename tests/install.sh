@@ -23,6 +23,7 @@ expected() {
     echo bin/pipeline
     echo include/pipeline.h
     echo lib/libpipeline.a
+    [ ! -e "$root/lib/pipeline" ] || echo lib/pipeline/libpipeline-record.so # where it was built
     echo share/bash-completion/completions/pipeline
     echo share/fish/vendor_completions.d/pipeline.fish
     echo share/man/man1/pipeline.1
@@ -45,6 +46,17 @@ version=$("$root/bin/pipeline" --version)
 [ "${version#pipeline }" != "$version" ] || fail "version: $version"
 "$root/bin/pipeline" --device=sim:h200 --no-data --dry-run \
     "$root/share/pipeline/configs/ways.ini" >/dev/null
+
+# The recorder is found from there, or said to be missing; either way nothing is run here.
+set +e
+recorded=$("$root/bin/pipeline" record ./no-such-program 2>&1)
+code=$?
+set -e
+case $code:$recorded in
+127:*no-such-program*) [ -e "$root/lib/pipeline/libpipeline-record.so" ] || fail "record: $recorded" ;;
+2:*libpipeline-record.so*) [ ! -e "$root/lib/pipeline" ] || fail "record: $recorded" ;;
+*) fail "record: exit code $code: $recorded" ;;
+esac
 
 # Each lesson is listed with a command that runs it, wherever one stands.
 lessons=$(cd / && "$root/bin/pipeline" list lessons | sed -n 's/^ *pipeline lesson //p')

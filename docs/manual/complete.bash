@@ -85,6 +85,17 @@ _pipeline_complete_value()
     esac
 }
 
+# The program to be recorded or, where the line has it already, a word of that program's.
+_pipeline_complete_program()
+{
+    if [[ -n $program ]]; then
+        _pipeline_offer_files
+        return
+    fi
+    _pipeline_offer_files
+    COMPREPLY+=($(compgen -c -- "$value"))
+}
+
 # A word that is no option, behind the command $1, if there is one.
 _pipeline_complete_word()
 {
@@ -92,7 +103,8 @@ _pipeline_complete_word()
     list) _pipeline_offer @lists@ ;;
     lesson) _pipeline_offer @lessons@ ;;
     help) _pipeline_offer @topics@ ;;
-    view) _pipeline_offer_files .csv .sqlite .db ;;
+    view) _pipeline_offer_files .csv .sqlite .db .jsonl ;;
+    record) _pipeline_complete_program ;;
     '')
         _pipeline_offer @commands@
         _pipeline_offer_files .ini
@@ -119,12 +131,13 @@ _pipeline_join()
     done
 }
 
-# Sets `command` to the command on the line, which is run where a config file stands instead, and
-# `waiting` to the option at its end whose value is to come.
+# Sets `command` to the command on the line, which is run where a config file stands instead;
+# `program` to the program behind record, whose words are its own; and `waiting` to the option at
+# its end whose value is to come.
 _pipeline_survey()
 {
     local word
-    command='' waiting=''
+    command='' program='' waiting=''
     for word in "${line[@]:0:${#line[@]}-1}"; do
         if [[ -n $waiting ]]; then
             waiting=''
@@ -133,7 +146,13 @@ _pipeline_survey()
         case $word in
         @valued-patterns@) waiting=$word ;;
         -*) ;;
-        *) command=${command:-$word} ;;
+        *)
+            if [[ $command == record ]]; then
+                program=$word
+                return
+            fi
+            command=${command:-$word}
+            ;;
         esac
     done
     case " @commands@ " in
@@ -144,13 +163,15 @@ _pipeline_survey()
 
 _pipeline()
 {
-    local IFS=$' \t\n' line=() command waiting value before='' typed cut
+    local IFS=$' \t\n' line=() command program waiting value before='' typed cut
     COMPREPLY=()
     _pipeline_join
     typed=${line[${#line[@]} - 1]-}
     value=$typed
     _pipeline_survey
-    if [[ -n $waiting ]]; then
+    if [[ -n $program ]]; then
+        _pipeline_complete_program
+    elif [[ -n $waiting ]]; then
         _pipeline_complete_value "$waiting"
     elif [[ $typed == --*=* ]]; then
         before=${typed%%=*}=

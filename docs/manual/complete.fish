@@ -1,22 +1,36 @@
 # fish completion for pipeline
 
-# The command on the line; "run" where a config file stands instead; nothing if neither does.
-function __pipeline_command
+# The words on the line that are no options, up to a program behind record: the rest is its own.
+function __pipeline_words
     set -l waiting no
+    set -l words
     for word in (commandline -opc)[2..-1]
         if test $waiting = yes
             set waiting no
         else if contains -- $word @valued-words@
             set waiting yes
         else if not string match -q -- '-*' $word
-            if contains -- $word @commands@
-                echo $word
-            else
-                echo run
-            end
-            return
+            set -a words $word
+            echo -- $word
+            test "$words[1]" = record -a (count $words) -eq 2; and return
         end
     end
+end
+
+# The command on the line; "run" where a config file stands instead; nothing if neither does.
+function __pipeline_command
+    set -l words (__pipeline_words)
+    if contains -- "$words[1]" @commands@
+        echo $words[1]
+    else if set -q words[1]
+        echo run
+    end
+end
+
+# Whether the line has a program to be recorded.
+function __pipeline_program
+    set -l words (__pipeline_words)
+    test "$words[1]" = record; and set -q words[2]
 end
 
 # Whether the command on the line is $argv[1]; without any, whether none is there.
@@ -95,5 +109,7 @@ complete -c pipeline -n '__pipeline_at; or __pipeline_at run' -a '(__pipeline_fi
 complete -c pipeline -n '__pipeline_at list' -a '@lists@'
 complete -c pipeline -n '__pipeline_at lesson' -a '@lessons@'
 complete -c pipeline -n '__pipeline_at help' -a '@topics@'
-complete -c pipeline -n '__pipeline_at view' -a '(__pipeline_files (commandline -ct) .csv .sqlite .db)'
+complete -c pipeline -n '__pipeline_at view' -a '(__pipeline_files (commandline -ct) .csv .sqlite .db .jsonl)'
+complete -c pipeline -n '__pipeline_at record' -F
+complete -c pipeline -n '__pipeline_at record; and not __pipeline_program' -a '(__fish_complete_command)'
 @fish-options@

@@ -56,7 +56,26 @@ _pipeline_sweeps() {
   _describe -t sweeps 'option and values' sweeps -S ''
 }
 
+# Whether the line has a program to be recorded: what follows is that program's.
+_pipeline_program() {
+  local -i at
+  local command waiting
+  for ((at = 2; at < CURRENT; at++)); do
+    case $words[at] in
+      (@valued-patterns@) [[ -z $waiting ]] && waiting=yes && continue ;;
+      (-*) ;;
+      (*)
+        [[ -z $waiting && $command == record ]] && return 0
+        [[ -n $waiting ]] || command=${command:-$words[at]}
+        ;;
+    esac
+    waiting=
+  done
+  return 1
+}
+
 _pipeline() {
+  _pipeline_program && { _files; return }
   local curcontext="$curcontext" state
   local -a line
   typeset -A opt_args
@@ -69,7 +88,8 @@ _pipeline() {
     list) [[ $#line -eq 2 ]] && compadd -X 'what to list' @lists@ ;;
     lesson) [[ $#line -eq 2 ]] && compadd -X 'lesson' @lessons@ ;;
     help) [[ $#line -eq 2 ]] && compadd -X 'option or command' @topics@ ;;
-    view) _files -g '*.(csv|sqlite|db)(-.)' ;;
+    record) _alternative 'commands:program:_command_names -e' 'files:program or file:_files' ;;
+    view) _files -g '*.(csv|sqlite|db|jsonl)(-.)' ;;
     *) _files -g '*.ini(-.)' ;;
   esac
 }

@@ -147,7 +147,8 @@ const char *page_limits(const struct option_row *row, char text[PAGE_TEXT])
 {
     char least[UNITS_TEXT], most[UNITS_TEXT], label[LABEL_MAX];
     text[0] = '\0';
-    if (row->placeholder == NULL || row->type == TYPE_FILE || row->type == TYPE_FILES)
+    if (row->placeholder == NULL || row->type == TYPE_FILE || row->type == TYPE_FILES ||
+        row->type == TYPE_NAME)
         return text;
     if (row->type == TYPE_NUMBER && row->suffixes) {
         snprintf(text, PAGE_TEXT, "%s to %s", units_count(row->least, least),

@@ -379,7 +379,7 @@ static void print_fish_options(FILE *out)
 {
     char summary[PAGE_TEXT];
     for (const struct option_row *row = option_rows; row < option_rows + OPTION_COUNT; row++) {
-        fputs("complete -c pipeline", out);
+        fputs("complete -c pipeline -n 'not __pipeline_program'", out);
         if (row->letter != 0)
             fprintf(out, " -s %c", row->letter);
         fprintf(out, " -l %s", row->name);

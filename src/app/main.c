@@ -9,6 +9,7 @@
 #include "app/outputs.h"
 #include "app/process.h"
 #include "app/process_check.h"
+#include "app/record.h"
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
 #include "core/version.h"
@@ -321,7 +322,8 @@ static enum status view_traces(const struct options *options, struct error *erro
 
 /* --- the program --- */
 
-static enum status execute(const struct options *options, struct error *error)
+static enum status execute(const struct options *options, struct record_end *end,
+                           struct error *error)
 {
     switch (options->command) {
     case COMMAND_HELP:
@@ -347,14 +349,34 @@ static enum status execute(const struct options *options, struct error *error)
         return calibrate_command(options, backends, stdout, error);
     case COMMAND_BENCH:
         return bench_command(options, stdout, error);
+    case COMMAND_RECORD:
+        return record_command(options, end, error);
     }
     return STATUS_OK;
+}
+
+/* Returns the exit code: that of a program which was recorded, as a shell has it, or ours. */
+static int exit_code(enum status status, const struct record_end *end)
+{
+    if (!end->decided)
+        return status_exit_code(status);
+    switch (end->how) {
+    case CHILD_EXITED:
+        return end->code;
+    case CHILD_SIGNALLED:
+        return 128 + end->code;
+    case CHILD_NOT_FOUND:
+        return 127;
+    default:
+        return 126;
+    }
 }
 
 int main(int argc, char *argv[])
 {
     struct error error = {0};
     struct options options;
+    struct record_end end = {.decided = false};
     if (!process_begin())
         return status_exit_code(STATUS_FAILED); /* nobody could be told why */
     enum status status = options_parse(argc, argv, &options, &error);
@@ -362,12 +384,12 @@ int main(int argc, char *argv[])
         if (options.fix)
             status = fix_add_runs(&options, &error);
         if (status == STATUS_OK)
-            status = execute(&options, &error);
+            status = execute(&options, &end, &error);
         if (status == STATUS_OK)
             status = check_stdout(&error);
         options_free(&options);
     }
     if (status != STATUS_OK)
         fprintf(stderr, "pipeline: %s\n", error.text);
-    return status_exit_code(status);
+    return exit_code(status, &end);
 }

@@ -22,6 +22,7 @@ enum command {
     COMMAND_BENCH,
     COMMAND_COMPARE,
     COMMAND_VIEW,
+    COMMAND_RECORD,
     COMMAND_LESSON,
     COMMAND_HELP,
     COMMAND_VERSION,
@@ -84,6 +85,14 @@ struct view_part {
     const char *device;                 /* a number, or a part of a name; NULL: all */
 };
 
+/* The options of `pipeline record`. */
+struct record_part {
+    const char *output;       /* the recording; NULL: a file of the program's name */
+    const char *start, *stop; /* a kernel or an NVTX range; NULL: the program's begin or end */
+    uint64_t limit_bytes;     /* of one recording */
+    bool backtrace;
+};
+
 /* --fail-above: a cause may cost at most that share of a run's time. */
 struct fail_above {
     int code; /* enum verdict_code, or FAIL_ABOVE_ANY */
@@ -111,8 +120,10 @@ struct options {
     const char *machine; /* stands for the device; NULL: the file of the device's name */
     enum model model;    /* predictions asked for */
     const char **words;  /* COMMAND_VIEW: the traces to show, at least one, or those of `before`
-                            and `after`; COMMAND_BENCH: what to measure, none for all */
+                            and `after`; COMMAND_BENCH: what to measure, none for all;
+                            COMMAND_RECORD: the program and its arguments, ended by NULL */
     int word_count;
+    struct record_part record;  /* COMMAND_RECORD */
     struct view_part part;      /* COMMAND_VIEW */
     const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
     struct fail_above fail_above[FAIL_ABOVE_MAX];

@@ -1,6 +1,4 @@
-/* parse.c - the command line: which command, its options and its words. */
-#include "analysis/verdict.h"
-#include "core/nearest.h"
+/* parse.c - the command line: which command, and its options. */
 #include "options/table.h"
 
 #include <getopt.h>
@@ -93,6 +91,17 @@ static enum status refuse_option(const char *word, struct error *error)
                      text_shown(letter, shown));
 }
 
+/* Returns the field of an option that is no run's setting with this command, or NULL. */
+static const char **other_field(const struct option_row *row, enum command command,
+                                struct options *options)
+{
+    if (row == &option_rows[OPTION_DEVICE] && command == COMMAND_VIEW)
+        return &options->part.device; /* of a trace: no device to run on */
+    return row == &option_rows[OPTION_OUTPUT] && command == COMMAND_RECORD
+               ? &options->record.output
+               : NULL;
+}
+
 /* Takes one option. An option of the whole is set at once, one of a run later in each run. */
 static enum status take_option(struct command_line *line, const struct option_row *row,
                                const char *value, struct options *options, struct error *error)
@@ -104,8 +113,9 @@ static enum status take_option(struct command_line *line, const struct option_ro
     line->given[line->given_count++] = given;
     if (row->type == TYPE_SWEEP)
         return sweep_add(&given, options, error);
-    if (row == &option_rows[OPTION_DEVICE] && line->ahead == COMMAND_VIEW) {
-        options->part.device = kept; /* of a trace: no device to run on */
+    const char **elsewhere = other_field(row, line->ahead, options);
+    if (elsewhere != NULL) {
+        *elsewhere = kept;
         return kept[0] != '\0' ? STATUS_OK : assignment_refuse(&given, "is empty", error);
     }
     return row->scope == SCOPE_PROGRAM ? options_set(&given, options, error)
@@ -131,7 +141,8 @@ static enum command find_command(int argc, char *const argv[])
     return row != NULL ? row->command : COMMAND_RUN;
 }
 
-/* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored. */
+/* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored; so
+ * does the program to be recorded, and the rest is that program's. */
 static enum status command_line_read(int argc, char *const argv[], struct command_line *line,
                                      struct options *options, struct error *error)
 {
@@ -144,6 +155,8 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
     for (int code; (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         if (code == WORD_CODE) {
             line->words[line->word_count++] = optarg;
+            if (line->ahead == COMMAND_RECORD && line->word_count > 1)
+                break;
             continue;
         }
         if (code == '?')
@@ -161,7 +174,7 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
         if (status != STATUS_OK)
             return status;
     }
-    while (optind > 0 && optind < argc) /* the words after "--" */
+    while (optind > 0 && optind < argc) /* the words after "--", or after the program */
         line->words[line->word_count++] = argv[optind++];
     return STATUS_OK;
 }
@@ -219,133 +232,6 @@ static enum status check_command(const struct command_line *line, const struct o
     return STATUS_OK;
 }
 
-/* Refuses a second word behind a command that takes one. */
-static enum status check_one_word(const struct command_line *line, const char *command,
-                                  struct error *error)
-{
-    char shown[SHOWN_MAX];
-    if (line->word_count <= 1)
-        return STATUS_OK;
-    return error_set(error, STATUS_USAGE, "%s %s is one word too many: allowed is one", command,
-                     text_shown(line->words[1], shown));
-}
-
-/* pipeline list [WHAT] */
-static enum status take_list_word(const struct command_line *line, struct options *options,
-                                  struct error *error)
-{
-    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "";
-    if (line->word_count != 1)
-        return check_one_word(line, "list", error);
-    struct nearest nearest = nearest_begin(line->words[0]);
-    for (int i = 0; list_words[i] != NULL; i++) {
-        list_add(allowed, ", ", "%s", list_words[i]);
-        nearest_offer(&nearest, list_words[i]);
-        if (strcmp(list_words[i], line->words[0]) == 0)
-            options->list_what = list_words[i];
-    }
-    if (options->list_what != NULL)
-        return STATUS_OK;
-    text_shown(line->words[0], shown);
-    if (nearest.best == NULL)
-        return error_set(error, STATUS_USAGE, "list %s is unknown: allowed are %s", shown,
-                         allowed);
-    return error_set(error, STATUS_USAGE,
-                     "list %s is unknown: did you mean %s? (allowed are %s)", shown,
-                     nearest.best, allowed);
-}
-
-/* pipeline help [OPTION|COMMAND|CAUSE] */
-static enum status take_topic(const struct command_line *line, struct options *options,
-                              struct error *error)
-{
-    char shown[SHOWN_MAX];
-    if (line->word_count != 1)
-        return check_one_word(line, "help", error);
-    const struct command_row *command = command_find(line->words[0]);
-    const struct option_row *option = option_find_typed(line->words[0]);
-    if (command != NULL || option != NULL) {
-        options->topic = command != NULL ? command->name : option->name;
-        return STATUS_OK;
-    }
-    int cause = verdict_code_find(line->words[0]);
-    if (cause >= 0) {
-        options->topic = verdict_rows[cause].name;
-        return STATUS_OK;
-    }
-    struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
-    for (const struct command_row *row = command_rows; row->name != NULL; row++)
-        nearest_offer(&nearest, row->name);
-    for (int i = 0; i < OPTION_COUNT; i++)
-        nearest_offer(&nearest, option_rows[i].name);
-    for (int i = 0; i < VERDICT_COUNT; i++)
-        nearest_offer(&nearest, verdict_rows[i].name);
-    return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help`",
-                          "help %s: there is no such command, option or cause",
-                          text_shown(line->words[0], shown));
-}
-
-/* pipeline lesson N|NAME */
-static enum status take_lesson(struct command_line *line, struct options *options,
-                               struct error *error)
-{
-    char shown[SHOWN_MAX];
-    if (line->word_count == 0)
-        return error_set(error, STATUS_USAGE,
-                         "lesson needs a number or a name: `pipeline list lessons` lists them");
-    if (line->word_count > 1)
-        return check_one_word(line, "lesson", error);
-    options->lesson = lesson_find(line->words[0]);
-    if (options->lesson != NULL) {
-        line->word_count = 0;
-        return runs_build(line, options, error);
-    }
-    return refuse_unknown(error, lesson_nearest(line->words[0]),
-                          " (`pipeline list lessons` lists them)",
-                          "`pipeline list lessons` lists them", "there is no lesson %s",
-                          text_shown(line->words[0], shown));
-}
-
-static enum status take_words(const struct command_line *line, struct options *options,
-                              struct error *error)
-{
-    options->words = calloc((size_t)line->word_count + 1, sizeof options->words[0]);
-    if (options->words == NULL)
-        return fail_memory(error);
-    for (int i = 0; i < line->word_count; i++) {
-        options->words[i] = kept_texts_add(line->storage, line->words[i]);
-        if (options->words[i] == NULL)
-            return fail_memory(error);
-    }
-    options->word_count = line->word_count;
-    return STATUS_OK;
-}
-
-/* pipeline view TRACE ... */
-static enum status take_traces(struct command_line *line, struct options *options,
-                               struct error *error)
-{
-    static const struct drafts none;
-    enum status status = part_check(line, options, error);
-    if (status == STATUS_OK && line->word_count == 0)
-        status = error_set(error, STATUS_USAGE,
-                           "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format "
-                           "csv` printed, or `nsys export --type=sqlite` or --timeline=x.csv "
-                           "wrote");
-    if (status == STATUS_OK)
-        status = take_words(line, options, error);
-    return status == STATUS_OK ? outputs_check(line, &none, options, error) : status;
-}
-
-/* pipeline bench [NAME ...]: its words are no config files. */
-static enum status take_bench(struct command_line *line, struct options *options,
-                              struct error *error)
-{
-    enum status status = take_words(line, options, error);
-    line->word_count = 0;
-    return status == STATUS_OK ? runs_build(line, options, error) : status;
-}
-
 /* The words behind `pipeline help` are names, also where they begin with dashes. */
 static enum status parse_help(int argc, char *const argv[], struct command_line *line,
                               struct options *options, struct error *error)
@@ -353,7 +239,7 @@ static enum status parse_help(int argc, char *const argv[], struct command_line 
     options->command = COMMAND_HELP;
     for (int i = 2; i < argc; i++)
         line->words[line->word_count++] = argv[i];
-    return take_topic(line, options, error);
+    return words_take(line, options, error);
 }
 
 static enum status parse(int argc, char *const argv[], struct command_line *line,
@@ -376,20 +262,7 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
                            "--dry-run are text and json");
     if (status != STATUS_OK)
         return status;
-    switch (options->command) {
-    case COMMAND_HELP:
-        return take_topic(line, options, error);
-    case COMMAND_LIST:
-        return take_list_word(line, options, error);
-    case COMMAND_LESSON:
-        return take_lesson(line, options, error);
-    case COMMAND_VIEW:
-        return take_traces(line, options, error);
-    case COMMAND_BENCH:
-        return take_bench(line, options, error);
-    default:
-        return runs_build(line, options, error);
-    }
+    return words_take(line, options, error);
 }
 
 enum status options_parse(int argc, char *const argv[], struct options *options,

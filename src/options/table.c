@@ -36,6 +36,10 @@ const struct command_row command_rows[] = {
     {"view", COMMAND_VIEW, "view [options] TRACE ...",
      "draw and explain a timeline that a profiler exported, or that --timeline wrote",
      "shows what has run, and runs nothing"},
+    {"record", COMMAND_RECORD, "record [options] [--] PROGRAM [ARG ...]",
+     "run a CUDA program, as it is, and take down what it does: a recording for `pipeline "
+     "view`",
+     "runs another program"},
     {"lesson", COMMAND_LESSON, "lesson N|NAME [options]",
      "a lesson, by its number or its name: `pipeline list lessons`", NULL},
     {"help", COMMAND_HELP, "help [OPTION|COMMAND|CAUSE]",
@@ -49,6 +53,7 @@ enum {
     BENCH = 1u << COMMAND_BENCH,
     CALIBRATE = 1u << COMMAND_CALIBRATE,
     VIEW = 1u << COMMAND_VIEW,
+    RECORD = 1u << COMMAND_RECORD,
     RUNS = 1u << COMMAND_RUN | 1u << COMMAND_LESSON | 1u << COMMAND_COMPARE,
     ALL_COMMANDS = ~0,
 };
@@ -68,9 +73,11 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_INPUT] = {"input", 'i', "FILE", TYPE_FILE, RUN_FIELD(input, RUNS),
                       .absent = "generated", .help = "a real array: .npy, or raw little-endian",
                       .with = "It does not go with --no-data, which means no bytes at all."},
-    [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS),
+    [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS | RECORD),
                        .absent = "not kept", .help = "keep the result: .npy, or raw",
-                       .with = "It does not go with --no-data, which means no bytes at all."},
+                       .with = "It does not go with --no-data, which means no bytes at all. "
+                               "With `pipeline record` it is the recording, which is else "
+                               "PROGRAM.PID.jsonl in the current folder."},
     [OPTION_KERNEL] = {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
                        .fallback = "scale",
                        .help = "the chain run on every tile: `pipeline list kernels`"},
@@ -260,6 +267,24 @@ const struct option_row option_rows[OPTION_COUNT] = {
                  "small-tiles:10% or any:20%; may be repeated: `pipeline list verdicts`",
          .with = "It is checked behind the report. Causes of less than 4 % are not told from "
                  "one another. A run for which none can be named at all fails, too."},
+    [OPTION_START] = {"start", 0, "NAME", TYPE_NAME, PROGRAM_FIELD(record.start, RECORD),
+                      .absent = "with the program",
+                      .help = "record: begin with the first launch of the kernel, or begin of "
+                              "the NVTX range, of that name"},
+    [OPTION_STOP] = {"stop", 0, "NAME", TYPE_NAME, PROGRAM_FIELD(record.stop, RECORD),
+                     .absent = "with the program",
+                     .help =
+                         "record: end with the first launch of the kernel, or end of the NVTX "
+                         "range, of that name after that"},
+    [OPTION_LIMIT] = {"limit", 0, "SIZE", TYPE_NUMBER,
+                      PROGRAM_FIELD(record.limit_bytes, RECORD), .fallback = "1G",
+                      .least = 4096, .most = 1ull << 40, .suffixes = true,
+                      .help = "record: bytes of one recording, which ends there; the program "
+                              "goes on"},
+    [OPTION_BACKTRACE] = {"backtrace", 0, NULL, TYPE_FLAG,
+                          PROGRAM_FIELD(record.backtrace, RECORD),
+                          .help = "record: with the place in the program that made each call, "
+                                  "which takes time"},
     [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick, BENCH),
                       .help = "bench: smaller and fewer, to see that it works"},
     [OPTION_FIX] = {"fix", 0, NULL, TYPE_FLAG,

@@ -55,6 +55,10 @@ enum option_id {
     OPTION_BEFORE,
     OPTION_AFTER,
     OPTION_FAIL_ABOVE,
+    OPTION_START,
+    OPTION_STOP,
+    OPTION_LIMIT,
+    OPTION_BACKTRACE,
     OPTION_QUICK,
     OPTION_FIX,
     OPTION_DRY_RUN,
@@ -76,6 +80,7 @@ enum option_type {
     TYPE_PRIORITIES, /* settings.priorities */
     TYPE_DEVICE,     /* const char * */
     TYPE_FILE,       /* const char * */
+    TYPE_NAME,       /* const char *: any text */
     TYPE_FILES,      /* options.timelines: may be repeated */
     TYPE_COMMAND,    /* options.command: --help, --version */
     TYPE_SWEEP,      /* options.sweep: may be given twice */
@@ -339,5 +344,10 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
  * and --after its words. */
 enum status part_check(struct command_line *line, const struct options *options,
                        struct error *error);
+
+/* --- words.c: what stands behind the command --- */
+
+/* Takes the words of `line` as options->command means them, and makes its runs, if any. */
+enum status words_take(struct command_line *line, struct options *options, struct error *error);
 
 #endif

@@ -111,6 +111,8 @@ const char *option_values(const struct option_row *row, char text[LABEL_MAX])
     case TYPE_FILE:
     case TYPE_FILES:
         return strcpy(text, "the name of a file");
+    case TYPE_NAME:
+        return strcpy(text, "any name");
     case TYPE_FLAG:
         return strcpy(text, "yes, no, true, false, 1, 0, on, off");
     case TYPE_SWEEP:
@@ -136,9 +138,9 @@ const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
 {
     char values[LABEL_MAX];
     const bool one = row->type == TYPE_FILE || row->type == TYPE_FILES ||
-                     row->type == TYPE_SWEEP || row->type == TYPE_TALLY ||
-                     row->type == TYPE_WINDOW || row->type == TYPE_FAIL_ABOVE ||
-                     row->type == TYPE_COMMAND;
+                     row->type == TYPE_NAME || row->type == TYPE_SWEEP ||
+                     row->type == TYPE_TALLY || row->type == TYPE_WINDOW ||
+                     row->type == TYPE_FAIL_ABOVE || row->type == TYPE_COMMAND;
     snprintf(text, LABEL_MAX, "allowed %s %.490s", one ? "is" : "are",
              option_values(row, values));
     return text;

@@ -224,7 +224,7 @@ static enum status set_device(const struct assignment *given, const char **field
     return STATUS_OK;
 }
 
-static enum status set_file(const struct assignment *given, const char **field,
+static enum status set_text(const struct assignment *given, const char **field,
                             struct error *error)
 {
     if (given->text[0] == '\0')
@@ -240,7 +240,7 @@ static enum status add_file(const struct assignment *given, struct options *opti
     if (options->timeline_count == TIMELINE_FILES_MAX)
         return error_set(error, STATUS_USAGE, "%s is one too many: allowed are %d",
                          assignment_label(given, label), TIMELINE_FILES_MAX);
-    enum status status = set_file(given, &options->timelines[options->timeline_count], error);
+    enum status status = set_text(given, &options->timelines[options->timeline_count], error);
     options->timeline_count += status == STATUS_OK;
     return status;
 }
@@ -269,7 +269,8 @@ enum status options_set(const struct assignment *given, void *target, struct err
     case TYPE_DEVICE:
         return set_device(given, field, error);
     case TYPE_FILE:
-        return set_file(given, field, error);
+    case TYPE_NAME:
+        return set_text(given, field, error);
     case TYPE_FILES:
         return add_file(given, target, error);
     case TYPE_WINDOW:
@@ -355,6 +356,7 @@ static const char *show_value(const struct option_row *row, const void *target,
         return *(const int *)field != 0 ? mistake_name(*(const int *)field) : NULL;
     case TYPE_DEVICE:
     case TYPE_FILE:
+    case TYPE_NAME:
         return *(const char *const *)field;
     case TYPE_TALLY:
     case TYPE_FILES:

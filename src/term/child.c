@@ -61,15 +61,17 @@ static bool is_program(const char *path)
     return S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Returns the path of the program `name`, to be freed, or NULL with errno: ENOENT where there
- * is none, EACCES where there is one that may not be run. */
-static char *find_program(const char *name)
+char *child_find(const char *name)
 {
     const char *folder = getenv("PATH");
     char *path = NULL;
     int failure = ENOENT;
     if (strchr(name, '/') != NULL)
         return strdup(name);
+    if (name[0] == '\0') {
+        errno = ENOENT;
+        return NULL;
+    }
     if (folder == NULL)
         folder = "/usr/local/bin:/usr/bin:/bin";
     for (bool more = true; more;) {
@@ -364,7 +366,7 @@ enum child_end child_run(struct child *child)
                           .errors = {-1, -1},
                           .failure = {-1, -1}};
     enum child_end end = CHILD_NOT_STARTED;
-    char *path = find_program(child->arguments[0]);
+    char *path = child_find(child->arguments[0]);
     child->output = NULL;
     child->length = 0;
     child->errors[0] = '\0';

@@ -38,6 +38,11 @@ struct child {
  * calling thread ends. One child at a time. Frees nothing. */
 enum child_end child_run(struct child *child);
 
+/* Returns the path of the program `name`, which is sought in PATH unless it is a path itself,
+ * to be freed; or NULL with errno: ENOENT where there is none, EACCES where there is one that
+ * may not be run. */
+char *child_find(const char *name);
+
 /* Returns `fd`, or, where that is one of a child's standard descriptors, another one for the
  * same file, and closes `fd`. -1 with errno where there is none, or for -1. */
 int child_file(int fd);

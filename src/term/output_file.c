@@ -358,6 +358,49 @@ enum status output_file_commit(struct output_file *file, struct error *error)
     return status;
 }
 
+/* Moves the open file `fd`, called `from`, to the place. Returns false where that can't be. */
+static bool place_other(struct output_file *file, int fd, const char *from)
+{
+    const struct output_name *name = file->temporary;
+    struct stat about;
+    if (name == NULL || fstat(fileno(file->stream), &about) != 0 || fsync(fd) != 0)
+        return false;
+    fchmod(fd, about.st_mode & 0777); /* refused by file systems without permissions */
+    return renameat(AT_FDCWD, from, name->folder, name->place) == 0;
+}
+
+static enum status copy_other(struct output_file *file, int fd, struct error *error)
+{
+    char piece[65536];
+    ssize_t got;
+    while ((got = read(fd, piece, sizeof piece)) > 0) {
+        if (fwrite(piece, 1, (size_t)got, file->stream) != (size_t)got)
+            break; /* output_file_commit() finds out why */
+    }
+    if (got >= 0)
+        return output_file_commit(file, error);
+    return error_set(error, STATUS_FAILED, "cannot write the output file '%s': %s", file->path,
+                     strerror(errno));
+}
+
+enum status output_file_take(struct output_file *file, const char *from, struct error *error)
+{
+    enum status status = STATUS_OK;
+    const int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        status =
+            error_set(error, STATUS_FAILED, "'%s' can't be read: %s", from, strerror(errno));
+    } else if (!place_other(file, fd, from)) {
+        status = copy_other(file, fd, error);
+        if (status == STATUS_OK)
+            unlink(from);
+    }
+    if (fd >= 0)
+        close(fd);
+    output_file_discard(file);
+    return status;
+}
+
 void output_file_discard(struct output_file *file)
 {
     if (file->stream == NULL)

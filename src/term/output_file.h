@@ -29,6 +29,11 @@ enum status output_file_open(struct output_file *file, const char *path, struct 
  * the like; what was there before then stays. Either way `file` is closed. */
 enum status output_file_commit(struct output_file *file, struct error *error);
 
+/* Completes the file with what the file at `from` holds, which is moved to the place, or copied
+ * and then removed where that lies on another file system or in the way of a pipe or device.
+ * Errors as above; `from` then stays, too. */
+enum status output_file_take(struct output_file *file, const char *from, struct error *error);
+
 /* Closes the file, of which nothing stays. Safe on a zeroed or already closed file. */
 void output_file_discard(struct output_file *file);
 

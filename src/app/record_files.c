@@ -1,0 +1,344 @@
+/* record_files.c - see record_files.h. */
+#include "app/record_files.h"
+
+#include "app/record_scan.h"
+#include "app/record_words.h"
+#include "core/items.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NAME_TRIES = 1000,
+    GRACE_LOOKS = 50, /* at processes that are about to end, */
+    GRACE_MS = 20,    /* so far apart */
+};
+
+/* A recording in the folder: PROGRAM.PID.jsonl. */
+struct record_file {
+    char *name; /* in the folder */
+    pid_t process;
+    struct timespec written; /* last */
+};
+
+struct record_list {
+    struct record_file *items;
+    size_t count, capacity;
+};
+
+/* --- the folder --- */
+
+/* Returns the folder of `path` as an absolute path, to be freed, or NULL with errno. */
+static char *folder_of(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    if (slash == NULL)
+        return realpath(".", NULL);
+    char *folder = strndup(path, (size_t)(slash + 1 - path));
+    char *absolute = folder != NULL ? realpath(folder, NULL) : NULL;
+    free(folder);
+    return absolute;
+}
+
+/* Makes the new folder. Returns false with errno. */
+static bool make_folder(struct record_files *files)
+{
+    char *around = folder_of(files->output);
+    const bool named = around != NULL && asprintf(&files->folder, "%s/.pipeline-record-XXXXXX",
+                                                  strcmp(around, "/") == 0 ? "" : around) >= 0;
+    free(around);
+    if (!named) {
+        files->folder = NULL;
+        return false;
+    }
+    return mkdtemp(files->folder) != NULL;
+}
+
+enum status record_files_begin(struct record_files *files, const char *output,
+                               struct error *error)
+{
+    enum status status = STATUS_OK;
+    *files = (struct record_files){.folder = NULL};
+    if (output != NULL)
+        status = output_file_open(&files->opened, output, error);
+    if (status != STATUS_OK)
+        return status;
+    if (files->opened.temporary !=
+        NULL) { /* no pipe or device, which has no place of its own */
+        struct stat about;
+        const bool link = lstat(output, &about) == 0 && S_ISLNK(about.st_mode);
+        files->output = link ? realpath(output, NULL) : strdup(output);
+        if (files->output == NULL)
+            status = error_set(error, STATUS_NO_MEMORY, "out of memory");
+    }
+    if (status == STATUS_OK && make_folder(files))
+        return STATUS_OK;
+    status = error_set(error, status_of_errno(errno, STATUS_USAGE),
+                       "recordings need a new folder beside their place, and it can't be made: "
+                       "%s: name another place with --output=FILE",
+                       strerror(errno));
+    free(files->folder);
+    files->folder = NULL;
+    record_files_discard(files);
+    return status;
+}
+
+void record_files_discard(struct record_files *files)
+{
+    if (files->folder != NULL)
+        rmdir(files->folder);
+    output_file_discard(&files->opened);
+    free(files->folder);
+    free(files->output);
+    *files = (struct record_files){.folder = NULL};
+}
+
+/* --- what is in it --- */
+
+/* Returns the process that the name PROGRAM.PID.jsonl has, or 0 where it is no such name. */
+static pid_t process_of(const char *name)
+{
+    static const char ending[] = ".jsonl";
+    const size_t length = strlen(name), short_of = strlen(ending);
+    if (length <= short_of || strcmp(name + length - short_of, ending) != 0)
+        return 0;
+    const char *digits = name + length - short_of;
+    while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+        digits--;
+    const long number = digits > name && digits[-1] == '.' ? strtol(digits, NULL, 10) : 0;
+    return number > 0 && number <= INT_MAX ? (pid_t)number : 0;
+}
+
+/* The latest first: a process that became another program by exec has one for each. */
+static int compare_files(const void *one, const void *other)
+{
+    const struct record_file *a = one, *b = other;
+    if (a->written.tv_sec != b->written.tv_sec)
+        return a->written.tv_sec < b->written.tv_sec ? 1 : -1;
+    if (a->written.tv_nsec != b->written.tv_nsec)
+        return a->written.tv_nsec < b->written.tv_nsec ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static bool list_add(struct record_list *list, int folder, const char *name)
+{
+    struct stat about;
+    const pid_t process = process_of(name);
+    if (process == 0 || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(about.st_mode))
+        return true;
+    struct record_file *items =
+        items_grow(list->items, list->count, &list->capacity, sizeof *items);
+    if (items == NULL)
+        return false;
+    list->items = items;
+    items[list->count] = (struct record_file){
+        .name = strdup(name), .process = process, .written = about.st_mtim};
+    return items[list->count].name != NULL && ++list->count > 0;
+}
+
+/* Lists what is in the folder. Returns false with errno. */
+static bool list_read(struct record_list *list, const char *path)
+{
+    DIR *folder = opendir(path);
+    bool read = folder != NULL;
+    for (struct dirent *entry; read && (entry = readdir(folder)) != NULL;)
+        read = list_add(list, dirfd(folder), entry->d_name);
+    if (folder != NULL)
+        closedir(folder);
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof list->items[0], compare_files);
+    return read;
+}
+
+static void list_free(struct record_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].name);
+    free(list->items);
+}
+
+/* Returns true if there is such a process, and it has not ended. */
+static bool is_running(pid_t process)
+{
+    char path[32], line[512] = "";
+    if (kill(process, 0) != 0 && errno == ESRCH)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return true;
+    const char *behind = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return behind == NULL || strspn(behind, ") ZX") < 3; /* a zombie, whose parent is slow */
+}
+
+static FILE *open_recording(const struct record_files *files, const char *name)
+{
+    char *path = NULL;
+    FILE *file = NULL;
+    if (asprintf(&path, "%s/%s", files->folder, name) >= 0)
+        file = fopen(path, "re");
+    free(path);
+    return file;
+}
+
+static bool is_being_written(const struct record_files *files, const struct record_file *item,
+                             pid_t process)
+{
+    if (item->process == process || !is_running(item->process))
+        return false;
+    FILE *file = open_recording(files, item->name);
+    const bool ended = file == NULL || record_is_ended(file);
+    if (file != NULL)
+        fclose(file);
+    return !ended;
+}
+
+/* Processes end in any order: those that are about to are given a second. */
+static void await_others(const struct record_files *files, const struct record_list *list,
+                         pid_t process)
+{
+    const struct timespec pause = {.tv_nsec = GRACE_MS * 1000000L};
+    size_t next = 0;
+    for (int look = 0; look < GRACE_LOOKS && next < list->count;) {
+        if (!is_being_written(files, &list->items[next], process)) {
+            next++;
+            continue;
+        }
+        nanosleep(&pause, NULL);
+        look++;
+    }
+}
+
+/* --- the places --- */
+
+/* Returns "out.4712.jsonl" for "out.jsonl" and process 4712, or the recording's own name where
+ * there is no output, and "-2" and so on before the ending for another `number` than 1. To be
+ * freed; NULL: out of memory. */
+static char *place_of(const struct record_files *files, const struct record_file *item,
+                      int number)
+{
+    char more[16] = "", *place = NULL;
+    const char *whole = files->output != NULL ? files->output : item->name;
+    const char *slash = strrchr(whole, '/'), *base = slash != NULL ? slash + 1 : whole;
+    const char *dot = strrchr(base, '.');
+    if (dot == NULL || dot == base)
+        dot = base + strlen(base);
+    if (number > 1)
+        snprintf(more, sizeof more, "-%d", number);
+    const int length = (int)(dot - whole);
+    const int made =
+        files->output != NULL
+            ? asprintf(&place, "%.*s.%d%s%s", length, whole, (int)item->process, more, dot)
+            : asprintf(&place, "%.*s%s%s", length, whole, more, dot);
+    return made >= 0 ? place : NULL;
+}
+
+/* Moves a file to a name that is free. Returns false with errno. */
+static bool move_to_free(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    if (errno != EINVAL && errno != ENOSYS)
+        return false;
+    struct stat about; /* not every file system has that */
+    errno = EEXIST;
+    return lstat(to, &about) != 0 && rename(from, to) == 0;
+}
+
+/* Gives a recording, at `from`, a place of its own. Returns that, to be freed, or NULL with
+ * errno.
+ */
+static char *move_beside(const struct record_files *files, const struct record_file *item,
+                         const char *from)
+{
+    for (int number = 1; number <= NAME_TRIES; number++) {
+        char *place = place_of(files, item, number);
+        if (place == NULL || move_to_free(from, place))
+            return place;
+        const int failure = errno;
+        free(place);
+        errno = failure;
+        if (failure != EEXIST)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Moves a recording to its place and says what it holds. Returns false where it stays. */
+static bool deliver(struct record_files *files, const struct record_file *item, bool is_output,
+                    bool quiet)
+{
+    char *from = NULL, *place = NULL;
+    struct record_tally tally;
+    struct error error = {0};
+    FILE *file = open_recording(files, item->name);
+    const bool scanned = file != NULL && record_scan(file, &tally);
+    const bool viewable = !is_output || files->opened.temporary != NULL;
+    if (asprintf(&from, "%s/%s", files->folder, item->name) < 0)
+        from = NULL;
+    if (from != NULL && is_output) {
+        place = strdup(files->opened.path);
+        output_file_take(&files->opened, from, &error);
+    } else if (from != NULL) {
+        place = move_beside(files, item, from);
+        if (place == NULL)
+            error_set(&error, STATUS_FAILED, "%s can't get its place: %s", item->name,
+                      strerror(errno));
+    }
+    if (from == NULL || (is_output && place == NULL))
+        error_set(&error, STATUS_NO_MEMORY, "out of memory");
+    if (error.status != STATUS_OK)
+        record_say(false, "%s; the recording is %s/%s", error.text, files->folder, item->name);
+    else if (scanned)
+        record_say_tally(quiet, place, &tally, viewable);
+    else
+        record_say(quiet, "%s: it can't be read again, so its content is not known", place);
+    if (file != NULL)
+        fclose(file);
+    free(place);
+    free(from);
+    return error.status == STATUS_OK;
+}
+
+void record_files_end(struct record_files *files, pid_t process, const char *program,
+                      bool quiet)
+{
+    struct record_list list = {.items = NULL};
+    size_t writing = 0, stuck = 0, own = 0;
+    const char *output = files->opened.path;
+    const bool known = list_read(&list, files->folder);
+    await_others(files, &list, process);
+    while (own < list.count && list.items[own].process != process)
+        own++;
+    if (own == list.count && list.count == 1)
+        own = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        if (is_being_written(files, &list.items[i], process))
+            writing++;
+        else
+            stuck += !deliver(files, &list.items[i], i == own && output != NULL, quiet);
+    }
+    if (!known)
+        record_say(false, "the recordings can't all be listed: %s", strerror(errno));
+    if (writing > 0)
+        record_say(quiet,
+                   "%zu %s still being written, by processes that go on behind the "
+                   "program's end: %s",
+                   writing, writing == 1 ? "recording is" : "recordings are", files->folder);
+    else if (known && stuck == 0 && rmdir(files->folder) != 0 && errno != ENOENT)
+        record_say(false, "%s stays: %s", files->folder, strerror(errno));
+    if (known && list.count == 0)
+        record_say_nothing(quiet, program, output);
+    list_free(&list);
+    record_files_discard(files);
+}

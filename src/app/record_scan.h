@@ -1,0 +1,28 @@
+/* record_scan.h - what a recording holds, counted by the beginnings of its lines
+ * (docs/recording.md has their form). The reader of whole recordings is in the trace room. */
+#ifndef PIPELINE_APP_RECORD_SCAN_H
+#define PIPELINE_APP_RECORD_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { RECORD_NOTES_MAX = 8, RECORD_NOTE_ROOM = 400 };
+
+struct record_tally {
+    bool headed; /* the first line is a recording's */
+    uint64_t kernels, copies, memsets, calls;
+    int64_t first_ns, last_ns; /* first start and last end of what ran; equal: nothing did */
+    char end[16];              /* the reason in its last line: "exit"; "": it has none */
+    char notes[RECORD_NOTES_MAX][RECORD_NOTE_ROOM]; /* and what was lost, in the file's words */
+    int note_count;
+    uint64_t more_notes; /* that there was no room for */
+};
+
+/* Reads the recording from its beginning. False with errno where it can't be read. */
+bool record_scan(FILE *file, struct record_tally *tally);
+
+/* Returns true if the last line of the recording says that it ended. */
+bool record_is_ended(FILE *file);
+
+#endif

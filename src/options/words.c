@@ -1,0 +1,171 @@
+/* words.c - the words of the command line, behind the command that they are for. */
+#include "analysis/verdict.h"
+#include "core/nearest.h"
+#include "options/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status fail_memory(struct error *error)
+{
+    return error_set(error, STATUS_NO_MEMORY, "out of memory");
+}
+
+/* Refuses a second word behind a command that takes one. */
+static enum status check_one_word(const struct command_line *line, const char *command,
+                                  struct error *error)
+{
+    char shown[SHOWN_MAX];
+    if (line->word_count <= 1)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE, "%s %s is one word too many: allowed is one", command,
+                     text_shown(line->words[1], shown));
+}
+
+/* pipeline list [WHAT] */
+static enum status take_list_word(const struct command_line *line, struct options *options,
+                                  struct error *error)
+{
+    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "";
+    if (line->word_count != 1)
+        return check_one_word(line, "list", error);
+    struct nearest nearest = nearest_begin(line->words[0]);
+    for (int i = 0; list_words[i] != NULL; i++) {
+        list_add(allowed, ", ", "%s", list_words[i]);
+        nearest_offer(&nearest, list_words[i]);
+        if (strcmp(list_words[i], line->words[0]) == 0)
+            options->list_what = list_words[i];
+    }
+    if (options->list_what != NULL)
+        return STATUS_OK;
+    text_shown(line->words[0], shown);
+    if (nearest.best == NULL)
+        return error_set(error, STATUS_USAGE, "list %s is unknown: allowed are %s", shown,
+                         allowed);
+    return error_set(error, STATUS_USAGE,
+                     "list %s is unknown: did you mean %s? (allowed are %s)", shown,
+                     nearest.best, allowed);
+}
+
+/* pipeline help [OPTION|COMMAND|CAUSE] */
+static enum status take_topic(const struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    char shown[SHOWN_MAX];
+    if (line->word_count != 1)
+        return check_one_word(line, "help", error);
+    const struct command_row *command = command_find(line->words[0]);
+    const struct option_row *option = option_find_typed(line->words[0]);
+    if (command != NULL || option != NULL) {
+        options->topic = command != NULL ? command->name : option->name;
+        return STATUS_OK;
+    }
+    int cause = verdict_code_find(line->words[0]);
+    if (cause >= 0) {
+        options->topic = verdict_rows[cause].name;
+        return STATUS_OK;
+    }
+    struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
+    for (const struct command_row *row = command_rows; row->name != NULL; row++)
+        nearest_offer(&nearest, row->name);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        nearest_offer(&nearest, option_rows[i].name);
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        nearest_offer(&nearest, verdict_rows[i].name);
+    return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help`",
+                          "help %s: there is no such command, option or cause",
+                          text_shown(line->words[0], shown));
+}
+
+/* pipeline lesson N|NAME */
+static enum status take_lesson(struct command_line *line, struct options *options,
+                               struct error *error)
+{
+    char shown[SHOWN_MAX];
+    if (line->word_count == 0)
+        return error_set(error, STATUS_USAGE,
+                         "lesson needs a number or a name: `pipeline list lessons` lists them");
+    if (line->word_count > 1)
+        return check_one_word(line, "lesson", error);
+    options->lesson = lesson_find(line->words[0]);
+    if (options->lesson != NULL) {
+        line->word_count = 0;
+        return runs_build(line, options, error);
+    }
+    return refuse_unknown(error, lesson_nearest(line->words[0]),
+                          " (`pipeline list lessons` lists them)",
+                          "`pipeline list lessons` lists them", "there is no lesson %s",
+                          text_shown(line->words[0], shown));
+}
+
+static enum status take_words(const struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    options->words = calloc((size_t)line->word_count + 1, sizeof options->words[0]);
+    if (options->words == NULL)
+        return fail_memory(error);
+    for (int i = 0; i < line->word_count; i++) {
+        options->words[i] = kept_texts_add(line->storage, line->words[i]);
+        if (options->words[i] == NULL)
+            return fail_memory(error);
+    }
+    options->word_count = line->word_count;
+    return STATUS_OK;
+}
+
+/* pipeline view TRACE ... */
+static enum status take_traces(struct command_line *line, struct options *options,
+                               struct error *error)
+{
+    static const struct drafts none;
+    enum status status = part_check(line, options, error);
+    if (status == STATUS_OK && line->word_count == 0)
+        status = error_set(error, STATUS_USAGE,
+                           "view needs a TRACE: what `nsys stats -r cuda_gpu_trace --format "
+                           "csv` printed, or `nsys export --type=sqlite` or --timeline=x.csv "
+                           "wrote");
+    if (status == STATUS_OK)
+        status = take_words(line, options, error);
+    return status == STATUS_OK ? outputs_check(line, &none, options, error) : status;
+}
+
+/* pipeline record PROGRAM [ARG ...] */
+static enum status take_program(struct command_line *line, struct options *options,
+                                struct error *error)
+{
+    static const struct drafts none;
+    if (line->word_count == 0)
+        return error_set(error, STATUS_USAGE,
+                         "record needs a PROGRAM: `pipeline record ./program its arguments`");
+    enum status status = outputs_check(line, &none, options, error);
+    return status == STATUS_OK ? take_words(line, options, error) : status;
+}
+
+/* pipeline bench [NAME ...]: its words are no config files. */
+static enum status take_bench(struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    enum status status = take_words(line, options, error);
+    line->word_count = 0;
+    return status == STATUS_OK ? runs_build(line, options, error) : status;
+}
+
+enum status words_take(struct command_line *line, struct options *options, struct error *error)
+{
+    switch (options->command) {
+    case COMMAND_HELP:
+        return take_topic(line, options, error);
+    case COMMAND_LIST:
+        return take_list_word(line, options, error);
+    case COMMAND_LESSON:
+        return take_lesson(line, options, error);
+    case COMMAND_VIEW:
+        return take_traces(line, options, error);
+    case COMMAND_RECORD:
+        return take_program(line, options, error);
+    case COMMAND_BENCH:
+        return take_bench(line, options, error);
+    default:
+        return runs_build(line, options, error);
+    }
+}
