@@ -195,13 +195,26 @@ bool rule_op_synchronises(const struct machine *machine, enum op_kind kind);
  * silent. */
 bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
-/* Rule 8. Returns true if the call that issues an op of `kind` waits for the host's part in it:
+/* Rule 8. Returns true if a copy goes through the host's staging buffer: its memory is
+ * pageable. */
+bool rule_copy_staged(const struct plan *plan, const struct op *op);
+
+/* Rule 8. Returns true if the call that issues `op` waits for the host's part in it:
  * with pageable memory the host copies piece by piece through a page-locked staging buffer. The
  * call for H2D returns when the last piece is in that buffer, the call for D2H when the last is
  * out of it. [API] The call of a launch may wait for its kernel's end, as with
  * CUDA_LAUNCH_BLOCKING=1, which takes the asynchronicity from kernel launches; the [Guide] says
- * nothing of other calls. */
-bool rule_call_waits(const struct plan *plan, enum op_kind kind);
+ * nothing of other calls. A recorded call may have waited for its op in any case, as
+ * cudaMemcpy() does. */
+bool rule_call_waits(const struct plan *plan, const struct op *op);
+
+/* Rule 8. Returns true if such a call waits until its op has ended, not only until the host has
+ * done its part. */
+bool rule_call_waits_out(const struct plan *plan, const struct op *op);
+
+/* Rule 3. Returns how many blocks a recorded launch takes, of those that the GPU holds at once:
+ * it takes the part `fill` of its room, but one block at least. */
+uint32_t rule_measured_blocks(const struct machine *machine, double fill);
 
 /* Rule 6. Returns what the call of a launch takes beside rule_issue_ns(): it loads its kernel's
  * code where nothing has done so before. [Guide 13, 4.7: the default since CUDA 12.2] */

@@ -27,8 +27,9 @@ void timeline_free(struct timeline *timeline)
     timeline_init(timeline);
 }
 
-static struct span span_of(const struct op *op)
+static struct span span_of(const struct plan *plan, const struct op *op)
 {
+    const struct op_recorded *seen = plan_seen(plan, op);
     struct span span = {
         .op = op->id,
         .kind = (uint8_t)op->kind,
@@ -41,6 +42,10 @@ static struct span span_of(const struct op *op)
         span.link = (uint16_t)op->kernel.link;
     if (op->kind == OP_ALLOC)
         span.link = op->alloc.pinned;
+    if (seen != NULL && op->kind == OP_KERNEL)
+        span.link = (uint16_t)(seen->name < UINT16_MAX ? seen->name : UINT16_MAX);
+    if (seen != NULL && op_is_copy(op->kind))
+        span.host_memory = seen->pageable ? HOST_MEMORY_PAGEABLE : HOST_MEMORY_PINNED;
     if (op_is_call(op->kind))
         span.target = UINT32_MAX;
     return span;
@@ -62,16 +67,26 @@ static void set_targets(struct timeline *timeline, const struct plan *plan, uint
     }
 }
 
+/* Returns how many kernels a timeline can name, whose spans name them by 16 bits: the names
+ * behind them are those of nobody. */
+static uint32_t kernel_names(const struct plan *plan)
+{
+    uint32_t names =
+        plan->recorded != NULL ? plan->recorded->name_count : (uint32_t)plan->chain_length;
+    return names < UINT16_MAX ? names : UINT16_MAX;
+}
+
 enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
                            struct error *error)
 {
     timeline_free(timeline);
     size_t ops = plan->op_count;
+    uint32_t names = kernel_names(plan);
     uint32_t *event_op = malloc((plan->events + (size_t)1) * sizeof *event_op);
     uint32_t *last_op = calloc(plan->streams + (size_t)1, sizeof *last_op);
     timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
-    timeline->names = calloc(CHAIN_MAX, sizeof *timeline->names);
+    timeline->names = calloc(names + (size_t)1, sizeof *timeline->names);
     if (plan->stream_kinds != NULL)
         timeline->stream_kinds = malloc(plan->streams + (size_t)1);
     bool kinds = plan->stream_kinds == NULL || timeline->stream_kinds != NULL;
@@ -85,12 +100,13 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
         timeline->streams = plan->streams;
         if (plan->stream_kinds != NULL)
             memcpy(timeline->stream_kinds, plan->stream_kinds, plan->streams);
-        timeline->name_count = (uint32_t)plan->chain_length;
-        for (int i = 0; i < plan->chain_length; i++)
-            timeline->names[i] = plan->chain[i]->name;
+        timeline->name_count = names;
+        for (uint32_t i = 0; i < names; i++)
+            timeline->names[i] =
+                plan->recorded != NULL ? plan->recorded->names[i] : plan->chain[i]->name;
         for (size_t i = 0; i < ops; i++) {
             if (plan->ops[i].kind != OP_RECORD)
-                timeline->spans[timeline->span_count++] = span_of(&plan->ops[i]);
+                timeline->spans[timeline->span_count++] = span_of(plan, &plan->ops[i]);
         }
         memset(event_op, 0xFF, (plan->events + (size_t)1) * sizeof *event_op);
         memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */

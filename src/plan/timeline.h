@@ -106,7 +106,8 @@ static inline enum stream_kind timeline_stream_kind(const struct timeline *timel
 }
 
 /* Empties `timeline` and makes one span for every op of `plan` but records: everything is
- * filled except times, which are 0, and lanes. */
+ * filled except times, which are 0, and lanes. The names of a recorded plan's kernels stay the
+ * plan's, which must outlive the timeline. */
 enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
                            struct error *error);
 

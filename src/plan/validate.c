@@ -2,6 +2,8 @@
  * captured as a graph. */
 #include "plan/validate.h"
 
+#include "plan/rules.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -177,6 +179,11 @@ enum status plan_check_graph(const struct plan *plan, struct error *error)
                              i);
     }
     for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (rule_call_waits(plan, &plan->ops[i]))
+            return error_set(error, STATUS_USAGE,
+                             "--issue=graph: the host waits for op %" PRIu32
+                             " (%s), and a graph is launched by one call",
+                             i, plan_op_label(plan, &plan->ops[i], label));
         if (op_is_call(plan->ops[i].kind))
             return error_set(error, STATUS_USAGE,
                              "--issue=graph: op %" PRIu32 " (%s) is a call of the host's own, "

@@ -12,12 +12,6 @@ static uint32_t other_copies(uint32_t index)
     return index == COPIES_IN ? COPIES_OUT : COPIES_IN;
 }
 
-/* Returns true if copies go through the host's staging buffer. */
-static bool copies_are_staged(const struct simulation *sim)
-{
-    return sim->plan->memory == MEMORY_PAGEABLE;
-}
-
 static int64_t ns_for(double bytes, double bytes_per_s)
 {
     double ns = ceil(1e9 * bytes / bytes_per_s);
@@ -37,7 +31,7 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     enum op_kind kind = op_at(sim, engine->op)->kind;
     engine->bytes_per_s =
         rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
-    if (copies_are_staged(sim))
+    if (rule_copy_staged(sim->plan, op_at(sim, engine->op)))
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
                            index, ++engine->stamp);
@@ -98,7 +92,8 @@ static enum status copy_drain(struct simulation *sim, uint32_t index, uint64_t l
     engine->draining = true;
     enum status status = simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED,
                                          index, ++engine->stamp);
-    return status == STATUS_OK ? host_return_call(sim, engine->op) : status;
+    bool returns = !rule_call_waits_out(sim->plan, op_at(sim, engine->op));
+    return status == STATUS_OK && returns ? host_return_call(sim, engine->op) : status;
 }
 
 /* Returns true if anything but a copy of the same kind comes next in the copy's stream, be it a
@@ -137,7 +132,7 @@ enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
     uint32_t op = engine->op;
     enum op_kind kind = op_at(sim, op)->kind;
     engine->flowing = false;
-    if (copies_are_staged(sim) && !engine->draining) {
+    if (!engine->draining && rule_copy_staged(sim->plan, op_at(sim, op))) {
         uint64_t bytes = op_at(sim, op)->copy.host.bytes;
         uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
         if (last > 0)
@@ -176,8 +171,10 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
         /* Many tiles far below a nanosecond still take their time together. */
         return simulation_post(sim, machine_round_ns(ceil(ns)), EVENT_CPU, op->id, 0);
     }
-    return simulation_post(sim, sim->machine->callback_ns + op->callback.sleep_ns, EVENT_CALLED,
-                           op->id, 0);
+    const struct op_recorded *seen = plan_seen(sim->plan, op);
+    int64_t ns =
+        seen != NULL ? seen->work_ns : sim->machine->callback_ns + op->callback.sleep_ns;
+    return simulation_post(sim, ns, EVENT_CALLED, op->id, 0);
 }
 
 enum status turns_end(struct simulation *sim, struct turn_engine *engine)
@@ -185,6 +182,8 @@ enum status turns_end(struct simulation *sim, struct turn_engine *engine)
     uint32_t op = engine->op;
     engine->op = NONE;
     enum status status = simulation_end_op(sim, op);
+    if (status == STATUS_OK)
+        status = host_return_call(sim, op);
     return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
 }
 

@@ -10,6 +10,9 @@
 /* Returns how many blocks a launch has. */
 static uint32_t launch_blocks(const struct simulation *sim, const struct op *op)
 {
+    const struct op_recorded *seen = plan_seen(sim->plan, op);
+    if (seen != NULL)
+        return rule_measured_blocks(sim->machine, seen->fill);
     return op->kind == OP_KERNEL ? op->kernel.blocks : rule_memory_blocks(sim->machine, op);
 }
 
@@ -43,8 +46,13 @@ static void leave_group(struct simulation *sim, struct block_group *group)
  * latest launch is mostly the answer. */
 static struct launch_work launch_work(struct simulation *sim, const struct op *op)
 {
+    const struct op_recorded *seen = plan_seen(sim->plan, op);
+    if (seen != NULL)
+        return (struct launch_work){.measured_ns = (double)later(seen->work_ns, 1),
+                                    .sweeps = {.least = 1}};
     if (op->kind != OP_KERNEL)
         return (struct launch_work){
+            .measured_ns = NAN,
             .cost = rule_memory_cost(sim->machine, op),
             .sweeps = {.least = 1, .share = 1.0 / launch_blocks(sim, op)},
         };
@@ -59,6 +67,7 @@ static struct launch_work launch_work(struct simulation *sim, const struct op *o
         known->blocks = op->kernel.blocks;
     }
     op_link_bytes(op, &in, &out);
+    known->measured_ns = NAN;
     known->link = (struct link_bytes){known->sweeps.share * (double)in,
                                       known->sweeps.share * (double)out};
     return *known;
@@ -102,6 +111,7 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         .op = op,
         .blocks = blocks,
         .cost = work->cost,
+        .measured_ns = work->measured_ns,
         .share = work->sweeps.share,
         .link = work->link,
         .sweeps = sweeps,
@@ -133,10 +143,9 @@ static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t plac
     return status;
 }
 
-/* Brings a group up to now and lets it go on at the rate that holds from here. */
-static enum status set_rate(struct simulation *sim, uint32_t index)
+/* Returns how long a sweep of a group takes beside all that is resident. */
+static double modelled_sweep_ns(const struct simulation *sim, const struct block_group *group)
 {
-    struct block_group *group = &sim->groups[index];
     bool only_first = group->leftover && group->blocks == sim->blocks_in_use;
     enum dealt dealt = sim->kernels_running > 1 ? DEALT_BESIDE
                        : only_first             ? DEALT_FIRST
@@ -145,7 +154,15 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
         rule_sweep_ns(sim->machine, group->cost, group->share, sim->blocks_in_use, dealt);
     double link = rule_link_sweep_ns(sim->machine, group->link.in, group->link.out,
                                      sim->link.in, sim->link.out);
-    sweep = sweep > link ? sweep : link;
+    return sweep > link ? sweep : link;
+}
+
+/* Brings a group up to now and lets it go on at the rate that holds from here. */
+static enum status set_rate(struct simulation *sim, uint32_t index)
+{
+    struct block_group *group = &sim->groups[index];
+    double sweep =
+        isnan(group->measured_ns) ? modelled_sweep_ns(sim, group) : group->measured_ns;
     if (sweep == group->sweep_ns)
         return STATUS_OK;
     if (sim->now > group->since_ns) {

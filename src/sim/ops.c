@@ -111,6 +111,12 @@ static bool is_loaded(struct simulation *sim, const struct op *op)
 {
     if (op->kind != OP_KERNEL || !sim->plan->loads_lazily)
         return true;
+    const struct op_recorded *seen = plan_seen(sim->plan, op);
+    if (seen != NULL) {
+        bool loaded = sim->names_loaded[seen->name];
+        sim->names_loaded[seen->name] = true;
+        return loaded;
+    }
     const struct kernel *kernel = sim->plan->chain[op->kernel.link];
     for (uint32_t i = 0; i < sim->kernels_loaded; i++) {
         if (sim->loaded[i] == kernel)
@@ -164,7 +170,7 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
 void host_end_call(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = op_at(sim, op)->kind;
-    if (rule_call_waits(sim->plan, kind))
+    if (rule_call_waits(sim->plan, op_at(sim, op)))
         sim->called = op;
     sim->timeline->issue_ns[op] = sim->call_ended_ns;
     if (kind != OP_RECORD)

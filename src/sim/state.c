@@ -172,6 +172,12 @@ static enum status take_memory(struct simulation *sim)
     if (!sim->ops || !sim->records || !sim->lanes || !waiters || !sim->hardware_queues ||
         !sim->levels)
         return no_memory(sim);
+    const struct plan_recorded *recorded = sim->plan->recorded;
+    if (recorded != NULL) {
+        sim->names_loaded = calloc(recorded->name_count + (size_t)1, sizeof *sim->names_loaded);
+        if (sim->names_loaded == NULL)
+            return no_memory(sim);
+    }
     if (!rule_checks_dependencies(sim->machine))
         return STATUS_OK;
     sim->checks = calloc(ops, sizeof *sim->checks);
@@ -184,6 +190,7 @@ void simulation_free(struct simulation *sim)
     free(sim->records);
     free(sim->lanes);
     free(sim->checks);
+    free(sim->names_loaded);
     for (int d = 0; sim->domains != NULL && d < DOMAIN_COUNT; d++)
         barriers_free(&sim->domains[d]);
     free(sim->domains);

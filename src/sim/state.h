@@ -121,6 +121,7 @@ struct link_bytes {
 struct block_group {
     uint32_t op, blocks;     /* no blocks: the place is free */
     struct kernel_cost cost; /* of the whole launch */
+    double measured_ns;      /* a recorded launch's sweep, whatever runs beside; NAN: none */
     double share;            /* the part of it that a block does in a sweep */
     struct link_bytes link;  /* of a block in a sweep, on mapped memory; else 0 */
     uint32_t sweeps;         /* of a block, in all */
@@ -135,6 +136,7 @@ struct block_group {
 struct launch_work {
     uint64_t count; /* 0: not known yet */
     uint32_t blocks;
+    double measured_ns; /* recorded launches: how long all its blocks take; else NAN */
     struct kernel_cost cost;
     struct link_bytes link; /* 0 where the host's memory is not mapped */
     struct sweeps sweeps;
@@ -181,6 +183,7 @@ struct simulation {
     uint32_t own_call; /* the host's own call that waits for the device, or NONE */
     const struct kernel *loaded[CHAIN_MAX]; /* whose code is there; used with loads_lazily */
     uint32_t kernels_loaded;
+    bool *names_loaded; /* the same of a recorded plan, by name */
 
     int64_t call_ended_ns; /* when the latest call returned */
     int64_t node_free_ns;  /* graphs: when the device can take up its next node */
