@@ -10,8 +10,10 @@ FOREIGN := $(foreach s,$(FOREIGN_SOURCES),$(call foreign_name,$(s))) \
            $(foreach s,$(FOREIGN_SINGLE),$(O)/foreign/$(basename $(notdir $(s))))
 
 # What a program's author would have written in a Makefile of theirs; by default cudart is static.
-FOREIGN_SHARED := event_sync
-FOREIGN_DRIVER :=
+FOREIGN_SHARED := event_sync sync_loop few_tiles pool_streams d2d_copy graph_edge
+$(O)/foreign/per_thread-wrong $(O)/foreign/per_thread-right: FOREIGN_FLAGS = -Xcompiler -fopenmp \
+    $(if $(filter %-right,$@),--default-stream per-thread)
+$(O)/foreign/one_stream-wrong $(O)/foreign/one_stream-right: FOREIGN_LIBS = -L$(CUDA_HOME)/lib64/stubs -lcuda
 
 .PHONY: foreign
 ifeq ($(NVCC),)
@@ -23,8 +25,7 @@ endif
 
 foreign_pair = $(patsubst %-wrong,%,$(patsubst %-right,%,$(notdir $@)))
 FOREIGN_NVCC = $(NVCC) -std=c++17 -O2 $(GENCODE) -Xcompiler -Wall,-Wextra \
-    $(if $(filter $(foreign_pair),$(FOREIGN_SHARED)),-cudart shared -Xlinker -rpath=$(CUDA_HOME)/lib64) \
-    $(if $(filter $(foreign_pair),$(FOREIGN_DRIVER)),-L$(CUDA_HOME)/lib64/stubs -lcuda) $(FOREIGN_FLAGS)
+    $(if $(filter $(foreign_pair),$(FOREIGN_SHARED)),-cudart shared -Xlinker -rpath=$(CUDA_HOME)/lib64) $(FOREIGN_FLAGS)
 FOREIGN_CC = $(CC) -std=gnu11 -O2 -Wall -Wextra -isystem $(CUDA_HOME)/include
 
 define foreign_rule

@@ -1,0 +1,2 @@
+// The same program, compiled with --default-stream per-thread.
+#include "wrong.cu"
