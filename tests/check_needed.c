@@ -39,7 +39,7 @@ static void make_random(struct random_plan *random, uint64_t *state)
     for (uint32_t i = 0; i < OPS; i++) {
         random->ops[i] = (struct op){.id = i, .kind = OP_KERNEL, .stream = i % 2, .tile = -1};
         random->seen[i].first_access = count;
-        random->seen[i].access_count = test_random_below(state, TOUCHES + 1);
+        random->seen[i].access_count = 1 + test_random_below(state, TOUCHES);
         for (uint32_t k = 0; k < random->seen[i].access_count; k++) {
             struct range range = {.buffer = (enum buffer)test_random_below(state, BUFFERS),
                                   .offset = test_random_below(state, BYTES)};
@@ -152,20 +152,28 @@ START_TEST(one_stream_asks_for_more_than_data)
 }
 END_TEST
 
-/* A function of unknown bytes keeps its place in its stream, and in no other. */
+/* A function of unknown bytes keeps its place in its stream, and in others as far as events
+ * say. */
 START_TEST(functions_keep_their_place)
 {
-    struct plan plan = test_plan(2, 0, 4, 64);
+    struct plan plan = test_plan(3, 2, 5, 80);
     uint32_t one = test_h2d(&plan, 0, 0, 0, 16), other = test_h2d(&plan, 1, 1, 16, 16);
     uint32_t two = test_h2d(&plan, 0, 2, 32, 16);
-    struct op op = {.kind = OP_CALLBACK, .stream = 0, .tile = -1};
+    test_record(&plan, 0, 0);
+    test_wait(&plan, 2, 0);
+    struct op op = {.kind = OP_CALLBACK, .stream = 2, .tile = -1};
     struct error error = {0};
     ck_assert_int_eq(plan_append(&plan, &op, &error), STATUS_OK);
-    uint32_t function = two + 1, later = test_h2d(&plan, 0, 3, 48, 16);
+    uint32_t function = plan.op_count - 1, later = test_h2d(&plan, 2, 3, 48, 16);
+    test_record(&plan, 2, 1);
+    uint32_t unordered = test_d2h(&plan, 1, 1, 16, 16);
+    test_wait(&plan, 1, 1);
+    uint32_t last = test_h2d(&plan, 1, 4, 64, 16);
     struct needed needed = find_needed(&plan);
-    ck_assert_uint_eq(needed.count, 3);
+    ck_assert_uint_eq(needed.count, 4);
     ck_assert(has_edge(&needed, function, one) && has_edge(&needed, function, two));
     ck_assert(!has_edge(&needed, function, other) && has_edge(&needed, later, function));
+    ck_assert(!has_edge(&needed, unordered, function) && has_edge(&needed, last, function));
     needed_free(&needed);
     plan_free(&plan);
 }

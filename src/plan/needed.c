@@ -7,6 +7,7 @@
 #include "plan/needed.h"
 
 #include "core/items.h"
+#include "plan/blind.h"
 #include "plan/cuts.h"
 
 #include <inttypes.h>
@@ -40,9 +41,8 @@ struct finder {
     struct reader *pool; /* entry 0 is not used */
     size_t pool_count, pool_capacity;
     uint32_t free_reader;
-    uint32_t *earlier; /* per op: the one before it in its stream, with bytes or a function */
-    uint32_t *latest, *function; /* per stream: the latest such op, the latest function */
-    uint32_t *found;             /* the earlier ops of the op that is looked at */
+    struct blind_walk blind;
+    uint32_t *found; /* the earlier ops of the op that is looked at */
     size_t found_count, found_capacity;
     uint32_t *stamps; /* per op: the op that has it among the `found`, and 1 */
     uint32_t op;
@@ -222,25 +222,13 @@ static void node_touch(struct finder *finder, const struct touch *touch, size_t 
 
 /* --- the walk --- */
 
-static const struct access *accesses_of(const struct plan *plan, const struct op *op,
-                                        struct access room[OP_ACCESS_MAX], uint32_t *count)
-{
-    if (plan->recorded == NULL) {
-        *count = (uint32_t)op_accesses(op, room);
-        return room;
-    }
-    const struct op_recorded *recorded = &plan->recorded->ops[op->id];
-    *count = recorded->access_count;
-    return plan->recorded->accesses + recorded->first_access;
-}
-
 static bool cut_buffers(struct finder *finder)
 {
     struct access room[OP_ACCESS_MAX];
     uint32_t count;
     for (uint32_t i = 0; i < finder->plan->op_count; i++) {
         const struct access *access =
-            accesses_of(finder->plan, &finder->plan->ops[i], room, &count);
+            plan_accesses(finder->plan, &finder->plan->ops[i], room, &count);
         for (uint32_t k = 0; k < count; k++) {
             const struct range *range = &access[k].range;
             struct cuts *cuts = &finder->trees[range->buffer].cuts;
@@ -266,21 +254,13 @@ static bool cut_buffers(struct finder *finder)
 
 static bool finder_init(struct finder *finder)
 {
-    size_t ops = finder->plan->op_count + (size_t)1, lanes = finder->plan->streams + (size_t)1;
-    const struct plan_recorded *recorded = finder->plan->recorded;
-    finder->tree_count = recorded != NULL ? recorded->buffer_count : BUFFER_COUNT;
+    size_t ops = finder->plan->op_count + (size_t)1;
+    finder->tree_count = plan_buffer_count(finder->plan);
     finder->trees = calloc(finder->tree_count + (size_t)1, sizeof *finder->trees);
-    finder->earlier = malloc(ops * sizeof *finder->earlier);
     finder->stamps = calloc(ops, sizeof *finder->stamps);
-    finder->latest = malloc(lanes * sizeof *finder->latest);
-    finder->function = malloc(lanes * sizeof *finder->function);
     finder->needed.first = calloc(ops, sizeof *finder->needed.first);
-    if (!finder->trees || !finder->earlier || !finder->stamps || !finder->latest ||
-        !finder->function || !finder->needed.first)
-        return false;
-    memset(finder->latest, 0xff, lanes * sizeof *finder->latest);
-    memset(finder->function, 0xff, lanes * sizeof *finder->function);
-    return cut_buffers(finder);
+    return blind_init(&finder->blind, finder->plan) && finder->trees && finder->stamps &&
+           finder->needed.first && cut_buffers(finder);
 }
 
 static void finder_free(struct finder *finder)
@@ -290,33 +270,22 @@ static void finder_free(struct finder *finder)
         free(finder->trees[i].nodes);
     }
     free(finder->trees);
+    blind_free(&finder->blind);
     free(finder->pool);
-    free(finder->earlier);
     free(finder->stamps);
-    free(finder->latest);
-    free(finder->function);
     free(finder->found);
 }
 
-/* Puts a function whose bytes are not known behind all that its stream did before, and all that
- * it does later behind the function. */
-static void find_functions(struct finder *finder, const struct op *op, bool function)
+static void on_found(void *context, uint32_t before)
 {
-    uint32_t *latest = &finder->latest[op->stream], *before = &finder->function[op->stream];
-    finder->earlier[op->id] = *latest;
-    find(finder, *before);
-    for (uint32_t i = *latest; function && i != *before; i = finder->earlier[i])
-        find(finder, i);
-    *latest = op->id;
-    *before = function ? op->id : *before;
+    find(context, before);
 }
 
-static bool finder_step(struct finder *finder, const struct op *op)
+static enum status finder_step(struct finder *finder, const struct op *op)
 {
     struct access room[OP_ACCESS_MAX];
     uint32_t count;
-    const struct access *access = accesses_of(finder->plan, op, room, &count);
-    bool function = op->kind == OP_CALLBACK && count == 0;
+    const struct access *access = plan_accesses(finder->plan, op, room, &count);
     finder->op = op->id;
     for (uint32_t i = 0; i < count; i++) {
         const struct range *range = &access[i].range;
@@ -327,27 +296,27 @@ static bool finder_step(struct finder *finder, const struct op *op)
                                     .writes = access[i].writes != 0};
         node_touch(finder, &touch, 1, 0, tree->cells);
     }
-    if (count > 0 || function)
-        find_functions(finder, op, function);
-    return keep_found(finder) && !finder->no_memory;
+    enum status status = blind_take(&finder->blind, op, on_found, finder);
+    if (status == STATUS_OK && (!keep_found(finder) || finder->no_memory))
+        status = STATUS_NO_MEMORY;
+    return status == STATUS_OK && finder->needed.count > NEEDED_MOST ? STATUS_FAILED : status;
 }
 
 enum status plan_needed(const struct plan *plan, struct needed *needed, struct error *error)
 {
     struct finder finder = {.plan = plan};
-    bool room = finder_init(&finder);
-    for (uint32_t i = 0; room && i < plan->op_count && finder.needed.count <= NEEDED_MOST; i++)
-        room = finder_step(&finder, &plan->ops[i]);
+    enum status status = finder_init(&finder) ? STATUS_OK : STATUS_NO_MEMORY;
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
+        status = finder_step(&finder, &plan->ops[i]);
     finder_free(&finder);
-    if (room && finder.needed.count <= NEEDED_MOST) {
+    if (status == STATUS_OK) {
         *needed = finder.needed;
         return STATUS_OK;
     }
     needed_free(&finder.needed);
-    if (room)
+    if (status == STATUS_FAILED)
         return error_set(error, STATUS_FAILED,
-                         "the ops' data asks for too many orders to be judged (over %d)",
-                         NEEDED_MOST);
+                         "the plan's data asks for too many orders to judge them");
     return error_set(error, STATUS_NO_MEMORY,
                      "no memory to find what the data of %" PRIu32 " ops asks for",
                      plan->op_count);

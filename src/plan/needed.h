@@ -21,16 +21,18 @@ struct needed {
  * was built; accesses that are only possible count like certain ones, so two kernels that name
  * the same bytes keep their order.
  *
- * Events, waits, syncs and allocations have no bytes, and so no edges. A function of the host
- * whose bytes are not known, as in every recorded plan, may use all that its stream works on:
- * it comes after all ops with bytes that were issued to its stream before it, and before all
- * that are issued there later.
- * What the host's own code reads and writes between its calls is not in a plan: who takes a
- * sync away must see to it that the host does not use the bytes of the copies before it, nor
- * fill those of the copies behind it.
+ * Events, waits, syncs and allocations have no bytes, and so no edges. An op whose bytes are
+ * not known, as every function of the host of a recorded plan and every op of its graphs, may
+ * use what was done before it: it comes after all that streams and events put before it, and
+ * before all that they put behind it (plan/blind.h). That the default stream or a wait of the
+ * host's puts other ops there is no order of data. What the host's own code reads and writes
+ * between its calls is not in a plan: who takes a sync away must see to it that the host does
+ * not use the bytes of the copies before it, nor fill those of the copies behind it.
  *
- * O((n + e) log n) for n ops and e edges. STATUS_NO_MEMORY; STATUS_FAILED where they are more
- * than NEEDED_MOST. Set only on STATUS_OK; free with needed_free(). */
+ * O((n + e) log n) for n ops and e edges, and where there are ops of unknown bytes n times the
+ * streams. STATUS_NO_MEMORY; STATUS_FAILED where edges are more than NEEDED_MOST, or streams
+ * and events too many for plan_hazards(), too. Set only on STATUS_OK; free with needed_free().
+ */
 enum { NEEDED_MOST = 1 << 27 };
 enum status plan_needed(const struct plan *plan, struct needed *needed, struct error *error);
 void needed_free(struct needed *needed);

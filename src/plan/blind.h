@@ -1,0 +1,43 @@
+/* blind.h - what ops of unknown bytes come before and after in a plan.
+ *
+ * An op of unknown bytes may use whatever was done before it, and leave what comes later needs:
+ * so it keeps its place between all ops that streams and events put before it or behind it. */
+#ifndef PIPELINE_PLAN_BLIND_H
+#define PIPELINE_PLAN_BLIND_H
+
+#include "plan/plan.h"
+
+/* Ops of a stream that work, in their order. */
+struct blind_stream {
+    uint32_t *ops;    /* lies in the walk's memory */
+    uint32_t *blinds; /* per op: how many ops there are up to the latest blind one; 0: none */
+    uint32_t count;
+};
+
+struct blind_walk {
+    const struct plan *plan;
+    bool any; /* false: the plan has no such op, and nothing else is set */
+    uint32_t *ops, *blinds;
+    struct blind_stream *streams;
+    uint32_t *clocks;  /* streams x streams: the ops of each that come before the next of one */
+    uint32_t *covered; /* streams x streams: those that its latest blind op comes after */
+    uint32_t **events; /* per event: the clock of its latest record; NULL: none is needed */
+    uint32_t *waits;   /* per event: how many ops still wait for it */
+    uint64_t clock_bytes;
+};
+
+/* Returns true if an op works in a stream, on bytes that nobody knows. */
+bool plan_is_blind(const struct plan *plan, const struct op *op);
+
+/* Prepares a walk over all ops of `plan`. Returns false when memory runs out; blind_free() in
+ * any case. */
+bool blind_init(struct blind_walk *walk, const struct plan *plan);
+void blind_free(struct blind_walk *walk);
+
+/* Takes up the next op of the plan; calls `found` with each earlier op that it comes after
+ * because one of both is blind. STATUS_NO_MEMORY, or STATUS_FAILED where streams, and events to
+ * be waited for, are too many. */
+enum status blind_take(struct blind_walk *walk, const struct op *op,
+                       void (*found)(void *context, uint32_t op), void *context);
+
+#endif
