@@ -72,6 +72,7 @@ static const struct {
     {"needed", needed_suite},
     {"recorded", recorded_suite},
     {"rework", rework_suite},
+    {"replan", replan_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},
     {"tune", tune_suite},

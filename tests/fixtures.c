@@ -7,6 +7,8 @@
 int test_cases(int all)
 {
     const char *mode = getenv("PIPELINE_TESTS");
+    if (mode != NULL && strcmp(mode, "deep") == 0)
+        return 50 * all;
     bool quick = mode != NULL && strcmp(mode, "quick") == 0;
     return quick && all > 20 ? all / 20 : all;
 }

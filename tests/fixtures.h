@@ -10,7 +10,7 @@
 
 #include <check.h>
 
-/* PIPELINE_TESTS=quick: fewer generated cases, for slow tools such as valgrind. */
+/* PIPELINE_TESTS=quick: fewer generated cases, for slow tools such as valgrind; deep: more. */
 int test_cases(int all);
 
 /* xorshift64*: small, seeded, the same everywhere. `state` may not be 0. */

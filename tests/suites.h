@@ -79,6 +79,7 @@ Suite *fuzz_seeds_suite(void);
 Suite *bench_suite(void);
 Suite *lessons_suite(void);
 Suite *library_suite(void);
+Suite *replan_suite(void);
 Suite *needed_suite(void);
 Suite *rework_suite(void);
 

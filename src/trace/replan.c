@@ -1,0 +1,322 @@
+/* replan.c - the calls of a recording, one after another, turned into ops.
+ *
+ * The files, each using only those below it:
+ * - replan: calls and ops;
+ * - replan_graph: a launch of a graph;
+ * - replan_ops: ops, and their streams, names and events;
+ * - replan_memory: what ops touch;
+ * - replan_live: the memory that the program has at a moment. */
+#include "trace/replan.h"
+
+#include "trace/replan_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- events --- */
+
+static int compare_handles(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum status sort_handles(struct replan *replan)
+{
+    const struct recording *recording = replan->recording;
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < recording->call_count; i++)
+        count += recording->calls[i].deed == DEED_RECORD;
+    uint64_t *handles = replan->handles = malloc((count + 1) * sizeof *handles);
+    if (handles == NULL)
+        return replan_no_memory(replan);
+    for (size_t i = 0, at = 0; i < recording->call_count; i++) {
+        if (recording->calls[i].deed == DEED_RECORD)
+            handles[at++] = recording->calls[i].event;
+    }
+    qsort(handles, count, sizeof *handles, compare_handles);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || handles[i] != handles[kept - 1])
+            handles[kept++] = handles[i];
+    }
+    replan->handle_count = kept;
+    replan->records = malloc((kept + 1) * sizeof *replan->records);
+    if (replan->records == NULL)
+        return replan_no_memory(replan);
+    for (size_t i = 0; i < kept; i++)
+        replan->records[i] = RECORDING_NONE;
+    return STATUS_OK;
+}
+
+/* Returns where the latest record of an event is kept; NULL: it is never recorded. */
+static uint32_t *latest_record(const struct replan *replan, uint64_t handle)
+{
+    const uint64_t *found =
+        bsearch(&handle, replan->handles, replan->handle_count, sizeof handle, compare_handles);
+    return found != NULL ? &replan->records[found - replan->handles] : NULL;
+}
+
+/* --- what calls do --- */
+
+/* Adds what the latest op touches of a call's copy, of which `done` bytes were copied before it
+ * and that has `bytes` itself. */
+static bool touch_copy(struct replan *replan, const struct recorded_call *call,
+                       enum op_kind kind, uint64_t done, uint64_t bytes)
+{
+    uint64_t width = call->copy.width, height = call->copy.height;
+    if (call->copy.to == 0 || call->copy.from == 0)
+        return true;
+    if (height <= 1) {
+        if (done >= width)
+            return true;
+        width = bytes < width - done && bytes > 0 ? bytes : width - done;
+        height = 1;
+    } else {
+        done = 0;
+    }
+    return replan_touch(replan, call->copy.from + done, call->copy.from_pitch, width, height,
+                        kind == OP_H2D, false) &&
+           replan_touch(replan, call->copy.to + done, call->copy.to_pitch, width, height,
+                        kind == OP_D2H, true);
+}
+
+/* Adds what the latest op touches, as its call says. */
+static bool touch_all(struct replan *replan, const struct recorded_call *call,
+                      const struct recorded_op *ran, uint64_t done)
+{
+    const struct recording *recording = replan->recording;
+    bool room = true;
+    if (call->deed == DEED_COPY && (ran->kind != OP_KERNEL || ran->peer))
+        room = touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
+    else if (call->deed == DEED_SET && call->set.address != 0)
+        room = replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
+    for (uint32_t i = 0; call->deed == DEED_LAUNCH && i < call->launch.word_count && room; i++)
+        room = replan_touch_word(replan, recording->words[(size_t)call->launch.first_word + i]);
+    return room;
+}
+
+/* Appends the ops that a call issued to the device. */
+static enum status append_issued(struct replan *replan, const struct recorded_call *call)
+{
+    enum status status = STATUS_OK;
+    uint64_t done = 0;
+    uint32_t stream;
+    for (uint32_t i = 0; i < call->op_count && status == STATUS_OK; i++) {
+        const struct recorded_op *ran = &replan->recording->ops[(size_t)call->first_op + i];
+        if (ran->h2h || !replan_is_ours(replan, ran->stream))
+            continue;
+        status = replan_find_stream(replan, ran->stream, &stream);
+        if (status == STATUS_OK)
+            status = replan_append_ran(replan, call, ran, stream);
+        if (status == STATUS_OK && !touch_all(replan, call, ran, done))
+            status = replan_no_memory(replan);
+        if (status == STATUS_OK) {
+            const struct op_recorded *seen = &replan->recorded->ops[replan->plan->op_count - 1];
+            replan->left.blind_ops += seen->access_count == 0;
+        }
+        done += ran->bytes;
+    }
+    return status;
+}
+
+static enum status take_record(struct replan *replan, const struct recorded_call *call,
+                               uint32_t stream)
+{
+    uint32_t *record = latest_record(replan, call->event);
+    *record = replan->plan->op_count;
+    return replan_append_record(replan, call, stream);
+}
+
+/* Appends a wait of `stream`, or with RECORDING_NONE of the host, for an event. */
+static enum status take_wait(struct replan *replan, const struct recorded_call *call,
+                             uint32_t stream)
+{
+    const uint32_t *record = latest_record(replan, call->event);
+    if (record == NULL || *record == RECORDING_NONE)
+        replan->left.void_waits++;
+    else if (*record == EVENT_FOREIGN)
+        replan->left.foreign_waits++;
+    else
+        return replan_append_wait(replan, call, stream, *record);
+    return STATUS_OK;
+}
+
+static enum status take_sync(struct replan *replan, const struct recorded_call *call,
+                             uint32_t stream)
+{
+    const struct op op = {.kind = OP_SYNC, .stream = stream};
+    return replan_append(replan, call, op, (struct op_recorded){0});
+}
+
+static enum status take_function(struct replan *replan, const struct recorded_call *call,
+                                 uint32_t stream)
+{
+    const struct op op = {.kind = OP_CALLBACK, .stream = stream};
+    struct op_recorded seen = {0};
+    if (call->known)
+        seen.work_ns = later(call->function.end_ns - call->function.start_ns, 0);
+    return replan_append(replan, call, op, seen);
+}
+
+/* Takes up a call that takes or gives back memory of the device or of the host. */
+static enum status take_alloc(struct replan *replan, const struct recorded_call *call,
+                              bool pinned)
+{
+    struct replan_thread *thread = &replan->threads[call->thread];
+    bool given_back;
+    uint32_t index = live_change(&replan->live, call, pinned, &given_back);
+    if (index == RECORDING_NONE)
+        return STATUS_OK;
+    const struct recorded_memory *memory = &replan->recording->memory[index];
+    if (memory->device != RECORDING_NONE && memory->device != replan->device)
+        return STATUS_OK;
+    if (given_back && thread->alloc != RECORDING_NONE && thread->memory == index) {
+        replan->recorded->ops[thread->alloc].work_ns += call->end_ns - call->start_ns;
+        thread->alloc = RECORDING_NONE;
+        thread->ended_ns = call->end_ns;
+        return STATUS_OK;
+    }
+    struct op op = {.kind = OP_ALLOC, .stream = RECORDING_NONE};
+    op.alloc.bytes = memory->bytes;
+    op.alloc.pinned = pinned;
+    const struct op_recorded seen = {.work_ns = call->end_ns - call->start_ns};
+    enum status status = replan_append(replan, call, op, seen);
+    if (status == STATUS_OK && !given_back) {
+        thread->alloc = replan->plan->op_count - 1;
+        thread->memory = index;
+    }
+    return status;
+}
+
+/* Notes the begin and end of what a thread captures into a graph: its calls issue nothing. */
+static bool is_captured(struct replan *replan, const struct recorded_call *call)
+{
+    const char *name = host_call_name(call->row);
+    bool *captures = &replan->threads[call->thread].captures;
+    if (host_call_kind(call->row) == CALL_MAKE && strstr(name, "StreamBeginCapture") != NULL)
+        *captures = true;
+    else if (host_call_kind(call->row) == CALL_MAKE && strstr(name, "StreamEndCapture") != NULL)
+        *captures = false;
+    return *captures;
+}
+
+/* Takes up a deed in `stream`, one of the plan's; with RECORDING_NONE of the whole device. */
+static enum status take_deed(struct replan *replan, const struct recorded_call *call,
+                             uint32_t stream)
+{
+    switch ((enum recorded_deed)call->deed) {
+    case DEED_RECORD:
+        return take_record(replan, call, stream);
+    case DEED_WAIT:
+        return take_wait(replan, call, stream);
+    case DEED_SYNC_STREAM:
+        return take_sync(replan, call, stream);
+    case DEED_SYNC_DEVICE:
+        return take_sync(replan, call, RECORDING_NONE);
+    case DEED_SYNC_EVENT:
+        return take_wait(replan, call, RECORDING_NONE);
+    case DEED_FUNCTION:
+        return take_function(replan, call, stream);
+    case DEED_GRAPH:
+        return replan_graph(replan, call, stream);
+    case DEED_COPY:
+    case DEED_SET:
+    case DEED_LAUNCH:
+        replan->left.unseen_ops += call->op_count == 0;
+        return append_issued(replan, call);
+    case DEED_NONE:
+        break;
+    }
+    return append_issued(replan, call);
+}
+
+static enum status take_call(struct replan *replan, const struct recorded_call *call)
+{
+    const enum host_call_kind kind = host_call_kind(call->row);
+    const enum recorded_deed deed = (enum recorded_deed)call->deed;
+    uint32_t stream = RECORDING_NONE;
+    if (!live_advance(&replan->live, call->start_ns))
+        return replan_no_memory(replan);
+    if (is_captured(replan, call))
+        return STATUS_OK;
+    if (call->result != 0) {
+        replan->left.failed_calls += deed != DEED_NONE;
+        return STATUS_OK;
+    }
+    if (deed == DEED_NONE && (kind == CALL_ALLOC || kind == CALL_PIN) && call->op_count == 0)
+        return take_alloc(replan, call, kind == CALL_PIN);
+    bool anywhere = deed == DEED_SYNC_DEVICE || deed == DEED_SYNC_EVENT;
+    if (replan_is_ours(replan, call->stream)) {
+        enum status status = deed != DEED_NONE && !anywhere
+                                 ? replan_find_stream(replan, call->stream, &stream)
+                                 : STATUS_OK;
+        return status == STATUS_OK ? take_deed(replan, call, stream) : status;
+    }
+    if (anywhere && call->stream == RECORDING_NONE)
+        return take_deed(replan, call, stream);
+    if (deed == DEED_RECORD)
+        *latest_record(replan, call->event) = EVENT_FOREIGN;
+    return append_issued(replan, call);
+}
+
+/* --- the plan as a whole --- */
+
+static enum status take_tables(struct replan *replan)
+{
+    const struct recording *recording = replan->recording;
+    replan->recorded = replan->plan->recorded = calloc(1, sizeof *replan->recorded);
+    replan->threads = calloc(recording->threads + (size_t)1, sizeof *replan->threads);
+    replan->streams = malloc((recording->stream_count + 1) * sizeof *replan->streams);
+    replan->names = malloc((recording->name_count + 2) * sizeof *replan->names);
+    if (!replan->recorded || !replan->threads || !replan->streams || !replan->names)
+        return replan_no_memory(replan);
+    memset(replan->streams, 0xff, recording->stream_count * sizeof *replan->streams);
+    memset(replan->names, 0xff, (recording->name_count + 2) * sizeof *replan->names);
+    for (uint32_t i = 0; i < recording->threads; i++)
+        replan->threads[i].alloc = RECORDING_NONE;
+    replan->recorded->threads = recording->threads > 0 ? recording->threads : 1;
+    replan->recorded->names =
+        calloc(recording->name_count + 2, sizeof *replan->recorded->names);
+    if (replan->recorded->names == NULL)
+        return replan_no_memory(replan);
+    enum status status = live_init(&replan->live, recording, replan->error);
+    return status == STATUS_OK ? sort_handles(replan) : status;
+}
+
+static void free_tables(struct replan *replan)
+{
+    replan_graphs_free(replan);
+    live_free(&replan->live);
+    free(replan->threads);
+    free(replan->streams);
+    free(replan->names);
+    free(replan->handles);
+    free(replan->records);
+}
+
+enum status recording_plan(const struct recording *recording, uint32_t device,
+                           struct plan *plan, struct replan_left *left, struct error *error)
+{
+    struct replan replan = {
+        .recording = recording, .device = device, .plan = plan, .error = error};
+    plan_init(plan);
+    plan->launches_block = recording->launch_blocking;
+    enum status status = take_tables(&replan);
+    for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++)
+        status = take_call(&replan, &recording->calls[i]);
+    for (size_t i = 0; i < recording->op_count; i++)
+        replan.left.stray_ops += recording->ops[i].call == RECORDING_NONE &&
+                                 replan_is_ours(&replan, recording->ops[i].stream);
+    if (status == STATUS_OK)
+        status = replan_number_events(&replan);
+    if (status == STATUS_OK)
+        status = replan_resolve(&replan);
+    replan_number_streams(plan);
+    free_tables(&replan);
+    if (status != STATUS_OK)
+        plan_free(plan);
+    else if (left != NULL)
+        *left = replan.left;
+    return status;
+}

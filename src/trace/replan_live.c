@@ -1,0 +1,147 @@
+/* replan_live.c - the memory that a recorded program has at a moment.
+ *
+ * What a program has taken does not overlap, so it can be ordered: two ranges that overlap are
+ * equal to tsearch(), and an address finds the range that it lies in. */
+#include "trace/replan_parts.h"
+
+#include <search.h>
+#include <stdlib.h>
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct recorded_memory *x = a, *y = b;
+    if (x->address < y->address)
+        return y->address - x->address < x->bytes ? 0 : -1;
+    return x->address - y->address < y->bytes ? 0 : 1;
+}
+
+static int compare_from(const void *a, const void *b, void *memory)
+{
+    const struct recorded_memory *all = memory;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (all[x].from_ns != all[y].from_ns)
+        return all[x].from_ns < all[y].from_ns ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static int compare_until(const void *a, const void *b, void *memory)
+{
+    const struct recorded_memory *all = memory;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (all[x].until_ns != all[y].until_ns)
+        return all[x].until_ns < all[y].until_ns ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+enum status live_init(struct live *live, const struct recording *recording, struct error *error)
+{
+    size_t count = recording->memory_count;
+    *live = (struct live){.recording = recording};
+    live->taken = malloc((count + 1) * sizeof *live->taken);
+    live->freed = malloc((count + 1) * sizeof *live->freed);
+    if (live->taken == NULL || live->freed == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for %zu allocations", count);
+    for (size_t i = 0; i < count; i++)
+        live->taken[i] = live->freed[i] = (uint32_t)i;
+    qsort_r(live->taken, count, sizeof *live->taken, compare_from, recording->memory);
+    qsort_r(live->freed, count, sizeof *live->freed, compare_until, recording->memory);
+    return STATUS_OK;
+}
+
+static void leave_as_is(void *memory)
+{
+    (void)memory;
+}
+
+void live_free(struct live *live)
+{
+    tdestroy(live->tree, leave_as_is);
+    free(live->taken);
+    free(live->freed);
+}
+
+/* Memory that overlaps what is there shows that it was given back unseen. */
+static bool live_take(struct live *live, struct recorded_memory *memory)
+{
+    struct recorded_memory **other;
+    if (memory->bytes == 0)
+        return true;
+    while ((other = tfind(memory, &live->tree, compare_ranges)) != NULL)
+        tdelete(*other, &live->tree, compare_ranges);
+    return tsearch(memory, &live->tree, compare_ranges) != NULL;
+}
+
+static void live_drop(struct live *live, struct recorded_memory *memory)
+{
+    struct recorded_memory **found = tfind(memory, &live->tree, compare_ranges);
+    if (memory->bytes > 0 && found != NULL && *found == memory)
+        tdelete(memory, &live->tree, compare_ranges);
+}
+
+bool live_advance(struct live *live, int64_t time)
+{
+    struct recorded_memory *memory = live->recording->memory;
+    const size_t count = live->recording->memory_count;
+    for (;;) {
+        struct recorded_memory *taken =
+            live->next_taken < count ? &memory[live->taken[live->next_taken]] : NULL;
+        struct recorded_memory *freed =
+            live->next_freed < count ? &memory[live->freed[live->next_freed]] : NULL;
+        bool take = taken != NULL && taken->from_ns <= time;
+        bool drop = freed != NULL && freed->until_ns <= time;
+        if (!take && !drop)
+            return true;
+        if (drop && (!take || (freed != taken && freed->until_ns <= taken->from_ns))) {
+            live_drop(live, freed);
+            live->next_freed++;
+        } else {
+            live->next_taken++;
+            if (!live_take(live, taken))
+                return false;
+        }
+    }
+}
+
+uint32_t live_find(const struct live *live, uint64_t address)
+{
+    const struct recorded_memory key = {.address = address, .bytes = 1};
+    struct recorded_memory *const *found = tfind(&key, &live->tree, compare_ranges);
+    return found != NULL ? (uint32_t)(*found - live->recording->memory) : RECORDING_NONE;
+}
+
+/* Returns the first of `order`, sorted by the time that `freed` says, from `from` on. */
+static size_t first_from(const struct live *live, const uint32_t *order, bool freed,
+                         int64_t from)
+{
+    size_t low = 0, high = live->recording->memory_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct recorded_memory *memory = &live->recording->memory[order[middle]];
+        if ((freed ? memory->until_ns : memory->from_ns) < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t live_change(const struct live *live, const struct recorded_call *call, bool pinned,
+                     bool *given_back)
+{
+    for (int freed = 0; freed <= 1; freed++) {
+        const uint32_t *order = freed ? live->freed : live->taken;
+        for (size_t i = first_from(live, order, freed, call->start_ns);
+             i < live->recording->memory_count; i++) {
+            const struct recorded_memory *memory = &live->recording->memory[order[i]];
+            if ((freed ? memory->until_ns : memory->from_ns) > call->end_ns)
+                break;
+            bool locked =
+                memory->kind == RECORDED_PINNED || memory->kind == RECORDED_REGISTERED;
+            if (memory->kind == RECORDED_POOL || locked != pinned || memory->bytes == 0)
+                continue;
+            *given_back = freed;
+            return order[i];
+        }
+    }
+    return RECORDING_NONE;
+}

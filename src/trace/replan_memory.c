@@ -1,0 +1,322 @@
+/* replan_memory.c - what ops touch: addresses turned into buffers and ranges. */
+#include "trace/replan_parts.h"
+
+#include "core/items.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All rows of all copies that are ranges of their own: beyond it they are taken together. */
+enum { ROWS_IN_ALL = 1 << 22 };
+
+/* --- while ops are appended --- */
+
+static struct op_recorded *latest_op(const struct replan *replan)
+{
+    return &replan->recorded->ops[replan->plan->op_count - 1];
+}
+
+static bool add_access(struct replan *replan, uint32_t buffer, uint64_t address, uint64_t bytes,
+                       bool writes)
+{
+    struct plan_recorded *recorded = replan->recorded;
+    struct access *accesses = items_grow(recorded->accesses, recorded->access_count,
+                                         &replan->access_capacity, sizeof *accesses);
+    if (accesses == NULL)
+        return false;
+    recorded->accesses = accesses;
+    accesses[recorded->access_count++] = (struct access){
+        .range = {.buffer = (enum buffer)buffer, .offset = address, .bytes = bytes},
+        .writes = writes};
+    latest_op(replan)->access_count++;
+    return true;
+}
+
+static bool touch_range(struct replan *replan, uint64_t address, uint64_t bytes, bool on_host,
+                        bool writes)
+{
+    const uint32_t unknown = on_host ? BUFFER_UNKNOWN_HOST : BUFFER_UNKNOWN_DEVICE;
+    const uint32_t memory = live_find(&replan->live, address);
+    if (bytes == 0 || address > UINT64_MAX - bytes)
+        return true;
+    if (memory == RECORDING_NONE)
+        return add_access(replan, unknown, address, bytes, writes);
+    const struct recorded_memory *taken = &replan->recording->memory[memory];
+    const bool inside = bytes <= taken->bytes - (address - taken->address);
+    return add_access(replan, inside ? memory : unknown, address, bytes, writes);
+}
+
+bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
+                  uint64_t height, bool on_host, bool writes)
+{
+    uint64_t all;
+    if (height == 0 || __builtin_mul_overflow(pitch, height - 1, &all) ||
+        __builtin_add_overflow(all, width, &all))
+        return true;
+    if (height == 1 || pitch == width)
+        return touch_range(replan, address, height == 1 ? width : all, on_host, writes);
+    if (height > REPLAN_ROWS || replan->rows + height > ROWS_IN_ALL) {
+        latest_op(replan)->sure = false;
+        return touch_range(replan, address, all, on_host, writes);
+    }
+    bool room = true;
+    replan->rows += height;
+    for (uint64_t row = 0; row < height && room; row++)
+        room = touch_range(replan, address + row * pitch, width, on_host, writes);
+    return room;
+}
+
+bool replan_touch_word(struct replan *replan, uint64_t word)
+{
+    const struct op_recorded *op = latest_op(replan);
+    const uint32_t memory = live_find(&replan->live, word);
+    if (memory == RECORDING_NONE)
+        return true;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        if (replan->recorded->accesses[op->first_access + i].range.offset == word)
+            return true;
+    }
+    return add_access(replan, memory, word, 0, true);
+}
+
+/* --- when all are there --- */
+
+/* Where a copy, a memset or what a kernel points to begins, in memory that the program took. */
+struct place {
+    uint64_t address, end;
+    uint32_t memory, op;
+};
+
+struct places {
+    struct place *items; /* by memory, address and op */
+    size_t count;
+};
+
+struct resolver {
+    struct replan *replan;
+    struct places copies, arguments, unknown; /* unknown: `memory` is the kind of unknown */
+    uint32_t *buffers;                        /* per memory: its buffer; RECORDING_NONE */
+    uint32_t *of_unknown;                     /* per unknown place: its buffer */
+    size_t buffer_capacity;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->memory != y->memory)
+        return x->memory < y->memory ? -1 : 1;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+/* Returns the first place that is not before `key`. */
+static size_t find_place(const struct places *places, const struct place *key)
+{
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_places(&places->items[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct places *places_of(struct resolver *resolver, const struct access *access)
+{
+    const uint32_t memory = access->range.buffer;
+    if (memory >= BUFFER_UNKNOWN_DEVICE)
+        return &resolver->unknown;
+    return access->range.bytes > 0 ? &resolver->copies : &resolver->arguments;
+}
+
+static bool collect_places(struct resolver *resolver)
+{
+    const struct plan *plan = resolver->replan->plan;
+    const struct plan_recorded *recorded = resolver->replan->recorded;
+    struct places *const all[] = {&resolver->copies, &resolver->arguments, &resolver->unknown};
+    for (size_t i = 0; i < recorded->access_count; i++)
+        places_of(resolver, &recorded->accesses[i])->count++;
+    for (int i = 0; i < 3; i++) {
+        all[i]->items = malloc((all[i]->count + 1) * sizeof *all[i]->items);
+        if (all[i]->items == NULL)
+            return false;
+        all[i]->count = 0;
+    }
+    for (uint32_t op = 0; op < plan->op_count; op++) {
+        const struct op_recorded *seen = &recorded->ops[op];
+        for (uint32_t i = 0; i < seen->access_count; i++) {
+            const struct access *access = &recorded->accesses[seen->first_access + i];
+            struct places *places = places_of(resolver, access);
+            places->items[places->count++] =
+                (struct place){.address = access->range.offset,
+                               .end = access->range.offset + access->range.bytes,
+                               .memory = access->range.buffer,
+                               .op = op};
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        qsort(all[i]->items, all[i]->count, sizeof *all[i]->items, compare_places);
+    return true;
+}
+
+/* Adds a buffer. Returns its number; RECORDING_NONE: no memory. */
+static uint32_t add_buffer(struct resolver *resolver, uint64_t address, uint64_t bytes,
+                           bool host)
+{
+    struct plan_recorded *recorded = resolver->replan->recorded;
+    struct recorded_buffer *buffers = items_grow(recorded->buffers, recorded->buffer_count,
+                                                 &resolver->buffer_capacity, sizeof *buffers);
+    if (buffers == NULL)
+        return RECORDING_NONE;
+    recorded->buffers = buffers;
+    buffers[recorded->buffer_count] =
+        (struct recorded_buffer){.address = address, .bytes = bytes, .host = host};
+    return recorded->buffer_count++;
+}
+
+/* Makes buffers of memory that the program did not take by a call to CUDA: a buffer is what is
+ * named without a gap, or with overlaps. */
+static bool add_unknown(struct resolver *resolver)
+{
+    const struct places *places = &resolver->unknown;
+    resolver->of_unknown = malloc((places->count + 1) * sizeof *resolver->of_unknown);
+    if (resolver->of_unknown == NULL)
+        return false;
+    for (size_t i = 0, next; i < places->count; i = next) {
+        const struct place *first = &places->items[i];
+        uint64_t end = first->end;
+        for (next = i + 1; next < places->count; next++) {
+            const struct place *place = &places->items[next];
+            if (place->memory != first->memory || place->address > end)
+                break;
+            end = place->end > end ? place->end : end;
+        }
+        uint32_t buffer = add_buffer(resolver, first->address, end - first->address,
+                                     first->memory == BUFFER_UNKNOWN_HOST);
+        for (size_t k = i; k < next; k++)
+            resolver->of_unknown[k] = buffer;
+        if (buffer == RECORDING_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the end of what a kernel, op `op`, reaches from an address that it was given: see
+ * replan.h. */
+static uint64_t find_reach(const struct resolver *resolver, const struct place *argument)
+{
+    const struct recorded_memory *memory =
+        &resolver->replan->recording->memory[argument->memory];
+    const struct places *copies = &resolver->copies, *arguments = &resolver->arguments;
+    struct place key = {.memory = argument->memory, .address = argument->address + 1};
+    const size_t next = find_place(arguments, &key);
+    uint64_t limit = memory->address + memory->bytes;
+    if (next < arguments->count && arguments->items[next].memory == argument->memory)
+        limit = arguments->items[next].address;
+    size_t copy = find_place(copies, argument); /* the first that comes later */
+    const struct place *found = NULL;
+    if (copy > 0 && copies->items[copy - 1].memory == argument->memory &&
+        copies->items[copy - 1].address == argument->address)
+        found = &copies->items[copy - 1];
+    else if (copy < copies->count && copies->items[copy].memory == argument->memory &&
+             copies->items[copy].address == argument->address)
+        found = &copies->items[copy];
+    if (found == NULL)
+        return limit;
+    key.address = found->end;
+    copy = find_place(copies, &key);
+    const bool more = copy < copies->count && copies->items[copy].memory == argument->memory &&
+                      copies->items[copy].address < limit;
+    return more ? limit : found->end;
+}
+
+/* Returns the buffer of an access; RECORDING_NONE: no memory. */
+static uint32_t find_buffer(struct resolver *resolver, const struct place *place)
+{
+    if (place->memory >= BUFFER_UNKNOWN_DEVICE)
+        return resolver->of_unknown[find_place(&resolver->unknown, place)];
+    uint32_t *buffer = &resolver->buffers[place->memory];
+    const struct recorded_memory *memory = &resolver->replan->recording->memory[place->memory];
+    if (*buffer == RECORDING_NONE)
+        *buffer =
+            add_buffer(resolver, memory->address, memory->bytes,
+                       memory->kind == RECORDED_PINNED || memory->kind == RECORDED_REGISTERED);
+    return *buffer;
+}
+
+static bool resolve_access(struct resolver *resolver, uint32_t op, struct access *access)
+{
+    struct place place = {
+        .address = access->range.offset, .memory = access->range.buffer, .op = op};
+    const uint32_t buffer = find_buffer(resolver, &place);
+    if (buffer == RECORDING_NONE)
+        return false;
+    if (access->range.bytes == 0)
+        access->range.bytes = find_reach(resolver, &place) - place.address;
+    access->range.buffer = (enum buffer)buffer;
+    access->range.offset = place.address - resolver->replan->recorded->buffers[buffer].address;
+    return true;
+}
+
+/* Says in a copy's own part, too, where it begins. Its bytes are those that it moves. */
+static void place_op(struct op *op, const struct op_recorded *seen,
+                     const struct access *accesses)
+{
+    struct range *from = NULL, *to = NULL;
+    if (op_is_copy(op->kind)) {
+        from = op->kind == OP_H2D ? &op->copy.host : &op->copy.device;
+        to = op->kind == OP_H2D ? &op->copy.device : &op->copy.host;
+    } else if (op->kind == OP_D2D) {
+        from = &op->d2d.from;
+        to = &op->d2d.to;
+    } else if (op->kind == OP_MEMSET) {
+        to = &op->set.range;
+    }
+    for (uint32_t i = seen->access_count; i > 0; i--) {
+        const struct access *access = &accesses[seen->first_access + i - 1];
+        struct range *range = access->writes ? to : from;
+        if (range == NULL)
+            continue;
+        range->buffer = access->range.buffer;
+        range->offset = access->range.offset;
+    }
+}
+
+static bool resolve_all(struct resolver *resolver)
+{
+    const struct replan *replan = resolver->replan;
+    struct plan_recorded *recorded = replan->recorded;
+    if (!collect_places(resolver) || !add_unknown(resolver))
+        return false;
+    for (uint32_t op = 0; op < replan->plan->op_count; op++) {
+        const struct op_recorded *seen = &recorded->ops[op];
+        for (uint32_t i = 0; i < seen->access_count; i++) {
+            if (!resolve_access(resolver, op, &recorded->accesses[seen->first_access + i]))
+                return false;
+        }
+        place_op(&replan->plan->ops[op], seen, recorded->accesses);
+    }
+    return true;
+}
+
+enum status replan_resolve(struct replan *replan)
+{
+    const size_t count = replan->recording->memory_count;
+    struct resolver resolver = {.replan = replan};
+    resolver.buffers = malloc((count + 1) * sizeof *resolver.buffers);
+    if (resolver.buffers != NULL)
+        memset(resolver.buffers, 0xff, (count + 1) * sizeof *resolver.buffers);
+    const bool room = resolver.buffers != NULL && resolve_all(&resolver);
+    free(resolver.buffers);
+    free(resolver.of_unknown);
+    free(resolver.copies.items);
+    free(resolver.arguments.items);
+    free(resolver.unknown.items);
+    if (room)
+        return STATUS_OK;
+    return error_set(replan->error, STATUS_NO_MEMORY,
+                     "no memory for what the ops of a recording touch");
+}

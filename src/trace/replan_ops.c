@@ -1,0 +1,218 @@
+/* replan_ops.c - the ops of a recording's plan, one by one, and what they refer to. */
+#include "trace/replan_parts.h"
+
+#include "core/items.h"
+#include "trace/occupancy.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status replan_no_memory(const struct replan *replan)
+{
+    return error_set(replan->error, STATUS_NO_MEMORY,
+                     "no memory for the plan of a recording of %zu calls",
+                     replan->recording->call_count);
+}
+
+/* --- streams and names --- */
+
+uint32_t replan_add_stream(struct replan *replan, enum stream_kind kind, int32_t priority)
+{
+    struct plan *plan = replan->plan;
+    if (plan->streams == replan->stream_room) {
+        size_t room = replan->stream_room > 0 ? 2 * replan->stream_room : 16;
+        uint8_t *kinds = realloc(plan->stream_kinds, room * sizeof *kinds);
+        if (kinds != NULL)
+            plan->stream_kinds = kinds;
+        int *priorities = realloc(plan->priorities, room * sizeof *priorities);
+        if (priorities != NULL)
+            plan->priorities = priorities;
+        if (kinds == NULL || priorities == NULL)
+            return RECORDING_NONE;
+        replan->stream_room = room;
+    }
+    plan->stream_kinds[plan->streams] = (uint8_t)kind;
+    plan->priorities[plan->streams] = kind == STREAM_LEGACY ? 0 : priority;
+    return plan->streams++;
+}
+
+bool replan_is_ours(const struct replan *replan, uint32_t stream)
+{
+    return stream < replan->recording->stream_count &&
+           replan->recording->streams[stream].device == replan->device;
+}
+
+/* Of several contexts each has a default stream of its own, and a plan has one: the others
+ * become blocking streams, as do those of which the kind is not known, since that is how
+ * cudaStreamCreate() makes them. */
+enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t *number)
+{
+    const struct recorded_stream *seen = &replan->recording->streams[stream];
+    if (replan->streams[stream] == RECORDING_NONE) {
+        enum stream_kind kind =
+            seen->kind < STREAM_KIND_COUNT ? (enum stream_kind)seen->kind : STREAM_BLOCKING;
+        if (kind == STREAM_LEGACY && replan->legacy)
+            kind = STREAM_BLOCKING;
+        replan->legacy |= kind == STREAM_LEGACY;
+        replan->streams[stream] = replan_add_stream(replan, kind, seen->priority);
+    }
+    *number = replan->streams[stream];
+    return *number != RECORDING_NONE ? STATUS_OK : replan_no_memory(replan);
+}
+
+/* Returns the plan's number of what a kernel is called; peer copies have a name, too, and so
+ * has what has none. */
+static uint32_t find_name(struct replan *replan, const struct recorded_op *ran)
+{
+    const struct recording *recording = replan->recording;
+    struct plan_recorded *recorded = replan->recorded;
+    const bool named = !ran->peer && ran->name < recording->name_count;
+    uint32_t *number =
+        &replan->names[named ? ran->name : recording->name_count + (ran->peer ? 0 : 1)];
+    if (*number != RECORDING_NONE)
+        return *number;
+    char *text = strdup(named       ? recording->names[ran->name]
+                        : ran->peer ? "copy between devices"
+                                    : "kernel without a name");
+    if (text == NULL)
+        return RECORDING_NONE;
+    recorded->names[recorded->name_count] = text;
+    return *number = recorded->name_count++;
+}
+
+/* --- ops --- */
+
+/* Returns the time that a call's thread spent elsewhere since it began, or since its last call
+ * that made an op. Threads begin with the first call of all. */
+static int64_t time_elsewhere(struct replan *replan, const struct recorded_call *call)
+{
+    struct replan_thread *thread = &replan->threads[call->thread];
+    if (!replan->begun)
+        replan->begin_ns = call->start_ns;
+    replan->begun = true;
+    int64_t since = thread->began ? thread->ended_ns : replan->begin_ns;
+    int64_t elsewhere = call->start_ns > since ? call->start_ns - since : 0;
+    thread->began = true;
+    thread->ended_ns = later(call->end_ns, call->start_ns);
+    return elsewhere;
+}
+
+enum status replan_append(struct replan *replan, const struct recorded_call *call, struct op op,
+                          struct op_recorded seen)
+{
+    struct plan_recorded *recorded = replan->recorded;
+    struct op_recorded *ops =
+        items_grow(recorded->ops, replan->plan->op_count, &replan->seen_capacity, sizeof *ops);
+    if (ops == NULL)
+        return replan_no_memory(replan);
+    recorded->ops = ops;
+    op.tile = -1;
+    enum status status = plan_append(replan->plan, &op, replan->error);
+    if (status != STATUS_OK)
+        return status;
+    seen.first_access = recorded->access_count;
+    seen.thread = call->thread;
+    seen.host_ns = time_elsewhere(replan, call);
+    if (!op_on_device(op.kind))
+        seen.name = seen.span = UINT32_MAX;
+    replan->threads[call->thread].alloc = RECORDING_NONE;
+    recorded->ops[op.id = replan->plan->op_count - 1] = seen;
+    return STATUS_OK;
+}
+
+enum status replan_append_record(struct replan *replan, const struct recorded_call *call,
+                                 uint32_t stream)
+{
+    struct op op = {.kind = OP_RECORD, .stream = stream};
+    op.event.event = replan->plan->op_count;
+    return replan_append(replan, call, op, (struct op_recorded){0});
+}
+
+enum status replan_append_wait(struct replan *replan, const struct recorded_call *call,
+                               uint32_t stream, uint32_t record)
+{
+    struct op op = {.kind = stream < replan->plan->streams ? OP_WAIT : OP_SYNC_EVENT,
+                    .stream = stream};
+    op.event.event = record;
+    return replan_append(replan, call, op, (struct op_recorded){0});
+}
+
+/* Copies between devices run in a stream, and hold up neither kernels nor the copies from and
+ * to the host: they stand as kernels that take next to no room. */
+static enum status fill_kernel(struct replan *replan, const struct recorded_op *ran,
+                               struct op *op, struct op_recorded *seen)
+{
+    const struct recording *recording = replan->recording;
+    seen->name = find_name(replan, ran);
+    if (seen->name == RECORDING_NONE)
+        return replan_no_memory(replan);
+    op->kernel.blocks = ran->blocks > 0 ? ran->blocks : 1;
+    seen->fill = occupancy_fill(&recording->devices[replan->device], ran);
+    return STATUS_OK;
+}
+
+enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,
+                              const struct recorded_op *ran, uint32_t stream)
+{
+    struct op op = {.kind = (enum op_kind)ran->kind, .stream = stream};
+    struct op_recorded seen = {.work_ns = later(ran->end_ns - ran->start_ns, 0),
+                               .fill = 1,
+                               .name = UINT32_MAX,
+                               .span = (uint32_t)(ran - replan->recording->ops)};
+    const bool to_host = op.kind == OP_D2H, copies = op_is_copy(op.kind);
+    if (op.kind == OP_KERNEL) {
+        enum status status = fill_kernel(replan, ran, &op, &seen);
+        if (status != STATUS_OK)
+            return status;
+    } else if (copies) {
+        op.copy.host.bytes = op.copy.device.bytes = ran->bytes;
+        seen.pageable = (to_host ? ran->to : ran->from) == HOST_MEMORY_PAGEABLE;
+        seen.waits = host_call_kind(call->row) == CALL_COPY_WAIT;
+    } else if (op.kind == OP_D2D) {
+        op.d2d.from.bytes = op.d2d.to.bytes = ran->bytes;
+    } else {
+        op.set.range.bytes = ran->bytes;
+    }
+    seen.sure = op.kind != OP_KERNEL || ran->peer;
+    return replan_append(replan, call, op, seen);
+}
+
+/* --- behind the last --- */
+
+enum status replan_number_events(struct replan *replan)
+{
+    struct plan *plan = replan->plan;
+    uint32_t *numbers = malloc((plan->op_count + (size_t)1) * sizeof *numbers);
+    if (numbers == NULL)
+        return replan_no_memory(replan);
+    memset(numbers, 0xff, plan->op_count * sizeof *numbers);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if ((op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT) &&
+            numbers[op->event.event] == RECORDING_NONE)
+            numbers[op->event.event] = plan->events++;
+    }
+    const uint32_t unwanted = plan->events;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        struct op *op = &plan->ops[i];
+        if (op->kind != OP_RECORD && op->kind != OP_WAIT && op->kind != OP_SYNC_EVENT)
+            continue;
+        const bool wanted = numbers[op->event.event] != RECORDING_NONE;
+        op->event.event = wanted ? numbers[op->event.event] : unwanted;
+        if (!wanted)
+            plan->events = unwanted + 1;
+    }
+    free(numbers);
+    return STATUS_OK;
+}
+
+void replan_number_streams(struct plan *plan)
+{
+    if (plan->streams == 0) /* a plan has one at least */
+        plan->streams = 1;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (plan->ops[i].stream == RECORDING_NONE)
+            plan->ops[i].stream = plan->streams;
+    }
+}

@@ -1,0 +1,123 @@
+/* replan_parts.h - what the files that make a plan of a recording share. */
+#ifndef PIPELINE_TRACE_REPLAN_PARTS_H
+#define PIPELINE_TRACE_REPLAN_PARTS_H
+
+#include "trace/replan.h"
+
+/* Memory that the program has at the moment (replan_live.c). */
+struct live {
+    const struct recording *recording;
+    uint32_t *taken, *freed; /* indexes of recording->memory, by from_ns and by until_ns */
+    size_t next_taken, next_freed;
+    void *tree; /* of tsearch(); no two overlap */
+};
+
+enum status live_init(struct live *live, const struct recording *recording,
+                      struct error *error);
+void live_free(struct live *live);
+
+/* Goes on to `time`. Returns false when memory runs out. */
+bool live_advance(struct live *live, int64_t time);
+
+/* Returns the index of the memory that `address` lies in, or RECORDING_NONE. */
+uint32_t live_find(const struct live *live, uint64_t address);
+
+/* Returns the memory, page-locked or of the device, that was taken or given back within a call;
+ * RECORDING_NONE: none. *given_back says which. */
+uint32_t live_change(const struct live *live, const struct recorded_call *call, bool pinned,
+                     bool *given_back);
+
+/* Until replan_resolve(), a range's buffer is an index of recording->memory, or one of these,
+ * and its offset is the address; a kernel's ranges have no bytes. */
+enum { BUFFER_UNKNOWN_HOST = INT32_MAX, BUFFER_UNKNOWN_DEVICE = INT32_MAX - 1 };
+
+struct replan_thread {
+    int64_t ended_ns; /* its latest call that made an op */
+    uint32_t alloc;   /* that op, if it took memory; RECORDING_NONE */
+    uint32_t memory;  /* which */
+    bool began, captures;
+};
+
+struct replan {
+    const struct recording *recording;
+    uint32_t device;
+    struct plan *plan;
+    struct plan_recorded *recorded;
+    size_t seen_capacity, access_capacity, rows;
+    struct live live;
+    struct replan_thread *threads;
+    int64_t begin_ns;
+    bool begun;
+    uint32_t *streams;  /* per stream of the recording: the plan's; RECORDING_NONE */
+    size_t stream_room; /* of the plan's kinds and priorities */
+    bool legacy;        /* the plan has its legacy default stream */
+    uint32_t *names;    /* per name of the recording, and two more: the plan's */
+    uint64_t *handles;  /* of events, sorted */
+    uint32_t *records;  /* per handle: the op of its latest record; RECORDING_NONE: none;
+                           EVENT_FOREIGN: of another device */
+    size_t handle_count;
+    struct graph_shape *shapes; /* of graphs that were launched so far */
+    size_t shape_count, shape_room;
+    struct graph_lane *lanes; /* streams that graphs' branches were put into */
+    size_t lane_count, lane_room;
+    struct replan_left left;
+    struct error *error;
+};
+#define EVENT_FOREIGN (RECORDING_NONE - 1)
+
+/* --- replan_ops.c --- */
+
+enum status replan_no_memory(const struct replan *replan);
+
+/* Returns true if a stream, an index of the recording's, is one of the device. */
+bool replan_is_ours(const struct replan *replan, uint32_t stream);
+
+/* Sets *number to the plan's number of a stream of the device. */
+enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t *number);
+
+/* Appends an op of `call`, at `seen`, which gets its thread and host_ns. */
+enum status replan_append(struct replan *replan, const struct recorded_call *call, struct op op,
+                          struct op_recorded seen);
+
+/* Appends an op that ran: of a copy, `from` and `to` are left out. */
+enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,
+                              const struct recorded_op *ran, uint32_t stream);
+
+/* Appends a record of an event of its own in `stream`, and a wait for a record, which is an
+ * op. */
+enum status replan_append_record(struct replan *replan, const struct recorded_call *call,
+                                 uint32_t stream);
+enum status replan_append_wait(struct replan *replan, const struct recorded_call *call,
+                               uint32_t stream, uint32_t record);
+
+/* Adds a stream to the plan. Returns its number; RECORDING_NONE: no memory. */
+uint32_t replan_add_stream(struct replan *replan, enum stream_kind kind, int32_t priority);
+
+/* Numbers events, behind the last op. Those that nobody waits for are one: records of it mean
+ * nothing. */
+enum status replan_number_events(struct replan *replan);
+
+/* Gives ops of no stream the number of streams, which stands for none of them. */
+void replan_number_streams(struct plan *plan);
+
+/* --- replan_graph.c --- */
+
+/* Appends the ops of a graph's launch in `stream`. */
+enum status replan_graph(struct replan *replan, const struct recorded_call *call,
+                         uint32_t stream);
+void replan_graphs_free(struct replan *replan);
+
+/* --- replan_memory.c --- */
+
+/* Adds to the latest op what it touches: `height` rows of `width` bytes, `pitch` apart, on the
+ * host or on the device. Returns false when memory runs out. */
+bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
+                  uint64_t height, bool on_host, bool writes);
+
+/* Adds the memory that `word`, an argument of the latest op, points into. */
+bool replan_touch_word(struct replan *replan, uint64_t word);
+
+/* Makes buffers of the memory that ops touch, and ranges of what kernels point to. */
+enum status replan_resolve(struct replan *replan);
+
+#endif
