@@ -69,17 +69,56 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
 
 /* --- kinds --- */
 
+static int compare_ids(const struct trace_stream *x, const struct trace_stream *y)
+{
+    if (x->context != y->context)
+        return x->context < y->context ? -1 : 1;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+    return compare_ids(*(const struct trace_stream *const *)a,
+                       *(const struct trace_stream *const *)b);
+}
+
+/* Returns `streams` in order, to be freed; NULL: no memory. */
+static const struct trace_stream **in_order(const struct trace_stream *streams, size_t count)
+{
+    const struct trace_stream **items = malloc((count + 1) * sizeof(struct trace_stream *));
+    for (size_t i = 0; i < count && items != NULL; i++)
+        items[i] = &streams[i];
+    if (items != NULL)
+        qsort(items, count, sizeof(struct trace_stream *), compare_streams);
+    return items;
+}
+
+/* Returns the place of the first of `items`, which are in order, that is not before `stream`.
+ */
+static size_t place_of(const struct trace_stream *const *items, size_t count,
+                       const struct trace_stream *stream)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_ids(items[middle], stream) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Returns the kind that `known` gives a stream; STREAM_KIND_COUNT: none, or two. */
-static uint8_t kind_of(const struct trace_stream *stream, const struct trace_stream *known,
-                       size_t known_count)
+static uint8_t kind_of(const struct trace_stream *stream,
+                       const struct trace_stream *const *known, size_t known_count)
 {
     uint8_t kind = STREAM_KIND_COUNT;
-    for (size_t i = 0; i < known_count; i++) {
-        if (known[i].context != stream->context || known[i].stream != stream->stream)
-            continue;
-        if (kind != STREAM_KIND_COUNT && kind != known[i].kind)
+    for (size_t i = place_of(known, known_count, stream);
+         i < known_count && compare_ids(known[i], stream) == 0; i++) {
+        if (kind != STREAM_KIND_COUNT && kind != known[i]->kind)
             return STREAM_KIND_COUNT; /* of two processes */
-        kind = known[i].kind;
+        kind = known[i]->kind;
     }
     return kind;
 }
@@ -143,14 +182,18 @@ enum status trace_kinds_take(struct timeline *timeline, const struct trace_strea
                              struct error *error)
 {
     bool all = true;
-    uint8_t *kinds = malloc(timeline->streams + (size_t)1);
-    if (kinds == NULL)
+    const struct trace_stream **ordered = in_order(known, known_count);
+    uint8_t *kinds = ordered != NULL ? malloc(timeline->streams + (size_t)1) : NULL;
+    if (kinds == NULL) {
+        free(ordered);
         return no_memory(error);
+    }
     timeline->stream_kinds = kinds;
     for (uint32_t i = 0; i < timeline->streams; i++) {
-        kinds[i] = kind_of(&own[i], known, known_count);
+        kinds[i] = kind_of(&own[i], ordered, known_count);
         all = all && kinds[i] != STREAM_KIND_COUNT;
     }
+    free(ordered);
     timeline->kinds_known = all ? KINDS_RECORDED : KINDS_UNKNOWN;
     if (all)
         return STATUS_OK;
@@ -196,53 +239,45 @@ void trace_waits_sort(struct timeline *timeline)
     qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
 }
 
-/* Returns the number of a stream; the timeline's count of them where it has none such. */
-static uint32_t number_of(const struct timeline *timeline, const struct trace_stream *own,
-                          const struct trace_event *event)
+/* A trace's streams and spans, as events look for them. */
+struct issued {
+    const struct trace_stream *own, **streams; /* by their numbers; in order */
+    uint32_t stream_count;
+    struct span **spans; /* in order of stream and issue */
+    uint32_t span_count;
+};
+
+/* Returns the number of an event's stream; the count of streams where there is none such. */
+static uint32_t number_of(const struct issued *issued, const struct trace_event *event)
 {
-    uint32_t i = 0;
-    while (i < timeline->streams &&
-           (own[i].context != event->context || own[i].stream != event->stream))
-        i++;
-    return i;
+    const struct trace_stream stream = {.context = event->context, .stream = event->stream};
+    size_t place = place_of(issued->streams, issued->stream_count, &stream);
+    bool found =
+        place < issued->stream_count && compare_ids(issued->streams[place], &stream) == 0;
+    return found ? (uint32_t)(issued->streams[place] - issued->own) : issued->stream_count;
 }
 
-/* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. `spans`
- * are in order of stream and issue. */
-static uint32_t issued_before(const struct timeline *timeline, struct span *const *spans,
-                              uint32_t stream, int64_t issue_ns)
+/* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
+static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
 {
-    uint32_t low = 0, high = timeline->span_count;
+    uint32_t low = 0, high = issued->span_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (spans[middle]->stream < stream ||
-            (spans[middle]->stream == stream && spans[middle]->issue_ns < issue_ns))
+        const struct span *span = issued->spans[middle];
+        if (span->stream < stream || (span->stream == stream && span->issue_ns < issue_ns))
             low = middle + 1;
         else
             high = middle;
     }
-    bool found = low > 0 && spans[low - 1]->stream == stream;
-    return found ? spans[low - 1]->op : UINT32_MAX;
+    bool found = low > 0 && issued->spans[low - 1]->stream == stream;
+    return found ? issued->spans[low - 1]->op : UINT32_MAX;
 }
 
-enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *own,
-                             struct trace_event *events, size_t count, int64_t first_ns,
-                             struct error *error)
+/* Makes waits of events that are in order: those for nothing that is known, or of streams in
+ * which nothing ran, are left out. */
+static void find_waits(struct timeline *timeline, const struct issued *issued,
+                       const struct trace_event *events, size_t count, int64_t first_ns)
 {
-    if (count == 0)
-        return STATUS_OK;
-    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
-    struct stream_wait *waits = count < UINT32_MAX ? malloc(count * sizeof *waits) : NULL;
-    if (spans == NULL || waits == NULL) {
-        free(spans);
-        free(waits);
-        return no_memory(error);
-    }
-    for (uint32_t i = 0; i < timeline->span_count; i++)
-        spans[i] = &timeline->spans[i];
-    qsort(spans, timeline->span_count, sizeof *spans, compare_issues);
-    qsort(events, count, sizeof *events, compare_events);
-    timeline->waits = waits;
     const struct trace_event *record = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct trace_event *event = &events[i];
@@ -252,17 +287,39 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_strea
         }
         bool known = record != NULL && record->process == event->process &&
                      record->event == event->event;
-        uint32_t target = known
-                              ? issued_before(timeline, spans, number_of(timeline, own, record),
-                                              record->issue_ns - first_ns)
-                              : UINT32_MAX;
-        if (target != UINT32_MAX)
-            waits[timeline->wait_count++] =
-                (struct stream_wait){.stream = number_of(timeline, own, event),
-                                     .target = target,
-                                     .issue_ns = event->issue_ns - first_ns};
+        uint32_t target = known ? issued_before(issued, number_of(issued, record),
+                                                record->issue_ns - first_ns)
+                                : UINT32_MAX;
+        uint32_t stream = number_of(issued, event);
+        if (target != UINT32_MAX && stream < issued->stream_count)
+            timeline->waits[timeline->wait_count++] = (struct stream_wait){
+                .stream = stream, .target = target, .issue_ns = event->issue_ns - first_ns};
     }
-    trace_waits_sort(timeline);
-    free(spans);
-    return STATUS_OK;
+}
+
+enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *own,
+                             struct trace_event *events, size_t count, int64_t first_ns,
+                             struct error *error)
+{
+    if (count == 0)
+        return STATUS_OK;
+    struct issued issued = {
+        .own = own,
+        .streams = in_order(own, timeline->streams),
+        .stream_count = timeline->streams,
+        .spans = malloc((timeline->span_count + (size_t)1) * sizeof(struct span *)),
+        .span_count = timeline->span_count};
+    timeline->waits = count < UINT32_MAX ? malloc(count * sizeof *timeline->waits) : NULL;
+    bool there = issued.streams != NULL && issued.spans != NULL && timeline->waits != NULL;
+    if (there) {
+        for (uint32_t i = 0; i < timeline->span_count; i++)
+            issued.spans[i] = &timeline->spans[i];
+        qsort(issued.spans, issued.span_count, sizeof(struct span *), compare_issues);
+        qsort(events, count, sizeof *events, compare_events);
+        find_waits(timeline, &issued, events, count, first_ns);
+        trace_waits_sort(timeline);
+    }
+    free(issued.streams);
+    free(issued.spans);
+    return there ? STATUS_OK : no_memory(error);
 }
