@@ -13,9 +13,8 @@
 #include "analysis/verdict.h"
 
 /* Finds the verdicts of a timeline that has no plan. It must have passed verdict_check(). The
- * costs add up to the run's time less the busiest engine's. O(n log n), but for launches that
- * take long, each of which looks for earlier ones of its kernel, and for threads, through which
- * each call goes: both are few. STATUS_FAILED only when memory runs out. */
+ * costs add up to the run's time less the busiest engine's. O(n log n) where idle
+ * times are followed back through few ops each. STATUS_FAILED only when memory runs out. */
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                                   struct error *error);
 

@@ -119,12 +119,8 @@ bool foreign_loads_code(const struct foreign *foreign, uint32_t call, uint32_t s
     if (span == SPAN_NONE || foreign->launches_block || length_ns < VERDICT_LAZY_NS ||
         length_ns / VERDICT_LAZY_LAUNCHES < foreign->launch_ns)
         return false;
-    for (uint32_t i = 0; i < span; i++) {
-        if (timeline->spans[i].kind == OP_KERNEL &&
-            timeline->spans[i].link == timeline->spans[span].link)
-            return false;
-    }
-    return true;
+    const struct span *kernel = &timeline->spans[span];
+    return kernel->kind == OP_KERNEL && foreign->first_launches[kernel->link] == span;
 }
 
 /* --- what all have in common --- */
@@ -166,34 +162,54 @@ static bool find_streams(struct foreign *foreign)
     return true;
 }
 
-/* Finds the call before each on its thread. Threads are few. */
+/* A call and the thread that made it. */
+struct made {
+    uint64_t thread;
+    uint32_t call;
+};
+
+static int compare_made(const void *a, const void *b)
+{
+    const struct made *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->call > y->call) - (x->call < y->call);
+}
+
+/* Finds the call before each on its thread. */
 static bool find_threads(struct foreign *foreign)
 {
     const struct timeline *timeline = foreign->timeline;
-    struct last {
-        uint64_t thread;
-        uint32_t call;
-    } *threads = NULL;
-    size_t count = 0;
+    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
+    if (made == NULL)
+        return false;
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        made[i] = (struct made){.thread = timeline->calls[i].thread, .call = i};
+    qsort(made, timeline->call_count, sizeof *made, compare_made);
     for (uint32_t i = 0; i < timeline->call_count; i++) {
-        size_t t = 0;
-        while (t < count && threads[t].thread != timeline->calls[i].thread)
-            t++;
-        if (t == count) {
-            struct last *more = realloc(threads, (count + 1) * sizeof *more);
-            if (more == NULL) {
-                free(threads);
-                return false;
-            }
-            threads = more;
-            threads[count++] =
-                (struct last){.thread = timeline->calls[i].thread, .call = SPAN_NONE};
-        }
-        foreign->call_before[i] = threads[t].call;
-        threads[t].call = i;
+        bool first = i == 0 || made[i - 1].thread != made[i].thread;
+        foreign->call_before[made[i].call] = first ? SPAN_NONE : made[i - 1].call;
     }
-    free(threads);
+    free(made);
     return true;
+}
+
+/* Finds the first launch of each kernel. */
+static bool find_first_launches(struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    size_t links = 1;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL && span->link >= links)
+            links = span->link + (size_t)1;
+    }
+    foreign->first_launches = malloc(links * sizeof *foreign->first_launches);
+    for (uint32_t i = timeline->span_count; i-- > 0 && foreign->first_launches != NULL;) {
+        if (timeline->spans[i].kind == OP_KERNEL)
+            foreign->first_launches[timeline->spans[i].link] = i;
+    }
+    return foreign->first_launches != NULL;
 }
 
 static void find_issued(struct foreign *foreign)
@@ -325,7 +341,8 @@ bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
     find_issued(foreign);
     find_memsets(foreign);
     find_pins(foreign);
-    return find_streams(foreign) && find_threads(foreign) && find_launches(foreign);
+    return find_streams(foreign) && find_threads(foreign) && find_first_launches(foreign) &&
+           find_launches(foreign);
 }
 
 void foreign_end(struct foreign *foreign)
@@ -336,4 +353,5 @@ void foreign_end(struct foreign *foreign)
     free(foreign->stream_before);
     free(foreign->issued);
     free(foreign->call_before);
+    free(foreign->first_launches);
 }

@@ -25,16 +25,17 @@ struct foreign {
     uint32_t *copies_in;      /* of these, by place: the copies in up to it */
     uint32_t *kernels_before; /* by op: the kernels that began before it */
     uint32_t kernels;
-    uint32_t *stream_before; /* by op: the one before it in its stream; SPAN_NONE: none */
-    uint32_t *issued;        /* by call: the op that it issued; SPAN_NONE: none */
-    uint32_t *call_before;   /* by call: the one before it on its thread; SPAN_NONE: none */
-    int64_t launch_ns;       /* the median of the launches' calls */
-    int64_t last_issue_ns;   /* of all ops */
-    bool launches_block;     /* they return only when their kernels have ended */
-    bool launches_may_block; /* the same, of kernels too short to tell */
-    bool pins_first;         /* memory is page-locked before the first op, and never later */
-    bool memsets_bar;        /* no memset runs beside another op, though others do */
-    uint32_t host_funcs;     /* calls that put a function into a stream */
+    uint32_t *stream_before;  /* by op: the one before it in its stream; SPAN_NONE: none */
+    uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
+    uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
+    uint32_t *first_launches; /* by the kernel's name: the first that ran */
+    int64_t launch_ns;        /* the median of the launches' calls */
+    int64_t last_issue_ns;    /* of all ops */
+    bool launches_block;      /* they return only when their kernels have ended */
+    bool launches_may_block;  /* the same, of kernels too short to tell */
+    bool pins_first;          /* memory is page-locked before the first op, and never later */
+    bool memsets_bar;         /* no memset runs beside another op, though others do */
+    uint32_t host_funcs;      /* calls that put a function into a stream */
     bool short_ops;        /* those of the busiest engine last no longer than a hand-over may */
     bool few_ops;          /* so few that nothing could overlap much */
     int64_t filling_ns;    /* that filling and draining cost */
