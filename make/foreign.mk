@@ -36,3 +36,9 @@ $(1): $(2) $(wildcard $(dir $(2))*)
 endef
 $(foreach s,$(FOREIGN_SOURCES),$(eval $(call foreign_rule,$(call foreign_name,$(s)),$(s))))
 $(foreach s,$(FOREIGN_SINGLE),$(eval $(call foreign_rule,$(O)/foreign/$(basename $(notdir $(s))),$(s))))
+
+# What is committed of a real run, judged anew by the program as it is; first, whether the judge can tell.
+.PHONY: check-foreign
+check-foreign: $(O)/pipeline
+	$(Q)tests/foreign/self.py
+	$(Q)tests/foreign/judge.sh $(O) || [ $$? -eq 77 ]

@@ -51,6 +51,7 @@ quick_steps() {
     step rooms run_make check-rooms
     step hardening run_make check-hardening
     step library run_make check-library
+    step foreign run_make check-foreign
     step suites tests/run-suites.sh "$build" emulator-quick all
     step hostile "$build/hostile" --seed=1 --inputs=1500
     step memory tests/hostile/no_memory.sh "$build" --runs=3500 text json csv list view-csv

@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""Records the foreign pairs on a GPU, and judges what `pipeline view` says of recordings of them.
+
+run.sh and judge.sh call this; README.md beside it tells what the pairs are.
+"""
+import argparse
+import csv
+import glob
+import gzip
+import json
+import lzma
+import os
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ACCUSED_SHARE = 0.08  # of the time: from here on, a verdict on a right program is a false one
+# What bounds any program, and what is no accusation.
+BOUNDS = {"copy-bound", "kernel-bound", "cpu-bound", "rest", "unknown", "short-run"}
+BARE_FIELDS = ["pair", "twin", "median_ms", "least_ms", "most_ms", "recorded_ms", "same"]
+CUDA_HOME = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+
+
+# --- the table ---
+
+
+def read_table(path=os.path.join(HERE, "foreign.txt")):
+    rows = []
+    with open(path) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                pair, environment, first, also, evidence, hazard, predicted, notes = line.split(None, 7)
+                rows.append({
+                    "pair": pair,
+                    "blind": os.path.isdir(os.path.join(HERE, "blind", pair)),
+                    "environment": dict([environment.split("=", 1)]) if environment != "-" else {},
+                    "first": first,
+                    "also": set(also.split(",")) - {"-"},
+                    "evidence": evidence,
+                    "hazard": hazard,
+                    "predicted": predicted == "yes",
+                    "notes": notes.strip(),
+                })
+    return rows
+
+
+def chosen(rows, pairs):
+    unknown = set(pairs) - {row["pair"] for row in rows}
+    if unknown:
+        sys.exit(f"foreign: there is no pair {', '.join(sorted(unknown))} in foreign.txt")
+    return [row for row in rows if not pairs or row["pair"] in pairs]
+
+
+# --- running ---
+
+
+def run_program(command, environment, limit=30):
+    """Returns what a program did: its exit code, its words less the time, and its time in ms."""
+    environment = dict(os.environ, **environment)
+    libraries = [os.path.join(CUDA_HOME, "lib64"), environment.get("LD_LIBRARY_PATH", "")]
+    environment["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=limit)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        code = "timeout"
+    found = re.search(r"^time_ms=([0-9.]+)$", out, re.M)
+    words = re.sub(r"^time_ms=.*\n", "", out, flags=re.M)
+    return {"code": code, "out": words, "err": err, "ms": float(found.group(1)) if found else None}
+
+
+def difference(bare, recorded):
+    """Returns what recording changed, or "yes" where all is the same."""
+    for part, name in (("code", "exit code"), ("out", "output"), ("err", "errors")):
+        if bare[part] != recorded[part]:
+            return f"{name}: {str(bare[part])[-100:]!r} became {str(recorded[part])[-300:]!r}"
+    return "yes"
+
+
+def has_device():
+    import ctypes
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+def record_pair(row, build, folder, repeats):
+    """Runs both twins bare in turns, then records both. Returns a row of bare.csv for each."""
+    twins = ("wrong", "right")
+    programs = {twin: os.path.join(build, "foreign", f"{row['pair']}-{twin}") for twin in twins}
+    environment = {"wrong": row["environment"], "right": {}}
+    bare = {twin: [] for twin in twins}
+    for _ in range(repeats):
+        for twin in twins:
+            bare[twin].append(run_program([programs[twin]], environment[twin]))
+    results = []
+    for twin in twins:
+        recording = os.path.join(folder, f"{row['pair']}-{twin}.jsonl")
+        command = [os.path.join(build, "pipeline"), "record", "-q", "-o", recording]
+        command += shlex.split(os.environ.get("RECORD_OPTIONS", "--start=work --stop=work"))
+        recorded = run_program(command + ["--", programs[twin]], environment[twin])
+        same = difference(bare[twin][0], recorded)
+        for run in bare[twin][1:]:
+            if difference(bare[twin][0], run) != "yes":
+                same = f"not even bare: {difference(bare[twin][0], run)}"
+        times = [run["ms"] for run in bare[twin] if run["ms"] is not None]
+        results.append({
+            "pair": row["pair"], "twin": twin, "recorded_ms": recorded["ms"] or "", "same": same,
+            "median_ms": round(statistics.median(times), 3) if times else "",
+            "least_ms": min(times, default=""), "most_ms": max(times, default=""),
+        })
+        words = f"{results[-1]['median_ms']} ms, recorded {recorded['ms']} ms"
+        if same != "yes":
+            words += f"; {same}"
+        elif bare[twin][0]["code"] != 0:
+            words += f"; exits with {bare[twin][0]['code']}: {(bare[twin][0]['err'] or bare[twin][0]['out']).strip()}"
+        print(f"  {row['pair']}-{twin}: {words}", flush=True)
+    return results
+
+
+def run(arguments):
+    if not has_device():
+        print("foreign: there is no CUDA device: nothing was run")
+        return 77
+    begin = time.monotonic()
+    os.makedirs(arguments.out, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        results = []
+        for row in chosen(read_table(arguments.table), arguments.pairs):
+            try:
+                results += record_pair(row, arguments.build, folder, arguments.repeats)
+            except OSError as error:
+                print(f"  {row['pair']}: could not be run: {error}", flush=True)
+        with open(os.path.join(folder, "bare.csv"), "w", newline="") as file:
+            writer = csv.DictWriter(file, BARE_FIELDS)
+            writer.writeheader()
+            writer.writerows(results)
+        with tarfile.open(os.path.join(arguments.out, "recordings.tar.gz"), "w:gz", compresslevel=6) as tar:
+            tar.add(folder, "recordings")
+        print(f"recorded in {time.monotonic() - begin:.0f} s")
+        arguments.folder = folder
+        arguments.csv = os.path.join(arguments.out, "foreign.csv")
+        judge(arguments)
+        print(f"all in {time.monotonic() - begin:.0f} s")
+    changed = sum(result["same"] != "yes" for result in results)
+    if changed:
+        print(f"{changed} programs did not do the same when recorded")
+    return 1 if changed or not results else 0
+
+
+# --- judging ---
+
+
+def recordings_of(folder, name):
+    """Returns the recordings of a program: its own first, then those of its children."""
+    found = []
+    for ending in ("", ".xz", ".gz"):
+        found += glob.glob(os.path.join(glob.escape(folder), f"{name}.jsonl{ending}"))
+        found += sorted(glob.glob(os.path.join(glob.escape(folder), f"{name}.[0-9]*.jsonl{ending}")))
+    return found
+
+
+def view(pipeline, path):
+    """Returns the report of one recording, or a text that says why there is none."""
+    opener = {".xz": lzma.open, ".gz": gzip.open}.get(os.path.splitext(path)[1], open)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = os.path.join(folder, os.path.basename(path).split(".jsonl")[0] + ".jsonl")
+        with opener(path, "rb") as packed, open(plain, "wb") as file:
+            shutil.copyfileobj(packed, file)
+        command = [pipeline, "view", "-q", "--format=json"] + shlex.split(os.environ.get("VIEW_OPTIONS", "")) + [plain]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+            return json.loads(done.stdout)["runs"][0]
+        except subprocess.TimeoutExpired:
+            return "view did not end within 120 s"
+        except (ValueError, LookupError):
+            return f"view exits with {done.returncode}: {done.stderr.strip()[-200:]}"
+
+
+def named(report):
+    return [v for v in report["verdicts"] if v["named"] and v["code"] not in ("rest",)]
+
+
+def judge_first(row, report):
+    """Returns the first verdict, and what is wrong with it, or None."""
+    if isinstance(report, str):
+        return None, report
+    if not named(report):
+        return None, report.get("no_verdict") or "no verdict"
+    first = named(report)[0]
+    if first["code"] != row["first"] and first["code"] not in row["also"]:
+        return first, f"should be {row['first']}"
+    if row["evidence"] == "certain" and first["evidence"] != "certain":
+        return first, f"is {first['evidence']}, should be certain"
+    if row["hazard"] != "-" and not report["hazards"]:
+        return first, "names no race"
+    return first, None
+
+
+def judge_twin(report):
+    """Returns what the right twin is accused of, as (code, share), or a text where it can't be told."""
+    if isinstance(report, str):
+        return report
+    accused = [(v["code"], v["share"]) for v in named(report)
+               if v["code"] not in BOUNDS and v["share"] >= ACCUSED_SHARE]
+    return accused + ([("hazard", 1.0)] if report["hazards"] else [])
+
+
+def read_bare(folder):
+    path = os.path.join(folder, "bare.csv")
+    if not os.path.exists(path):
+        return {}
+    with open(path, newline="") as file:
+        return {(row["pair"], row["twin"]): row for row in csv.DictReader(file)}
+
+
+def judge_pair(row, pipeline, folder, bare):
+    wrong = [view(pipeline, path) for path in recordings_of(folder, row["pair"] + "-wrong")]
+    right = [view(pipeline, path) for path in recordings_of(folder, row["pair"] + "-right")]
+    first, fault = judge_first(row, wrong[0] if wrong else "no recording")
+    for child in wrong[1:]:
+        fault = fault or judge_first(row, child)[1]
+    accused = []
+    for twin in right or ["no recording"]:
+        found = judge_twin(twin)
+        accused = accused if isinstance(accused, str) else found if isinstance(found, str) else accused + found
+    measured = bare.get((row["pair"], "right"), {}).get("median_ms")
+    predicted = ((first or {}).get("fix") or {}).get("predicted_ms") if fault is None else None
+    error = None
+    if row["predicted"] and predicted and measured:
+        error = predicted / float(measured) - 1
+    return {
+        "pair": row["pair"], "blind": "yes" if row["blind"] else "no",
+        "expected": ",".join([row["first"], *sorted(row["also"])]),
+        "first": first["code"] if first else "", "share": f"{first['share']:.3f}" if first else "",
+        "evidence": first["evidence"] if first else "", "fault": fault or "",
+        "twin": accused if isinstance(accused, str) else " ".join(f"{c} {s:.0%}" for c, s in accused),
+        "wrong_ms": bare.get((row["pair"], "wrong"), {}).get("median_ms", ""), "right_ms": measured or "",
+        "predicted_ms": predicted or "", "error": "" if error is None else f"{error:.4f}",
+        "same": "; ".join(sorted({bare.get((row["pair"], t), {}).get("same", "") for t in ("wrong", "right")} - {"yes", ""})) or "yes",
+        "accused": isinstance(accused, list) and bool(accused), "unjudged": isinstance(accused, str), "asked": row["predicted"],
+    }
+
+
+def say_pair(result):
+    verdict = f"{result['first'] or '-':<21} {float(result['share'] or 0):4.0%} {result['evidence'] or '-':<8}"
+    times = f"{float(result['wrong_ms'] or 0):7.1f} {float(result['right_ms'] or 0):7.1f}"
+    predicted = f"{float(result['predicted_ms'] or 0):7.1f}" if result["predicted_ms"] else "      -"
+    error = f"{float(result['error']):+6.1%}" if result["error"] else "     -"
+    words = [f"WRONG: {result['fault']}"] if result["fault"] else []
+    words += [f"twin: {result['twin']}"] if result["twin"] else []
+    words += [f"not the same: {result['same']}"] if result["same"] != "yes" else []
+    name = result["pair"] + ("*" if result["blind"] == "yes" else "")
+    print(f"{name:<17} {verdict} {times} {predicted} {error}  {'; '.join(words)}".rstrip(), flush=True)
+
+
+def summary(results):
+    """Prints the sums. Returns the part of right verdicts, the accused twins, and the errors' size."""
+    right = sum(not r["fault"] for r in results)
+    accused = sum(r["accused"] for r in results)
+    unjudged = sum(r["unjudged"] for r in results)
+    errors = [abs(float(r["error"])) for r in results if r["error"]]
+    line = f"first verdict right in {right} of {len(results)}; twins accused: {accused} of {len(results) - unjudged}; "
+    if errors:
+        line += f"predicted ({len(errors)} of {sum(r['asked'] for r in results)}): "
+        line += f"median error {statistics.median(errors):.1%}, worst {max(errors):.1%}"
+    else:
+        line += "nothing predicted"
+    blind = [r for r in results if r["blind"] == "yes"]
+    if blind:
+        line += f"; blind: {sum(not r['fault'] for r in blind)} of {len(blind)}"
+    print(line)
+    return right / len(results), accused + unjudged, errors
+
+
+def judge(arguments):
+    bare = read_bare(arguments.folder)
+    rows = chosen(read_table(arguments.table), arguments.pairs)
+    if not any(recordings_of(arguments.folder, f"{row['pair']}-{twin}") for row in rows for twin in ("wrong", "right")):
+        print(f"foreign: there are no recordings in {arguments.folder}: nothing was judged")
+        return 77
+    print(f"{'pair':<17} {'first verdict':<21} {'':>4} {'evidence':<8} {'wrong':>7} {'right':>7} {'fixed':>7} {'error':>6}  (ms; *: blind)")
+    results = []
+    for row in rows:
+        results.append(judge_pair(row, os.path.join(arguments.build, "pipeline"), arguments.folder, bare))
+        say_pair(results[-1])
+    right, accused, errors = summary(results)
+    if arguments.csv:
+        with open(arguments.csv, "w", newline="") as file:
+            writer = csv.DictWriter(file, [k for k in results[0] if k not in ("accused", "unjudged", "asked")],
+                                    extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(results)
+    asked = any(r["asked"] for r in results)
+    good = right >= arguments.right and accused <= arguments.accused and (not asked or bool(errors))
+    if errors:
+        good = good and statistics.median(errors) <= arguments.median and max(errors) <= arguments.worst
+    return 0 if good else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    running = commands.add_parser("run", help="run and record the pairs on a GPU, and judge them")
+    running.set_defaults(function=run)
+    judging = commands.add_parser("judge", help="judge recordings of the pairs")
+    judging.set_defaults(function=judge)
+    for command in (running, judging):
+        command.add_argument("build", help="the folder with pipeline, and with foreign/")
+        command.add_argument("--table", default=os.path.join(HERE, "foreign.txt"))
+        command.add_argument("--csv", help="a file for the judgement")
+        command.add_argument("--right", type=float, default=0.9, help="least part of right first verdicts")
+        command.add_argument("--accused", type=int, default=0, help="most right twins accused")
+        command.add_argument("--median", type=float, default=0.05, help="most median error of predictions")
+        command.add_argument("--worst", type=float, default=0.15, help="most error of a prediction")
+    running.add_argument("out", help="a folder for what comes of it")
+    running.add_argument("pairs", nargs="*", metavar="PAIR")
+    running.add_argument("--repeats", type=int, default=3, help="bare runs of each twin")
+    judging.add_argument("folder", nargs="?", default=os.path.join(HERE, "recordings"))
+    judging.add_argument("--pair", dest="pairs", action="append", default=[])
+    arguments = parser.parse_args()
+    sys.exit(arguments.function(arguments))
+
+
+if __name__ == "__main__":
+    main()
