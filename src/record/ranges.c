@@ -52,6 +52,14 @@ static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, co
     return (nvtxStringHandle_t)strdup(text != NULL ? text : "");
 }
 
+/* A program may look whether anybody gave it a domain, and leave its ranges out if not. Which
+ * domain a range is of is not recorded, so any handle will do. */
+static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
+{
+    (void)name;
+    return (nvtxDomainHandle_t)&lock;
+}
+
 static const char *message(const nvtxEventAttributes_t *event)
 {
     if (event == NULL)
@@ -168,6 +176,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables)
     offer(tables, domains, NVTX_CBID_CORE2_DomainRangeStartEx,
           (NvtxFunctionPointer)open_domain);
     offer(tables, domains, NVTX_CBID_CORE2_DomainRangeEnd, (NvtxFunctionPointer)shut_domain);
+    offer(tables, domains, NVTX_CBID_CORE2_DomainCreateA, (NvtxFunctionPointer)create_domain);
     offer(tables, domains, NVTX_CBID_CORE2_DomainRegisterStringA,
           (NvtxFunctionPointer)register_string);
     return 1;
