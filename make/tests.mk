@@ -40,7 +40,7 @@ $(OBJ)/bin/record-guest: tests/record/guest.c
 	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $(NEW) $< -ldl)
 $(OBJ)/bin/tests/record/libpipeline-record.so: tests/record/fake_library.c
 	$(say) CC $<
-	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -shared -fPIC -o $(NEW) $<)
+	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -shared -fPIC -o $(NEW) $< -ldl)
 $(O)/check: | $(RECORD_TESTS)
 
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's

@@ -352,6 +352,39 @@ START_TEST(test_summary)
 }
 END_TEST
 
+/* Returns true if addr2line can tell where the tests' program was made from. */
+static bool has_source_lines(void)
+{
+    return shell("addr2line -e record-guest $(nm record-guest | sed -n 's/ T main$//p') | grep "
+                 "guest.c:") == 0;
+}
+
+/* With --backtrace a call has the line that it was made from, and the end stays the last. */
+START_TEST(test_source_lines)
+{
+    static const char *const named[] = {"$P record --backtrace -o r.jsonl $G exit 0",
+                                        "PATH=$PWD:$PATH $P record --backtrace -o r.jsonl "
+                                        "record-guest exit 0",
+                                        "$P record --backtrace -o r.jsonl $G quit 0"};
+    if (!has_source_lines()) {
+        fprintf(stderr, "record: skipped: no debug information, or no addr2line\n");
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(shell("%s", named[i]), 0);
+        ck_assert_int_eq(shell("grep -c '^\\[\"line\",' r.jsonl | grep -qx 1 && "
+                               "grep -q '^\\[\"line\",1,\".*guest.c:[0-9]*\"\\]$' r.jsonl"),
+                         0);
+        ck_assert_int_eq(
+            shell("tail -n 1 r.jsonl | grep -q '^\\[\"%s\"'", i < 2 ? "end" : "line"), 0);
+    }
+    ck_assert_int_eq(
+        shell("p=$PWD; mkdir empty; PATH=empty $P record --backtrace -o r.jsonl $G exit 0"), 0);
+    assert_in("err", "binutils");
+    assert_in("r.jsonl", "\"end\"");
+}
+END_TEST
+
 /* The command that is shown can be typed as it stands. */
 START_TEST(test_odd_names)
 {
@@ -542,6 +575,7 @@ Suite *record_suite(void)
     tcase_add_test(tests, test_output_name);
     tcase_add_test(tests, test_output_elsewhere);
     tcase_add_loop_test(tests, test_summary, 0, sizeof summaries / sizeof summaries[0]);
+    tcase_add_test(tests, test_source_lines);
     tcase_add_test(tests, test_odd_names);
     tcase_add_test(tests, test_left_behind);
     tcase_add_loop_test(tests, test_signal_is_passed, 0, sizeof passed / sizeof passed[0]);

@@ -175,6 +175,7 @@ enum status record_command(const struct options *options, struct record_end *end
     if (status == STATUS_OK)
         status = record_files_begin(&files, options->record.output, error);
     if (status == STATUS_OK) {
+        files.lines = options->record.backtrace;
         status = tell_recorder(options, library, files.folder, error);
         if (status == STATUS_OK)
             status = run(&guest, &files, options, end, error);

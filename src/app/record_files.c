@@ -1,6 +1,7 @@
 /* record_files.c - see record_files.h. */
 #include "app/record_files.h"
 
+#include "app/record_lines.h"
 #include "app/record_scan.h"
 #include "app/record_words.h"
 #include "core/items.h"
@@ -197,9 +198,11 @@ static bool is_being_written(const struct record_files *files, const struct reco
     if (item->process == process || !is_running(item->process))
         return false;
     FILE *file = open_recording(files, item->name);
-    const bool ended = file == NULL || record_is_ended(file);
-    if (file != NULL)
-        fclose(file);
+    bool ended = true;
+    if (file == NULL)
+        return false;
+    record_end(file, &ended);
+    fclose(file);
     return !ended;
 }
 
@@ -281,11 +284,14 @@ static bool deliver(struct record_files *files, const struct record_file *item, 
     char *from = NULL, *place = NULL;
     struct record_tally tally;
     struct error error = {0};
+    if (asprintf(&from, "%s/%s", files->folder, item->name) < 0)
+        from = NULL;
+    if (files->lines && from != NULL && record_lines_add(from, &error) != STATUS_OK)
+        record_say(quiet, "%s: %s", item->name, error.text);
+    error_clear(&error);
     FILE *file = open_recording(files, item->name);
     const bool scanned = file != NULL && record_scan(file, &tally);
     const bool viewable = !is_output || files->opened.temporary != NULL;
-    if (asprintf(&from, "%s/%s", files->folder, item->name) < 0)
-        from = NULL;
     if (from != NULL && is_output) {
         place = strdup(files->opened.path);
         output_file_take(&files->opened, from, &error);

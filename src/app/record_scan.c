@@ -9,6 +9,9 @@
 /* Bytes of a line that are looked at: all of any that matters here. */
 enum { LINE_ROOM = 4096 };
 
+/* More than the recorder writes in one line. */
+enum { TAIL_ROOM = 65536 };
+
 static bool begins(const char *line, const char *with)
 {
     return strncmp(line, with, strlen(with)) == 0;
@@ -100,16 +103,18 @@ bool record_scan(FILE *file, struct record_tally *tally)
     return !ferror(file);
 }
 
-bool record_is_ended(FILE *file)
+off_t record_end(FILE *file, bool *ended)
 {
-    char tail[LINE_ROOM];
+    char tail[TAIL_ROOM];
     if (fseeko(file, -(off_t)(sizeof tail - 1), SEEK_END) != 0)
         rewind(file); /* it is shorter */
-    const size_t length = fread(tail, 1, sizeof tail - 1, file);
-    tail[length] = '\0';
-    if (length == 0 || tail[length - 1] != '\n')
-        return false;
-    tail[length - 1] = '\0';
+    const off_t begin = ftello(file);
+    size_t length = fread(tail, 1, sizeof tail - 1, file);
+    while (length > 0 && tail[length - 1] != '\n')
+        length--;
+    tail[length > 0 ? length - 1 : 0] = '\0';
     const char *before = strrchr(tail, '\n');
-    return begins(before != NULL ? before + 1 : tail, "[\"end\",");
+    const char *last = before != NULL ? before + 1 : tail;
+    *ended = begins(last, "[\"end\",");
+    return begin + (*ended ? last - tail : (off_t)length);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum { RECORD_NOTES_MAX = 8, RECORD_NOTE_ROOM = 400 };
 
@@ -22,7 +23,8 @@ struct record_tally {
 /* Reads the recording from its beginning. False with errno where it can't be read. */
 bool record_scan(FILE *file, struct record_tally *tally);
 
-/* Returns true if the last line of the recording says that it ended. */
-bool record_is_ended(FILE *file);
+/* Returns where the recording ends: where its last line begins that says so, and sets *ended;
+ * or behind its last whole line. */
+off_t record_end(FILE *file, bool *ended);
 
 #endif

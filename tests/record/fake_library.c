@@ -1,7 +1,9 @@
 /* fake_library.c - a recorder for tests without a GPU: it is loaded as CUDA loads one, and
  * writes a small recording in the form of docs/recording.md. FAKE_RECORD says how it behaves.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,21 @@ static void write_told(void)
         fprintf(recording, "[\"told\",\"%s\",\"%s\"]\n", names[i],
                 value != NULL ? value : "none");
     }
+}
+
+/* Writes where this was called from, as the recorder does of each call. */
+static void write_frames(void)
+{
+    void *frames[16];
+    const int count = backtrace(frames, 16);
+    fputs("[\"frames\",1", recording);
+    for (int i = 0; i < count; i++) {
+        Dl_info about;
+        if (dladdr(frames[i], &about) != 0 && about.dli_fname != NULL)
+            fprintf(recording, ",\"%s\",%ld", about.dli_fname,
+                    (long)((char *)frames[i] - (char *)about.dli_fbase));
+    }
+    fputs("]\n[\"frames\",2,\"/nope\",3]\n[\"frames\",4]\n[\"frames\",5,7,{}]\n", recording);
 }
 
 /* Two kernels, three copies and a memset between 1.0 and 6.7 ms, in no order. */
@@ -66,6 +83,8 @@ int InitializeInjection(void)
               recording);
     if (strcmp(mode, "empty") != 0)
         write_told();
+    if (getenv("PIPELINE_RECORD_BACKTRACE") != NULL)
+        write_frames();
     if (strcmp(mode, "cut") == 0)
         fputs("[\"kernel\",8,1,7,1,99000000", recording);
     fflush(recording);

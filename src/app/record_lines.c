@@ -1,0 +1,288 @@
+/* record_lines.c - see record_lines.h. Calls in a loop have the same frames, so what is looked
+ * for is each chain of frames once. */
+#include "app/record_lines.h"
+
+#include "app/record_scan.h"
+#include "app/source_line.h"
+#include "core/items.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char frames[] = "[\"frames\",";
+
+/* The frames of some calls: the text behind the call's id, as it stands in the recording. */
+struct chain {
+    char *text;
+    const char *line; /* of the innermost frame that has one; NULL: none has */
+};
+
+struct lines {
+    FILE *file, *out; /* the recording, to be read and to be written */
+    off_t end;        /* where it ends */
+    char *last;       /* the line that says so, or NULL */
+    void *tree;       /* of chains, by their text */
+    struct chain **chains;
+    size_t chain_count, chain_room;
+    struct source_place *places;
+    size_t place_count, place_room;
+};
+
+static enum status fail(struct error *error, int number)
+{
+    return error_set(error, status_of_errno(number, STATUS_FAILED),
+                     "calls have no source lines: %s", strerror(number));
+}
+
+/* --- chains --- */
+
+static int compare_chains(const void *one, const void *other)
+{
+    return strcmp(((const struct chain *)one)->text, ((const struct chain *)other)->text);
+}
+
+static struct chain *chain_find(const struct lines *lines, char *text)
+{
+    const struct chain wanted = {.text = text};
+    struct chain **found = tfind(&wanted, &lines->tree, compare_chains);
+    return found != NULL ? *found : NULL;
+}
+
+static bool chain_add(struct lines *lines, char *text)
+{
+    struct chain **chains = items_grow(lines->chains, lines->chain_count, &lines->chain_room,
+                                       sizeof(struct chain *));
+    struct chain *chain = chains != NULL ? calloc(1, sizeof *chain) : NULL;
+    lines->chains = chains != NULL ? chains : lines->chains;
+    if (chain == NULL)
+        return false;
+    lines->chains[lines->chain_count++] = chain;
+    chain->text = strdup(text);
+    return chain->text != NULL && tsearch(chain, &lines->tree, compare_chains) != NULL;
+}
+
+/* Returns the text behind the call's id in a line of frames, and sets *call; NULL: it is no
+ * such line. */
+static char *frames_of(char *line, uint64_t *call)
+{
+    char *text = NULL;
+    if (strncmp(line, frames, strlen(frames)) != 0)
+        return NULL;
+    *call = strtoull(line + strlen(frames), &text, 10);
+    return *text == ',' ? text + 1 : NULL;
+}
+
+/* Calls `each` for every line of frames before the end. Returns 0, or an errno. */
+static int each_frames(struct lines *lines, bool (*each)(struct lines *, char *, uint64_t))
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true;
+    uint64_t call;
+    rewind(lines->file);
+    errno = ENOMEM;
+    for (off_t at = 0; good && at < lines->end;) {
+        const ssize_t length = getline(&line, &room, lines->file);
+        if (length <= 0)
+            break;
+        at += length;
+        char *text = at <= lines->end ? frames_of(line, &call) : NULL;
+        good = text == NULL || each(lines, text, call);
+    }
+    const int failure = good && !ferror(lines->file) ? 0 : errno;
+    free(line);
+    return failure;
+}
+
+static bool take_frames(struct lines *lines, char *text, uint64_t call)
+{
+    (void)call;
+    return chain_find(lines, text) != NULL || chain_add(lines, text);
+}
+
+/* --- places --- */
+
+static int compare_places(const void *one, const void *other)
+{
+    const struct source_place *a = one, *b = other;
+    const int order = strcmp(a->file, b->file);
+    return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Returns the frames of a chain, ["file",place,"file",place,...], or NULL. */
+static json_t *chain_read(const struct chain *chain)
+{
+    char *text = NULL;
+    json_t *read = NULL;
+    if (asprintf(&text, "[%s", chain->text) >= 0)
+        read = json_loads(text, 0, NULL);
+    free(text);
+    return read;
+}
+
+/* Sets the place of frame i of a chain. Returns false where there is none that is the
+ * program's: the innermost frames are the recorder's. */
+static bool frame_read(const json_t *chain, size_t i, struct source_place *place)
+{
+    static const char recorder[] = "/libpipeline-record.so";
+    const json_t *offset = json_array_get(chain, i + 1);
+    place->file = json_string_value(json_array_get(chain, i));
+    if (place->file == NULL || !json_is_integer(offset))
+        return false;
+    const size_t length = strlen(place->file), tail = strlen(recorder);
+    place->offset = (uint64_t)json_integer_value(offset);
+    place->line = NULL;
+    return length < tail || strcmp(place->file + length - tail, recorder) != 0;
+}
+
+static bool place_add(struct lines *lines, const struct source_place *place)
+{
+    struct source_place *places =
+        items_grow(lines->places, lines->place_count, &lines->place_room, sizeof *places);
+    char *file = places != NULL ? strdup(place->file) : NULL;
+    lines->places = places != NULL ? places : lines->places;
+    if (file == NULL)
+        return false;
+    places[lines->place_count] = *place;
+    places[lines->place_count++].file = file;
+    return true;
+}
+
+/* Lists the places of all chains, each once, by file. Returns false without memory. */
+static bool list_places(struct lines *lines)
+{
+    bool good = true;
+    for (size_t i = 0; i < lines->chain_count; i++) {
+        json_t *chain = chain_read(lines->chains[i]);
+        struct source_place place;
+        for (size_t k = 0; good && k + 1 < json_array_size(chain); k += 2)
+            good = !frame_read(chain, k, &place) || place_add(lines, &place);
+        json_decref(chain);
+    }
+    if (lines->place_count > 0)
+        qsort(lines->places, lines->place_count, sizeof lines->places[0], compare_places);
+    size_t kept = 0;
+    for (size_t i = 0; i < lines->place_count; i++) {
+        if (kept > 0 && compare_places(&lines->places[kept - 1], &lines->places[i]) == 0)
+            free((char *)lines->places[i].file);
+        else
+            lines->places[kept++] = lines->places[i];
+    }
+    lines->place_count = kept;
+    return good;
+}
+
+/* Gives each chain the line of its innermost place that has one. */
+static void settle_chains(struct lines *lines)
+{
+    for (size_t i = 0; i < lines->chain_count; i++) {
+        json_t *chain = chain_read(lines->chains[i]);
+        struct source_place place;
+        for (size_t k = 0; lines->chains[i]->line == NULL && k + 1 < json_array_size(chain);
+             k += 2) {
+            const struct source_place *found = NULL;
+            if (frame_read(chain, k, &place) && lines->place_count > 0)
+                found = bsearch(&place, lines->places, lines->place_count, sizeof place,
+                                compare_places);
+            if (found != NULL)
+                lines->chains[i]->line = found->line;
+        }
+        json_decref(chain);
+    }
+}
+
+/* --- the file --- */
+
+/* Reads the line that the recording ends with, if it has one. */
+static bool open_lines(struct lines *lines, const char *path)
+{
+    bool ended;
+    size_t room = 0;
+    lines->file = fopen(path, "r+e");
+    if (lines->file == NULL)
+        return false;
+    lines->end = record_end(lines->file, &ended);
+    return !ended || (fseeko(lines->file, lines->end, SEEK_SET) == 0 &&
+                      getline(&lines->last, &room, lines->file) > 0);
+}
+
+static bool put_line(struct lines *lines, char *text, uint64_t call)
+{
+    const struct chain *chain = chain_find(lines, text);
+    json_t *line = NULL;
+    if (chain != NULL && chain->line != NULL)
+        line = json_pack("[sIs]", "line", (json_int_t)call, chain->line);
+    if (line == NULL) /* or the path is no UTF-8 */
+        return true;
+    const bool put =
+        json_dumpf(line, lines->out, JSON_COMPACT) == 0 && putc('\n', lines->out) > 0;
+    json_decref(line);
+    return put;
+}
+
+/* Writes the lines in place of the last one, and that behind them. Returns 0, or an errno: the
+ * recording then ends as it did. */
+static int write_lines(struct lines *lines, const char *path)
+{
+    const char *last = lines->last != NULL ? lines->last : "";
+    int failure = errno = 0;
+    lines->out = fopen(path, "r+e");
+    if (lines->out == NULL || fseeko(lines->out, lines->end, SEEK_SET) != 0)
+        return errno;
+    failure = each_frames(lines, put_line);
+    if (failure == 0 && (fputs(last, lines->out) < 0 || fflush(lines->out) != 0 ||
+                         ftruncate(fileno(lines->out), ftello(lines->out)) != 0))
+        failure = errno;
+    if (failure != 0) {
+        const int fd = fileno(lines->out);
+        const bool cut = ftruncate(fd, lines->end) == 0;
+        if (!cut || pwrite(fd, last, strlen(last), lines->end) < 0)
+            return errno;
+    }
+    return failure;
+}
+
+static void lines_free(struct lines *lines)
+{
+    for (size_t i = 0; i < lines->chain_count; i++) {
+        tdelete(lines->chains[i], &lines->tree, compare_chains);
+        free(lines->chains[i]->text);
+        free(lines->chains[i]);
+    }
+    for (size_t i = 0; i < lines->place_count; i++) {
+        free((char *)lines->places[i].file);
+        free(lines->places[i].line);
+    }
+    free(lines->chains);
+    free(lines->places);
+    free(lines->last);
+    if (lines->file != NULL)
+        fclose(lines->file);
+    if (lines->out != NULL)
+        fclose(lines->out);
+}
+
+enum status record_lines_add(const char *path, struct error *error)
+{
+    struct lines lines = {.file = NULL};
+    enum status status = STATUS_OK, found = STATUS_OK;
+    int failure = open_lines(&lines, path) ? each_frames(&lines, take_frames) : errno;
+    if (failure == 0 && !list_places(&lines))
+        failure = ENOMEM;
+    if (failure == 0) {
+        found = source_lines_find(lines.places, lines.place_count, error);
+        settle_chains(&lines);
+        failure = write_lines(&lines, path);
+    }
+    if (failure != 0)
+        status = fail(error, failure);
+    lines_free(&lines);
+    return status != STATUS_OK ? status : found;
+}
