@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* --- contexts and devices --- */
 
@@ -87,9 +88,10 @@ uint32_t tables_context(CUcontext context, uint32_t number)
 /* --- streams --- */
 
 struct known_stream {
-    CUstream handle;
+    CUstream
+        handle; /* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD also where a call names none */
     uint32_t context, number;
-    bool per_thread; /* a call that takes no stream for the thread's own */
+    uint32_t thread; /* of CU_STREAM_PER_THREAD, which is another one in each thread; else 0 */
 };
 
 /* The latest stream of a thread is mostly the next one, too. */
@@ -105,15 +107,13 @@ static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_same(const struct known_stream *a, const struct known_stream *b)
 {
-    return a->handle == b->handle && a->context == b->context && a->per_thread == b->per_thread;
+    return a->handle == b->handle && a->context == b->context && a->thread == b->thread;
 }
 
 static void put_stream(CUcontext context, struct known_stream *stream)
 {
-    bool legacy =
-        stream->handle == CU_STREAM_LEGACY || (stream->handle == NULL && !stream->per_thread);
-    bool thread = stream->handle == CU_STREAM_PER_THREAD ||
-                  (stream->handle == NULL && stream->per_thread);
+    bool legacy = stream->handle == CU_STREAM_LEGACY;
+    bool thread = stream->handle == CU_STREAM_PER_THREAD;
     unsigned flags = 0;
     int priority = 0;
     CUstream handle = legacy || thread ? NULL : stream->handle;
@@ -135,35 +135,44 @@ static void put_stream(CUcontext context, struct known_stream *stream)
     file_end();
 }
 
+/* Returns the place of a stream among those that are known, which may be a new one. The lock is
+ * held. NULL where there is no memory. */
+static struct known_stream *place_of(CUcontext context, const struct known_stream *wanted)
+{
+    for (size_t i = 0; i < stream_count; i++) {
+        if (is_same(&streams[i], wanted))
+            return &streams[i];
+    }
+    if (stream_count == stream_room) {
+        size_t room = stream_room > 0 ? 2 * stream_room : 64;
+        struct known_stream *more = reallocarray(streams, room, sizeof *streams);
+        if (more == NULL)
+            return NULL;
+        streams = more;
+        stream_room = room;
+    }
+    streams[stream_count] = *wanted;
+    put_stream(context, &streams[stream_count]);
+    return &streams[stream_count++];
+}
+
 uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream handle,
                        bool per_thread)
 {
     enum { LATEST = sizeof latest / sizeof latest[0] };
-    struct known_stream wanted = {
-        .handle = handle, .context = context_number, .per_thread = per_thread};
-    size_t place = ((uintptr_t)handle >> 4) % LATEST;
+    static _Thread_local uint32_t thread;
+    struct known_stream wanted = {.handle = handle, .context = context_number};
+    if (handle == NULL)
+        wanted.handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    if (wanted.handle == CU_STREAM_PER_THREAD)
+        wanted.thread = thread != 0 ? thread : (thread = (uint32_t)gettid());
+    size_t place = ((uintptr_t)wanted.handle >> 4) % LATEST;
     unsigned age = atomic_load_explicit(&ages, memory_order_acquire);
-    /* The stream of a thread is another one in each thread. */
-    bool own = handle == CU_STREAM_PER_THREAD || (handle == NULL && per_thread);
     if (latest[place].age == age && is_same(&latest[place].stream, &wanted))
         return latest[place].stream.number;
     pthread_mutex_lock(&stream_lock);
-    size_t i = 0;
-    while (i < stream_count && !is_same(&streams[i], &wanted))
-        i++;
-    if (i < stream_count && !own) {
-        wanted = streams[i];
-    } else {
-        put_stream(context, &wanted);
-        if (stream_count == stream_room && !own) {
-            size_t room = stream_room > 0 ? 2 * stream_room : 64;
-            struct known_stream *more = reallocarray(streams, room, sizeof *streams);
-            streams = more != NULL ? more : streams;
-            stream_room = more != NULL ? room : stream_room;
-        }
-        if (stream_count < stream_room && !own)
-            streams[stream_count++] = wanted;
-    }
+    const struct known_stream *known = place_of(context, &wanted);
+    wanted.number = known != NULL ? known->number : UINT32_MAX;
     pthread_mutex_unlock(&stream_lock);
     latest[place].stream = wanted;
     latest[place].age = age;
