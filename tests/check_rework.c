@@ -1,6 +1,6 @@
 /* check_rework.c - recorded plans, changed as fixes would: they keep what data asks for, and
  * take the time of the plan that had it right from the start. */
-#include "analysis/rework.h"
+#include "analysis/rework_find.h"
 
 #include "analysis/rework_parts.h"
 #include "plan/build.h"
@@ -170,12 +170,195 @@ START_TEST(test_needed_orders_are_kept)
 }
 END_TEST
 
+/* --- times --- */
+
+/* A mistake, the change that mends it, and how far the mended plan's time may be from that of
+ * the plan without the mistake, as a part of it. */
+static const struct mended {
+    const char *mistake;
+    struct rework change;
+    double bound;
+} mended[] = {
+    {"pageable-memory", {.pins = true}, 0.001},
+    {"legacy-stream", {.unblocks = true}, 0.03},
+    {"blocking-stream", {.unblocks = true}, 0.03},
+    {"sync-in-loop", {.drops_syncs = true}, 0.03},
+    {"alloc-in-loop", {.drops_allocs = true}, 0.03},
+    {"pinned-alloc-in-loop", {.drops_pinned_allocs = true}, 0.03},
+    {"memset-in-loop", {.drops_memsets = true}, 0.03},
+    {"launch-blocking", {.frees_launches = true}, 0.001},
+    {"slow-callback", {.shortens_callbacks = true}, 0.03},
+    {"lazy-loading", {.loads_early = true}, 0.001},
+};
+
+static int64_t time_of(const struct plan *plan, const struct machine *machine)
+{
+    struct error error = {0};
+    int64_t time_ns = 0;
+    ck_assert_msg(rework_time(plan, machine, 0, &time_ns, &error) == STATUS_OK, "%s",
+                  error.text);
+    return time_ns;
+}
+
+/* Makes the plans of settings with a mistake, recorded, and of those without. */
+static void make_both(const struct settings *settings, const char *mistake,
+                      const struct machine *machine, struct plan *wrong, struct plan *right)
+{
+    struct settings other = *settings;
+    struct plan built;
+    other.mistake = test_mistake(mistake);
+    ck_assert(build(&other, machine, &built));
+    *wrong = recorded_of(&built, machine);
+    plan_free(&built);
+    other.mistake = MISTAKE_NONE;
+    other.callbacks |= strcmp(mistake, "slow-callback") == 0;
+    ck_assert(build(&other, machine, &built));
+    *right = recorded_of(&built, machine);
+    plan_free(&built);
+}
+
+START_TEST(test_fixed_mistakes_take_the_time_of_the_right_plan)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    for (size_t i = 0; i < sizeof mended / sizeof mended[0]; i++) {
+        for (int k = 0; k < 4; k++) {
+            struct settings settings = test_settings(k % 2 ? "scale" : "scale,scale");
+            settings.elements = 64 << 20;
+            settings.tiles = 32;
+            settings.order = k / 2 ? ORDER_BREADTH : ORDER_DEPTH;
+            struct plan wrong, right, fixed;
+            struct rework_base base;
+            make_both(&settings, mended[i].mistake, &machine, &wrong, &right);
+            ck_assert_int_eq(rework_begin(&base, &wrong, &machine, &error), STATUS_OK);
+            ck_assert_msg(rework_apply(&base, &mended[i].change, &fixed, &error) == STATUS_OK,
+                          "%s", error.text);
+            int64_t wrong_ns = time_of(&wrong, &machine), right_ns = time_of(&right, &machine);
+            int64_t fixed_ns = time_of(&fixed, &machine);
+            double off = (double)(fixed_ns - right_ns) / (double)right_ns;
+            ck_assert_msg(off >= -mended[i].bound && off <= mended[i].bound,
+                          "%s, %d: %ld ns, fixed %ld, right %ld: %.1f %%", mended[i].mistake, k,
+                          (long)wrong_ns, (long)fixed_ns, (long)right_ns, 100 * off);
+            ck_assert_int_lt(right_ns, wrong_ns);
+            rework_end(&base);
+            plan_free(&wrong);
+            plan_free(&right);
+            plan_free(&fixed);
+        }
+    }
+}
+END_TEST
+
+static void streams_1(struct settings *settings)
+{
+    settings->streams = 1;
+}
+static void streams_2(struct settings *settings)
+{
+    settings->streams = 2;
+    settings->intensity = 400;
+}
+static void tiles_1(struct settings *settings)
+{
+    settings->tiles = 1;
+}
+static void tiles_2(struct settings *settings)
+{
+    settings->tiles = 2;
+}
+static void tiles_16k(struct settings *settings)
+{
+    settings->elements = 4 << 20;
+    settings->tiles = 2048;
+}
+static void ways_1(struct settings *settings)
+{
+    settings->ways = 1;
+}
+static void ways_2(struct settings *settings)
+{
+    settings->ways = 2;
+}
+static void breadth(struct settings *settings)
+{
+    settings->order = ORDER_BREADTH;
+}
+static const struct searched {
+    const char *mistake;
+    void (*make)(struct settings *settings);
+    const char *machine;
+    enum verdict_code code;
+} searched[] = {
+    {"pageable-memory", NULL, "h200", VERDICT_PAGEABLE_MEMORY},
+    {"legacy-stream", NULL, "h200", VERDICT_LEGACY_STREAM},
+    {"blocking-stream", NULL, "h200", VERDICT_BLOCKING_STREAM},
+    {"sync-in-loop", NULL, "h200", VERDICT_SYNC_IN_LOOP},
+    {"alloc-in-loop", NULL, "h200", VERDICT_ALLOC_IN_LOOP},
+    {"pinned-alloc-in-loop", NULL, "h200", VERDICT_PINNED_ALLOC_IN_LOOP},
+    {"launch-blocking", NULL, "h200", VERDICT_LAUNCH_BLOCKING},
+    {"slow-callback", NULL, "h200", VERDICT_SLOW_CALLBACK},
+    {"lazy-loading", NULL, "h200", VERDICT_LAZY_LOADING},
+    {"none", streams_1, "h200", VERDICT_ONE_STREAM},
+    {"none", streams_2, "h200", VERDICT_FEW_STREAMS},
+    {"none", tiles_1, "h200", VERDICT_FEW_TILES},
+    {"none", tiles_2, "h200", VERDICT_FEW_TILES},
+    {"none", tiles_16k, "h200", VERDICT_SMALL_TILES},
+    {"none", ways_1, "h200", VERDICT_ONE_STREAM},
+    {"none", ways_2, "h200", VERDICT_NEEDLESS_WAIT},
+    {"none", breadth, "c2050", VERDICT_LATE_SIGNAL},
+    {"none", NULL, "c1060", VERDICT_ONE_COPY_ENGINE},
+};
+
+START_TEST(test_causes_are_found)
+{
+    const struct searched *row = &searched[_i];
+    struct machine machine;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    struct plan wrong, right, fixed;
+    struct rework_base base;
+    struct rework_found found;
+    ck_assert_int_eq(machine_built_in(&machine, row->machine, &error), STATUS_OK);
+    settings.elements = 64 << 20;
+    settings.tiles = 32;
+    if (row->make != NULL)
+        row->make(&settings);
+    make_both(&settings, row->mistake, &machine, &wrong, &right);
+    ck_assert_msg(rework_find(&wrong, &machine, &found, &error) == STATUS_OK, "%s", error.text);
+    int64_t sum_ns = 0;
+    const struct rework_turn *first = &found.turns[0];
+    for (int i = 0; i < found.count; i++) {
+        sum_ns += found.turns[i].cost_ns;
+        if (found.turns[i].fixed_ns < first->fixed_ns)
+            first = &found.turns[i];
+    }
+    ck_assert_int_eq(sum_ns, found.given_ns - found.better_ns);
+    ck_assert_int_gt(found.count, 0);
+    ck_assert_msg(first->code == row->code, "%s instead of %s", verdict_rows[first->code].name,
+                  verdict_rows[row->code].name);
+    ck_assert_int_eq(rework_begin(&base, &wrong, &machine, &error), STATUS_OK);
+    ck_assert_int_eq(rework_apply(&base, &found.whole, &fixed, &error), STATUS_OK);
+    assert_no_race(&fixed);
+    ck_assert_int_lt(found.better_ns, found.given_ns);
+    if (settings.mistake != MISTAKE_NONE) /* nothing else is better than the right plan */
+        ck_assert_int_ge(103 * found.better_ns, 100 * time_of(&right, &machine));
+    rework_end(&base);
+    plan_free(&wrong);
+    plan_free(&right);
+    plan_free(&fixed);
+}
+END_TEST
+
 Suite *rework_suite(void)
 {
     Suite *suite = suite_create("rework");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_test(all, test_needed_orders_are_kept);
+    tcase_add_test(all, test_fixed_mistakes_take_the_time_of_the_right_plan);
+    tcase_add_loop_test(all, test_causes_are_found, 0,
+                        (int)(sizeof searched / sizeof searched[0]));
     suite_add_tcase(suite, all);
     return suite;
 }

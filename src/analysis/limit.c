@@ -150,6 +150,30 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
     return limit;
 }
 
+struct limit limit_of_recorded(const struct machine *machine, const struct plan *plan,
+                               int64_t kernels_most_ns)
+{
+    double in = 0, out = 0, kernels = 0;
+    const char *figure;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        in += op->kind == OP_H2D ? (double)op_bytes(op) : 0;
+        out += op->kind == OP_D2H ? (double)op_bytes(op) : 0;
+        kernels += op->kind == OP_KERNEL ? (double)seen->work_ns * seen->fill : 0;
+    }
+    kernels = fmin(kernels, (double)kernels_most_ns);
+    double copies = link_ns(machine, in, out, &figure);
+    bool bound = copies >= kernels;
+    return (struct limit){
+        .ns = floor_ns(fmax(copies, kernels)),
+        .cause = bound ? LIMIT_COPIES : LIMIT_COMPUTE,
+        .figure = bound ? figure : "kernels",
+        .copies_ns = floor_ns(copies),
+        .compute_ns = floor_ns(kernels),
+    };
+}
+
 void limit_correct(struct limit *limit, int64_t time_ns)
 {
     if (time_ns >= limit->ns)

@@ -32,6 +32,13 @@ struct limit {
 /* Computes the limit of the work of `plan` on `machine`. */
 struct limit limit_of(const struct machine *machine, const struct plan *plan);
 
+/* Computes the limit of a recorded plan: its copies at the machine's rates, beside its kernels,
+ * which are taken to share the GPU as well as their blocks allow, each in the time that it
+ * took. Side by side they may have slowed each other down, so they count for `kernels_most_ns`
+ * at most, the time in which any ran. Memsets and copies within the device need not be. */
+struct limit limit_of_recorded(const struct machine *machine, const struct plan *plan,
+                               int64_t kernels_most_ns);
+
 /* Corrects a limit that a measured run of `time_ns` has beaten; otherwise changes nothing. */
 void limit_correct(struct limit *limit, int64_t time_ns);
 

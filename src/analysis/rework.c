@@ -10,10 +10,16 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
 {
     struct rework_draft draft = {0};
     *base = (struct rework_base){.plan = plan, .machine = machine};
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        base->blind +=
+            op_on_device(plan->ops[i].kind) && plan->recorded->ops[i].access_count == 0;
     base->clocks = calloc(1, sizeof *base->clocks);
-    if (base->clocks == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
-    enum status status = rework_clocks_find(plan, base->clocks, error);
+    base->needed = calloc(1, sizeof *base->needed);
+    enum status status = base->clocks != NULL && base->needed != NULL
+                             ? rework_clocks_find(plan, base->clocks, error)
+                             : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    if (status == STATUS_OK)
+        status = plan_needed(plan, base->needed, error);
     if (status == STATUS_OK)
         status = rework_draft_begin(&draft, base, error);
     if (status == STATUS_OK)
@@ -30,7 +36,10 @@ void rework_end(struct rework_base *base)
 {
     if (base->clocks != NULL)
         rework_clocks_free(base->clocks);
+    if (base->needed != NULL)
+        needed_free(base->needed);
     free(base->clocks);
+    free(base->needed);
     *base = (struct rework_base){0};
 }
 
@@ -67,15 +76,27 @@ static enum status order_draft(struct rework_draft *draft, const struct rework *
     if (status == STATUS_OK && change->order != REWORK_AS_ISSUED)
         status = rework_shape_order(draft, change, error);
     if (status == STATUS_OK)
-        status = rework_events_add(draft, &needed, error);
+        status = rework_events_add(draft, &needed, change->streams == 0, error);
     needed_free(&needed);
     return status;
+}
+
+/* Returns true if a change takes away an order that data may have asked for. */
+static bool takes_order(const struct rework *change)
+{
+    return change->unblocks || change->drops_memsets || change->drops_syncs ||
+           change->streams > 0 || change->order != REWORK_AS_ISSUED;
 }
 
 enum status rework_apply(const struct rework_base *base, const struct rework *change,
                          struct plan *fixed, struct error *error)
 {
     struct rework_draft draft;
+    if (base->blind > 0 && takes_order(change))
+        return error_set(error, STATUS_USAGE,
+                         "of %u ops it is not known what they work on: they may need the order "
+                         "that the fix takes away",
+                         base->blind);
     enum status status = rework_draft_begin(&draft, base, error);
     if (status == STATUS_OK)
         status = change_draft(&draft, change, error);

@@ -44,7 +44,8 @@ struct rework {
     /* Tiles are dealt over as many streams, each with a set of buffers of its own, so that a
      * tile no longer waits for the one before to leave its buffer. It is presumed that a kernel
      * that begins a tile does not read what an earlier tile left in a buffer that is copied out
-     * for each tile. 0: streams stay as they are. */
+     * for each tile, and that a host function uses its own tile's bytes. 0: streams stay as
+     * they are. */
     uint32_t streams;
     /* Each tile is cut in as many pieces, which are dealt like tiles, or as many tiles are made
      * one: copies by their bytes, kernels by their work. It is presumed that a kernel works
@@ -60,7 +61,9 @@ struct rework_base {
     const struct plan *plan;
     const struct machine *machine;
     struct rework_clocks *clocks; /* the orders that it keeps */
+    struct needed *needed;        /* those that its data asks for */
     uint32_t tiles;               /* those that its data shows; 0: none */
+    uint32_t blind;               /* copies, memsets and kernels whose bytes are not known */
 };
 
 /* Takes up `plan`, which must have its `recorded` part, and which `base` refers to from then

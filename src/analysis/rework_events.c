@@ -8,6 +8,7 @@
 struct mender {
     struct rework_draft *draft;
     const struct needed *needed;
+    bool keeps_blind;
     struct rework_walk walk;
     uint32_t *now;    /* per place: the item's place now */
     uint32_t *copies; /* per recorded op: an item of it; REWORK_NONE: none */
@@ -80,6 +81,45 @@ static bool add_wait(struct mender *mender, uint32_t item, uint32_t before, uint
     return true;
 }
 
+/* Puts an item behind another one. */
+static enum status mend_pair(struct mender *mender, uint32_t index, uint32_t before,
+                             uint32_t *clock, struct error *error)
+{
+    uint32_t stream = mender->draft->items[before].op.stream;
+    if (before > index)
+        return error_set(error, STATUS_USAGE, "data asks for the order as issued");
+    if (clock[stream] >= clock_after(mender, before)[stream] ||
+        add_wait(mender, index, before, clock))
+        return STATUS_OK;
+    return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+}
+
+static bool is_blind(const struct mender *mender, uint32_t op)
+{
+    return mender->draft->base->plan->recorded->ops[op].access_count == 0;
+}
+
+/* Puts an item behind what the recorded plan had before it, where either's bytes are not known.
+ */
+static enum status mend_blind(struct mender *mender, uint32_t index, uint32_t *clock,
+                              struct error *error)
+{
+    const struct rework_draft *draft = mender->draft;
+    const struct needed *needed = draft->base->needed;
+    enum status status = STATUS_OK;
+    uint32_t op = draft->items[index].origin;
+    bool blind = is_blind(mender, op);
+    for (size_t k = needed->first[op + 1]; k-- > needed->first[op] && status == STATUS_OK;) {
+        uint32_t before = draft->stands[needed->before[k]];
+        if (!blind && !is_blind(mender, needed->before[k]))
+            continue;
+        for (uint32_t i = mender->copies[before]; i != REWORK_NONE && status == STATUS_OK;
+             i = mender->more[i])
+            status = mend_pair(mender, index, i, clock, error);
+    }
+    return status;
+}
+
 /* Puts an item behind all that its data needs, as far as the program did. */
 static enum status mend_item(struct mender *mender, uint32_t index, uint32_t *clock,
                              struct error *error)
@@ -87,21 +127,18 @@ static enum status mend_item(struct mender *mender, uint32_t index, uint32_t *cl
     const struct rework_draft *draft = mender->draft;
     const struct rework_item *item = &draft->items[index];
     const struct needed *needed = mender->needed;
-    for (size_t k = needed->first[item->place + 1]; k-- > needed->first[item->place];) {
+    enum status status = STATUS_OK;
+    for (size_t k = needed->first[item->place + 1];
+         k-- > needed->first[item->place] && status == STATUS_OK;) {
         uint32_t before = mender->now[needed->before[k]];
         const struct rework_item *other = &draft->items[before];
         if (other->origin != item->origin && !other->merged && !item->merged &&
             !rework_clocks_order(draft->base->clocks, other->origin, item->origin))
             continue; /* the program itself does not keep that order */
-        if (before > index)
-            return error_set(error, STATUS_USAGE, "data asks for the order as issued");
-        uint32_t stream = other->op.stream;
-        if (clock[stream] >= clock_after(mender, before)[stream])
-            continue;
-        if (!add_wait(mender, index, before, clock))
-            return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+        status = mend_pair(mender, index, before, clock, error);
     }
-    return STATUS_OK;
+    return status == STATUS_OK && mender->keeps_blind ? mend_blind(mender, index, clock, error)
+                                                      : status;
 }
 
 /* Has the host wait for all pieces of an op. */
@@ -176,9 +213,9 @@ static bool add_all(struct mender *mender)
 }
 
 enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
-                              struct error *error)
+                              bool keeps_blind, struct error *error)
 {
-    struct mender mender = {.draft = draft, .needed = needed};
+    struct mender mender = {.draft = draft, .needed = needed, .keeps_blind = keeps_blind};
     enum status status = mender_begin(&mender, error);
     if (status == STATUS_OK)
         status = mend_all(&mender, error);

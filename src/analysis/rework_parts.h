@@ -137,9 +137,11 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
 enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,
                                struct error *error);
 
-/* Adds the events that data asks for. The ops of `needed` are the items by their places. */
+/* Adds the events that data asks for. The ops of `needed` are the items by their places. With
+ * `keeps_blind`, ops whose bytes are not known stay where streams and events of the recorded
+ * plan had them. */
 enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
-                              struct error *error);
+                              bool keeps_blind, struct error *error);
 
 /* Returns true if all records and waits of the program's go: what data asks for comes back. */
 static inline bool rework_mends(const struct rework *change)
