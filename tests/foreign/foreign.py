@@ -71,7 +71,7 @@ def run_program(command, environment, limit=30):
                                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
     try:
         out, err = process.communicate(timeout=limit)
-        code = process.returncode
+        code = process.returncode if process.returncode >= 0 else 128 - process.returncode  # as a shell has it
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
