@@ -294,6 +294,10 @@ START_TEST(test_output_name)
     ck_assert_int_eq(shell("$P record -o two $G children 2"), 0);
     assert_count("one* two.[0-9]*", 3);
     assert_count("two", 0);
+    /* Of very many processes not each is told of. */
+    ck_assert_int_eq(shell("$P record -o many $G children 25 && [ $(wc -l <err) = 21 ]"), 0);
+    assert_in("err", "5 more recordings");
+    assert_count("many*", 25);
     /* A link stays, and what it leads to is replaced. */
     ck_assert_int_eq(
         shell("echo old >real && ln -s real link && $P record -o link $G exit 0 && "

@@ -76,7 +76,8 @@ static void let_go(void)
 /* Returns true if a signal that we got is to be passed on. One that the kernel sends for a
  * terminal has reached the whole process group, but a hang-up the session's leader alone; an
  * alarm may have been set before we were started. One that the program itself sent was for its
- * group. */
+ * group. One that another process sends to the group reaches the program twice: nothing tells
+ * it from one for us alone. */
 static bool is_for_guest(const struct guest *guest, const siginfo_t *info)
 {
     if (info->si_signo == SIGCHLD)

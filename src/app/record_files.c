@@ -19,6 +19,7 @@
 
 enum {
     NAME_TRIES = 1000,
+    SHOWN_MOST = 20,  /* recordings that are told of one by one */
     GRACE_LOOKS = 50, /* at processes that are about to end, */
     GRACE_MS = 20,    /* so far apart */
 };
@@ -290,7 +291,7 @@ static bool deliver(struct record_files *files, const struct record_file *item, 
         record_say(quiet, "%s: %s", item->name, error.text);
     error_clear(&error);
     FILE *file = open_recording(files, item->name);
-    const bool scanned = file != NULL && record_scan(file, &tally);
+    const bool scanned = file != NULL && !quiet && record_scan(file, &tally);
     const bool viewable = !is_output || files->opened.temporary != NULL;
     if (from != NULL && is_output) {
         place = strdup(files->opened.path);
@@ -332,8 +333,12 @@ void record_files_end(struct record_files *files, pid_t process, const char *pro
         if (is_being_written(files, &list.items[i], process))
             writing++;
         else
-            stuck += !deliver(files, &list.items[i], i == own && output != NULL, quiet);
+            stuck += !deliver(files, &list.items[i], i == own && output != NULL,
+                              quiet || i >= SHOWN_MOST);
     }
+    if (list.count > SHOWN_MOST)
+        record_say(quiet, "there are %zu more recordings beside these",
+                   list.count - SHOWN_MOST);
     if (!known)
         record_say(false, "the recordings can't all be listed: %s", strerror(errno));
     if (writing > 0)

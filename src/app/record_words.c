@@ -89,9 +89,9 @@ void record_say_tally(bool quiet, const char *place, const struct record_tally *
         return;
     }
     counts_text(tally, counts);
-    record_say(quiet, "%s: %s%s%s", place, counts,
-               viewable ? "; see it with: pipeline view " : "",
-               viewable ? word_text(place, word) : "");
+    const bool shown = viewable && tally->kernels + tally->copies + tally->memsets > 0;
+    record_say(quiet, "%s: %s%s%s", place, counts, shown ? "; see it with: pipeline view " : "",
+               shown ? word_text(place, word) : "");
     for (int i = 0; i < tally->note_count; i++)
         record_say(quiet, "%s: %s", place, tally->notes[i]);
     if (tally->more_notes > 0)
