@@ -2,11 +2,13 @@
  * take the time of the plan that had it right from the start. */
 #include "analysis/rework_find.h"
 
+#include "analysis/analysis.h"
 #include "analysis/rework_parts.h"
 #include "plan/build.h"
 #include "recorded_plan.h"
 #include "suites.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,7 +298,7 @@ static const struct searched {
     {"sync-in-loop", NULL, "h200", VERDICT_SYNC_IN_LOOP},
     {"alloc-in-loop", NULL, "h200", VERDICT_ALLOC_IN_LOOP},
     {"pinned-alloc-in-loop", NULL, "h200", VERDICT_PINNED_ALLOC_IN_LOOP},
-    {"launch-blocking", NULL, "h200", VERDICT_LAUNCH_BLOCKING},
+    {"launch-blocking", breadth, "h200", VERDICT_LAUNCH_BLOCKING},
     {"slow-callback", NULL, "h200", VERDICT_SLOW_CALLBACK},
     {"lazy-loading", NULL, "h200", VERDICT_LAZY_LOADING},
     {"none", streams_1, "h200", VERDICT_ONE_STREAM},
@@ -350,6 +352,82 @@ START_TEST(test_causes_are_found)
 }
 END_TEST
 
+/* --- verdicts --- */
+
+/* Judges a plan as if the timeline that the simulator gives it had been recorded, slower by a
+ * tenth. */
+static struct verdicts judge(const struct plan *plan, const struct machine *machine,
+                             int64_t *time_ns)
+{
+    struct timeline timeline = sim_run(machine, plan);
+    struct critical critical;
+    struct verdicts verdicts;
+    struct error error = {0};
+    struct analysis analysis;
+    timeline.timing = TIMING_RECORDED;
+    for (uint32_t i = 0; i < timeline.span_count; i++) {
+        struct span *span = &timeline.spans[i];
+        span->issue_ns += span->issue_ns / 10;
+        span->start_ns += span->start_ns / 10;
+        span->end_ns += span->end_ns / 10;
+    }
+    ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);
+    ck_assert_int_eq(critical_find(&timeline, NULL, &critical, &error), STATUS_OK);
+    struct limit limit =
+        limit_of_recorded(machine, plan, analysis.engines[ENGINE_COMPUTE].busy_ns);
+    const struct verdict_case facts = {.timeline = &timeline,
+                                       .critical = &critical,
+                                       .plan = plan,
+                                       .limit = &limit,
+                                       .model = machine};
+    ck_assert_msg(verdicts_find(&facts, &verdicts, &error) == STATUS_OK, "%s", error.text);
+    *time_ns = analysis.time_ns;
+    critical_free(&critical);
+    timeline_free(&timeline);
+    return verdicts;
+}
+
+START_TEST(test_verdicts_predict_the_time_with_the_fix)
+{
+    const struct searched *row = &searched[_i];
+    struct machine machine;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    struct plan wrong, right;
+    int64_t time_ns, sum_ns = 0;
+    ck_assert_int_eq(machine_built_in(&machine, row->machine, &error), STATUS_OK);
+    settings.elements = 64 << 20;
+    settings.tiles = 32;
+    if (row->make != NULL)
+        row->make(&settings);
+    make_both(&settings, row->mistake, &machine, &wrong, &right);
+    struct verdicts verdicts = judge(&wrong, &machine, &time_ns);
+    ck_assert(verdicts.limit_known && !verdicts.too_far);
+    ck_assert_int_gt(verdicts.modelled_ns, 0);
+    ck_assert_int_gt(verdicts.named, 0);
+    for (int i = 0; i < verdicts.count; i++) {
+        const struct verdict *verdict = &verdicts.items[i];
+        ck_assert_int_ge(verdict->cost_ns, 0);
+        ck_assert_int_ge(verdict->predicted_ns,
+                         verdict->predicted_ns > 0 ? verdicts.limit_ns : 0);
+        ck_assert_int_le(verdict->predicted_ns, verdicts.time_ns);
+        ck_assert(i >= verdicts.named || verdict->seen[0] != '\0');
+        sum_ns += verdict->cost_ns;
+    }
+    ck_assert_int_eq(sum_ns, time_ns - verdicts.limit_ns);
+    const struct verdict *first = &verdicts.items[0];
+    bool lazy = row->code == VERDICT_LAZY_LOADING; /* of less than is named */
+    ck_assert_msg(lazy || first->code == row->code, "%s instead of %s",
+                  verdict_rows[first->code].name, verdict_rows[row->code].name);
+    if (settings.mistake != MISTAKE_NONE) { /* the right plan, slower by a tenth, too */
+        double right_ns = 1.1 * (double)time_of(&right, &machine);
+        ck_assert_double_le(fabs((double)first->predicted_ns - right_ns), 0.05 * right_ns);
+    }
+    plan_free(&wrong);
+    plan_free(&right);
+}
+END_TEST
+
 Suite *rework_suite(void)
 {
     Suite *suite = suite_create("rework");
@@ -358,6 +436,8 @@ Suite *rework_suite(void)
     tcase_add_test(all, test_needed_orders_are_kept);
     tcase_add_test(all, test_fixed_mistakes_take_the_time_of_the_right_plan);
     tcase_add_loop_test(all, test_causes_are_found, 0,
+                        (int)(sizeof searched / sizeof searched[0]));
+    tcase_add_loop_test(all, test_verdicts_predict_the_time_with_the_fix, 0,
                         (int)(sizeof searched / sizeof searched[0]));
     suite_add_tcase(suite, all);
     return suite;

@@ -224,6 +224,7 @@ static void put_verdict(const struct foreign *foreign, enum verdict_code code,
 {
     verdicts->items[verdicts->count++] = (struct verdict){
         .code = code, .cost_ns = foreign->cost_ns[code], .span = foreign->span[code]};
+    foreign_put_fix(foreign, &verdicts->items[verdicts->count - 1]);
 }
 
 /* Puts pageable memory before all else where most of the run is copies of it: the trace tells
@@ -254,7 +255,10 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
         foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
     }
     qsort(verdicts->items, (size_t)verdicts->count, sizeof *verdicts->items, compare_costs);
-    put_pageable_first(foreign, verdicts);
+    if (foreign->tried)
+        foreign_rank(foreign, verdicts);
+    else
+        put_pageable_first(foreign, verdicts);
     verdicts->named = verdicts->count;
     put_verdict(foreign,
                 verdicts->bound == LIMIT_COPIES    ? VERDICT_COPY_BOUND
@@ -265,30 +269,58 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
     foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
 }
 
+/* Names the causes, of a recorded program with its limit and its fixes. */
+static enum status judge(struct foreign *foreign, struct verdicts *verdicts,
+                         struct error *error)
+{
+    const struct limit *limit = foreign->facts->limit;
+    int64_t busiest_ns = foreign->analysis.engines[foreign->engine].busy_ns;
+    enum status status = STATUS_OK;
+    settle(foreign, foreign->time_ns);
+    if (foreign->facts->plan != NULL && foreign->facts->model != NULL && limit != NULL) {
+        verdicts->limit_known = true;
+        verdicts->bound = limit->cause;
+        verdicts->limit_ns = foreign->limit_ns = earlier(limit->ns, foreign->time_ns);
+        status = foreign_try(foreign, error);
+        if (!foreign->tried)
+            foreign_settle_limit(foreign, busiest_ns);
+    }
+    if (foreign->simulated) {
+        int64_t beyond_ns = foreign->found.whole_ns - rework_extent_ns(foreign->timeline);
+        verdicts->modelled_ns = foreign->time_ns + beyond_ns;
+        verdicts->too_far = !foreign->tried;
+    }
+    return status;
+}
+
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                                   struct error *error)
 {
     struct foreign foreign;
+    struct verdicts result = {0};
     bool done = foreign_begin(&foreign, facts);
     bool any = done && foreign.engine != ENGINE_NONE;
     if (any)
         done = charge_all(&foreign);
-    if (done) {
-        int64_t time_ns = foreign.analysis.time_ns;
-        *verdicts = (struct verdicts){
-            .time_ns = time_ns,
-            .limit_ns = any ? foreign.analysis.engines[foreign.engine].busy_ns : 0,
-            .bound = foreign.engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
-                     : foreign.engine == ENGINE_CPU   ? LIMIT_CPU
-                                                      : LIMIT_COPIES};
-        if (!any)
-            foreign.cost_ns[VERDICT_REST] = time_ns;
+    enum status status = done
+                             ? STATUS_OK
+                             : error_set(error, STATUS_NO_MEMORY, "no memory to judge %u spans",
+                                         facts->timeline->span_count);
+    if (status == STATUS_OK) {
+        result.time_ns = foreign.time_ns = foreign.analysis.time_ns;
+        result.limit_ns = any ? foreign.analysis.engines[foreign.engine].busy_ns : 0;
+        result.bound = foreign.engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
+                       : foreign.engine == ENGINE_CPU   ? LIMIT_CPU
+                                                        : LIMIT_COPIES;
+        if (any)
+            status = judge(&foreign, &result, error);
         else
-            settle(&foreign, time_ns);
-        name_causes(&foreign, verdicts);
+            foreign.cost_ns[VERDICT_REST] = foreign.time_ns;
+    }
+    if (status == STATUS_OK) {
+        name_causes(&foreign, &result);
+        *verdicts = result;
     }
     foreign_end(&foreign);
-    return done ? STATUS_OK
-                : error_set(error, STATUS_NO_MEMORY, "no memory to judge %u spans",
-                            facts->timeline->span_count);
+    return status;
 }

@@ -2,13 +2,15 @@
  *
  *   analysis/foreign_facts.c  what is looked up: calls, ops by their ends, what all launches do
  *   analysis/foreign_walk.c   what an op waited for, and that, back through a time
- *   analysis/foreign.c        idle times of the busiest engine, charges, verdicts
- *   analysis/foreign_words.c  the evidence in words */
+ *   analysis/foreign_tried.c  a recorded program's fixes, tried, and charges by what they gain
+ *   analysis/foreign_words.c  the evidence in words
+ *   analysis/foreign.c        idle times of the busiest engine, charges, verdicts */
 #ifndef PIPELINE_ANALYSIS_FOREIGN_PARTS_H
 #define PIPELINE_ANALYSIS_FOREIGN_PARTS_H
 
 #include "analysis/analysis.h"
 #include "analysis/foreign.h"
+#include "analysis/rework_find.h"
 
 enum {
     FOREIGN_LATE_NS = 20000, /* what takes longer is no mere hand-over from op to op */
@@ -43,6 +45,12 @@ struct foreign {
     int64_t cost_ns[VERDICT_COUNT];
     uint32_t span[VERDICT_COUNT]; /* of the dearest piece */
     int64_t dearest_ns[VERDICT_COUNT];
+    /* Of a recorded program whose machine is known. */
+    struct rework_found found;
+    int64_t time_ns, limit_ns;
+    bool simulated; /* `found` is set */
+    bool tried;     /* and the simulation is near enough to the run for fixes to be predicted */
+    bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };
 
 /* Looks all that up. Returns false when memory runs out; foreign_end() in any case. */
@@ -89,6 +97,23 @@ struct foreign_pieces {
  * its end. Pieces may begin before `from_ns`. Returns false when memory runs out. */
 bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces);
+
+/* Simulates a recorded program with fixes; its plan and its machine are known. Where the
+ * simulation of the run as it is comes near it, what was charged is charged anew, by what fixes
+ * gain. The charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY only. */
+enum status foreign_try(struct foreign *foreign, struct error *error);
+
+/* Has charges that add up to time_ns - `busiest_ns` add up to time_ns - limit_ns. */
+void foreign_settle_limit(struct foreign *foreign, int64_t busiest_ns);
+
+/* Sets a verdict's fix: whether it was tried, and the time with it. */
+void foreign_put_fix(const struct foreign *foreign, struct verdict *verdict);
+
+/* Adds to a verdict's evidence what was tried, where its fix does not say it. */
+void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict);
+
+/* Puts the verdicts whose fixes gain most first, and sets the best of all. */
+void foreign_rank(const struct foreign *foreign, struct verdicts *verdicts);
 
 /* Fills in what a verdict rests on. */
 void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict);

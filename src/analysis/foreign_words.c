@@ -296,8 +296,13 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
     case VERDICT_SMALL_TILES:
         put_small(foreign, verdict->seen);
         break;
-    default:
+    case VERDICT_UNKNOWN:
         verdict->evidence = EVIDENCE_UNKNOWN;
         put_unknown(foreign, verdict->seen);
+        break;
+    default:
+        verdict->evidence = EVIDENCE_LIKELY;
+        snprintf(verdict->seen, VERDICT_SEEN, "in the simulator, the fix gains");
     }
+    foreign_put_detail(foreign, verdict);
 }

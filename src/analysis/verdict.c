@@ -260,8 +260,9 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
 {
     struct verdict_judgement judgement = {.facts = facts};
     struct verdicts result = {.limit_known = true};
-    enum status status = verdict_check(facts->timeline, facts->plan, error);
-    if (status == STATUS_OK && facts->plan == NULL)
+    bool own = facts->plan != NULL && facts->plan->recorded == NULL;
+    enum status status = verdict_check(facts->timeline, own ? facts->plan : NULL, error);
+    if (status == STATUS_OK && !own)
         return foreign_verdicts_find(facts, verdicts, error);
     if (status == STATUS_OK)
         status = verdict_account_find(facts, &judgement.account, error);

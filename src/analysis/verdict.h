@@ -80,8 +80,11 @@ struct verdicts {
     enum limit_cause bound;
     int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0: no machine
                             file stands for the device */
+    bool
+        too_far; /* a recorded run that modelled_ns is too far from for fixes to be predicted */
     /* The best settings that were found, where they gain a hundredth or more: the options of
-     * one fix or of several, and the time with them; else "" and 0. */
+     * one fix or of several, and the time with them; else "" and 0. Of a recorded program the
+     * names of several causes, whose fixes together are better than any alone; or "". */
     char best[VERDICT_COMMAND];
     int64_t best_ns;
 };
@@ -90,7 +93,9 @@ struct verdicts {
 struct verdict_case {
     const struct timeline *timeline;
     const struct critical *critical;
-    const struct plan *plan; /* NULL, as are the next four: a trace of another program */
+    const struct plan
+        *plan; /* NULL, as are the next four: a trace of another program. A recorded
+                  program's needs `limit` and `model`, or it is judged as a trace */
     const struct machine *machine;
     const struct limit *limit;
     const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
