@@ -2,6 +2,7 @@
 """Holds that the judge of the foreign pairs tells right from wrong, on made-up answers of `pipeline view`."""
 import csv
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -76,7 +77,8 @@ def main():
             file.write('#!/bin/sh\nfor last; do :; done\ngrep -q . "$last" && exec cat "$last"\nexit 1\n')
         os.chmod(f"{folder}/pipeline", 0o755)
         for name, (verdicts, hazards) in ANSWERS.items():
-            with open(f"{folder}/{name}.jsonl", "w") as file:
+            packed = name == "good-wrong"
+            with lzma.open(f"{folder}/{name}.jsonl.xz", "wt") if packed else open(f"{folder}/{name}.jsonl", "w") as file:
                 json.dump({"runs": [{"verdicts": verdicts, "hazards": hazards}]}, file)
         for twin in ("wrong", "right"):
             open(f"{folder}/mute-{twin}.jsonl", "w").close()
