@@ -1,5 +1,6 @@
 /* check_recording.c - recordings read back: whole, cut, shuffled, and wrong. */
 #include "fixtures.h"
+#include "recording_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "trace/input.h"
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA   TESTS_FOLDER "/recordings/"
 #define HEADER "{\"pipeline_recording\":1}\n"
 
 static enum status read_bytes(const char *bytes, size_t size, struct recording *recording,
@@ -44,7 +44,7 @@ static struct recording read_file(const char *name)
 
 START_TEST(all_that_a_program_did)
 {
-    struct recording r = read_file(DATA "good.jsonl");
+    struct recording r = read_file(RECORDINGS "good.jsonl");
     ck_assert_str_eq(r.program, "saxpy");
     ck_assert(r.pid == 4711 && r.parent == 4710 && r.driver == 13000 && r.connections == 8);
     ck_assert(!r.launch_blocking && !r.lazy && r.begin_ns == 1000);
@@ -94,7 +94,7 @@ END_TEST
 
 START_TEST(devices_contexts_graphs)
 {
-    struct recording r = read_file(DATA "devices.jsonl");
+    struct recording r = read_file(RECORDINGS "devices.jsonl");
     ck_assert(r.end == RECORDING_CUT && r.launch_blocking && r.lazy && r.connections == 0);
     ck_assert(r.device_count == 2 && r.stream_count == 3);
     ck_assert_str_eq(r.devices[0].name, "NVIDIA H100");
@@ -191,7 +191,7 @@ END_TEST
 /* Every beginning of a recording is one that was cut, or no recording. */
 START_TEST(cut_anywhere)
 {
-    char *text = test_file_text(DATA "good.jsonl");
+    char *text = test_file_text(RECORDINGS "good.jsonl");
     size_t size = strlen(text), header = (size_t)(strchr(text, '\n') - text);
     size_t calls = 0;
     for (size_t cut = 0; cut <= size; cut++) {
@@ -286,7 +286,7 @@ static char *shuffled(const char *text, uint64_t *state)
 
 START_TEST(lines_in_any_order)
 {
-    static const char *const files[] = {DATA "good.jsonl", DATA "devices.jsonl"};
+    static const char *const files[] = {RECORDINGS "good.jsonl", RECORDINGS "devices.jsonl"};
     uint64_t state = 16;
     char *text = test_file_text(files[_i]);
     struct recording recording = read_right(text);
@@ -492,5 +492,6 @@ Suite *recording_suite(void)
     tcase_add_test(tests, bytes_that_are_no_text);
     tcase_add_test(tests, very_many_streams);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, recording_view_case());
     return suite;
 }

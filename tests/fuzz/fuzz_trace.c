@@ -39,7 +39,8 @@ static void require_span(const struct timeline *timeline, uint32_t index)
     FUZZ_REQUIRE(index == 0 || span->start_ns >= timeline->spans[index - 1].start_ns);
     FUZZ_REQUIRE(!timeline->issue_unknown || span->issue_ns == span->start_ns);
     FUZZ_REQUIRE(span->stream < timeline->streams);
-    FUZZ_REQUIRE(copy || kernel || span->kind == OP_D2D || span->kind == OP_MEMSET);
+    FUZZ_REQUIRE(copy || kernel || span->kind == OP_D2D || span->kind == OP_MEMSET ||
+                 (span->kind == OP_CALLBACK && timeline->timing == TIMING_RECORDED));
     FUZZ_REQUIRE(!kernel || span->link < timeline->name_count);
     FUZZ_REQUIRE(!kernel || timeline->names[span->link][0] != '\0');
     FUZZ_REQUIRE(copy || span->bytes == 0);
@@ -64,7 +65,10 @@ static void require_lanes(const struct timeline *timeline, const struct trace *t
     }
     FUZZ_REQUIRE(counts[ENGINE_H2D] == trace->in.count);
     FUZZ_REQUIRE(counts[ENGINE_D2H] == trace->out.count);
-    FUZZ_REQUIRE(counts[ENGINE_H2D] + counts[ENGINE_D2H] + counts[ENGINE_COMPUTE] ==
+    size_t functions = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        functions += timeline->spans[i].kind == OP_CALLBACK;
+    FUZZ_REQUIRE(counts[ENGINE_H2D] + counts[ENGINE_D2H] + counts[ENGINE_COMPUTE] + functions ==
                  timeline->span_count);
     free(spans);
     free(free_at);

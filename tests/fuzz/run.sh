@@ -34,6 +34,7 @@ seeds_of() {
     config) echo configs ;;
     machine) plain_machines ;;
     npy) echo tests/data ;;
+    recording) echo tests/recordings ;;
     trace) echo tests/data/traces ;;
     esac
 }

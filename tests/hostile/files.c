@@ -66,6 +66,7 @@ static void add_kept(struct input *input)
         {TRACE, "fuzz/seeds/trace/units.csv"},
         {TRACE, "fuzz/seeds/trace/own.csv"},
         {TRACE, "fuzz/seeds/trace/own.json"},
+        {TRACE, "recordings/good.jsonl"},
         {TRACE, "fuzz/seeds/trace/small.sqlite"},
     };
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {

@@ -1,0 +1,156 @@
+/* check_recording_view.c - recordings as timelines, and what is said of them. */
+#include "recording_cases.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "trace/recording.h"
+#include "trace_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(one_device)
+{
+    struct traces traces = test_traces(RECORDINGS "good.jsonl");
+    ck_assert_int_eq(traces.count, 1);
+    const struct trace *trace = &traces.items[0];
+    const struct timeline *timeline = &trace->timeline;
+    ck_assert_ptr_nonnull(traces.recording);
+    ck_assert_ptr_eq(trace->recording, traces.recording);
+    ck_assert_str_eq(timeline->device, "NVIDIA H200 (0)");
+    ck_assert_str_eq(timeline->driver, "driver 13.0");
+    ck_assert_str_eq(timeline_timing(timeline), "recorded");
+    ck_assert_str_eq(timeline_source(timeline), "measured");
+    ck_assert(trace->issue_known && trace->memory_known && trace->early == 0);
+    /* Times count from the first op's call, at 100 us. */
+    ck_assert_uint_eq(timeline->span_count, 5);
+    test_trace_span(timeline, 0, "h2d", 13, 6000, 106000);
+    test_trace_span(timeline, 1, "scale<float>", 13, 108000, 158000);
+    test_trace_span(timeline, 2, "d2h", 14, 159000, 259000);
+    test_trace_span(timeline, 3, "memset", 14, 260000, 261000);
+    test_trace_span(timeline, 4, "callback", 14, 265000, 270000);
+    ck_assert(timeline->spans[4].engine == ENGINE_HOST && timeline->spans[4].issue_ns == 8100);
+    ck_assert_int_eq(timeline->spans[2].issue_ns, 5800);
+    ck_assert_uint_eq(timeline->spans[0].host_memory, HOST_MEMORY_PINNED);
+    ck_assert_uint_eq(timeline->spans[2].host_memory, HOST_MEMORY_PAGEABLE);
+    ck_assert(trace->in.count == 1 && trace->out.pageable == 1);
+    ck_assert(timeline->kinds_known == KINDS_RECORDED && timeline->streams == 2);
+    ck_assert_int_eq(timeline_stream_kind(timeline, 0), STREAM_NONBLOCKING);
+    ck_assert_int_eq(timeline_stream_kind(timeline, 1), STREAM_BLOCKING);
+    /* Stream 14 waited for the kernel before the record. */
+    ck_assert_uint_eq(timeline->wait_count, 1);
+    ck_assert(timeline->waits[0].stream == 1 && timeline->waits[0].target == 1);
+    /* Calls that were over before, and cudaFree() behind all, are no part of it. */
+    ck_assert_uint_eq(timeline->call_count, 8);
+    ck_assert_str_eq(host_call_name(timeline->calls[7].row), "cudaDeviceSynchronize");
+    traces_free(&traces);
+}
+END_TEST
+
+START_TEST(two_devices)
+{
+    struct traces traces = test_traces(RECORDINGS "devices.jsonl");
+    ck_assert_int_eq(traces.count, 2);
+    const struct timeline *first = &traces.items[0].timeline,
+                          *second = &traces.items[1].timeline;
+    ck_assert_str_eq(first->device, "NVIDIA H100 (0)");
+    ck_assert_str_eq(second->device, "NVIDIA H200 (1)");
+    ck_assert_ptr_eq(traces.items[1].recording, traces.recording);
+    ck_assert_uint_eq(first->span_count, 5);
+    test_trace_span(first, 0, "step", 7, 3000, 7000);
+    test_trace_span(first, 1, "[CUDA memcpy Host-to-Host]", 13, 8000, 8200);
+    test_trace_span(first, 4, "d2d", 13, 11500, 11900);
+    ck_assert_int_eq(first->spans[2].issue_ns, first->spans[3].issue_ns); /* of one graph */
+    test_trace_span(second, 1, "[CUDA memcpy Peer-to-Peer]", 7, 7100, 7400);
+    ck_assert_int_eq(timeline_stream_kind(second, 0), STREAM_LEGACY);
+    traces_free(&traces);
+}
+END_TEST
+
+/* A call that is not recorded leaves when its ops were issued unknown, and a stream's kind that
+ * is not known may only be guessed. */
+START_TEST(what_is_lost_is_not_made_up)
+{
+    static const char text[] = "{\"pipeline_recording\":1}\n"
+                               "[\"op\",1,\"h2d\",1,7,100,200,8,\"pinned\",\"device\",0]\n"
+                               "[\"call\",2,\"cudaMemcpyAsync\",1,50,60,0]\n"
+                               "[\"op\",2,\"d2h\",1,8,300,400,8,\"device\",\"pinned\",0]\n";
+    test_file_write(test_trace_path, text, sizeof text - 1);
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert(timeline->issue_unknown && timeline->calls == NULL);
+    ck_assert_int_ne(timeline->kinds_known, KINDS_RECORDED);
+    ck_assert_str_eq(timeline->device, "a GPU");
+    traces_free(&traces);
+}
+END_TEST
+
+/* What `pipeline view` says of them: all in the user's words, nothing of another profiler. */
+START_TEST(the_report)
+{
+    ck_assert_int_eq(program_run("view " RECORDINGS "good.jsonl"), 0);
+    assert_says(program_out, "recorded by pipeline, NVIDIA H200 (0), driver 13.0");
+    assert_says(program_out, "4 ops and 1 wait or call in 2 streams (13, 14); 270 us");
+    assert_says(program_out, "A recording says when ops ran");
+    ck_assert_ptr_null(strstr(program_out, "nsys"));
+    ck_assert_ptr_null(strstr(program_out, "Nsight"));
+    assert_says(program_err, "good.jsonl lacks 3 records");
+    assert_says(program_err, "buffers of CUPTI were full");
+    assert_says(program_err, "the program changed its \"device\"");
+    ck_assert_int_eq(program_run("view " RECORDINGS "devices.jsonl"), 0);
+    assert_says(program_err, "devices.jsonl has no end");
+    assert_says(program_out, "devices: NVIDIA H100 (0)");
+    assert_says(program_out, "devices: NVIDIA H200 (1)");
+}
+END_TEST
+
+/* A recording in every form, and read back from the form that has all of it. */
+START_TEST(every_form)
+{
+    static const char *const forms[] = {"csv", "json", "html"};
+    char command[256];
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        snprintf(command, sizeof command, "view -q --timeline=x.%s " RECORDINGS "good.jsonl",
+                 forms[i]);
+        ck_assert_msg(program_run(command) == 0, "%s: %s", forms[i], program_err);
+    }
+    ck_assert_int_eq(program_run("view -q x.csv"), 0);
+    assert_says(program_out, "recorded by pipeline");
+    ck_assert_int_eq(program_run("view -q x.json"), 0);
+    ck_assert_int_eq(
+        program_run("view -q --window=100us.. --stream=14 " RECORDINGS "good.jsonl"), 0);
+    ck_assert_int_eq(program_run("view -q --before=" RECORDINGS "good.jsonl --after=x.csv"), 0);
+}
+END_TEST
+
+START_TEST(nothing_ran)
+{
+    static const char text[] = "{\"pipeline_recording\":1,\"program\":\"true\"}\n"
+                               "[\"limit\"]\n[\"end\",5,\"limit\"]\n";
+    test_file_write(test_trace_path, text, sizeof text - 1);
+    char command[256];
+    snprintf(command, sizeof command, "view %s", test_trace_path);
+    ck_assert_int_eq(program_run(command), 0);
+    assert_says(program_out, "recorded by pipeline");
+    assert_says(program_out, "no copy and no kernel ran");
+    assert_says(program_err, "--limit");
+    test_file_write(test_trace_path, "{\"pipeline_recording\" : 7}\n", 27);
+    ck_assert_int_eq(program_run(command), 2);
+    assert_says(program_err, ":1: a recording of form 7");
+}
+END_TEST
+
+TCase *recording_view_case(void)
+{
+    TCase *tests = tcase_create("recording_view");
+    tcase_add_checked_fixture(tests, test_folder_enter, test_folder_leave);
+    tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
+    tcase_add_test(tests, one_device);
+    tcase_add_test(tests, two_devices);
+    tcase_add_test(tests, what_is_lost_is_not_made_up);
+    tcase_add_test(tests, the_report);
+    tcase_add_test(tests, every_form);
+    tcase_add_test(tests, nothing_ran);
+    return tests;
+}

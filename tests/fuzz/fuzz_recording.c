@@ -1,0 +1,139 @@
+/* fuzz_recording.c - what `pipeline record` wrote, read back: as a recording, then as a trace.
+ */
+#include "fuzz.h"
+#include "machine/machine.h"
+#include "trace/input.h"
+#include "trace/recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME "fuzz.jsonl"
+
+enum { FILL = 0x5a };
+
+static void require_devices(const struct recording *r)
+{
+    for (size_t i = 0; i < r->device_count; i++) {
+        FUZZ_REQUIRE(r->devices[i].name != NULL);
+        FUZZ_REQUIRE(i == 0 || r->devices[i].id > r->devices[i - 1].id);
+        FUZZ_REQUIRE(r->devices[i].id != RECORDING_NONE || i + 1 == r->device_count);
+    }
+    for (size_t i = 0; i < r->stream_count; i++) {
+        const struct recorded_stream *stream = &r->streams[i], *before = stream - 1;
+        FUZZ_REQUIRE(stream->device < r->device_count && stream->kind <= STREAM_KIND_COUNT);
+        FUZZ_REQUIRE(!stream->per_thread || stream->kind == STREAM_BLOCKING);
+        FUZZ_REQUIRE(i == 0 || stream->context > before->context ||
+                     (stream->context == before->context && stream->number > before->number));
+    }
+}
+
+static void require_memory(const struct recording *r)
+{
+    for (size_t i = 0; i < r->memory_count; i++) {
+        const struct recorded_memory *memory = &r->memory[i], *before = memory - 1;
+        FUZZ_REQUIRE(memory->from_ns >= 0 && memory->from_ns <= memory->until_ns);
+        FUZZ_REQUIRE(memory->bytes <= UINT64_MAX - memory->address);
+        FUZZ_REQUIRE(memory->device == RECORDING_NONE || memory->device < r->device_count);
+        FUZZ_REQUIRE(memory->kind <= RECORDED_REGISTERED);
+        FUZZ_REQUIRE(i == 0 || memory->address > before->address ||
+                     (memory->address == before->address &&
+                      memory->from_ns >= before->from_ns &&
+                      before->until_ns <= memory->from_ns));
+    }
+}
+
+static bool is_taken(const struct recording *r, uint64_t word, int64_t at_ns)
+{
+    for (size_t i = 0; i < r->memory_count; i++) {
+        const struct recorded_memory *memory = &r->memory[i];
+        if (word >= memory->address && word - memory->address < memory->bytes &&
+            memory->from_ns <= at_ns && at_ns < memory->until_ns)
+            return true;
+    }
+    return false;
+}
+
+static void require_calls(const struct recording *r)
+{
+    uint32_t ops = 0, words = 0, threads = 0;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct recorded_call *call = &r->calls[i], *before = call - 1;
+        FUZZ_REQUIRE(call->start_ns >= 0 && call->start_ns <= call->end_ns);
+        FUZZ_REQUIRE(call->end_ns < MACHINE_NEVER_NS);
+        FUZZ_REQUIRE(i == 0 || call->start_ns > before->start_ns ||
+                     (call->start_ns == before->start_ns && call->id > before->id));
+        FUZZ_REQUIRE(call->thread <= threads);
+        threads += call->thread == threads;
+        FUZZ_REQUIRE(call->deed <= DEED_GRAPH && call->first_op == ops);
+        FUZZ_REQUIRE(call->stream == RECORDING_NONE || call->stream < r->stream_count);
+        ops += call->op_count;
+        for (uint32_t op = call->first_op; op < ops; op++)
+            FUZZ_REQUIRE(op < r->op_count && r->ops[op].call == i);
+        if (call->deed != DEED_LAUNCH)
+            continue;
+        FUZZ_REQUIRE(call->launch.first_word == words);
+        words += call->launch.word_count;
+        for (uint32_t word = call->launch.first_word; word < words; word++)
+            FUZZ_REQUIRE(is_taken(r, r->words[word], call->start_ns));
+    }
+    FUZZ_REQUIRE(ops <= r->op_count && words == r->word_count && threads == r->threads);
+    for (size_t i = ops; i < r->op_count; i++)
+        FUZZ_REQUIRE(r->ops[i].call == RECORDING_NONE);
+}
+
+static void require_ops(const struct recording *r)
+{
+    for (size_t i = 0; i < r->op_count; i++) {
+        const struct recorded_op *op = &r->ops[i];
+        bool copy = op->peer || op->h2h;
+        FUZZ_REQUIRE(op->start_ns >= 0 && op->start_ns <= op->end_ns);
+        FUZZ_REQUIRE(op->end_ns < MACHINE_NEVER_NS && op->stream < r->stream_count);
+        FUZZ_REQUIRE(op->name == RECORDING_NONE ||
+                     (op->name < r->name_count && op->kind == OP_KERNEL && !copy));
+        FUZZ_REQUIRE(!copy || op->kind == OP_KERNEL);
+        FUZZ_REQUIRE(op->kind == OP_H2D || op->kind == OP_D2H || op->kind == OP_D2D ||
+                     op->kind == OP_MEMSET || op->kind == OP_KERNEL);
+        FUZZ_REQUIRE(i == 0 || op->call != op[-1].call || op->start_ns >= op[-1].start_ns);
+    }
+    for (size_t i = 0; i < r->name_count; i++)
+        FUZZ_REQUIRE(r->names[i] != NULL);
+    for (size_t i = 0; i < r->note_count; i++)
+        FUZZ_REQUIRE(r->notes[i] != NULL);
+    for (size_t i = 0; i < r->range_count; i++)
+        FUZZ_REQUIRE(
+            r->ranges[i].name != NULL && r->ranges[i].start_ns <= r->ranges[i].end_ns &&
+            (r->ranges[i].thread == RECORDING_NONE || r->ranges[i].thread < r->threads));
+    for (size_t i = 0; i < r->node_count; i++)
+        FUZZ_REQUIRE(r->nodes[i].kind <= OP_KIND_COUNT &&
+                     (i == 0 || r->nodes[i].exec >= r->nodes[i - 1].exec));
+    for (size_t i = 1; i < r->edge_count; i++)
+        FUZZ_REQUIRE(r->edges[i].exec >= r->edges[i - 1].exec);
+}
+
+bool fuzz_recording(const uint8_t *data, size_t size)
+{
+    struct recording recording;
+    struct error error = {0};
+    struct trace_input input = {.file = fopen(fuzz_file(NAME, data, size), "r")};
+    FUZZ_REQUIRE(input.file != NULL);
+    memset(&recording, FILL, sizeof recording);
+    enum status status = recording_read(&input, NAME, &recording, &error);
+    trace_input_free(&input);
+    fclose(input.file);
+    if (status == STATUS_OK) {
+        FUZZ_REQUIRE(recording.program != NULL && recording.end <= RECORDING_STOP);
+        require_devices(&recording);
+        require_memory(&recording);
+        require_calls(&recording);
+        require_ops(&recording);
+        recording_free(&recording);
+    } else {
+        fuzz_require_refusal(status, &error, NAME);
+        fuzz_require_line(&error, NAME, data, size);
+        FUZZ_REQUIRE(fuzz_is_filled(&recording, sizeof recording, FILL));
+    }
+    fuzz_trace(data, size); /* whatever it is */
+    return status == STATUS_OK;
+}
