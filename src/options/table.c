@@ -34,7 +34,7 @@ const struct command_row command_rows[] = {
     {"compare", COMMAND_COMPARE, "compare [options] [CONFIG.ini ...]",
      "the same plans on the device and on its machine file", NULL},
     {"view", COMMAND_VIEW, "view [options] TRACE ...",
-     "draw and explain a timeline that a profiler exported, or that --timeline wrote",
+     "draw and explain what `pipeline record`, a profiler or --timeline wrote",
      "shows what has run, and runs nothing"},
     {"record", COMMAND_RECORD, "record [options] [--] PROGRAM [ARG ...]",
      "run a CUDA program, as it is, and take down what it does: a recording for `pipeline "
