@@ -41,7 +41,7 @@ __host__ __device__ inline int peak(int value, int rounds)
 {
     int best = value;
     for (int r = 0; r < rounds; r++) {
-        value = (value ^ (value >> 5)) * 48271 & 0x7fffffff;
+        value = int(unsigned(value ^ (value >> 5)) * 48271u & 0x7fffffffu);
         best = value > best ? value : best;
     }
     return best;
