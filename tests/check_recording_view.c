@@ -4,7 +4,9 @@
 #include "test_folder.h"
 #include "test_program.h"
 #include "trace/recording.h"
+#include "trace/view.h"
 #include "trace_cases.h"
+#include "trace_rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +126,57 @@ START_TEST(every_form)
 }
 END_TEST
 
+/* Threads have tracks of their own, on which no slices overlap in part: a range that ends
+ * behind the one around it ends with that. */
+START_TEST(threads_have_tracks)
+{
+    static const char text[] = "{\"pipeline_recording\":1}\n"
+                               "[\"call\",1,\"cudaMemcpyAsync\",40,1000,1500,0]\n"
+                               "[\"op\",1,\"h2d\",1,7,2000,9000,8,\"pinned\",\"device\",0]\n"
+                               "[\"call\",2,\"cudaStreamSynchronize\",41,3000,9500,0]\n"
+                               "[\"range\",40,500,8000,\"outer\"]\n"
+                               "[\"range\",40,2000,8500,\"late\"]\n"
+                               "[\"range\",40,8600,99000,\"last\"]\n"
+                               "[\"range\",77,3000,4000,\"elsewhere\"]\n"
+                               "[\"range\",40,10,20,\"before all\"]\n";
+    static const struct {
+        const char *name, *track;
+        int64_t start_ns, end_ns;
+    } drawn[] = {
+        {"cudaMemcpyAsync", "calls of thread 0", 0, 500},
+        {"cudaStreamSynchronize", "calls of thread 1", 2000, 8000},
+        {"outer", "ranges of thread 0", 0, 7000},
+        {"late", "ranges of thread 0", 1000, 7000},
+        {"elsewhere", "ranges of other threads", 2000, 3000},
+        {"last", "ranges of thread 0", 7600, 8000},
+    };
+    test_file_write(test_trace_path, text, sizeof text - 1);
+    const char *words[] = {test_trace_path};
+    const struct options options = {
+        .command = COMMAND_VIEW, .words = words, .word_count = 1, .quiet = true};
+    struct view view;
+    struct error error = {0};
+    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    struct trace_file file = trace_file_read(&view.report);
+    trace_file_check(&file, &view.report);
+    size_t found = 0, count = sizeof drawn / sizeof drawn[0];
+    for (size_t i = 0; i < file.slice_count; i++) {
+        const struct trace_slice *slice = &file.slices[i];
+        if (strstr(slice->track, "thread") == NULL)
+            continue;
+        ck_assert_uint_lt(found, count);
+        ck_assert_str_eq(trace_text(slice->json, "name"), drawn[found].name);
+        ck_assert_str_eq(slice->track, drawn[found].track);
+        ck_assert_int_eq(slice->start_ns, drawn[found].start_ns);
+        ck_assert_int_eq(slice->end_ns, drawn[found].end_ns);
+        found++;
+    }
+    ck_assert_uint_eq(found, count);
+    trace_file_free(&file);
+    view_free(&view);
+}
+END_TEST
+
 START_TEST(nothing_ran)
 {
     static const char text[] = "{\"pipeline_recording\":1,\"program\":\"true\"}\n"
@@ -151,6 +204,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, what_is_lost_is_not_made_up);
     tcase_add_test(tests, the_report);
     tcase_add_test(tests, every_form);
+    tcase_add_test(tests, threads_have_tracks);
     tcase_add_test(tests, nothing_ran);
     return tests;
 }

@@ -125,8 +125,10 @@ static void put_process(struct put *put, const struct tracks *tracks, bool alone
     put_integer(put, tracks->pid);
     PUT_LITERAL(put, "}}");
     tracks_put_names(put, tracks);
+    threads_put_names(put, tracks);
     tracks_put_spans(put, tracks);
     tracks_put_calls(put, tracks);
+    threads_put(put, tracks);
     tracks_put_busy(put, tracks);
 }
 
@@ -141,6 +143,7 @@ enum status write_trace(FILE *out, const struct report *report)
     uint32_t tid = (uint32_t)report->run_count + 1;
     for (int i = 0; i < report->run_count; i++) {
         struct tracks tracks = tracks_of(&report->runs[i], (uint32_t)i + 1, tid);
+        threads_lay_out(&tracks);
         put_process(&put, &tracks, report->run_count == 1);
         tid = tracks.end_tid;
     }

@@ -16,7 +16,9 @@ struct tracks {
     uint32_t end_tid;   /* one behind the last; at least first_tid + 1 */
     uint32_t engine_tid[ENGINE_NONE], lanes[ENGINE_NONE];
     uint32_t stream_tid, streams;
-    uint32_t calls_tid; /* 0: nothing is known of the host's calls */
+    uint32_t calls_tid;            /* 0: nothing is known of the host's calls */
+    uint32_t threads_tid, threads; /* of a recorded program: their calls; 0: it is none */
+    uint32_t ranges_tid; /* their NVTX ranges, and those of all other threads; 0: none */
 };
 
 /* Lays out the tracks of `run` from `first_tid` on. */
@@ -33,6 +35,17 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks);
 
 /* Puts the host's calls. */
 void tracks_put_calls(struct put *put, const struct tracks *tracks);
+
+/* Gives the threads of a recorded program tracks behind the others, in the place of that of the
+ * host's calls; puts their names; puts what the threads called and which ranges they were in.
+ */
+void threads_lay_out(struct tracks *tracks);
+void threads_put_names(struct put *put, const struct tracks *tracks);
+void threads_put(struct put *put, const struct tracks *tracks);
+
+/* Puts a track's name, with its number if there is one, and its place in the order. */
+void track_put_name(struct put *put, const struct tracks *tracks, uint32_t tid,
+                    const char *name, const uint32_t *number);
 
 /* Puts how many engines are busy whenever that changes. Its memory does not grow with spans. */
 void tracks_put_busy(struct put *put, const struct tracks *tracks);

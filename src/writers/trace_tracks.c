@@ -55,8 +55,8 @@ static char *write_times(char *at, int64_t start_ns, int64_t end_ns)
 
 /* --- names of tracks --- */
 
-static void put_track_name(struct put *put, const struct tracks *tracks, uint32_t tid,
-                           const char *name, const uint32_t *number)
+void track_put_name(struct put *put, const struct tracks *tracks, uint32_t tid,
+                    const char *name, const uint32_t *number)
 {
     put->at = write_head(put_reserve(put, HEAD_ROOM), tracks, 'M', tid);
     PUT_LITERAL(put, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
@@ -77,15 +77,15 @@ void tracks_put_names(struct put *put, const struct tracks *tracks)
     for (int engine = 0; engine < ENGINE_NONE; engine++) {
         bool several = tracks->lanes[engine] > 1;
         for (uint32_t lane = 0; lane < tracks->lanes[engine]; lane++)
-            put_track_name(put, tracks, tracks->engine_tid[engine] + lane,
+            track_put_name(put, tracks, tracks->engine_tid[engine] + lane,
                            engine_rows[engine].label, several ? &lane : NULL);
     }
     for (uint32_t stream = 0; stream < tracks->streams; stream++) {
         uint32_t id = timeline_stream_id(&tracks->run->timeline, stream);
-        put_track_name(put, tracks, tracks->stream_tid + stream, "stream", &id);
+        track_put_name(put, tracks, tracks->stream_tid + stream, "stream", &id);
     }
     if (tracks->calls_tid != 0)
-        put_track_name(put, tracks, tracks->calls_tid, "host calls", NULL);
+        track_put_name(put, tracks, tracks->calls_tid, "host calls", NULL);
 }
 
 /* --- names of slices --- */
