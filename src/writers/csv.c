@@ -159,8 +159,9 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
     put_ms(out, run->median_ns);
     put_ms(out, run->min_ns);
     put_ms(out, run->max_ns);
-    put_known_ms(out, !run->foreign, run->limit.ns);
-    put_real(out, run->foreign ? NAN : (double)run->limit.ns / (double)run->median_ns, 9);
+    bool limited = !run->foreign || run->verdicts.limit_known;
+    put_known_ms(out, limited, run->limit.ns);
+    put_real(out, !limited ? NAN : (double)run->limit.ns / (double)run->median_ns, 9);
     put_real(out, run->speedup, 9);
     put_analysis(out, run);
     putc(',', out);
@@ -168,7 +169,7 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
         fprintf(out, "%" PRIu32, run->repeats);
     put_known_ms(out, !run->profiled, run->analysis.time_ns);
     put_known_ms(out, !run->foreign, run->issue_ns);
-    put_text(out, run->foreign ? "" : limit_cause_name(run->limit.cause));
+    put_text(out, !limited ? "" : limit_cause_name(run->limit.cause));
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
     put_known_ms(out, run->predicted_ns > 0, run->predicted_ns);

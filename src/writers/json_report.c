@@ -104,14 +104,20 @@ static void put_verdicts(struct json *json, const struct verdicts *verdicts)
 
 /* Writes the simulator's time of the run itself, by which fixes are predicted, and the best
  * settings that were found. */
-static void put_best(struct json *json, const struct verdicts *verdicts)
+static void put_best(struct json *json, const struct run_report *run)
 {
+    const struct verdicts *verdicts = &run->verdicts;
+    bool single = verdicts->best[0] == '\0' && verdicts->named > 0;
     if (is_known(json_key(json, "modelled_ms"), verdicts->modelled_ns > 0))
         json_put_ms(json, verdicts->modelled_ns);
     if (!is_known(json_key(json, "best"), verdicts->best_ns > 0))
         return;
     json_open(json, '{');
-    json_put_text(json_key(json, "command"), verdicts->best);
+    if (is_known(json_key(json, "command"), !run->foreign))
+        json_put_text(json, verdicts->best);
+    if (run->foreign)
+        json_put_text(json_key(json, "fixes"),
+                      single ? verdict_rows[verdicts->items[0].code].name : verdicts->best);
     json_put_ms(json_key(json, "predicted_ms"), verdicts->best_ns);
     json_close(json, '}');
 }
@@ -218,11 +224,12 @@ static void put_times(struct json *json, const struct run_report *run)
         json_put_ms(json, run->analysis.time_ns);
     if (is_known(json_key(json, "issue_ms"), own))
         json_put_ms(json, run->issue_ns);
-    if (is_known(json_key(json, "limit_ms"), own))
+    bool limited = own || run->verdicts.limit_known;
+    if (is_known(json_key(json, "limit_ms"), limited))
         json_put_ms(json, run->limit.ns);
-    if (is_known(json_key(json, "limit_ratio"), own))
+    if (is_known(json_key(json, "limit_ratio"), limited))
         json_put_real(json, (double)run->limit.ns / (double)run->median_ns);
-    if (is_known(json_key(json, "limit_cause"), own))
+    if (is_known(json_key(json, "limit_cause"), limited))
         json_put_text(json, limit_cause_name(run->limit.cause));
     json_put_real(json_key(json, "speedup"), run->speedup);
 }
@@ -252,7 +259,7 @@ static void put_run(struct json *json, const struct run_report *run)
         json_put_text(json, run->hazard_texts[i]);
     json_close(json, ']');
     put_verdicts(json, &run->verdicts);
-    put_best(json, &run->verdicts);
+    put_best(json, run);
     put_predictions(json, run);
     if (run->no_verdict[0] != '\0')
         json_put_text(json_key(json, "no_verdict"), run->no_verdict);

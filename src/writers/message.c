@@ -27,8 +27,9 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
     if (first->predicted_ns > 0)
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s%s%s%s%s",
-                 row->name, cost, time, first->command, units_time(first->predicted_ns, fixed),
-                 more ? ", with " : "", more ? verdicts->best : "", more ? " " : "",
+                 row->name, cost, time, first->command[0] != '\0' ? first->command : "the fix",
+                 units_time(first->predicted_ns, fixed), more ? ", with " : "",
+                 more ? verdicts->best : "", more ? " " : "",
                  more ? units_time(verdicts->best_ns, best) : "");
     else
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name, cost, time, row->text);

@@ -63,8 +63,8 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
         writer_print_words(out, style->width, 2 * INDENT, "    seen: %s%s", verdict->seen,
                            verdict->evidence == EVIDENCE_LIKELY ? " (a likely cause)" : "");
     if (verdict->predicted_ns > 0)
-        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s: %s; it would take %s",
-                           row->fix, verdict->command,
+        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s; it would take %s",
+                           row->fix, verdict->command[0] != '\0' ? ": " : "", verdict->command,
                            units_time(verdict->predicted_ns, fixed));
     else if (row->fix[0] != '\0')
         writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s", row->fix,
@@ -103,6 +103,13 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
         writer_print_words(out, style->width, INDENT,
                            "  The machine's %s is too low: by it, the limit would be %s.",
                            run->limit.figure, units_time(run->limit.claimed_ns, claimed));
+    if (verdicts->too_far)
+        writer_print_words(
+            out, style->width, INDENT,
+            "  The simulator gives this run %s, too far from %s for the time with "
+            "a fix to be predicted: a machine file of this very machine "
+            "(pipeline calibrate, --machine) may come nearer.",
+            units_time(verdicts->modelled_ns, limit), time);
 }
 
 /* Writes a line for the run, and those of its causes. */
@@ -130,12 +137,14 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    bool any = false, traced = false, recorded = false, own = false;
+    bool any = false, traced = false, recorded = false, own = false, tried = false;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
         traced |= run->foreign && run->timeline.timing == TIMING_NSYS;
-        recorded |= run->foreign && run->timeline.timing == TIMING_RECORDED;
+        recorded |= run->foreign && run->timeline.timing == TIMING_RECORDED &&
+                    !run->verdicts.limit_known;
+        tried |= run->foreign && run->verdicts.limit_known;
         own |= run->foreign && run->timeline.timing != TIMING_NSYS &&
                run->timeline.timing != TIMING_RECORDED;
     }
@@ -150,8 +159,14 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
     else if (recorded)
         writer_put_words(
             out, style->width, 0,
-            "A recording says when ops ran and what the program called. Causes are "
-            "measured against the busiest engine, not against the limit.");
+            "A recording says when ops ran and what the program called. No machine file stands "
+            "for this device, so causes are measured against the busiest engine, not against "
+            "the limit, and no fix is tried: name one by --machine.");
+    else if (tried)
+        writer_put_words(
+            out, style->width, 0,
+            "Fixes are changes of the program's calls to CUDA, each simulated on the machine "
+            "file of this device. Orders that its data asks for are kept.");
     else if (own)
         writer_put_words(
             out, style->width, 0,

@@ -50,7 +50,8 @@ const char *writer_device(const struct run_report *run)
 
 bool writer_limit_known(const struct run_report *run)
 {
-    return !run->foreign || (run->trace != NULL && run->trace->limit_ns > 0);
+    return !run->foreign || run->verdicts.limit_known ||
+           (run->trace != NULL && run->trace->limit_ns > 0);
 }
 
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
