@@ -4,14 +4,18 @@
 #include "core/items.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A cell. What it remembers holds, where it is the head of a run, for all of that run. */
 struct memory_cell {
     struct epoch write;    /* place 0: never written */
     uint32_t first_reader; /* in the pool; 0 for none */
     uint32_t end;          /* the cell behind the run */
-    uint32_t since; /* `write` comes after all ops before this one that touched the run's bytes
-                       on the other side; 0: it raced with one */
+};
+
+struct reader {
+    struct epoch by;
+    uint32_t next; /* the index of another in the pool; 0: none */
 };
 
 /* --- cuts --- */
@@ -56,10 +60,14 @@ static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
     return true;
 }
 
-/* Returns the cell that begins at `offset`, where the buffer is cut. */
-static uint32_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
+/* Returns the cell that begins at `offset`, where the buffer is cut; it is no cell before
+ * `low`.
+ */
+static uint32_t cut_index(const struct cut_buffer *buffer, size_t low, uint64_t offset)
 {
-    size_t low = 0, high = buffer->cut_count;
+    size_t high = buffer->cut_count;
+    if (buffer->cuts[low] == offset) /* mostly the end of the cell before */
+        return (uint32_t)low;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (buffer->cuts[middle] < offset)
@@ -72,6 +80,7 @@ static uint32_t cut_index(const struct cut_buffer *buffer, uint64_t offset)
 
 /* --- heads of runs --- */
 
+/* Makes every cell a head. Bits behind the last cell's are set, too, and never looked at. */
 static bool heads_init(struct cell_side *side, size_t cells)
 {
     size_t words[HEAD_LEVELS], all = 0;
@@ -79,10 +88,13 @@ static bool heads_init(struct cell_side *side, size_t cells)
         words[level] = (level == 0 ? cells : words[level - 1]) / 64 + 1;
         all += words[level];
     }
-    side->heads[0] = calloc(all, sizeof *side->heads[0]);
-    for (int level = 1; level < HEAD_LEVELS && side->heads[0] != NULL; level++)
+    side->heads[0] = malloc(all * sizeof *side->heads[0]);
+    if (side->heads[0] == NULL)
+        return false;
+    memset(side->heads[0], 0xFF, all * sizeof *side->heads[0]);
+    for (int level = 1; level < HEAD_LEVELS; level++)
         side->heads[level] = side->heads[level - 1] + words[level - 1];
-    return side->heads[0] != NULL;
+    return true;
 }
 
 static void head_set(const struct cell_side *side, size_t cell)
@@ -125,8 +137,11 @@ static bool latest_init(struct cell_side *side, size_t cells)
     side->leaves = 1;
     while (side->leaves < cells)
         side->leaves *= 2;
-    side->latest = calloc(2 * (size_t)side->leaves, sizeof *side->latest);
-    return side->latest != NULL;
+    side->latest = calloc(3 * (size_t)side->leaves, sizeof *side->latest);
+    if (side->latest == NULL)
+        return false;
+    side->since = side->latest + 2 * (size_t)side->leaves;
+    return true;
 }
 
 static void latest_set(const struct cell_side *side, uint32_t cell, uint32_t value)
@@ -182,15 +197,15 @@ static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
     return true;
 }
 
-/* Makes all of a buffer one run, which nothing has touched. */
+/* Makes each cell a run of its own, which nothing has touched. */
 static bool side_init(struct cell_side *side, size_t cells, bool alone)
 {
     side->cells = calloc(cells + 1, sizeof *side->cells);
     if (side->cells == NULL || cells > INT32_MAX || !heads_init(side, cells) ||
         (!alone && !latest_init(side, cells)))
         return false;
-    side->cells[0].end = (uint32_t)cells;
-    head_set(side, 0);
+    for (size_t i = 0; i < cells; i++)
+        side->cells[i].end = (uint32_t)i + 1;
     return true;
 }
 
@@ -246,9 +261,8 @@ static void forget_readers(struct cells *cells, struct memory_cell *cell)
 static bool add_reader(struct cells *cells, struct memory_cell *cell, struct epoch by)
 {
     for (uint32_t r = cell->first_reader; r != 0; r = cells->pool[r].next) {
-        if (cells->pool[r].stream == by.stream) {
-            cells->pool[r].op = by.op;
-            cells->pool[r].place = by.place;
+        if (cells->pool[r].by.stream == by.stream) {
+            cells->pool[r].by = by;
             return true;
         }
     }
@@ -256,15 +270,14 @@ static bool add_reader(struct cells *cells, struct memory_cell *cell, struct epo
     if (reader != 0) {
         cells->free_reader = cells->pool[reader].next;
     } else {
-        struct epoch *pool =
+        struct reader *pool =
             items_grow(cells->pool, cells->pool_count, &cells->pool_capacity, sizeof *pool);
         if (pool == NULL || cells->pool_count == UINT32_MAX)
             return false;
         cells->pool = pool;
         reader = (uint32_t)cells->pool_count++;
     }
-    by.next = cell->first_reader;
-    cells->pool[reader] = by;
+    cells->pool[reader] = (struct reader){by, cell->first_reader};
     cell->first_reader = reader;
     return true;
 }
@@ -276,14 +289,15 @@ static bool split_run(struct cells *cells, const struct cell_side *side, uint32_
     struct memory_cell *first = &side->cells[head], *second = &side->cells[at];
     if (head == at)
         return true;
-    *second =
-        (struct memory_cell){.write = first->write, .end = first->end, .since = first->since};
+    *second = (struct memory_cell){.write = first->write, .end = first->end};
     first->end = at;
     head_set(side, at);
-    if (side->latest != NULL)
+    if (side->latest != NULL) {
+        side->since[at] = side->since[head];
         latest_set(side, at, side->latest[head + (size_t)side->leaves]);
+    }
     for (uint32_t r = first->first_reader; r != 0; r = cells->pool[r].next) {
-        if (!add_reader(cells, second, cells->pool[r]))
+        if (!add_reader(cells, second, cells->pool[r].by))
             return false;
     }
     return true;
@@ -299,6 +313,7 @@ struct toucher {
     const uint32_t *clock;
     const struct cells_watcher *watcher;
     bool raced; /* with an access on the other side */
+    bool exact; /* its cells are one run */
 };
 
 /* Makes the runs that an access touches one, which it has written. */
@@ -313,9 +328,9 @@ static void write_runs(const struct toucher *toucher, const struct cell_side *si
         head_clear(side, i);
         latest_set(side, i, 0);
     }
-    side->cells[first] = (struct memory_cell){.write = toucher->by,
-                                              .end = toucher->end,
-                                              .since = toucher->raced ? 0 : toucher->by.op};
+    side->cells[first] = (struct memory_cell){.write = toucher->by, .end = toucher->end};
+    if (side->latest != NULL)
+        side->since[first] = toucher->raced ? 0 : toucher->by.op;
     latest_set(side, first, toucher->by.op + 1);
 }
 
@@ -332,11 +347,13 @@ static bool read_runs(const struct toucher *toucher, const struct cell_side *sid
 /* Takes an access for the last that touched its bytes on a side. */
 static bool note(const struct toucher *toucher, const struct cell_side *side)
 {
-    if (!split_run(toucher->cells, side, toucher->first))
-        return false;
-    bool behind = side->cells[last_bit(side, 0, toucher->end - 1)].end > toucher->end;
-    if (behind && !split_run(toucher->cells, side, toucher->end))
-        return false;
+    if (!toucher->exact) {
+        if (!split_run(toucher->cells, side, toucher->first))
+            return false;
+        bool behind = side->cells[last_bit(side, 0, toucher->end - 1)].end > toucher->end;
+        if (behind && !split_run(toucher->cells, side, toucher->end))
+            return false;
+    }
     if (!toucher->access->writes)
         return read_runs(toucher, side);
     write_runs(toucher, side);
@@ -374,7 +391,7 @@ static bool look_at_run(const struct toucher *toucher, const struct cell_side *s
     bool raced = look(toucher, &cell->write, from, to, sure);
     for (uint32_t r = cell->first_reader; r != 0 && toucher->access->writes;
          r = toucher->cells->pool[r].next)
-        raced |= look(toucher, &toucher->cells->pool[r], from, to, sure);
+        raced |= look(toucher, &toucher->cells->pool[r].by, from, to, sure);
     return raced;
 }
 
@@ -399,21 +416,23 @@ bool cells_touch(struct cells *cells, const struct access *access, struct epoch 
         .cells = cells,
         .buffer = buffer,
         .access = access,
-        .first = cut_index(buffer, access->range.offset),
-        .end = cut_index(buffer, access->range.offset + access->range.bytes),
+        .first = cut_index(buffer, 0, access->range.offset),
         .by = by,
         .clock = clock,
         .watcher = watcher,
     };
+    toucher.end = cut_index(buffer, toucher.first + (size_t)1,
+                            access->range.offset + access->range.bytes);
     for (uint32_t i = (uint32_t)last_bit(own, 0, toucher.first); i < toucher.end;
          i = own->cells[i].end) {
         const struct memory_cell *cell = &own->cells[i];
         bool after = cell->write.place > 0 && comes_after(&toucher, &cell->write);
+        toucher.exact = i == toucher.first && cell->end == toucher.end;
         look_at_run(&toucher, own, i, sure);
         if (cells->first_side == SIDE_POSSIBLE)
             look_across(&toucher, other, i > toucher.first ? i : toucher.first,
                         cell->end < toucher.end ? cell->end : toucher.end,
-                        after ? cell->since : 0);
+                        after ? own->since[i] : 0);
     }
     return note(&toucher, own);
 }

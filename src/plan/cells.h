@@ -17,13 +17,13 @@
 /* An op that touched a cell: the `place`-th of its stream, counted from 1. */
 struct epoch {
     uint32_t op, stream, place;
-    uint32_t next; /* the index of another reader in the pool; 0: none */
 };
 
 enum { SIDE_POSSIBLE, SIDE_SURE, SIDE_COUNT };
 
 enum { HEAD_LEVELS = 5 };
 struct memory_cell;
+struct reader;
 struct cell_side {
     struct memory_cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
     /* Bits: the cells that begin a run; in each further level, the words of the level below
@@ -33,6 +33,9 @@ struct cell_side {
      * that of another cell 0. Only where there are two sides. */
     uint32_t *latest;
     uint32_t leaves; /* a power of 2 */
+    /* Of each run, behind the tree: its write comes after all ops before this one that touched
+     * its bytes on the other side; 0: it raced with one. */
+    uint32_t *since;
 };
 
 struct cut_buffer {
@@ -44,8 +47,8 @@ struct cut_buffer {
 struct cells {
     struct cut_buffer *buffers;
     uint32_t buffer_count;
-    int first_side;     /* plans without possible accesses have no cells for them */
-    struct epoch *pool; /* readers; entry 0 is not used */
+    int first_side;      /* plans without possible accesses have no cells for them */
+    struct reader *pool; /* entry 0 is not used */
     size_t pool_count, pool_capacity;
     uint32_t free_reader;
 };

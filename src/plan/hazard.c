@@ -238,7 +238,7 @@ static enum status finder_do(struct hazard_finder *finder, const struct op *op)
     uint32_t count;
     const struct access *access = plan_accesses(finder->plan, op, room, &count);
     const struct op_recorded *seen = plan_seen(finder->plan, op);
-    struct epoch by = {op->id, op->stream, clock[op->stream] + 1, 0};
+    struct epoch by = {op->id, op->stream, clock[op->stream] + 1};
     const struct cells_watcher watcher = {on_race, finder};
     finder->present = op->id;
     for (uint32_t i = 0; i < count; i++) {
