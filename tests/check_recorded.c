@@ -7,5 +7,6 @@ Suite *recorded_suite(void)
     Suite *s = suite_create("recorded");
     suite_add_tcase(s, recorded_hazards_case());
     suite_add_tcase(s, recorded_times_case());
+    suite_add_tcase(s, recorded_threads_case());
     return s;
 }

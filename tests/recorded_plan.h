@@ -16,5 +16,6 @@ uint32_t recorded_sync_event(struct plan *built, uint32_t event);
 /* Parts of the suite `recorded`. */
 TCase *recorded_hazards_case(void);
 TCase *recorded_times_case(void);
+TCase *recorded_threads_case(void);
 
 #endif

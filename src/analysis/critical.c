@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LAUNCH_NS = 5000,  /* the least that a measured launch takes once nothing holds it */
@@ -30,6 +31,8 @@ struct stream_work {
 static int64_t issued_ns(const struct timeline *timeline, const struct span *span)
 {
     int64_t issued = span->issue_ns;
+    if (timeline->op_calls != NULL && timeline->launched_ns == 0)
+        return earlier(timeline->op_calls[span->op].issued_ns, span->start_ns);
     if (timeline->launched_ns > 0 && span->kind != OP_CPU) /* one call for all */
         return earlier(timeline->launched_ns, span->start_ns);
     if (timeline->issue_ns != NULL && span->op < UINT32_MAX - 1 &&
@@ -62,7 +65,8 @@ static void hold_sync(struct finder *finder, uint32_t index)
 
 /* The state of all streams up to here; SPAN_NONE where there is no such op yet. */
 struct order_state {
-    uint32_t call; /* the host's latest call of its own */
+    uint32_t *calls; /* of each thread, its latest call of its own, or the latest op that it
+                        waited for in the call */
     struct legacy_walk legacy;
     uint32_t all;     /* the op that ended last, in all streams */
     uint32_t barrier; /* the latest op that synchronises all streams */
@@ -98,6 +102,19 @@ static void hold_by_barrier(struct finder *finder, uint32_t index, struct order_
         order->all = index;
 }
 
+/* Returns the number of the thread that issued an op. */
+static uint32_t thread_of(const struct timeline *timeline, const struct span *span)
+{
+    return timeline->op_calls != NULL ? timeline->op_calls[span->op].thread : 0;
+}
+
+/* Returns true if the call that issued an op is known to have waited for it. */
+static bool call_waited(const struct timeline *timeline, const struct span *span)
+{
+    const struct op_call *calls = timeline->op_calls;
+    return calls != NULL && calls[span->op].returned_ns > calls[span->op].issued_ns;
+}
+
 static void hold_by_order(struct finder *finder, uint32_t index, struct stream_work *stream,
                           struct order_state *order)
 {
@@ -105,17 +122,20 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
     struct hold *hold = &finder->holds[index];
     *hold = (struct hold){.by = HELD_BY_NOTHING, .span = SPAN_NONE};
     int64_t issued = issued_ns(finder->timeline, span);
-    bool called = order->call != SPAN_NONE && span->kind != OP_CPU;
+    uint32_t *call = &order->calls[thread_of(finder->timeline, span)];
+    bool called = *call != SPAN_NONE && span->kind != OP_CPU;
     if (!finder->timeline->issue_unknown && issued > 0)
         *hold = (struct hold){.by = called ? HELD_BY_CALL : HELD_BY_ISSUE,
-                              .span = called ? order->call : SPAN_NONE,
+                              .span = called ? *call : SPAN_NONE,
                               .free_ns = issued};
     if (op_is_call(span->kind)) {
-        order->call = index;
+        *call = index;
         if (op_is_sync(span->kind))
             hold_sync(finder, index);
         return;
     }
+    if (call_waited(finder->timeline, span))
+        *call = index;
     if (stream->work != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
     if (stream->target != SPAN_NONE)
@@ -136,23 +156,31 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
 static enum status hold_all_by_order(struct finder *finder, struct error *error)
 {
     const struct timeline *timeline = finder->timeline;
-    size_t streams = 0;
+    size_t streams = 0, threads = 1;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (thread_of(timeline, &timeline->spans[i]) >= threads)
+            threads = thread_of(timeline, &timeline->spans[i]) + (size_t)1;
         if (timeline->spans[i].stream >= streams)
             streams = timeline->spans[i].stream + (size_t)1;
     }
     struct stream_work *states = malloc((streams + 1) * sizeof *states);
-    if (states == NULL)
+    uint32_t *calls = malloc(threads * sizeof *calls);
+    if (states == NULL || calls == NULL) {
+        free(states);
+        free(calls);
         return error_set(error, STATUS_NO_MEMORY,
                          "no memory for the critical path of %zu streams", streams);
+    }
     for (size_t i = 0; i < streams; i++)
         states[i] = (struct stream_work){SPAN_NONE, SPAN_NONE};
-    struct order_state order = {.call = SPAN_NONE, .all = SPAN_NONE, .barrier = SPAN_NONE};
+    memset(calls, 0xFF, threads * sizeof *calls); /* SPAN_NONE */
+    struct order_state order = {.calls = calls, .all = SPAN_NONE, .barrier = SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++)
         hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
     for (uint32_t i = 0; i < timeline->span_count; i++)
         finder->holds[i].ready_ns = finder->holds[i].free_ns;
     free(states);
+    free(calls);
     return STATUS_OK;
 }
 

@@ -1,11 +1,9 @@
-/* timeline.c - spans: made from a plan, completed, and named. */
+/* timeline.c - spans: made from a plan, and completed. */
 #include "plan/timeline.h"
 
 #include "core/event_queue.h"
 #include "plan/legacy.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +16,7 @@ void timeline_free(struct timeline *timeline)
 {
     free(timeline->spans);
     free(timeline->issue_ns);
+    free(timeline->op_calls);
     free(timeline->names);
     free(timeline->stream_ids);
     free(timeline->stream_kinds);
@@ -87,12 +86,15 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     timeline->spans = calloc(ops + 1, sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
     timeline->names = calloc(names + (size_t)1, sizeof *timeline->names);
+    if (plan->recorded != NULL)
+        timeline->op_calls = calloc(ops + 1, sizeof *timeline->op_calls);
+    bool calls = plan->recorded == NULL || timeline->op_calls != NULL;
     if (plan->stream_kinds != NULL)
         timeline->stream_kinds = malloc(plan->streams + (size_t)1);
     bool kinds = plan->stream_kinds == NULL || timeline->stream_kinds != NULL;
     enum status status = STATUS_OK;
     if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names ||
-        !kinds) {
+        !kinds || !calls) {
         timeline_free(timeline);
         status = error_set(error, STATUS_NO_MEMORY, "no memory for a timeline of %zu ops", ops);
     } else {
@@ -104,6 +106,8 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
         for (uint32_t i = 0; i < names; i++)
             timeline->names[i] =
                 plan->recorded != NULL ? plan->recorded->names[i] : plan->chain[i]->name;
+        for (size_t i = 0; i < ops && plan->recorded != NULL; i++)
+            timeline->op_calls[i].thread = plan->recorded->ops[i].thread;
         for (size_t i = 0; i < ops; i++) {
             if (plan->ops[i].kind != OP_RECORD)
                 timeline->spans[timeline->span_count++] = span_of(plan, &plan->ops[i]);
@@ -408,50 +412,4 @@ int64_t timeline_time_ns(const struct timeline *timeline)
     for (uint32_t i = 0; i < timeline->span_count; i++)
         last = later(last, timeline->spans[i].end_ns);
     return last;
-}
-
-const char *timeline_source(const struct timeline *timeline)
-{
-    return timeline->timing == TIMING_VIRTUAL ? "simulated" : "measured";
-}
-
-const char *timeline_timing(const struct timeline *timeline)
-{
-    static const char *const names[TIMING_COUNT] = {[TIMING_VIRTUAL] = "virtual",
-                                                    [TIMING_CUPTI] = "cupti",
-                                                    [TIMING_EVENTS] = "events",
-                                                    [TIMING_NSYS] = "nsys",
-                                                    [TIMING_RECORDED] = "recorded"};
-    return names[timeline->timing];
-}
-
-uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream)
-{
-    return timeline->stream_ids != NULL && stream < timeline->streams
-               ? timeline->stream_ids[stream]
-               : stream;
-}
-
-static const char *own_name(const struct timeline *timeline, const struct span *span)
-{
-    if (span->kind == OP_KERNEL && span->link < timeline->name_count)
-        return timeline->names[span->link];
-    if (span->kind == OP_ALLOC && span->link != 0)
-        return "pinned alloc";
-    return op_kind_name(span->kind);
-}
-
-const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
-                               char text[SPAN_NAME])
-{
-    if (!op_rows[span->kind].waits)
-        return own_name(timeline, span);
-    const struct span *target = timeline_span((struct timeline *)timeline, span->target);
-    if (target == NULL)
-        return op_kind_name(span->kind);
-    if (target->tile >= 0)
-        snprintf(text, SPAN_NAME, "%s %" PRId32, own_name(timeline, target), target->tile);
-    else
-        snprintf(text, SPAN_NAME, "%s", own_name(timeline, target));
-    return text;
 }

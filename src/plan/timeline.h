@@ -44,7 +44,8 @@ enum kinds_known {
     KINDS_RECORDED, /* the trace says them */
 };
 
-/* One op as it ran. Times are ns from the run's first issue. */
+/* One op as it ran. Times are ns from the run's first issue; of a recorded plan that was
+ * simulated, from when its threads began. */
 struct span {
     uint32_t op;
     uint8_t kind;   /* enum op_kind */
@@ -65,6 +66,14 @@ struct span {
 };
 
 enum { TIMELINE_TEXT = 128 };
+
+/* The call that issued an op of a recorded plan, as it was simulated. */
+struct op_call {
+    int64_t issued_ns;   /* the op was issued: engines knew of it */
+    int64_t returned_ns; /* later, where the call waited for it */
+    uint32_t thread;
+};
+
 struct timeline {
     enum timing timing;
     char device[TIMELINE_TEXT]; /* "NVIDIA H200", or the machine's name when simulated */
@@ -91,6 +100,8 @@ struct timeline {
     int64_t
         *issue_ns; /* when each op of the plan was issued, by op id; `issue_count` of them */
     uint32_t issue_count;
+    struct op_call *op_calls; /* as many; NULL: a built plan, in which each call returns as the
+                                 next begins. Owned */
 };
 
 void timeline_init(struct timeline *timeline);

@@ -120,8 +120,9 @@ static int64_t copy_gap_ns(const struct simulation *sim, uint32_t index, uint32_
  * engine goes on with that one. Else NONE. */
 static uint32_t copy_follower(const struct simulation *sim, uint32_t op)
 {
-    uint32_t next = sim->ops[op].next_in_stream; /* NONE is above what is issued */
-    return next < sim->issued && op_at(sim, next)->kind == op_at(sim, op)->kind ? next : NONE;
+    uint32_t next = sim->ops[op].next_in_stream;
+    bool issued = next != NONE && sim->ops[next].issued;
+    return issued && op_at(sim, next)->kind == op_at(sim, op)->kind ? next : NONE;
 }
 
 enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)

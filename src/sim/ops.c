@@ -1,7 +1,7 @@
 /* ops.c - what an op's start and end mean for others: the ops that hold up more than their own
  * stream, which are those of the legacy default stream (rule 7) and those that synchronise
- * implicitly (rule 10); the host's calls, what they cost and what they wait for (rule 6).
- * plan/barriers.h has the method by which streams wait for others. */
+ * implicitly (rule 10); and what the host's own calls wait for (rule 6). plan/barriers.h has
+ * the method by which streams wait for others. */
 #include "sim/state.h"
 
 #include <stdlib.h>
@@ -33,35 +33,12 @@ static bool find_synchronising(struct simulation *sim, struct barriers *barriers
     return true;
 }
 
-/* Returns the domain whose ops a call waits for. A sync of one stream that is not the legacy
- * default stream looks at that stream alone, whatever the domain. */
-static int domain_of_call(const struct simulation *sim, const struct op *call)
-{
-    enum stream_kind kind = plan_stream_kind(sim->plan, call->stream);
-    bool legacy = call->kind == OP_SYNC && rule_sync_encompasses(kind, STREAM_BLOCKING);
-    return legacy ? DOMAIN_LEGACY : DOMAIN_ALL;
-}
-
-/* Counts the ops before every call that it may wait for. */
-static void count_before_calls(struct simulation *sim)
-{
-    uint32_t ops[DOMAIN_COUNT] = {0};
-    for (uint32_t i = 0; i < sim->plan->op_count; i++) {
-        const struct op *op = op_at(sim, i);
-        if (op_is_call(op->kind) && op->kind != OP_SYNC_EVENT)
-            sim->ops[i].before = ops[domain_of_call(sim, op)];
-        for (int d = 0; op_in_stream(op->kind) && d < DOMAIN_COUNT; d++)
-            ops[d] += in_domain(sim, d, op->stream);
-    }
-}
-
 enum status sync_link(struct simulation *sim)
 {
     sim->domains = calloc(DOMAIN_COUNT, sizeof *sim->domains);
     if (sim->domains == NULL || !find_synchronising(sim, &sim->domains[DOMAIN_ALL]) ||
         !barriers_of_legacy(&sim->domains[DOMAIN_LEGACY], sim->plan))
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
-    count_before_calls(sim);
     return STATUS_OK;
 }
 
@@ -78,18 +55,20 @@ bool sync_passes(struct simulation *sim, uint32_t op)
     return true;
 }
 
-static void sync_op_ended(struct simulation *sim, uint32_t op)
+/* Returns true if all ops of domain `index` that come before op `op` in the plan have ended. */
+static bool domain_has_ended(struct simulation *sim, int index, uint32_t op)
 {
-    uint32_t stream = op_at(sim, op)->stream, woken = sim->waiters.woken_count;
-    for (int d = 0; d < DOMAIN_COUNT; d++) {
-        if (in_domain(sim, d, stream))
-            barriers_op_ended(&sim->domains[d], op, &sim->waiters);
+    uint32_t *first = &sim->first_unended[index];
+    for (; *first < op; ++*first) {
+        const struct op *before = op_at(sim, *first);
+        if (!sim->ops[*first].ended && op_in_stream(before->kind) &&
+            in_domain(sim, index, before->stream))
+            return false;
     }
-    simulation_signal(sim, woken);
+    return true;
 }
 
-/* Returns true if what the host's own call waits for is done. */
-static bool sync_call_is_over(const struct simulation *sim, uint32_t call)
+bool sync_call_is_over(struct simulation *sim, uint32_t call)
 {
     const struct op *op = op_at(sim, call);
     if (!rule_call_synchronises(sim->machine, op))
@@ -98,93 +77,21 @@ static bool sync_call_is_over(const struct simulation *sim, uint32_t call)
         uint32_t record = sim->ops[call].record;
         return record == NONE || sim->records[record].passed_ns != NEVER;
     }
-    int domain = domain_of_call(sim, op);
-    if (op->kind == OP_SYNC && op->stream < sim->plan->streams && domain == DOMAIN_ALL)
-        return sim->lanes[op->stream].head >= sim->issued; /* NONE is above them all */
-    return sim->domains[domain].ops_ended >= sim->ops[call].before;
+    if (op->kind != OP_SYNC || op->stream >= sim->plan->streams)
+        return domain_has_ended(sim, DOMAIN_ALL, call);
+    if (rule_sync_encompasses(plan_stream_kind(sim->plan, op->stream), STREAM_BLOCKING))
+        return domain_has_ended(sim, DOMAIN_LEGACY, call);
+    return sim->lanes[op->stream].head > call; /* NONE is above them all */
 }
 
-/* --- the host's calls --- */
-
-/* Returns true if the call for `op`, which is about to be made, has no code to load. */
-static bool is_loaded(struct simulation *sim, const struct op *op)
+static void sync_op_ended(struct simulation *sim, uint32_t op)
 {
-    if (op->kind != OP_KERNEL || !sim->plan->loads_lazily)
-        return true;
-    const struct op_recorded *seen = plan_seen(sim->plan, op);
-    if (seen != NULL) {
-        bool loaded = sim->names_loaded[seen->name];
-        sim->names_loaded[seen->name] = true;
-        return loaded;
+    uint32_t stream = op_at(sim, op)->stream, woken = sim->waiters.woken_count;
+    for (int d = 0; d < DOMAIN_COUNT; d++) {
+        if (in_domain(sim, d, stream))
+            barriers_op_ended(&sim->domains[d], op, &sim->waiters);
     }
-    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
-    for (uint32_t i = 0; i < sim->kernels_loaded; i++) {
-        if (sim->loaded[i] == kernel)
-            return true;
-    }
-    sim->loaded[sim->kernels_loaded++] = kernel;
-    return false;
-}
-
-enum status host_continue_call(struct simulation *sim)
-{
-    uint32_t call = sim->own_call;
-    if (!sync_call_is_over(sim, call))
-        return STATUS_OK;
-    sim->own_call = NONE;
-    return simulation_post(sim, rule_call_ns(sim->machine, op_at(sim, call)), EVENT_ISSUED,
-                           call, 0);
-}
-
-enum status host_begin_call(struct simulation *sim)
-{
-    uint32_t next = sim->issued;
-    sim->host_blocked = false;
-    if (next == sim->plan->op_count)
-        return STATUS_OK;
-    const struct op *op = op_at(sim, next);
-    if (op_is_call(op->kind)) {
-        span_at(sim, next)->start_ns = sim->call_ended_ns;
-        sim->own_call = next;
-        return host_continue_call(sim);
-    }
-    int queue = sim->ops[next].queue;
-    if (queue >= 0 && sim->hardware_queues[queue].length >= sim->machine->queue_depth) {
-        sim->host_blocked = true;
-        return STATUS_OK;
-    }
-    int64_t call_ns =
-        rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
-    return simulation_post(sim, call_ns, EVENT_ISSUED, next, 0);
-}
-
-enum status host_return_call(struct simulation *sim, uint32_t op)
-{
-    if (sim->called != op)
-        return STATUS_OK;
-    sim->called = NONE;
-    sim->call_ended_ns = sim->now;
-    return host_begin_call(sim);
-}
-
-void host_end_call(struct simulation *sim, uint32_t op)
-{
-    enum op_kind kind = op_at(sim, op)->kind;
-    if (rule_call_waits(sim->plan, op_at(sim, op)))
-        sim->called = op;
-    sim->timeline->issue_ns[op] = sim->call_ended_ns;
-    if (kind != OP_RECORD)
-        span_at(sim, op)->issue_ns = sim->call_ended_ns;
-    sim->call_ended_ns = sim->now;
-    sim->issued++;
-    if (op_is_call(kind)) {
-        span_at(sim, op)->end_ns = sim->now;
-        sim->ops[op].ended = true;
-        return;
-    }
-    int queue = sim->ops[op].queue;
-    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
-        sim->waiting[(uint32_t)queue / sim->queues]++;
+    simulation_signal(sim, woken);
 }
 
 /* --- the start and the end of an op --- */
@@ -199,7 +106,7 @@ enum status simulation_start_op(struct simulation *sim, uint32_t op)
 
 void simulation_pass_op(struct simulation *sim, uint32_t op)
 {
-    sim->ops[op].ended = true;
+    sim->ops[op].ended = sim->any_ended = true;
     sim->lanes[op_at(sim, op)->stream].head = sim->ops[op].next_in_stream;
     if (sim->domains != NULL)
         sync_op_ended(sim, op);

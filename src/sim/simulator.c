@@ -40,8 +40,8 @@ static enum status queue_drain(struct simulation *sim, int number)
             sim->waiting[(uint32_t)number / sim->queues]--;
         status = engine_accept(sim, op);
     }
-    if (status == STATUS_OK && sim->host_blocked) /* there may be room in it now */
-        status = host_begin_call(sim);
+    if (status == STATUS_OK && queue->first_blocked != NONE) /* there may be room in it now */
+        status = host_find_room(sim, queue);
     return status;
 }
 
@@ -122,7 +122,7 @@ static bool pass_wait(struct simulation *sim, uint32_t stream, uint32_t op)
 static enum status stream_advance(struct simulation *sim, uint32_t stream, bool woken)
 {
     struct lane_state *lane = &sim->lanes[stream];
-    while (lane->head < sim->issued) { /* NONE is above them all */
+    while (lane->head != NONE && sim->ops[lane->head].issued) {
         uint32_t op = lane->head;
         enum op_kind kind = op_at(sim, op)->kind;
         if (lane->unchecked != NONE && !checks_pass(sim, op))
@@ -158,7 +158,7 @@ static enum status op_issued(struct simulation *sim, uint32_t op)
         status = stream_advance(sim, stream, false);
     if (status == STATUS_OK)
         status = advance_all(sim);
-    return status == STATUS_OK && sim->called != op ? host_begin_call(sim) : status;
+    return status == STATUS_OK ? host_go_on(sim, op) : status;
 }
 
 /* --- a plan that is launched as one graph --- */
@@ -167,7 +167,6 @@ static enum status op_issued(struct simulation *sim, uint32_t op)
 static enum status graph_begin(struct simulation *sim)
 {
     int64_t call_ns = rule_graph_launch_ns(sim->machine, plan_graph_nodes(sim->plan));
-    sim->issued = sim->plan->op_count;
     enum status status = simulation_post(sim, call_ns, EVENT_LAUNCHED, 0, 0);
     return status == STATUS_OK ? stream_advance(sim, sim->plan->streams, false) : status;
 }
@@ -206,6 +205,8 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
         return turns_end(sim, &sim->cpu);
     case EVENT_LAUNCHED:
         return graph_launched(sim);
+    case EVENT_CALL:
+        return host_begin_call(sim, event->subject);
     }
     return STATUS_FAILED;
 }
@@ -214,14 +215,14 @@ static enum status run_to_end(struct simulation *sim)
 {
     struct event event;
     bool graph = sim->plan->issue == ISSUE_GRAPH;
-    enum status status = graph ? graph_begin(sim) : host_begin_call(sim);
+    enum status status = graph ? graph_begin(sim) : host_begin(sim);
     while (status == STATUS_OK && event_queue_pop(&sim->events, &event)) {
         sim->now = event.time_ns;
         status = dispatch(sim, &event);
         if (status == STATUS_OK)
             status = advance_all(sim);
-        if (status == STATUS_OK && sim->own_call != NONE) /* such calls are rare */
-            status = host_continue_call(sim);
+        if (status == STATUS_OK && sim->caller_count > 0 && sim->any_ended)
+            status = host_continue_calls(sim);
     }
     return status;
 }

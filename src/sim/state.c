@@ -68,7 +68,7 @@ void simulation_wake(struct simulation *sim, uint32_t *first)
 static bool needs_domains(const struct simulation *sim, const struct op *op)
 {
     bool memory = op->kind == OP_MEMSET || op->kind == OP_D2D;
-    return sim->plan->stream_kinds != NULL || op_is_call(op->kind) ||
+    return sim->plan->stream_kinds != NULL ||
            (memory && rule_op_synchronises(sim->machine, op->kind));
 }
 
@@ -96,7 +96,10 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
     for (uint32_t i = 0, spans = 0; i < sim->plan->op_count; i++) {
         const struct op *op = op_at(sim, i);
         struct op_state *state = &sim->ops[i];
-        *state = (struct op_state){.next_in_stream = NONE, .next_in_line = NONE, .queue = -1};
+        *state = (struct op_state){.next_in_stream = NONE,
+                                   .next_in_line = NONE,
+                                   .queue = -1,
+                                   .issued = sim->plan->issue == ISSUE_GRAPH};
         sim->needs_domains |= needs_domains(sim, op);
         link_span(sim, op, event_record, &spans);
         if (op_is_call(op->kind)) /* it is in no stream */
@@ -167,10 +170,11 @@ static enum status take_memory(struct simulation *sim)
     sim->records = malloc((ops - sim->timeline->span_count) * sizeof *sim->records);
     sim->lanes = malloc(streams * sizeof *sim->lanes);
     bool waiters = waiters_init(&sim->waiters, sim->plan->streams);
+    bool host = host_set_up(sim);
     sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
     sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
-    if (!sim->ops || !sim->records || !sim->lanes || !waiters || !sim->hardware_queues ||
-        !sim->levels)
+    if (!sim->ops || !sim->records || !sim->lanes || !waiters || !host ||
+        !sim->hardware_queues || !sim->levels)
         return no_memory(sim);
     const struct plan_recorded *recorded = sim->plan->recorded;
     if (recorded != NULL) {
@@ -191,6 +195,7 @@ void simulation_free(struct simulation *sim)
     free(sim->lanes);
     free(sim->checks);
     free(sim->names_loaded);
+    host_free(sim);
     for (int d = 0; sim->domains != NULL && d < DOMAIN_COUNT; d++)
         barriers_free(&sim->domains[d]);
     free(sim->domains);
@@ -210,7 +215,7 @@ enum status simulation_set_up(struct simulation *sim)
         sim->lanes[i] = (struct lane_state){
             .head = NONE, .unchecked = NONE, .last_end_ns = NEVER, .signal_ns = NEVER};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
-        sim->hardware_queues[i].front = NONE;
+        sim->hardware_queues[i].front = sim->hardware_queues[i].first_blocked = NONE;
     for (int i = 0; i < sim->level_count; i++)
         line_init(&sim->levels[i]);
     for (int i = 0; i < COPY_ENGINES; i++) {
@@ -221,6 +226,5 @@ enum status simulation_set_up(struct simulation *sim)
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
-    sim->called = sim->own_call = NONE;
     return link_all(sim);
 }

@@ -4,7 +4,8 @@
  *
  *   sim/state.c      memory, events to come, lines of ops, streams that wait
  *   sim/checks.c     rule 5: what old GPUs check before an op that follows a kernel
- *   sim/ops.c        the host's calls; ops that others wait for; an op's start and end
+ *   sim/ops.c        ops that others wait for; an op's start and end
+ *   sim/host.c       the host's threads and their calls
  *   sim/engines.c    copies, callbacks, the CPU
  *   sim/kernels.c    kernels
  *   sim/simulator.c  streams, hardware queues, graphs, the loop
@@ -35,6 +36,7 @@ enum event_kind {
     EVENT_CALLED,   /* callback `subject` returns */
     EVENT_CPU,      /* the CPU has done op `subject` */
     EVENT_LAUNCHED, /* the host's call that launches the graph returns */
+    EVENT_CALL,     /* thread `subject` makes its next call */
 };
 
 /* Ops in line, linked through op_state.next_in_line. */
@@ -65,8 +67,9 @@ struct turn_engine {
 };
 
 struct hardware_queue {
-    uint32_t front;  /* the first op not yet with its engine, issued or not; or NONE */
-    uint32_t length; /* ops issued and still in the queue */
+    uint32_t front;         /* the first op not yet with its engine, issued or not; or NONE */
+    uint32_t length;        /* ops issued and still in the queue */
+    uint32_t first_blocked; /* a thread that waits for room in it, or NONE */
 };
 
 /* The state of an op. There is one for each op of a plan, so it is kept small. */
@@ -79,11 +82,19 @@ struct op_state {
         } launch;
         uint32_t record; /* records and who waits for them: the index of the record's state;
                             NONE: the event was never recorded, and stands for nothing */
-        uint32_t before; /* calls: how many ops of the streams they wait for came before it */
     };
     uint32_t span; /* the index of its span; records have none */
     int16_t queue; /* rule_queue(): machines have 1024 queues at most */
-    bool ready, ended;
+    bool ready : 1, ended : 1, issued : 1;
+};
+
+/* A thread of the host. */
+struct host_thread {
+    uint32_t next;   /* the op whose call it makes now, or next; NONE: it is done */
+    uint32_t called; /* the op whose call waits until the host's part in it, or all of it, is
+                        over; or NONE */
+    uint32_t next_blocked; /* another that waits for room in the same queue, or NONE */
+    int64_t begin_ns;      /* when its present call began */
 };
 
 struct record_state {
@@ -176,11 +187,13 @@ struct simulation {
     struct link_bytes link; /* of all blocks that are resident, while rates are set */
     bool rates_hold;        /* nothing was placed and nothing has ended since they were set */
 
-    uint32_t issued;   /* ops issued so far */
-    bool host_blocked; /* the call for op `issued` waits for room in its queue */
-    uint32_t called;   /* the copy or kernel whose call waits until the host's part in it, or
-                          all of it, is over; or NONE */
-    uint32_t own_call; /* the host's own call that waits for the device, or NONE */
+    struct host_thread *threads;
+    uint32_t thread_count;
+    uint32_t *next_in_thread; /* per op, NONE: none; NULL: one thread makes all calls */
+    uint32_t *callers;        /* threads whose own call waits for the device */
+    uint32_t caller_count;
+    bool any_ended;                         /* an op has ended since they were looked at */
+    uint32_t first_unended[DOMAIN_COUNT];   /* no op of the domain before it has yet to end */
     const struct kernel *loaded[CHAIN_MAX]; /* whose code is there; used with loads_lazily */
     uint32_t kernels_loaded;
     bool *names_loaded; /* the same of a recorded plan, by name */
@@ -249,17 +262,8 @@ enum status sync_link(struct simulation *sim);
  * its stream is woken when it may. */
 bool sync_passes(struct simulation *sim, uint32_t op);
 
-/* Begins the call for the next op, if there is one. Where its queue is full, the caller is
- * blocked and this is called again when there may be room. A call of the host's own waits in
- * `own_call` until what it waits for is done; host_continue_call() then goes on with it. */
-enum status host_begin_call(struct simulation *sim);
-enum status host_continue_call(struct simulation *sim);
-
-/* Returns from the call for `op`, if that still waits, and begins the next. */
-enum status host_return_call(struct simulation *sim, uint32_t op);
-
-/* Takes note that the call for `op` is over and the op issued. */
-void host_end_call(struct simulation *sim, uint32_t op);
+/* Returns true if what the host's own call `call` waits for is done. */
+bool sync_call_is_over(struct simulation *sim, uint32_t call);
 
 /* Begins and ends an op on an engine, and its span; its stream is then noted in `waiters`. */
 enum status simulation_start_op(struct simulation *sim, uint32_t op);
@@ -267,6 +271,28 @@ enum status simulation_end_op(struct simulation *sim, uint32_t op);
 
 /* Marks `op` as ended, as far as its stream goes: the next op is the stream's head. */
 void simulation_pass_op(struct simulation *sim, uint32_t op);
+
+/* --- sim/host.c --- */
+
+/* Takes memory for the threads and links their calls; host_free() in any case. */
+bool host_set_up(struct simulation *sim);
+void host_free(struct simulation *sim);
+
+/* Lets all threads begin; and a thread make its next call, to which it has come. */
+enum status host_begin(struct simulation *sim);
+enum status host_begin_call(struct simulation *sim, uint32_t thread);
+
+/* Goes on with those of the threads' own calls whose wait is over. */
+enum status host_continue_calls(struct simulation *sim);
+
+/* Lets threads that wait for room in a queue look again. */
+enum status host_find_room(struct simulation *sim, struct hardware_queue *queue);
+
+/* Takes note that the call for `op` has issued it; lets its thread go on, unless the call
+ * waits; and returns from the call, if that still waits. */
+void host_end_call(struct simulation *sim, uint32_t op);
+enum status host_go_on(struct simulation *sim, uint32_t op);
+enum status host_return_call(struct simulation *sim, uint32_t op);
 
 /* --- sim/engines.c and sim/kernels.c --- */
 

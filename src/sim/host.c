@@ -1,0 +1,229 @@
+/* host.c - the host's threads and their calls, what these cost and how long they wait (rule 6).
+ *
+ * A built plan has one thread, which makes one call behind another. Those of a recorded plan
+ * make their own calls, in the order of the plan, without regard to each other: a sync, an
+ * allocation, a call that waits or a full queue holds up its own thread. What one thread does
+ * for another is told by streams, events and syncs alone, and all of them go by the order of
+ * the plan: an op takes its place in its stream and in its hardware queue even where another
+ * thread has yet to issue one before it there, and waits for that; a sync waits for all that
+ * comes before it in the plan. So an op depends only on those before it, and every plan ends.
+ */
+#include "sim/state.h"
+
+#include <stdlib.h>
+
+/* --- threads --- */
+
+/* Returns the thread that makes the call for `op`. */
+static struct host_thread *thread_of(struct simulation *sim, uint32_t op)
+{
+    bool alone = sim->next_in_thread == NULL;
+    return &sim->threads[alone ? 0 : sim->plan->recorded->ops[op].thread];
+}
+
+static uint32_t next_call(const struct simulation *sim, uint32_t op)
+{
+    if (sim->next_in_thread != NULL)
+        return sim->next_in_thread[op];
+    return op + 1 < sim->plan->op_count ? op + 1 : NONE;
+}
+
+/* Links the calls of each of several threads. */
+static void link_calls(struct simulation *sim)
+{
+    for (uint32_t i = sim->plan->op_count; i-- > 0;) {
+        struct host_thread *thread = thread_of(sim, i);
+        sim->next_in_thread[i] = thread->next;
+        thread->next = i;
+    }
+}
+
+bool host_set_up(struct simulation *sim)
+{
+    const struct plan_recorded *recorded = sim->plan->recorded;
+    sim->thread_count = recorded != NULL ? recorded->threads : 1;
+    size_t threads = sim->thread_count + (size_t)1;
+    sim->threads = malloc(threads * sizeof *sim->threads);
+    sim->callers = malloc(threads * sizeof *sim->callers);
+    if (sim->thread_count > 1)
+        sim->next_in_thread =
+            malloc((sim->plan->op_count + (size_t)1) * sizeof *sim->next_in_thread);
+    if (sim->threads == NULL || sim->callers == NULL ||
+        (sim->thread_count > 1 && sim->next_in_thread == NULL))
+        return false;
+    for (uint32_t i = 0; i < sim->thread_count; i++)
+        sim->threads[i] = (struct host_thread){.next = NONE, .called = NONE};
+    if (sim->thread_count > 1)
+        link_calls(sim);
+    else if (sim->plan->op_count > 0)
+        sim->threads[0].next = 0;
+    return true;
+}
+
+void host_free(struct simulation *sim)
+{
+    free(sim->threads);
+    free(sim->callers);
+    free(sim->next_in_thread);
+}
+
+/* --- calls --- */
+
+/* Returns true if the call for `op`, which is about to be made, has no code to load. */
+static bool is_loaded(struct simulation *sim, const struct op *op)
+{
+    if (op->kind != OP_KERNEL || !sim->plan->loads_lazily)
+        return true;
+    const struct op_recorded *seen = plan_seen(sim->plan, op);
+    if (seen != NULL) {
+        bool loaded = sim->names_loaded[seen->name];
+        sim->names_loaded[seen->name] = true;
+        return loaded;
+    }
+    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
+    for (uint32_t i = 0; i < sim->kernels_loaded; i++) {
+        if (sim->loaded[i] == kernel)
+            return true;
+    }
+    sim->loaded[sim->kernels_loaded++] = kernel;
+    return false;
+}
+
+/* Goes on with a thread's own call, whose wait is over. */
+static enum status end_wait(struct simulation *sim, const struct host_thread *thread)
+{
+    uint32_t call = thread->next;
+    return simulation_post(sim, rule_call_ns(sim->machine, op_at(sim, call)), EVENT_ISSUED,
+                           call, 0);
+}
+
+enum status host_continue_calls(struct simulation *sim)
+{
+    enum status status = STATUS_OK;
+    uint32_t left = 0;
+    sim->any_ended = false;
+    for (uint32_t i = 0; i < sim->caller_count; i++) {
+        const struct host_thread *thread = &sim->threads[sim->callers[i]];
+        if (status != STATUS_OK || !sync_call_is_over(sim, thread->next))
+            sim->callers[left++] = sim->callers[i];
+        else
+            status = end_wait(sim, thread);
+    }
+    sim->caller_count = left;
+    return status;
+}
+
+/* Makes the call that is a thread's next. Where its queue is full, the thread waits there. The
+ * first op of a queue always finds room: others that lie behind it may have been issued first.
+ */
+static enum status make_call(struct simulation *sim, struct host_thread *thread)
+{
+    const struct op *op = op_at(sim, thread->next);
+    if (op_is_call(op->kind)) {
+        span_at(sim, op->id)->start_ns = thread->begin_ns;
+        if (sync_call_is_over(sim, op->id))
+            return end_wait(sim, thread);
+        sim->callers[sim->caller_count++] = (uint32_t)(thread - sim->threads);
+        return STATUS_OK;
+    }
+    int number = sim->ops[op->id].queue;
+    if (number >= 0) {
+        struct hardware_queue *queue = &sim->hardware_queues[number];
+        if (queue->length >= sim->machine->queue_depth && queue->front != op->id) {
+            thread->next_blocked = queue->first_blocked;
+            queue->first_blocked = (uint32_t)(thread - sim->threads);
+            return STATUS_OK;
+        }
+    }
+    int64_t call_ns =
+        rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
+    return simulation_post(sim, call_ns, EVENT_ISSUED, op->id, 0);
+}
+
+enum status host_begin_call(struct simulation *sim, uint32_t index)
+{
+    struct host_thread *thread = &sim->threads[index];
+    thread->begin_ns = sim->now;
+    return make_call(sim, thread);
+}
+
+/* Lets a thread go on to its next call, if there is one. It first does what else it had to do.
+ */
+static enum status go_on(struct simulation *sim, struct host_thread *thread)
+{
+    if (thread->next == NONE)
+        return STATUS_OK;
+    const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, thread->next));
+    uint32_t index = (uint32_t)(thread - sim->threads);
+    if (seen != NULL && seen->host_ns > 0)
+        return simulation_post(sim, seen->host_ns, EVENT_CALL, index, 0);
+    return host_begin_call(sim, index);
+}
+
+enum status host_begin(struct simulation *sim)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < sim->thread_count && status == STATUS_OK; i++)
+        status = go_on(sim, &sim->threads[i]);
+    return status;
+}
+
+enum status host_find_room(struct simulation *sim, struct hardware_queue *queue)
+{
+    enum status status = STATUS_OK;
+    uint32_t index = queue->first_blocked;
+    queue->first_blocked = NONE;
+    while (index != NONE && status == STATUS_OK) {
+        struct host_thread *thread = &sim->threads[index];
+        index = thread->next_blocked;
+        status = make_call(sim, thread);
+    }
+    return status;
+}
+
+static void note_return(struct simulation *sim, uint32_t op)
+{
+    sim->call_ended_ns = sim->now;
+    if (sim->timeline->op_calls != NULL)
+        sim->timeline->op_calls[op].returned_ns = sim->now;
+}
+
+enum status host_return_call(struct simulation *sim, uint32_t op)
+{
+    struct host_thread *thread = thread_of(sim, op);
+    if (thread->called != op)
+        return STATUS_OK;
+    thread->called = NONE;
+    note_return(sim, op);
+    return go_on(sim, thread);
+}
+
+void host_end_call(struct simulation *sim, uint32_t op)
+{
+    struct host_thread *thread = thread_of(sim, op);
+    enum op_kind kind = op_at(sim, op)->kind;
+    if (rule_call_waits(sim->plan, op_at(sim, op)))
+        thread->called = op;
+    sim->timeline->issue_ns[op] = thread->begin_ns;
+    if (sim->timeline->op_calls != NULL)
+        sim->timeline->op_calls[op].issued_ns = sim->now;
+    if (kind != OP_RECORD)
+        span_at(sim, op)->issue_ns = thread->begin_ns;
+    note_return(sim, op);
+    thread->next = next_call(sim, op);
+    sim->ops[op].issued = true;
+    if (op_is_call(kind)) {
+        span_at(sim, op)->end_ns = sim->now;
+        sim->ops[op].ended = true;
+        return;
+    }
+    int queue = sim->ops[op].queue;
+    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
+        sim->waiting[(uint32_t)queue / sim->queues]++;
+}
+
+enum status host_go_on(struct simulation *sim, uint32_t op)
+{
+    struct host_thread *thread = thread_of(sim, op);
+    return thread->called == op ? STATUS_OK : go_on(sim, thread);
+}
