@@ -135,12 +135,13 @@ struct drawn {
     enum place place;
 };
 
-/* A command that takes the option, with what it needs. `bench` would run for minutes. */
-static void add_command(struct input *input, const struct option_row *row)
+/* Adds a command that takes the option, with what it needs before that. `bench` would run for
+ * minutes. */
+static enum command add_command(struct input *input, const struct option_row *row)
 {
-    static const enum command all[] = {COMMAND_RUN,  COMMAND_RUN,      COMMAND_COMPARE,
-                                       COMMAND_VIEW, COMMAND_LESSON,   COMMAND_LIST,
-                                       COMMAND_HELP, COMMAND_CALIBRATE};
+    static const enum command all[] = {COMMAND_RUN,  COMMAND_RUN,       COMMAND_COMPARE,
+                                       COMMAND_VIEW, COMMAND_LESSON,    COMMAND_LIST,
+                                       COMMAND_HELP, COMMAND_CALIBRATE, COMMAND_RECORD};
     enum command command = DRAW_OF(&input->chance, all);
     while (!option_is_taken(row, command) && row->commands != 1u << COMMAND_BENCH)
         command = DRAW_OF(&input->chance, all);
@@ -154,6 +155,7 @@ static void add_command(struct input *input, const struct option_row *row)
         call_add(&input->call, "1");
     if (command == COMMAND_RUN || command == COMMAND_COMPARE)
         call_add(&input->call, "--device=sim:h200");
+    return command;
 }
 
 static void add_value(struct input *input, struct call *call, const struct drawn *drawn)
@@ -220,16 +222,21 @@ static void make(struct input *input)
     bool bytes = drawn->row->type == TYPE_FILE || draw_percent(chance, 10);
     if (setting.sanitized) /* which would take minutes for millions of tiles */
         bytes |= drawn->row == &option_rows[OPTION_TILES] || drawn->row->type == TYPE_SWEEP;
-    add_command(input, drawn->row);
-    if (!option_is_taken(drawn->row, COMMAND_RUN))
+    const enum command command = add_command(input, drawn->row);
+    const bool runs = command != COMMAND_RECORD && option_is_taken(drawn->row, COMMAND_RUN);
+    if (command == COMMAND_RECORD) /* which reads no config file */
+        drawn->place = ON_COMMAND_LINE;
+    if (!runs)
         ;
     else if (bytes)
         input_set(input, "elements", "4096");
     else
         input_set(input, "no-data", NULL);
-    if (option_is_taken(drawn->row, COMMAND_RUN) && draw_percent(chance, 30))
+    if (runs && draw_percent(chance, 30))
         input_set(input, "format", draw_percent(chance, 50) ? "json" : "csv");
     add_value(input, &input->call, drawn);
+    if (command == COMMAND_RECORD)
+        call_add(&input->call, "true");
     const char *seen =
         drawn->place == ON_COMMAND_LINE ? drawn->value : trimmed(input, drawn->value);
     input_expect(input, seen)->raw = drawn->row == &option_rows[OPTION_OUTPUT];
