@@ -73,6 +73,7 @@ static const struct {
     {"recorded", recorded_suite},
     {"rework", rework_suite},
     {"replan", replan_suite},
+    {"replan_view", replan_view_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},
     {"tune", tune_suite},

@@ -251,7 +251,7 @@ static const struct {
      {"--tiles=4 is not for `pipeline view`", "allowed with it are --device, --format"}},
     {{"view", "a.csv", "--callbacks"}, {"--callbacks is not for"}},
     {{"view", "a.csv", "--sweep=tiles=1"}, {"--sweep=tiles=1 is not for"}},
-    {{"view", "a.csv", "--dry-run"}, {"--dry-run is not for"}},
+    {{"bench", "--dry-run"}, {"--dry-run is not for"}},
     {{"view", "a.csv", "--timeline=./a.csv"},
      {"--timeline=./a.csv is the same file as a.csv, which is read"}},
 };

@@ -303,6 +303,28 @@ static enum status run_lesson(const struct options *options, struct error *error
     return status;
 }
 
+/* Prints the plans that recordings show. */
+static enum status print_recorded_plans(const struct options *options,
+                                        const struct report *report, struct error *error)
+{
+    struct plan_list plans = {.out = stdout};
+    enum status status = STATUS_OK;
+    for (int i = 0; i < report->run_count && status == STATUS_OK; i++) {
+        const struct run_report *run = &report->runs[i];
+        if (run->plan == NULL)
+            status = error_set(error, STATUS_USAGE,
+                               "--dry-run: %s is no whole recording of `pipeline record`, and "
+                               "shows no plan",
+                               run->settings->name);
+        else if (options->format == FORMAT_JSON)
+            plan_list_add(&plans, run->plan, run->settings, run);
+        else if (write_plan(stdout, run->plan, run->settings) != STATUS_OK)
+            status = error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
+    }
+    plan_list_end(&plans);
+    return status;
+}
+
 /* Draws, measures and explains what another program did. */
 static enum status view_traces(const struct options *options, struct error *error)
 {
@@ -311,10 +333,13 @@ static enum status view_traces(const struct options *options, struct error *erro
     enum status status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = view_read(options, &view, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && options->dry_run) {
+        status = print_recorded_plans(options, &view.report, error);
+    } else if (status == STATUS_OK) {
         status = outputs_write(options, &outputs, &view.report, error);
-    if (status == STATUS_OK)
-        status = report_fail_above(&view.report, options, error);
+        if (status == STATUS_OK)
+            status = report_fail_above(&view.report, options, error);
+    }
     outputs_discard(options, &outputs);
     view_free(&view);
     return status;

@@ -291,8 +291,10 @@ const struct option_row option_rows[OPTION_COUNT] = {
                     PROGRAM_FIELD(fix, 1u << COMMAND_RUN | 1u << COMMAND_LESSON),
                     .help = "beside each run, one with the best settings that the simulator "
                             "found"},
-    [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS),
-                        .help = "print the plan, run nothing"},
+    [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),
+                        .help =
+                            "print the plan, run nothing; of `view`, the plan that a recording "
+                            "shows"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, TYPE_FLAG, PROGRAM_FIELD(quiet, ALL_COMMANDS),
                       .help = "no progress and no notes"},
     [OPTION_VERBOSE] = {"verbose", 'v', NULL, TYPE_TALLY, PROGRAM_FIELD(verbose, RUNS | VIEW),

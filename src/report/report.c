@@ -20,6 +20,20 @@ double report_gflops(const struct run_report *run)
     return rated && run->median_ns > 0 ? all / (double)run->median_ns : (double)NAN;
 }
 
+/* Puts a race of a recording before all that cost time. */
+static void put_race_first(struct run_report *run)
+{
+    struct verdicts *verdicts = &run->verdicts;
+    struct verdict race = {.code = VERDICT_MISSING_WAIT,
+                           .evidence = EVIDENCE_CERTAIN,
+                           .span = run->hazards[0].second};
+    snprintf(race.seen, sizeof race.seen, "%.191s", run->hazard_texts[0]);
+    for (int i = verdicts->count++; i > 0; i--)
+        verdicts->items[i] = verdicts->items[i - 1];
+    verdicts->items[0] = race;
+    verdicts->named++;
+}
+
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, const struct settings *settings,
                          const struct machine *model, struct error *error)
@@ -44,7 +58,10 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .untraced_ns =
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };
-    return verdicts_find(&facts, &run->verdicts, error);
+    status = verdicts_find(&facts, &run->verdicts, error);
+    if (status == STATUS_OK && run->foreign && run->hazard_count > 0)
+        put_race_first(run);
+    return status;
 }
 
 void compared_free(struct compared *compared)
@@ -65,5 +82,6 @@ void report_free(struct report *report)
         compared_free(report->runs[i].compared);
         free(report->runs[i].hazards);
         free(report->runs[i].hazard_texts);
+        free(report->runs[i].possible_texts);
     }
 }

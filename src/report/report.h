@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "plan/hazard.h"
 #include "plan/plan.h"
+#include "plan/repetition.h"
 #include "plan/timeline.h"
 #include "report/compare.h"
 
@@ -53,8 +54,14 @@ struct run_report {
     size_t hazards_lost;       /* those whose ops overlapped or came in the wrong order */
     char (*hazard_texts)[HAZARD_TEXT]; /* "h2d 4 and scale 4 both touch device.in0 [0, 4096); in
                                           this run scale 4 began 12 us before h2d 4 ended" */
-    bool has_result;                   /* the chain ends in a reduction */
-    double result;                     /* over all tiles */
+    /* Of a recording: its plan, and the loop that it shows; and races that it may have, of
+     * which nobody knows. Their texts are owned. Hazards name spans, not ops of the plan. */
+    const struct plan *plan; /* NULL: it is no recording, or only a part of one */
+    struct repetition repetition;
+    size_t possible_count;
+    char (*possible_texts)[HAZARD_TEXT];
+    bool has_result;           /* the chain ends in a reduction */
+    double result;             /* over all tiles */
     struct compared *compared; /* COMMAND_COMPARE: the same plan, simulated; else NULL. Owned */
     char device[TIMELINE_TEXT + 16];
 };

@@ -22,18 +22,30 @@ struct maker {
     size_t event_count, stream_count;
 };
 
+static void name_device(const struct recorded_device *device, char text[DEVICE_TEXT])
+{
+    if (device->id == RECORDING_NONE)
+        snprintf(text, DEVICE_TEXT, "%s", device->name);
+    else
+        snprintf(text, DEVICE_TEXT, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
+                 device->name[0] != '\0' ? device->name : "GPU", device->id);
+}
+
 static void name_devices(struct maker *maker)
 {
-    const struct recording *recording = maker->recording;
+    for (size_t i = 0; i < maker->recording->device_count; i++)
+        name_device(&maker->recording->devices[i], maker->devices[i]);
+}
+
+uint32_t recording_device_of(const struct recording *recording, const char *name)
+{
+    char text[DEVICE_TEXT];
     for (size_t i = 0; i < recording->device_count; i++) {
-        const struct recorded_device *device = &recording->devices[i];
-        char *text = maker->devices[i];
-        if (device->id == RECORDING_NONE)
-            snprintf(text, DEVICE_TEXT, "%s", device->name);
-        else
-            snprintf(text, DEVICE_TEXT, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
-                     device->name[0] != '\0' ? device->name : "GPU", device->id);
+        name_device(&recording->devices[i], text);
+        if (strcmp(text, name) == 0)
+            return (uint32_t)i;
     }
+    return RECORDING_NONE;
 }
 
 /* --- rows --- */

@@ -9,4 +9,10 @@
 enum status trace_recording_read(struct trace_input *input, const char *path,
                                  struct traces *traces, struct error *error);
 
+struct recording; /* trace/recording.h */
+
+/* Returns the index of the device that a timeline of the recording is called after;
+ * RECORDING_NONE: none. */
+uint32_t recording_device_of(const struct recording *recording, const char *name);
+
 #endif

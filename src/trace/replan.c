@@ -153,7 +153,10 @@ static enum status take_function(struct replan *replan, const struct recorded_ca
                                  uint32_t stream)
 {
     const struct op op = {.kind = OP_CALLBACK, .stream = stream};
-    struct op_recorded seen = {0};
+    const struct recording *recording = replan->recording;
+    struct op_recorded seen = {.span = UINT32_MAX};
+    if (call->known)
+        seen.span = (uint32_t)(recording->op_count + (size_t)(call - recording->calls));
     if (call->known)
         seen.work_ns = later(call->function.end_ns - call->function.start_ns, 0);
     return replan_append(replan, call, op, seen);
@@ -308,6 +311,9 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
     for (size_t i = 0; i < recording->op_count; i++)
         replan.left.stray_ops += recording->ops[i].call == RECORDING_NONE &&
                                  replan_is_ours(&replan, recording->ops[i].stream);
+    /* A call that waits for its kernel takes long in any case. */
+    plan->loads_lazily = recording->lazy && !recording->launch_blocking &&
+                         replan.slow_loads > 0 && 2 * replan.slow_loads >= replan.loads;
     if (status == STATUS_OK)
         status = replan_number_events(&replan);
     if (status == STATUS_OK)

@@ -43,9 +43,16 @@ struct replan_left {
 };
 
 /* Makes the plan of what device `device`, an index of recording->devices, did; `span` is an
- * index of recording->ops. Sets *left, which may be NULL. Free with plan_free(). Set only on
- * STATUS_OK; STATUS_NO_MEMORY, or STATUS_FAILED where the ops are too many. O(n log n). */
+ * index of recording->ops or, less op_count, of its calls, for functions of the host. Sets
+ * *left, which may be NULL. Free with plan_free(). Set only on STATUS_OK; STATUS_NO_MEMORY, or
+ * STATUS_FAILED where the ops are too many. O(n log n). */
 enum status recording_plan(const struct recording *recording, uint32_t device,
                            struct plan *plan, struct replan_left *left, struct error *error);
+
+/* Makes each `span` an index of the spans of `timeline`, which was read from the recording for
+ * that device and is whole; UINT32_MAX where it has none. STATUS_NO_MEMORY. */
+enum status recording_join_spans(const struct recording *recording, uint32_t device,
+                                 const struct timeline *timeline, struct plan *plan,
+                                 struct error *error);
 
 #endif

@@ -328,7 +328,8 @@ static enum status launch_append(struct launch *launch, uint32_t at)
         return replan_append_ran(launch->replan, launch->call, launch->ran[at], stream);
     }
     if (node->kind == OP_CALLBACK)
-        return replan_append(launch->replan, launch->call, op, (struct op_recorded){0});
+        return replan_append(launch->replan, launch->call, op,
+                             (struct op_recorded){.span = UINT32_MAX});
     launch->replan->left.unseen_ops += node->kind < OP_KIND_COUNT;
     return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* replan_ops.c - the ops of a recording's plan, one by one, and what they refer to. */
 #include "trace/replan_parts.h"
 
+#include "analysis/verdict.h"
 #include "core/items.h"
 #include "trace/occupancy.h"
 
@@ -115,7 +116,9 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
     seen.thread = call->thread;
     seen.host_ns = time_elsewhere(replan, call);
     if (!op_on_device(op.kind))
-        seen.name = seen.span = UINT32_MAX;
+        seen.name = UINT32_MAX;
+    if (!op_on_device(op.kind) && op.kind != OP_CALLBACK)
+        seen.span = UINT32_MAX;
     replan->threads[call->thread].alloc = RECORDING_NONE;
     recorded->ops[op.id = replan->plan->op_count - 1] = seen;
     return STATUS_OK;
@@ -152,6 +155,23 @@ static enum status fill_kernel(struct replan *replan, const struct recorded_op *
     return STATUS_OK;
 }
 
+/* Returns the part of the GPU that a copy within the device, or a memset, takes: a thread moves
+ * 16 bytes. */
+static double fill_of_bytes(const struct recorded_device *device, uint64_t bytes)
+{
+    const double threads = (double)device->sms * device->threads_per_sm;
+    const double wanted = (double)bytes / 16;
+    return wanted < threads ? wanted / threads : 1;
+}
+
+/* Notes whether the first launch of a kernel loaded its code. */
+static void note_loading(struct replan *replan, const struct recorded_call *call, bool first)
+{
+    const bool launch = host_call_kind(call->row) == CALL_LAUNCH;
+    replan->loads += first && launch;
+    replan->slow_loads += first && launch && call->end_ns - call->start_ns >= VERDICT_LAZY_NS;
+}
+
 enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,
                               const struct recorded_op *ran, uint32_t stream)
 {
@@ -162,9 +182,11 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
                                .span = (uint32_t)(ran - replan->recording->ops)};
     const bool to_host = op.kind == OP_D2H, copies = op_is_copy(op.kind);
     if (op.kind == OP_KERNEL) {
+        const uint32_t names = replan->recorded->name_count;
         enum status status = fill_kernel(replan, ran, &op, &seen);
         if (status != STATUS_OK)
             return status;
+        note_loading(replan, call, replan->recorded->name_count > names);
     } else if (copies) {
         op.copy.host.bytes = op.copy.device.bytes = ran->bytes;
         seen.pageable = (to_host ? ran->to : ran->from) == HOST_MEMORY_PAGEABLE;
@@ -174,6 +196,8 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
     } else {
         op.set.range.bytes = ran->bytes;
     }
+    if (op.kind == OP_D2D || op.kind == OP_MEMSET)
+        seen.fill = fill_of_bytes(&replan->recording->devices[replan->device], ran->bytes);
     seen.sure = op.kind != OP_KERNEL || ran->peer;
     return replan_append(replan, call, op, seen);
 }

@@ -60,6 +60,7 @@ struct replan {
     size_t shape_count, shape_room;
     struct graph_lane *lanes; /* streams that graphs' branches were put into */
     size_t lane_count, lane_room;
+    uint32_t loads, slow_loads; /* first launches of kernels; those whose call took long */
     struct replan_left left;
     struct error *error;
 };

@@ -5,7 +5,8 @@
 #include "core/version.h"
 #include "term/progress.h"
 #include "trace/cut.h"
-#include "trace/recording.h"
+#include "trace/recording_trace.h"
+#include "trace/view_plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -56,6 +57,34 @@ static bool grow(struct view *view, int more)
     return runs != NULL && settings != NULL && traces != NULL;
 }
 
+/* Makes and judges the plan that a recording shows, unless only a part of it is viewed. */
+static enum status add_plan(struct view *view, const struct trace *trace,
+                            struct run_report *run, struct error *error)
+{
+    struct replan_left left;
+    uint32_t device = trace->recording != NULL
+                          ? recording_device_of(trace->recording, run->timeline.device)
+                          : RECORDING_NONE;
+    if (device == RECORDING_NONE || trace->part[0] != '\0')
+        return STATUS_OK;
+    struct plan **plans =
+        items_grow(view->plans, view->plan_count, &view->plan_room, sizeof(struct plan *));
+    struct plan *plan = malloc(sizeof *plan);
+    if (plans != NULL)
+        view->plans = plans;
+    enum status status = STATUS_NO_MEMORY;
+    if (plans == NULL || plan == NULL)
+        error_set(error, status, "no memory for the plan of a recording");
+    else
+        status = view_make_plan(trace->recording, device, run, plan, &left, error);
+    if (status != STATUS_OK) {
+        free(plan);
+        return status;
+    }
+    view->plans[view->plan_count++] = plan;
+    return view_judge_plan(trace->recording, plan, &left, run, error);
+}
+
 /* Makes a run of `trace`, whose timeline moves. */
 static enum status add_run(struct view *view, const char *path, struct trace *trace,
                            bool several, struct error *error)
@@ -89,6 +118,8 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
         return status;
     }
     status = critical_find(&run->timeline, NULL, &run->critical, error);
+    if (status == STATUS_OK)
+        status = add_plan(view, &view->traces[index], run, error);
     if (status == STATUS_OK)
         status = report_judge(run, NULL, NULL, NULL, NULL, error);
     run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
@@ -328,5 +359,10 @@ void view_free(struct view *view)
         free(view->recordings[i]);
     }
     free(view->recordings);
+    for (size_t i = 0; i < view->plan_count; i++) {
+        plan_free(view->plans[i]);
+        free(view->plans[i]);
+    }
+    free(view->plans);
     *view = (struct view){0};
 }

@@ -12,6 +12,8 @@ struct view {
     struct trace *traces;          /* of the runs, less the timelines, which the runs have */
     struct recording **recordings; /* that traces refer to: owned */
     size_t recording_count, recording_room;
+    struct plan **plans; /* that runs of recordings refer to: owned */
+    size_t plan_count, plan_room;
     bool streams_cut; /* only some streams are shown: no causes are looked for */
     bool alone;       /* one file: runs of ours keep their names */
     bool quiet;       /* no notes */

@@ -248,6 +248,23 @@ static void put_analysis(struct json *json, const struct run_report *run)
         json_put_integer(json, run->timeline.resolution_ns);
 }
 
+/* Writes what only recordings have: races that they may have, and their loop. */
+static void put_recorded(struct json *json, const struct run_report *run)
+{
+    const struct repetition *loop = &run->repetition;
+    json_open(json_key(json, "possible_hazards"), '[');
+    for (size_t i = 0; i < run->possible_count; i++)
+        json_put_text(json, run->possible_texts[i]);
+    json_close(json, ']');
+    if (!is_known(json_key(json, "loop"), loop->count > 0))
+        return;
+    json_open_flat(json, '{');
+    json_put_count(json_key(json, "first"), loop->first);
+    json_put_count(json_key(json, "ops"), loop->period);
+    json_put_count(json_key(json, "iterations"), loop->count);
+    json_close(json, '}');
+}
+
 static void put_run(struct json *json, const struct run_report *run)
 {
     json_open(json, '{');
@@ -258,6 +275,8 @@ static void put_run(struct json *json, const struct run_report *run)
     for (size_t i = 0; i < run->hazard_count; i++)
         json_put_text(json, run->hazard_texts[i]);
     json_close(json, ']');
+    if (run->plan != NULL)
+        put_recorded(json, run);
     put_verdicts(json, &run->verdicts);
     put_best(json, run);
     put_predictions(json, run);

@@ -73,19 +73,38 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     print_counts(out, plan);
 }
 
+static void print_recorded(FILE *out, const struct plan *plan, const struct settings *settings)
+{
+    char name[4 * NAME_COLUMNS], bytes[UNITS_TEXT];
+    const struct plan_recorded *recorded = plan->recorded;
+    fprintf(out, "plan of %s, as it was recorded\n",
+            writer_fit(name, sizeof name, settings->name, NAME_COLUMNS));
+    print_streams(out, plan);
+    for (uint32_t i = 0; i < recorded->buffer_count; i++)
+        fprintf(out, "  buffer   %" PRIu32 ": %s of the %s at 0x%" PRIx64 "\n", i,
+                units_bytes(recorded->buffers[i].bytes, bytes),
+                recorded->buffers[i].host ? "host" : "device", recorded->buffers[i].address);
+    print_counts(out, plan);
+}
+
 /* Prints the ranges that an op reads, an arrow, and those that it writes: "host.in0+4096 ->
  * device.in0+0". */
-static void print_ranges(FILE *out, const struct op *op)
+static void print_ranges(FILE *out, const struct plan *plan, const struct op *op)
 {
-    struct access access[OP_ACCESS_MAX];
-    int count = op_accesses(op, access);
+    struct access room[OP_ACCESS_MAX];
+    uint32_t count;
+    const struct access *access = plan_accesses(plan, op, room, &count);
     for (int writes = 0; writes <= 1; writes++) {
         const char *before = writes ? " -> " : "  ";
-        for (int i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const struct range *range = &access[i].range;
             if (access[i].writes != writes)
                 continue;
-            fprintf(out, "%s%s+%" PRIu64, before, buffer_name(access[i].range.buffer),
-                    access[i].range.offset);
+            if (plan->recorded != NULL)
+                fprintf(out, "%s%u+%" PRIu64, before, range->buffer, range->offset);
+            else
+                fprintf(out, "%s%s+%" PRIu64, before, buffer_name(range->buffer),
+                        range->offset);
             before = ", ";
         }
     }
@@ -105,7 +124,11 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
         snprintf(text, WORK_TEXT, "%s", units_bytes(op_bytes(op), amount));
         break;
     case OP_MEMSET:
-        snprintf(text, WORK_TEXT, "%s of %u", units_bytes(op_bytes(op), amount), op->set.value);
+        if (plan->recorded != NULL)
+            snprintf(text, WORK_TEXT, "%s", units_bytes(op_bytes(op), amount));
+        else
+            snprintf(text, WORK_TEXT, "%s of %u", units_bytes(op_bytes(op), amount),
+                     op->set.value);
         break;
     case OP_CALLBACK:
         if (op->callback.sleep_ns > 0)
@@ -115,9 +138,14 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
         snprintf(text, WORK_TEXT, "%s", units_bytes(op->alloc.bytes, amount));
         break;
     case OP_KERNEL:
-        snprintf(text, WORK_TEXT, "%s in %" PRIu32 " block%s",
-                 units_count(op->kernel.count, amount), op->kernel.blocks,
-                 op->kernel.blocks == 1 ? "" : "s");
+        if (plan->recorded != NULL)
+            snprintf(text, WORK_TEXT, "%s, %" PRIu32 " block%s",
+                     units_time(plan_seen(plan, op)->work_ns, amount), op->kernel.blocks,
+                     op->kernel.blocks == 1 ? "" : "s");
+        else
+            snprintf(text, WORK_TEXT, "%s in %" PRIu32 " block%s",
+                     units_count(op->kernel.count, amount), op->kernel.blocks,
+                     op->kernel.blocks == 1 ? "" : "s");
         break;
     case OP_CPU:
         snprintf(text, WORK_TEXT, "%s", units_count(op->cpu.count, amount));
@@ -160,7 +188,7 @@ static void print_op(FILE *out, const struct plan *plan, const struct op *op, in
             label);
     if (work[0] || !ends)
         fprintf(out, "  %-*s", ends ? 0 : WORK_COLUMNS, work);
-    print_ranges(out, op);
+    print_ranges(out, plan, op);
     putc('\n', out);
 }
 
@@ -170,7 +198,10 @@ enum status write_plan(FILE *out, const struct plan *plan, const struct settings
     uint32_t *recorders = calloc((size_t)plan->events + 1, sizeof *recorders);
     if (recorders == NULL)
         return STATUS_NO_MEMORY;
-    print_summary(out, plan, settings);
+    if (plan->recorded != NULL)
+        print_recorded(out, plan, settings);
+    else
+        print_summary(out, plan, settings);
     fprintf(out, "\n%6s  %6s  %-*s  %-*s  %s\n", "id", "stream", width, "op", WORK_COLUMNS,
             "work", "reads -> writes (buffer+byte)");
     for (uint32_t i = 0; i < plan->op_count; i++) {

@@ -7,24 +7,31 @@
 
 enum { SCHEMA = 1, INDENT = 2 };
 
-static void put_range(struct json *json, const struct range *range)
+/* Of a recorded plan buffers have numbers. */
+static void put_range(struct json *json, const struct plan *plan, const struct range *range)
 {
-    json_put_text(json_key(json, "buffer"), buffer_name(range->buffer));
+    json_key(json, "buffer");
+    if (plan->recorded != NULL)
+        json_put_count(json, range->buffer);
+    else
+        json_put_text(json, buffer_name(range->buffer));
     json_put_count(json_key(json, "offset"), range->offset);
     json_put_count(json_key(json, "bytes"), range->bytes);
 }
 
 /* Writes the ranges that an op reads, or those that it writes. */
-static void put_accesses(struct json *json, const char *key, const struct op *op, bool writes)
+static void put_accesses(struct json *json, const char *key, const struct plan *plan,
+                         const struct op *op, bool writes)
 {
-    struct access access[OP_ACCESS_MAX];
-    int count = op_accesses(op, access);
+    struct access room[OP_ACCESS_MAX];
+    uint32_t count;
+    const struct access *access = plan_accesses(plan, op, room, &count);
     json_open(json_key(json, key), '[');
-    for (int i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if ((access[i].writes != 0) != writes)
             continue;
         json_open(json, '{');
-        put_range(json, &access[i].range);
+        put_range(json, plan, &access[i].range);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -59,6 +66,18 @@ static void put_work(struct json *json, const struct op *op)
     }
 }
 
+/* Writes what was seen of an op of a recorded plan. */
+static void put_seen(struct json *json, const struct op_recorded *seen)
+{
+    json_put_count(json_key(json, "thread"), seen->thread);
+    json_put_integer(json_key(json, "host_ns"), seen->host_ns);
+    json_put_integer(json_key(json, "work_ns"), seen->work_ns);
+    json_put_real(json_key(json, "fill"), seen->fill);
+    json_put_bool(json_key(json, "pageable"), seen->pageable);
+    json_put_bool(json_key(json, "waits"), seen->waits);
+    json_put_bool(json_key(json, "sure"), seen->sure);
+}
+
 static void put_op(struct json *json, const struct plan *plan, const struct op *op)
 {
     char label[OP_LABEL];
@@ -77,8 +96,10 @@ static void put_op(struct json *json, const struct plan *plan, const struct op *
     else
         json_put_null(json);
     put_work(json, op);
-    put_accesses(json, "reads", op, false);
-    put_accesses(json, "writes", op, true);
+    put_accesses(json, "reads", plan, op, false);
+    put_accesses(json, "writes", plan, op, true);
+    if (plan->recorded != NULL)
+        put_seen(json, plan_seen(plan, op));
     json_close(json, '}');
 }
 
@@ -92,7 +113,7 @@ static void put_hazards(struct json *json, const struct plan *plan,
         json_open_flat(json, '{');
         json_put_count(json_key(json, "first"), hazard->first);
         json_put_count(json_key(json, "second"), hazard->second);
-        put_range(json, &hazard->where);
+        put_range(json, plan, &hazard->where);
         json_put_text(json_key(json, "text"), hazard_text(plan, hazard, text));
         json_close(json, '}');
     }
@@ -123,6 +144,34 @@ static void begin(struct plan_list *list)
     json_open(json_key(json, "plans"), '[');
 }
 
+static void put_buffers(struct json *json, const struct plan_recorded *recorded)
+{
+    json_open(json_key(json, "buffers"), '[');
+    for (uint32_t i = 0; i < recorded->buffer_count; i++) {
+        json_open_flat(json, '{');
+        json_put_count(json_key(json, "address"), recorded->buffers[i].address);
+        json_put_count(json_key(json, "bytes"), recorded->buffers[i].bytes);
+        json_put_bool(json_key(json, "host"), recorded->buffers[i].host);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+/* Writes what a plan that was built from settings has. */
+static void put_built(struct json *json, const struct plan *plan,
+                      const struct settings *settings)
+{
+    json_open(json_key(json, "settings"), '{');
+    json_put_settings(json, settings);
+    json_close(json, '}');
+    json_put_count(json_key(json, "elements"), plan->elements);
+    json_put_count(json_key(json, "tiles"), plan->tiles);
+    json_put_count(json_key(json, "cpu_tiles"), plan->cpu_tiles);
+    json_put_count(json_key(json, "slots"), plan->slots);
+    json_put_count(json_key(json, "host_bytes"), plan_host_bytes(plan));
+    json_put_count(json_key(json, "device_bytes"), plan_device_bytes(plan));
+}
+
 void plan_list_add(struct plan_list *list, const struct plan *plan,
                    const struct settings *settings, const struct run_report *run)
 {
@@ -131,18 +180,14 @@ void plan_list_add(struct plan_list *list, const struct plan *plan,
         begin(list);
     json_open(json, '{');
     json_put_text(json_key(json, "name"), settings->name);
-    json_open(json_key(json, "settings"), '{');
-    json_put_settings(json, settings);
-    json_close(json, '}');
-    json_put_count(json_key(json, "elements"), plan->elements);
-    json_put_count(json_key(json, "tiles"), plan->tiles);
-    json_put_count(json_key(json, "cpu_tiles"), plan->cpu_tiles);
-    json_put_count(json_key(json, "slots"), plan->slots);
+    if (plan->recorded == NULL)
+        put_built(json, plan, settings);
+    else
+        put_buffers(json, plan->recorded);
     json_put_count(json_key(json, "events"), plan->events);
-    json_put_count(json_key(json, "host_bytes"), plan_host_bytes(plan));
-    json_put_count(json_key(json, "device_bytes"), plan_device_bytes(plan));
     put_streams(json, plan);
-    put_hazards(json, plan, run);
+    if (plan->recorded == NULL)
+        put_hazards(json, plan, run);
     json_open(json_key(json, "ops"), '[');
     for (uint32_t i = 0; i < plan->op_count; i++)
         put_op(json, plan, &plan->ops[i]);

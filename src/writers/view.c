@@ -263,6 +263,7 @@ static enum status put_run(FILE *out, const struct run_report *run,
         put_bound(out, run, style);
         put_gaps(out, run, &facts, style);
         view_put_findings(out, run, &facts, style);
+        view_put_races(out, run, style);
     }
     view_facts_free(&facts);
     return STATUS_OK;

@@ -15,6 +15,9 @@ void view_count_ops(const struct run_report *run, char text[VIEW_OPS_TEXT]);
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
                        const struct writer_style *style);
 
+/* Writes the races of a recording, and those that it may have. */
+void view_put_races(FILE *out, const struct run_report *run, const struct writer_style *style);
+
 /* Writes two timelines side by side, run by run: what the second gained, and what changed. */
 enum status view_put_pairs(FILE *out, const struct report *report,
                            const struct writer_style *style);

@@ -212,9 +212,100 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
     return text[0] != '\0';
 }
 
+/* Writes how often `kind` is in the loop: "3 kernels". */
+static size_t put_count(const struct run_report *run, enum op_kind kind, const char *name,
+                        bool first, char *text, size_t room)
+{
+    const struct repetition *loop = &run->repetition;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < loop->period; i++)
+        count += run->plan->ops[loop->first + i].kind == kind;
+    if (count == 0 || room == 0)
+        return 0;
+    return (size_t)snprintf(text, room, "%s%" PRIu32 " %s%s", first ? "" : ", ", count, name,
+                            count == 1 ? "" : "s");
+}
+
+/* Returns what an iteration of the loop took in the mean: from the first op of the first to
+ * that of the last; 0: not known. */
+static int64_t iteration_ns(const struct run_report *run)
+{
+    const struct repetition *loop = &run->repetition;
+    const struct op_recorded *ops = run->plan->recorded->ops;
+    for (uint32_t i = 0; i < loop->period; i++) {
+        const uint32_t first = ops[loop->first + i].span;
+        const uint32_t last = ops[loop->first + i + loop->period * (loop->count - 1)].span;
+        if (first < run->timeline.span_count && last < run->timeline.span_count)
+            return (run->timeline.spans[last].start_ns - run->timeline.spans[first].start_ns) /
+                   (loop->count - 1);
+    }
+    return 0;
+}
+
+static bool repeats(const struct run_report *run, const struct view_facts *facts,
+                    char text[FINDING_TEXT])
+{
+    static const struct {
+        enum op_kind kind;
+        const char *name;
+    } parts[] = {{OP_H2D, "H2D"},
+                 {OP_KERNEL, "kernel"},
+                 {OP_D2H, "D2H"},
+                 {OP_D2D, "D2D"},
+                 {OP_MEMSET, "memset"},
+                 {OP_CALLBACK, "host function"},
+                 {OP_RECORD, "event record"},
+                 {OP_WAIT, "event wait"},
+                 {OP_SYNC, "synchronisation"},
+                 {OP_SYNC_EVENT, "event synchronisation"},
+                 {OP_ALLOC, "allocation"}};
+    char time[UNITS_TEXT];
+    (void)facts;
+    if (run->plan == NULL || run->repetition.count == 0)
+        return false;
+    size_t used = (size_t)snprintf(text, FINDING_TEXT,
+                                   "The program repeats itself: %" PRIu32 " iterations of ",
+                                   run->repetition.count);
+    const size_t begin = used;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < FINDING_TEXT; i++)
+        used += put_count(run, parts[i].kind, parts[i].name, used == begin, text + used,
+                          FINDING_TEXT - used);
+    if (used < FINDING_TEXT && iteration_ns(run) > 0)
+        snprintf(text + used, FINDING_TEXT - used, "; one every %s.",
+                 units_time(iteration_ns(run), time));
+    return true;
+}
+
 static finding *const findings[] = {
-    one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops, idle,
-    late_issue, coarse_bytes,          clocks,           lacks};
+    repeats, one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops,
+    idle,    late_issue, coarse_bytes,          clocks,           lacks};
+
+static void put_texts(FILE *out, char (*texts)[HAZARD_TEXT], size_t count, size_t most,
+                      const struct writer_style *style)
+{
+    char clean[3 * HAZARD_TEXT];
+    for (size_t i = 0; i < count && i < most; i++)
+        writer_print_words(out, style->width, 4, "  %s",
+                           writer_clean(clean, sizeof clean, texts[i], true));
+    if (count > most)
+        fprintf(out, "  and %zu more (--verbose shows them)\n", count - most);
+}
+
+void view_put_races(FILE *out, const struct run_report *run, const struct writer_style *style)
+{
+    enum { SHOWN = 3 };
+    const size_t most = style->verbose > 0 ? SIZE_MAX : SHOWN;
+    if (run->hazard_count > 0)
+        fputs("\nraces\n", out);
+    put_texts(out, run->hazard_texts, run->hazard_count, most, style);
+    if (run->possible_count == 0)
+        return;
+    fputs("\npossible races\n", out);
+    writer_put_words(out, style->width, 2,
+                     "  possible: which of its arguments a kernel writes is not known. Nothing "
+                     "was seen that orders these ops:");
+    put_texts(out, run->possible_texts, run->possible_count, most, style);
+}
 
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
                        const struct writer_style *style)

@@ -1,0 +1,269 @@
+/* view_plan.c - races of a recording, without false alarms. */
+#include "trace/view_plan.h"
+
+#include "core/items.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RACES_MOST = 256, /* more are not looked for */
+    CLOCKS_NS = 2000, /* by which the clocks of the host and of the device may differ */
+};
+
+enum status view_make_plan(const struct recording *recording, uint32_t device,
+                           const struct run_report *run, struct plan *plan,
+                           struct replan_left *left, struct error *error)
+{
+    enum status status = recording_plan(recording, device, plan, left, error);
+    if (status != STATUS_OK)
+        return status;
+    status = recording_join_spans(recording, device, &run->timeline, plan, error);
+    if (status != STATUS_OK)
+        plan_free(plan);
+    return status;
+}
+
+/* --- which accesses count --- */
+
+/* Accesses of kernels are looked at three times, each time as another kind. */
+enum kernels_as {
+    KERNELS_NONE,    /* copies and memsets alone */
+    KERNELS_READERS, /* of what copies to the device bring: those must not come too early */
+    KERNELS_WRITERS, /* of what copies out of the device fetch */
+};
+
+/* What a copy or memset names. */
+struct named_range {
+    struct range range;
+    bool writes;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named_range *x = a, *y = b;
+    if (x->range.buffer != y->range.buffer)
+        return x->range.buffer < y->range.buffer ? -1 : 1;
+    if (x->range.offset != y->range.offset)
+        return x->range.offset < y->range.offset ? -1 : 1;
+    if (x->range.bytes != y->range.bytes)
+        return x->range.bytes < y->range.bytes ? -1 : 1;
+    return x->writes - y->writes;
+}
+
+struct judge {
+    const struct plan *plan;
+    struct plan copy; /* of the plan, with accesses of its own */
+    struct plan_recorded recorded;
+    struct named_range *named; /* sorted */
+    size_t named_count;
+    struct hazard found[RACES_MOST];
+    struct run_report *run;
+    bool doubtful; /* the recording lacks what could have ordered ops */
+    size_t room;
+    struct error *error;
+};
+
+static enum status no_memory(const struct judge *judge)
+{
+    return error_set(judge->error, STATUS_NO_MEMORY,
+                     "no memory to look for races in %" PRIu32 " ops", judge->plan->op_count);
+}
+
+static enum status judge_init(struct judge *judge)
+{
+    const struct plan_recorded *recorded = judge->plan->recorded;
+    const size_t ops = judge->plan->op_count, accesses = recorded->access_count;
+    judge->copy = *judge->plan;
+    judge->recorded = *recorded;
+    judge->copy.recorded = &judge->recorded;
+    judge->recorded.ops = malloc((ops + 1) * sizeof *recorded->ops);
+    judge->recorded.accesses = malloc((accesses + 1) * sizeof *recorded->accesses);
+    judge->named = malloc((accesses + 1) * sizeof *judge->named);
+    if (!judge->recorded.ops || !judge->recorded.accesses || !judge->named)
+        return no_memory(judge);
+    for (size_t i = 0; i < ops; i++) {
+        const struct op_recorded *seen = &recorded->ops[i];
+        for (uint32_t k = 0; seen->sure && k < seen->access_count; k++) {
+            const struct access *access = &recorded->accesses[seen->first_access + k];
+            judge->named[judge->named_count++] =
+                (struct named_range){.range = access->range, .writes = access->writes != 0};
+        }
+    }
+    qsort(judge->named, judge->named_count, sizeof *judge->named, compare_named);
+    return STATUS_OK;
+}
+
+static void judge_free(struct judge *judge)
+{
+    free(judge->recorded.ops);
+    free(judge->recorded.accesses);
+    free(judge->named);
+}
+
+/* Returns true if an access of an op counts. One of a kernel does where a copy names the same
+ * bytes. */
+static bool counts(const struct judge *judge, bool sure, const struct access *access,
+                   enum kernels_as kernels)
+{
+    const struct named_range key = {.range = access->range,
+                                    .writes = kernels == KERNELS_READERS};
+    if (sure)
+        return kernels != KERNELS_WRITERS || !access->writes;
+    return kernels != KERNELS_NONE &&
+           bsearch(&key, judge->named, judge->named_count, sizeof key, compare_named) != NULL;
+}
+
+/* Leaves the accesses that count in the copy of the plan. */
+static void keep_accesses(struct judge *judge, enum kernels_as kernels)
+{
+    const struct plan_recorded *recorded = judge->plan->recorded;
+    size_t count = 0;
+    for (uint32_t i = 0; i < judge->plan->op_count; i++) {
+        struct op_recorded *seen = &judge->recorded.ops[i];
+        *seen = recorded->ops[i];
+        seen->access_count = 0;
+        for (uint32_t k = 0; k < recorded->ops[i].access_count; k++) {
+            struct access access = recorded->accesses[seen->first_access + k];
+            if (!counts(judge, seen->sure, &access, kernels))
+                continue;
+            if (!seen->sure)
+                access.writes = kernels == KERNELS_WRITERS;
+            judge->recorded.accesses[count + seen->access_count++] = access;
+        }
+        seen->first_access = count;
+        count += seen->access_count;
+    }
+    judge->recorded.access_count = count;
+}
+
+/* --- races in words --- */
+
+/* Writes "h2d (stream 13, at 1.2 ms)". */
+static void put_op(const struct run_report *run, const struct plan *plan, uint32_t op,
+                   char text[HAZARD_TEXT / 4])
+{
+    char label[OP_LABEL];
+    const struct span *span = &run->timeline.spans[plan->recorded->ops[op].span];
+    snprintf(text, HAZARD_TEXT / 4, "%s (stream %" PRIu32 ", at %.3f ms)",
+             plan_op_label(plan, &plan->ops[op], label),
+             timeline_stream_id(&run->timeline, span->stream), (double)span->start_ns / 1e6);
+}
+
+static void put_race(const struct judge *judge, const struct hazard *hazard, bool certain,
+                     char text[HAZARD_TEXT])
+{
+    char first[HAZARD_TEXT / 4], second[HAZARD_TEXT / 4];
+    const struct recorded_buffer *buffer =
+        &judge->plan->recorded->buffers[hazard->where.buffer];
+    put_op(judge->run, judge->plan, hazard->first, first);
+    put_op(judge->run, judge->plan, hazard->second, second);
+    snprintf(text, HAZARD_TEXT,
+             "%s and %s both touch %" PRIu64 " bytes of the %s's memory at 0x%" PRIx64 "%s",
+             first, second, hazard->where.bytes, buffer->host ? "host" : "device",
+             buffer->address + hazard->where.offset,
+             certain ? ", and nothing orders them" : "");
+}
+
+/* --- which races are told --- */
+
+/* Returns true if the second op was issued while the first one was still to end: nothing that
+ * the program saw can have told it that this had ended. */
+static bool is_in_flight(const struct judge *judge, const struct hazard *hazard)
+{
+    const struct op_recorded *ops = judge->plan->recorded->ops;
+    const struct timeline *timeline = &judge->run->timeline;
+    const uint32_t first = ops[hazard->first].span, second = ops[hazard->second].span;
+    if (timeline->issue_unknown || first >= timeline->span_count ||
+        second >= timeline->span_count)
+        return false;
+    return timeline->spans[first].end_ns > timeline->spans[second].issue_ns + CLOCKS_NS;
+}
+
+/* Takes up a race that is certain. In the report its ops are spans. */
+static enum status add_certain(struct judge *judge, const struct hazard *hazard)
+{
+    struct run_report *run = judge->run;
+    const struct op_recorded *ops = judge->plan->recorded->ops;
+    const struct span *spans = run->timeline.spans;
+    struct hazard *hazards =
+        realloc(run->hazards, (run->hazard_count + 1) * sizeof *run->hazards);
+    if (hazards != NULL)
+        run->hazards = hazards;
+    void *texts =
+        realloc(run->hazard_texts, (run->hazard_count + 1) * sizeof *run->hazard_texts);
+    if (texts != NULL)
+        run->hazard_texts = texts;
+    if (hazards == NULL || texts == NULL)
+        return no_memory(judge);
+    put_race(judge, hazard, true, run->hazard_texts[run->hazard_count]);
+    const uint32_t first = ops[hazard->first].span, second = ops[hazard->second].span;
+    run->hazards[run->hazard_count] = *hazard;
+    run->hazards[run->hazard_count].first = first;
+    run->hazards[run->hazard_count++].second = second;
+    run->hazards_lost += spans[first].end_ns > spans[second].start_ns;
+    return STATUS_OK;
+}
+
+static enum status add_possible(struct judge *judge, const struct hazard *hazard)
+{
+    struct run_report *run = judge->run;
+    void *texts =
+        realloc(run->possible_texts, (run->possible_count + 1) * sizeof *run->possible_texts);
+    if (texts == NULL)
+        return no_memory(judge);
+    run->possible_texts = texts;
+    put_race(judge, hazard, false, run->possible_texts[run->possible_count++]);
+    return STATUS_OK;
+}
+
+static enum status judge_races(struct judge *judge, enum kernels_as kernels)
+{
+    const struct op_recorded *ops = judge->plan->recorded->ops;
+    size_t count;
+    keep_accesses(judge, kernels);
+    enum status status =
+        plan_hazards(&judge->copy, judge->found, RACES_MOST, &count, judge->error);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const struct hazard *hazard = &judge->found[i];
+        const bool first = ops[hazard->first].sure, second = ops[hazard->second].sure;
+        if (!is_in_flight(judge, hazard) || first + second != (kernels == KERNELS_NONE ? 2 : 1))
+            continue;
+        if (kernels == KERNELS_NONE && !judge->doubtful)
+            status = add_certain(judge, hazard);
+        else
+            status = add_possible(judge, hazard);
+    }
+    return status;
+}
+
+enum status view_judge_plan(const struct recording *recording, const struct plan *plan,
+                            const struct replan_left *left, struct run_report *run,
+                            struct error *error)
+{
+    struct judge *judge = calloc(1, sizeof *judge);
+    if (judge == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to judge a recording");
+    judge->plan = plan;
+    judge->run = run;
+    judge->error = error;
+    judge->doubtful = recording->lost > 0 || left->stray_ops > 0 || left->foreign_waits > 0 ||
+                      left->void_waits > 0;
+    run->plan = plan;
+    struct error why = {0};
+    enum status status = plan_find_repetition(plan, &run->repetition, error);
+    if (status == STATUS_OK)
+        status = judge_init(judge);
+    judge->error = &why;
+    for (int kernels = KERNELS_NONE; kernels <= KERNELS_WRITERS && status == STATUS_OK;
+         kernels++)
+        status = judge_races(judge, (enum kernels_as)kernels);
+    judge_free(judge);
+    free(judge);
+    if (status == STATUS_FAILED) /* too many streams to look for races: the rest is told */
+        return STATUS_OK;
+    return status == STATUS_NO_MEMORY && why.status != STATUS_OK ? error_pass(error, &why)
+                                                                 : status;
+}

@@ -1,0 +1,284 @@
+/* check_replan_view.c - what `pipeline view` makes of a recording's plan: its loop, and its
+ * races without false alarms. */
+#include "fixtures.h"
+#include "plan/build.h"
+#include "plan/repetition.h"
+#include "recording_maker.h"
+#include "sim/simulator.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- loops --- */
+
+static struct repetition find(const struct plan *plan)
+{
+    struct repetition found;
+    struct error error = {0};
+    ck_assert_int_eq(plan_find_repetition(plan, &found, &error), STATUS_OK);
+    return found;
+}
+
+/* Appends `times` iterations of a copy in, two kernels, a copy out and a wait of the host's. */
+static void append_loop(struct plan *plan, uint32_t times)
+{
+    for (uint32_t i = 0; i < times; i++) {
+        const uint32_t stream = i % plan->streams;
+        test_h2d(plan, stream, 0, 0, 1000 + i % 2);
+        test_kernel(plan, stream, 0, 0, 16, 1);
+        test_kernel(plan, stream, 0, 0, 16, 1);
+        test_d2h(plan, stream, 0, 0, 1000 + i % 2);
+        test_sync(plan, stream);
+    }
+}
+
+START_TEST(loops_are_found_between_other_ops)
+{
+    struct plan plan = test_plan(3, 0, 1, 1 << 20);
+    for (uint32_t i = 0; i < 7; i++)
+        test_memset(&plan, 0, 0, 1u << i, 0);
+    append_loop(&plan, 10000);
+    for (uint32_t i = 0; i < 9; i++)
+        test_d2h(&plan, 1, 0, 0, 64u << i);
+    struct repetition loop = find(&plan);
+    ck_assert_uint_eq(loop.period, 5);
+    ck_assert_uint_ge(loop.count, 9999);
+    ck_assert_uint_le(loop.count, 10000);
+    ck_assert_uint_ge(loop.first, 7);
+    plan_free(&plan);
+}
+END_TEST
+
+/* A loop that stops to do something else is found as far as it goes. */
+START_TEST(interrupted_loops_are_found)
+{
+    struct plan plan = test_plan(2, 0, 1, 1 << 20);
+    append_loop(&plan, 300);
+    test_memset(&plan, 0, 0, 4, 0);
+    append_loop(&plan, 1000);
+    struct repetition loop = find(&plan);
+    ck_assert_uint_eq(loop.period, 5);
+    ck_assert_uint_ge(loop.count, 999);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(no_loop_is_found_where_none_is)
+{
+    struct plan plan = test_plan(2, 0, 1, 1 << 20);
+    uint64_t state = 99;
+    ck_assert_uint_eq(find(&plan).count, 0);
+    test_h2d(&plan, 0, 0, 0, 16);
+    ck_assert_uint_eq(find(&plan).count, 0);
+    for (int i = 0; i < 500; i++)
+        test_memset(&plan, 0, 0, 1u << test_random_below(&state, 20), 0);
+    ck_assert_uint_eq(find(&plan).count, 0);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- races --- */
+
+/* Views a recording and returns its only run; *root is to be freed. */
+static json_t *view(const char *text, json_t **root)
+{
+    json_error_t why;
+    FILE *file = fopen("rec.jsonl", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    ck_assert_msg(program_run("view -q --format=json rec.jsonl") == 0, "%s", program_err);
+    char *printed = test_file_text("out");
+    *root = json_loads(printed, 0, &why);
+    ck_assert_msg(*root != NULL, "%s", why.text);
+    free(printed);
+    return json_array_get(json_object_get(*root, "runs"), 0);
+}
+
+struct told {
+    size_t certain, possible;
+    bool first; /* the first verdict is a missing wait */
+};
+
+static struct told races_of(const char *text)
+{
+    json_t *root, *run = view(text, &root);
+    json_t *verdict = json_array_get(json_object_get(run, "verdicts"), 0);
+    const char *code = json_string_value(json_object_get(verdict, "code"));
+    const char *evidence = json_string_value(json_object_get(verdict, "evidence"));
+    struct told told = {
+        .certain = json_array_size(json_object_get(run, "hazards")),
+        .possible = json_array_size(json_object_get(run, "possible_hazards")),
+        .first = code != NULL && strcmp(code, "missing-wait") == 0,
+    };
+    ck_assert(!told.first || strcmp(evidence, "certain") == 0);
+    json_decref(root);
+    return told;
+}
+
+static char *recording_of(const struct settings *settings, const struct machine *machine)
+{
+    struct error error = {0};
+    struct plan plan;
+    struct timeline timeline;
+    struct recording_maker maker = {.random = 5};
+    int64_t issued_ns;
+    char *text;
+    size_t length;
+    timeline_init(&timeline);
+    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_int_eq(simulator_run(machine, 0, &plan, NULL, &timeline, &issued_ns, &error),
+                     STATUS_OK);
+    FILE *out = open_memstream(&text, &length);
+    recording_make(out, &maker, &plan, &timeline);
+    fclose(out);
+    free(maker.node_ids);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return text;
+}
+
+/* A kernel that comes too early may race; one that waits is not even named. */
+START_TEST(missing_waits_are_possible_races)
+{
+    static const char *const chains[] = {"scale", "wave", "scale,sum"};
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    for (int wrong = 0; wrong <= 1; wrong++) {
+        struct settings settings = test_settings(chains[_i]);
+        settings.layout = LAYOUT_STAGE;
+        settings.tiles = 16;
+        settings.elements = 16 << 16;
+        settings.mistake = wrong ? test_mistake("missing-wait") : MISTAKE_NONE;
+        char *text = recording_of(&settings, &machine);
+        const struct told told = races_of(text);
+        ck_assert_uint_eq(told.certain, 0);
+        ck_assert_int_eq(told.possible > 0, wrong);
+        ck_assert(!told.first);
+        free(text);
+    }
+}
+END_TEST
+
+#define HEAD                                                                                   \
+    "{\"pipeline_recording\":1,\"program\":\"p\"}\n"                                           \
+    "[\"device\",0,\"GPU\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n"               \
+    "[\"stream\",1,13,113,\"non-blocking\",0]\n[\"stream\",1,14,114,\"non-blocking\",0]\n"     \
+    "[\"memory\",\"device\",10,7000000,1048576,0]\n[\"memory\",\"device\",10,8100000,4096,0]"  \
+    "\n"                                                                                       \
+    "[\"memory\",\"pinned\",20,5000000,1048576,null]\n[\"name\",3,\"k\"]\n"
+#define COPY(call, time, stream, kind, to, from, start, end)                                   \
+    "[\"call\"," #call ",\"cudaMemcpyAsync\",1," #time "," #time ",0]\n"                       \
+    "[\"copy\"," #call ",1," #stream "," #to "," #from ",4096]\n"                              \
+    "[\"op\"," #call ",\"" kind "\",1," #stream "," #start "," #end                            \
+    ",4096,\"pinned\",\"pinned\",0]\n"
+#define LAUNCH(call, time, stream, words, start, end)                                          \
+    "[\"call\"," #call ",\"cudaLaunchKernel\",1," #time "," #time ",0]\n"                      \
+    "[\"launch\"," #call ",1," #stream ",[" words "]]\n"                                       \
+    "[\"kernel\"," #call ",1," #stream "," #start "," #end ",3,132,1024,64,0,0]\n"
+#define EVENT(call, time, stream, what)                                                        \
+    "[\"call\"," #call ",\"cudaEvent\",1," #time "," #time ",0]\n"                             \
+    "[\"" what "\"," #call ",1," #stream ",99]\n"
+
+/* Two copies of the same bytes: a race if the second is issued while the first one runs. */
+START_TEST(copies_that_race_are_told_for_certain)
+{
+    struct told told = races_of(HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000, 90000)
+                                    COPY(2, 3000, 14, "d2h", 5500000, 7000000, 4000, 80000));
+    ck_assert(told.certain == 1 && told.possible == 0 && told.first);
+    told = races_of(HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000, 90000)
+                        EVENT(2, 3000, 13, "record") EVENT(3, 3100, 14, "wait")
+                            COPY(4, 3200, 14, "d2h", 5500000, 7000000, 91000, 99000));
+    ck_assert(told.certain == 0 && told.possible == 0 && !told.first);
+    told = races_of(HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000, 9000)
+                        COPY(2, 30000, 14, "d2h", 5500000, 7000000, 40000, 80000));
+    ck_assert(told.certain == 0 && told.possible == 0 && !told.first);
+    told = races_of(HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000, 90000)
+                        COPY(2, 3000, 14, "h2d", 7004096, 5000000, 4000, 80000));
+    ck_assert(told.certain == 0 && told.possible == 0 && !told.first);
+}
+END_TEST
+
+/* A recording that lacks what could have ordered ops tells of nothing for certain. */
+START_TEST(doubtful_recordings_accuse_nobody)
+{
+    const struct told told = races_of(
+        HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000, 90000) EVENT(3, 3100, 14, "wait")
+            COPY(4, 3200, 14, "d2h", 5500000, 7000000, 4000, 99000));
+    ck_assert(told.certain == 0 && told.possible == 1 && !told.first);
+}
+END_TEST
+
+/* Kernels side by side may read the same table; a kernel that gets the same pointer each time
+ * chooses its part by a number, which nobody sees. */
+START_TEST(kernels_alone_are_no_race)
+{
+    struct told told = races_of(HEAD COPY(1, 1000, 13, "h2d", 8100000, 5000000, 2000, 9000)
+                                    EVENT(2, 1100, 13, "record") EVENT(3, 1200, 14, "wait")
+                                        LAUNCH(4, 1300, 13, "8100000", 9500, 50000)
+                                            LAUNCH(5, 1400, 14, "8100000", 9600, 50000));
+    ck_assert(told.certain == 0 && told.possible == 0 && !told.first);
+    told = races_of(HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000,
+                              30000) LAUNCH(2, 1100, 13, "7000000", 31000, 60000)
+                        COPY(3, 1200, 14, "h2d", 7004096, 5004096, 32000, 50000)
+                            LAUNCH(4, 1300, 14, "7000000", 51000, 70000)
+                                COPY(5, 1400, 13, "d2h", 5500000, 7000000, 61000, 80000)
+                                    COPY(6, 1500, 14, "d2h", 5504096, 7004096, 81000, 90000));
+    ck_assert(told.certain == 0 && told.possible == 0 && !told.first);
+}
+END_TEST
+
+/* --- the plan itself --- */
+
+START_TEST(the_plan_is_printed)
+{
+    json_t *root;
+    view(HEAD COPY(1, 1000, 13, "h2d", 7000000, 5000000, 2000, 9000)
+             LAUNCH(2, 1100, 13, "7000000,3", 9500, 50000),
+         &root);
+    json_decref(root);
+    ck_assert_int_eq(program_run("view -q --dry-run rec.jsonl"), 0);
+    assert_has(program_out, "1 h2d, 1 kernel");
+    ck_assert_int_eq(program_run("view -q --dry-run --format=json rec.jsonl"), 0);
+    char *printed = test_file_text("out");
+    root = json_loads(printed, 0, NULL);
+    json_t *plan = json_array_get(json_object_get(root, "plans"), 0);
+    json_t *ops = json_object_get(plan, "ops");
+    ck_assert_uint_eq(json_array_size(ops), 2);
+    ck_assert_uint_eq(json_array_size(json_object_get(plan, "buffers")), 2);
+    json_t *kernel = json_array_get(ops, 1);
+    ck_assert_str_eq(json_string_value(json_object_get(kernel, "name")), "k");
+    json_t *range = json_array_get(json_object_get(kernel, "writes"), 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(range, "bytes")), 4096);
+    json_decref(root);
+    free(printed);
+    FILE *file = fopen("trace.csv", "w");
+    fputs("Start (ns),Duration (ns),Strm,Name\n1,2,7,k\n", file);
+    fclose(file);
+    ck_assert_int_eq(program_run("view --dry-run trace.csv"), 2);
+    assert_has(program_err, "--dry-run: ");
+}
+END_TEST
+
+Suite *replan_view_suite(void)
+{
+    Suite *suite = suite_create("replan_view");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_test(all, loops_are_found_between_other_ops);
+    tcase_add_test(all, interrupted_loops_are_found);
+    tcase_add_test(all, no_loop_is_found_where_none_is);
+    tcase_add_loop_test(all, missing_waits_are_possible_races, 0, 3);
+    tcase_add_test(all, copies_that_race_are_told_for_certain);
+    tcase_add_test(all, doubtful_recordings_accuse_nobody);
+    tcase_add_test(all, kernels_alone_are_no_race);
+    tcase_add_test(all, the_plan_is_printed);
+    suite_add_tcase(suite, all);
+    return suite;
+}
