@@ -38,7 +38,7 @@ static void link_calls(struct simulation *sim)
     }
 }
 
-bool host_set_up(struct simulation *sim)
+enum status host_set_up(struct simulation *sim)
 {
     const struct plan_recorded *recorded = sim->plan->recorded;
     sim->thread_count = recorded != NULL ? recorded->threads : 1;
@@ -50,14 +50,14 @@ bool host_set_up(struct simulation *sim)
             malloc((sim->plan->op_count + (size_t)1) * sizeof *sim->next_in_thread);
     if (sim->threads == NULL || sim->callers == NULL ||
         (sim->thread_count > 1 && sim->next_in_thread == NULL))
-        return false;
+        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     for (uint32_t i = 0; i < sim->thread_count; i++)
         sim->threads[i] = (struct host_thread){.next = NONE, .called = NONE};
     if (sim->thread_count > 1)
         link_calls(sim);
     else if (sim->plan->op_count > 0)
         sim->threads[0].next = 0;
-    return true;
+    return STATUS_OK;
 }
 
 void host_free(struct simulation *sim)

@@ -259,6 +259,8 @@ static enum status set_up(struct simulation *sim)
 {
     enum status status = simulation_set_up(sim);
     if (status == STATUS_OK)
+        status = host_set_up(sim);
+    if (status == STATUS_OK)
         checks_link(sim);
     return status == STATUS_OK && sim->needs_domains ? sync_link(sim) : status;
 }
@@ -286,6 +288,7 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
         status = timeline_finish(timeline, plan, error);
     if (status == STATUS_OK)
         *issued_ns = sim.call_ended_ns;
+    host_free(&sim);
     simulation_free(&sim);
     return status;
 }

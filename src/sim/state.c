@@ -170,11 +170,10 @@ static enum status take_memory(struct simulation *sim)
     sim->records = malloc((ops - sim->timeline->span_count) * sizeof *sim->records);
     sim->lanes = malloc(streams * sizeof *sim->lanes);
     bool waiters = waiters_init(&sim->waiters, sim->plan->streams);
-    bool host = host_set_up(sim);
     sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
     sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
-    if (!sim->ops || !sim->records || !sim->lanes || !waiters || !host ||
-        !sim->hardware_queues || !sim->levels)
+    if (!sim->ops || !sim->records || !sim->lanes || !waiters || !sim->hardware_queues ||
+        !sim->levels)
         return no_memory(sim);
     const struct plan_recorded *recorded = sim->plan->recorded;
     if (recorded != NULL) {
@@ -195,7 +194,6 @@ void simulation_free(struct simulation *sim)
     free(sim->lanes);
     free(sim->checks);
     free(sim->names_loaded);
-    host_free(sim);
     for (int d = 0; sim->domains != NULL && d < DOMAIN_COUNT; d++)
         barriers_free(&sim->domains[d]);
     free(sim->domains);
