@@ -147,18 +147,20 @@ static bool list_add(struct record_list *list, int folder, const char *name)
     return items[list->count].name != NULL && ++list->count > 0;
 }
 
-/* Lists what is in the folder. Returns false with errno. */
-static bool list_read(struct record_list *list, const char *path)
+/* Lists what is in the folder. Returns 0, or an errno. */
+static int list_read(struct record_list *list, const char *path)
 {
     DIR *folder = opendir(path);
-    bool read = folder != NULL;
-    for (struct dirent *entry; read && (entry = readdir(folder)) != NULL;)
-        read = list_add(list, dirfd(folder), entry->d_name);
+    int failure = folder == NULL ? errno : 0;
+    for (struct dirent *entry; failure == 0 && (entry = readdir(folder)) != NULL;) {
+        if (!list_add(list, dirfd(folder), entry->d_name))
+            failure = ENOMEM;
+    }
     if (folder != NULL)
         closedir(folder);
     if (list->count > 0)
         qsort(list->items, list->count, sizeof list->items[0], compare_files);
-    return read;
+    return failure;
 }
 
 static void list_free(struct record_list *list)
@@ -323,7 +325,7 @@ void record_files_end(struct record_files *files, pid_t process, const char *pro
     struct record_list list = {.items = NULL};
     size_t writing = 0, stuck = 0, own = 0;
     const char *output = files->opened.path;
-    const bool known = list_read(&list, files->folder);
+    const int unknown = list_read(&list, files->folder);
     await_others(files, &list, process);
     while (own < list.count && list.items[own].process != process)
         own++;
@@ -339,16 +341,17 @@ void record_files_end(struct record_files *files, pid_t process, const char *pro
     if (list.count > SHOWN_MOST)
         record_say(quiet, "there are %zu more recordings beside these",
                    list.count - SHOWN_MOST);
-    if (!known)
-        record_say(false, "the recordings can't all be listed: %s", strerror(errno));
+    if (unknown != 0)
+        record_say(false, "not all recordings can be listed: %s; the others stay in %s",
+                   strerror(unknown), files->folder);
     if (writing > 0)
         record_say(quiet,
                    "%zu %s still being written, by processes that go on behind the "
                    "program's end: %s",
                    writing, writing == 1 ? "recording is" : "recordings are", files->folder);
-    else if (known && stuck == 0 && rmdir(files->folder) != 0 && errno != ENOENT)
+    else if (unknown == 0 && stuck == 0 && rmdir(files->folder) != 0 && errno != ENOENT)
         record_say(false, "%s stays: %s", files->folder, strerror(errno));
-    if (known && list.count == 0)
+    if (unknown == 0 && list.count == 0)
         record_say_nothing(quiet, program, output);
     list_free(&list);
     record_files_discard(files);

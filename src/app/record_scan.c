@@ -59,8 +59,6 @@ static void take_rare(struct record_tally *tally, const char *line)
         add_note(tally, text, number);
     if (begins(line, "[\"note\"") && json_unpack(value, "[ss]", &text, &text) == 0)
         add_note(tally, text, 0);
-    if (begins(line, "[\"end\"") && json_unpack(value, "[sIs]", &text, &number, &text) == 0)
-        snprintf(tally->end, sizeof tally->end, "%s", text);
     json_decref(value);
 }
 
@@ -77,8 +75,10 @@ static void take_line(struct record_tally *tally, const char *line)
         count_span(tally, line, 5);
     } else if (begins(line, "[\"call\",")) {
         tally->calls++;
-    } else if (begins(line, "[\"lost\"") || begins(line, "[\"note\"") ||
-               begins(line, "[\"end\"")) {
+    } else if (begins(line, "[\"end\",")) {
+        tally->ended = true;
+        tally->limited = strstr(line, ",\"limit\"") != NULL;
+    } else if (begins(line, "[\"lost\"") || begins(line, "[\"note\"")) {
         take_rare(tally, line);
     }
 }

@@ -68,18 +68,6 @@ static const char *word_text(const char *path, char text[LINE_ROOM])
     return text;
 }
 
-static void say_end(bool quiet, const char *place, const char *end)
-{
-    if (end[0] == '\0')
-        record_say(quiet,
-                   "%s: the program ended without closing it, as in a crash: its last moments "
-                   "may be missing",
-                   place);
-    else if (strcmp(end, "limit") == 0)
-        record_say(quiet, "%s: it ends where it reached --limit, and the program went on",
-                   place);
-}
-
 void record_say_tally(bool quiet, const char *place, const struct record_tally *tally,
                       bool viewable)
 {
@@ -97,7 +85,14 @@ void record_say_tally(bool quiet, const char *place, const struct record_tally *
     if (tally->more_notes > 0)
         record_say(quiet, "%s: %" PRIu64 " more such notes are in it", place,
                    tally->more_notes);
-    say_end(quiet, place, tally->end);
+    if (!tally->ended)
+        record_say(quiet,
+                   "%s: the program ended without closing it, as in a crash: its last moments "
+                   "may be missing",
+                   place);
+    if (tally->limited)
+        record_say(quiet, "%s: it ends where it reached --limit, and the program went on",
+                   place);
 }
 
 void record_say_nothing(bool quiet, const char *program, const char *output)

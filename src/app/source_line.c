@@ -130,6 +130,9 @@ static enum status refuse(const struct child *child, enum child_end end, struct 
     if (end == CHILD_LATE)
         return error_set(error, STATUS_FAILED, "addr2line took over %d s for %s and was ended",
                          SECONDS, child->arguments[2]);
+    if (end == CHILD_NOT_STARTED || end == CHILD_LOST)
+        return error_set(error, STATUS_FAILED, "addr2line can't be run: %s",
+                         strerror(child->code));
     return error_set(error, STATUS_FAILED, "addr2line finds no source lines in %s",
                      child->arguments[2]);
 }
