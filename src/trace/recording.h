@@ -106,9 +106,26 @@ struct recorded_op {
 struct recorded_node {
     uint64_t exec, node;
     uint8_t kind; /* enum op_kind; OP_KIND_COUNT: an empty one, or of another kind */
+    bool known;   /* copies, memsets: what they touch is; kernels: their arguments' layout is */
+    union {
+        struct {
+            uint64_t to, from, bytes;
+        } copy;
+        struct {
+            uint64_t address, bytes;
+        } set;
+        struct {
+            uint32_t first_word, word_count; /* of `words` */
+        } launch;
+    };
 };
 struct recorded_edge {
     uint64_t exec, from, to;
+};
+/* Where the program's source makes a call: "main.cu:17". */
+struct recorded_line {
+    uint32_t call; /* an index of `calls` */
+    char *text;
 };
 struct recorded_range {
     int64_t start_ns, end_ns;
@@ -136,11 +153,13 @@ struct recording {
     struct recorded_node *nodes; /* by exec, then by node */
     struct recorded_edge *edges; /* by exec */
     struct recorded_range *ranges;
-    uint64_t *words; /* of launches: arguments that lie in memory that the program had then */
+    struct recorded_line *lines; /* by call */
+    uint64_t *words; /* of launches: arguments that lie in memory that the program had then; of
+                        nodes: in memory that it had at some time */
     char **names;    /* of kernels */
     char **notes;
     size_t device_count, stream_count, memory_count, call_count, op_count, node_count,
-        edge_count, range_count, word_count, name_count, note_count;
+        edge_count, range_count, line_count, word_count, name_count, note_count;
     uint32_t threads;
 };
 
