@@ -105,8 +105,15 @@ START_TEST(devices_contexts_graphs)
     ck_assert(r.calls[4].deed == DEED_GRAPH && r.calls[4].exec == 5555 &&
               r.calls[4].op_count == 2);
     ck_assert(r.ops[r.calls[4].first_op].node == 1);
-    ck_assert(r.node_count == 3 && r.nodes[0].kind == OP_H2D && r.nodes[1].kind == OP_KERNEL &&
+    ck_assert(r.node_count == 6 && r.nodes[0].kind == OP_H2D && r.nodes[1].kind == OP_KERNEL &&
               r.nodes[2].kind == OP_KIND_COUNT);
+    ck_assert(r.nodes[0].known && r.nodes[0].copy.to == 4096 && r.nodes[0].copy.bytes == 64);
+    ck_assert(r.nodes[1].known && r.nodes[1].launch.word_count == 1 && r.word_count == 1 &&
+              r.words[r.nodes[1].launch.first_word] == 4097);
+    ck_assert(r.nodes[3].known && r.nodes[3].kind == OP_MEMSET && r.nodes[3].set.bytes == 32);
+    ck_assert(r.nodes[4].kind == OP_CALLBACK && !r.nodes[5].known);
+    ck_assert(r.line_count == 1 && r.lines[0].call == 4);
+    ck_assert_str_eq(r.lines[0].text, "halo.cu:17");
     ck_assert(r.edge_count == 1 && r.edges[0].from == 1 && r.edges[0].to == 2);
     ck_assert(r.calls[5].copy.width == 128 && r.calls[5].copy.height == 16 &&
               r.calls[5].copy.to_pitch == 512 && r.calls[5].copy.from_pitch == 256);

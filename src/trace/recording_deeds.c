@@ -1,5 +1,4 @@
 /* recording_deeds.c - what is kept of lines about calls and ops. */
-#include "options/input_file.h"
 #include "trace/recording_take.h"
 
 #include <inttypes.h>
@@ -98,29 +97,14 @@ enum status take_set(struct draft *draft, values v)
     return status;
 }
 
-/* An argument that is not known leaves all of them unknown. */
 enum status take_launch(struct draft *draft, values v)
 {
     struct recorded_call *made;
-    struct line_value value;
-    const char *list = v[4].text;
     enum status status = add_deed(draft, DEED_LAUNCH, v, v[3].number, &made);
-    if (status != STATUS_OK || list == NULL)
+    if (status != STATUS_OK || v[4].text == NULL)
         return status;
-    if (draft->words.count > UINT32_MAX - INPUT_TEXT_MAX)
-        return draft_refuse(draft, draft->line, "more arguments than can be kept");
-    made->launch.first_word = (uint32_t)draft->words.count;
-    made->known = true;
-    while (line_next(&list, &value)) {
-        uint64_t *word;
-        if (value.kind == LINE_OTHER || value.negative)
-            return draft_refuse(draft, draft->line, "a word of the launch is no address");
-        made->known &= value.kind == LINE_NUMBER;
-        ADD(word, draft->words);
-        *word = value.number;
-        made->launch.word_count++;
-    }
-    return STATUS_OK;
+    return draft_take_words(draft, v[4].text, &made->known, &made->launch.first_word,
+                            &made->launch.word_count);
 }
 
 static enum status take_event(struct draft *draft, enum recorded_deed deed, values v)

@@ -2,6 +2,7 @@
 #include "trace/recording_draft.h"
 
 #include "core/items.h"
+#include "options/input_file.h"
 #include "trace/build.h"
 
 #include <inttypes.h>
@@ -98,6 +99,27 @@ enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t numb
     return STATUS_OK;
 }
 
+enum status draft_take_words(struct draft *draft, const char *list, bool *known,
+                             uint32_t *first, uint32_t *count)
+{
+    struct line_value value;
+    if (draft->words.count > UINT32_MAX - INPUT_TEXT_MAX)
+        return draft_refuse(draft, draft->line, "more arguments than can be kept");
+    *first = (uint32_t)draft->words.count;
+    *known = true;
+    while (line_next(&list, &value)) {
+        if (value.kind == LINE_OTHER || value.negative)
+            return draft_refuse(draft, draft->line, "a word of the launch is no address");
+        uint64_t *word = pile_add(&draft->words, sizeof *word);
+        if (word == NULL)
+            return draft_no_memory(draft);
+        *known &= value.kind == LINE_NUMBER;
+        *word = value.number;
+        ++*count;
+    }
+    return STATUS_OK;
+}
+
 void draft_free(struct draft *draft)
 {
     struct pile *piles[] = {&draft->contexts,     &draft->streams,   &draft->frees,
@@ -106,6 +128,10 @@ void draft_free(struct draft *draft)
     struct draft_name *names = draft->names.items;
     for (size_t i = 0; i < draft->names.count; i++)
         free(names[i].text);
+    struct draft_line *lines = draft->lines.items;
+    for (size_t i = 0; i < draft->lines.count; i++)
+        free(lines[i].text);
+    free(lines);
     for (size_t i = 0; i < sizeof piles / sizeof piles[0]; i++)
         free(piles[i]->items);
     tdestroy(draft->stream_numbers.tree, free);

@@ -4,6 +4,7 @@
  *   trace/recording_draft.c   what is shared
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
  *                             recording_deeds.c of those about calls and ops
+ *   trace/recording_place.c   what has which id
  *   trace/recording_order.c   calls, ops, streams and names in order, and joined
  *   trace/recording_memory.c  for how long memory was taken, and what words point to
  *   trace/recording.c         the file, its header and its end
@@ -32,6 +33,10 @@ struct draft_stream {
 };
 struct draft_name {
     uint64_t id, line;
+    char *text;
+};
+struct draft_line {
+    uint64_t call;
     char *text;
 };
 struct draft_free {
@@ -72,7 +77,7 @@ struct draft {
     struct error *error; /* of the caller */
     struct recording *recording;
     struct pile devices, contexts, streams, memory, frees, names, calls, deeds, words, ops,
-        nodes, edges, ranges, notes;
+        nodes, edges, ranges, notes, lines;
     struct pile device_lines, call_lines; /* by item: its line */
     struct draft_numbers stream_numbers, thread_numbers;
     bool ended; /* its end was read */
@@ -105,6 +110,11 @@ enum status draft_refuse_word(const struct draft *draft, const char *what, const
  */
 enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
                             uint32_t *index);
+
+/* Keeps the arguments of a kernel, a list: words of the draft from *first on. One that is not
+ * known leaves all of them unknown: then *known is not set. */
+enum status draft_take_words(struct draft *draft, const char *list, bool *known,
+                             uint32_t *first, uint32_t *count);
 
 /* Keeps what a line behind the header says; one of a kind that is not known says nothing. */
 enum status draft_take(struct draft *draft, const struct line *line);

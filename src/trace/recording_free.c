@@ -27,6 +27,9 @@ void recording_free(struct recording *recording)
     free(recording->nodes);
     free(recording->edges);
     free(recording->ranges);
+    for (size_t i = 0; i < recording->line_count; i++)
+        free(recording->lines[i].text);
+    free(recording->lines);
     free(recording->words);
     *recording = (struct recording){0};
 }

@@ -213,7 +213,7 @@ const char *line_scan(char *text, size_t length, struct line *line)
         return "it is no JSON array";
     at++;
     for (;;) {
-        struct line_value beyond;
+        struct line_value beyond = {.kind = LINE_NULL};
         struct line_value *value =
             line->count < LINE_VALUES ? &line->values[line->count++] : &beyond;
         at = skip_space(at);

@@ -32,6 +32,11 @@ static bool text_copy(const char *text, char **copy)
     return *copy != NULL;
 }
 
+static bool is_whole(const struct line_value *value)
+{
+    return value->kind == LINE_NUMBER && (!value->negative || value->number == 0);
+}
+
 /* --- devices, contexts, streams --- */
 
 static enum status take_device(struct draft *draft, values v)
@@ -124,13 +129,31 @@ static enum status take_free(struct draft *draft, values v)
 
 static enum status take_node(struct draft *draft, values v)
 {
+    static const char *const kinds[] = {"h2d",    "d2h",      "d2d", "memset",
+                                        "kernel", "function", NULL};
+    static const uint8_t known[] = {OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, OP_KERNEL, OP_CALLBACK};
     struct recorded_node *node;
-    int kind = 0;
-    while (kind < OP_KIND_COUNT && strcmp(v[3].text, op_kind_name((enum op_kind)kind)) != 0)
-        kind++;
+    int kind = draft_word_of(v[3].text, kinds);
     ADD(node, draft->nodes);
-    *node =
-        (struct recorded_node){.exec = v[1].number, .node = v[2].number, .kind = (uint8_t)kind};
+    node->exec = v[1].number;
+    node->node = v[2].number;
+    node->kind = kind >= 0 ? known[kind] : OP_KIND_COUNT;
+    if (node->kind == OP_KERNEL)
+        return v[4].kind == LINE_LIST
+                   ? draft_take_words(draft, v[4].text, &node->known, &node->launch.first_word,
+                                      &node->launch.word_count)
+                   : STATUS_OK;
+    bool set = node->kind == OP_MEMSET, copy = op_is_copy(node->kind) || node->kind == OP_D2D;
+    node->known =
+        (set || copy) && is_whole(&v[4]) && is_whole(&v[5]) && (set || is_whole(&v[6]));
+    if (node->known && set) {
+        node->set.address = v[4].number;
+        node->set.bytes = v[5].number;
+    } else if (node->known) {
+        node->copy.to = v[4].number;
+        node->copy.from = v[5].number;
+        node->copy.bytes = v[6].number;
+    }
     return STATUS_OK;
 }
 
@@ -151,6 +174,14 @@ static enum status take_name(struct draft *draft, values v)
     name->id = v[1].number;
     name->line = draft->line;
     return text_copy(v[2].text, &name->text) ? STATUS_OK : draft_no_memory(draft);
+}
+
+static enum status take_line(struct draft *draft, values v)
+{
+    struct draft_line *line;
+    ADD(line, draft->lines);
+    line->call = v[1].number;
+    return text_copy(v[2].text, &line->text) ? STATUS_OK : draft_no_memory(draft);
 }
 
 static enum status take_range(struct draft *draft, values v)
@@ -229,6 +260,7 @@ static const struct form {
     {"stream", "uuNsI", take_stream},
     {"context", "uu", take_context},
     {"device", "uSZZZZZZZZ", take_device},
+    {"line", "ns", take_line},
     {"lost", "nS", take_lost},
     {"note", "s", take_note},
     {"end", "Ts", take_end},
@@ -239,7 +271,7 @@ static const struct form {
 static bool check(struct line_value *value, char field)
 {
     static char nothing[] = "";
-    bool whole = value->kind == LINE_NUMBER && (!value->negative || value->number == 0);
+    bool whole = is_whole(value);
     bool null = value->kind == LINE_NULL;
     switch ((enum field)field) {
     case ANY:
@@ -310,11 +342,12 @@ enum status draft_take(struct draft *draft, const struct line *line)
     if (form == end)
         return STATUS_OK;
     int count = (int)strlen(form->fields);
+    memset(v, 0, sizeof v); /* what is not there is LINE_NULL */
     if (line->count < count + 1)
         return draft_refuse(draft, draft->line,
                             "a \"%s\" has %d values behind its name, not %d", form->kind, count,
                             line->count - 1);
-    memcpy(v, line->values, (size_t)(count + 1) * sizeof *v);
+    memcpy(v, line->values, (size_t)line->count * sizeof *v);
     for (int i = 1; i <= count; i++) {
         if (!check(&v[i], form->fields[i - 1]))
             return draft_refuse(draft, draft->line, "value %d of this \"%s\" must be %s", i,

@@ -3,6 +3,7 @@
 #include "trace/recording_draft.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -137,30 +138,54 @@ static void find_edges(const struct recording *recording, struct taken *taken,
     qsort(edges, count, sizeof *edges, compare_edges);
 }
 
-/* Goes through the launches in the order of their calls, and through what is taken meanwhile.
+/* Keeps those of `count` words from *first on that point to what is taken; `kept` counts all.
  */
-static void keep_words(const struct draft *draft, struct taken *taken, const struct edge *edges,
-                       uint64_t *words)
+static void keep_words(const struct recording *recording, const struct taken *taken,
+                       uint64_t *words, uint32_t *kept, uint32_t *first, uint32_t *count)
 {
-    struct recording *recording = draft->recording;
+    uint32_t word = *first, end = *first + *count;
+    *first = *kept;
+    for (; word < end; word++) {
+        if (is_taken(taken, recording->words[word]))
+            words[(*kept)++] = recording->words[word];
+    }
+    *count = *kept - *first;
+}
+
+/* Takes or gives back the memory of an edge. */
+static void pass(struct taken *taken, const struct edge *edge)
+{
+    int64_t by = edge->ends ? -1 : 1;
+    step(taken, edge->first, by);
+    step(taken, edge->last, -by);
+}
+
+/* Goes through the launches in the order of their calls, and through what is taken meanwhile;
+ * then through all nodes, which may be launched at any time, with all that is ever taken. */
+static void keep_all_words(struct recording *recording, struct taken *taken,
+                           const struct edge *edges, uint64_t *words)
+{
     size_t next = 0, edge_count = 2 * recording->memory_count;
     uint32_t kept = 0;
     for (size_t i = 0; i < recording->call_count; i++) {
         struct recorded_call *call = &recording->calls[i];
         if (call->deed != DEED_LAUNCH)
             continue;
-        for (; next < edge_count && edges[next].time_ns <= call->start_ns; next++) {
-            int64_t by = edges[next].ends ? -1 : 1;
-            step(taken, edges[next].first, by);
-            step(taken, edges[next].last, -by);
-        }
-        uint32_t first = call->launch.first_word, end = first + call->launch.word_count;
-        call->launch.first_word = kept;
-        for (; first < end; first++) {
-            if (is_taken(taken, recording->words[first]))
-                words[kept++] = recording->words[first];
-        }
-        call->launch.word_count = kept - call->launch.first_word;
+        for (; next < edge_count && edges[next].time_ns <= call->start_ns; next++)
+            pass(taken, &edges[next]);
+        keep_words(recording, taken, words, &kept, &call->launch.first_word,
+                   &call->launch.word_count);
+    }
+    memset(taken->steps, 0, (taken->count + 1) * sizeof *taken->steps);
+    for (size_t i = 0; i < edge_count; i++) {
+        if (!edges[i].ends)
+            pass(taken, &edges[i]);
+    }
+    for (size_t i = 0; i < recording->node_count; i++) {
+        struct recorded_node *node = &recording->nodes[i];
+        if (node->kind == OP_KERNEL)
+            keep_words(recording, taken, words, &kept, &node->launch.first_word,
+                       &node->launch.word_count);
     }
     free(recording->words);
     recording->words = words;
@@ -169,7 +194,7 @@ static void keep_words(const struct draft *draft, struct taken *taken, const str
 
 enum status draft_memory(struct draft *draft)
 {
-    const struct recording *recording = draft->recording;
+    struct recording *recording = draft->recording;
     size_t count = 2 * recording->memory_count;
     find_ends(draft);
     struct taken taken = {.addresses = malloc((count + 1) * sizeof *taken.addresses),
@@ -180,7 +205,7 @@ enum status draft_memory(struct draft *draft)
         taken.addresses != NULL && taken.steps != NULL && edges != NULL && words != NULL;
     if (there) {
         find_edges(recording, &taken, edges);
-        keep_words(draft, &taken, edges, words);
+        keep_all_words(recording, &taken, edges, words);
     } else {
         free(words);
     }

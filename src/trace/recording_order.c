@@ -1,70 +1,12 @@
 /* recording_order.c - puts what was read in order, and joins it: calls and what they did, ops
  * and their calls, streams and devices. */
-#include "trace/recording_draft.h"
+#include "trace/recording_place.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Returns the order of two numbers, for qsort(). */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-/* Something that lines refer to by its id. */
-struct place {
-    uint64_t id, line;
-    uint32_t index;
-};
-
-/* --- ids --- */
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return x->id != y->id ? COMPARE(x->id, y->id) : COMPARE(x->line, y->line);
-}
-
-/* Puts places in order of their ids, which no two of them may share. */
-static enum status order_places(const struct draft *draft, struct place *places, size_t count,
-                                const char *what)
-{
-    qsort(places, count, sizeof *places, compare_places);
-    for (size_t i = 1; i < count; i++) {
-        if (places[i].id == places[i - 1].id)
-            return draft_refuse(draft, places[i].line,
-                                "%s %" PRIu64 " is there already, in line %" PRIu64, what,
-                                places[i].id, places[i - 1].line);
-    }
-    return STATUS_OK;
-}
-
-/* Returns the index of what has `id`; RECORDING_NONE: nothing has. Lines tend to come in the
- * order of what they refer to: *near is where to look first. */
-static uint32_t find(const struct place *places, size_t count, uint64_t id, size_t *near)
-{
-    size_t low = 0, high = count;
-    for (size_t i = *near; i < count && i < *near + 2; i++) {
-        if (places[i].id == id) {
-            *near = i;
-            return places[i].index;
-        }
-    }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == count || places[low].id != id)
-        return RECORDING_NONE;
-    *near = low;
-    return places[low].index;
-}
-
-static struct place *places_create(size_t count)
-{
-    return malloc((count + 1) * sizeof(struct place));
-}
 
 /* --- devices, streams --- */
 
@@ -82,7 +24,7 @@ static enum status order_devices(struct draft *draft, struct place *places)
     size_t count = draft->devices.count;
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){.id = devices[i].id, .line = lines[i], .index = 0};
-    enum status status = order_places(draft, places, count, "device");
+    enum status status = places_order(draft, places, count, "device");
     if (status != STATUS_OK)
         return status;
     if (count > 1)
@@ -91,7 +33,7 @@ static enum status order_devices(struct draft *draft, struct place *places)
         places[i].index = (uint32_t)i;
     for (size_t i = 0, near = 0; i < draft->memory.count; i++) {
         struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i;
-        memory->device = find(places, count, memory->device, &near);
+        memory->device = place_find(places, count, memory->device, &near);
     }
     return STATUS_OK;
 }
@@ -106,8 +48,8 @@ static enum status order_contexts(const struct draft *draft, const struct place 
         contexts[i] = (struct place){
             .id = items[i].id,
             .line = items[i].line,
-            .index = find(devices, draft->devices.count, items[i].device, &near)};
-    return order_places(draft, contexts, draft->contexts.count, "context");
+            .index = place_find(devices, draft->devices.count, items[i].device, &near)};
+    return places_order(draft, contexts, draft->contexts.count, "context");
 }
 
 static int compare_streams(const void *a, const void *b)
@@ -137,7 +79,7 @@ static enum status join_streams(struct draft *draft, const struct place *context
     uint32_t made_up = draft->devices.count == 1 ? 0 : RECORDING_NONE;
     for (size_t i = 0, near = 0; i < draft->streams.count; i++) {
         uint32_t device =
-            find(contexts, draft->contexts.count, streams[i].stream.context, &near);
+            place_find(contexts, draft->contexts.count, streams[i].stream.context, &near);
         enum status status = STATUS_OK;
         if (device == RECORDING_NONE && made_up == RECORDING_NONE)
             status = add_device(draft, &made_up);
@@ -187,15 +129,14 @@ static enum status order_calls(struct draft *draft, struct place *places)
     size_t count = draft->calls.count;
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){.id = calls[i].id, .line = lines[i], .index = 0};
-    enum status status = order_places(draft, places, count, "call");
+    enum status status = places_order(draft, places, count, "call");
     if (status != STATUS_OK)
         return status;
     if (count > 1)
         qsort(calls, count, sizeof *calls, compare_calls);
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){.id = calls[i].id, .line = 0, .index = (uint32_t)i};
-    qsort(places, count, sizeof *places, compare_places);
-    return STATUS_OK;
+    return places_order(draft, places, count, "call");
 }
 
 /* Gives each call what it did. Of one that did several things nothing is known. */
@@ -205,7 +146,7 @@ static void join_deeds(struct draft *draft, const struct place *places, const ui
     struct recorded_call *calls = draft->calls.items;
     for (size_t i = 0, near = 0; i < draft->deeds.count; i++) {
         const struct draft_deed *deed = (const struct draft_deed *)draft->deeds.items + i;
-        uint32_t index = find(places, draft->calls.count, deed->call, &near);
+        uint32_t index = place_find(places, draft->calls.count, deed->call, &near);
         if (index == RECORDING_NONE)
             continue;
         struct recorded_call call = calls[index], *made = &calls[index];
@@ -268,7 +209,7 @@ static enum status order_names(struct draft *draft, struct place *places)
     for (size_t i = 0; i < count; i++)
         places[i] =
             (struct place){.id = names[i].id, .line = names[i].line, .index = (uint32_t)i};
-    enum status status = order_places(draft, places, count, "name");
+    enum status status = places_order(draft, places, count, "name");
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < count; i++) {
@@ -341,14 +282,40 @@ static void join_ops(struct draft *draft, const struct place *calls, const struc
     struct draft_op *ops = draft->ops.items;
     for (size_t i = 0, near = 0, near_name = 0; i < draft->ops.count; i++) {
         struct recorded_op *op = &ops[i].op;
-        op->call = find(calls, draft->calls.count, ops[i].call, &near);
+        op->call = place_find(calls, draft->calls.count, ops[i].call, &near);
         op->stream = moved[op->stream];
         if (op->kind == OP_KERNEL && !op->peer && !op->h2h)
-            op->name = find(names, draft->names.count, ops[i].name, &near_name);
+            op->name = place_find(names, draft->names.count, ops[i].name, &near_name);
     }
 }
 
-/* --- graphs, ranges --- */
+/* --- lines of the source, graphs, ranges --- */
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct recorded_line *x = a, *y = b;
+    return x->call != y->call ? COMPARE(x->call, y->call) : strcmp(x->text, y->text);
+}
+
+/* Keeps the lines of calls that are there. */
+static enum status join_lines(struct draft *draft, const struct place *calls)
+{
+    struct recording *recording = draft->recording;
+    struct draft_line *lines = draft->lines.items;
+    recording->lines = malloc((draft->lines.count + 1) * sizeof *recording->lines);
+    if (recording->lines == NULL)
+        return draft_no_memory(draft);
+    for (size_t i = 0, near = 0; i < draft->lines.count; i++) {
+        uint32_t call = place_find(calls, draft->calls.count, lines[i].call, &near);
+        if (call == RECORDING_NONE)
+            continue;
+        recording->lines[recording->line_count++] =
+            (struct recorded_line){.call = call, .text = lines[i].text};
+        lines[i].text = NULL;
+    }
+    qsort(recording->lines, recording->line_count, sizeof *recording->lines, compare_lines);
+    return STATUS_OK;
+}
 
 static int compare_nodes(const void *a, const void *b)
 {
@@ -433,6 +400,8 @@ enum status draft_order(struct draft *draft)
         join_ops(draft, calls, names, moved);
         status = place_ops(draft);
     }
+    if (status == STATUS_OK)
+        status = join_lines(draft, calls);
     if (status == STATUS_OK) {
         sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
         sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);

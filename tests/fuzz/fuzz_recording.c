@@ -78,6 +78,15 @@ static void require_calls(const struct recording *r)
         for (uint32_t word = call->launch.first_word; word < words; word++)
             FUZZ_REQUIRE(is_taken(r, r->words[word], call->start_ns));
     }
+    for (size_t i = 0; i < r->node_count; i++) {
+        if (r->nodes[i].kind == OP_KERNEL) {
+            FUZZ_REQUIRE(r->nodes[i].launch.first_word == words);
+            words += r->nodes[i].launch.word_count;
+        }
+    }
+    for (size_t i = 0; i < r->line_count; i++)
+        FUZZ_REQUIRE(r->lines[i].call < r->call_count && r->lines[i].text != NULL &&
+                     (i == 0 || r->lines[i].call >= r->lines[i - 1].call));
     FUZZ_REQUIRE(ops <= r->op_count && words == r->word_count && threads == r->threads);
     for (size_t i = ops; i < r->op_count; i++)
         FUZZ_REQUIRE(r->ops[i].call == RECORDING_NONE);
