@@ -24,7 +24,7 @@ done
 
 # What commands read.
 mkdir "$folder/in"
-cp tests/data/traces/*.csv tests/data/traces/trace.sql tests/data/f32.npy configs/ways.ini "$folder/in"
+cp tests/data/traces/*.csv tests/recordings/*.jsonl tests/data/traces/trace.sql tests/data/f32.npy configs/ways.ini "$folder/in"
 cp configs/machines/h200.ini "$folder/in/machine.ini"
 "$build/pipeline" -q -d sim:h200 -n 64k -t 4 --timeline="$folder/in/own.csv" \
     --timeline="$folder/in/own.json" >"$folder/made"
