@@ -347,13 +347,35 @@ static void frontiers_free(struct frontier *all, uint32_t count)
     free(all);
 }
 
+/* Puts what a node is, and what it touches. */
+static void put_node_line(struct writer *writer, const struct op *op, uint64_t id)
+{
+    const bool set = op->kind == OP_MEMSET;
+    struct access access[OP_ACCESS_MAX];
+    const int count = op_accesses(op, access);
+    fprintf(writer->out, "[\"node\",77,%" PRIu64 ",\"%s\"", id,
+            op->kind == OP_CALLBACK ? "function" : op_kind_name(op->kind));
+    if (op->kind == OP_KERNEL) {
+        for (int i = 0; i < count; i++)
+            fprintf(writer->out, "%s%" PRIu64, i == 0 ? ",[" : ",",
+                    address_of(&access[i].range));
+        fputs("]", writer->out);
+    } else if (set) {
+        fprintf(writer->out, ",%" PRIu64 ",%" PRIu64, address_of(&op->set.range),
+                op->set.range.bytes);
+    } else if (op->kind != OP_CALLBACK) {
+        fprintf(writer->out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, address_of(&access[1].range),
+                address_of(&access[0].range), access[0].range.bytes);
+    }
+    fputs("]\n", writer->out);
+}
+
 /* Puts a node and its edges, as a capture of the plan's calls would make them. */
 static void put_node(struct writer *writer, const struct op *op, struct frontier *stream)
 {
     const uint32_t count = writer->plan->op_count;
     const uint64_t *ids = writer->maker->node_ids;
-    fprintf(writer->out, "[\"node\",77,%" PRIu64 ",\"%s\"]\n", ids[op->id],
-            op_kind_name(op->kind));
+    put_node_line(writer, op, ids[op->id]);
     for (uint32_t k = 0; k < count; k++) {
         if (stream->nodes[k])
             fprintf(writer->out, "[\"edge\",77,%" PRIu64 ",%" PRIu64 "]\n", ids[k],

@@ -2,7 +2,7 @@
  *
  * The files, each using only those below it:
  * - replan: calls and ops;
- * - replan_graph: a launch of a graph;
+ * - replan_graph: a launch of a graph, and replan_shape: the order of its nodes;
  * - replan_ops: ops, and their streams, names and events;
  * - replan_memory: what ops touch;
  * - replan_live: the memory that the program has at a moment. */

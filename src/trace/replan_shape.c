@@ -1,0 +1,244 @@
+/* replan_shape.c - puts the nodes of a graph in order, and deals them to branches. */
+#include "trace/replan_shape.h"
+
+#include "core/items.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void graph_shape_free(struct graph_shape *shape)
+{
+    free(shape->nodes);
+    free(shape->places);
+    free(shape->before);
+}
+
+/* Nodes of one graph, by id, and the edges between them while they are put in order. */
+struct sorter {
+    const struct recorded_node *nodes;
+    uint32_t count;
+    const struct recorded_edge *edges;
+    size_t edge_count;
+    uint32_t *first_after; /* per node, and one more: of `after` */
+    uint32_t *after;       /* nodes that follow it */
+    uint32_t *missing;     /* per node: how many that it follows have no place yet */
+    uint32_t *order;       /* nodes, in their order */
+    uint32_t *branches;    /* per node */
+};
+
+static int compare_nodes(const void *key, const void *item)
+{
+    const uint64_t node = *(const uint64_t *)key;
+    const struct recorded_node *other = item;
+    return (node > other->node) - (node < other->node);
+}
+
+/* Returns the number of a node of the graph; RECORDING_NONE: it has none of that id. */
+static uint32_t number_of(const struct sorter *sorter, uint64_t node)
+{
+    const struct recorded_node *found =
+        bsearch(&node, sorter->nodes, sorter->count, sizeof *sorter->nodes, compare_nodes);
+    return found != NULL ? (uint32_t)(found - sorter->nodes) : RECORDING_NONE;
+}
+
+static bool sorter_init(struct sorter *sorter)
+{
+    const size_t count = sorter->count + (size_t)1;
+    sorter->first_after = calloc(count + 1, sizeof *sorter->first_after);
+    sorter->after = calloc(sorter->edge_count + 1, sizeof *sorter->after);
+    sorter->missing = calloc(count, sizeof *sorter->missing);
+    sorter->order = calloc(count, sizeof *sorter->order);
+    sorter->branches = malloc(count * sizeof *sorter->branches);
+    if (!sorter->first_after || !sorter->after || !sorter->missing || !sorter->order ||
+        !sorter->branches)
+        return false;
+    memset(sorter->branches, 0xff, count * sizeof *sorter->branches);
+    /* Edges are counted two places ahead, so that filling the table leaves each node's first.
+     */
+    for (size_t i = 0; i < sorter->edge_count; i++) {
+        uint32_t from = number_of(sorter, sorter->edges[i].from);
+        if (from != RECORDING_NONE &&
+            number_of(sorter, sorter->edges[i].to) != RECORDING_NONE &&
+            from + 2 <= sorter->count)
+            sorter->first_after[from + 2]++;
+    }
+    for (uint32_t i = 2; i <= sorter->count; i++)
+        sorter->first_after[i] += sorter->first_after[i - 1];
+    for (size_t i = 0; i < sorter->edge_count; i++) {
+        uint32_t from = number_of(sorter, sorter->edges[i].from);
+        uint32_t to = number_of(sorter, sorter->edges[i].to);
+        if (from == RECORDING_NONE || to == RECORDING_NONE)
+            continue;
+        sorter->after[sorter->first_after[from + 1]++] = to;
+        sorter->missing[to]++;
+    }
+    return true;
+}
+
+static void sorter_free(struct sorter *sorter)
+{
+    free(sorter->first_after);
+    free(sorter->after);
+    free(sorter->missing);
+    free(sorter->order);
+    free(sorter->branches);
+}
+
+/* Puts the nodes in order. Those of a circle, which no graph of CUDA's has, get no place.
+ * Returns how many have one. */
+static uint32_t sorter_sort(struct sorter *sorter)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sorter->count; i++) {
+        if (sorter->missing[i] == 0)
+            sorter->order[count++] = i;
+    }
+    for (uint32_t at = 0; at < count; at++) {
+        const uint32_t node = sorter->order[at];
+        for (uint32_t k = sorter->first_after[node]; k < sorter->first_after[node + 1]; k++) {
+            if (--sorter->missing[sorter->after[k]] == 0)
+                sorter->order[count++] = sorter->after[k];
+        }
+    }
+    return count;
+}
+
+/* Deals the nodes to branches. Returns how many those are. */
+static uint32_t sorter_deal(struct sorter *sorter, uint32_t count)
+{
+    uint32_t branches = 0;
+    for (uint32_t at = 0; at < count; at++) {
+        const uint32_t node = sorter->order[at];
+        if (sorter->branches[node] == RECORDING_NONE) /* no branch goes on with it */
+            sorter->branches[node] = branches++;
+        for (uint32_t k = sorter->first_after[node]; k < sorter->first_after[node + 1]; k++) {
+            if (sorter->branches[sorter->after[k]] != RECORDING_NONE)
+                continue;
+            sorter->branches[sorter->after[k]] = sorter->branches[node];
+            break;
+        }
+    }
+    return branches;
+}
+
+/* Fills the shape from nodes that are in order and dealt. */
+static bool shape_fill(struct graph_shape *shape, const struct sorter *sorter)
+{
+    uint32_t *places = shape->places = malloc((sorter->count + (size_t)1) * sizeof *places);
+    uint32_t *fill = calloc(sorter->count + (size_t)1, sizeof *fill);
+    shape->nodes = calloc(sorter->count + (size_t)1, sizeof *shape->nodes);
+    shape->before = malloc((sorter->edge_count + 1) * sizeof *shape->before);
+    if (!places || !fill || !shape->nodes || !shape->before) {
+        free(fill);
+        return false;
+    }
+    memset(places, 0xff, sorter->count * sizeof *places);
+    for (uint32_t at = 0; at < shape->node_count; at++) {
+        const uint32_t node = sorter->order[at];
+        places[node] = at;
+        shape->nodes[at] = (struct shape_node){.seen = &sorter->nodes[node],
+                                               .branch = sorter->branches[node],
+                                               .kind = sorter->nodes[node].kind,
+                                               .ends = sorter->branches[node] > 0,
+                                               .forks = sorter->branches[node] > 0};
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t at = 0; at < shape->node_count; at++) {
+            const uint32_t node = sorter->order[at];
+            for (uint32_t k = sorter->first_after[node]; k < sorter->first_after[node + 1];
+                 k++) {
+                const uint32_t to = places[sorter->after[k]];
+                if (to == RECORDING_NONE)
+                    continue;
+                struct shape_node *later_node = &shape->nodes[to];
+                shape->nodes[at].ends = later_node->forks = false;
+                if (later_node->branch == shape->nodes[at].branch)
+                    continue;
+                shape->nodes[at].passes = true;
+                if (pass == 0)
+                    later_node->before_count++;
+                else
+                    shape->before[later_node->first_before + fill[to]++] = at;
+            }
+        }
+        for (uint32_t at = 1; at < shape->node_count; at++)
+            shape->nodes[at].first_before =
+                shape->nodes[at - 1].first_before + shape->nodes[at - 1].before_count;
+    }
+    free(fill);
+    return true;
+}
+
+static size_t first_node(const struct recording *recording, uint64_t exec)
+{
+    size_t low = 0, high = recording->node_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->nodes[middle].exec < exec)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t first_edge(const struct recording *recording, uint64_t exec)
+{
+    size_t low = 0, high = recording->edge_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->edges[middle].exec < exec)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool shape_make(struct graph_shape *shape, const struct recording *recording,
+                       uint64_t exec)
+{
+    const size_t node = first_node(recording, exec), edge = first_edge(recording, exec);
+    struct sorter sorter = {.nodes = recording->nodes + node, .edges = recording->edges + edge};
+    while (node + sorter.count < recording->node_count &&
+           sorter.nodes[sorter.count].exec == exec)
+        sorter.count++;
+    while (edge + sorter.edge_count < recording->edge_count &&
+           sorter.edges[sorter.edge_count].exec == exec)
+        sorter.edge_count++;
+    *shape =
+        (struct graph_shape){.exec = exec, .seen = sorter.nodes, .seen_count = sorter.count};
+    bool room = sorter_init(&sorter);
+    if (room) {
+        shape->node_count = sorter_sort(&sorter);
+        shape->branches = sorter_deal(&sorter, shape->node_count);
+        room = shape_fill(shape, &sorter);
+    }
+    sorter_free(&sorter);
+    if (!room)
+        graph_shape_free(shape);
+    return room;
+}
+
+const struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec)
+{
+    for (size_t i = replan->shape_count; i > 0; i--) {
+        if (replan->shapes[i - 1].exec == exec)
+            return &replan->shapes[i - 1];
+    }
+    struct graph_shape *shapes =
+        items_grow(replan->shapes, replan->shape_count, &replan->shape_room, sizeof *shapes);
+    if (shapes == NULL)
+        return NULL;
+    replan->shapes = shapes;
+    if (!shape_make(&shapes[replan->shape_count], replan->recording, exec))
+        return NULL;
+    return &shapes[replan->shape_count++];
+}
+
+uint32_t graph_shape_place(const struct graph_shape *shape, uint64_t node)
+{
+    const struct sorter sorter = {.nodes = shape->seen, .count = shape->seen_count};
+    const uint32_t number = number_of(&sorter, node);
+    return number != RECORDING_NONE ? shape->places[number] : RECORDING_NONE;
+}
