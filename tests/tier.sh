@@ -61,7 +61,7 @@ quick_steps() {
 # Valgrind is for the suites that read files of others, parse words, or count bytes and places; the
 # rest draw, compute or run the program, which the sanitizers look at in less time.
 memcheck="units options npy arrays verify machine plan plan_build event_queue sim sim_queues timeline
-tile_fold hazard hazard_bytes deadlock critical carry graph trace view fuzz_seeds compare calibrate_file
+tile_fold hazard hazard_bytes deadlock critical carry graph trace recording view fuzz_seeds compare calibrate_file
 output_file writer_put writer_hostile limit analysis latency recorded"
 
 deep_steps() {
@@ -79,6 +79,7 @@ deep_steps() {
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
     step memory tests/hostile/no_memory.sh "$build" --runs=4000
     step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=400
+    step recording many_ops
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install
@@ -87,6 +88,17 @@ deep_steps() {
     step make tests/make.sh
     step fuzz make --no-print-directory fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
     step gpu-build run_make gpu-binaries
+}
+
+# A recording of 1,000,000 operations is read, judged and drawn in 2 GiB.
+many_ops() {
+    awk -v ops=1000000 -f tests/recordings/many.awk >"$kept/many.jsonl" &&
+        (ulimit -v 2097152 && "$build/pipeline" view "$kept/many.jsonl" --timeline="$kept/many.html") |
+        tee "$kept/many.txt" | head -n 20
+    grep '^1000000 ops in 4 streams' "$kept/many.txt"
+    found=$?
+    rm -f "$kept/many.jsonl"
+    return $found
 }
 
 # The page of lessons is, word for word, what the lessons give.
