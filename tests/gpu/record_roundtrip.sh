@@ -51,14 +51,12 @@ draw() {
 compare() {
     graph=0
     case "$*" in *--issue=graph*) graph=1 ;; esac
-    rm -rf rec
-    mkdir rec
+    rm -f rec.jsonl
     # A run of a plan with a race fails, and so may its recording's exit code: the plan counts.
-    "$program" record -q -o rec --start='profiled run' --stop='profiled run' -- \
+    "$program" record -q -o rec.jsonl --start='profiled run' --stop='profiled run' -- \
         "$program" --device=cuda -q --gantt=none --profile --runs=1 --warmup=0 "$@" >run.out 2>run.err
-    set -- rec/*.jsonl
-    [ -f "$1" ] || { echo "no recording: $(tail -n 1 run.err)"; return 1; }
-    "$program" view -q --dry-run --format=json "$1" >theirs.json 2>view.err ||
+    [ -f rec.jsonl ] || { echo "no recording: $(tail -n 1 run.err)"; return 1; }
+    "$program" view -q --dry-run --format=json rec.jsonl >theirs.json 2>view.err ||
         { echo "the recording can't be read: $(tail -n 1 view.err)"; return 1; }
     awk -v graph=$graph -f "$here/record_roundtrip.awk" ours.json theirs.json
 }
