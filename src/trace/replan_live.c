@@ -125,15 +125,31 @@ static size_t first_from(const struct live *live, const uint32_t *order, bool fr
     return low;
 }
 
+/* Returns the time up to which a change of memory may be that of a call: it is noted when the
+ * call has returned, before its thread makes the next one. */
+static int64_t noted_until(const struct recording *recording, const struct recorded_call *call)
+{
+    enum { LATE_NS = 1000000 };
+    const int64_t most = call->end_ns + LATE_NS;
+    const struct recorded_call *all = recording->calls, *end = all + recording->call_count;
+    for (const struct recorded_call *next = call + 1; next < end && next->start_ns < most;
+         next++) {
+        if (next->thread == call->thread)
+            return next->start_ns > call->end_ns ? next->start_ns - 1 : call->end_ns;
+    }
+    return most;
+}
+
 uint32_t live_change(const struct live *live, const struct recorded_call *call, bool pinned,
                      bool *given_back)
 {
+    const int64_t until = noted_until(live->recording, call);
     for (int freed = 0; freed <= 1; freed++) {
         const uint32_t *order = freed ? live->freed : live->taken;
         for (size_t i = first_from(live, order, freed, call->start_ns);
              i < live->recording->memory_count; i++) {
             const struct recorded_memory *memory = &live->recording->memory[order[i]];
-            if ((freed ? memory->until_ns : memory->from_ns) > call->end_ns)
+            if ((freed ? memory->until_ns : memory->from_ns) > until)
                 break;
             bool locked =
                 memory->kind == RECORDED_PINNED || memory->kind == RECORDED_REGISTERED;

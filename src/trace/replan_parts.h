@@ -22,8 +22,8 @@ bool live_advance(struct live *live, int64_t time);
 /* Returns the index of the memory that `address` lies in, or RECORDING_NONE. */
 uint32_t live_find(const struct live *live, uint64_t address);
 
-/* Returns the memory, page-locked or of the device, that was taken or given back within a call;
- * RECORDING_NONE: none. *given_back says which. */
+/* Returns the memory, page-locked or of the device, that a call, one of recording->calls, took
+ * or gave back; RECORDING_NONE: none. *given_back says which. */
 uint32_t live_change(const struct live *live, const struct recorded_call *call, bool pinned,
                      bool *given_back);
 
