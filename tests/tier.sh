@@ -93,7 +93,7 @@ deep_steps() {
 # A recording of 1,000,000 operations is read, judged and drawn in 2 GiB.
 many_ops() {
     awk -v ops=1000000 -f tests/recordings/many.awk >"$kept/many.jsonl" &&
-        (ulimit -v 2097152 && "$build/pipeline" view "$kept/many.jsonl" --timeline="$kept/many.html") |
+        prlimit --as=2147483648 "$build/pipeline" view "$kept/many.jsonl" --timeline="$kept/many.html" |
         tee "$kept/many.txt" | head -n 20
     grep '^1000000 ops in 4 streams' "$kept/many.txt"
     found=$?
