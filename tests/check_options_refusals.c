@@ -128,8 +128,6 @@ static const struct {
     {{"--model=foo"}, {"--model=foo is unknown: allowed are none, sim"}},
     {{"view", "x.csv", "--model=sim"},
      {"--model=sim is not for `pipeline view`", "runs nothing", "--format"}},
-    {{"view", "x.csv", "--machine=h200"},
-     {"--machine=h200 is not for `pipeline view`", "--format"}},
     {{"--memory=mapped", "-kdgemm"},
      {"--memory=mapped leaves the arrays on the host, but --kernel=dgemm keeps one on the"}},
     {{"--issue=graph", "--memory=pageable"},

@@ -81,6 +81,7 @@ Suite *lessons_suite(void);
 Suite *library_suite(void);
 Suite *replan_suite(void);
 Suite *replan_view_suite(void);
+Suite *rework_view_suite(void);
 Suite *needed_suite(void);
 Suite *rework_suite(void);
 

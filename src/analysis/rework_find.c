@@ -4,8 +4,6 @@
 #include "analysis/rework_parts.h"
 #include "sim/simulator.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,73 +35,7 @@ struct finder {
     struct error why;
 };
 
-/* --- parts of a change --- */
-
-static void turn(enum rework_part part, const struct rework *from, struct rework *to)
-{
-    switch (part) {
-    case REWORK_ORDER:
-        to->order = from->order;
-        break;
-    case REWORK_GRAPH:
-        to->graphs = from->graphs;
-        break;
-    case REWORK_PRIORITIES:
-        to->evens_priorities = from->evens_priorities;
-        break;
-    case REWORK_WAITS:
-        to->drops_waits = from->drops_waits;
-        break;
-    case REWORK_STREAMS:
-        to->streams = from->streams;
-        break;
-    case REWORK_QUEUES:
-        to->queues = from->queues;
-        break;
-    case REWORK_SIZES:
-        to->pieces = from->pieces;
-        to->merged = from->merged;
-        break;
-    case REWORK_LOADS:
-        to->loads_early = from->loads_early;
-        break;
-    case REWORK_CALLBACKS:
-        to->shortens_callbacks = from->shortens_callbacks;
-        break;
-    case REWORK_MEMSETS:
-        to->drops_memsets = from->drops_memsets;
-        break;
-    case REWORK_UNBLOCKS:
-        to->unblocks = from->unblocks;
-        break;
-    case REWORK_LAUNCHES:
-        to->frees_launches = from->frees_launches;
-        break;
-    case REWORK_ALLOCS:
-        to->drops_allocs = from->drops_allocs;
-        break;
-    case REWORK_PINNED_ALLOCS:
-        to->drops_pinned_allocs = from->drops_pinned_allocs;
-        break;
-    case REWORK_SYNCS:
-        to->drops_syncs = from->drops_syncs;
-        break;
-    case REWORK_PINS:
-        to->pins = from->pins;
-        break;
-    case REWORK_PART_COUNT:
-        break;
-    }
-}
-
-static bool is_turned(enum rework_part part, const struct rework *change)
-{
-    struct rework none, one;
-    memset(&none, 0, sizeof none);
-    memset(&one, 0, sizeof one);
-    turn(part, change, &one);
-    return memcmp(&none, &one, sizeof one) != 0;
-}
+/* --- causes --- */
 
 static enum verdict_code code_of(const struct finder *finder, enum rework_part part)
 {
@@ -136,26 +68,6 @@ static enum verdict_code code_of(const struct finder *finder, enum rework_part p
     default:
         return codes[part];
     }
-}
-
-void rework_detail(const struct rework *change, enum rework_part part, char *text, size_t room)
-{
-    text[0] = '\0';
-    if (part == REWORK_STREAMS)
-        snprintf(text, room, "%" PRIu32 " streams", change->streams);
-    else if (part == REWORK_QUEUES)
-        snprintf(text, room, "%" PRIu32 " queues", change->queues);
-    else if (part == REWORK_GRAPH)
-        snprintf(text, room, "a graph");
-    else if (part == REWORK_SIZES && change->merged > 1)
-        snprintf(text, room, "%" PRIu32 " tiles as one", change->merged);
-    else if (part == REWORK_SIZES)
-        snprintf(text, room, "each tile in %" PRIu32 " pieces", change->pieces);
-    else if (part == REWORK_ORDER)
-        snprintf(text, room, "%s",
-                 change->order == REWORK_DEPTH ? "tile by tile"
-                                               : "stage by "
-                                                 "stage");
 }
 
 /* --- times --- */
@@ -310,9 +222,9 @@ static void turn_back(struct finder *finder, int64_t costs[REWORK_PART_COUNT])
     for (int part = 0; part < REWORK_PART_COUNT; part++) {
         struct rework change = finder->best;
         costs[part] = 0;
-        if (!is_turned((enum rework_part)part, &finder->best))
+        if (!rework_is_turned((enum rework_part)part, &finder->best))
             continue;
-        turn((enum rework_part)part, &none, &change);
+        rework_turn_part((enum rework_part)part, &none, &change);
         int64_t time_ns = try_change(finder, &change);
         if (time_ns != TIME_NONE && !gains(finder->best_ns, time_ns, KEEP)) {
             finder->best = change;
@@ -329,11 +241,11 @@ static void turn_alternatives(struct finder *finder, const struct rework *all)
 {
     for (int part = 0; part < REWORK_PART_COUNT; part++) {
         struct rework alone = {0}, both = finder->best;
-        if (!is_turned((enum rework_part)part, all) ||
-            is_turned((enum rework_part)part, &finder->best))
+        if (!rework_is_turned((enum rework_part)part, all) ||
+            rework_is_turned((enum rework_part)part, &finder->best))
             continue;
-        turn((enum rework_part)part, all, &alone);
-        turn((enum rework_part)part, all, &both);
+        rework_turn_part((enum rework_part)part, all, &alone);
+        rework_turn_part((enum rework_part)part, all, &both);
         if (!gains(try_change(finder, &alone), finder->given_ns, ALONE))
             continue;
         int64_t both_ns = try_change(finder, &both);
@@ -378,7 +290,7 @@ static void add_gains(struct finder *finder, const struct rework_found *found, b
                            ? before_ns - later(waits_ns, found->better_ns)
                            : 0;
         before_ns = earlier(before_ns, later(waits_ns, found->better_ns));
-        turn(found->turns[k].part, &found->better, &change);
+        rework_turn_part(found->turns[k].part, &found->better, &change);
         int64_t time_ns = i + 1 < found->count ? try_change(finder, &change) : found->better_ns;
         if (time_ns == TIME_NONE || time_ns > before_ns)
             time_ns = before_ns;
@@ -395,7 +307,7 @@ static void share_out(struct finder *finder, struct rework_found *found)
         struct rework change = {0};
         struct rework_turn *one = &found->turns[i];
         int64_t before_ns = without_waits(finder, one->part, found->given_ns, &change);
-        turn(one->part, &found->better, &change);
+        rework_turn_part(one->part, &found->better, &change);
         int64_t time_ns = found->count > 1 ? try_change(finder, &change) : found->better_ns;
         one->fixed_ns = time_ns == TIME_NONE || time_ns > before_ns
                             ? found->given_ns
@@ -415,7 +327,7 @@ static void keep_turns(struct finder *finder, const int64_t costs[REWORK_PART_CO
                        struct rework_found *found)
 {
     for (int part = 0; part < REWORK_PART_COUNT; part++) {
-        if (!is_turned((enum rework_part)part, &finder->best))
+        if (!rework_is_turned((enum rework_part)part, &finder->best))
             continue;
         int place = found->count++;
         for (; place > 0 && costs[found->turns[place - 1].part] < costs[part]; place--)

@@ -63,6 +63,11 @@ enum status rework_time(const struct plan *plan, const struct machine *machine, 
  * behind the last one, do not count. */
 int64_t rework_extent_ns(const struct timeline *timeline);
 
+/* Gives `to` the part that `from` has; and whether a change has it. A struct rework that is
+ * compared so must have been zeroed. */
+void rework_turn_part(enum rework_part part, const struct rework *from, struct rework *to);
+bool rework_is_turned(enum rework_part part, const struct rework *change);
+
 /* Writes what was tried for a turn, where its row does not say it ("4 streams"), or "". */
 void rework_detail(const struct rework *change, enum rework_part part, char *text, size_t room);
 

@@ -406,7 +406,7 @@ int main(int argc, char *argv[])
         return status_exit_code(STATUS_FAILED); /* nobody could be told why */
     enum status status = options_parse(argc, argv, &options, &error);
     if (status == STATUS_OK) {
-        if (options.fix)
+        if (options.fix && options.command != COMMAND_VIEW)
             status = fix_add_runs(&options, &error);
         if (status == STATUS_OK)
             status = execute(&options, &end, &error);

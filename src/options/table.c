@@ -235,10 +235,10 @@ const struct option_row option_rows[OPTION_COUNT] = {
                               "every pair",
                       .with = "An option that is swept is not given as well."},
     [OPTION_MACHINE] =
-        {"machine", 0, "NAME|FILE.ini", TYPE_FILE, PROGRAM_FIELD(machine, RUNS),
+        {"machine", 0, "NAME|FILE.ini", TYPE_FILE, PROGRAM_FIELD(machine, RUNS | VIEW),
          .absent = "the one of the device's name",
          .help = "the machine file that stands for the device: compare, auto "
-                 "and --model simulate it",
+                 "and --model simulate it, and view tries the fixes of a recording on it",
          .with = "It needs `pipeline compare`, --model, --tiles=auto or --streams=auto."},
     [OPTION_MODEL] = {"model", 0, "none|sim", TYPE_CHOICE, PROGRAM_FIELD(model, RUNS),
                       .fallback = "none", .choices = model_names,
@@ -288,9 +288,10 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_QUICK] = {"quick", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(quick, BENCH),
                       .help = "bench: smaller and fewer, to see that it works"},
     [OPTION_FIX] = {"fix", 0, NULL, TYPE_FLAG,
-                    PROGRAM_FIELD(fix, 1u << COMMAND_RUN | 1u << COMMAND_LESSON),
+                    PROGRAM_FIELD(fix, 1u << COMMAND_RUN | 1u << COMMAND_LESSON | VIEW),
                     .help = "beside each run, one with the best settings that the simulator "
-                            "found"},
+                            "found; view: beside a recording, it as simulated with the best "
+                            "fixes"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),
                         .help =
                             "print the plan, run nothing; of `view`, the plan that a recording "

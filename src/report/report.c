@@ -39,7 +39,8 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *model, struct error *error)
 {
     struct error why = {0};
-    enum status status = verdict_check(&run->timeline, plan, &why);
+    bool own = plan != NULL && plan->recorded == NULL;
+    enum status status = verdict_check(&run->timeline, own ? plan : NULL, &why);
     if (status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
     if (status != STATUS_OK) {

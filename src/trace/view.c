@@ -6,6 +6,7 @@
 #include "term/progress.h"
 #include "trace/cut.h"
 #include "trace/recording_trace.h"
+#include "trace/view_fix.h"
 #include "trace/view_plan.h"
 
 #include <inttypes.h>
@@ -57,6 +58,20 @@ static bool grow(struct view *view, int more)
     return runs != NULL && settings != NULL && traces != NULL;
 }
 
+/* Takes up a plan that a run refers to. NULL: no memory. */
+static struct plan *keep_plan(struct view *view)
+{
+    struct plan **plans =
+        items_grow(view->plans, view->plan_count, &view->plan_room, sizeof(struct plan *));
+    struct plan *plan = plans != NULL ? malloc(sizeof *plan) : NULL;
+    if (plans != NULL)
+        view->plans = plans;
+    if (plan == NULL)
+        return NULL;
+    plan_init(plan);
+    return view->plans[view->plan_count++] = plan;
+}
+
 /* Makes and judges the plan that a recording shows, unless only a part of it is viewed. */
 static enum status add_plan(struct view *view, const struct trace *trace,
                             struct run_report *run, struct error *error)
@@ -67,22 +82,39 @@ static enum status add_plan(struct view *view, const struct trace *trace,
                           : RECORDING_NONE;
     if (device == RECORDING_NONE || trace->part[0] != '\0')
         return STATUS_OK;
-    struct plan **plans =
-        items_grow(view->plans, view->plan_count, &view->plan_room, sizeof(struct plan *));
-    struct plan *plan = malloc(sizeof *plan);
-    if (plans != NULL)
-        view->plans = plans;
-    enum status status = STATUS_NO_MEMORY;
-    if (plans == NULL || plan == NULL)
-        error_set(error, status, "no memory for the plan of a recording");
-    else
-        status = view_make_plan(trace->recording, device, run, plan, &left, error);
-    if (status != STATUS_OK) {
-        free(plan);
+    struct plan *plan = keep_plan(view);
+    if (plan == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the plan of a recording");
+    enum status status = view_make_plan(trace->recording, device, run, plan, &left, error);
+    return status == STATUS_OK ? view_judge_plan(trace->recording, plan, &left, run, error)
+                               : status;
+}
+
+/* Puts behind a run of a recording the same with its best fixes, if any gains. */
+static enum status add_fixed(struct view *view, int index, const struct machine *machine,
+                             struct error *error)
+{
+    struct plan *plan = keep_plan(view);
+    bool found;
+    if (plan == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the fixed run");
+    const struct run_report *run = &view->report.runs[index];
+    struct run_report *fixed = &view->report.runs[index + 1];
+    enum status status = view_fix_run(run, machine, fixed, plan, &found, error);
+    if (status != STATUS_OK || !found) {
+        if (status == STATUS_OK)
+            note_print(view->quiet, "--fix: no fix that gains was found for %s",
+                       view->settings[index].name);
         return status;
     }
-    view->plans[view->plan_count++] = plan;
-    return view_judge_plan(trace->recording, plan, &left, run, error);
+    view->report.run_count++;
+    view->fixed++;
+    view->traces[index + 1] = view->traces[index];
+    view->settings[index + 1] = (struct settings){0};
+    struct settings name = view->settings[index];
+    snprintf(view->settings[index + 1].name, RUN_NAME_MAX, "%.*s fixed", RUN_NAME_MAX - 8,
+             name.name);
+    return STATUS_OK;
 }
 
 /* Makes a run of `trace`, whose timeline moves. */
@@ -117,15 +149,23 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
                  "these waited");
         return status;
     }
+    struct machine machine;
+    bool known = false;
     status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status == STATUS_OK)
         status = add_plan(view, &view->traces[index], run, error);
+    if (status == STATUS_OK && run->plan != NULL)
+        status = view_find_machine(view->machine, trace->recording,
+                                   recording_device_of(trace->recording, run->timeline.device),
+                                   &machine, &known, error);
     if (status == STATUS_OK)
-        status = report_judge(run, NULL, NULL, NULL, NULL, error);
-    run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
+        status = view_judge_run(run, known ? &machine : NULL, error);
+    if (!known)
+        run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
     if (view->alone && view->traces[index].speedup > 0)
         run->speedup = view->traces[index].speedup;
-    return status;
+    return status == STATUS_OK && known && view->fix ? add_fixed(view, index, &machine, error)
+                                                     : status;
 }
 
 /* Lists what the file has, for somebody who asked for something else. */
@@ -237,7 +277,8 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     bool several = traces.count > 1;
     status = cut_traces(part, path, &traces, error);
     int runs = traces.count > 0 ? traces.count : 1;
-    if (status == STATUS_OK && !(grow(view, runs) && keep_recording(view, &traces)))
+    int room = view->fix ? 2 * runs : runs;
+    if (status == STATUS_OK && !(grow(view, room) && keep_recording(view, &traces)))
         status = error_set(error, STATUS_NO_MEMORY, "no memory for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
         status = add_run(view, path, &nothing, false, error);
@@ -333,12 +374,15 @@ enum status view_read(const struct options *options, struct view *view, struct e
     *view = (struct view){.report.version = PIPELINE_VERSION,
                           .alone = options->word_count == 1,
                           .quiet = options->quiet,
+                          .machine = options->machine,
+                          .fix = options->fix,
                           .streams_cut = options->part.stream_count > 0};
     int second = 0; /* where the runs of the second file begin */
     for (int i = 0; i < options->word_count && status == STATUS_OK; i++) {
         second = i == 1 ? view->report.run_count : second;
         status = add_file(view, &options->part, options->words[i], error);
     }
+    view->report.paired = view->fixed > 0 && 2 * view->fixed == view->report.run_count;
     if (status == STATUS_OK && options->before != NULL)
         status = compare_files(view, options, second, error);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */

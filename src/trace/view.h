@@ -14,9 +14,12 @@ struct view {
     size_t recording_count, recording_room;
     struct plan **plans; /* that runs of recordings refer to: owned */
     size_t plan_count, plan_room;
-    bool streams_cut; /* only some streams are shown: no causes are looked for */
-    bool alone;       /* one file: runs of ours keep their names */
-    bool quiet;       /* no notes */
+    bool streams_cut;    /* only some streams are shown: no causes are looked for */
+    bool alone;          /* one file: runs of ours keep their names */
+    bool quiet;          /* no notes */
+    const char *machine; /* the value of --machine; NULL: it was not given */
+    bool fix;            /* recordings are shown with their best fixes, too */
+    int fixed;           /* runs that are so */
 };
 
 /* Reads options->traces into a report of foreign runs, one per file and device in the order

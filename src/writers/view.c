@@ -71,7 +71,9 @@ static void put_heading(FILE *out, const struct run_report *run,
                        units_time(run->median_ns, time),
                        timeline->issue_unknown ? "start" : "issue");
     if (writer_limit_known(run))
-        fprintf(out, "its limit, as the file says: %s\n", units_time(run->limit.ns, time));
+        fprintf(out, "its limit, as the %s says: %s\n",
+                run->verdicts.limit_known ? "machine file" : "file",
+                units_time(run->limit.ns, time));
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)

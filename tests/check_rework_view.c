@@ -1,0 +1,100 @@
+/* check_rework_view.c - recordings of runs with one mistake, viewed: the mistake comes first,
+ * with the time that the run takes without it. */
+#include "plan/build.h"
+#include "recording_maker.h"
+#include "sim_cases.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t simulate(const struct settings *settings, const struct machine *machine,
+                        FILE *out)
+{
+    struct error error = {0};
+    struct plan plan;
+    struct recording_maker maker = {.random = 5};
+    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct timeline timeline = sim_run(machine, &plan);
+    int64_t time_ns = timeline_time_ns(&timeline);
+    for (uint32_t i = 0; i < timeline.span_count; i++) { /* the maker takes ten times as long */
+        timeline.spans[i].issue_ns /= 10;
+        timeline.spans[i].start_ns /= 10;
+        timeline.spans[i].end_ns /= 10;
+    }
+    for (uint32_t i = 0; i < timeline.issue_count; i++)
+        timeline.issue_ns[i] /= 10;
+    if (out != NULL)
+        recording_make(out, &maker, &plan, &timeline);
+    free(maker.node_ids);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return time_ns;
+}
+
+static json_t *view(const char *arguments)
+{
+    json_error_t why;
+    char command[128];
+    snprintf(command, sizeof command, "view -q --format=json rec.jsonl %s", arguments);
+    ck_assert_msg(program_run(command) == 0, "%s", program_err);
+    char *printed = test_file_text("out");
+    json_t *root = json_loads(printed, 0, &why);
+    ck_assert_msg(root != NULL, "%s", why.text);
+    free(printed);
+    return root;
+}
+
+static const char *const mistakes[] = {
+    "pageable-memory", "legacy-stream",        "blocking-stream", "sync-in-loop",
+    "alloc-in-loop",   "pinned-alloc-in-loop", "launch-blocking", "slow-callback"};
+
+START_TEST(mistakes_come_first_with_the_time_without_them)
+{
+    struct machine machine;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    settings.elements = 64 << 20;
+    settings.tiles = 32;
+    settings.order = ORDER_BREADTH;
+    settings.callbacks = strcmp(mistakes[_i], "slow-callback") == 0;
+    double right_ms = (double)simulate(&settings, &machine, NULL) / 1e6;
+    settings.mistake = test_mistake(mistakes[_i]);
+    FILE *out = fopen("rec.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    simulate(&settings, &machine, out);
+    fclose(out);
+    json_t *root = view("--device=0 --fix"), *runs = json_object_get(root, "runs");
+    json_t *run = json_array_get(runs, 0);
+    json_t *verdict = json_array_get(json_object_get(run, "verdicts"), 0);
+    json_t *fix = json_object_get(verdict, "fix");
+    double predicted_ms = json_real_value(json_object_get(fix, "predicted_ms"));
+    const char *code = json_string_value(json_object_get(verdict, "code"));
+    ck_assert_str_eq(code, mistakes[_i]);
+    ck_assert_msg(fabs(predicted_ms - right_ms) <= 0.05 * right_ms, "%s: %g ms, not %g ms",
+                  code, predicted_ms, right_ms);
+    ck_assert_uint_eq(json_array_size(runs), 2);
+    json_t *fixed = json_array_get(runs, 1);
+    ck_assert_str_eq(json_string_value(json_object_get(fixed, "source")), "simulated");
+    double fixed_ms = json_real_value(json_object_get(fixed, "time_ms"));
+    ck_assert_double_le(fixed_ms, 1.05 * right_ms);
+    json_decref(root);
+}
+END_TEST
+
+Suite *rework_view_suite(void)
+{
+    Suite *suite = suite_create("rework_view");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(all, mistakes_come_first_with_the_time_without_them, 0,
+                        (int)(sizeof mistakes / sizeof mistakes[0]));
+    suite_add_tcase(suite, all);
+    return suite;
+}
