@@ -1,5 +1,5 @@
 /* entries.c - what each thread notes of its calls: lists of chunks, each written by one thread
- * and read by one other, without a lock between them. */
+ * at a time and read by one other, without a lock between them. */
 #include "record/record.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK_ENTRIES = 700, CHUNKS_MOST = 4096, SPARE_MOST = 16 };
+enum { CHUNK_ENTRIES = 700, CHUNKS_MOST = 4096 };
 
 struct chunk {
     _Atomic(struct chunk *) next;
@@ -15,29 +15,37 @@ struct chunk {
     struct entry entries[CHUNK_ENTRIES];
 };
 
-/* The entries of one thread. Threads come and go; their lists stay. */
+/* The entries of one thread, and, when that has ended, of another one: there are as many as
+ * there ever were threads at a time. */
 struct lane {
     struct lane *next;
+    atomic_bool taken;     /* by a thread */
     struct chunk *writing; /* the thread's */
     struct chunk *reading; /* the reader's */
     uint32_t read;
-    uint32_t thread;
 };
 
 static _Atomic(struct lane *) lanes;
-static _Thread_local struct lane *own;
+static _Thread_local struct {
+    struct lane *lane;
+    uint32_t thread;
+} own;
+static pthread_key_t at_thread_end;
+static bool has_key;
 static atomic_uint chunks;
 static _Atomic(struct chunk *) spare; /* one that was read, for whoever asks first */
-static _Atomic uint64_t lost;
 
-void record_lose(uint64_t count)
+/* A thread that calls CUDA later still, as others' destructors may, takes a lane once more. */
+static void lane_leave(void *lane)
 {
-    atomic_fetch_add(&lost, count);
+    own.lane = NULL;
+    tables_forget_thread(own.thread);
+    atomic_store_explicit(&((struct lane *)lane)->taken, false, memory_order_release);
 }
 
-uint64_t record_lost(void)
+void entries_begin(void)
 {
-    return atomic_load(&lost);
+    has_key = pthread_key_create(&at_thread_end, lane_leave) == 0;
 }
 
 static struct chunk *chunk_take(void)
@@ -59,8 +67,11 @@ static struct chunk *chunk_take(void)
     return chunk;
 }
 
-static void chunk_give_back(struct chunk *chunk)
+/* At the program's end, which may be in a signal's handler, no memory is given back. */
+static void chunk_give_back(struct chunk *chunk, bool at_exit)
 {
+    if (at_exit)
+        return;
     struct chunk *unwanted = atomic_exchange(&spare, chunk);
     if (unwanted != NULL) {
         free(unwanted);
@@ -68,21 +79,37 @@ static void chunk_give_back(struct chunk *chunk)
     }
 }
 
-static struct lane *lane_take(void)
+static struct lane *lane_make(void)
 {
     struct lane *lane = calloc(1, sizeof *lane);
     if (lane == NULL)
         return NULL;
     lane->writing = lane->reading = chunk_take();
-    lane->thread = (uint32_t)gettid();
     if (lane->writing == NULL) {
         free(lane);
         return NULL;
     }
+    atomic_store_explicit(&lane->taken, true, memory_order_relaxed);
     lane->next = atomic_load(&lanes);
     while (!atomic_compare_exchange_weak(&lanes, &lane->next, lane))
         ;
     return lane;
+}
+
+/* Takes a lane that nobody has, or a new one, for this thread. Returns false where there is no
+ * memory for it. */
+static bool lane_take(void)
+{
+    struct lane *lane = atomic_load(&lanes);
+    while (lane != NULL && atomic_exchange_explicit(&lane->taken, true, memory_order_acquire))
+        lane = lane->next;
+    if (lane == NULL)
+        lane = lane_make();
+    own.lane = lane;
+    own.thread = (uint32_t)gettid();
+    if (has_key && lane != NULL)
+        pthread_setspecific(at_thread_end, lane);
+    return lane != NULL;
 }
 
 /* Returns how many places of a chunk an entry takes with its words. */
@@ -97,11 +124,11 @@ static uint32_t room_of(const struct entry *entry)
 void entries_add(const struct entry *entry, const uint64_t *words)
 {
     const uint32_t room = room_of(entry);
-    if (own == NULL && (own = lane_take()) == NULL) {
+    if (own.lane == NULL && !lane_take()) {
         record_lose(1);
         return;
     }
-    struct chunk *chunk = own->writing;
+    struct chunk *chunk = own.lane->writing;
     uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
     if (used + room > CHUNK_ENTRIES) {
         struct chunk *next = chunk_take();
@@ -110,10 +137,11 @@ void entries_add(const struct entry *entry, const uint64_t *words)
             return;
         }
         atomic_store_explicit(&chunk->next, next, memory_order_release);
-        own->writing = chunk = next;
+        own.lane->writing = chunk = next;
         used = 0;
     }
     chunk->entries[used] = *entry;
+    chunk->entries[used].thread = own.thread;
     if (room > 1)
         memcpy(&chunk->entries[used + 1], words, entry->words * sizeof *words);
     atomic_store_explicit(&chunk->used, used + room, memory_order_release);
@@ -121,29 +149,30 @@ void entries_add(const struct entry *entry, const uint64_t *words)
 
 /* --- lines --- */
 
-/* Writes the call's name less its version: "cudaMemcpyAsync" of "cudaMemcpyAsync_ptsz_v7000".
- */
-static void put_name(const struct entry *entry)
+/* Finds the call's name less its version: "cudaMemcpyAsync" of "cudaMemcpyAsync_ptsz_v7000",
+ * "cudaLaunchKernel" of "__cudaLaunchKernel_v13000". */
+static void find_name(const struct entry *entry, char *text, size_t room)
 {
     const char *name = NULL;
-    char text[96];
     if (record_api.callback_name((CUpti_CallbackDomain)entry->domain, entry->callback, &name) !=
             CUPTI_SUCCESS ||
         name == NULL)
         name = "another call";
+    name += strspn(name, "_");
     size_t length = strcspn(name, "_");
-    length = length < sizeof text ? length : sizeof text - 1;
+    length = length < room ? length : room - 1;
     memcpy(text, name, length);
     text[length] = '\0';
-    file_text(text);
 }
 
-static void put_call(const struct entry *entry, uint32_t thread)
+static void put_call(const struct entry *entry)
 {
+    char name[96];
+    find_name(entry, name, sizeof name);
     file_begin("call");
     file_number(entry->call);
-    put_name(entry);
-    file_number(thread);
+    file_text(name);
+    file_number(entry->thread);
     file_number(entry->start_ns);
     file_number(entry->end_ns);
     file_number(entry->result);
@@ -228,21 +257,28 @@ static void put_deed(const struct entry *entry, const uint64_t *words)
 /* Writes each frame as the file that its code is from and the place in it. */
 static void put_frames(const struct entry *entry, const uint64_t *words)
 {
+    Dl_info about[FRAMES_MOST]; /* asked for before: the loader has a lock of its own */
+    for (uint32_t i = 0; i < entry->words; i++) {
+        if (dladdr((const void *)(uintptr_t)words[i], &about[i]) == 0)
+            about[i].dli_fname = NULL;
+    }
     file_begin("frames");
     file_number(entry->call);
     for (uint32_t i = 0; i < entry->words; i++) {
-        Dl_info about;
-        if (dladdr((const void *)(uintptr_t)words[i], &about) == 0 || about.dli_fname == NULL)
+        if (about[i].dli_fname == NULL)
             continue;
-        file_text(about.dli_fname);
-        file_address(words[i] - (uint64_t)(uintptr_t)about.dli_fbase);
+        file_text(about[i].dli_fname);
+        file_address(words[i] - (uint64_t)(uintptr_t)about[i].dli_fbase);
     }
     file_end();
 }
 
-static void lane_write(struct lane *lane)
+/* Writes what the lane has, but no more than some chunks: a thread may be faster than this one
+ * for as long as it likes. Returns true if there is more. */
+static bool lane_write(struct lane *lane, bool at_exit)
 {
-    for (;;) {
+    enum { CHUNKS_AT_ONCE = 64 };
+    for (int i = 0; i < CHUNKS_AT_ONCE; i++) {
         struct chunk *chunk = lane->reading;
         struct chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
         uint32_t used = atomic_load_explicit(&chunk->used, memory_order_acquire);
@@ -253,21 +289,24 @@ static void lane_write(struct lane *lane)
             if (entry->kind == ENTRY_FRAMES)
                 put_frames(entry, words);
             else if (entry->kind != ENTRY_FUNCTION)
-                put_call(entry, lane->thread);
+                put_call(entry);
             if (entry->kind != ENTRY_CALL && entry->kind != ENTRY_FRAMES)
                 put_deed(entry, words);
             lane->read += room_of(entry);
         }
         if (next == NULL)
-            return;
+            return false;
         lane->reading = next;
         lane->read = 0;
-        chunk_give_back(chunk);
+        chunk_give_back(chunk, at_exit);
     }
+    return true;
 }
 
-void entries_write(void)
+bool entries_write(bool at_exit)
 {
+    bool more = false;
     for (struct lane *lane = atomic_load(&lanes); lane != NULL; lane = lane->next)
-        lane_write(lane);
+        more |= lane_write(lane, at_exit);
+    return more;
 }

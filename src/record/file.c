@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +24,17 @@ static char path[4096];
 static char *text;
 static size_t used, line_begin;
 static uint64_t written, limit_bytes;
-static bool is_full, is_broken;
+static bool is_full;   /* the limit is reached */
+static bool is_stuck;  /* the latest write failed: the next one is tried when it is time */
+static bool is_closed; /* nothing comes behind the last line */
+static bool no_room;   /* the line that is put together is lost */
+static _Atomic uint64_t lost;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void record_lose(uint64_t count)
+{
+    atomic_fetch_add(&lost, count);
+}
 
 static int open_again(int flags)
 {
@@ -42,21 +50,29 @@ static int open_again(int flags)
 
 bool file_open(const char *folder, const char *program, uint64_t limit)
 {
-    int length =
-        snprintf(path, sizeof path, "%s/%.200s.%d.jsonl", folder, program, (int)getpid());
-    text = malloc(TEXT_BYTES);
-    if (length < 0 || (size_t)length >= sizeof path || text == NULL)
-        return false;
+    enum { LIVES = 100 };
+    int fd = -1;
+    for (int life = 1; fd < 0 && life <= LIVES; life++) {
+        char again[16] = "";
+        if (life > 1)
+            snprintf(again, sizeof again, "-%d", life);
+        int length = snprintf(path, sizeof path, "%s/%.200s%s.%d.jsonl", folder,
+                              *program != '\0' ? program : "program", again, (int)getpid());
+        if (length < 0 || (size_t)length >= sizeof path)
+            return false;
+        fd = open_again(O_CREAT | O_EXCL);
+        if (fd < 0 && errno != EEXIST)
+            return false;
+    }
+    if (fd >= 0)
+        close(fd);
     limit_bytes = limit;
-    int fd = open_again(O_CREAT | O_EXCL);
-    if (fd < 0)
-        return false;
-    close(fd);
-    return true;
+    text = malloc(TEXT_BYTES);
+    return fd >= 0 && text != NULL;
 }
 
-/* Writes all that is held. A limit on files' sizes must not kill the program: the signal that
- * it would send is blocked, and taken back if it comes. */
+/* Writes all that is held, or keeps what can't be written yet. A limit on files' sizes must not
+ * kill the program: the signal that it would send is blocked, and taken back if it comes. */
 static void write_out(void)
 {
     sigset_t xfsz, before, pending;
@@ -65,7 +81,7 @@ static void write_out(void)
     sigpending(&pending);
     bool was_pending = sigismember(&pending, SIGXFSZ) == 1;
     pthread_sigmask(SIG_BLOCK, &xfsz, &before);
-    int fd = is_broken ? -1 : open_again(0);
+    int fd = open_again(0);
     size_t done = 0;
     while (fd >= 0 && done < used) {
         ssize_t wrote = write(fd, text + done, used - done);
@@ -75,12 +91,13 @@ static void write_out(void)
             break;
         done += (size_t)wrote;
     }
-    is_broken |= done < used;
     if (fd >= 0)
         close(fd);
     written += done;
-    used = 0;
-    if (is_broken && !was_pending) {
+    used -= done;
+    memmove(text, text + done, used);
+    is_stuck = used > 0;
+    if (is_stuck && !was_pending) {
         const struct timespec now = {0, 0};
         sigtimedwait(&xfsz, NULL, &now);
     }
@@ -89,21 +106,41 @@ static void write_out(void)
 
 static void put(const char *bytes, size_t count)
 {
-    if (used + count <= TEXT_BYTES && used - line_begin + count < LINE_ROOM) {
+    no_room |= used + count > TEXT_BYTES || used - line_begin + count > LINE_ROOM;
+    if (!no_room) {
         memcpy(text + used, bytes, count);
         used += count;
     }
 }
 
-void file_begin(const char *what)
+static void begin_line(const char *what)
 {
-    pthread_mutex_lock(&lock);
-    if (used + LINE_ROOM > TEXT_BYTES)
+    if (used + LINE_ROOM > TEXT_BYTES && !is_stuck)
         write_out();
     line_begin = used;
+    no_room = false;
     put("[\"", 2);
     put(what, strlen(what));
     put("\"", 1);
+}
+
+/* Ends the line, which is lost as a whole where there is no room for it. */
+static void end_line(bool last)
+{
+    enum { LAST_LINES = 512 }; /* room for what is said at the end */
+    put("]\n", 2);
+    if (!last)
+        is_full |= limit_bytes > 0 && written + used + LAST_LINES > limit_bytes;
+    if (no_room && !is_closed)
+        record_lose(1);
+    if (no_room || is_closed || (is_full && !last))
+        used = line_begin;
+}
+
+void file_begin(const char *what)
+{
+    record_lock(&lock);
+    begin_line(what);
 }
 
 void file_address(uint64_t value)
@@ -181,47 +218,44 @@ void file_text(const char *string)
 
 void file_header(const char *before, const char *program, const char *behind)
 {
-    pthread_mutex_lock(&lock);
+    record_lock(&lock);
     line_begin = used;
     put(before, strlen(before));
     put_text(program);
     put(behind, strlen(behind));
-    pthread_mutex_unlock(&lock);
+    record_unlock(&lock);
 }
 
 void file_end(void)
 {
-    enum { LAST_LINES = 512 }; /* room for what is said at the end */
-    put("]\n", 2);
-    if (limit_bytes > 0 && written + used + LAST_LINES > limit_bytes) {
-        used = line_begin;
-        is_full = true;
-    }
-    pthread_mutex_unlock(&lock);
+    end_line(false);
+    record_unlock(&lock);
 }
 
 void file_flush(bool *full)
 {
-    pthread_mutex_lock(&lock);
+    record_lock(&lock);
     if (used > 0)
         write_out();
     *full = is_full;
-    pthread_mutex_unlock(&lock);
+    record_unlock(&lock);
 }
 
 void file_close(const char *why)
 {
-    bool full;
-    limit_bytes = 0;
-    if (record_lost() > 0) {
-        file_begin("lost");
-        file_address(record_lost());
+    record_lock(&lock);
+    uint64_t count = atomic_load(&lost);
+    if (count > 0) {
+        begin_line("lost");
+        file_address(count);
         file_text("more than the library could hold, or CUPTI dropped");
-        file_end();
+        end_line(true);
     }
-    file_begin("end");
+    begin_line("end");
     file_number(record_now_ns());
-    file_text(why);
-    file_end();
-    file_flush(&full);
+    file_text(is_full ? "limit" : why);
+    end_line(true);
+    is_closed = true;
+    write_out();
+    record_unlock(&lock);
 }

@@ -2,7 +2,6 @@
  * that hands one over is made to hand over one of ours, which takes the time and calls it. */
 #include "record/record.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* A function that was handed over, until it has run. */
@@ -15,36 +14,51 @@ struct handed {
 };
 
 static struct handed waiting = {.before = &waiting, .behind = &waiting};
+static bool has_ended; /* those that wait have been noted */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local unsigned running;
+
+bool functions_run_here(void)
+{
+    return running > 0;
+}
 
 static struct handed *hand_over(const struct entry *entry, void *data)
 {
     struct handed *handed = calloc(1, sizeof *handed);
-    if (handed == NULL)
+    if (handed == NULL) {
+        record_lose(1);
         return NULL;
+    }
     handed->entry = *entry;
     handed->entry.words = 0;
     handed->data = data;
-    pthread_mutex_lock(&lock);
+    record_lock(&lock);
     handed->behind = &waiting;
     handed->before = waiting.before;
     waiting.before->behind = handed;
     waiting.before = handed;
-    pthread_mutex_unlock(&lock);
+    record_unlock(&lock);
     return handed;
+}
+
+/* Takes it off the list; returns true if it has not been noted yet. */
+static bool take_off(struct handed *handed)
+{
+    record_lock(&lock);
+    handed->before->behind = handed->behind;
+    handed->behind->before = handed->before;
+    bool is_new = !has_ended;
+    record_unlock(&lock);
+    return is_new;
 }
 
 static void has_run(struct handed *handed, int64_t start_ns)
 {
-    if (atomic_load(&record_active)) {
-        handed->entry.values[0] = (uint64_t)start_ns;
-        handed->entry.values[1] = (uint64_t)record_now_ns();
+    handed->entry.values[0] = (uint64_t)start_ns;
+    handed->entry.values[1] = (uint64_t)record_now_ns();
+    if (take_off(handed))
         entries_add(&handed->entry, NULL);
-    }
-    pthread_mutex_lock(&lock);
-    handed->before->behind = handed->behind;
-    handed->behind->before = handed->before;
-    pthread_mutex_unlock(&lock);
     free(handed);
 }
 
@@ -52,7 +66,9 @@ static void CUDA_CB run_function(void *data)
 {
     struct handed *handed = data;
     int64_t start_ns = record_now_ns();
+    running++;
     handed->function(handed->data);
+    running--;
     has_run(handed, start_ns);
 }
 
@@ -60,37 +76,49 @@ static void CUDA_CB run_callback(CUstream stream, CUresult result, void *data)
 {
     struct handed *handed = data;
     int64_t start_ns = record_now_ns();
+    running++;
     handed->callback(stream, result, handed->data);
+    running--;
     has_run(handed, start_ns);
 }
 
-void functions_hand_over(const struct entry *entry, CUhostFn *function, void **data)
+struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function, void **data)
 {
     struct handed *handed = *function != NULL ? hand_over(entry, *data) : NULL;
-    if (handed == NULL)
-        return;
-    handed->function = *function;
-    *function = run_function;
-    *data = handed;
+    if (handed != NULL) {
+        handed->function = *function;
+        *function = run_function;
+        *data = handed;
+    }
+    return handed;
 }
 
-void functions_hand_over_callback(const struct entry *entry, CUstreamCallback *callback,
-                                  void **data)
+struct handed *functions_hand_over_callback(const struct entry *entry,
+                                            CUstreamCallback *callback, void **data)
 {
     struct handed *handed = *callback != NULL ? hand_over(entry, *data) : NULL;
-    if (handed == NULL)
-        return;
-    handed->callback = *callback;
-    *callback = run_callback;
-    *data = handed;
+    if (handed != NULL) {
+        handed->callback = *callback;
+        *callback = run_callback;
+        *data = handed;
+    }
+    return handed;
+}
+
+void functions_take_back(struct handed *handed)
+{
+    take_off(handed);
+    free(handed);
 }
 
 void functions_end(void)
 {
-    pthread_mutex_lock(&lock);
+    record_lock(&lock);
+    has_ended = true;
     for (struct handed *handed = waiting.behind; handed != &waiting; handed = handed->behind) {
-        handed->entry.words = ENTRY_NO_WORDS;
-        entries_add(&handed->entry, NULL);
+        struct entry entry = handed->entry;
+        entry.words = ENTRY_NO_WORDS;
+        entries_add(&entry, NULL);
     }
-    pthread_mutex_unlock(&lock);
+    record_unlock(&lock);
 }

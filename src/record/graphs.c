@@ -14,6 +14,15 @@ static _Thread_local struct {
     size_t count, room;
 } clones;
 
+void graphs_call_begins(void)
+{
+    if (clones.items == NULL)
+        return;
+    free(clones.items);
+    clones.items = NULL;
+    clones.count = clones.room = 0;
+}
+
 void graphs_cloned(const CUpti_GraphData *data)
 {
     struct clone clone;
@@ -51,76 +60,113 @@ static uint64_t id_of(CUgraphNode node)
     return found != NULL ? found->id : wanted.original;
 }
 
-static void put_copy(CUgraphNode node)
-{
+/* All that is asked of a node before its line is put together. */
+struct about_node {
+    CUgraphNodeType kind;
+    bool known; /* what it does */
     CUDA_MEMCPY3D copy;
-    if (record_api.node_copy == NULL || record_api.node_copy(node, &copy) != CUDA_SUCCESS) {
-        file_text("copy");
-        return;
-    }
-    bool from_host = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
-    bool to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST;
-    uint64_t rows = copy.Height > 0 ? copy.Height : 1, pieces = copy.Depth > 0 ? copy.Depth : 1;
-    file_text(from_host && to_host ? "h2h" : from_host ? "h2d" : to_host ? "d2h" : "d2d");
-    file_address((to_host ? (uint64_t)(uintptr_t)copy.dstHost : copy.dstDevice) +
-                 copy.dstXInBytes);
-    file_address((from_host ? (uint64_t)(uintptr_t)copy.srcHost : copy.srcDevice) +
-                 copy.srcXInBytes);
-    file_address(copy.WidthInBytes * rows * pieces);
-}
-
-static void put_set(CUgraphNode node)
-{
     CUDA_MEMSET_NODE_PARAMS set;
-    file_text("memset");
-    if (record_api.node_set == NULL || record_api.node_set(node, &set) != CUDA_SUCCESS)
-        return;
-    file_address(set.dst);
-    file_address(set.elementSize * set.width * (set.height > 0 ? set.height : 1));
-}
+    uint32_t count;
+    uint64_t id, words[ENTRY_WORDS_MAX];
+};
 
-static void put_kernel(CUgraphNode node)
+/* Finds what a kernel's arguments are. Returns false where the driver does not tell. */
+static bool ask_kernel(CUgraphNode node, struct about_node *about)
 {
     CUDA_KERNEL_NODE_PARAMS kernel;
-    uint64_t words[ENTRY_WORDS_MAX];
-    file_text("kernel");
     if (record_api.node_kernel == NULL || record_api.node_kernel(node, &kernel) != CUDA_SUCCESS)
-        return;
+        return false;
     const void *symbol = kernel.func != NULL ? (const void *)kernel.func : kernel.kern;
     if (!layout_is_known(symbol))
         layout_learn(symbol, (CUfunction)(uintptr_t)symbol);
-    uint32_t count = layout_words(symbol, kernel.kernelParams, words);
-    if (count == ENTRY_NO_WORDS) {
+    about->count = layout_words(symbol, kernel.kernelParams, about->words);
+    return true;
+}
+
+static bool ask(CUgraphNode node, struct about_node *about)
+{
+    if (record_api.node_kind(node, &about->kind) != CUDA_SUCCESS)
+        return false;
+    about->id = id_of(node);
+    if (about->kind == CU_GRAPH_NODE_TYPE_MEMCPY)
+        about->known = record_api.node_copy != NULL &&
+                       record_api.node_copy(node, &about->copy) == CUDA_SUCCESS;
+    else if (about->kind == CU_GRAPH_NODE_TYPE_MEMSET)
+        about->known = record_api.node_set != NULL &&
+                       record_api.node_set(node, &about->set) == CUDA_SUCCESS;
+    else if (about->kind == CU_GRAPH_NODE_TYPE_KERNEL)
+        about->known = ask_kernel(node, about);
+    return true;
+}
+
+static void put_copy(const CUDA_MEMCPY3D *copy)
+{
+    bool from_host = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
+    bool to_host = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+    uint64_t rows = copy->Height > 0 ? copy->Height : 1;
+    uint64_t pieces = copy->Depth > 0 ? copy->Depth : 1;
+    file_text(from_host && to_host ? "h2h" : from_host ? "h2d" : to_host ? "d2h" : "d2d");
+    file_address((to_host ? (uint64_t)(uintptr_t)copy->dstHost : copy->dstDevice) +
+                 copy->dstXInBytes);
+    file_address((from_host ? (uint64_t)(uintptr_t)copy->srcHost : copy->srcDevice) +
+                 copy->srcXInBytes);
+    file_address(copy->WidthInBytes * rows * pieces);
+}
+
+static void put_words(const struct about_node *about)
+{
+    if (about->count == ENTRY_NO_WORDS) {
         file_null();
         return;
     }
     file_raw(",[");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < about->count; i++) {
         char text[32];
-        snprintf(text, sizeof text, "%s%llu", i > 0 ? "," : "", (unsigned long long)words[i]);
+        snprintf(text, sizeof text, "%s%llu", i > 0 ? "," : "",
+                 (unsigned long long)about->words[i]);
         file_raw(text);
     }
     file_raw("]");
 }
 
+static const char *kind_name(CUgraphNodeType kind)
+{
+    switch (kind) {
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return "copy"; /* where nothing else is known of it */
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        return "memset";
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return "kernel";
+    case CU_GRAPH_NODE_TYPE_HOST:
+        return "function";
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return "graph";
+    default:
+        return "empty";
+    }
+}
+
 static void put_node(CUgraphExec exec, CUgraphNode node)
 {
-    CUgraphNodeType kind;
-    if (record_api.node_kind(node, &kind) != CUDA_SUCCESS)
+    struct about_node about = {.known = false};
+    if (!ask(node, &about))
         return;
     file_begin("node");
     file_address((uint64_t)(uintptr_t)exec);
-    file_address(id_of(node));
-    if (kind == CU_GRAPH_NODE_TYPE_MEMCPY)
-        put_copy(node);
-    else if (kind == CU_GRAPH_NODE_TYPE_MEMSET)
-        put_set(node);
-    else if (kind == CU_GRAPH_NODE_TYPE_KERNEL)
-        put_kernel(node);
-    else
-        file_text(kind == CU_GRAPH_NODE_TYPE_HOST    ? "function"
-                  : kind == CU_GRAPH_NODE_TYPE_GRAPH ? "graph"
-                                                     : "empty");
+    file_address(about.id);
+    if (about.kind == CU_GRAPH_NODE_TYPE_MEMCPY && about.known) {
+        put_copy(&about.copy);
+    } else {
+        file_text(kind_name(about.kind));
+        if (about.kind == CU_GRAPH_NODE_TYPE_MEMSET && about.known) {
+            file_address(about.set.dst);
+            file_address(about.set.elementSize * about.set.width *
+                         (about.set.height > 0 ? about.set.height : 1));
+        }
+        if (about.kind == CU_GRAPH_NODE_TYPE_KERNEL && about.known)
+            put_words(&about);
+    }
     file_end();
 }
 
@@ -134,10 +180,11 @@ static void put_edges(CUgraphExec exec, CUgraph graph)
     if (from != NULL && to != NULL && data != NULL &&
         record_api.graph_edges(graph, from, to, data, &count) == CUDA_SUCCESS) {
         for (size_t i = 0; i < count; i++) {
+            const uint64_t first = id_of(from[i]), second = id_of(to[i]);
             file_begin("edge");
             file_address((uint64_t)(uintptr_t)exec);
-            file_address(id_of(from[i]));
-            file_address(id_of(to[i]));
+            file_address(first);
+            file_address(second);
             file_end();
         }
     } else {
@@ -166,6 +213,6 @@ void graphs_made(CUgraphExec exec, CUgraph graph)
     for (size_t i = 0; i < count; i++)
         put_node(exec, nodes[i]);
     put_edges(exec, graph);
-    clones.count = 0;
+    graphs_call_begins();
     free(nodes);
 }

@@ -1,21 +1,25 @@
 /* layout.c - a kernel's arguments: the driver says how large each is, once per kernel. */
 #include "record/record.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAMS_MOST = 64, TABLE_FIRST = 256 };
+enum { PARAMS_MOST = 512, WORDS_MOST = 4096, TABLE_FIRST = 256 };
 
-/* The words of a kernel's arguments that are large enough for an address. */
-struct layout {
-    const void *symbol; /* NULL: the place is free */
-    bool known;
-    uint16_t count;
-    struct {
-        uint16_t param, offset; /* the param's number, and bytes into it */
-    } words[ENTRY_WORDS_MAX];
+/* A word of a kernel's arguments that is large enough for an address. */
+struct word {
+    uint16_t param, offset; /* the param's number, and bytes into it */
 };
+
+struct layout {
+    const void *symbol;
+    atomic_uint generation; /* in which it was true */
+    bool known;
+    uint32_t count;
+    struct word words[];
+};
+
+static atomic_uint generation = 1; /* how often kernels were unloaded, and 1 */
 
 /* Layouts by symbol, in a table that is only ever replaced as a whole: readers take no lock. */
 struct table {
@@ -37,12 +41,17 @@ static size_t place_of(const struct table *table, const void *symbol)
     return place;
 }
 
+/* Returns what is known of a symbol now, or NULL. */
 static const struct layout *find(const void *symbol)
 {
     const struct table *table = atomic_load_explicit(&current, memory_order_acquire);
     if (table == NULL)
         return NULL;
-    return atomic_load_explicit(&table->places[place_of(table, symbol)], memory_order_acquire);
+    struct layout *layout =
+        atomic_load_explicit(&table->places[place_of(table, symbol)], memory_order_acquire);
+    return layout != NULL && atomic_load(&layout->generation) == atomic_load(&generation)
+               ? layout
+               : NULL;
 }
 
 /* Keeps the table at most half full. The old one stays: somebody may be reading it. */
@@ -77,40 +86,71 @@ static CUresult param_of(CUfunction function, size_t index, size_t *offset, size
     return result;
 }
 
-static void fill(struct layout *layout, CUfunction function)
+/* Finds the words of a function's arguments; known is false where the driver does not tell, or
+ * there are too many. */
+static uint32_t fill(CUfunction function, struct word words[WORDS_MOST], bool *known)
 {
+    uint32_t count = 0;
+    *known = false;
     for (size_t param = 0; param < PARAMS_MOST; param++) {
         size_t offset = 0, size = 0;
         CUresult result = param_of(function, param, &offset, &size);
         if (result != CUDA_SUCCESS) {
-            layout->known = result == CUDA_ERROR_INVALID_VALUE;
-            break;
+            *known = result == CUDA_ERROR_INVALID_VALUE;
+            return count;
         }
-        for (size_t at = 0; at + 8 <= size && layout->count < ENTRY_WORDS_MAX; at += 8) {
-            layout->words[layout->count].param = (uint16_t)param;
-            layout->words[layout->count++].offset = (uint16_t)at;
+        for (size_t at = 0; at + 8 <= size; at += 8) {
+            if (count == WORDS_MOST)
+                return 0;
+            words[count++] = (struct word){(uint16_t)param, (uint16_t)at};
         }
     }
+    return 0;
+}
+
+/* Puts a layout into the table. The one that was there before stays: somebody may be reading
+ * it; and it is used on where it is the same. */
+static void keep(struct layout *layout)
+{
+    const unsigned now = atomic_load(&layout->generation);
+    record_lock(&lock);
+    struct table *table = with_room();
+    _Atomic(struct layout *) *place =
+        table != NULL ? &table->places[place_of(table, layout->symbol)] : NULL;
+    struct layout *old = place != NULL ? atomic_load(place) : NULL;
+    if (old != NULL && old->known == layout->known && old->count == layout->count &&
+        memcmp(old->words, layout->words, layout->count * sizeof layout->words[0]) == 0) {
+        atomic_store(&old->generation, now);
+    } else if (place != NULL) {
+        table->used += old == NULL;
+        atomic_store_explicit(place, layout, memory_order_release);
+        layout = NULL;
+    }
+    record_unlock(&lock);
+    free(layout);
 }
 
 void layout_learn(const void *symbol, CUfunction function)
 {
-    pthread_mutex_lock(&lock);
-    struct table *table = find(symbol) == NULL ? with_room() : NULL;
-    struct layout *layout = table != NULL ? calloc(1, sizeof *layout) : NULL;
-    if (layout != NULL) {
-        layout->symbol = symbol;
-        fill(layout, function);
-        table->used++;
-        atomic_store_explicit(&table->places[place_of(table, symbol)], layout,
-                              memory_order_release);
-    }
-    pthread_mutex_unlock(&lock);
+    struct layout *layout = malloc(sizeof *layout + WORDS_MOST * sizeof(struct word));
+    if (layout == NULL)
+        return;
+    atomic_init(&layout->generation, atomic_load(&generation));
+    layout->symbol = symbol;
+    layout->count = fill(function, layout->words, &layout->known);
+    struct layout *shorter =
+        realloc(layout, sizeof *layout + layout->count * sizeof(struct word));
+    keep(shorter != NULL ? shorter : layout);
 }
 
 bool layout_is_known(const void *symbol)
 {
     return find(symbol) != NULL;
+}
+
+void layout_forget_all(void)
+{
+    atomic_fetch_add(&generation, 1);
 }
 
 uint32_t layout_words(const void *symbol, void *const *arguments,
@@ -120,12 +160,16 @@ uint32_t layout_words(const void *symbol, void *const *arguments,
     uint32_t count = 0;
     if (layout == NULL || !layout->known || (arguments == NULL && layout->count > 0))
         return ENTRY_NO_WORDS;
-    for (uint16_t i = 0; i < layout->count; i++) {
+    for (uint32_t i = 0; i < layout->count; i++) {
         uint64_t word;
         memcpy(&word, (const char *)arguments[layout->words[i].param] + layout->words[i].offset,
                sizeof word);
-        if (tables_may_be_address(word))
-            words[count++] = word;
+        if (!tables_may_be_address(word))
+            continue;
+        if (count == ENTRY_WORDS_MAX)
+            return ENTRY_NO_WORDS; /* some are no better than none: they would be taken for all
+                                    */
+        words[count++] = word;
     }
     return count;
 }

@@ -2,7 +2,6 @@
 #include "record/record.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,54 +12,85 @@ typedef CUpti_ActivityMemcpyPtoP4 peer_record;
 typedef CUpti_ActivityMemset4 memset_record;
 typedef CUpti_ActivityKernel8 kernel_record;
 
-enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 16, NAMES_FIRST = 256 };
+enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 16 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[SPARE_MOST];
 static size_t spare_count;
 
-/* Kernels' names, by where CUPTI keeps them. */
-static struct {
-    const char **items;
-    size_t count, room;
-} names;
+/* Kernels' names, by their texts, each with its number: those begin with 0. */
+struct name {
+    char *text;
+    size_t id;
+};
+static struct name *names;
+static size_t name_count, name_room;
+static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *(*demangle)(const char *, char *, size_t *, int *);
 
 /* --- names --- */
 
-static void put_name(size_t id, const char *name)
+/* What is not mangled is no name of a C++ function, and would be taken for that of a type. */
+static void put_name(const char *text, size_t id)
 {
     int failed = -1;
-    char *readable = demangle != NULL ? demangle(name, NULL, NULL, &failed) : NULL;
+    char *readable = NULL;
+    if (demangle != NULL && strncmp(text, "_Z", 2) == 0)
+        readable = demangle(text, NULL, NULL, &failed);
     file_begin("name");
     file_address(id);
-    file_text(failed == 0 && readable != NULL ? readable : name);
+    file_text(failed == 0 && readable != NULL ? readable : text);
     file_end();
     free(readable);
 }
 
-/* Returns the id of a name, which is written down when it is first met. Names are few, and a
- * kernel's latest one is mostly the next one's. */
-static size_t name_of(const char *name)
+/* Returns the place of a name among those that are known, or where it belongs. */
+static size_t place_of(const char *text, bool *found)
 {
-    for (size_t i = names.count; i-- > 0;) {
-        if (names.items[i] == name || strcmp(names.items[i], name) == 0)
-            return i;
+    size_t low = 0, high = name_count;
+    *found = false;
+    while (low < high && !*found) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(text, names[middle].text);
+        *found = order == 0;
+        low = order > 0 ? middle + 1 : *found ? middle : low;
+        high = order < 0 ? middle : high;
     }
-    if (names.count == names.room) {
-        size_t room = names.room > 0 ? 2 * names.room : NAMES_FIRST;
-        const char **items = reallocarray(names.items, room, sizeof *items);
-        if (items == NULL)
-            return 0;
-        names.items = items;
-        names.room = room;
+    return low;
+}
+
+/* Returns true if there is a place for one more name. */
+static bool has_room(void)
+{
+    if (name_count < name_room)
+        return true;
+    size_t room = name_room > 0 ? 2 * name_room : 256;
+    struct name *more = reallocarray(names, room, sizeof *names);
+    if (more == NULL)
+        return false;
+    names = more;
+    name_room = room;
+    return true;
+}
+
+/* Finds the number of a name, which is written down when it is first met; false: there is no
+ * memory. The text is copied: CUPTI's own goes with its module. */
+static bool name_of(const char *text, size_t *id)
+{
+    bool found;
+    record_lock(&name_lock);
+    size_t place = place_of(text, &found);
+    char *copy = !found && has_room() ? strdup(text) : NULL;
+    if (copy != NULL) {
+        memmove(&names[place + 1], &names[place], (name_count - place) * sizeof *names);
+        names[place] = (struct name){copy, name_count++};
     }
-    char *copy = strdup(name); /* CUPTI's own goes with its module */
-    if (copy == NULL)
-        return 0;
-    names.items[names.count] = copy;
-    put_name(names.count, copy);
-    return names.count++;
+    bool known = found || copy != NULL;
+    *id = known ? names[place].id : 0;
+    record_unlock(&name_lock);
+    if (copy != NULL)
+        put_name(text, *id);
+    return known;
 }
 
 /* --- lines --- */
@@ -128,7 +158,11 @@ static void put_kernel(const kernel_record *kernel)
 {
     if (!record_has_call(kernel->correlationId))
         return;
-    size_t name = name_of(kernel->name != NULL ? kernel->name : "a kernel");
+    size_t name;
+    if (!name_of(kernel->name != NULL ? kernel->name : "a kernel", &name)) {
+        record_lose(1);
+        return;
+    }
     file_begin("kernel");
     file_number(kernel->correlationId);
     file_number(kernel->contextId);
@@ -181,10 +215,10 @@ static void put_activity(const CUpti_Activity *activity)
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *buffer = NULL;
-    pthread_mutex_lock(&lock);
+    record_lock(&spare_lock);
     if (spare_count > 0)
         *buffer = spare[--spare_count];
-    pthread_mutex_unlock(&lock);
+    record_unlock(&spare_lock);
     if (*buffer == NULL)
         *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
     *size = *buffer != NULL ? BUFFER_BYTES : 0;
@@ -197,17 +231,17 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     (void)size;
     CUpti_Activity *record = NULL;
     size_t dropped = 0;
-    pthread_mutex_lock(&lock);
     while (valid > 0 && atomic_load(&record_on) &&
            record_api.next_record(buffer, valid, &record) == CUPTI_SUCCESS)
         put_activity(record);
     if (record_api.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0)
         record_lose(dropped);
+    record_lock(&spare_lock);
     if (spare_count < SPARE_MOST) {
         spare[spare_count++] = buffer;
         buffer = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    record_unlock(&spare_lock);
     free(buffer);
 }
 

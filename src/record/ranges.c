@@ -4,7 +4,6 @@
 
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,9 +15,13 @@ struct range {
     char name[NAME_MOST];
 };
 
-/* Ranges that a thread has pushed, of all domains; those beyond the depth are only counted. */
-static _Thread_local struct range *pushed;
-static _Thread_local unsigned depth;
+/* Ranges that a thread has pushed, of all domains; those beyond the depth are only counted.
+ * They go with their thread. */
+struct stack {
+    unsigned depth;
+    struct range ranges[DEPTH_MOST];
+};
+static pthread_key_t stacks;
 
 /* Ranges that may end on another thread. */
 static struct range opened[OPEN_MOST];
@@ -28,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void begin(struct range *range, const char *name)
 {
     snprintf(range->name, sizeof range->name, "%s", name);
-    record_reached(range->name, false, 0);
+    record_reached(name, false, 0);
     range->start_ns = record_now_ns();
 }
 
@@ -73,11 +76,17 @@ static const char *message(const nvtxEventAttributes_t *event)
 
 static int NVTX_API push(const char *name)
 {
-    if (pushed == NULL)
-        pushed = calloc(DEPTH_MOST, sizeof *pushed);
-    if (pushed != NULL && depth < DEPTH_MOST)
-        begin(&pushed[depth], name != NULL ? name : "");
-    return (int)depth++;
+    struct stack *stack = pthread_getspecific(stacks);
+    if (stack == NULL) {
+        stack = calloc(1, sizeof *stack);
+        if (stack == NULL || pthread_setspecific(stacks, stack) != 0) {
+            free(stack);
+            return -1;
+        }
+    }
+    if (stack->depth < DEPTH_MOST)
+        begin(&stack->ranges[stack->depth], name != NULL ? name : "");
+    return (int)stack->depth++;
 }
 
 static int NVTX_API push_event(const nvtxEventAttributes_t *event)
@@ -93,12 +102,12 @@ static int NVTX_API push_domain(nvtxDomainHandle_t domain, const nvtxEventAttrib
 
 static int NVTX_API pop(void)
 {
-    if (depth == 0)
+    struct stack *stack = pthread_getspecific(stacks);
+    if (stack == NULL || stack->depth == 0)
         return -1;
-    depth--;
-    if (pushed != NULL && depth < DEPTH_MOST)
-        end(&pushed[depth]);
-    return (int)depth;
+    if (--stack->depth < DEPTH_MOST)
+        end(&stack->ranges[stack->depth]);
+    return (int)stack->depth;
 }
 
 static int NVTX_API pop_domain(nvtxDomainHandle_t domain)
@@ -109,12 +118,12 @@ static int NVTX_API pop_domain(nvtxDomainHandle_t domain)
 
 static nvtxRangeId_t NVTX_API open_range(const char *name)
 {
-    pthread_mutex_lock(&lock);
+    record_lock(&lock);
     uint64_t id = ++last_id;
     size_t place = id % OPEN_MOST; /* a range that is open for very long gives its place up */
     ids[place] = id;
     begin(&opened[place], name != NULL ? name : "");
-    pthread_mutex_unlock(&lock);
+    record_unlock(&lock);
     return id;
 }
 
@@ -132,10 +141,12 @@ static nvtxRangeId_t NVTX_API open_domain(nvtxDomainHandle_t domain,
 
 static void NVTX_API shut_range(nvtxRangeId_t id)
 {
-    pthread_mutex_lock(&lock);
+    record_lock(&lock);
     struct range range = opened[id % OPEN_MOST];
-    bool known = ids[id % OPEN_MOST] == id;
-    pthread_mutex_unlock(&lock);
+    bool known = id != 0 && ids[id % OPEN_MOST] == id;
+    if (known)
+        ids[id % OPEN_MOST] = 0; /* a range ends once */
+    record_unlock(&lock);
     if (known)
         end(&range);
 }
@@ -158,13 +169,25 @@ static void offer(NvtxGetExportTableFunc_t tables, NvtxCallbackModule module, un
         *table[place] = function;
 }
 
+/* A program may fork while another of its threads holds the lock. */
+static void before_fork(void)
+{
+    record_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    record_unlock(&lock);
+}
+
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables)
 {
     const NvtxCallbackModule core = NVTX_CB_MODULE_CORE, domains = NVTX_CB_MODULE_CORE2;
-    if (getenv("PIPELINE_RECORD_TO") == NULL)
+    if (getenv("PIPELINE_RECORD_TO") == NULL || pthread_key_create(&stacks, free) != 0)
         return 0;
+    pthread_atfork(before_fork, after_fork, after_fork);
     offer(tables, core, NVTX_CBID_CORE_RangePushA, (NvtxFunctionPointer)push);
     offer(tables, core, NVTX_CBID_CORE_RangePushEx, (NvtxFunctionPointer)push_event);
     offer(tables, core, NVTX_CBID_CORE_RangePop, (NvtxFunctionPointer)pop);

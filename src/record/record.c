@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ bool record_frames;
 
 static const char *start_name, *stop_name;
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool has_ended;
+static bool has_ended, is_child;
 
 int64_t record_now_ns(void)
 {
@@ -162,27 +161,40 @@ void record_reached(const char *name, bool ended, uint32_t call)
 
 /* --- the end --- */
 
-/* Writes all that is still held, and the last line. */
-static void finish(const char *why)
+/* Writes all that is still held, and the last line; other threads may still be calling. */
+static void finish(const char *why, bool at_exit)
 {
-    pthread_mutex_lock(&end_lock);
+    atomic_store(&record_active, false);
+    atomic_store(&record_on, false);
+    record_lock(&end_lock);
     if (!has_ended) {
         has_ended = true;
         functions_end();
-        entries_write();
-        atomic_store(&record_active, false);
-        atomic_store(&record_on, false);
+        while (entries_write(at_exit))
+            ;
         file_close(why);
     }
-    pthread_mutex_unlock(&end_lock);
+    record_unlock(&end_lock);
 }
 
-static void at_exit(void)
+static void put_note(const char *note)
 {
-    if (!atomic_load(&record_on))
+    file_begin("note");
+    file_text(note);
+    file_end();
+}
+
+/* A signal's handler, or a function of the host's, may end the program within a call of CUDA's,
+ * or within this library: what would wait for that call is left out then. */
+static void program_ends(void)
+{
+    if (is_child || record_holds_lock())
         return;
-    ops_end();
-    finish(atomic_load(&last_call) != UINT32_MAX ? "stop" : "exit");
+    if (calls_run_here() || functions_run_here())
+        put_note("the program ended within a call of CUDA's: its latest ops may be missing");
+    else if (atomic_load(&record_on))
+        ops_end();
+    finish(atomic_load(&last_call) != UINT32_MAX ? "stop" : "exit", true);
 }
 
 /* A forked child has none of the parent's threads, and CUDA does not work in it. */
@@ -190,25 +202,26 @@ static void in_child(void)
 {
     atomic_store(&record_on, false);
     atomic_store(&record_active, false);
-    has_ended = true;
+    is_child = true;
 }
 
 /* Turns entries into lines, a few times a second. */
 static void *write_on(void *unused)
 {
     const struct timespec pause = {0, 100000000};
-    bool full = false;
+    bool full = false, more = false;
     while (atomic_load(&record_on) && !full) {
-        nanosleep(&pause, NULL);
-        pthread_mutex_lock(&end_lock);
+        if (!more)
+            nanosleep(&pause, NULL);
+        record_lock(&end_lock);
         if (!has_ended) {
-            entries_write();
+            more = entries_write(false);
             file_flush(&full);
         }
-        pthread_mutex_unlock(&end_lock);
+        record_unlock(&end_lock);
     }
     if (full)
-        finish("limit");
+        finish("limit", false);
     return unused;
 }
 
@@ -260,13 +273,6 @@ static void put_header(void)
                 program_invocation_short_name, line);
 }
 
-static void put_note(const char *note)
-{
-    file_begin("note");
-    file_text(note);
-    file_end();
-}
-
 /* Returns NULL, or the reason why nothing can be recorded. */
 static const char *begin(void)
 {
@@ -296,8 +302,11 @@ int InitializeInjection(void)
     if (record_frames)
         backtrace(&frame, 1); /* the first one loads a library: not within a call of CUDA's */
     find_driver();
+    entries_begin();
     const char *why = begin();
     put_header();
+    bool full;
+    file_flush(&full); /* a program that ends at once leaves a recording, too */
     if (why != NULL) {
         put_note(why);
         file_close("exit");
@@ -307,7 +316,7 @@ int InitializeInjection(void)
     atomic_store(&first_call, start_name != NULL ? UINT32_MAX : 0);
     atomic_store(&record_active, start_name == NULL);
     pthread_atfork(NULL, NULL, in_child);
-    atexit(at_exit);
+    atexit(program_ends);
     if (!start_writer())
         put_note("no thread could be started: all is written at the program's end");
     return 1;

@@ -7,13 +7,15 @@
  * leaves all but its last moments. Nothing is ever printed, and where something fails the
  * program runs on as if the library were not there.
  *
+ *   record/locks.c    locks, and which a thread holds
  *   record/file.c     lines, and the file they go to
  *   record/entries.c  notes of calls, by thread
  *   record/tables.c   contexts, devices, streams, the span of known addresses
  *   record/layout.c   a kernel's arguments
  *   record/graphs.c   the nodes and edges of executable graphs
  *   record/functions.c  the host's functions in streams
- *   record/calls.c    CUPTI's callbacks: calls, with record/calls.def
+ *   record/deeds.c    what calls do, by record/calls.def
+ *   record/calls.c    CUPTI's callbacks: calls
  *   record/ops.c      CUPTI's activity records: ops
  *   record/ranges.c   NVTX
  *   record/record.c   the library's beginning and end */
@@ -21,6 +23,7 @@
 #define PIPELINE_RECORD_H
 
 #include <cupti.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,15 +96,28 @@ bool record_has_call(uint32_t id);
  * kernel that call `call` launches, or of an NVTX range (0), which began or ended. */
 void record_reached(const char *name, bool ended, uint32_t call);
 
+/* --- locks --- */
+
+/* Locks of the library's. Whoever holds one calls neither CUPTI nor the driver nor the loader:
+ * they have locks of their own, which they may hold where they call the library. */
+void record_lock(pthread_mutex_t *lock);
+void record_unlock(pthread_mutex_t *lock);
+
+/* Returns true if the thread holds a lock: a handler of a signal interrupted it, then. */
+bool record_holds_lock(void);
+
 /* --- lines --- */
 
-/* Opens the file; false where it can't be made. `limit` bytes at most; 0: any number. */
+/* Opens the file; false where it can't be made. `limit` bytes at most; 0: any number. Where the
+ * process has a file already, because it went on as another program of the same name, the new
+ * one is that of PROGRAM-2. */
 bool file_open(const char *folder, const char *program, uint64_t limit);
 
 /* Writes the first line: `program` as a text between two pieces of it. */
 void file_header(const char *before, const char *program, const char *behind);
 
-/* Puts one line together; a lock is held from file_begin() to file_end(). */
+/* Puts one line together; a lock is held from file_begin() to file_end(). A line that finds no
+ * room is lost, as a whole. */
 void file_begin(const char *what); /* `["what"` */
 void file_number(int64_t value);
 void file_address(uint64_t value);
@@ -110,9 +126,15 @@ void file_text(const char *text);
 void file_raw(const char *text);
 void file_end(void); /* `]` and a newline */
 
-/* Writes what there is to the file. Sets *full where the limit is reached. */
+/* Writes what there is to the file, or as much as can be. Sets *full where the limit is
+ * reached. */
 void file_flush(bool *full);
+
+/* Writes the last line; there are no others then. */
 void file_close(const char *why);
+
+/* Counts records that are lost. */
+void record_lose(uint64_t count);
 
 /* --- entries --- */
 
@@ -141,22 +163,22 @@ struct entry {
     uint32_t call;     /* the correlation id */
     uint32_t context, stream;
     int32_t result;
-    uint32_t words; /* that follow: arguments of a launch, frames; ENTRY_NO_WORDS: not known */
-    uint32_t unused;
+    uint32_t words;  /* that follow: arguments of a launch, frames; ENTRY_NO_WORDS: not known */
+    uint32_t thread; /* entries_add() fills it in */
     int64_t start_ns, end_ns;
     uint64_t values[ENTRY_VALUES];
 };
 #define ENTRY_NO_WORDS UINT32_MAX
 
+/* Is called once, before the others. */
+void entries_begin(void);
+
 /* Notes an entry of the calling thread's, with its words. Never blocks. */
 void entries_add(const struct entry *entry, const uint64_t *words);
 
-/* Turns all that were noted into lines. One thread at a time. */
-void entries_write(void);
-
-/* Counts a record that is lost, and the reason for the first one. */
-void record_lose(uint64_t count);
-uint64_t record_lost(void);
+/* Turns what was noted into lines. Returns true if there is more. One thread at a time. At the
+ * program's end no memory is given back. */
+bool entries_write(bool at_exit);
 
 /* --- contexts, streams, memory --- */
 
@@ -166,13 +188,17 @@ uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream stre
                        bool per_thread);
 void tables_forget_stream(CUcontext context, CUstream stream);
 
+/* The thread has ended: its own streams are no others' who get its number. */
+void tables_forget_thread(uint32_t thread);
+
 /* Writes a context and its device down when it first sees it, and returns the device. */
 uint32_t tables_context(CUcontext context, uint32_t number);
 
-/* Writes memory down that was taken, and that was given back. */
+/* Writes memory down that was taken, and that was given back, at that time. */
 enum { MEMORY_HOST = -1 };
-void tables_take(const char *kind, uint64_t address, uint64_t bytes, int64_t device);
-void tables_give_back(uint64_t address);
+void tables_take(const char *kind, int64_t time_ns, uint64_t address, uint64_t bytes,
+                 int64_t device);
+void tables_give_back(int64_t time_ns, uint64_t address);
 
 /* Returns true if a word may be an address in memory that was taken. */
 bool tables_may_be_address(uint64_t word);
@@ -187,26 +213,41 @@ uint32_t layout_words(const void *function, void *const *arguments,
 void layout_learn(const void *symbol, CUfunction function);
 bool layout_is_known(const void *symbol);
 
+/* Kernels are unloaded: another one may get the symbol or the handle of one that was known. */
+void layout_forget_all(void);
+
 /* --- graphs --- */
 
+/* A call of this thread begins; it clones nodes; it has made an executable graph of them. */
+void graphs_call_begins(void);
 void graphs_cloned(const CUpti_GraphData *data);
 void graphs_made(CUgraphExec exec, CUgraph graph);
 
 /* --- functions of the host --- */
 
 /* Puts a function of ours, and its data, in the place of the program's. The entry is that of
- * its deed. */
-void functions_hand_over(const struct entry *entry, CUhostFn *function, void **data);
-void functions_hand_over_callback(const struct entry *entry, CUstreamCallback *callback,
-                                  void **data);
+ * its deed. Returns what was handed over; NULL: nothing was. */
+struct handed;
+struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function, void **data);
+struct handed *functions_hand_over_callback(const struct entry *entry,
+                                            CUstreamCallback *callback, void **data);
+
+/* Forgets what was handed over: the driver refused it, and will never run it. */
+void functions_take_back(struct handed *handed);
 
 /* Notes those that have not run, without times. */
 void functions_end(void);
+
+/* Returns true in a function of the host's that runs on this thread. */
+bool functions_run_here(void);
 
 /* --- calls, ops, ranges --- */
 
 /* Subscribes and enables what is wanted. Returns NULL, or the reason for which it can't. */
 const char *calls_begin(void);
+
+/* Returns true if the thread is within a call of CUDA's. */
+bool calls_run_here(void);
 const char *ops_begin(void);
 void ops_flush(void);
 void ops_end(void);

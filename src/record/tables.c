@@ -1,34 +1,25 @@
 /* tables.c - what is written down once: contexts, devices, streams; and memory. */
 #include "record/record.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 /* --- contexts and devices --- */
 
-enum { CONTEXTS_MOST = 256, DEVICES_MOST = 64 };
+enum { DEVICES_MOST = 64, ATTRIBUTES = 8 };
 
-static struct {
+/* A context, of which the latest is the first: a list that is read without a lock. */
+struct known_context {
+    struct known_context *next;
     uint32_t number, device;
-} contexts[CONTEXTS_MOST];
-static atomic_uint context_count;
+};
+static _Atomic(struct known_context *) contexts;
 static bool device_seen[DEVICES_MOST];
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void put_attribute(CUdevice device, CUdevice_attribute attribute)
-{
-    int value;
-    if (record_api.device_attribute != NULL &&
-        record_api.device_attribute(&value, attribute, device) == CUDA_SUCCESS)
-        file_number(value);
-    else
-        file_null();
-}
-
 static void put_device(uint32_t number)
 {
-    static const CUdevice_attribute attributes[] = {
+    static const CUdevice_attribute attributes[ATTRIBUTES] = {
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
         CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
@@ -40,65 +31,81 @@ static void put_device(uint32_t number)
     };
     CUdevice device = (CUdevice)number;
     char name[128] = "a GPU";
+    int values[ATTRIBUTES];
+    bool known[ATTRIBUTES];
     if (record_api.device_get != NULL && record_api.device_name != NULL &&
         record_api.device_get(&device, (int)number) == CUDA_SUCCESS)
         record_api.device_name(name, sizeof name, device);
+    for (size_t i = 0; i < ATTRIBUTES; i++)
+        known[i] =
+            record_api.device_attribute != NULL &&
+            record_api.device_attribute(&values[i], attributes[i], device) == CUDA_SUCCESS;
     file_begin("device");
     file_number(number);
     file_text(name);
-    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
-        put_attribute(device, attributes[i]);
+    for (size_t i = 0; i < ATTRIBUTES; i++) {
+        if (known[i])
+            file_number(values[i]);
+        else
+            file_null();
+    }
     file_end();
+}
+
+static const struct known_context *find_context(uint32_t number)
+{
+    struct known_context *context = atomic_load_explicit(&contexts, memory_order_acquire);
+    while (context != NULL && context->number != number)
+        context = context->next;
+    return context;
 }
 
 uint32_t tables_context(CUcontext context, uint32_t number)
 {
+    const struct known_context *known = find_context(number);
+    if (known != NULL)
+        return known->device;
+    struct known_context *made = calloc(1, sizeof *made);
     uint32_t device = 0;
-    unsigned count = atomic_load(&context_count);
-    for (unsigned i = 0; i < count; i++) {
-        if (contexts[i].number == number)
-            return contexts[i].device;
-    }
     if (record_api.device_number(context, &device) != CUPTI_SUCCESS)
         device = 0;
-    pthread_mutex_lock(&context_lock);
-    bool known = false;
-    for (unsigned i = count; i < atomic_load(&context_count); i++)
-        known |= contexts[i].number == number;
-    if (!known) {
-        if (device < DEVICES_MOST && !device_seen[device]) {
+    record_lock(&context_lock);
+    bool is_new = made != NULL && find_context(number) == NULL, is_new_device = false;
+    if (is_new) {
+        *made = (struct known_context){atomic_load(&contexts), number, device};
+        atomic_store_explicit(&contexts, made, memory_order_release);
+        is_new_device = device < DEVICES_MOST && !device_seen[device];
+        if (is_new_device)
             device_seen[device] = true;
-            put_device(device);
-        }
-        file_begin("context");
-        file_number(number);
-        file_number(device);
-        file_end();
-        count = atomic_load(&context_count);
-        if (count < CONTEXTS_MOST) {
-            contexts[count].number = number;
-            contexts[count].device = device;
-            atomic_store(&context_count, count + 1);
-        }
     }
-    pthread_mutex_unlock(&context_lock);
+    record_unlock(&context_lock);
+    if (!is_new) {
+        free(made);
+        return device;
+    }
+    if (is_new_device)
+        put_device(device);
+    file_begin("context");
+    file_number(number);
+    file_number(device);
+    file_end();
     return device;
 }
 
 /* --- streams --- */
 
+/* The handle is CU_STREAM_LEGACY or CU_STREAM_PER_THREAD also where a call names none. */
 struct known_stream {
-    CUstream
-        handle; /* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD also where a call names none */
+    CUstream handle;
     uint32_t context, number;
     uint32_t thread; /* of CU_STREAM_PER_THREAD, which is another one in each thread; else 0 */
 };
 
-/* The latest stream of a thread is mostly the next one, too. */
+/* The latest streams of a thread are mostly the next ones, too. */
 static _Thread_local struct {
     struct known_stream stream;
     unsigned age;
-} latest[4];
+} latest[32];                /* a place for each value of 5 bits */
 static atomic_uint ages = 1; /* what `latest` holds of an earlier age is forgotten */
 
 static struct known_stream *streams;
@@ -110,70 +117,98 @@ static bool is_same(const struct known_stream *a, const struct known_stream *b)
     return a->handle == b->handle && a->context == b->context && a->thread == b->thread;
 }
 
-static void put_stream(CUcontext context, struct known_stream *stream)
+/* What the driver says of a stream. */
+struct about_stream {
+    unsigned flags;
+    int priority;
+};
+
+static struct about_stream ask_about(CUcontext context, struct known_stream *stream)
 {
-    bool legacy = stream->handle == CU_STREAM_LEGACY;
+    struct about_stream about = {0, 0};
     bool thread = stream->handle == CU_STREAM_PER_THREAD;
-    unsigned flags = 0;
-    int priority = 0;
-    CUstream handle = legacy || thread ? NULL : stream->handle;
+    CUstream handle = thread || stream->handle == CU_STREAM_LEGACY ? NULL : stream->handle;
     if (record_api.stream_number(context, handle, thread, &stream->number) != CUPTI_SUCCESS)
         stream->number = UINT32_MAX;
     if (handle != NULL && record_api.stream_flags != NULL)
-        record_api.stream_flags(handle, &flags);
+        record_api.stream_flags(handle, &about.flags);
     if (handle != NULL && record_api.stream_priority != NULL)
-        record_api.stream_priority(handle, &priority);
+        record_api.stream_priority(handle, &about.priority);
+    return about;
+}
+
+static void put_stream(const struct known_stream *stream, const struct about_stream *about)
+{
     file_begin("stream");
     file_number(stream->context);
     file_number(stream->number);
     file_address((uint64_t)(uintptr_t)stream->handle);
-    file_text(legacy                           ? "legacy"
-              : thread                         ? "per-thread"
-              : flags & CU_STREAM_NON_BLOCKING ? "non-blocking"
-                                               : "blocking");
-    file_number(priority);
+    file_text(stream->handle == CU_STREAM_LEGACY       ? "legacy"
+              : stream->handle == CU_STREAM_PER_THREAD ? "per-thread"
+              : about->flags & CU_STREAM_NON_BLOCKING  ? "non-blocking"
+                                                       : "blocking");
+    file_number(about->priority);
     file_end();
 }
 
-/* Returns the place of a stream among those that are known, which may be a new one. The lock is
- * held. NULL where there is no memory. */
-static struct known_stream *place_of(CUcontext context, const struct known_stream *wanted)
+/* Returns the known stream, or NULL. The lock is held. */
+static struct known_stream *find_stream(const struct known_stream *wanted)
 {
     for (size_t i = 0; i < stream_count; i++) {
         if (is_same(&streams[i], wanted))
             return &streams[i];
     }
-    if (stream_count == stream_room) {
-        size_t room = stream_room > 0 ? 2 * stream_room : 64;
-        struct known_stream *more = reallocarray(streams, room, sizeof *streams);
-        if (more == NULL)
-            return NULL;
-        streams = more;
-        stream_room = room;
-    }
-    streams[stream_count] = *wanted;
-    put_stream(context, &streams[stream_count]);
-    return &streams[stream_count++];
+    return NULL;
+}
+
+/* Returns true if there is room for one more stream. The lock is held. */
+static bool has_room(void)
+{
+    if (stream_count < stream_room)
+        return true;
+    size_t room = stream_room > 0 ? 2 * stream_room : 64;
+    struct known_stream *more = reallocarray(streams, room, sizeof *streams);
+    if (more == NULL)
+        return false;
+    streams = more;
+    stream_room = room;
+    return true;
+}
+
+/* Finds the number of a stream, which it writes down if nobody has. */
+static void look_up(CUcontext context, struct known_stream *wanted)
+{
+    record_lock(&stream_lock);
+    const struct known_stream *known = find_stream(wanted);
+    if (known != NULL)
+        *wanted = *known;
+    record_unlock(&stream_lock);
+    if (known != NULL)
+        return;
+    const struct about_stream about = ask_about(context, wanted);
+    record_lock(&stream_lock);
+    bool is_new = find_stream(wanted) == NULL && has_room();
+    if (is_new)
+        streams[stream_count++] = *wanted;
+    record_unlock(&stream_lock);
+    if (is_new)
+        put_stream(wanted, &about);
 }
 
 uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream handle,
                        bool per_thread)
 {
-    enum { LATEST = sizeof latest / sizeof latest[0] };
     static _Thread_local uint32_t thread;
     struct known_stream wanted = {.handle = handle, .context = context_number};
     if (handle == NULL)
         wanted.handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
     if (wanted.handle == CU_STREAM_PER_THREAD)
         wanted.thread = thread != 0 ? thread : (thread = (uint32_t)gettid());
-    size_t place = ((uintptr_t)wanted.handle >> 4) % LATEST;
+    size_t place = (uint64_t)(uintptr_t)wanted.handle * UINT64_C(0x9E3779B97F4A7C15) >> 59;
     unsigned age = atomic_load_explicit(&ages, memory_order_acquire);
     if (latest[place].age == age && is_same(&latest[place].stream, &wanted))
         return latest[place].stream.number;
-    pthread_mutex_lock(&stream_lock);
-    const struct known_stream *known = place_of(context, &wanted);
-    wanted.number = known != NULL ? known->number : UINT32_MAX;
-    pthread_mutex_unlock(&stream_lock);
+    look_up(context, &wanted);
     latest[place].stream = wanted;
     latest[place].age = age;
     return wanted.number;
@@ -182,20 +217,31 @@ uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream hand
 void tables_forget_stream(CUcontext context, CUstream handle)
 {
     (void)context; /* a handle is an address: no two contexts have the same one */
-    pthread_mutex_lock(&stream_lock);
+    record_lock(&stream_lock);
     for (size_t i = 0; i < stream_count; i++) {
         if (streams[i].handle == handle)
             streams[i--] = streams[--stream_count];
     }
     atomic_fetch_add_explicit(&ages, 1, memory_order_release);
-    pthread_mutex_unlock(&stream_lock);
+    record_unlock(&stream_lock);
+}
+
+void tables_forget_thread(uint32_t thread)
+{
+    record_lock(&stream_lock);
+    for (size_t i = 0; i < stream_count; i++) {
+        if (streams[i].thread == thread)
+            streams[i--] = streams[--stream_count];
+    }
+    record_unlock(&stream_lock);
 }
 
 /* --- memory --- */
 
 static _Atomic uint64_t lowest = UINT64_MAX, highest;
 
-void tables_take(const char *kind, uint64_t address, uint64_t bytes, int64_t device)
+void tables_take(const char *kind, int64_t time_ns, uint64_t address, uint64_t bytes,
+                 int64_t device)
 {
     uint64_t known = atomic_load(&lowest);
     while (address < known && !atomic_compare_exchange_weak(&lowest, &known, address))
@@ -206,7 +252,7 @@ void tables_take(const char *kind, uint64_t address, uint64_t bytes, int64_t dev
         ;
     file_begin("memory");
     file_text(kind);
-    file_number(record_now_ns());
+    file_number(time_ns);
     file_address(address);
     file_address(bytes);
     if (device == MEMORY_HOST)
@@ -216,10 +262,10 @@ void tables_take(const char *kind, uint64_t address, uint64_t bytes, int64_t dev
     file_end();
 }
 
-void tables_give_back(uint64_t address)
+void tables_give_back(int64_t time_ns, uint64_t address)
 {
     file_begin("free");
-    file_number(record_now_ns());
+    file_number(time_ns);
     file_address(address);
     file_end();
 }

@@ -1,0 +1,215 @@
+/* deeds.c - what calls do, read from their arguments: the table is record/calls.def. */
+#include "record/deeds.h"
+
+enum { LEGACY = false, OWN = true };
+
+#define ADDRESS(pointer)  ((const void *)(uintptr_t)(pointer))
+#define FUNCTION(pointer) ((CUfunction)(uintptr_t)(pointer))
+
+/* The words of a launch, until its entry is noted. */
+static _Thread_local uint64_t own_words[ENTRY_WORDS_MAX];
+
+/* Some stream was captured: from then on each call's stream is asked about. */
+static atomic_bool captures;
+
+static bool succeeded(const struct call *c)
+{
+    return c->entry.result == 0;
+}
+
+static bool is_captured(CUstream stream, bool per_thread)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!atomic_load_explicit(&captures, memory_order_relaxed) ||
+        record_api.stream_capturing == NULL)
+        return false;
+    if (stream == NULL && per_thread)
+        stream = CU_STREAM_PER_THREAD;
+    return record_api.stream_capturing(stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* Makes the entry one of that kind, in that stream. Returns true where it is not: a call that
+ * failed, or that a capture takes up, does nothing by itself. */
+static bool in_stream(struct call *c, enum entry_kind kind, CUstream stream, bool per_thread)
+{
+    if (!succeeded(c) || is_captured(stream, per_thread))
+        return true;
+    c->entry.kind = (uint16_t)kind;
+    c->entry.stream = tables_stream(c->data->context, c->data->contextUid, stream, per_thread);
+    return false;
+}
+
+static void copy(struct call *c, const void *to, const void *from, size_t bytes,
+                 CUstream stream, bool per_thread)
+{
+    in_stream(c, ENTRY_COPY, stream, per_thread);
+    c->entry.values[0] = (uint64_t)(uintptr_t)to;
+    c->entry.values[1] = (uint64_t)(uintptr_t)from;
+    c->entry.values[2] = bytes;
+}
+
+static void copy2d(struct call *c, const void *to, size_t to_pitch, const void *from,
+                   size_t from_pitch, size_t width, size_t height, CUstream stream,
+                   bool per_thread)
+{
+    const uint64_t values[ENTRY_VALUES] = {(uint64_t)(uintptr_t)to,
+                                           to_pitch,
+                                           (uint64_t)(uintptr_t)from,
+                                           from_pitch,
+                                           width,
+                                           height};
+    in_stream(c, ENTRY_COPY2D, stream, per_thread);
+    memcpy(c->entry.values, values, sizeof values);
+}
+
+static void set(struct call *c, const void *address, size_t bytes, CUstream stream,
+                bool per_thread)
+{
+    in_stream(c, ENTRY_SET, stream, per_thread);
+    c->entry.values[0] = (uint64_t)(uintptr_t)address;
+    c->entry.values[1] = bytes;
+}
+
+static void launch(struct call *c, const void *symbol, CUfunction function, void *const *args,
+                   CUstream stream, bool per_thread)
+{
+    if (in_stream(c, ENTRY_LAUNCH, stream, per_thread))
+        return;
+    if (function == NULL)
+        function = c->function;
+    if (function != NULL && !layout_is_known(symbol))
+        layout_learn(symbol, function);
+    c->entry.words = layout_words(symbol, args, own_words);
+    c->words = own_words;
+}
+
+static void event(struct call *c, enum entry_kind kind, const void *handle, CUstream stream,
+                  bool per_thread)
+{
+    in_stream(c, kind, stream, per_thread);
+    c->entry.values[0] = (uint64_t)(uintptr_t)handle;
+}
+
+static void sync_event(struct call *c, const void *handle)
+{
+    c->entry.kind = ENTRY_SYNC_EVENT;
+    c->entry.values[0] = (uint64_t)(uintptr_t)handle;
+}
+
+/* A wait that fails has waited all the same: it tells of what failed before. */
+static void sync_stream(struct call *c, CUstream stream, bool per_thread)
+{
+    c->entry.kind = ENTRY_SYNC_STREAM;
+    c->entry.stream = tables_stream(c->data->context, c->data->contextUid, stream, per_thread);
+}
+
+static void sync_device(struct call *c, const void *unused)
+{
+    (void)unused;
+    c->entry.kind = ENTRY_SYNC_DEVICE;
+}
+
+/* `place` and `data` are where CUPTI shows the arguments, and where the driver will read them.
+ */
+static void function(struct call *c, const void *place, const void *data, CUstream stream,
+                     bool per_thread)
+{
+    if (!in_stream(c, ENTRY_FUNCTION, stream, per_thread))
+        c->handed = functions_hand_over(&c->entry, (CUhostFn *)place, (void **)data);
+}
+
+static void callback(struct call *c, const void *place, const void *data, CUstream stream,
+                     bool per_thread)
+{
+    if (!in_stream(c, ENTRY_FUNCTION, stream, per_thread))
+        c->handed =
+            functions_hand_over_callback(&c->entry, (CUstreamCallback *)place, (void **)data);
+}
+
+static void graph(struct call *c, const void *exec, CUstream stream, bool per_thread)
+{
+    in_stream(c, ENTRY_GRAPH, stream, per_thread);
+    c->entry.values[0] = (uint64_t)(uintptr_t)exec;
+}
+
+static void instantiate(struct call *c, CUgraphExec *exec, CUgraph made_from)
+{
+    if (succeeded(c))
+        graphs_made(*exec, made_from);
+}
+
+static void capture(struct call *c, const void *unused)
+{
+    (void)unused;
+    if (succeeded(c))
+        atomic_store(&captures, true);
+}
+
+static void take_at(struct call *c, const char *kind, const void *address, size_t bytes)
+{
+    bool host = kind[0] == 'p' && kind[1] == 'i'; /* pinned */
+    host = host || kind[0] == 'r';                /* registered */
+    if (succeeded(c))
+        tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t)address, bytes,
+                    host ? MEMORY_HOST
+                         : (int64_t)tables_context(c->data->context, c->data->contextUid));
+}
+
+static void take(struct call *c, const char *kind, const void *place, size_t bytes)
+{
+    if (succeeded(c))
+        take_at(c, kind, *(void *const *)place, bytes);
+}
+
+/* Memory is there when the call that takes it has returned, and no more when the call that
+ * gives it back begins: so that another thread's, at the same address, comes behind. */
+static void give_back(struct call *c, const void *address)
+{
+    if (succeeded(c) && address != NULL)
+        tables_give_back(c->entry.start_ns, (uint64_t)(uintptr_t)address);
+}
+
+/* --- the table --- */
+
+#define DEED(id, arguments, deed)                                                              \
+    static void deed_##id(struct call *c, const void *of)                                      \
+    {                                                                                          \
+        const arguments *p = of;                                                               \
+        deed;                                                                                  \
+    }
+#define RUNTIME       DEED
+#define DRIVER        DEED
+#define DRIVER_BEFORE DEED
+#include "record/calls.def"
+#undef RUNTIME
+#undef DRIVER
+#undef DRIVER_BEFORE
+
+#define NOTHING(id, arguments, deed)
+#define RUNTIME(id, arguments, deed) [CUPTI_RUNTIME_TRACE_CBID_##id] = {deed_##id, false},
+#define DRIVER                       NOTHING
+#define DRIVER_BEFORE                NOTHING
+static const struct deed_row runtime_deeds[CUPTI_RUNTIME_TRACE_CBID_SIZE] = {
+#include "record/calls.def"
+};
+#undef RUNTIME
+#undef DRIVER
+#undef DRIVER_BEFORE
+
+#define RUNTIME                            NOTHING
+#define DRIVER(id, arguments, deed)        [CUPTI_DRIVER_TRACE_CBID_##id] = {deed_##id, false},
+#define DRIVER_BEFORE(id, arguments, deed) [CUPTI_DRIVER_TRACE_CBID_##id] = {deed_##id, true},
+static const struct deed_row driver_deeds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
+#include "record/calls.def"
+};
+
+const struct deed_row *deeds_of(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    const struct deed_row *row = NULL;
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
+        row = &runtime_deeds[id];
+    else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
+        row = &driver_deeds[id];
+    return row != NULL && row->read != NULL ? row : NULL;
+}

@@ -1,0 +1,28 @@
+/* deeds.h - what calls do: copies, launches, waits, memory that they take. Private to
+ * src/record. */
+#ifndef PIPELINE_RECORD_DEEDS_H
+#define PIPELINE_RECORD_DEEDS_H
+
+#include "record/record.h"
+
+/* A call that has just returned, or is about to be made. The deed fills in what its entry says,
+ * and what else there is: the words of a launch, which stay until the thread's next call, and
+ * what was handed over of a function of the host's. */
+struct call {
+    struct entry entry;
+    const CUpti_CallbackData *data;
+    CUfunction function; /* that a call within this one launched */
+    const uint64_t *words;
+    struct handed *handed;
+};
+
+/* A deed, and whether it is done before the call is made. */
+struct deed_row {
+    void (*read)(struct call *c, const void *arguments);
+    bool before;
+};
+
+/* Returns the deed of a call; NULL: it has none. */
+const struct deed_row *deeds_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+
+#endif
