@@ -53,6 +53,7 @@ quick_steps() {
     step library run_make check-library
     step foreign run_make check-foreign
     step suites tests/run-suites.sh "$build" emulator-quick all
+    step record tests/record/run.sh "$build"
     step hostile "$build/hostile" --seed=1 --inputs=1500
     step memory tests/hostile/no_memory.sh "$build" --runs=3500 text json csv list view-csv
     step demo run_make run-demo
@@ -84,6 +85,7 @@ deep_steps() {
     step wasm run_make check-wasm
     step install run_make check-install
     step lessons lessons_page
+    step record tests/record/run.sh "$build" deep
     step docs tests/docs.sh "$build/pipeline"
     step make tests/make.sh
     step fuzz make --no-print-directory fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"

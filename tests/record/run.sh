@@ -1,0 +1,138 @@
+#!/bin/sh
+# run.sh BUILD [deep | SCRIPT...] - plays scripts to libpipeline-record.so with a CUPTI and a driver of
+# the tests, and judges what it took down: each line of the recording and nothing else, and the
+# program's own output and exit status as they are without the recorder. `deep` has longer scripts, too.
+set -u
+build=$(cd "$1" && pwd) || exit 2
+shift
+here=$build/tests/record
+if [ ! -e "$build/libpipeline-record.so" ] || [ ! -e "$build/record-player" ]; then
+    echo "record: the recorder was not built (it needs CUDA's headers and NVTX): nothing is tested"
+    exit 0
+fi
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failed=0 checks=0
+
+# Runs a script with the environment's settings before it: `play NAME [VARIABLE=VALUE...]`.
+# The program's own words are in $work/NAME.out, the lines that are expected in $work/NAME.want.
+play() {
+    name=$1
+    script=${1%%-*}
+    shift
+    folder=$work/$name.d
+    mkdir "$folder"
+    env LD_LIBRARY_PATH="$here/fakes" PLAYER_EXPECT="$work/$name.none" "$@" \
+        timeout -s KILL 300 "$build/record-player" "$script" >"$work/$name.plain" 2>&1
+    echo "status $?" >>"$work/$name.plain"
+    env LD_LIBRARY_PATH="$here/fakes" PLAYER_EXPECT="$work/$name.want" PIPELINE_RECORD_TO="$folder" \
+        CUDA_INJECTION64_PATH="$build/libpipeline-record.so" \
+        NVTX_INJECTION64_PATH="$build/libpipeline-record.so" "$@" \
+        timeout -s KILL 300 "$build/record-player" "$script" >"$work/$name.out" 2>&1
+    echo "status $?" >>"$work/$name.out"
+    checks=$((checks + 1))
+    diff "$work/$name.plain" "$work/$name.out" >"$work/diff" ||
+        fail "the program itself behaves otherwise" "$work/diff"
+}
+
+fail() {
+    echo "record: $name: $1"
+    [ $# -lt 2 ] || cut -c 1-300 "$2" | head -n "${LINES_SHOWN:-12}"
+    failed=$((failed + 1))
+}
+
+# Judges the recordings of the script, together, with further lines that are expected.
+judge() {
+    how=$1
+    shift
+    touch "$work/$name.want"
+    for line in "$@"; do
+        echo "$line" >>"$work/$name.want"
+    done
+    for recording in "$folder"/*.jsonl; do
+        "$build/record-judge" "$recording" "$how" 2>"$work/judged" || fail "no good recording" "$work/judged"
+    done | sort >"$work/$name.got"
+    sort "$work/$name.want" | diff - "$work/$name.got" >"$work/diff" ||
+        fail "the recording differs (< is expected)" "$work/diff"
+}
+
+whole='["end","*","exit"]'
+note_held='["note","another tool in the program holds CUPTI: a \"profiler\""]'
+note_old='["note","libcupti.so was not found, or is too old: it comes with the CUDA Toolkit"]'
+
+scripts_quick() {
+    for script in calls own launches graphs captures names ranges contexts lose threads functions \
+        visitors return exit chdir closed taken lifted again fork; do
+        play $script
+        judge whole "$whole"
+    done
+    for script in abort kill segv _exit fsize; do
+        play $script
+        judge cut
+    done
+    play gone
+    [ ! -e "$folder" ] || fail "the folder came back"
+    play exec
+    judge cut "$whole"
+    play part-kernel PIPELINE_RECORD_START=part PIPELINE_RECORD_STOP=end
+    judge whole '["end","*","stop"]'
+    play part-range PIPELINE_RECORD_START='the part' PIPELINE_RECORD_STOP='the part'
+    judge whole '["end","*","stop"]'
+    play frames PIPELINE_RECORD_BACKTRACE=1
+    judge whole "$whole"
+    play without-holder PLAYER_HOLDER='a "profiler"'
+    rm -f "$work/$name.want"
+    judge whole "$note_held" "$whole"
+    play without-old LD_LIBRARY_PATH="$here/old:$here/fakes"
+    rm -f "$work/$name.want"
+    judge whole "$note_old" "$whole"
+    play threads-limit PIPELINE_RECORD_LIMIT=100000
+    limit_is_kept 100000
+    ends_early busy asking handler handler handler handler handler
+}
+
+# The file is not larger than that, and its last line says so.
+limit_is_kept() {
+    recording=$(echo "$folder"/*.jsonl)
+    [ "$(wc -c <"$recording")" -le "$1" ] || fail "the file is larger than the limit"
+    "$build/record-judge" "$recording" >"$work/judged" || fail "no good recording"
+    tail -n 1 "$work/judged" | grep -q '"limit"' || fail "the limit is not said"
+}
+
+# Programs that end while something goes on: what is there makes sense.
+ends_early() {
+    times=0
+    for script in "$@"; do
+        times=$((times + 1))
+        play "$script-$times"
+        "$build/record-judge" "$folder"/*.jsonl cut >"$work/judged" 2>&1 ||
+            fail "no good recording" "$work/judged"
+    done
+}
+
+scripts_deep() {
+    play flood
+    "$build/record-judge" "$folder"/*.jsonl >"$work/judged" || fail "no good recording"
+    calls=$(grep -c '^\["call"' "$work/judged")
+    lost=$(sed -n 's/^\["lost",\([0-9]*\),.*/\1/p' "$work/judged")
+    made=$(sed -n 's/ calls$//p' "$work/$name.out")
+    [ "$((calls + lost))" -eq "$made" ] || fail "$calls calls and $lost lost are not $made"
+    [ "$lost" -gt 0 ] || fail "nothing was lost"
+}
+
+case ${1:-} in
+deep)
+    scripts_quick
+    scripts_deep
+    ;;
+'') scripts_quick ;;
+flood) scripts_deep ;;
+*)
+    for script in "$@"; do
+        play "$script"
+        judge cut "$whole"
+    done
+    ;;
+esac
+echo "$(((checks - failed) * 100 / checks))%: Checks: $checks, Failures: $failed, Errors: 0"
+[ "$failed" -eq 0 ]
