@@ -18,66 +18,6 @@ struct reader {
     uint32_t next; /* the index of another in the pool; 0: none */
 };
 
-/* --- cuts --- */
-
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the cuts and drops those that are there twice. Host arrays are cut in order already. */
-static void cuts_tidy(struct cut_buffer *buffer)
-{
-    bool sorted = true;
-    for (size_t i = 1; i < buffer->cut_count && sorted; i++)
-        sorted = buffer->cuts[i - 1] <= buffer->cuts[i];
-    if (!sorted)
-        qsort(buffer->cuts, buffer->cut_count, sizeof *buffer->cuts, compare_u64);
-    size_t kept = 0;
-    for (size_t i = 0; i < buffer->cut_count; i++) {
-        if (kept == 0 || buffer->cuts[i] != buffer->cuts[kept - 1])
-            buffer->cuts[kept++] = buffer->cuts[i];
-    }
-    buffer->cut_count = kept;
-}
-
-/* Slots are cut at the same places again and again: a full table is tidied before it grows. */
-static bool cuts_add(struct cut_buffer *buffer, uint64_t offset)
-{
-    if (buffer->cut_count == buffer->cut_capacity) {
-        cuts_tidy(buffer);
-        if (2 * buffer->cut_count >= buffer->cut_capacity) {
-            size_t capacity = buffer->cut_capacity ? 2 * buffer->cut_capacity : 64;
-            uint64_t *cuts = realloc(buffer->cuts, capacity * sizeof *cuts);
-            if (cuts == NULL)
-                return false;
-            buffer->cuts = cuts;
-            buffer->cut_capacity = capacity;
-        }
-    }
-    buffer->cuts[buffer->cut_count++] = offset;
-    return true;
-}
-
-/* Returns the cell that begins at `offset`, where the buffer is cut; it is no cell before
- * `low`.
- */
-static uint32_t cut_index(const struct cut_buffer *buffer, size_t low, uint64_t offset)
-{
-    size_t high = buffer->cut_count;
-    if (buffer->cuts[low] == offset) /* mostly the end of the cell before */
-        return (uint32_t)low;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (buffer->cuts[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
-}
-
 /* --- heads of runs --- */
 
 /* Makes every cell a head. Bits behind the last cell's are set, too, and never looked at. */
@@ -189,8 +129,8 @@ static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
         for (uint32_t j = 0; j < count; j++) {
             const struct range *range = &access[j].range;
             struct cut_buffer *buffer = &cells->buffers[range->buffer];
-            if (!cuts_add(buffer, range->offset) ||
-                !cuts_add(buffer, range->offset + range->bytes))
+            if (!cuts_add(&buffer->cuts, range->offset) ||
+                !cuts_add(&buffer->cuts, range->offset + range->bytes))
                 return false;
         }
     }
@@ -221,9 +161,9 @@ bool cells_init(struct cells *cells, const struct plan *plan)
         return false;
     for (uint32_t b = 0; b < cells->buffer_count; b++) {
         struct cut_buffer *buffer = &cells->buffers[b];
-        cuts_tidy(buffer);
-        for (int s = cells->first_side; s < SIDE_COUNT && buffer->cut_count > 0; s++) {
-            if (!side_init(&buffer->sides[s], buffer->cut_count - 1,
+        cuts_tidy(&buffer->cuts);
+        for (int s = cells->first_side; s < SIDE_COUNT && buffer->cuts.count > 0; s++) {
+            if (!side_init(&buffer->sides[s], buffer->cuts.count - 1,
                            cells->first_side == SIDE_SURE))
                 return false;
         }
@@ -234,7 +174,7 @@ bool cells_init(struct cells *cells, const struct plan *plan)
 void cells_free(struct cells *cells)
 {
     for (uint32_t b = 0; cells->buffers != NULL && b < cells->buffer_count; b++) {
-        free(cells->buffers[b].cuts);
+        cuts_free(&cells->buffers[b].cuts);
         for (int s = 0; s < SIDE_COUNT; s++) {
             free(cells->buffers[b].sides[s].cells);
             free(cells->buffers[b].sides[s].heads[0]);
@@ -387,7 +327,8 @@ static bool look_at_run(const struct toucher *toucher, const struct cell_side *s
                         uint32_t head, bool sure)
 {
     const struct memory_cell *cell = &side->cells[head];
-    uint64_t from = toucher->buffer->cuts[head], to = toucher->buffer->cuts[cell->end];
+    uint64_t from = toucher->buffer->cuts.offsets[head],
+             to = toucher->buffer->cuts.offsets[cell->end];
     bool raced = look(toucher, &cell->write, from, to, sure);
     for (uint32_t r = cell->first_reader; r != 0 && toucher->access->writes;
          r = toucher->cells->pool[r].next)
@@ -416,13 +357,13 @@ bool cells_touch(struct cells *cells, const struct access *access, struct epoch 
         .cells = cells,
         .buffer = buffer,
         .access = access,
-        .first = cut_index(buffer, 0, access->range.offset),
+        .first = (uint32_t)cuts_find(&buffer->cuts, access->range.offset),
         .by = by,
         .clock = clock,
         .watcher = watcher,
     };
-    toucher.end = cut_index(buffer, toucher.first + (size_t)1,
-                            access->range.offset + access->range.bytes);
+    toucher.end = (uint32_t)cuts_find_from(&buffer->cuts, toucher.first + (size_t)1,
+                                           access->range.offset + access->range.bytes);
     for (uint32_t i = (uint32_t)last_bit(own, 0, toucher.first); i < toucher.end;
          i = own->cells[i].end) {
         const struct memory_cell *cell = &own->cells[i];

@@ -12,6 +12,7 @@
 #ifndef PIPELINE_PLAN_CELLS_H
 #define PIPELINE_PLAN_CELLS_H
 
+#include "plan/cuts.h"
 #include "plan/plan.h"
 
 /* An op that touched a cell: the `place`-th of its stream, counted from 1. */
@@ -39,8 +40,7 @@ struct cell_side {
 };
 
 struct cut_buffer {
-    uint64_t *cuts;
-    size_t cut_count, cut_capacity;
+    struct cuts cuts;
     struct cell_side sides[SIDE_COUNT];
 };
 

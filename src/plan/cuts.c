@@ -44,9 +44,11 @@ bool cuts_add(struct cuts *cuts, uint64_t offset)
     return true;
 }
 
-size_t cuts_find(const struct cuts *cuts, uint64_t offset)
+size_t cuts_find_from(const struct cuts *cuts, size_t from, uint64_t offset)
 {
-    size_t low = 0, high = cuts->count;
+    size_t low = from, high = cuts->count;
+    if (low < high && cuts->offsets[low] == offset)
+        return low;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (cuts->offsets[middle] < offset)
@@ -55,6 +57,11 @@ size_t cuts_find(const struct cuts *cuts, uint64_t offset)
             high = middle;
     }
     return low;
+}
+
+size_t cuts_find(const struct cuts *cuts, uint64_t offset)
+{
+    return cuts_find_from(cuts, 0, offset);
 }
 
 void cuts_free(struct cuts *cuts)

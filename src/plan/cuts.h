@@ -20,8 +20,10 @@ bool cuts_add(struct cuts *cuts, uint64_t offset);
  */
 void cuts_tidy(struct cuts *cuts);
 
-/* Returns the index of the first offset that is not below `offset`, or `count`. */
+/* Returns the index of the first offset that is not below `offset`, or `count`. The second one
+ * is for offsets that are known to lie at `from` or behind, and mostly right there. */
 size_t cuts_find(const struct cuts *cuts, uint64_t offset);
+size_t cuts_find_from(const struct cuts *cuts, size_t from, uint64_t offset);
 
 void cuts_free(struct cuts *cuts);
 
