@@ -215,9 +215,15 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
         verdicts->best_ns = first_ns;
         return;
     }
-    for (int i = 0; i < found->count && used < sizeof verdicts->best; i++)
-        used += (size_t)snprintf(verdicts->best + used, sizeof verdicts->best - used, "%s%s",
+    for (int i = 0; i < found->count && used < sizeof verdicts->best; i++) {
+        bool named = false;
+        for (int k = 0; k < i; k++)
+            named |= found->turns[k].code == found->turns[i].code;
+        if (!named)
+            used +=
+                (size_t)snprintf(verdicts->best + used, sizeof verdicts->best - used, "%s%s",
                                  i > 0 ? " + " : "", verdict_rows[found->turns[i].code].name);
+    }
 }
 
 void foreign_rank(const struct foreign *foreign, struct verdicts *verdicts)
