@@ -317,6 +317,7 @@ int InitializeInjection(void)
     atomic_store(&record_active, start_name == NULL);
     pthread_atfork(NULL, NULL, in_child);
     atexit(program_ends);
+    at_quick_exit(program_ends);
     if (!start_writer())
         put_note("no thread could be started: all is written at the program's end");
     return 1;
