@@ -129,6 +129,33 @@ START_TEST(a_stream_of_two_threads)
 }
 END_TEST
 
+/* One queue with room for one op: the next thread's call begins when the op of the one before
+ * has left, in the order of the plan. */
+START_TEST(threads_share_a_queue)
+{
+    struct machine machine = test_machine();
+    machine.queue_depth = machine.queues = 1;
+    machine.issue_kernel_ns = 10;
+    struct plan built = test_plan(3, 0, 1, 64);
+    for (uint32_t i = 0; i < 3; i++)
+        test_kernel(&built, i, 0, 0, 64, 1);
+    struct plan plan = recorded_of(&built, &machine);
+    plan.recorded->threads = 3;
+    for (uint32_t i = 0; i < 3; i++) {
+        plan.recorded->ops[i].thread = 2 - i;
+        plan.recorded->ops[i].fill = 0.2;
+        plan.recorded->ops[i].host_ns = i == 2 ? 0 : 1; /* the last one comes first */
+    }
+    struct timeline timeline = sim_run(&machine, &plan);
+    ck_assert_int_eq(timeline.spans[0].start_ns, 11);
+    ck_assert_int_eq(timeline.spans[1].start_ns, 21);
+    ck_assert_int_eq(timeline.spans[2].start_ns, 21);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    plan_free(&built);
+}
+END_TEST
+
 /* A thread issues a copy, and its record, only at 500: whatever comes after them in the plan
  * and refers to them waits. What comes later does not count, though it ends before. */
 START_TEST(what_comes_before_in_the_plan)
@@ -355,6 +382,7 @@ TCase *recorded_threads_case(void)
     tcase_add_test(tc, threads_overlap_their_syncs);
     tcase_add_test(tc, calls_block_their_own_thread);
     tcase_add_test(tc, a_stream_of_two_threads);
+    tcase_add_test(tc, threads_share_a_queue);
     tcase_add_test(tc, what_comes_before_in_the_plan);
     tcase_add_test(tc, later_ops_do_not_end_a_sync);
     tcase_add_test(tc, any_plan_ends);

@@ -265,26 +265,6 @@ bool rule_alloc_synchronises(const struct machine *machine, bool pinned)
     return !pinned || synchronises_implicitly(machine);
 }
 
-bool rule_copy_staged(const struct plan *plan, const struct op *op)
-{
-    const struct op_recorded *seen = plan_seen(plan, op);
-    return op_is_copy(op->kind) &&
-           (seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE);
-}
-
-bool rule_call_waits(const struct plan *plan, const struct op *op)
-{
-    return rule_copy_staged(plan, op) || rule_call_waits_out(plan, op);
-}
-
-bool rule_call_waits_out(const struct plan *plan, const struct op *op)
-{
-    const struct op_recorded *seen = plan_seen(plan, op);
-    if (seen != NULL && seen->waits)
-        return op_on_device(op->kind) || op->kind == OP_CALLBACK;
-    return op->kind == OP_KERNEL && plan->launches_block;
-}
-
 uint32_t rule_measured_blocks(const struct machine *machine, double fill)
 {
     const double ROUNDING = 1e-6; /* a part of blocks was computed by a division */

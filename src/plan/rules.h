@@ -197,7 +197,22 @@ bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
 /* Rule 8. Returns true if a copy goes through the host's staging buffer: its memory is
  * pageable. */
-bool rule_copy_staged(const struct plan *plan, const struct op *op);
+static inline bool rule_copy_staged(const struct plan *plan, const struct op *op)
+{
+    const struct op_recorded *seen = plan_seen(plan, op);
+    return op_is_copy(op->kind) &&
+           (seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE);
+}
+
+/* Rule 8. Returns true if the call that issues `op` waits until that has ended, not only until
+ * the host has done its part. */
+static inline bool rule_call_waits_out(const struct plan *plan, const struct op *op)
+{
+    const struct op_recorded *seen = plan_seen(plan, op);
+    if (seen != NULL && seen->waits)
+        return op_on_device(op->kind) || op->kind == OP_CALLBACK;
+    return op->kind == OP_KERNEL && plan->launches_block;
+}
 
 /* Rule 8. Returns true if the call that issues `op` waits for the host's part in it:
  * with pageable memory the host copies piece by piece through a page-locked staging buffer. The
@@ -206,11 +221,10 @@ bool rule_copy_staged(const struct plan *plan, const struct op *op);
  * CUDA_LAUNCH_BLOCKING=1, which takes the asynchronicity from kernel launches; the [Guide] says
  * nothing of other calls. A recorded call may have waited for its op in any case, as
  * cudaMemcpy() does. */
-bool rule_call_waits(const struct plan *plan, const struct op *op);
-
-/* Rule 8. Returns true if such a call waits until its op has ended, not only until the host has
- * done its part. */
-bool rule_call_waits_out(const struct plan *plan, const struct op *op);
+static inline bool rule_call_waits(const struct plan *plan, const struct op *op)
+{
+    return rule_copy_staged(plan, op) || rule_call_waits_out(plan, op);
+}
 
 /* Rule 3. Returns how many blocks a recorded launch takes, of those that the GPU holds at once:
  * it takes the part `fill` of its room, but one block at least. */

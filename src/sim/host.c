@@ -41,15 +41,14 @@ static void link_calls(struct simulation *sim)
 enum status host_set_up(struct simulation *sim)
 {
     const struct plan_recorded *recorded = sim->plan->recorded;
+    sim->first_caller = sim->first_woken = NONE;
     sim->thread_count = recorded != NULL ? recorded->threads : 1;
     size_t threads = sim->thread_count + (size_t)1;
     sim->threads = malloc(threads * sizeof *sim->threads);
-    sim->callers = malloc(threads * sizeof *sim->callers);
     if (sim->thread_count > 1)
         sim->next_in_thread =
             malloc((sim->plan->op_count + (size_t)1) * sizeof *sim->next_in_thread);
-    if (sim->threads == NULL || sim->callers == NULL ||
-        (sim->thread_count > 1 && sim->next_in_thread == NULL))
+    if (sim->threads == NULL || (sim->thread_count > 1 && sim->next_in_thread == NULL))
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     for (uint32_t i = 0; i < sim->thread_count; i++)
         sim->threads[i] = (struct host_thread){.next = NONE, .called = NONE};
@@ -63,7 +62,6 @@ enum status host_set_up(struct simulation *sim)
 void host_free(struct simulation *sim)
 {
     free(sim->threads);
-    free(sim->callers);
     free(sim->next_in_thread);
 }
 
@@ -97,44 +95,53 @@ static enum status end_wait(struct simulation *sim, const struct host_thread *th
                            call, 0);
 }
 
+/* Lets a thread wait in its own call, or go on with it. */
+static enum status wait_in_call(struct simulation *sim, struct host_thread *thread)
+{
+    if (sync_call_is_over(sim, thread->next))
+        return end_wait(sim, thread);
+    uint32_t *first = sync_call_list(sim, thread->next);
+    thread->next_blocked = *first;
+    *first = (uint32_t)(thread - sim->threads);
+    return STATUS_OK;
+}
+
 enum status host_continue_calls(struct simulation *sim)
 {
     enum status status = STATUS_OK;
-    uint32_t left = 0;
-    sim->any_ended = false;
-    for (uint32_t i = 0; i < sim->caller_count; i++) {
-        const struct host_thread *thread = &sim->threads[sim->callers[i]];
-        if (status != STATUS_OK || !sync_call_is_over(sim, thread->next))
-            sim->callers[left++] = sim->callers[i];
-        else
-            status = end_wait(sim, thread);
+    while (sim->first_woken != NONE && status == STATUS_OK) {
+        struct host_thread *thread = &sim->threads[sim->first_woken];
+        sim->first_woken = thread->next_blocked;
+        status = wait_in_call(sim, thread);
     }
-    sim->caller_count = left;
     return status;
 }
 
-/* Makes the call that is a thread's next. Where its queue is full, the thread waits there. The
- * first op of a queue always finds room: others that lie behind it may have been issued first.
- */
+/* Returns true if there is room in a queue for `op`. The first op that is to leave the queue
+ * always finds some: ops behind it, of other threads, may have been issued before it. */
+static bool has_room(const struct simulation *sim, const struct hardware_queue *queue,
+                     uint32_t op)
+{
+    return queue->length + queue->calls < sim->machine->queue_depth || queue->front == op;
+}
+
+/* Makes the call that is a thread's next. Where its queue is full, the thread waits there. */
 static enum status make_call(struct simulation *sim, struct host_thread *thread)
 {
     const struct op *op = op_at(sim, thread->next);
     if (op_is_call(op->kind)) {
         span_at(sim, op->id)->start_ns = thread->begin_ns;
-        if (sync_call_is_over(sim, op->id))
-            return end_wait(sim, thread);
-        sim->callers[sim->caller_count++] = (uint32_t)(thread - sim->threads);
-        return STATUS_OK;
+        return wait_in_call(sim, thread);
     }
     int number = sim->ops[op->id].queue;
-    if (number >= 0) {
-        struct hardware_queue *queue = &sim->hardware_queues[number];
-        if (queue->length >= sim->machine->queue_depth && queue->front != op->id) {
-            thread->next_blocked = queue->first_blocked;
-            queue->first_blocked = (uint32_t)(thread - sim->threads);
+    struct hardware_queue *queue = number >= 0 ? &sim->hardware_queues[number] : NULL;
+    if (queue != NULL && !has_room(sim, queue, op->id)) {
+        if (event_queue_push(&queue->blocked, op->id, 0, (uint32_t)(thread - sim->threads), 0))
             return STATUS_OK;
-        }
+        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     }
+    if (queue != NULL)
+        queue->calls++;
     int64_t call_ns =
         rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
     return simulation_post(sim, call_ns, EVENT_ISSUED, op->id, 0);
@@ -171,13 +178,11 @@ enum status host_begin(struct simulation *sim)
 enum status host_find_room(struct simulation *sim, struct hardware_queue *queue)
 {
     enum status status = STATUS_OK;
-    uint32_t index = queue->first_blocked;
-    queue->first_blocked = NONE;
-    while (index != NONE && status == STATUS_OK) {
-        struct host_thread *thread = &sim->threads[index];
-        index = thread->next_blocked;
-        status = make_call(sim, thread);
-    }
+    struct event first;
+    while (status == STATUS_OK && queue->blocked.count > 0 &&
+           has_room(sim, queue, (uint32_t)queue->blocked.heap[0].time_ns) &&
+           event_queue_pop(&queue->blocked, &first))
+        status = make_call(sim, &sim->threads[first.subject]);
     return status;
 }
 
@@ -218,6 +223,8 @@ void host_end_call(struct simulation *sim, uint32_t op)
         return;
     }
     int queue = sim->ops[op].queue;
+    if (queue >= 0)
+        sim->hardware_queues[queue].calls--;
     if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
         sim->waiting[(uint32_t)queue / sim->queues]++;
 }

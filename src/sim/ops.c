@@ -68,6 +68,17 @@ static bool domain_has_ended(struct simulation *sim, int index, uint32_t op)
     return true;
 }
 
+/* Returns the stream whose ops alone a call waits for; the number of streams: several. */
+static uint32_t stream_of_call(const struct simulation *sim, uint32_t call)
+{
+    const struct op *op = op_at(sim, call);
+    enum stream_kind kind = plan_stream_kind(sim->plan, op->stream);
+    if (op->kind == OP_SYNC_EVENT)
+        return sim->records[sim->ops[call].record].stream;
+    bool several = op->kind != OP_SYNC || rule_sync_encompasses(kind, STREAM_BLOCKING);
+    return several ? sim->plan->streams : op->stream;
+}
+
 bool sync_call_is_over(struct simulation *sim, uint32_t call)
 {
     const struct op *op = op_at(sim, call);
@@ -77,11 +88,29 @@ bool sync_call_is_over(struct simulation *sim, uint32_t call)
         uint32_t record = sim->ops[call].record;
         return record == NONE || sim->records[record].passed_ns != NEVER;
     }
-    if (op->kind != OP_SYNC || op->stream >= sim->plan->streams)
-        return domain_has_ended(sim, DOMAIN_ALL, call);
-    if (rule_sync_encompasses(plan_stream_kind(sim->plan, op->stream), STREAM_BLOCKING))
-        return domain_has_ended(sim, DOMAIN_LEGACY, call);
-    return sim->lanes[op->stream].head > call; /* NONE is above them all */
+    uint32_t stream = stream_of_call(sim, call);
+    if (stream < sim->plan->streams)
+        return sim->lanes[stream].head > call; /* NONE is above them all */
+    bool all = op->kind != OP_SYNC || op->stream == sim->plan->streams;
+    return domain_has_ended(sim, all ? DOMAIN_ALL : DOMAIN_LEGACY, call);
+}
+
+uint32_t *sync_call_list(struct simulation *sim, uint32_t call)
+{
+    uint32_t stream = stream_of_call(sim, call);
+    return stream < sim->plan->streams ? &sim->lanes[stream].first_caller : &sim->first_caller;
+}
+
+/* Wakes all threads that are on the list from *first, and empties it. */
+static void wake_callers(struct simulation *sim, uint32_t *first)
+{
+    while (*first != NONE) {
+        struct host_thread *thread = &sim->threads[*first];
+        uint32_t woken = *first;
+        *first = thread->next_blocked;
+        thread->next_blocked = sim->first_woken;
+        sim->first_woken = woken;
+    }
 }
 
 static void sync_op_ended(struct simulation *sim, uint32_t op)
@@ -106,8 +135,12 @@ enum status simulation_start_op(struct simulation *sim, uint32_t op)
 
 void simulation_pass_op(struct simulation *sim, uint32_t op)
 {
-    sim->ops[op].ended = sim->any_ended = true;
-    sim->lanes[op_at(sim, op)->stream].head = sim->ops[op].next_in_stream;
+    struct lane_state *lane = &sim->lanes[op_at(sim, op)->stream];
+    sim->ops[op].ended = true;
+    lane->head = sim->ops[op].next_in_stream;
+    wake_callers(sim, &lane->first_caller);
+    if (op == sim->first_unended[DOMAIN_ALL] || op == sim->first_unended[DOMAIN_LEGACY])
+        wake_callers(sim, &sim->first_caller);
     if (sim->domains != NULL)
         sync_op_ended(sim, op);
 }

@@ -40,7 +40,7 @@ static enum status queue_drain(struct simulation *sim, int number)
             sim->waiting[(uint32_t)number / sim->queues]--;
         status = engine_accept(sim, op);
     }
-    if (status == STATUS_OK && queue->first_blocked != NONE) /* there may be room in it now */
+    if (status == STATUS_OK && queue->blocked.count > 0) /* there may be room in it now */
         status = host_find_room(sim, queue);
     return status;
 }
@@ -221,7 +221,7 @@ static enum status run_to_end(struct simulation *sim)
         status = dispatch(sim, &event);
         if (status == STATUS_OK)
             status = advance_all(sim);
-        if (status == STATUS_OK && sim->caller_count > 0 && sim->any_ended)
+        if (status == STATUS_OK && sim->first_woken != NONE)
             status = host_continue_calls(sim);
     }
     return status;

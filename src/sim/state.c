@@ -82,7 +82,7 @@ static void link_span(struct simulation *sim, const struct op *op, uint32_t *eve
         state->record = event_record[op->event.event];
     if (op->kind == OP_RECORD) {
         uint32_t record = op->id - *spans; /* as many records came before it */
-        sim->records[record] = (struct record_state){NEVER, NONE};
+        sim->records[record] = (struct record_state){NEVER, NONE, op->stream};
         state->record = event_record[op->event.event] = record;
     } else {
         state->span = (*spans)++;
@@ -198,6 +198,8 @@ void simulation_free(struct simulation *sim)
         barriers_free(&sim->domains[d]);
     free(sim->domains);
     waiters_free(&sim->waiters);
+    for (uint32_t i = 0; sim->hardware_queues != NULL && i < rule_queue_count(sim->queues); i++)
+        event_queue_free(&sim->hardware_queues[i].blocked);
     free(sim->hardware_queues);
     free(sim->levels);
     free(sim->groups);
@@ -210,10 +212,13 @@ enum status simulation_set_up(struct simulation *sim)
     if (status != STATUS_OK)
         return status;
     for (uint32_t i = 0; i <= sim->plan->streams; i++)
-        sim->lanes[i] = (struct lane_state){
-            .head = NONE, .unchecked = NONE, .last_end_ns = NEVER, .signal_ns = NEVER};
+        sim->lanes[i] = (struct lane_state){.head = NONE,
+                                            .first_caller = NONE,
+                                            .unchecked = NONE,
+                                            .last_end_ns = NEVER,
+                                            .signal_ns = NEVER};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
-        sim->hardware_queues[i].front = sim->hardware_queues[i].first_blocked = NONE;
+        sim->hardware_queues[i].front = NONE;
     for (int i = 0; i < sim->level_count; i++)
         line_init(&sim->levels[i]);
     for (int i = 0; i < COPY_ENGINES; i++) {

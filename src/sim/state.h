@@ -67,9 +67,10 @@ struct turn_engine {
 };
 
 struct hardware_queue {
-    uint32_t front;         /* the first op not yet with its engine, issued or not; or NONE */
-    uint32_t length;        /* ops issued and still in the queue */
-    uint32_t first_blocked; /* a thread that waits for room in it, or NONE */
+    uint32_t front;  /* the first op not yet with its engine, issued or not; or NONE */
+    uint32_t length; /* ops issued and still in the queue */
+    uint32_t calls;  /* begun, for ops that will be in it */
+    struct event_queue blocked; /* threads that wait for room in it, by their ops */
 };
 
 /* The state of an op. There is one for each op of a plan, so it is kept small. */
@@ -93,22 +94,24 @@ struct host_thread {
     uint32_t next;   /* the op whose call it makes now, or next; NONE: it is done */
     uint32_t called; /* the op whose call waits until the host's part in it, or all of it, is
                         over; or NONE */
-    uint32_t next_blocked; /* another that waits for room in the same queue, or NONE */
+    uint32_t next_blocked; /* another that waits for the same, or NONE */
     int64_t begin_ns;      /* when its present call began */
 };
 
 struct record_state {
     int64_t passed_ns;     /* when its stream came to it, or NEVER */
     uint32_t first_waiter; /* a stream that waits for it, or NONE */
+    uint32_t stream;       /* its own */
 };
 
 /* How far a stream has come in the simulation. */
 struct lane_state {
-    uint32_t head;       /* its first op that has not ended, issued or not; or NONE */
-    uint32_t unchecked;  /* the kernel that its next op has to be checked against, or NONE */
-    uint8_t last_kind;   /* engine_kind() of its latest op on an engine */
-    int64_t last_end_ns; /* when that op ended, or NEVER */
-    int64_t signal_ns;   /* the latest end since then of what it waited for, or NEVER */
+    uint32_t head;         /* its first op that has not ended, issued or not; or NONE */
+    uint32_t first_caller; /* a thread whose own call waits for ops of the stream, or NONE */
+    uint32_t unchecked;    /* the kernel that its next op has to be checked against, or NONE */
+    uint8_t last_kind;     /* engine_kind() of its latest op on an engine */
+    int64_t last_end_ns;   /* when that op ended, or NEVER */
+    int64_t signal_ns;     /* the latest end since then of what it waited for, or NEVER */
 };
 
 /* Rule 5, per op; only machines with that rule have these. */
@@ -190,9 +193,8 @@ struct simulation {
     struct host_thread *threads;
     uint32_t thread_count;
     uint32_t *next_in_thread; /* per op, NONE: none; NULL: one thread makes all calls */
-    uint32_t *callers;        /* threads whose own call waits for the device */
-    uint32_t caller_count;
-    bool any_ended;                         /* an op has ended since they were looked at */
+    uint32_t first_caller;    /* a thread whose own call waits for several streams, or NONE */
+    uint32_t first_woken;     /* a thread whose own call may have its wait behind it, or NONE */
     uint32_t first_unended[DOMAIN_COUNT];   /* no op of the domain before it has yet to end */
     const struct kernel *loaded[CHAIN_MAX]; /* whose code is there; used with loads_lazily */
     uint32_t kernels_loaded;
@@ -262,8 +264,10 @@ enum status sync_link(struct simulation *sim);
  * its stream is woken when it may. */
 bool sync_passes(struct simulation *sim, uint32_t op);
 
-/* Returns true if what the host's own call `call` waits for is done. */
+/* Returns true if what the host's own call `call` waits for is done; if not, and the thread is
+ * put on the list that sync_call_list() returns, the end of an op wakes it to look again. */
 bool sync_call_is_over(struct simulation *sim, uint32_t call);
+uint32_t *sync_call_list(struct simulation *sim, uint32_t call);
 
 /* Begins and ends an op on an engine, and its span; its stream is then noted in `waiters`. */
 enum status simulation_start_op(struct simulation *sim, uint32_t op);
@@ -282,7 +286,7 @@ void host_free(struct simulation *sim);
 enum status host_begin(struct simulation *sim);
 enum status host_begin_call(struct simulation *sim, uint32_t thread);
 
-/* Goes on with those of the threads' own calls whose wait is over. */
+/* Goes on with those of the woken threads whose wait is over. */
 enum status host_continue_calls(struct simulation *sim);
 
 /* Lets threads that wait for room in a queue look again. */
