@@ -23,17 +23,18 @@ struct reader {
 /* Makes every cell a head. Bits behind the last cell's are set, too, and never looked at. */
 static bool heads_init(struct cell_side *side, size_t cells)
 {
-    size_t words[HEAD_LEVELS], all = 0;
+    size_t begins[HEAD_LEVELS], all = 0, words = cells;
     for (int level = 0; level < HEAD_LEVELS; level++) {
-        words[level] = (level == 0 ? cells : words[level - 1]) / 64 + 1;
-        all += words[level];
+        words = words / 64 + 1;
+        begins[level] = all;
+        all += words;
     }
-    side->heads[0] = malloc(all * sizeof *side->heads[0]);
-    if (side->heads[0] == NULL)
+    uint64_t *heads = malloc(all * sizeof *heads);
+    if (heads == NULL)
         return false;
-    memset(side->heads[0], 0xFF, all * sizeof *side->heads[0]);
-    for (int level = 1; level < HEAD_LEVELS; level++)
-        side->heads[level] = side->heads[level - 1] + words[level - 1];
+    memset(heads, 0xFF, all * sizeof *heads);
+    for (int level = 0; level < HEAD_LEVELS; level++)
+        side->heads[level] = heads + begins[level];
     return true;
 }
 
@@ -53,18 +54,13 @@ static void head_clear(const struct cell_side *side, size_t cell)
 }
 
 /* Returns the last bit of a level that is set, up to bit `at`. There is one: cell 0 always
- * begins a run. */
+ * begins a run. The highest level is a single word. */
 static size_t last_bit(const struct cell_side *side, int level, size_t at)
 {
     size_t place = at / 64;
     uint64_t word = side->heads[level][place] & (UINT64_MAX >> (63 - at % 64));
     if (word == 0) {
-        if (level + 1 < HEAD_LEVELS)
-            place = last_bit(side, level + 1, place - 1);
-        else
-            do
-                place--;
-            while (side->heads[level][place] == 0);
+        place = last_bit(side, level + 1, place - 1);
         word = side->heads[level][place];
     }
     return place * 64 + 63 - (size_t)__builtin_clzll(word);

@@ -22,7 +22,7 @@ struct epoch {
 
 enum { SIDE_POSSIBLE, SIDE_SURE, SIDE_COUNT };
 
-enum { HEAD_LEVELS = 5 };
+enum { HEAD_LEVELS = 6 };
 struct memory_cell;
 struct reader;
 struct cell_side {
