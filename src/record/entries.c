@@ -39,7 +39,8 @@ static _Atomic(struct chunk *) spare; /* one that was read, for whoever asks fir
 static void lane_leave(void *lane)
 {
     own.lane = NULL;
-    tables_forget_thread(own.thread);
+    if (atomic_load(&record_on)) /* not in a forked child, where a lock may be nobody's */
+        tables_forget_thread(own.thread);
     atomic_store_explicit(&((struct lane *)lane)->taken, false, memory_order_release);
 }
 

@@ -71,16 +71,9 @@ bool file_open(const char *folder, const char *program, uint64_t limit)
     return fd >= 0 && text != NULL;
 }
 
-/* Writes all that is held, or keeps what can't be written yet. A limit on files' sizes must not
- * kill the program: the signal that it would send is blocked, and taken back if it comes. */
-static void write_out(void)
+/* Writes as much of the text as can be, and returns how many bytes. */
+static size_t write_text(void)
 {
-    sigset_t xfsz, before, pending;
-    sigemptyset(&xfsz);
-    sigaddset(&xfsz, SIGXFSZ);
-    sigpending(&pending);
-    bool was_pending = sigismember(&pending, SIGXFSZ) == 1;
-    pthread_sigmask(SIG_BLOCK, &xfsz, &before);
     int fd = open_again(0);
     size_t done = 0;
     while (fd >= 0 && done < used) {
@@ -93,6 +86,25 @@ static void write_out(void)
     }
     if (fd >= 0)
         close(fd);
+    return done;
+}
+
+/* Writes all that is held, or keeps what can't be written yet. The thread, which may be the
+ * program's, must not be cancelled here, nor find another errno. A limit on files' sizes must
+ * not kill the program: the signal that it would send is blocked, and taken back if it comes.
+ */
+static void write_out(void)
+{
+    const int error = errno;
+    int cancel;
+    sigset_t xfsz, before, pending;
+    sigemptyset(&xfsz);
+    sigaddset(&xfsz, SIGXFSZ);
+    sigpending(&pending);
+    bool was_pending = sigismember(&pending, SIGXFSZ) == 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_sigmask(SIG_BLOCK, &xfsz, &before);
+    size_t done = write_text();
     written += done;
     used -= done;
     memmove(text, text + done, used);
@@ -102,6 +114,8 @@ static void write_out(void)
         sigtimedwait(&xfsz, NULL, &now);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    errno = error;
 }
 
 static void put(const char *bytes, size_t count)

@@ -12,11 +12,11 @@ typedef CUpti_ActivityMemcpyPtoP4 peer_record;
 typedef CUpti_ActivityMemset4 memset_record;
 typedef CUpti_ActivityKernel8 kernel_record;
 
-enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 16 };
+enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 16, BUFFERS_MOST = 96 };
 
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[SPARE_MOST];
-static size_t spare_count;
+static size_t spare_count, buffer_count; /* those that are nobody's, and all */
 
 /* Kernels' names, by their texts, each with its number: those begin with 0. */
 struct name {
@@ -212,15 +212,19 @@ static void put_activity(const CUpti_Activity *activity)
 
 /* --- buffers --- */
 
+/* Gives CUPTI a buffer, or none where it has too many: it drops records then, and counts them.
+ */
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *buffer = NULL;
     record_lock(&spare_lock);
-    if (spare_count > 0)
+    if (spare_count > 0) {
         *buffer = spare[--spare_count];
-    record_unlock(&spare_lock);
-    if (*buffer == NULL)
+    } else if (buffer_count < BUFFERS_MOST) {
         *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+        buffer_count += *buffer != NULL;
+    }
+    record_unlock(&spare_lock);
     *size = *buffer != NULL ? BUFFER_BYTES : 0;
     *max_records = 0; /* as many as the buffer holds */
 }
@@ -236,11 +240,14 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
         put_activity(record);
     if (record_api.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0)
         record_lose(dropped);
+    if (buffer == NULL)
+        return;
     record_lock(&spare_lock);
     if (spare_count < SPARE_MOST) {
         spare[spare_count++] = buffer;
         buffer = NULL;
     }
+    buffer_count -= buffer != NULL;
     record_unlock(&spare_lock);
     free(buffer);
 }
@@ -255,6 +262,7 @@ static void take_spare_buffers(void)
             return;
         memset(buffer, 0, BUFFER_BYTES);
         spare[spare_count++] = buffer;
+        buffer_count++;
     }
 }
 

@@ -126,8 +126,10 @@ static atomic_uint latest_call, first_call, last_call = UINT32_MAX;
 
 void record_call_begins(uint32_t id)
 {
-    if (start_name != NULL || stop_name != NULL)
-        atomic_store_explicit(&latest_call, id, memory_order_relaxed);
+    unsigned latest = atomic_load_explicit(&latest_call, memory_order_relaxed);
+    while ((start_name != NULL || stop_name != NULL) && id > latest &&
+           !atomic_compare_exchange_weak(&latest_call, &latest, id))
+        ;
 }
 
 bool record_has_call(uint32_t id)
