@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static struct fake_cupti *cupti;
+static atomic_bool *own_captured;
 static void *injected;
 struct fake_context play_context = {.number = 1};
 _Thread_local struct fake_context *play_in = &play_context;
@@ -46,6 +47,7 @@ void play_begin(void)
     pthread_mutex_t *(*driver_lock)(void);
     *(void **)&find = dlsym(fake, "fake_cupti");
     *(void **)&driver_lock = must(dlsym(driver, "fake_driver_lock"), "fake driver");
+    own_captured = must(dlsym(driver, "fake_thread_captures"), "fake driver");
     if (find != NULL) { /* an old CUPTI has nothing */
         cupti = find();
         cupti->driver_lock = driver_lock();
@@ -166,6 +168,25 @@ void play_activity(const void *record, size_t bytes)
     }
 }
 
+int play_buffers(int most)
+{
+    enum { ROOM = 1000 };
+    uint8_t *buffers[ROOM];
+    size_t sizes[ROOM], records;
+    int count = 0;
+    if (cupti == NULL || cupti->request == NULL)
+        return 0;
+    while (count < most && count < ROOM) {
+        cupti->request(&buffers[count], &sizes[count], &records);
+        if (buffers[count] == NULL || sizes[count] == 0)
+            break;
+        count++;
+    }
+    for (int i = 0; i < count; i++)
+        cupti->complete((CUcontext)&play_context, 0, buffers[i], sizes[i], 0);
+    return count;
+}
+
 void play_lose(size_t records)
 {
     if (cupti != NULL)
@@ -178,6 +199,11 @@ void play_hold(bool back)
         pthread_mutex_lock(&cupti->names_lock);
     else if (cupti != NULL)
         pthread_mutex_unlock(&cupti->names_lock);
+}
+
+void play_capture_own(bool captured)
+{
+    atomic_store(own_captured, captured);
 }
 
 void play_interrupt(void (*by)(void))

@@ -50,9 +50,16 @@ void play_resource(CUpti_CallbackId id, CUstream stream, void *about);
 void play_activity(const void *record, size_t bytes);
 void play_deliver(void);
 
+/* Asks for buffers until none is given, at most so many; gives all back empty. Returns how
+ * many. */
+int play_buffers(int most);
+
 /* CUPTI drops that many records; it holds back the names of calls, or no longer. */
 void play_lose(size_t records);
 void play_hold(bool back);
+
+/* The thread's own stream is captured, or no longer. */
+void play_capture_own(bool captured);
 
 /* Whatever asks CUPTI for a stream's number is interrupted by that. */
 void play_interrupt(void (*by)(void));

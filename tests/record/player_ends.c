@@ -120,6 +120,17 @@ static int end_lifted(void)
     return 0;
 }
 
+/* The disk is full, as far as run.sh could see to that. */
+static int end_full(void)
+{
+    something();
+    for (int i = 0; i < 1000; i++)
+        play_call_alone(&(struct played){PLAY_RUNTIME(cudaDeviceSynchronize_v3020),
+                                         .name = "cudaDeviceSynchronize"});
+    usleep(300000);
+    return 0;
+}
+
 static int end_gone(void)
 {
     const char *folder = getenv("PIPELINE_RECORD_TO");
@@ -194,8 +205,10 @@ static int end_without(void)
 
 static void *call_on(void *unused)
 {
-    struct fake_stream stream = {.number = 50};
+    static atomic_uint next = 50;
+    struct fake_stream stream;
     for (;;) {
+        stream = (struct fake_stream){.number = atomic_fetch_add(&next, 1)};
         CUstream handle = play_stream(&stream);
         play_copy(handle, 4096, 65536, 1, false);
         play_malloc(4096, 1);
@@ -255,14 +268,11 @@ static int end_handler(void)
 }
 
 const struct script script_ends[] = {
-    {"return", end_return},   {"exit", end_exit},
-    {"_exit", end_at_once},   {"abort", end_abort},
-    {"kill", end_kill},       {"segv", end_segv},
-    {"fork", end_fork},       {"exec", end_exec},
-    {"fsize", end_fsize},     {"lifted", end_lifted},
-    {"gone", end_gone},       {"chdir", end_chdir},
-    {"closed", end_closed},   {"taken", end_taken},
-    {"again", end_again},     {"busy", end_busy},
-    {"handler", end_handler}, {"asking", end_asking},
-    {"without", end_without}, {NULL, NULL},
+    {"return", end_return}, {"exit", end_exit},       {"_exit", end_at_once},
+    {"abort", end_abort},   {"kill", end_kill},       {"segv", end_segv},
+    {"fork", end_fork},     {"exec", end_exec},       {"fsize", end_fsize},
+    {"lifted", end_lifted}, {"full", end_full},       {"gone", end_gone},
+    {"chdir", end_chdir},   {"closed", end_closed},   {"taken", end_taken},
+    {"again", end_again},   {"busy", end_busy},       {"handler", end_handler},
+    {"asking", end_asking}, {"without", end_without}, {NULL, NULL},
 };

@@ -26,7 +26,7 @@ static void *work(void *place)
     snprintf(words, sizeof words, "[%llu]", (unsigned long long)word);
     expect("[\"stream\",1,%d,2,\"per-thread\",0]", gettid());
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        stream.number = 1000 * (thread + 1) + i;
+        stream.number = 10000000 + 1000 * thread + i; /* no thread has such a number */
         CUstream handle = play_stream(&stream);
         play_malloc(memory, 4096);
         play_copy(handle, memory, 65536, 100 + i, false);
@@ -172,6 +172,34 @@ static int functions(void)
     return 0;
 }
 
+/* --- a thread that is cancelled --- */
+
+static void *take_on(void *unused)
+{
+    enum { CALLS = 300000 };
+    for (uint64_t i = 1; i <= CALLS; i++) {
+        void *place = (void *)(uintptr_t)(4096 * i);
+        cudaMalloc_v3020_params params = {.devPtr = &place, .size = 1};
+        play_call_alone(&(struct played){PLAY_RUNTIME(cudaMalloc_v3020), .name = "cudaMalloc",
+                                         .params = &params});
+    }
+    pthread_testcancel();
+    return unused;
+}
+
+/* It is cancelled where it asks for that, not where the recorder writes a file for it. */
+static int cancelled(void)
+{
+    pthread_t thread;
+    void *end = NULL;
+    pthread_create(&thread, NULL, take_on, NULL);
+    pthread_cancel(thread);
+    pthread_join(thread, &end);
+    play_malloc(4096, 1);
+    printf("%u calls, then cancelled: %d\n", play_next_number() - 1, end == PTHREAD_CANCELED);
+    return 0;
+}
+
 /* --- more than can be held --- */
 
 static long peak_kib(void)
@@ -201,6 +229,6 @@ static int flood(void)
 }
 
 const struct script script_threads[] = {
-    {"threads", threads}, {"visitors", visitors}, {"functions", functions},
-    {"flood", flood},     {NULL, NULL},
+    {"threads", threads},     {"cancelled", cancelled}, {"visitors", visitors},
+    {"functions", functions}, {"flood", flood},         {NULL, NULL},
 };

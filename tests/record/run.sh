@@ -21,7 +21,7 @@ play() {
     script=${1%%-*}
     shift
     folder=$work/$name.d
-    mkdir "$folder"
+    mkdir -p "$folder"
     env LD_LIBRARY_PATH="$here/fakes" PLAYER_EXPECT="$work/$name.none" "$@" \
         timeout -s KILL 300 "$build/record-player" "$script" >"$work/$name.plain" 2>&1
     echo "status $?" >>"$work/$name.plain"
@@ -41,7 +41,8 @@ fail() {
     failed=$((failed + 1))
 }
 
-# Judges the recordings of the script, together, with further lines that are expected.
+# Judges the recordings of the script, together, with further lines that are expected; `pipeline view`
+# has to understand each.
 judge() {
     how=$1
     shift
@@ -49,10 +50,15 @@ judge() {
     for line in "$@"; do
         echo "$line" >>"$work/$name.want"
     done
+    : >"$work/$name.got"
     for recording in "$folder"/*.jsonl; do
-        "$build/record-judge" "$recording" "$how" 2>"$work/judged" || fail "no good recording" "$work/judged"
-    done | sort >"$work/$name.got"
-    sort "$work/$name.want" | diff - "$work/$name.got" >"$work/diff" ||
+        "$build/record-judge" "$recording" "$how" >>"$work/$name.got" 2>"$work/judged" ||
+            fail "no good recording" "$work/judged"
+        [ ! -x "$build/pipeline" ] || "$build/pipeline" view "$recording" >"$work/seen" 2>&1 ||
+            fail "it can't be viewed" "$work/seen"
+    done
+    sort "$work/$name.want" >"$work/want"
+    sort "$work/$name.got" | diff "$work/want" - >"$work/diff" ||
         fail "the recording differs (< is expected)" "$work/diff"
 }
 
@@ -61,7 +67,7 @@ note_held='["note","another tool in the program holds CUPTI: a \"profiler\""]'
 note_old='["note","libcupti.so was not found, or is too old: it comes with the CUDA Toolkit"]'
 
 scripts_quick() {
-    for script in calls own launches graphs captures names ranges contexts lose threads functions \
+    for script in calls own launches graphs captures names ranges contexts lose buffers threads functions \
         visitors return exit chdir closed taken lifted again fork; do
         play $script
         judge whole "$whole"
@@ -70,6 +76,7 @@ scripts_quick() {
         play $script
         judge cut
     done
+    full_disk
     play gone
     [ ! -e "$folder" ] || fail "the folder came back"
     play exec
@@ -88,7 +95,20 @@ scripts_quick() {
     judge whole "$note_old" "$whole"
     play threads-limit PIPELINE_RECORD_LIMIT=100000
     limit_is_kept 100000
-    ends_early busy asking handler handler handler handler handler
+    ends_early cancelled busy asking handler handler handler handler handler
+}
+
+# A disk that is full is one of memory, which only root may make.
+full_disk() {
+    mkdir "$work/full.d"
+    if ! mount -t tmpfs -o size=16k none "$work/full.d" 2>/dev/null; then
+        echo "record: no file system could be mounted: a full disk is not tried"
+        return
+    fi
+    play full
+    "$build/record-judge" "$folder"/*.jsonl cut >"$work/judged" 2>&1 || fail "no good recording" "$work/judged"
+    grep -q '^\["sync"' "$work/judged" || fail "what fits on the disk is not there"
+    umount "$work/full.d"
 }
 
 # The file is not larger than that, and its last line says so.
