@@ -20,7 +20,7 @@ static char *viewed(void)
     struct view view;
     const char *words[] = {test_trace_path};
     const struct options options = {.command = COMMAND_VIEW, .words = words, .word_count = 1};
-    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
     const struct writer_style style = {.width = 10000};
     char *text = NULL;
     size_t size = 0;
@@ -249,7 +249,7 @@ START_TEST(test_window)
         struct options options = {.command = COMMAND_VIEW, .words = words, .word_count = 1};
         options.part.from = (struct view_edge){.given = true, .share = true, .part = 0.3};
         options.part.to = (struct view_edge){.given = true, .share = true, .part = 0.8};
-        ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+        ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
         const struct verdicts *verdicts = &view.report.runs[0].verdicts;
         ck_assert_int_gt(verdicts->named, 0);
         ck_assert_int_eq(verdicts->items[0].code, VERDICT_SYNC_IN_LOOP);

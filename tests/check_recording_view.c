@@ -156,7 +156,7 @@ START_TEST(threads_have_tracks)
         .command = COMMAND_VIEW, .words = words, .word_count = 1, .quiet = true};
     struct view view;
     struct error error = {0};
-    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
     struct trace_file file = trace_file_read(&view.report);
     trace_file_check(&file, &view.report);
     size_t found = 0, count = sizeof drawn / sizeof drawn[0];

@@ -605,7 +605,7 @@ START_TEST(test_trace)
     struct error error = {0};
     const char *words[] = {TESTS_FOLDER "/data/traces/streams.csv"};
     struct options options = {.command = COMMAND_VIEW, .words = words, .word_count = 1};
-    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
     const struct run_report *run = &view.report.runs[0];
     ck_assert(!run->verdicts.limit_known);
     assert_adds_up(&run->verdicts, run->median_ns, 400000);

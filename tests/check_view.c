@@ -20,7 +20,7 @@ static struct view view_of(const char *path)
     const struct options options = {.command = COMMAND_VIEW, .words = traces, .word_count = 1};
     struct view view;
     struct error error = {0};
-    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
     return view;
 }
 
@@ -269,7 +269,7 @@ START_TEST(test_runs)
     const struct options options = {.command = COMMAND_VIEW, .words = traces, .word_count = 2};
     struct view view;
     struct error error = {0};
-    ck_assert_int_eq(view_read(&options, &view, &error), STATUS_OK);
+    ck_assert_int_eq(view_read(&options, NULL, &view, &error), STATUS_OK);
     ck_assert_int_eq(view.report.run_count, 3);
     const struct run_report *runs = view.report.runs;
     ck_assert_str_eq(runs[0].settings->name, "streams");
@@ -285,7 +285,7 @@ START_TEST(test_runs)
     ck_assert_double_eq_tol(runs[0].analysis.concurrency, 1000.0 / 557, 1e-9);
     view_free(&view);
     traces[1] = "/nowhere";
-    ck_assert_int_eq(view_read(&options, &view, &error), STATUS_USAGE);
+    ck_assert_int_eq(view_read(&options, NULL, &view, &error), STATUS_USAGE);
     view_free(&view);
 }
 END_TEST

@@ -94,7 +94,7 @@ static struct view view_part(const char *const *line)
     struct options options = parse_right(words);
     struct view view;
     struct error error = {0};
-    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
     options_free(&options);
     return view;
 }
@@ -249,7 +249,7 @@ START_TEST(test_no_such_part)
             parse_right(LINE("view", (char *)cases[i].option, test_trace_path));
         struct view view;
         struct error error = {0};
-        ck_assert_int_eq(view_read(&options, &view, &error), STATUS_USAGE);
+        ck_assert_int_eq(view_read(&options, NULL, &view, &error), STATUS_USAGE);
         assert_has(error.text, cases[i].words);
         view_free(&view);
         options_free(&options);
@@ -295,7 +295,7 @@ START_TEST(test_before_and_after)
     struct options options = parse_right(names);
     struct view view;
     struct error error = {0};
-    ck_assert_msg(view_read(&options, &view, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
     const struct run_report *runs = view.report.runs;
     ck_assert_int_eq(view.report.run_count, 2);
     ck_assert(view.report.paired);

@@ -325,14 +325,42 @@ static enum status print_recorded_plans(const struct options *options,
     return status;
 }
 
+/* Measures the CUDA device that is here, for `pipeline view --calibrate`. Sets *found on
+ * STATUS_OK: to be freed. */
+static enum status calibrate_here(const struct options *options, struct calibration **found,
+                                  struct error *error)
+{
+    struct settings settings;
+    if (options->machine != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "--machine and --calibrate both say which machine fixes are tried on: "
+                         "give one of them");
+    struct calibration *calibration = calloc(1, sizeof *calibration);
+    if (calibration == NULL || settings_set_defaults(&settings, NULL) != STATUS_OK) {
+        free(calibration);
+        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+    }
+    settings.device = "cuda";
+    enum status status =
+        calibrate_device(&settings, options->quiet, backends, calibration, error);
+    if (status == STATUS_OK)
+        *found = calibration;
+    else
+        free(calibration);
+    return status;
+}
+
 /* Draws, measures and explains what another program did. */
 static enum status view_traces(const struct options *options, struct error *error)
 {
     struct outputs outputs = {0};
     struct view view = {0};
+    struct calibration *here = NULL;
     enum status status = outputs_open(options, &outputs, error);
+    if (status == STATUS_OK && options->calibrate)
+        status = calibrate_here(options, &here, error);
     if (status == STATUS_OK)
-        status = view_read(options, &view, error);
+        status = view_read(options, here != NULL ? &here->machine : NULL, &view, error);
     if (status == STATUS_OK && options->dry_run) {
         status = print_recorded_plans(options, &view.report, error);
     } else if (status == STATUS_OK) {
@@ -342,6 +370,7 @@ static enum status view_traces(const struct options *options, struct error *erro
     }
     outputs_discard(options, &outputs);
     view_free(&view);
+    free(here);
     return status;
 }
 

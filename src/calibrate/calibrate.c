@@ -120,31 +120,38 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
     return status;
 }
 
-enum status calibrate_command(const struct options *options,
-                              const struct backend_ops *const list[], FILE *out,
-                              struct error *error)
+enum status calibrate_device(const struct settings *settings, bool quiet,
+                             const struct backend_ops *const list[],
+                             struct calibration *calibration, struct error *error)
 {
-    const struct settings *settings = &options->runs[0];
     const struct backend_ops *ops;
     const char *argument;
     struct backend *backend = NULL;
-    struct calibration *calibration = calloc(1, sizeof *calibration);
-    if (calibration == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
     backends_configure(list, settings);
     enum status status = backend_select(list, settings->device, &ops, &argument, error);
     if (status == STATUS_OK)
         status = ops->open(argument, settings, &backend, error);
-    if (status == STATUS_OK) {
-        if (strcmp(settings->device, "auto") == 0 && !ops->measures)
-            note_print(options->quiet,
-                       "no CUDA device: calibrating a simulated NVIDIA H200, which "
-                       "gives its own figures back (--device=sim:h200)");
-        progress_begin(PARTS, PARTS, options->quiet);
-        status = calibrate(ops, backend, settings, calibration, error);
-        progress_end();
-        ops->close(backend);
-    }
+    if (status != STATUS_OK)
+        return status;
+    if (strcmp(settings->device, "auto") == 0 && !ops->measures)
+        note_print(quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
+                          "gives its own figures back (--device=sim:h200)");
+    progress_begin(PARTS, PARTS, quiet);
+    status = calibrate(ops, backend, settings, calibration, error);
+    progress_end();
+    ops->close(backend);
+    return status;
+}
+
+enum status calibrate_command(const struct options *options,
+                              const struct backend_ops *const list[], FILE *out,
+                              struct error *error)
+{
+    struct calibration *calibration = calloc(1, sizeof *calibration);
+    if (calibration == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+    enum status status =
+        calibrate_device(&options->runs[0], options->quiet, list, calibration, error);
     if (status == STATUS_OK)
         calibration_write(out, calibration);
     free(calibration);

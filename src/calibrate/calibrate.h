@@ -19,6 +19,12 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       const struct settings *settings, struct calibration *calibration,
                       struct error *error);
 
+/* Opens the device that `settings` name by its backend in the list, and calibrates it, with
+ * progress and a note unless `quiet`. As calibrate() but for errors of the backend. */
+enum status calibrate_device(const struct settings *settings, bool quiet,
+                             const struct backend_ops *const list[],
+                             struct calibration *calibration, struct error *error);
+
 /* The command: opens the device of the first run in `options` by its backend in the list,
  * calibrates it, and prints the machine file, all of it or nothing. */
 enum status calibrate_command(const struct options *options,

@@ -14,6 +14,12 @@ enum status draft_set(struct draft *draft, const struct assignment *given, struc
     return status;
 }
 
+enum status settings_set_defaults(struct settings *settings, struct error *error)
+{
+    *settings = (struct settings){0};
+    return options_set_defaults(SCOPE_RUN, settings, error);
+}
+
 static bool is_run_name(const char *name)
 {
     for (const char *byte = name; *byte != '\0'; byte++) {

@@ -128,8 +128,9 @@ struct options {
     const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
     struct fail_above fail_above[FAIL_ABOVE_MAX];
     int fail_above_count;
-    bool quick; /* COMMAND_BENCH: smaller and fewer */
-    bool fix;   /* beside each run, one with better settings */
+    bool quick;     /* COMMAND_BENCH: smaller and fewer */
+    bool fix;       /* beside each run, one with better settings */
+    bool calibrate; /* COMMAND_VIEW: fixes are tried on the device that is here */
     bool dry_run, quiet, no_color;
     int verbose;
     struct kept_text *storage; /* owned; options_free() */
@@ -142,6 +143,9 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
                           struct error *error);
 
 void options_free(struct options *options);
+
+/* Sets every setting of a run to its default. STATUS_NO_MEMORY. */
+enum status settings_set_defaults(struct settings *settings, struct error *error);
 
 /* Checks what only several settings together can get wrong, such as more tiles than elements.
  * options_parse() has done it; do it again after changing `elements`. */

@@ -292,6 +292,10 @@ const struct option_row option_rows[OPTION_COUNT] = {
                     .help = "beside each run, one with the best settings that the simulator "
                             "found; view: beside a recording, it as simulated with the best "
                             "fixes"},
+    [OPTION_CALIBRATE] = {"calibrate", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(calibrate, VIEW),
+                          .help = "view: measure the CUDA device that is here first, which "
+                                  "takes some ten seconds, and try the fixes of a recording on "
+                                  "that, not on the machine file of the device's name"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),
                         .help =
                             "print the plan, run nothing; of `view`, the plan that a recording "

@@ -155,7 +155,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     if (status == STATUS_OK)
         status = add_plan(view, &view->traces[index], run, error);
     if (status == STATUS_OK && run->plan != NULL)
-        status = view_find_machine(view->machine, trace->recording,
+        status = view_find_machine(view->calibrated, view->machine, trace->recording,
                                    recording_device_of(trace->recording, run->timeline.device),
                                    &machine, &known, error);
     if (status == STATUS_OK)
@@ -368,13 +368,15 @@ static enum status compare_files(struct view *view, const struct options *option
     return status;
 }
 
-enum status view_read(const struct options *options, struct view *view, struct error *error)
+enum status view_read(const struct options *options, const struct machine *calibrated,
+                      struct view *view, struct error *error)
 {
     enum status status = STATUS_OK;
     *view = (struct view){.report.version = PIPELINE_VERSION,
                           .alone = options->word_count == 1,
                           .quiet = options->quiet,
                           .machine = options->machine,
+                          .calibrated = calibrated,
                           .fix = options->fix,
                           .streams_cut = options->part.stream_count > 0};
     int second = 0; /* where the runs of the second file begin */

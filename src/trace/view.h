@@ -18,14 +18,18 @@ struct view {
     bool alone;          /* one file: runs of ours keep their names */
     bool quiet;          /* no notes */
     const char *machine; /* the value of --machine; NULL: it was not given */
-    bool fix;            /* recordings are shown with their best fixes, too */
-    int fixed;           /* runs that are so */
+    const struct machine *calibrated; /* the device that is here; NULL: it was not asked for */
+    bool fix;                         /* recordings are shown with their best fixes, too */
+    int fixed;                        /* runs that are so */
 };
 
 /* Reads options->traces into a report of foreign runs, one per file and device in the order
- * given, each analysed and named after its file. A trace in which nothing ran makes a run
+ * given, each analysed and named after its file. Fixes of recordings are tried on `calibrated`,
+ * the machine of the device that is here, unless it is NULL: it must be the device that was
+ * recorded (STATUS_USAGE). A trace in which nothing ran makes a run
  * without spans. To be given back with view_free(), also after a failure. */
-enum status view_read(const struct options *options, struct view *view, struct error *error);
+enum status view_read(const struct options *options, const struct machine *calibrated,
+                      struct view *view, struct error *error);
 void view_free(struct view *view);
 
 #endif

@@ -6,13 +6,14 @@
 #include "report/report.h"
 #include "trace/recording.h"
 
-/* Finds the machine file that stands for device `device`, an index of the recording's: `asked`,
- * the value of --machine, or NULL: the one of its name. *found is false where there is none,
+/* Finds the machine file that stands for device `device`, an index of the recording's:
+ * `calibrated`, if that is not NULL, which must be of a device of that name; else `asked`, the
+ * value of --machine, or NULL: the one of its name. *found is false where there is none,
  * which is an error only if one was asked for. It has the hardware queues that the program had.
  */
-enum status view_find_machine(const char *asked, const struct recording *recording,
-                              uint32_t device, struct machine *machine, bool *found,
-                              struct error *error);
+enum status view_find_machine(const struct machine *calibrated, const char *asked,
+                              const struct recording *recording, uint32_t device,
+                              struct machine *machine, bool *found, struct error *error);
 
 /* Judges a run; with `machine`, which may be NULL, against its limit there, and with the fixes
  * of run->plan tried on it. */
