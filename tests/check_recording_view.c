@@ -126,6 +126,57 @@ START_TEST(every_form)
 }
 END_TEST
 
+/* Writes a recording of 16 tiles, after each of which thread 1 waits; the fifth wait, by
+ * another line, is the longest. The lines come last, as they are added to recordings. */
+void recording_write_loop(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"pipeline_recording\":1}\n[\"stream\",1,13,5,\"non-blocking\",0]\n"
+          "[\"name\",1,\"step\"]\n[\"range\",1,1000,4000000,\"work\"]\n"
+          "[\"device\",0,\"a GPU\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n",
+          out);
+    for (int tile = 0; tile < 16; tile++) {
+        int at = 2000 + 200000 * tile, call = 10 * tile;
+        int late = tile == 4 ? 20000 : 0;
+        fprintf(out,
+                "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n"
+                "[\"op\",%d,\"h2d\",1,13,%d,%d,4096,\"pageable\",\"device\",0]\n"
+                "[\"call\",%d,\"cudaLaunchKernel\",1,%d,%d,0]\n"
+                "[\"kernel\",%d,1,13,%d,%d,1,64,256,32,48,0]\n"
+                "[\"call\",%d,\"cudaStreamSynchronize\",1,%d,%d,0]\n[\"sync\",%d,\"stream\",1,"
+                "13]\n",
+                call, at, at + 2000, call, at + 5000, at + 60000, call + 1, at + 3000,
+                at + 5000, call + 1, at + 62000, at + 130000, call + 2, at + 6000,
+                at + 150000 + late, call + 2);
+    }
+    for (int tile = 0; tile < 16; tile++)
+        fprintf(out, "[\"line\",%d,\"/home/me/fit.cu:%d\"]\n[\"line\",%d,\"fit.cu:31\"]\n",
+                10 * tile + 2, tile == 4 ? 88 : 90, 10 * tile);
+    fputs("[\"end\",4000000,\"exit\"]\n", out);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
+/* A verdict names the source line of the worst call. */
+START_TEST(lines_of_the_source)
+{
+    char command[256];
+    recording_write_loop(test_trace_path);
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_uint_eq(timeline->line_count, 3); /* each once */
+    ck_assert_uint_eq(timeline->call_count, 48);
+    ck_assert_str_eq(timeline_call_line(timeline, &timeline->calls[0]), "fit.cu:31");
+    ck_assert_ptr_null(timeline_call_line(timeline, &timeline->calls[1]));
+    ck_assert_str_eq(timeline_call_line(timeline, &timeline->calls[14]), "/home/me/fit.cu:88");
+    ck_assert_str_eq(timeline_call_line(timeline, &timeline->calls[17]), "/home/me/fit.cu:90");
+    traces_free(&traces);
+    snprintf(command, sizeof command, "view -q %s", test_trace_path);
+    ck_assert_int_eq(program_run(command), 0);
+    assert_says(program_out, "such as cudaStreamSynchronize at fit.cu:88");
+}
+END_TEST
+
 /* Threads have tracks of their own, on which no slices overlap in part: a range that ends
  * behind the one around it ends with that. */
 START_TEST(threads_have_tracks)
@@ -204,6 +255,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, what_is_lost_is_not_made_up);
     tcase_add_test(tests, the_report);
     tcase_add_test(tests, every_form);
+    tcase_add_test(tests, lines_of_the_source);
     tcase_add_test(tests, threads_have_tracks);
     tcase_add_test(tests, nothing_ran);
     return tests;

@@ -6,6 +6,9 @@
 
 #define RECORDINGS TESTS_FOLDER "/recordings/"
 
+/* Writes a recording of a loop in which the host waits, with its source lines. */
+void recording_write_loop(const char *path);
+
 TCase *recording_view_case(void);
 
 #endif

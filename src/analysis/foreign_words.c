@@ -40,6 +40,42 @@ static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *on
                counted(count, one, many, text));
 }
 
+/* --- source lines --- */
+
+/* Adds " at fit.cu:88" behind `before`, where the line that makes call `index` is known. */
+static void append_line(const struct foreign *foreign, uint32_t index, const char *before,
+                        char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const char *line = index < timeline->call_count
+                           ? timeline_call_line(timeline, &timeline->calls[index])
+                           : NULL;
+    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    if (line != NULL)
+        append(seen, "%s at %.64s", before, slash != NULL ? slash + 1 : line);
+}
+
+/* Adds the line that issued the longest op of `kinds`, a set of them; of copies, of those from
+ * or to `memory`, unless that is HOST_MEMORY_UNKNOWN. */
+static void append_longest(const struct foreign *foreign, unsigned kinds,
+                           enum host_memory memory, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct span *longest = NULL;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if ((kinds >> span->kind & 1) == 0 ||
+            (memory != HOST_MEMORY_UNKNOWN && span->host_memory != memory))
+            continue;
+        if (longest == NULL ||
+            span->end_ns - span->start_ns > longest->end_ns - longest->start_ns)
+            longest = span;
+    }
+    if (longest != NULL)
+        append_line(foreign, foreign_call_of(foreign, (uint32_t)(longest - timeline->spans)),
+                    ", the longest issued", seen);
+}
+
 static uint32_t ops_of(const struct foreign *foreign, enum op_kind kind)
 {
     uint32_t count = 0;
@@ -81,8 +117,7 @@ static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
 {
     const struct timeline *timeline = foreign->timeline;
     int64_t sum_ns = 0, longest_ns = -1;
-    uint32_t count = 0;
-    uint16_t row = 0;
+    uint32_t count = 0, longest = SPAN_NONE;
     char calls[COUNT_TEXT], time[UNITS_TEXT];
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
@@ -92,18 +127,39 @@ static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
         sum_ns += call->end_ns - call->start_ns;
         if (call->end_ns - call->start_ns > longest_ns) {
             longest_ns = call->end_ns - call->start_ns;
-            row = call->row;
+            longest = i;
         }
     }
-    snprintf(seen, VERDICT_SEEN, "%s such as %s before the last op was issued, %s in all",
-             counted(count, "call", "calls", calls), host_call_name(row),
-             units_time(sum_ns, time));
+    snprintf(seen, VERDICT_SEEN, "%s such as %s", counted(count, "call", "calls", calls),
+             host_call_name(longest != SPAN_NONE ? timeline->calls[longest].row : 0));
+    append_line(foreign, longest, "", seen);
+    append(seen, " before the last op was issued, %s in all", units_time(sum_ns, time));
+}
+
+/* A simulated run has the host's waits among its ops. */
+static void put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t sum_ns = 0;
+    uint32_t count = 0;
+    char waits[COUNT_TEXT], time[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind != OP_SYNC && span->kind != OP_SYNC_EVENT)
+            continue;
+        count++;
+        sum_ns += span->end_ns - span->start_ns;
+    }
+    snprintf(seen, VERDICT_SEEN, "%s of the host, %s in all",
+             counted(count, "wait", "waits", waits), units_time(sum_ns, time));
 }
 
 static void put_sync(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
     const struct timeline *timeline = foreign->timeline;
     bool syncs = false;
+    if (timeline->call_count == 0)
+        return put_waits(foreign, seen);
     for (uint32_t i = 0; i < timeline->call_count && !syncs; i++)
         syncs = host_call_kind(timeline->calls[i].row) == CALL_SYNC &&
                 timeline->calls[i].start_ns < foreign->last_issue_ns;
@@ -131,7 +187,7 @@ static void put_first_launch(const struct foreign *foreign, char seen[VERDICT_SE
 {
     const struct timeline *timeline = foreign->timeline;
     int64_t longest_ns = 0;
-    uint32_t kernel = SPAN_NONE;
+    uint32_t kernel = SPAN_NONE, launch = SPAN_NONE;
     char longest[UNITS_TEXT], median[UNITS_TEXT], name[SPAN_NAME];
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
@@ -140,11 +196,14 @@ static void put_first_launch(const struct foreign *foreign, char seen[VERDICT_SE
             continue;
         longest_ns = call->end_ns - call->start_ns;
         kernel = foreign->issued[i];
+        launch = i;
     }
-    snprintf(seen, VERDICT_SEEN, "the first launch of %.64s took %s, half of all at most %s",
+    snprintf(seen, VERDICT_SEEN, "the first launch of %.64s",
              kernel != SPAN_NONE ? timeline_span_name(timeline, &timeline->spans[kernel], name)
-                                 : "a kernel",
-             units_time(longest_ns, longest), units_time(foreign->launch_ns, median));
+                                 : "a kernel");
+    append_line(foreign, launch, ",", seen);
+    append(seen, " took %s, half of all at most %s", units_time(longest_ns, longest),
+           units_time(foreign->launch_ns, median));
 }
 
 /* --- ops --- */
@@ -161,6 +220,7 @@ static void put_pageable(const struct foreign *foreign, char seen[VERDICT_SEEN])
     snprintf(seen, VERDICT_SEEN,
              "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable,
              copies);
+    append_longest(foreign, 1U << OP_H2D | 1U << OP_D2H, HOST_MEMORY_PAGEABLE, seen);
 }
 
 static void put_small(const struct foreign *foreign, char seen[VERDICT_SEEN])
@@ -266,10 +326,12 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
                  counted(ops_of(foreign, OP_MEMSET), "memset", "memsets", text),
                  foreign->memsets_bar ? ", none of which ran beside another op" : "");
+        append_longest(foreign, 1U << OP_MEMSET, HOST_MEMORY_UNKNOWN, verdict->seen);
         break;
     case VERDICT_DEVICE_COPIES:
         snprintf(verdict->seen, VERDICT_SEEN, "%s within the device",
                  counted(ops_of(foreign, OP_D2D), "copy", "copies", text));
+        append_longest(foreign, 1U << OP_D2D, HOST_MEMORY_UNKNOWN, verdict->seen);
         break;
     case VERDICT_FEW_STREAMS:
         verdict->evidence = EVIDENCE_LIKELY;

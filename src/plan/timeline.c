@@ -22,6 +22,7 @@ void timeline_free(struct timeline *timeline)
     free(timeline->stream_kinds);
     free(timeline->texts);
     free(timeline->calls);
+    free(timeline->lines);
     free(timeline->waits);
     timeline_init(timeline);
 }

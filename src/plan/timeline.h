@@ -93,6 +93,9 @@ struct timeline {
     enum kinds_known kinds_known; /* of a trace */
     struct host_call *calls;      /* of a trace, in order of start; NULL: not known. Owned */
     uint32_t call_count;
+    const char **lines; /* of the program's source, "/home/me/fit.cu:88", which calls refer to;
+                           NULL: none. Owned, what they point to is not */
+    uint32_t line_count;
     struct stream_wait *waits; /* of a trace, by stream and issue; NULL: not known. Owned */
     uint32_t wait_count;
     struct span *spans; /* one per op that has one, in op order */
@@ -106,6 +109,15 @@ struct timeline {
 
 void timeline_init(struct timeline *timeline);
 void timeline_free(struct timeline *timeline);
+
+/* Returns where the program's source makes a call, as "/home/me/fit.cu:88"; NULL: not known. */
+static inline const char *timeline_call_line(const struct timeline *timeline,
+                                             const struct host_call *call)
+{
+    return call->line > 0 && call->line <= timeline->line_count
+               ? timeline->lines[call->line - 1]
+               : NULL;
+}
 
 /* The kind of a stream; plan.streams, which stands for none, is non-blocking. */
 static inline enum stream_kind timeline_stream_kind(const struct timeline *timeline,

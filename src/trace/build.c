@@ -339,6 +339,13 @@ static enum status set_evidence(const struct trace_part *part, const struct trac
                               first_ns, error);
     if (status != STATUS_OK)
         return status;
+    if (facts->line_count > 0) {
+        timeline->lines = malloc(facts->line_count * sizeof *timeline->lines);
+        if (timeline->lines == NULL)
+            return no_memory(error);
+        memcpy(timeline->lines, facts->lines, facts->line_count * sizeof *timeline->lines);
+        timeline->line_count = (uint32_t)facts->line_count;
+    }
     return trace_calls_take(timeline, facts->calls, facts->call_count, first_ns, error);
 }
 

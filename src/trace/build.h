@@ -41,6 +41,8 @@ struct trace_facts {
     bool memory_known;
     const struct host_call *calls; /* of all threads; NULL: not known */
     size_t call_count;
+    const char *const *lines; /* that calls refer to; what they point to stays theirs */
+    size_t line_count;
     struct trace_event *events; /* put in order while they are read */
     size_t event_count;
     const struct trace_stream *streams; /* those whose kinds the trace says */

@@ -19,7 +19,8 @@ struct maker {
     struct trace_event *events;
     struct trace_stream *streams;
     char (*devices)[DEVICE_TEXT]; /* what each is called: "NVIDIA H200 (0)" */
-    size_t event_count, stream_count;
+    const char **lines;           /* of the program's source: each once, in order */
+    size_t event_count, stream_count, line_count;
 };
 
 static void name_device(const struct recorded_device *device, char text[DEVICE_TEXT])
@@ -117,6 +118,36 @@ static enum status add_rows(struct maker *maker, struct error *error)
 
 /* --- facts --- */
 
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Many calls are made from one line. */
+static void list_lines(struct maker *maker)
+{
+    const struct recording *recording = maker->recording;
+    const char **lines = maker->lines;
+    for (size_t i = 0; i < recording->line_count; i++)
+        lines[i] = recording->lines[i].text;
+    qsort(lines, recording->line_count, sizeof *lines, compare_lines);
+    for (size_t i = 0; i < recording->line_count; i++) {
+        if (i == 0 || strcmp(lines[maker->line_count - 1], lines[i]) != 0)
+            lines[maker->line_count++] = lines[i];
+    }
+}
+
+static void add_lines(struct maker *maker)
+{
+    const struct recording *recording = maker->recording;
+    for (size_t i = 0; i < recording->line_count; i++) {
+        const struct recorded_line *line = &recording->lines[i];
+        const char **found = bsearch(&line->text, maker->lines, maker->line_count,
+                                     sizeof *maker->lines, compare_lines);
+        maker->calls[line->call].line = (uint32_t)(found - maker->lines) + 1;
+    }
+}
+
 static void add_calls(struct maker *maker)
 {
     const struct recording *recording = maker->recording;
@@ -159,14 +190,17 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
     maker->events = malloc((recording->call_count + 1) * sizeof *maker->events);
     maker->streams = malloc((recording->stream_count + 1) * sizeof *maker->streams);
     maker->devices = calloc(recording->device_count + 1, sizeof *maker->devices);
-    if (maker->calls == NULL || maker->events == NULL || maker->streams == NULL ||
-        maker->devices == NULL)
+    maker->lines = malloc((recording->line_count + 1) * sizeof *maker->lines);
+    if (maker->lines == NULL || maker->calls == NULL || maker->events == NULL ||
+        maker->streams == NULL || maker->devices == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     name_devices(maker);
     enum status status = add_rows(maker, error);
     if (status != STATUS_OK)
         return status;
     add_calls(maker);
+    list_lines(maker);
+    add_lines(maker);
     add_streams(maker);
     snprintf(driver, sizeof driver, "driver %" PRIu32 ".%" PRIu32, recording->driver / 1000,
              recording->driver % 1000 / 10);
@@ -178,6 +212,8 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
         .memory_known = true,
         .calls = maker->calls,
         .call_count = recording->call_count,
+        .lines = maker->lines,
+        .line_count = maker->line_count,
         .events = maker->events,
         .event_count = maker->event_count,
         .streams = maker->streams,
@@ -215,5 +251,6 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
     free(maker.events);
     free(maker.streams);
     free(maker.devices);
+    free(maker.lines);
     return status;
 }
