@@ -252,6 +252,62 @@ START_TEST(test_fixed_mistakes_take_the_time_of_the_right_plan)
 }
 END_TEST
 
+/* Tiles use the host's bytes of the tile eight before them. The thread spends `host_ns` before
+ * each call, and `work_ns` behind each wait. */
+static struct plan round_robin(const struct machine *machine, int64_t host_ns, int64_t work_ns)
+{
+    struct settings settings = test_settings("scale");
+    struct plan built, plan;
+    settings.elements = 64 << 20;
+    settings.tiles = 32;
+    settings.mistake = test_mistake("sync-in-loop");
+    ck_assert(build(&settings, machine, &built));
+    plan = recorded_of(&built, machine);
+    plan_free(&built);
+    struct plan_recorded *recorded = plan.recorded;
+    for (size_t i = 0; i < recorded->access_count; i++) {
+        struct range *range = &recorded->accesses[i].range;
+        if (recorded->buffers[range->buffer].host)
+            range->offset %= recorded->buffers[range->buffer].bytes / 4;
+    }
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        bool behind = i > 0 && op_is_sync(plan.ops[i - 1].kind);
+        recorded->ops[i].host_ns = behind ? work_ns : host_ns;
+    }
+    return plan;
+}
+
+static uint32_t count_syncs(const struct plan *plan)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        count += op_is_sync(plan->ops[i].kind);
+    return count;
+}
+
+START_TEST(test_moments_between_calls_are_no_work)
+{
+    const struct rework change = {.drops_syncs = true};
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    for (int works = 0; works <= 1; works++) {
+        struct plan wrong = round_robin(&machine, 6000, works ? 200000 : 6000), fixed;
+        struct rework_base base;
+        ck_assert_uint_ge(count_syncs(&wrong), 32);
+        ck_assert_int_eq(rework_begin(&base, &wrong, &machine, &error), STATUS_OK);
+        ck_assert_int_eq(rework_apply(&base, &change, &fixed, &error), STATUS_OK);
+        if (works)
+            ck_assert_uint_ge(count_syncs(&fixed), 24);
+        else
+            ck_assert_uint_eq(count_syncs(&fixed), 1);
+        rework_end(&base);
+        plan_free(&wrong);
+        plan_free(&fixed);
+    }
+}
+END_TEST
+
 static void streams_1(struct settings *settings)
 {
     settings->streams = 1;
@@ -435,6 +491,7 @@ Suite *rework_suite(void)
     tcase_set_timeout(all, 60);
     tcase_add_test(all, test_needed_orders_are_kept);
     tcase_add_test(all, test_fixed_mistakes_take_the_time_of_the_right_plan);
+    tcase_add_test(all, test_moments_between_calls_are_no_work);
     tcase_add_loop_test(all, test_causes_are_found, 0,
                         (int)(sizeof searched / sizeof searched[0]));
     tcase_add_loop_test(all, test_verdicts_predict_the_time_with_the_fix, 0,

@@ -30,7 +30,7 @@ struct rework {
     /* The host waits no more, but at the end, and copies are asynchronous. A wait stays, for
      * one copy alone, where the host may have read what the copy brought, or filled its source
      * anew: where it works for long behind the wait, or where a later copy uses those bytes and
-     * there was time enough to touch them all. */
+     * there was time enough, between two calls, to touch them all. */
     bool drops_syncs;
     /* Device memory, and page-locked memory, is taken before the first op. */
     bool drops_allocs, drops_pinned_allocs;

@@ -1,7 +1,9 @@
 /* rework_host.c - changes of the host's part: what it waits for, and what its calls take. */
 #include "analysis/rework_parts.h"
+#include "plan/timeline.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WORK_NS = 20000,     /* the host worked for long where that passed between two calls */
@@ -21,8 +23,9 @@ struct host {
     struct rework_draft *draft;
     struct use *uses;
     uint32_t *next;   /* per item: the next copy from or to the same bytes; REWORK_NONE: none */
-    int64_t *host_ns; /* per item: the time that its thread has spent outside of calls so far */
-    uint32_t *open;   /* copies that no wait was behind yet */
+    uint32_t *places; /* per item: its place among all, by thread and then in order */
+    int64_t *longest_ns; /* a tree of maxima, by place, of the time before a call */
+    uint32_t *open;      /* copies that no wait was behind yet */
     size_t open_count;
     uint32_t *last; /* per thread: the last item that waits */
     /* The copies out that no kept wait was behind: the latest, and whether all are in its
@@ -63,36 +66,75 @@ static void host_free(struct host *host)
 {
     free(host->uses);
     free(host->next);
-    free(host->host_ns);
+    free(host->places);
+    free(host->longest_ns);
     free(host->open);
     free(host->last);
+}
+
+/* Puts the times between calls in a tree, each thread's together: in the upper half of
+ * `longest_ns` they stand by place, and an entry k below is the greater of 2 k and 2 k + 1. */
+static void list_stretches(struct host *host, uint32_t threads)
+{
+    const struct rework_draft *draft = host->draft;
+    uint32_t *ends = host->last; /* per thread: the place behind its latest item so far */
+    for (uint32_t i = 0; i < draft->count; i++)
+        ends[draft->items[i].seen.thread + 1]++;
+    for (uint32_t thread = 1; thread < threads; thread++)
+        ends[thread] += ends[thread - 1];
+    for (uint32_t i = 0; i < draft->count; i++) {
+        host->places[i] = ends[draft->items[i].seen.thread]++;
+        host->longest_ns[draft->count + host->places[i]] = draft->items[i].seen.host_ns;
+    }
+    for (size_t k = draft->count; k-- > 1;)
+        host->longest_ns[k] = later(host->longest_ns[2 * k], host->longest_ns[2 * k + 1]);
+    memset(ends, 0, (threads + (size_t)1) * sizeof *ends);
+}
+
+/* Returns the longest time that a thread spent outside of calls behind an item, up to a later
+ * one of the same thread. */
+static int64_t longest_stretch_ns(const struct host *host, uint32_t behind, uint32_t until)
+{
+    size_t from = host->draft->count + host->places[behind] + 1;
+    size_t to = host->draft->count + host->places[until] + 1;
+    int64_t longest_ns = 0;
+    for (; from < to; from /= 2, to /= 2) {
+        if (from % 2)
+            longest_ns = later(longest_ns, host->longest_ns[from++]);
+        if (to % 2)
+            longest_ns = later(longest_ns, host->longest_ns[--to]);
+    }
+    return longest_ns;
 }
 
 static bool host_begin(struct host *host, struct rework_draft *draft)
 {
     size_t count = 0, items = draft->count + 1;
     size_t threads = draft->base->plan->recorded->threads + (size_t)1;
-    int64_t *spent_ns = calloc(threads, sizeof *spent_ns);
     *host = (struct host){.draft = draft,
                           .uses = malloc(items * sizeof *host->uses),
                           .next = malloc(items * sizeof *host->next),
-                          .host_ns = calloc(items, sizeof *host->host_ns),
+                          .places = calloc(items, sizeof *host->places),
+                          .longest_ns = calloc(2 * items, sizeof *host->longest_ns),
                           .open = malloc(items * sizeof *host->open),
                           .last = calloc(threads, sizeof *host->last),
                           .out = REWORK_NONE,
                           .out_alone = true};
-    bool room =
-        spent_ns && host->uses && host->next && host->host_ns && host->open && host->last;
+    bool room = host->uses && host->next && host->places && host->longest_ns && host->open &&
+                host->last;
     for (uint32_t i = 0; i < draft->count && room; i++) {
         const struct rework_item *item = &draft->items[i];
         const struct access *access =
             op_is_copy(item->op.kind) ? host_access(draft, item) : NULL;
         host->next[i] = REWORK_NONE;
-        host->host_ns[i] = spent_ns[item->seen.thread] += item->seen.host_ns;
-        if (waits(item))
-            host->last[item->seen.thread] = i;
         if (access != NULL)
             host->uses[count++] = (struct use){access->range, i};
+    }
+    if (room)
+        list_stretches(host, draft->base->plan->recorded->threads);
+    for (uint32_t i = 0; i < draft->count && room; i++) {
+        if (waits(&draft->items[i]))
+            host->last[draft->items[i].seen.thread] = i;
     }
     if (room)
         qsort(host->uses, count, sizeof *host->uses, compare_uses);
@@ -101,7 +143,6 @@ static bool host_begin(struct host *host, struct rework_draft *draft)
         if (ranges_overlap(&use->range, &next->range))
             host->next[use->item] = next->item;
     }
-    free(spent_ns);
     return room;
 }
 
@@ -127,7 +168,8 @@ static bool covers(const struct host *host, const struct rework_item *wait,
 }
 
 /* Returns true if the host had time enough, behind `wait`, to touch all bytes of `copy` before
- * a later copy uses them. */
+ * a later copy uses them: between two calls, as the moments that pass between any two do not
+ * add up to work. */
 static bool is_touched(const struct host *host, uint32_t wait, uint32_t copy)
 {
     uint32_t next = host->next[copy];
@@ -136,7 +178,7 @@ static bool is_touched(const struct host *host, uint32_t wait, uint32_t copy)
         return false;
     if (items[next].seen.thread != items[wait].seen.thread)
         return true;
-    int64_t spent_ns = host->host_ns[next] - host->host_ns[wait];
+    int64_t spent_ns = longest_stretch_ns(host, wait, next);
     return spent_ns > 0 && (uint64_t)spent_ns >= op_bytes(&items[copy].op) / TOUCHED_PER_NS;
 }
 
