@@ -3,6 +3,7 @@
 
 #include "core/version.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -186,6 +187,27 @@ static void put_note(const char *note)
     file_end();
 }
 
+/* Returns true if CUDA has descriptors of its devices. */
+static bool cuda_has_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    bool found = false;
+    while (!found && folder != NULL && (entry = readdir(folder)) != NULL) {
+        char path[64];
+        ssize_t length = readlinkat(dirfd(folder), entry->d_name, path, sizeof path - 1);
+        path[length > 0 ? length : 0] = '\0';
+        found = strncmp(path, "/dev/nvidia", 11) == 0 || strcmp(path, "/dev/dxg") == 0;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+/* Has seen CUDA's descriptors. A program that has closed them since may have files of its own
+ * under their numbers, to which CUDA would write when it is asked for the last ops. */
+static atomic_bool had_descriptors;
+
 /* A signal's handler, or a function of the host's, may end the program within a call of CUDA's,
  * or within this library: what would wait for that call is left out then. */
 static void program_ends(void)
@@ -194,6 +216,8 @@ static void program_ends(void)
         return;
     if (calls_run_here() || functions_run_here())
         put_note("the program ended within a call of CUDA's: its latest ops may be missing");
+    else if (atomic_load(&had_descriptors) && !cuda_has_descriptors())
+        put_note("the program closed CUDA's descriptors: its latest ops may be missing");
     else if (atomic_load(&record_on))
         ops_end();
     finish(atomic_load(&last_call) != UINT32_MAX ? "stop" : "exit", true);
@@ -213,6 +237,8 @@ static void *write_on(void *unused)
     const struct timespec pause = {0, 100000000};
     bool full = false, more = false;
     while (atomic_load(&record_on) && !full) {
+        if (!atomic_load(&had_descriptors))
+            atomic_store(&had_descriptors, cuda_has_descriptors());
         if (!more)
             nanosleep(&pause, NULL);
         record_lock(&end_lock);
