@@ -303,6 +303,22 @@ START_TEST(code_is_loaded_by_name)
 }
 END_TEST
 
+/* Memory is taken for as long as it was seen to take, whatever the machine's file says. */
+START_TEST(allocations_take_as_long_as_seen)
+{
+    struct machine machine = test_machine();
+    machine.alloc_ns = 300;
+    struct plan built = test_plan(1, 0, 1, 256);
+    uint32_t alloc = test_alloc(&built, 8, false), copy = test_h2d(&built, 0, 0, 0, 10);
+    struct plan plan = recorded_of(&built, &machine);
+    sim_assert_start(&machine, &plan, copy, 300);
+    plan.recorded->ops[alloc].work_ns = 1234;
+    sim_assert_start(&machine, &plan, copy, 1234);
+    plan_free(&plan);
+    plan_free(&built);
+}
+END_TEST
+
 TCase *recorded_times_case(void)
 {
     TCase *tc = tcase_create("times");
@@ -315,5 +331,6 @@ TCase *recorded_times_case(void)
     tcase_add_test(tc, blocking_calls);
     tcase_add_test(tc, event_sync_in_the_middle_of_a_queue);
     tcase_add_test(tc, code_is_loaded_by_name);
+    tcase_add_test(tc, allocations_take_as_long_as_seen);
     return tc;
 }

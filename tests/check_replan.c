@@ -579,6 +579,23 @@ START_TEST(memory_is_taken_and_given_back)
 }
 END_TEST
 
+/* What a call that gives memory back waits for the device is no time of its own; page-locked
+ * memory is given back without that. */
+START_TEST(giving_back_waits_for_the_device)
+{
+    struct replanned got = replan(
+        "[\"memory\",\"device\",1,8000000,64,0]\n[\"memory\",\"pinned\",1,6500000,64,null]"
+        "\n" COPY(
+            1, 100, 7000000, 5000000,
+            4096) "[\"call\",2,\"cudaFree\",1,110,8140,0]\n[\"free\",8130,8000000]\n"
+                  "[\"call\",3,\"cudaFreeHost\",1,8150,8170,0]\n[\"free\",8160,6500000]\n");
+    assert_kinds(&got.plan, "h2d alloc alloc");
+    ck_assert_int_eq(got.plan.recorded->ops[1].work_ns, 40);
+    ck_assert_int_eq(got.plan.recorded->ops[2].work_ns, 20);
+    replanned_free(&got);
+}
+END_TEST
+
 /* What is captured is not issued; nothing at all is a plan, too. */
 START_TEST(captures_issue_nothing)
 {
@@ -629,6 +646,7 @@ Suite *replan_suite(void)
     tcase_add_test(all, kernels_reach_as_far_as_copies);
     tcase_add_test(all, kernels_reach_over_all_parts);
     tcase_add_test(all, memory_is_taken_and_given_back);
+    tcase_add_test(all, giving_back_waits_for_the_device);
     tcase_add_test(all, captures_issue_nothing);
     tcase_add_test(all, launches_fill_a_gpu_by_its_rules);
     suite_add_tcase(suite, all);

@@ -50,6 +50,8 @@ static void see(struct plan_recorded *recorded, const struct plan *built, const 
     seen->fill = seen->fill < 1 ? seen->fill : 1;
     if (op_is_launch(op->kind) || op->kind == OP_CALLBACK)
         seen->work_ns = alone_ns(built, op, machine);
+    if (op->kind == OP_ALLOC)
+        seen->work_ns = rule_call_ns(machine, op);
 }
 
 static struct plan_recorded *what_was_seen(const struct plan *built,

@@ -239,10 +239,17 @@ static void put_function(struct writer *writer, uint64_t call, const struct op *
             stretched(span->end_ns));
 }
 
-/* Memory is taken and given back by two calls; its address is one that was there before. */
+/* Memory is taken and given back by two calls, of which the first waits for the device; its
+ * address is one that was there before. */
 static void put_alloc(struct writer *writer, const struct op *op, int64_t start, int64_t end)
 {
-    const int64_t middle = start + (end - start) / 2;
+    int64_t idle = start;
+    for (uint32_t i = 0; i < writer->timeline->span_count; i++) {
+        const struct span *span = &writer->timeline->spans[i];
+        if (op_on_device(span->kind) && stretched(span->end_ns) <= end)
+            idle = later(idle, stretched(span->end_ns));
+    }
+    const int64_t middle = idle + (end - idle) / 2;
     const uint64_t address = 0x600000000000;
     put_call(writer, op->alloc.pinned ? "cudaMallocHost_v3020" : "cudaMalloc_v3020", start,
              middle, 0);

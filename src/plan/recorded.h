@@ -16,7 +16,8 @@
 /* What was seen of an op, beside what every op has. */
 struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
-    int64_t work_ns; /* of launches and callbacks: how long they took */
+    int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
+                        the calls took, beside waiting for the device */
     double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */
     size_t first_access; /* of `accesses`: what it touches */
     uint32_t access_count;

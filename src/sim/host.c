@@ -87,12 +87,15 @@ static bool is_loaded(struct simulation *sim, const struct op *op)
     return false;
 }
 
-/* Goes on with a thread's own call, whose wait is over. */
+/* Goes on with a thread's own call, whose wait is over. How long the driver takes to find
+ * memory depends on much that no machine file says: where it was recorded, that is taken. */
 static enum status end_wait(struct simulation *sim, const struct host_thread *thread)
 {
-    uint32_t call = thread->next;
-    return simulation_post(sim, rule_call_ns(sim->machine, op_at(sim, call)), EVENT_ISSUED,
-                           call, 0);
+    const struct op *call = op_at(sim, thread->next);
+    const struct op_recorded *seen = plan_seen(sim->plan, call);
+    bool recorded = seen != NULL && call->kind == OP_ALLOC;
+    int64_t call_ns = recorded ? seen->work_ns : rule_call_ns(sim->machine, call);
+    return simulation_post(sim, call_ns, EVENT_ISSUED, thread->next, 0);
 }
 
 /* Lets a thread wait in its own call, or go on with it. */

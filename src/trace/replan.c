@@ -162,6 +162,44 @@ static enum status take_function(struct replan *replan, const struct recorded_ca
     return replan_append(replan, call, op, seen);
 }
 
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum status sort_ends(struct replan *replan)
+{
+    const struct recording *recording = replan->recording;
+    replan->ends_ns = malloc((recording->op_count + 1) * sizeof *replan->ends_ns);
+    if (replan->ends_ns == NULL)
+        return replan_no_memory(replan);
+    for (size_t i = 0; i < recording->op_count; i++) {
+        if (replan_is_ours(replan, recording->ops[i].stream))
+            replan->ends_ns[replan->end_count++] = recording->ops[i].end_ns;
+    }
+    qsort(replan->ends_ns, replan->end_count, sizeof *replan->ends_ns, compare_times);
+    return STATUS_OK;
+}
+
+/* Returns what a call took itself: one that takes or gives back memory of the device may wait
+ * first until the device is idle, which is when the latest op ends within the call. */
+static int64_t own_ns(const struct replan *replan, const struct recorded_call *call, bool waits)
+{
+    int64_t begin_ns = call->start_ns;
+    size_t low = 0, high = waits ? replan->end_count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (replan->ends_ns[middle] <= call->end_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0)
+        begin_ns = later(begin_ns, replan->ends_ns[low - 1]);
+    return later(call->end_ns - begin_ns, 0);
+}
+
 /* Takes up a call that takes or gives back memory of the device or of the host. */
 static enum status take_alloc(struct replan *replan, const struct recorded_call *call,
                               bool pinned)
@@ -175,7 +213,7 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
     if (memory->device != RECORDING_NONE && memory->device != replan->device)
         return STATUS_OK;
     if (given_back && thread->alloc != RECORDING_NONE && thread->memory == index) {
-        replan->recorded->ops[thread->alloc].work_ns += call->end_ns - call->start_ns;
+        replan->recorded->ops[thread->alloc].work_ns += own_ns(replan, call, !pinned);
         thread->alloc = RECORDING_NONE;
         thread->ended_ns = call->end_ns;
         return STATUS_OK;
@@ -183,7 +221,7 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
     struct op op = {.kind = OP_ALLOC, .stream = RECORDING_NONE};
     op.alloc.bytes = memory->bytes;
     op.alloc.pinned = pinned;
-    const struct op_recorded seen = {.work_ns = call->end_ns - call->start_ns};
+    const struct op_recorded seen = {.work_ns = own_ns(replan, call, !pinned)};
     enum status status = replan_append(replan, call, op, seen);
     if (status == STATUS_OK && !given_back) {
         thread->alloc = replan->plan->op_count - 1;
@@ -284,6 +322,8 @@ static enum status take_tables(struct replan *replan)
     if (replan->recorded->names == NULL)
         return replan_no_memory(replan);
     enum status status = live_init(&replan->live, recording, replan->error);
+    if (status == STATUS_OK)
+        status = sort_ends(replan);
     return status == STATUS_OK ? sort_handles(replan) : status;
 }
 
@@ -294,6 +334,7 @@ static void free_tables(struct replan *replan)
     free(replan->threads);
     free(replan->streams);
     free(replan->names);
+    free(replan->ends_ns);
     free(replan->handles);
     free(replan->records);
 }

@@ -52,9 +52,11 @@ struct replan {
     size_t stream_room; /* of the plan's kinds and priorities */
     bool legacy;        /* the plan has its legacy default stream */
     uint32_t *names;    /* per name of the recording, and two more: the plan's */
-    uint64_t *handles;  /* of events, sorted */
-    uint32_t *records;  /* per handle: the op of its latest record; RECORDING_NONE: none;
-                           EVENT_FOREIGN: of another device */
+    int64_t *ends_ns;   /* of the device's ops, sorted */
+    size_t end_count;
+    uint64_t *handles; /* of events, sorted */
+    uint32_t *records; /* per handle: the op of its latest record; RECORDING_NONE: none;
+                          EVENT_FOREIGN: of another device */
     size_t handle_count;
     struct graph_shape *shapes; /* of graphs that were launched so far */
     size_t shape_count, shape_room;
