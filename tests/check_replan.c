@@ -596,6 +596,29 @@ START_TEST(giving_back_waits_for_the_device)
 }
 END_TEST
 
+#define KERNEL(call, start, end, blocks)                                                       \
+    "[\"call\"," #call ",\"cudaLaunchKernel\",1," #call ",100,0]\n[\"launch\"," #call          \
+    ",1,13,[]]\n[\"kernel\"," #call ",1,13," #start "," #end ",3," #blocks ",1024,64,0,0]\n"
+
+/* Time in which others have the room of a launch is not its own. The device has room for 132
+ * blocks. */
+START_TEST(launches_wait_for_room)
+{
+    static const int64_t works_ns[] = {100, 80, 80, 50, 90, 20};
+    struct replanned got =
+        replan(KERNEL(1, 1000, 1100, 132)   /* alone */
+               KERNEL(2, 1050, 1180, 132)   /* has it from 1100 on */
+               KERNEL(3, 1060, 1260, 132)   /* from 1180 on */
+               KERNEL(4, 2000, 2050, 66)    /* half of it */
+               KERNEL(5, 2010, 2100, 66)    /* the other half */
+               KERNEL(6, 2015, 2035, 132)); /* ended before there was any: it had some */
+    for (uint32_t i = 0; i < got.plan.op_count; i++)
+        ck_assert_int_eq(got.plan.recorded->ops[i].work_ns, works_ns[i]);
+    ck_assert_uint_eq(got.plan.op_count, 6);
+    replanned_free(&got);
+}
+END_TEST
+
 /* What is captured is not issued; nothing at all is a plan, too. */
 START_TEST(captures_issue_nothing)
 {
@@ -647,6 +670,7 @@ Suite *replan_suite(void)
     tcase_add_test(all, kernels_reach_over_all_parts);
     tcase_add_test(all, memory_is_taken_and_given_back);
     tcase_add_test(all, giving_back_waits_for_the_device);
+    tcase_add_test(all, launches_wait_for_room);
     tcase_add_test(all, captures_issue_nothing);
     tcase_add_test(all, launches_fill_a_gpu_by_its_rules);
     suite_add_tcase(suite, all);

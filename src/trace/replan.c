@@ -4,6 +4,7 @@
  * - replan: calls and ops;
  * - replan_graph: a launch of a graph, and replan_shape: the order of its nodes;
  * - replan_ops: ops, and their streams, names and events;
+ * - replan_work: how long launches would have taken alone;
  * - replan_memory: what ops touch;
  * - replan_live: the memory that the program has at a moment. */
 #include "trace/replan.h"
@@ -355,6 +356,8 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
     /* A call that waits for its kernel takes long in any case. */
     plan->loads_lazily = recording->lazy && !recording->launch_blocking &&
                          replan.slow_loads > 0 && 2 * replan.slow_loads >= replan.loads;
+    if (status == STATUS_OK)
+        status = replan_share_time(&replan);
     if (status == STATUS_OK)
         status = replan_number_events(&replan);
     if (status == STATUS_OK)

@@ -123,4 +123,9 @@ bool replan_touch_word(struct replan *replan, uint64_t word);
 /* Makes buffers of the memory that ops touch, and ranges of what kernels point to. */
 enum status replan_resolve(struct replan *replan);
 
+/* --- replan_work.c --- */
+
+/* Sets the work of launches that ran beside others, or waited for their room. */
+enum status replan_share_time(struct replan *replan);
+
 #endif

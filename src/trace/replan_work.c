@@ -1,0 +1,92 @@
+/* replan_work.c - how long the launches of a recording would have taken alone.
+ *
+ * A launch counts as begun when the GPU takes it up, even where earlier ones have all its room:
+ * on an H200, a stream of launches that fill it shows each as beginning long before the one
+ * before it ends, while they end one work apart. So time in which there was no room is not a
+ * launch's own, and time in which there was some counts for that part. Earlier launches have
+ * their room first. */
+#include "trace/replan_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct launch {
+    int64_t start_ns, end_ns;
+    double fill;
+    uint32_t op;
+};
+
+/* The latest to end of the launches that have begun, in the order of their ends. */
+enum { RUNNING_MOST = 128 }; /* no GPU runs more kernels at once */
+struct running {
+    const struct launch *launches[RUNNING_MOST];
+    int count;
+};
+
+static int compare_launches(const void *a, const void *b)
+{
+    const struct launch *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+static void running_add(struct running *running, const struct launch *launch)
+{
+    int place;
+    while (running->count > 0 &&
+           (running->count == RUNNING_MOST || running->launches[0]->end_ns <= launch->start_ns))
+        memmove(running->launches, running->launches + 1,
+                (size_t)--running->count * sizeof running->launches[0]);
+    for (place = running->count++;
+         place > 0 && running->launches[place - 1]->end_ns > launch->end_ns; place--)
+        running->launches[place] = running->launches[place - 1];
+    running->launches[place] = launch;
+}
+
+/* Returns the time of a launch, less that in which those that run had its room; all of it where
+ * it ended before there was any: then they did not have it. */
+static int64_t alone_ns(const struct running *running, const struct launch *launch)
+{
+    int64_t now_ns = launch->start_ns;
+    double others = 0, work_ns = 0;
+    for (int i = 0; i < running->count; i++)
+        others += running->launches[i]->end_ns > now_ns ? running->launches[i]->fill : 0;
+    for (int i = 0; i < running->count && now_ns < launch->end_ns; i++) {
+        const struct launch *other = running->launches[i];
+        if (other->end_ns <= now_ns)
+            continue;
+        double room = others < 1 ? 1 - others : 0;
+        double part = room < launch->fill ? room / launch->fill : 1;
+        int64_t until_ns = earlier(other->end_ns, launch->end_ns);
+        work_ns += part * (double)(until_ns - now_ns);
+        others -= other->fill;
+        now_ns = until_ns;
+    }
+    work_ns += (double)(launch->end_ns - now_ns);
+    return work_ns >= 1 ? (int64_t)work_ns : launch->end_ns - launch->start_ns;
+}
+
+enum status replan_share_time(struct replan *replan)
+{
+    const struct plan *plan = replan->plan;
+    struct launch *launches = malloc((plan->op_count + (size_t)1) * sizeof *launches);
+    struct running running = {.count = 0};
+    size_t count = 0;
+    if (launches == NULL)
+        return replan_no_memory(replan);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op_recorded *seen = &replan->recorded->ops[i];
+        if (!op_is_launch(plan->ops[i].kind) || seen->span >= replan->recording->op_count)
+            continue;
+        const struct recorded_op *ran = &replan->recording->ops[seen->span];
+        launches[count++] = (struct launch){ran->start_ns, ran->end_ns, seen->fill, i};
+    }
+    qsort(launches, count, sizeof *launches, compare_launches);
+    for (size_t i = 0; i < count; i++) {
+        replan->recorded->ops[launches[i].op].work_ns = alone_ns(&running, &launches[i]);
+        running_add(&running, &launches[i]);
+    }
+    free(launches);
+    return STATUS_OK;
+}
