@@ -408,6 +408,60 @@ START_TEST(test_causes_are_found)
 }
 END_TEST
 
+static struct rework_found find(const struct plan *plan, const struct machine *machine)
+{
+    struct rework_found found;
+    struct error error = {0};
+    ck_assert_msg(rework_find(plan, machine, &found, &error) == STATUS_OK, "%s", error.text);
+    return found;
+}
+
+/* Two tiles that are cut take as long as many that were there from the start: their pieces are
+ * issued one after another, so that none waits for all copies of its stream. */
+START_TEST(test_cut_tiles_take_the_time_of_small_ones)
+{
+    struct machine machine;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    settings.elements = 64 << 20;
+    settings.intensity = 4000;
+    int64_t times_ns[2];
+    for (int right = 0; right <= 1; right++) {
+        struct plan built, plan;
+        settings.tiles = right ? 32 : 2;
+        settings.streams = right ? 4 : 2;
+        ck_assert(build(&settings, &machine, &built));
+        plan = recorded_of(&built, &machine);
+        times_ns[right] = right ? time_of(&plan, &machine) : find(&plan, &machine).better_ns;
+        plan_free(&built);
+        plan_free(&plan);
+    }
+    ck_assert_msg(100 * times_ns[0] <= 105 * times_ns[1], "%ld ns, not %ld", (long)times_ns[0],
+                  (long)times_ns[1]);
+}
+END_TEST
+
+/* A buffer that a loop fills and copies out again and again is no large tile. */
+START_TEST(test_loops_are_not_cut)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct plan built = test_plan(1, 0, 1, 1 << 20);
+    for (int i = 0; i < 60; i++) {
+        test_kernel(&built, 0, 0, 0, 1 << 20, machine_resident_blocks(&machine));
+        test_d2h(&built, 0, 0, 0, 1 << 20);
+    }
+    struct plan plan = recorded_of(&built, &machine);
+    for (uint32_t i = 0; i < plan.op_count; i += 2)
+        plan.recorded->ops[i].work_ns = 80000;
+    ck_assert_uint_lt(find(&plan, &machine).better.pieces, 2);
+    plan_free(&built);
+    plan_free(&plan);
+}
+END_TEST
+
 /* --- verdicts --- */
 
 /* Judges a plan as if the timeline that the simulator gives it had been recorded, slower by a
@@ -491,6 +545,8 @@ Suite *rework_suite(void)
     tcase_set_timeout(all, 60);
     tcase_add_test(all, test_needed_orders_are_kept);
     tcase_add_test(all, test_fixed_mistakes_take_the_time_of_the_right_plan);
+    tcase_add_test(all, test_cut_tiles_take_the_time_of_small_ones);
+    tcase_add_test(all, test_loops_are_not_cut);
     tcase_add_test(all, test_moments_between_calls_are_no_work);
     tcase_add_loop_test(all, test_causes_are_found, 0,
                         (int)(sizeof searched / sizeof searched[0]));

@@ -12,6 +12,7 @@ enum {
     STREAMS_GOOD = 4,    /* enough for copies both ways, a kernel, and one to come */
     QUEUES_GOOD = 32,    /* more have never been of use */
     FEW_TILES = 16,      /* of more tiles none is cut */
+    TILE_COPIES = 8,     /* a tile that is copied more often is a loop, of which none is */
     SINGLE_TILES = 4,    /* of fewer it is taken that more streams come with more of them */
     SMALL_OP_NS = 30000, /* ops that take longer are not small */
     PIECES_MOST = 16,
@@ -32,6 +33,7 @@ struct finder {
     uint32_t streams;    /* that the plan's ops are in */
     bool legacy_works;   /* the legacy default stream has work that tiles are of */
     bool small, chained; /* ops are; tiles have several kernels */
+    bool loops;          /* tiles are copied again and again */
     struct error why;
 };
 
@@ -100,7 +102,7 @@ enum status rework_time(const struct plan *plan, const struct machine *machine, 
 }
 
 /* Returns what is really changed: sizes need streams, as many as there are, or more where
- * hardly any tile is there to be in them. */
+ * hardly any tile is there to be in them. Pieces are issued one by one, as a loop does. */
 static struct rework effective(const struct finder *finder, const struct rework *change)
 {
     struct rework whole = *change;
@@ -109,6 +111,8 @@ static struct rework effective(const struct finder *finder, const struct rework 
         bool single = finder->base.tiles < SINGLE_TILES && change->pieces > 1;
         whole.streams = single && streams < STREAMS_GOOD ? STREAMS_GOOD : streams;
     }
+    if (whole.pieces > 1 && whole.order == REWORK_AS_ISSUED)
+        whole.order = REWORK_DEPTH;
     return whole;
 }
 
@@ -183,7 +187,7 @@ static void search_streams(struct finder *finder)
 
 static void search_sizes(struct finder *finder)
 {
-    bool more = true;
+    bool more = !finder->loops;
     for (uint32_t pieces = 2; pieces <= PIECES_MOST && finder->base.tiles <= FEW_TILES && more;
          pieces *= 2) {
         struct rework change = finder->best;
@@ -348,7 +352,7 @@ static void look_at(struct finder *finder)
     const struct plan *plan = finder->base.plan;
     bool *used = calloc(plan->streams + (size_t)1, sizeof *used);
     double work_ns = 0;
-    uint32_t ops = 0, legacy = 0, kernels = 0;
+    uint32_t ops = 0, legacy = 0, kernels = 0, copies = 0;
     for (uint32_t i = 0; i < plan->op_count && used != NULL; i++) {
         const struct op *op = &plan->ops[i];
         if (!op_on_device(op->kind) || op->stream >= plan->streams)
@@ -357,12 +361,14 @@ static void look_at(struct finder *finder)
         used[op->stream] = true;
         ops++;
         kernels += op->kind == OP_KERNEL;
+        copies += op_is_copy(op->kind);
         legacy += plan_stream_kind(plan, op->stream) == STREAM_LEGACY && op->kind != OP_MEMSET;
         work_ns += op_is_launch(op->kind)
                        ? (double)plan->recorded->ops[i].work_ns
                        : machine_copy_ns(finder->machine, op->kind == OP_H2D, op_bytes(op));
     }
     finder->legacy_works = legacy > ops / 8;
+    finder->loops = copies / TILE_COPIES > finder->base.tiles;
     finder->chained = 2 * kernels > 3 * finder->base.tiles;
     finder->small = ops > 0 && work_ns < (double)SMALL_OP_NS * ops;
     free(used);
