@@ -6,6 +6,7 @@
 #include "analysis/rework_parts.h"
 #include "plan/build.h"
 #include "recorded_plan.h"
+#include "rework_cases.h"
 #include "suites.h"
 
 #include <math.h>
@@ -21,8 +22,7 @@ static void mark_ops(struct plan *plan)
         plan->recorded->ops[i].span = i;
 }
 
-/* Checks that every order that `fixed` itself asks for is kept: it has no race. */
-static void assert_no_race(const struct plan *fixed)
+void rework_assert_no_race(const struct plan *fixed)
 {
     struct needed needed;
     struct rework_clocks clocks;
@@ -159,7 +159,7 @@ START_TEST(test_needed_orders_are_kept)
         if (status == STATUS_OK) {
             made++;
             if (!races)
-                assert_no_race(&fixed);
+                rework_assert_no_race(&fixed);
             if (change.pieces < 2 && change.merged < 2)
                 assert_kept(&plan, &fixed, change.streams > 0);
             plan_free(&fixed);
@@ -397,7 +397,7 @@ START_TEST(test_causes_are_found)
                   verdict_rows[row->code].name);
     ck_assert_int_eq(rework_begin(&base, &wrong, &machine, &error), STATUS_OK);
     ck_assert_int_eq(rework_apply(&base, &found.whole, &fixed, &error), STATUS_OK);
-    assert_no_race(&fixed);
+    rework_assert_no_race(&fixed);
     ck_assert_int_lt(found.better_ns, found.given_ns);
     if (settings.mistake != MISTAKE_NONE) /* nothing else is better than the right plan */
         ck_assert_int_ge(103 * found.better_ns, 100 * time_of(&right, &machine));
@@ -560,5 +560,6 @@ Suite *rework_suite(void)
     tcase_add_loop_test(all, test_verdicts_predict_the_time_with_the_fix, 0,
                         (int)(sizeof searched / sizeof searched[0]));
     suite_add_tcase(suite, all);
+    suite_add_tcase(suite, rework_work_case());
     return suite;
 }

@@ -4,6 +4,7 @@
  *   analysis/foreign_walk.c   what an op waited for, and that, back through a time
  *   analysis/foreign_tried.c  a recorded program's fixes, tried, and charges by what they gain
  *   analysis/foreign_words.c  the evidence in words
+ *   analysis/foreign_work.c   that of copies and kernels themselves
  *   analysis/foreign.c        idle times of the busiest engine, charges, verdicts */
 #ifndef PIPELINE_ANALYSIS_FOREIGN_PARTS_H
 #define PIPELINE_ANALYSIS_FOREIGN_PARTS_H
@@ -114,6 +115,21 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict);
 
 /* Puts the verdicts whose fixes gain most first, and sets the best of all. */
 void foreign_rank(const struct foreign *foreign, struct verdicts *verdicts);
+
+/* Writes "8 kernels", "1 copy in". */
+enum { FOREIGN_COUNT = 48 };
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT]);
+
+/* Returns how many ops are of a kind. */
+uint32_t foreign_ops_of(const struct foreign *foreign, enum op_kind kind);
+
+/* Say what is seen of copies within the device, of kernels that are not on all SMs, of a
+ * recorded program whose machine is known, and of its largest copy: returns whether any copy of
+ * another stream waited for that. */
+void foreign_put_device_copies(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+void foreign_put_blocks(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+bool foreign_put_large(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 
 /* Fills in what a verdict rests on. */
 void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict);

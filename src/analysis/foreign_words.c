@@ -9,13 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNT_TEXT = 48 };
-
-/* Writes "8 kernels", "1 copy in". */
-static const char *counted(uint32_t count, const char *one, const char *many,
-                           char text[COUNT_TEXT])
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT])
 {
-    snprintf(text, COUNT_TEXT, "%" PRIu32 " %s", count, count == 1 ? one : many);
+    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
     return text;
 }
 
@@ -33,11 +30,11 @@ __attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN]
 static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *one,
                          const char *many)
 {
-    char text[COUNT_TEXT];
+    char text[FOREIGN_COUNT];
     size_t used = strlen(seen);
     if (count > 0)
         append(seen, "%s%s", used == 0 || (used >= 2 && seen[used - 2] == ':') ? "" : ", ",
-               counted(count, one, many, text));
+               foreign_counted(count, one, many, text));
 }
 
 /* --- source lines --- */
@@ -76,7 +73,7 @@ static void append_longest(const struct foreign *foreign, unsigned kinds,
                     ", the longest issued", seen);
 }
 
-static uint32_t ops_of(const struct foreign *foreign, enum op_kind kind)
+uint32_t foreign_ops_of(const struct foreign *foreign, enum op_kind kind)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < foreign->timeline->span_count; i++)
@@ -118,7 +115,7 @@ static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
     const struct timeline *timeline = foreign->timeline;
     int64_t sum_ns = 0, longest_ns = -1;
     uint32_t count = 0, longest = SPAN_NONE;
-    char calls[COUNT_TEXT], time[UNITS_TEXT];
+    char calls[FOREIGN_COUNT], time[UNITS_TEXT];
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         if (host_call_kind(call->row) != kind || call->start_ns >= foreign->last_issue_ns)
@@ -130,7 +127,8 @@ static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
             longest = i;
         }
     }
-    snprintf(seen, VERDICT_SEEN, "%s such as %s", counted(count, "call", "calls", calls),
+    snprintf(seen, VERDICT_SEEN, "%s such as %s",
+             foreign_counted(count, "call", "calls", calls),
              host_call_name(longest != SPAN_NONE ? timeline->calls[longest].row : 0));
     append_line(foreign, longest, "", seen);
     append(seen, " before the last op was issued, %s in all", units_time(sum_ns, time));
@@ -142,7 +140,7 @@ static void put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
     const struct timeline *timeline = foreign->timeline;
     int64_t sum_ns = 0;
     uint32_t count = 0;
-    char waits[COUNT_TEXT], time[UNITS_TEXT];
+    char waits[FOREIGN_COUNT], time[UNITS_TEXT];
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->kind != OP_SYNC && span->kind != OP_SYNC_EVENT)
@@ -151,7 +149,7 @@ static void put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
         sum_ns += span->end_ns - span->start_ns;
     }
     snprintf(seen, VERDICT_SEEN, "%s of the host, %s in all",
-             counted(count, "wait", "waits", waits), units_time(sum_ns, time));
+             foreign_counted(count, "wait", "waits", waits), units_time(sum_ns, time));
 }
 
 static void put_sync(const struct foreign *foreign, char seen[VERDICT_SEEN])
@@ -247,9 +245,9 @@ static void put_small(const struct foreign *foreign, char seen[VERDICT_SEEN])
 
 static void put_few(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    append_count(seen, ops_of(foreign, OP_H2D), "copy in", "copies in");
-    append_count(seen, ops_of(foreign, OP_KERNEL), "kernel", "kernels");
-    append_count(seen, ops_of(foreign, OP_D2H), "copy out", "copies out");
+    append_count(seen, foreign_ops_of(foreign, OP_H2D), "copy in", "copies in");
+    append_count(seen, foreign_ops_of(foreign, OP_KERNEL), "kernel", "kernels");
+    append_count(seen, foreign_ops_of(foreign, OP_D2H), "copy out", "copies out");
     append(seen, " in all");
 }
 
@@ -287,7 +285,7 @@ static void put_unknown(const struct foreign *foreign, char seen[VERDICT_SEEN])
 void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict)
 {
     bool kinds = foreign->timeline->kinds_known == KINDS_RECORDED;
-    char text[COUNT_TEXT], time[UNITS_TEXT];
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
     verdict->evidence = EVIDENCE_CERTAIN;
     switch (verdict->code) {
     case VERDICT_LEGACY_STREAM:
@@ -319,30 +317,37 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         verdict->evidence = EVIDENCE_LIKELY;
         snprintf(verdict->seen, VERDICT_SEEN,
                  "%s put a host function into a stream; a trace does not say when they run",
-                 counted(foreign->host_funcs, "call", "calls", text));
+                 foreign_counted(foreign->host_funcs, "call", "calls", text));
         break;
     case VERDICT_MEMSET_IN_LOOP:
         verdict->evidence = foreign->memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
         snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
-                 counted(ops_of(foreign, OP_MEMSET), "memset", "memsets", text),
+                 foreign_counted(foreign_ops_of(foreign, OP_MEMSET), "memset", "memsets", text),
                  foreign->memsets_bar ? ", none of which ran beside another op" : "");
         append_longest(foreign, 1U << OP_MEMSET, HOST_MEMORY_UNKNOWN, verdict->seen);
         break;
     case VERDICT_DEVICE_COPIES:
-        snprintf(verdict->seen, VERDICT_SEEN, "%s within the device",
-                 counted(ops_of(foreign, OP_D2D), "copy", "copies", text));
+        foreign_put_device_copies(foreign, verdict->seen);
         append_longest(foreign, 1U << OP_D2D, HOST_MEMORY_UNKNOWN, verdict->seen);
         break;
     case VERDICT_FEW_STREAMS:
         verdict->evidence = EVIDENCE_LIKELY;
         snprintf(verdict->seen, VERDICT_SEEN,
                  "%s waited for room: for the op before in the stream, or for an event",
-                 counted(foreign->stream_waits, "copy in", "copies in", text));
+                 foreign_counted(foreign->stream_waits, "copy in", "copies in", text));
         break;
     case VERDICT_NEEDLESS_WAIT:
         verdict->evidence = EVIDENCE_LIKELY;
         snprintf(verdict->seen, VERDICT_SEEN,
                  "far more copies in had ended than kernels had begun when one was let go");
+        break;
+    case VERDICT_FEW_BLOCKS:
+        verdict->evidence = EVIDENCE_LIKELY;
+        foreign_put_blocks(foreign, verdict->seen);
+        break;
+    case VERDICT_LARGE_COPY:
+        if (!foreign_put_large(foreign, verdict->seen))
+            verdict->evidence = EVIDENCE_LIKELY;
         break;
     case VERDICT_ONE_STREAM:
         put_one_stream(foreign, verdict->seen);

@@ -51,6 +51,12 @@ static enum status change_draft(struct rework_draft *draft, const struct rework 
     enum status status = rework_host_change(draft, change, error);
     if (status == STATUS_OK && change->drops_memsets)
         rework_memsets_drop(draft);
+    if (status == STATUS_OK && change->drops_device_copies)
+        rework_device_copies_drop(draft);
+    if (status == STATUS_OK && change->spreads_blocks)
+        rework_blocks_spread(draft);
+    if (status == STATUS_OK && change->cuts_copies)
+        status = rework_copies_cut(draft, error);
     if (status == STATUS_OK && tiles)
         status = rework_tiles_find(draft, error);
     if (status == STATUS_OK && change->unblocks)
@@ -84,8 +90,8 @@ static enum status order_draft(struct rework_draft *draft, const struct rework *
 /* Returns true if a change takes away an order that data may have asked for. */
 static bool takes_order(const struct rework *change)
 {
-    return change->unblocks || change->drops_memsets || change->drops_syncs ||
-           change->streams > 0 || change->order != REWORK_AS_ISSUED;
+    return change->unblocks || change->drops_memsets || change->drops_device_copies ||
+           change->drops_syncs || change->streams > 0 || change->order != REWORK_AS_ISSUED;
 }
 
 enum status rework_apply(const struct rework_base *base, const struct rework *change,

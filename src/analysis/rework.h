@@ -27,6 +27,16 @@ struct rework {
     /* A memset goes that a copy overwrites before anything reads it; others move to the stream
      * of the op that uses what they set. */
     bool drops_memsets;
+    /* A copy within the device goes where the next op that touches its target is a kernel that
+     * names its source, too: that kernel is given the two the other way round. It is presumed
+     * that it writes all that is read there later. */
+    bool drops_device_copies;
+    /* Kernels of fewer blocks than the GPU has SMs get a block for each SM. It is presumed that
+     * their work can be spread so; what more blocks gain beyond that is not counted. */
+    bool spreads_blocks;
+    /* Copies that are large beside later ones of other streams are cut in pieces: one comes
+     * behind each of the small ones, the rest before anything that could ask for all. */
+    bool cuts_copies;
     /* The host waits no more, but at the end, and copies are asynchronous. A wait stays, for
      * one copy alone, where the host may have read what the copy brought, or filled its source
      * anew: where it works for long behind the wait, or where a later copy uses those bytes and

@@ -8,13 +8,11 @@
 #include <string.h>
 
 enum {
-    PART_OPS = 16000,    /* of more, that many in the middle stand for all */
-    STREAMS_GOOD = 4,    /* enough for copies both ways, a kernel, and one to come */
-    QUEUES_GOOD = 32,    /* more have never been of use */
-    FEW_TILES = 16,      /* of more tiles none is cut */
-    TILE_COPIES = 8,     /* a tile that is copied more often is a loop, of which none is */
-    SINGLE_TILES = 4,    /* of fewer it is taken that more streams come with more of them */
-    SMALL_OP_NS = 30000, /* ops that take longer are not small */
+    PART_OPS = 16000, /* of more, that many in the middle stand for all */
+    STREAMS_GOOD = 4, /* enough for copies both ways, a kernel, and one to come */
+    QUEUES_GOOD = 32, /* more have never been of use */
+    FEW_TILES = 16,   /* of more tiles none is cut */
+    SINGLE_TILES = 4, /* of fewer it is taken that more streams come with more of them */
     PIECES_MOST = 16,
     MERGED_MOST = 64,
 };
@@ -30,10 +28,7 @@ struct finder {
     const struct machine *machine;
     struct rework best;
     int64_t best_ns, given_ns;
-    uint32_t streams;    /* that the plan's ops are in */
-    bool legacy_works;   /* the legacy default stream has work that tiles are of */
-    bool small, chained; /* ops are; tiles have several kernels */
-    bool loops;          /* tiles are copied again and again */
+    struct rework_looks looks;
     struct error why;
 };
 
@@ -47,6 +42,9 @@ static enum verdict_code code_of(const struct finder *finder, enum rework_part p
         [REWORK_WAITS] = VERDICT_NEEDLESS_WAIT,
         [REWORK_LOADS] = VERDICT_LAZY_LOADING,
         [REWORK_CALLBACKS] = VERDICT_SLOW_CALLBACK,
+        [REWORK_BLOCKS] = VERDICT_FEW_BLOCKS,
+        [REWORK_LARGE] = VERDICT_LARGE_COPY,
+        [REWORK_DEVICE_COPIES] = VERDICT_DEVICE_COPIES,
         [REWORK_MEMSETS] = VERDICT_MEMSET_IN_LOOP,
         [REWORK_LAUNCHES] = VERDICT_LAUNCH_BLOCKING,
         [REWORK_ALLOCS] = VERDICT_ALLOC_IN_LOOP,
@@ -60,13 +58,13 @@ static enum verdict_code code_of(const struct finder *finder, enum rework_part p
                : rule_checks_dependencies(finder->machine) ? VERDICT_LATE_SIGNAL
                                                            : VERDICT_FULL_GPU;
     case REWORK_STREAMS:
-        return finder->streams < 2 ? VERDICT_ONE_STREAM : VERDICT_FEW_STREAMS;
+        return finder->looks.streams < 2 ? VERDICT_ONE_STREAM : VERDICT_FEW_STREAMS;
     case REWORK_QUEUES:
         return finder->machine->queues < 2 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
     case REWORK_SIZES:
         return finder->best.merged > 1 ? VERDICT_SMALL_TILES : VERDICT_FEW_TILES;
     case REWORK_UNBLOCKS:
-        return finder->legacy_works ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
+        return finder->looks.legacy_works ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
     default:
         return codes[part];
     }
@@ -106,7 +104,7 @@ enum status rework_time(const struct plan *plan, const struct machine *machine, 
 static struct rework effective(const struct finder *finder, const struct rework *change)
 {
     struct rework whole = *change;
-    uint32_t streams = finder->streams > 0 ? finder->streams : 1;
+    uint32_t streams = finder->looks.streams > 0 ? finder->looks.streams : 1;
     if (change->streams == 0 && (change->pieces > 1 || change->merged > 1)) {
         bool single = finder->base.tiles < SINGLE_TILES && change->pieces > 1;
         whole.streams = single && streams < STREAMS_GOOD ? STREAMS_GOOD : streams;
@@ -162,6 +160,9 @@ static struct rework put_right(const struct finder *finder)
         .pins = true,
         .unblocks = seen,
         .drops_memsets = seen,
+        .drops_device_copies = seen,
+        .spreads_blocks = finder->looks.few_blocks,
+        .cuts_copies = true,
         .drops_syncs = seen,
         .drops_allocs = true,
         .drops_pinned_allocs = true,
@@ -187,14 +188,14 @@ static void search_streams(struct finder *finder)
 
 static void search_sizes(struct finder *finder)
 {
-    bool more = !finder->loops;
+    bool more = !finder->looks.loops;
     for (uint32_t pieces = 2; pieces <= PIECES_MOST && finder->base.tiles <= FEW_TILES && more;
          pieces *= 2) {
         struct rework change = finder->best;
         change.pieces = pieces;
         more = take(finder, &change, GAIN);
     }
-    more = finder->small && finder->best.pieces < 2;
+    more = finder->looks.small && finder->best.pieces < 2;
     for (uint32_t merged = 2; merged <= MERGED_MOST && more; merged *= 2) {
         struct rework change = finder->best;
         change.merged = merged;
@@ -205,7 +206,7 @@ static void search_sizes(struct finder *finder)
 static void search_rest(struct finder *finder)
 {
     struct rework change;
-    bool matters = finder->chained || finder->machine->copy_engines == 1 ||
+    bool matters = finder->looks.chained || finder->machine->copy_engines == 1 ||
                    rule_checks_dependencies(finder->machine);
     for (int order = REWORK_DEPTH; order <= REWORK_BREADTH && matters; order++) {
         change = finder->best;
@@ -214,7 +215,7 @@ static void search_rest(struct finder *finder)
     }
     change = finder->best;
     change.graphs = true;
-    if (finder->small)
+    if (finder->looks.small)
         (void)take(finder, &change, GAIN);
 }
 
@@ -347,33 +348,6 @@ static void keep_turns(struct finder *finder, const int64_t costs[REWORK_PART_CO
 
 /* --- the plan as it is --- */
 
-static void look_at(struct finder *finder)
-{
-    const struct plan *plan = finder->base.plan;
-    bool *used = calloc(plan->streams + (size_t)1, sizeof *used);
-    double work_ns = 0;
-    uint32_t ops = 0, legacy = 0, kernels = 0, copies = 0;
-    for (uint32_t i = 0; i < plan->op_count && used != NULL; i++) {
-        const struct op *op = &plan->ops[i];
-        if (!op_on_device(op->kind) || op->stream >= plan->streams)
-            continue;
-        finder->streams += !used[op->stream];
-        used[op->stream] = true;
-        ops++;
-        kernels += op->kind == OP_KERNEL;
-        copies += op_is_copy(op->kind);
-        legacy += plan_stream_kind(plan, op->stream) == STREAM_LEGACY && op->kind != OP_MEMSET;
-        work_ns += op_is_launch(op->kind)
-                       ? (double)plan->recorded->ops[i].work_ns
-                       : machine_copy_ns(finder->machine, op->kind == OP_H2D, op_bytes(op));
-    }
-    finder->legacy_works = legacy > ops / 8;
-    finder->loops = copies / TILE_COPIES > finder->base.tiles;
-    finder->chained = 2 * kernels > 3 * finder->base.tiles;
-    finder->small = ops > 0 && work_ns < (double)SMALL_OP_NS * ops;
-    free(used);
-}
-
 /* Makes a plan of the ops in the middle of a plan that has very many. */
 static enum status take_part(const struct plan *plan, struct plan *part, struct error *error)
 {
@@ -435,9 +409,10 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     result.whole_ns = result.given_ns;
     if (status == STATUS_OK && tried != plan)
         status = rework_time(plan, machine, 0, &result.whole_ns, error);
+    if (status == STATUS_OK)
+        status = rework_look(&finder.base, &finder.looks, error);
     if (status == STATUS_OK) {
         finder.given_ns = result.given_ns;
-        look_at(&finder);
         search(&finder, &result);
         if (finder.why.status != STATUS_OK)
             status = error_pass(error, &finder.why);

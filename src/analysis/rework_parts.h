@@ -8,8 +8,10 @@
  *   analysis/rework_host.c    waits, allocations and the like, which are the host's
  *   analysis/rework_streams.c the default stream, memsets
  *   analysis/rework_shape.c   tiles dealt over streams, cut, merged, put in another order
+ *   analysis/rework_work.c    copies and kernels themselves: left out, spread, cut
  *   analysis/rework_events.c  events where data asks for an order that nothing else keeps
- *   analysis/rework.c         one change after another */
+ *   analysis/rework.c         one change after another
+ *   analysis/rework_look.c    what a plan is like */
 #ifndef PIPELINE_ANALYSIS_REWORK_PARTS_H
 #define PIPELINE_ANALYSIS_REWORK_PARTS_H
 
@@ -133,6 +135,15 @@ void rework_memsets_drop(struct rework_draft *draft);
 enum status rework_shape_deal(struct rework_draft *draft, const struct rework *change,
                               struct error *error);
 
+/* Returns piece `piece` of `pieces` of a range; and has an op move that piece alone. */
+struct range rework_range_part(struct range range, uint32_t piece, uint32_t pieces);
+void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces);
+
+/* Do those of the changes that are about the work itself. */
+void rework_device_copies_drop(struct rework_draft *draft);
+void rework_blocks_spread(struct rework_draft *draft);
+enum status rework_copies_cut(struct rework_draft *draft, struct error *error);
+
 /* Puts items in another order; each notes its place before. */
 enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,
                                struct error *error);
@@ -142,6 +153,20 @@ enum status rework_shape_order(struct rework_draft *draft, const struct rework *
  * plan had them. */
 enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
                               bool keeps_blind, struct error *error);
+
+/* --- looks --- */
+
+struct rework_looks {
+    uint32_t streams;    /* that the plan's ops are in */
+    bool legacy_works;   /* much of the work is in the legacy default stream */
+    bool small, chained; /* ops are; tiles have several kernels */
+    bool loops;          /* tiles are copied again and again */
+    bool few_blocks;     /* kernels leave most SMs without a block while they run */
+};
+
+/* Looks at what a plan is like. The statuses of simulator_run() and analyse(). */
+enum status rework_look(const struct rework_base *base, struct rework_looks *looks,
+                        struct error *error);
 
 /* Returns true if all records and waits of the program's go: what data asks for comes back. */
 static inline bool rework_mends(const struct rework *change)

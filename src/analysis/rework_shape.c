@@ -38,24 +38,23 @@ static bool table_make(const struct rework_draft *draft, struct table *table)
 
 /* --- sizes --- */
 
-static struct range range_part(struct range range, uint32_t piece, uint32_t pieces)
+struct range rework_range_part(struct range range, uint32_t piece, uint32_t pieces)
 {
     uint64_t begin = (uint64_t)((unsigned __int128)range.bytes * piece / pieces);
     uint64_t end = (uint64_t)((unsigned __int128)range.bytes * (piece + UINT64_C(1)) / pieces);
     return (struct range){range.buffer, range.offset + begin, end - begin};
 }
 
-/* Cuts what an op moves. */
-static void op_cut(struct op *op, uint32_t piece, uint32_t pieces)
+void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces)
 {
     if (op_is_copy(op->kind)) {
-        op->copy.host = range_part(op->copy.host, piece, pieces);
-        op->copy.device = range_part(op->copy.device, piece, pieces);
+        op->copy.host = rework_range_part(op->copy.host, piece, pieces);
+        op->copy.device = rework_range_part(op->copy.device, piece, pieces);
     } else if (op->kind == OP_D2D) {
-        op->d2d.from = range_part(op->d2d.from, piece, pieces);
-        op->d2d.to = range_part(op->d2d.to, piece, pieces);
+        op->d2d.from = rework_range_part(op->d2d.from, piece, pieces);
+        op->d2d.to = rework_range_part(op->d2d.to, piece, pieces);
     } else if (op->kind == OP_MEMSET) {
-        op->set.range = range_part(op->set.range, piece, pieces);
+        op->set.range = rework_range_part(op->set.range, piece, pieces);
     }
 }
 
@@ -144,7 +143,7 @@ static bool touch_all(struct dealer *dealer, const struct rework_item *from, uin
         uint32_t tile = dealer->sets[from->seen.first_access + i];
         bool cuts = tile == from->tile || tile == REWORK_NONE;
         if (cuts)
-            access.range = range_part(access.range, piece, pieces);
+            access.range = rework_range_part(access.range, piece, pieces);
         if (tile != REWORK_NONE)
             access.range.buffer += recorded->buffer_count * set_of(dealer, tile);
         if (access.range.bytes > 0 && !rework_draft_touch(dealer->draft, item, &access, tile))
@@ -165,7 +164,7 @@ static bool deal_item(struct dealer *dealer, const struct rework_item *from)
         item.tile =
             from->tile / dealer->merged * dealer->pieces + (whole ? dealer->pieces - 1 : piece);
         item.op.stream = item.tile % dealer->streams;
-        op_cut(&item.op, piece, pieces);
+        rework_op_cut(&item.op, piece, pieces);
         if (op_is_launch(item.op.kind) && pieces > 1)
             work_scale(dealer->draft->base->machine, &item.seen, 1.0 / pieces);
         if (!touch_all(dealer, from, piece, pieces, &item))

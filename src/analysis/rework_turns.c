@@ -30,6 +30,15 @@ void rework_turn_part(enum rework_part part, const struct rework *from, struct r
         to->pieces = from->pieces;
         to->merged = from->merged;
         break;
+    case REWORK_BLOCKS:
+        to->spreads_blocks = from->spreads_blocks;
+        break;
+    case REWORK_LARGE:
+        to->cuts_copies = from->cuts_copies;
+        break;
+    case REWORK_DEVICE_COPIES:
+        to->drops_device_copies = from->drops_device_copies;
+        break;
     case REWORK_LOADS:
         to->loads_early = from->loads_early;
         break;

@@ -1,0 +1,78 @@
+/* foreign_work.c - what is seen of work that could be less, or lie better, in words. */
+#include "analysis/foreign_parts.h"
+
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void foreign_put_device_copies(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t sum_ns = 0;
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        sum_ns += span->kind == OP_D2D ? span->end_ns - span->start_ns : 0;
+    }
+    snprintf(seen, VERDICT_SEEN, "%s within the device, %s in all",
+             foreign_counted(foreign_ops_of(foreign, OP_D2D), "copy", "copies", text),
+             units_time(sum_ns, time));
+}
+
+void foreign_put_blocks(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct plan *plan = foreign->facts->plan;
+    const uint32_t sms = foreign->facts->model->sms;
+    uint32_t kernels = 0;
+    uint64_t blocks = 0;
+    double sum_ns = 0;
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != OP_KERNEL || op->kernel.blocks >= sms)
+            continue;
+        kernels++;
+        blocks += op->kernel.blocks;
+        sum_ns += (double)plan->recorded->ops[i].work_ns;
+    }
+    uint64_t mean = kernels > 0 ? (blocks + kernels / 2) / kernels : 0;
+    snprintf(seen, VERDICT_SEEN,
+             "%s of %" PRIu64 " blocks and %s on average; the GPU has %" PRIu32
+             " SMs, each of which takes a block or more",
+             foreign_counted(kernels, "kernel", "kernels", text), mean,
+             units_time(kernels > 0 ? (int64_t)(sum_ns / kernels) : 0, time), sms);
+}
+
+bool foreign_put_large(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct span *large = NULL;
+    uint32_t waited = 0;
+    int64_t longest_ns = 0;
+    char bytes[UNITS_TEXT], text[FOREIGN_COUNT], time[UNITS_TEXT], wait[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (op_is_copy(span->kind) && (large == NULL || span->bytes > large->bytes))
+            large = span;
+    }
+    for (uint32_t i = 0; i < timeline->span_count && large != NULL; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind != large->kind || span->stream == large->stream ||
+            span->issue_ns >= large->end_ns || span->start_ns < large->end_ns)
+            continue;
+        waited++;
+        longest_ns = later(longest_ns, span->start_ns - later(span->issue_ns, large->start_ns));
+    }
+    if (large == NULL)
+        return false;
+    snprintf(seen, VERDICT_SEEN,
+             "a copy of %s in stream %" PRIu32
+             " took %s; behind it %s of other streams waited, "
+             "up to %s",
+             units_bytes(large->bytes, bytes), timeline_stream_id(timeline, large->stream),
+             units_time(large->end_ns - large->start_ns, time),
+             foreign_counted(waited, "smaller one", "smaller ones", text),
+             units_time(longest_ns, wait));
+    return waited > 0;
+}

@@ -1,0 +1,274 @@
+/* check_rework_work.c - recorded plans whose work itself is changed: copies within the device
+ * that go, kernels that get more blocks, large copies in pieces. */
+#include "analysis/rework_find.h"
+#include "recorded_plan.h"
+#include "rework_cases.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPS_MOST = 1024, ROUNDS = 8, BUFFERS = 3, HOST = 2, BUFFER_SIZE = 1 << 30 };
+
+static const int64_t WORK_NS = 400000;
+
+static struct machine h200(void)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    return machine;
+}
+
+/* Returns a recorded plan without ops: buffers 0 and 1 are the device's, HOST is not. */
+static struct plan empty(uint32_t streams)
+{
+    struct plan plan;
+    plan_init(&plan);
+    plan.streams = streams;
+    plan.recorded = calloc(1, sizeof *plan.recorded);
+    ck_assert_ptr_nonnull(plan.recorded);
+    struct plan_recorded *recorded = plan.recorded;
+    recorded->ops = calloc(OPS_MOST, sizeof *recorded->ops);
+    recorded->accesses = calloc((size_t)2 * OPS_MOST, sizeof *recorded->accesses);
+    recorded->buffers = calloc(BUFFERS, sizeof *recorded->buffers);
+    recorded->names = calloc(1, sizeof *recorded->names);
+    ck_assert(recorded->ops && recorded->accesses && recorded->buffers && recorded->names);
+    recorded->names[recorded->name_count++] = strdup("step");
+    for (uint32_t i = 0; i < BUFFERS; i++)
+        recorded->buffers[i] =
+            (struct recorded_buffer){.address = (i + 1) * UINT64_C(0x100000000),
+                                     .bytes = BUFFER_SIZE,
+                                     .host = i == HOST};
+    recorded->buffer_count = BUFFERS;
+    recorded->threads = 1;
+    return plan;
+}
+
+static struct range bytes_of(int buffer, uint64_t offset, uint64_t bytes)
+{
+    return (struct range){(enum buffer)buffer, offset, bytes};
+}
+
+static void touch(struct plan *plan, struct range range, bool writes)
+{
+    struct plan_recorded *recorded = plan->recorded;
+    recorded->accesses[recorded->access_count++] =
+        (struct access){.range = range, .writes = writes};
+    recorded->ops[plan->op_count - 1].access_count++;
+}
+
+static struct op_recorded *append(struct plan *plan, struct op op, int64_t work_ns, double fill)
+{
+    struct error error = {0};
+    ck_assert_uint_lt(plan->op_count, OPS_MOST);
+    op.tile = -1;
+    ck_assert_int_eq(plan_append(plan, &op, &error), STATUS_OK);
+    struct op_recorded *seen = &plan->recorded->ops[plan->op_count - 1];
+    *seen = (struct op_recorded){.work_ns = work_ns,
+                                 .fill = fill,
+                                 .first_access = plan->recorded->access_count,
+                                 .span = plan->op_count - 1,
+                                 .sure = op.kind != OP_KERNEL};
+    return seen;
+}
+
+/* A kernel that may read and write what it names: buffer `one`, and `other` if it is another.
+ */
+static void kernel(struct plan *plan, uint32_t stream, uint32_t blocks, double fill, int one,
+                   int other, uint64_t bytes)
+{
+    struct op op = {.kind = OP_KERNEL, .stream = stream};
+    op.kernel.blocks = blocks;
+    append(plan, op, WORK_NS, fill);
+    for (int writes = 0; writes < 2; writes++) {
+        touch(plan, bytes_of(one, 0, bytes), writes != 0);
+        if (other != one)
+            touch(plan, bytes_of(other, 0, bytes), writes != 0);
+    }
+}
+
+static void copy(struct plan *plan, enum op_kind kind, uint32_t stream, int device,
+                 uint64_t offset, uint64_t bytes)
+{
+    struct op op = {.kind = kind, .stream = stream};
+    op.copy.device = bytes_of(device, offset, bytes);
+    op.copy.host = bytes_of(HOST, offset, bytes);
+    append(plan, op, 0, 1);
+    touch(plan, kind == OP_H2D ? op.copy.host : op.copy.device, false);
+    touch(plan, kind == OP_H2D ? op.copy.device : op.copy.host, true);
+}
+
+static void d2d(struct plan *plan, uint32_t stream, int from, int to, uint64_t bytes)
+{
+    struct op op = {.kind = OP_D2D, .stream = stream};
+    op.d2d.from = bytes_of(from, 0, bytes);
+    op.d2d.to = bytes_of(to, 0, bytes);
+    append(plan, op, WORK_NS / 2, 1);
+    touch(plan, op.d2d.from, false);
+    touch(plan, op.d2d.to, true);
+}
+
+static void sync_stream(struct plan *plan, uint32_t stream)
+{
+    append(plan, (struct op){.kind = OP_SYNC, .stream = stream}, 0, 1)->span = UINT32_MAX;
+}
+
+static uint32_t count(const struct plan *plan, enum op_kind kind)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        found += plan->ops[i].kind == kind;
+    return found;
+}
+
+/* Returns the turn of a cause; NULL: it is none. */
+static const struct rework_turn *turn_of(const struct rework_found *found,
+                                         enum verdict_code code)
+{
+    for (int i = 0; i < found->count; i++) {
+        if (found->turns[i].code == code)
+            return &found->turns[i];
+    }
+    return NULL;
+}
+
+static struct rework_found find(const struct plan *plan, const struct machine *machine)
+{
+    struct rework_found found;
+    struct error error = {0};
+    ck_assert_msg(rework_find(plan, machine, &found, &error) == STATUS_OK, "%s", error.text);
+    return found;
+}
+
+static struct plan apply(const struct plan *plan, const struct machine *machine,
+                         const struct rework *change)
+{
+    struct rework_base base;
+    struct plan fixed;
+    struct error error = {0};
+    ck_assert_int_eq(rework_begin(&base, plan, machine, &error), STATUS_OK);
+    ck_assert_msg(rework_apply(&base, change, &fixed, &error) == STATUS_OK, "%s", error.text);
+    rework_end(&base);
+    rework_assert_no_race(&fixed);
+    return fixed;
+}
+
+START_TEST(test_copies_of_the_new_state_over_the_old_one_go)
+{
+    struct machine machine = h200();
+    struct plan plan = empty(1);
+    for (int i = 0; i < ROUNDS; i++) {
+        kernel(&plan, 0, 4096, 1, 0, 1, 64 << 20);
+        d2d(&plan, 0, 1, 0, 64 << 20);
+    }
+    struct rework_found found = find(&plan, &machine);
+    const struct rework_turn *turn = turn_of(&found, VERDICT_DEVICE_COPIES);
+    ck_assert_ptr_nonnull(turn);
+    ck_assert_int_eq(found.count, 1);
+    struct plan fixed = apply(&plan, &machine, &found.whole);
+    ck_assert_uint_eq(count(&fixed, OP_D2D), 0);
+    ck_assert_uint_eq(count(&fixed, OP_KERNEL), ROUNDS);
+    ck_assert_int_lt(turn->fixed_ns, ROUNDS * WORK_NS * 11 / 10);
+    plan_free(&fixed);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_copies_that_keep_an_old_state_stay)
+{
+    struct machine machine = h200();
+    struct plan plan = empty(1);
+    const struct rework change = {.drops_device_copies = true};
+    for (int i = 0; i < ROUNDS; i++) {
+        kernel(&plan, 0, 4096, 1, 0, 0, 64 << 20);
+        d2d(&plan, 0, 0, 1, 64 << 20);
+        copy(&plan, OP_D2H, 0, 1, 0, 64 << 20);
+    }
+    struct plan fixed = apply(&plan, &machine, &change);
+    ck_assert_uint_eq(count(&fixed, OP_D2D), ROUNDS);
+    plan_free(&fixed);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_kernels_of_few_blocks_are_spread)
+{
+    struct machine machine = h200();
+    struct plan plan = empty(1);
+    for (int i = 0; i < ROUNDS; i++) {
+        kernel(&plan, 0, machine.sms / 8, 1.0 / 64, 0, 0, 1 << 20);
+        copy(&plan, OP_D2H, 0, 0, 0, 1 << 20);
+    }
+    struct rework_found found = find(&plan, &machine);
+    const struct rework_turn *turn = turn_of(&found, VERDICT_FEW_BLOCKS);
+    ck_assert_ptr_nonnull(turn);
+    struct plan fixed = apply(&plan, &machine, &found.whole);
+    int64_t work_ns = fixed.recorded->ops[0].work_ns;
+    ck_assert_int_ge(work_ns, WORK_NS / 9); /* no less than blocks more than SMs would tell */
+    ck_assert_int_le(work_ns, WORK_NS / 7);
+    ck_assert_uint_eq(fixed.ops[0].kernel.blocks, machine.sms);
+    plan_free(&fixed);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_kernels_side_by_side_are_not_few_blocks)
+{
+    struct machine machine = h200();
+    struct plan plan = empty(8);
+    for (int i = 0; i < 8 * ROUNDS; i++) {
+        uint64_t offset = (uint64_t)(i % 8) << 20;
+        struct op op = {.kind = OP_KERNEL, .stream = (uint32_t)i % 8};
+        op.kernel.blocks = machine.sms / 8;
+        append(&plan, op, WORK_NS, 1.0 / 64);
+        touch(&plan, bytes_of(0, offset, 1 << 20), true);
+    }
+    struct rework_found found = find(&plan, &machine);
+    ck_assert_ptr_null(turn_of(&found, VERDICT_FEW_BLOCKS));
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_large_copies_are_cut_where_small_ones_wait)
+{
+    struct machine machine = h200();
+    struct plan plan = empty(2);
+    for (int i = 0; i < 4 * ROUNDS; i++) {
+        copy(&plan, OP_H2D, 1, 0, 0, 1 << 18);
+        if (i == 0)
+            copy(&plan, OP_H2D, 0, 1, 1 << 20, 1 << 29);
+        kernel(&plan, 1, 4096, 1, 0, 0, 1 << 18);
+        copy(&plan, OP_D2H, 1, 0, 0, 1 << 18);
+        sync_stream(&plan, 1);
+        plan.recorded->ops[plan.op_count - 1].host_ns = 0;
+    }
+    sync_stream(&plan, 0);
+    struct rework_found found = find(&plan, &machine);
+    const struct rework cut = {.cuts_copies = true};
+    struct plan fixed = apply(&plan, &machine, &cut);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < fixed.op_count; i++) {
+        if (fixed.ops[i].kind != OP_H2D || fixed.ops[i].stream != 0)
+            continue;
+        ck_assert_uint_eq(fixed.ops[i].copy.device.offset, (1 << 20) + bytes);
+        bytes += fixed.ops[i].copy.device.bytes;
+    }
+    ck_assert_uint_eq(bytes, 1 << 29);
+    ck_assert_uint_eq(count(&fixed, OP_H2D), 2 * 4 * ROUNDS);
+    ck_assert_ptr_nonnull(turn_of(&found, VERDICT_LARGE_COPY));
+    plan_free(&fixed);
+    plan_free(&plan);
+}
+END_TEST
+
+TCase *rework_work_case(void)
+{
+    TCase *work = tcase_create("work");
+    tcase_add_test(work, test_copies_of_the_new_state_over_the_old_one_go);
+    tcase_add_test(work, test_copies_that_keep_an_old_state_stay);
+    tcase_add_test(work, test_kernels_of_few_blocks_are_spread);
+    tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);
+    tcase_add_test(work, test_large_copies_are_cut_where_small_ones_wait);
+    return work;
+}
