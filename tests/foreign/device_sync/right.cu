@@ -7,7 +7,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <vector>
 
-constexpr int cells = 16 << 20, block = 256, iterations = 48, every = 4;
+constexpr int cells = 16 << 20, block = 256, iterations = 72, every = 4;
 
 static void test(cudaError_t e)
 {
@@ -39,7 +39,7 @@ __global__ void look(const float *state, float *residual)
 }
 
 struct field {
-    float *state, *frozen, *residual, *host_residual, *snapshots;
+    float *state, *frozen, *residual, *snapshots;
     cudaStream_t compute, save;
     cudaEvent_t froze, saved;
 
@@ -47,8 +47,7 @@ struct field {
     {
         test(cudaMalloc(&state, cells * sizeof(float)));
         test(cudaMalloc(&frozen, cells * sizeof(float)));
-        test(cudaMalloc(&residual, sizeof(float)));
-        test(cudaMallocHost(&host_residual, sizeof(float)));
+        test(cudaMallocHost(&residual, sizeof(float))); // the kernel writes it there, past the copies
         test(cudaMallocHost(&snapshots, size_t{iterations / every} * cells * sizeof(float)));
         test(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
         test(cudaStreamCreateWithFlags(&save, cudaStreamNonBlocking));
@@ -73,9 +72,8 @@ struct field {
         relax<<<(cells + block - 1) / block, block, 0, compute>>>(state, cells, times);
         look<<<1, 1, 0, compute>>>(state, residual);
         test(cudaGetLastError());
-        test(cudaMemcpyAsync(host_residual, residual, sizeof(float), cudaMemcpyDeviceToHost, compute));
         test(cudaStreamSynchronize(compute));
-        return *host_residual;
+        return *residual;
     }
 };
 
@@ -92,7 +90,7 @@ int main()
     clock_gettime(CLOCK_MONOTONIC, &a);
     int done = 0;
     while (done < iterations) {
-        residual = f.iterate(done++, 100);
+        residual = f.iterate(done++, 90);
         if (std::fabs(residual) > 10)
             break;
     }
@@ -106,7 +104,7 @@ int main()
         for (int number = 0; number < iterations; number++) {
             if (number % every == 0)
                 good = good && std::fabs(f.snapshots[size_t(number / every) * cells + i] - v) < 1e-3f;
-            for (int t = 0; t < 100; t++)
+            for (int t = 0; t < 90; t++)
                 v = relaxed(v, i + t);
         }
     }
