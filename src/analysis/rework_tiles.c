@@ -125,8 +125,9 @@ static struct touched touched_by(const struct grouper *grouper, const struct acc
     if (recorded->buffers[range->buffer].host)
         return (struct touched){0};
     struct bytes *bytes = &grouper->buffers[range->buffer];
-    return (struct touched){bytes, cuts_find(&bytes->cuts, range->offset),
-                            cuts_find(&bytes->cuts, range->offset + range->bytes)};
+    struct touched touched = {.bytes = bytes};
+    touched.begin = cuts_find(&bytes->cuts, range, &touched.end);
+    return touched;
 }
 
 /* Returns true if the item, a kernel, is the first user of a copy in; else joins it with the
@@ -247,8 +248,7 @@ static bool grouper_init(struct grouper *grouper)
         grouper->parents[i] = i;
     for (size_t i = 0; i < draft->access_count; i++) {
         const struct range *range = &draft->accesses[i].range;
-        struct cuts *cuts = &grouper->buffers[range->buffer].cuts;
-        if (!cuts_add(cuts, range->offset) || !cuts_add(cuts, range->offset + range->bytes))
+        if (!cuts_add(&grouper->buffers[range->buffer].cuts, range))
             return false;
     }
     bool room = true;

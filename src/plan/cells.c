@@ -10,7 +10,7 @@
 struct memory_cell {
     struct epoch write;    /* place 0: never written */
     uint32_t first_reader; /* in the pool; 0 for none */
-    uint32_t end;          /* the cell behind the run */
+    uint32_t end;          /* the cell behind the run; 0: it is no head */
 };
 
 struct reader {
@@ -64,6 +64,12 @@ static size_t last_bit(const struct cell_side *side, int level, size_t at)
         word = side->heads[level][place];
     }
     return place * 64 + 63 - (size_t)__builtin_clzll(word);
+}
+
+/* Returns the head of the run that a cell lies in. Mostly that is the cell itself. */
+static uint32_t head_of(const struct cell_side *side, uint32_t cell)
+{
+    return side->cells[cell].end > 0 ? cell : (uint32_t)last_bit(side, 0, cell);
 }
 
 /* --- the latest op of each run --- */
@@ -124,9 +130,7 @@ static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
         const struct access *access = plan_accesses(plan, &plan->ops[i], room, &count);
         for (uint32_t j = 0; j < count; j++) {
             const struct range *range = &access[j].range;
-            struct cut_buffer *buffer = &cells->buffers[range->buffer];
-            if (!cuts_add(&buffer->cuts, range->offset) ||
-                !cuts_add(&buffer->cuts, range->offset + range->bytes))
+            if (!cuts_add(&cells->buffers[range->buffer].cuts, range))
                 return false;
         }
     }
@@ -221,7 +225,7 @@ static bool add_reader(struct cells *cells, struct memory_cell *cell, struct epo
 /* Cuts the run that `at` lies in, so that `at` begins one. */
 static bool split_run(struct cells *cells, const struct cell_side *side, uint32_t at)
 {
-    uint32_t head = (uint32_t)last_bit(side, 0, at);
+    uint32_t head = head_of(side, at);
     struct memory_cell *first = &side->cells[head], *second = &side->cells[at];
     if (head == at)
         return true;
@@ -249,7 +253,6 @@ struct toucher {
     const uint32_t *clock;
     const struct cells_watcher *watcher;
     bool raced; /* with an access on the other side */
-    bool exact; /* its cells are one run */
 };
 
 /* Makes the runs that an access touches one, which it has written. */
@@ -261,6 +264,7 @@ static void write_runs(const struct toucher *toucher, const struct cell_side *si
         forget_readers(toucher->cells, &side->cells[i]);
         if (i == first)
             continue;
+        side->cells[i].end = 0;
         head_clear(side, i);
         latest_set(side, i, 0);
     }
@@ -280,16 +284,14 @@ static bool read_runs(const struct toucher *toucher, const struct cell_side *sid
     return true;
 }
 
-/* Takes an access for the last that touched its bytes on a side. */
-static bool note(const struct toucher *toucher, const struct cell_side *side)
+/* Takes an access for the last that touched its bytes on a side. Its runs there go from cell
+ * `from` to cell `to`. */
+static bool note(const struct toucher *toucher, const struct cell_side *side, uint32_t from,
+                 uint32_t to)
 {
-    if (!toucher->exact) {
-        if (!split_run(toucher->cells, side, toucher->first))
-            return false;
-        bool behind = side->cells[last_bit(side, 0, toucher->end - 1)].end > toucher->end;
-        if (behind && !split_run(toucher->cells, side, toucher->end))
-            return false;
-    }
+    if ((from < toucher->first && !split_run(toucher->cells, side, toucher->first)) ||
+        (to > toucher->end && !split_run(toucher->cells, side, toucher->end)))
+        return false;
     if (!toucher->access->writes)
         return read_runs(toucher, side);
     write_runs(toucher, side);
@@ -304,18 +306,15 @@ static bool comes_after(const struct toucher *toucher, const struct epoch *befor
     return before->op == toucher->by.op || toucher->clock[before->stream] >= before->place;
 }
 
-/* Looks at one that touched the bytes from `from` to `to` before. Returns true for a race. */
-static bool look(const struct toucher *toucher, const struct epoch *before, uint64_t from,
-                 uint64_t to, bool sure)
+static void report(const struct toucher *toucher, uint32_t before, uint32_t head, uint32_t end,
+                   bool sure)
 {
     const struct range *own = &toucher->access->range;
-    if (before->place == 0 || comes_after(toucher, before))
-        return false;
-    from = from > own->offset ? from : own->offset;
-    to = to < own->offset + own->bytes ? to : own->offset + own->bytes;
+    const uint64_t *offsets = toucher->buffer->cuts.offsets;
+    uint64_t from = offsets[head > toucher->first ? head : toucher->first];
+    uint64_t to = offsets[end < toucher->end ? end : toucher->end];
     struct range where = {own->buffer, from, to - from};
-    toucher->watcher->on_race(toucher->watcher->context, before->op, &where, sure);
-    return true;
+    toucher->watcher->on_race(toucher->watcher->context, before, &where, sure);
 }
 
 /* Looks at who touched the run of head `head`. Returns true for a race. */
@@ -323,12 +322,17 @@ static bool look_at_run(const struct toucher *toucher, const struct cell_side *s
                         uint32_t head, bool sure)
 {
     const struct memory_cell *cell = &side->cells[head];
-    uint64_t from = toucher->buffer->cuts.offsets[head],
-             to = toucher->buffer->cuts.offsets[cell->end];
-    bool raced = look(toucher, &cell->write, from, to, sure);
-    for (uint32_t r = cell->first_reader; r != 0 && toucher->access->writes;
-         r = toucher->cells->pool[r].next)
-        raced |= look(toucher, &toucher->cells->pool[r].by, from, to, sure);
+    bool raced = cell->write.place > 0 && !comes_after(toucher, &cell->write);
+    if (raced)
+        report(toucher, cell->write.op, head, cell->end, sure);
+    for (uint32_t r = toucher->access->writes ? cell->first_reader : 0; r != 0;
+         r = toucher->cells->pool[r].next) {
+        const struct epoch *reader = &toucher->cells->pool[r].by;
+        if (comes_after(toucher, reader))
+            continue;
+        report(toucher, reader->op, head, cell->end, sure);
+        raced = true;
+    }
     return raced;
 }
 
@@ -336,7 +340,7 @@ static bool look_at_run(const struct toucher *toucher, const struct cell_side *s
 static void look_across(struct toucher *toucher, const struct cell_side *other, uint32_t first,
                         uint32_t end, uint32_t since)
 {
-    uint32_t head = (uint32_t)last_bit(other, 0, first);
+    uint32_t head = head_of(other, first);
     if (other->latest[head + (size_t)other->leaves] <= since)
         head = latest_next(other, head + 1, since);
     for (; head < end; head = latest_next(other, head + 1, since))
@@ -346,30 +350,31 @@ static void look_across(struct toucher *toucher, const struct cell_side *other, 
 bool cells_touch(struct cells *cells, const struct access *access, struct epoch by, bool sure,
                  const uint32_t *clock, const struct cells_watcher *watcher)
 {
-    const struct cut_buffer *buffer = &cells->buffers[access->range.buffer];
+    struct cut_buffer *buffer = &cells->buffers[access->range.buffer];
     const struct cell_side *own = &buffer->sides[sure ? SIDE_SURE : SIDE_POSSIBLE];
     const struct cell_side *other = &buffer->sides[sure ? SIDE_POSSIBLE : SIDE_SURE];
+    size_t end, first = cuts_find(&buffer->cuts, &access->range, &end);
     struct toucher toucher = {
         .cells = cells,
         .buffer = buffer,
         .access = access,
-        .first = (uint32_t)cuts_find(&buffer->cuts, access->range.offset),
+        .first = (uint32_t)first,
+        .end = (uint32_t)end,
         .by = by,
         .clock = clock,
         .watcher = watcher,
     };
-    toucher.end = (uint32_t)cuts_find_from(&buffer->cuts, toucher.first + (size_t)1,
-                                           access->range.offset + access->range.bytes);
-    for (uint32_t i = (uint32_t)last_bit(own, 0, toucher.first); i < toucher.end;
-         i = own->cells[i].end) {
-        const struct memory_cell *cell = &own->cells[i];
+    const uint32_t from = head_of(own, toucher.first);
+    uint32_t to = from;
+    while (to < toucher.end) {
+        const uint32_t head = to;
+        const struct memory_cell *cell = &own->cells[head];
         bool after = cell->write.place > 0 && comes_after(&toucher, &cell->write);
-        toucher.exact = i == toucher.first && cell->end == toucher.end;
-        look_at_run(&toucher, own, i, sure);
+        to = cell->end;
+        look_at_run(&toucher, own, head, sure);
         if (cells->first_side == SIDE_POSSIBLE)
-            look_across(&toucher, other, i > toucher.first ? i : toucher.first,
-                        cell->end < toucher.end ? cell->end : toucher.end,
-                        after ? own->since[i] : 0);
+            look_across(&toucher, other, head > toucher.first ? head : toucher.first,
+                        to < toucher.end ? to : toucher.end, after ? own->since[head] : 0);
     }
-    return note(&toucher, own);
+    return note(&toucher, own, from, to);
 }

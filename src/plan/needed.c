@@ -231,8 +231,7 @@ static bool cut_buffers(struct finder *finder)
             plan_accesses(finder->plan, &finder->plan->ops[i], room, &count);
         for (uint32_t k = 0; k < count; k++) {
             const struct range *range = &access[k].range;
-            struct cuts *cuts = &finder->trees[range->buffer].cuts;
-            if (!cuts_add(cuts, range->offset) || !cuts_add(cuts, range->offset + range->bytes))
+            if (!cuts_add(&finder->trees[range->buffer].cuts, range))
                 return false;
         }
     }
@@ -290,10 +289,8 @@ static enum status finder_step(struct finder *finder, const struct op *op)
     for (uint32_t i = 0; i < count; i++) {
         const struct range *range = &access[i].range;
         struct tree *tree = &finder->trees[range->buffer];
-        const struct touch touch = {.tree = tree,
-                                    .begin = cuts_find(&tree->cuts, range->offset),
-                                    .end = cuts_find(&tree->cuts, range->offset + range->bytes),
-                                    .writes = access[i].writes != 0};
+        struct touch touch = {.tree = tree, .writes = access[i].writes != 0};
+        touch.begin = cuts_find(&tree->cuts, range, &touch.end);
         node_touch(finder, &touch, 1, 0, tree->cells);
     }
     enum status status = blind_take(&finder->blind, op, on_found, finder);
