@@ -10,6 +10,7 @@
  * op. */
 #include "plan/hazard.h"
 
+#include "core/items.h"
 #include "plan/cells.h"
 #include "plan/legacy.h"
 
@@ -26,11 +27,16 @@ struct seen {
 
 struct hazard_finder {
     const struct plan *plan;
-    uint32_t lanes;    /* streams and the CPU's lane */
-    uint32_t *clocks;  /* lanes x lanes */
-    uint32_t **events; /* per event: the recording stream's clock; NULL: nobody waits for it */
-    bool *last_uses;   /* per op: of a record, none comes later; of those that wait for it, the
-                          last */
+    uint32_t lanes;   /* streams and the CPU's lane */
+    uint32_t *clocks; /* lanes x lanes */
+    uint32_t *events; /* per event: which of `kept` is the recording stream's clock; 0: nobody
+                         waits for it */
+    uint32_t *kept;   /* clocks of events; that at place 0 is not used */
+    size_t kept_count, kept_capacity;
+    uint32_t
+        spare; /* one of `kept` that is free again, whose first word says the next; 0: none */
+    bool *last_uses; /* per op: of a record, none comes later; of those that wait for it, the
+                        last */
     uint64_t clock_bytes;
     uint32_t *host; /* what is over for everything that the host issues from here on */
     uint32_t *done; /* per kind of stream: all that such streams have done, or waited for; NULL:
@@ -103,10 +109,9 @@ static bool finder_init(struct hazard_finder *finder)
 static void finder_free(struct hazard_finder *finder)
 {
     cells_free(&finder->cells);
-    for (uint32_t i = 0; finder->events != NULL && i < finder->plan->events; i++)
-        free(finder->events[i]);
     free(finder->clocks);
     free(finder->events);
+    free(finder->kept);
     free(finder->last_uses);
     free(finder->host);
     free(finder->done);
@@ -138,35 +143,57 @@ static void clock_join(const struct hazard_finder *finder, uint32_t *clock,
         clock[lane] = from[lane] > clock[lane] ? from[lane] : clock[lane];
 }
 
+static uint32_t *kept_clock(const struct hazard_finder *finder, uint32_t place)
+{
+    return &finder->kept[place * (size_t)finder->lanes];
+}
+
 /* Makes `clock` cover what the latest record of the event comes after. An event that was never
  * recorded stands for nothing. [CUDA Runtime API, cudaStreamWaitEvent()] */
 static void join_event(struct hazard_finder *finder, const struct op *op, uint32_t *clock)
 {
-    uint32_t **event = &finder->events[op->event.event];
-    if (*event == NULL)
+    uint32_t *event = &finder->events[op->event.event];
+    if (*event == 0)
         return;
-    clock_join(finder, clock, *event);
+    uint32_t *recorded = kept_clock(finder, *event);
+    clock_join(finder, clock, recorded);
     if (!finder->last_uses[op->id])
         return;
-    free(*event);
-    *event = NULL;
-    finder->clock_bytes -= finder->lanes * sizeof *finder->clocks;
+    *recorded = finder->spare;
+    finder->spare = *event;
+    *event = 0;
+}
+
+/* Makes room for a clock more. */
+static enum status keep_more(struct hazard_finder *finder)
+{
+    size_t bytes = finder->lanes * sizeof *finder->kept;
+    if (!clocks_fit(finder, 1))
+        return STATUS_FAILED;
+    uint32_t *kept =
+        items_grow(finder->kept, finder->kept_count, &finder->kept_capacity, bytes);
+    if (kept == NULL)
+        return STATUS_NO_MEMORY;
+    finder->kept = kept;
+    finder->spare = (uint32_t)finder->kept_count++;
+    *kept_clock(finder, finder->spare) = 0;
+    return STATUS_OK;
 }
 
 /* Keeps what the record of an event comes after, if anyone waits for it. */
 static enum status record_event(struct hazard_finder *finder, const struct op *op,
                                 const uint32_t *clock)
 {
-    size_t bytes = finder->lanes * sizeof *clock;
+    uint32_t *event = &finder->events[op->event.event];
     if (finder->last_uses[op->id])
         return STATUS_OK;
-    if (!clocks_fit(finder, 1))
-        return STATUS_FAILED;
-    uint32_t *event = malloc(bytes);
-    if (event == NULL)
-        return STATUS_NO_MEMORY;
-    memcpy(event, clock, bytes);
-    finder->events[op->event.event] = event;
+    enum status status = finder->spare == 0 ? keep_more(finder) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    *event = finder->spare;
+    uint32_t *kept = kept_clock(finder, *event);
+    finder->spare = *kept;
+    memcpy(kept, clock, finder->lanes * sizeof *clock);
     return STATUS_OK;
 }
 
@@ -279,8 +306,11 @@ static enum status finder_step(struct hazard_finder *finder, const struct op *op
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
                          size_t *count, struct error *error)
 {
-    struct hazard_finder finder = {
-        .plan = plan, .lanes = plan->streams + 1, .hazards = hazards, .max = max};
+    struct hazard_finder finder = {.plan = plan,
+                                   .lanes = plan->streams + 1,
+                                   .kept_count = 1,
+                                   .hazards = hazards,
+                                   .max = max};
     if (!clocks_fit(&finder, finder.lanes))
         return too_many_clocks(&finder, error);
     enum status status = finder_init(&finder) ? STATUS_OK : STATUS_NO_MEMORY;

@@ -62,18 +62,6 @@ void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t
     *count = scale_u64(plan->elements, (uint64_t)tile + 1, plan->tiles) - *first;
 }
 
-const struct access *plan_accesses(const struct plan *plan, const struct op *op,
-                                   struct access room[OP_ACCESS_MAX], uint32_t *count)
-{
-    const struct op_recorded *seen = plan_seen(plan, op);
-    if (seen == NULL) {
-        *count = (uint32_t)op_accesses(op, room);
-        return room;
-    }
-    *count = seen->access_count;
-    return seen->access_count > 0 ? &plan->recorded->accesses[seen->first_access] : room;
-}
-
 static uint64_t sum_bytes(const struct plan *plan, int begin, int end)
 {
     uint64_t bytes = 0;

@@ -56,11 +56,6 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
  * one at most. */
 void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t *count);
 
-/* Returns what `op` reads and writes, *count ranges of at least a byte: in `room`, or in the
- * plan. A range's buffer is below plan_buffer_count(). */
-const struct access *plan_accesses(const struct plan *plan, const struct op *op,
-                                   struct access room[OP_ACCESS_MAX], uint32_t *count);
-
 /* Returns how many buffers ops may touch: BUFFER_COUNT, or those of a recorded plan. */
 static inline uint32_t plan_buffer_count(const struct plan *plan)
 {
@@ -71,6 +66,21 @@ static inline uint32_t plan_buffer_count(const struct plan *plan)
 static inline const struct op_recorded *plan_seen(const struct plan *plan, const struct op *op)
 {
     return plan->recorded != NULL ? &plan->recorded->ops[op->id] : NULL;
+}
+
+/* Returns what `op` reads and writes, *count ranges of at least a byte: in `room`, or in the
+ * plan. A range's buffer is below plan_buffer_count(). */
+static inline const struct access *plan_accesses(const struct plan *plan, const struct op *op,
+                                                 struct access room[OP_ACCESS_MAX],
+                                                 uint32_t *count)
+{
+    const struct op_recorded *seen = plan_seen(plan, op);
+    if (seen == NULL) {
+        *count = (uint32_t)op_accesses(op, room);
+        return room;
+    }
+    *count = seen->access_count;
+    return seen->access_count > 0 ? &plan->recorded->accesses[seen->first_access] : room;
 }
 
 /* Return the bytes that the host arrays and the device buffers take. */
