@@ -27,28 +27,30 @@ void timeline_free(struct timeline *timeline)
     timeline_init(timeline);
 }
 
-static struct span span_of(const struct plan *plan, const struct op *op)
+/* Fills in what `op` says of its span, which is all zeros. */
+static void span_fill(struct span *span, const struct op *op)
 {
-    const struct op_recorded *seen = plan_seen(plan, op);
-    struct span span = {
-        .op = op->id,
-        .kind = (uint8_t)op->kind,
-        .engine = (uint8_t)op_rows[op->kind].engine,
-        .stream = op->stream,
-        .tile = op->tile,
-        .bytes = op_bytes(op),
-    };
+    span->op = op->id;
+    span->kind = (uint8_t)op->kind;
+    span->engine = (uint8_t)op_rows[op->kind].engine;
+    span->stream = op->stream;
+    span->tile = op->tile;
+    span->bytes = op_bytes(op);
     if (op->kind == OP_KERNEL)
-        span.link = (uint16_t)op->kernel.link;
+        span->link = (uint16_t)op->kernel.link;
     if (op->kind == OP_ALLOC)
-        span.link = op->alloc.pinned;
-    if (seen != NULL && op->kind == OP_KERNEL)
-        span.link = (uint16_t)(seen->name < UINT16_MAX ? seen->name : UINT16_MAX);
-    if (seen != NULL && op_is_copy(op->kind))
-        span.host_memory = seen->pageable ? HOST_MEMORY_PAGEABLE : HOST_MEMORY_PINNED;
+        span->link = op->alloc.pinned;
     if (op_is_call(op->kind))
-        span.target = UINT32_MAX;
-    return span;
+        span->target = UINT32_MAX;
+}
+
+/* Adds to a span what was seen of its op. */
+static void span_tell(struct span *span, const struct op_recorded *seen)
+{
+    if (span->kind == OP_KERNEL)
+        span->link = (uint16_t)(seen->name < UINT16_MAX ? seen->name : UINT16_MAX);
+    if (op_is_copy((enum op_kind)span->kind))
+        span->host_memory = seen->pageable ? HOST_MEMORY_PAGEABLE : HOST_MEMORY_PINNED;
 }
 
 /* Finds what each wait waits for: an event stands for the op before its record in the record's
@@ -56,14 +58,18 @@ static struct span span_of(const struct plan *plan, const struct op *op)
 static void set_targets(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
                         uint32_t *last_op)
 {
+    struct span *span = timeline->spans; /* records have none */
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
-        if (op->kind == OP_RECORD)
+        if (op->kind == OP_RECORD) {
             event_op[op->event.event] = last_op[op->stream];
-        else if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
-            timeline_span(timeline, i)->target = event_op[op->event.event];
+            continue;
+        }
+        if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
+            span->target = event_op[op->event.event];
         else if (op_in_stream(op->kind))
             last_op[op->stream] = i;
+        span++;
     }
 }
 
@@ -110,8 +116,12 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
         for (size_t i = 0; i < ops && plan->recorded != NULL; i++)
             timeline->op_calls[i].thread = plan->recorded->ops[i].thread;
         for (size_t i = 0; i < ops; i++) {
-            if (plan->ops[i].kind != OP_RECORD)
-                timeline->spans[timeline->span_count++] = span_of(plan, &plan->ops[i]);
+            if (plan->ops[i].kind == OP_RECORD)
+                continue;
+            struct span *span = &timeline->spans[timeline->span_count++];
+            span_fill(span, &plan->ops[i]);
+            if (plan->recorded != NULL)
+                span_tell(span, &plan->recorded->ops[i]);
         }
         memset(event_op, 0xFF, (plan->events + (size_t)1) * sizeof *event_op);
         memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
