@@ -200,8 +200,8 @@ bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 static inline bool rule_copy_staged(const struct plan *plan, const struct op *op)
 {
     const struct op_recorded *seen = plan_seen(plan, op);
-    return op_is_copy(op->kind) &&
-           (seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE);
+    bool pageable = seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE;
+    return pageable && op_is_copy(op->kind);
 }
 
 /* Rule 8. Returns true if the call that issues `op` waits until that has ended, not only until
@@ -224,6 +224,12 @@ static inline bool rule_call_waits_out(const struct plan *plan, const struct op 
 static inline bool rule_call_waits(const struct plan *plan, const struct op *op)
 {
     return rule_copy_staged(plan, op) || rule_call_waits_out(plan, op);
+}
+
+/* Rule 8. Returns false if that is so of no op of a plan. */
+static inline bool rule_calls_may_wait(const struct plan *plan)
+{
+    return plan->recorded != NULL || plan->memory == MEMORY_PAGEABLE || plan->launches_block;
 }
 
 /* Rule 3. Returns how many blocks a recorded launch takes, of those that the GPU holds at once:

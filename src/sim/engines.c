@@ -31,7 +31,7 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     enum op_kind kind = op_at(sim, engine->op)->kind;
     engine->bytes_per_s =
         rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
-    if (rule_copy_staged(sim->plan, op_at(sim, engine->op)))
+    if (engine->staged)
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
                            index, ++engine->stamp);
@@ -75,8 +75,10 @@ enum status copies_turn(struct simulation *sim, uint32_t index)
 enum status copies_flow(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
+    const struct op *op = op_at(sim, engine->op);
     engine->flowing = true;
-    engine->bytes_left = (double)op_at(sim, engine->op)->copy.host.bytes;
+    engine->staged = rule_copy_staged(sim->plan, op);
+    engine->bytes_left = (double)op->copy.host.bytes;
     engine->bytes_per_s = 0;
     engine->since_ns = sim->now;
     enum status status = copy_set_rate(sim, index);
@@ -133,7 +135,7 @@ enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
     uint32_t op = engine->op;
     enum op_kind kind = op_at(sim, op)->kind;
     engine->flowing = false;
-    if (!engine->draining && rule_copy_staged(sim->plan, op_at(sim, op))) {
+    if (engine->staged && !engine->draining) {
         uint64_t bytes = op_at(sim, op)->copy.host.bytes;
         uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
         if (last > 0)

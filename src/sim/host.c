@@ -43,6 +43,7 @@ enum status host_set_up(struct simulation *sim)
     const struct plan_recorded *recorded = sim->plan->recorded;
     sim->first_caller = sim->first_woken = NONE;
     sim->thread_count = recorded != NULL ? recorded->threads : 1;
+    sim->calls_wait = rule_calls_may_wait(sim->plan);
     size_t threads = sim->thread_count + (size_t)1;
     sim->threads = malloc(threads * sizeof *sim->threads);
     if (sim->thread_count > 1)
@@ -87,6 +88,12 @@ static bool is_loaded(struct simulation *sim, const struct op *op)
     return false;
 }
 
+/* Returns the place of a thread among the threads. */
+static uint32_t number_of(const struct simulation *sim, const struct host_thread *thread)
+{
+    return (uint32_t)(thread - sim->threads);
+}
+
 /* Goes on with a thread's own call, whose wait is over. How long the driver takes to find
  * memory depends on much that no machine file says: where it was recorded, that is taken. */
 static enum status end_wait(struct simulation *sim, const struct host_thread *thread)
@@ -95,7 +102,7 @@ static enum status end_wait(struct simulation *sim, const struct host_thread *th
     const struct op_recorded *seen = plan_seen(sim->plan, call);
     bool recorded = seen != NULL && call->kind == OP_ALLOC;
     int64_t call_ns = recorded ? seen->work_ns : rule_call_ns(sim->machine, call);
-    return simulation_post(sim, call_ns, EVENT_ISSUED, thread->next, 0);
+    return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
 }
 
 /* Lets a thread wait in its own call, or go on with it. */
@@ -105,7 +112,7 @@ static enum status wait_in_call(struct simulation *sim, struct host_thread *thre
         return end_wait(sim, thread);
     uint32_t *first = sync_call_list(sim, thread->next);
     thread->next_blocked = *first;
-    *first = (uint32_t)(thread - sim->threads);
+    *first = number_of(sim, thread);
     return STATUS_OK;
 }
 
@@ -139,7 +146,7 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     int number = sim->ops[op->id].queue;
     struct hardware_queue *queue = number >= 0 ? &sim->hardware_queues[number] : NULL;
     if (queue != NULL && !has_room(sim, queue, op->id)) {
-        if (event_queue_push(&queue->blocked, op->id, 0, (uint32_t)(thread - sim->threads), 0))
+        if (event_queue_push(&queue->blocked, op->id, 0, number_of(sim, thread), 0))
             return STATUS_OK;
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     }
@@ -147,12 +154,11 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
         queue->calls++;
     int64_t call_ns =
         rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
-    return simulation_post(sim, call_ns, EVENT_ISSUED, op->id, 0);
+    return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
 }
 
-enum status host_begin_call(struct simulation *sim, uint32_t index)
+enum status host_begin_call(struct simulation *sim, struct host_thread *thread)
 {
-    struct host_thread *thread = &sim->threads[index];
     thread->begin_ns = sim->now;
     return make_call(sim, thread);
 }
@@ -164,10 +170,9 @@ static enum status go_on(struct simulation *sim, struct host_thread *thread)
     if (thread->next == NONE)
         return STATUS_OK;
     const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, thread->next));
-    uint32_t index = (uint32_t)(thread - sim->threads);
     if (seen != NULL && seen->host_ns > 0)
-        return simulation_post(sim, seen->host_ns, EVENT_CALL, index, 0);
-    return host_begin_call(sim, index);
+        return simulation_post(sim, seen->host_ns, EVENT_CALL, number_of(sim, thread), 0);
+    return host_begin_call(sim, thread);
 }
 
 enum status host_begin(struct simulation *sim)
@@ -189,51 +194,47 @@ enum status host_find_room(struct simulation *sim, struct hardware_queue *queue)
     return status;
 }
 
-static void note_return(struct simulation *sim, uint32_t op)
-{
-    sim->call_ended_ns = sim->now;
-    if (sim->timeline->op_calls != NULL)
-        sim->timeline->op_calls[op].returned_ns = sim->now;
-}
-
 enum status host_return_call(struct simulation *sim, uint32_t op)
 {
     struct host_thread *thread = thread_of(sim, op);
-    if (thread->called != op)
+    if (!sim->calls_wait || thread->called != op)
         return STATUS_OK;
     thread->called = NONE;
-    note_return(sim, op);
+    sim->call_ended_ns = sim->now;
+    if (sim->timeline->op_calls != NULL)
+        sim->timeline->op_calls[op].returned_ns = sim->now;
     return go_on(sim, thread);
 }
 
-void host_end_call(struct simulation *sim, uint32_t op)
+void host_end_call(struct simulation *sim, struct host_thread *thread)
 {
-    struct host_thread *thread = thread_of(sim, op);
-    enum op_kind kind = op_at(sim, op)->kind;
-    if (rule_call_waits(sim->plan, op_at(sim, op)))
-        thread->called = op;
-    sim->timeline->issue_ns[op] = thread->begin_ns;
+    const struct op *op = op_at(sim, thread->next);
+    struct op_state *state = &sim->ops[op->id];
+    if (sim->calls_wait && rule_call_waits(sim->plan, op))
+        thread->called = op->id;
+    state->issued = true;
+    sim->call_ended_ns = sim->now;
+    sim->timeline->issue_ns[op->id] = thread->begin_ns;
     if (sim->timeline->op_calls != NULL)
-        sim->timeline->op_calls[op].issued_ns = sim->now;
-    if (kind != OP_RECORD)
-        span_at(sim, op)->issue_ns = thread->begin_ns;
-    note_return(sim, op);
-    thread->next = next_call(sim, op);
-    sim->ops[op].issued = true;
-    if (op_is_call(kind)) {
-        span_at(sim, op)->end_ns = sim->now;
-        sim->ops[op].ended = true;
+        sim->timeline->op_calls[op->id].issued_ns =
+            sim->timeline->op_calls[op->id].returned_ns = sim->now;
+    if (op->kind != OP_RECORD)
+        span_at(sim, op->id)->issue_ns = thread->begin_ns;
+    thread->next = next_call(sim, op->id);
+    if (op_is_call(op->kind)) {
+        span_at(sim, op->id)->end_ns = sim->now;
+        state->ended = true;
         return;
     }
-    int queue = sim->ops[op].queue;
-    if (queue >= 0)
-        sim->hardware_queues[queue].calls--;
-    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
-        sim->waiting[(uint32_t)queue / sim->queues]++;
+    if (state->queue < 0)
+        return;
+    struct hardware_queue *queue = &sim->hardware_queues[state->queue];
+    queue->calls--;
+    if (queue->length++ == 0)
+        sim->waiting[(uint32_t)state->queue / sim->queues]++;
 }
 
-enum status host_go_on(struct simulation *sim, uint32_t op)
+enum status host_go_on(struct simulation *sim, struct host_thread *thread)
 {
-    struct host_thread *thread = thread_of(sim, op);
-    return thread->called == op ? STATUS_OK : go_on(sim, thread);
+    return thread->called != NONE ? STATUS_OK : go_on(sim, thread);
 }

@@ -123,16 +123,16 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
     return STATUS_OK;
 }
 
-/* Adds the groups of `blocks` blocks, of a launch of which `placed` had been placed before.
- * Blocks that are placed together end together, but for those that make a sweep more: these are
- * the launch's first. Where a launch has more blocks than the GPU holds, those that take
- * others' places begin at once: the first blocks have paid the fixed cost of the launch, and
- * the neighbours' work hides a block's own beginning. */
-static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t placed,
-                              uint32_t blocks)
+/* Adds the groups of `blocks` blocks, of a launch of `all` of which `placed` had been placed
+ * before. Blocks that are placed together end together, but for those that make a sweep more:
+ * these are the launch's first. Where a launch has more blocks than the GPU holds, those that
+ * take others' places begin at once: the first blocks have paid the fixed cost of the launch,
+ * and the neighbours' work hides a block's own beginning. */
+static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t all,
+                              uint32_t placed, uint32_t blocks)
 {
     struct launch_work work = launch_work(sim, op_at(sim, op));
-    if (placed > 0 && launch_blocks(sim, op_at(sim, op)) > sim->resident_blocks)
+    if (placed > 0 && all > sim->resident_blocks)
         work.cost.fixed_ns = 0;
     uint32_t more =
         work.sweeps.blocks_with_more > placed ? work.sweeps.blocks_with_more - placed : 0;
@@ -219,10 +219,12 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
     struct op_state *state = &sim->ops[op];
     uint32_t placed =
         rule_blocks_placed(state->launch.to_place, sim->resident_blocks, sim->blocks_in_use);
-    bool starts = state->launch.running == 0 &&
-                  state->launch.to_place == launch_blocks(sim, op_at(sim, op));
     *goes_on = false;
-    if (placed == 0 || (starts && !may_start(sim, op)))
+    if (placed == 0)
+        return STATUS_OK;
+    const uint32_t all = launch_blocks(sim, op_at(sim, op));
+    const bool starts = state->launch.running == 0 && state->launch.to_place == all;
+    if (starts && !may_start(sim, op))
         return STATUS_OK;
     if (starts) {
         sim->kernels_running++;
@@ -230,7 +232,7 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
         if (status != STATUS_OK)
             return status;
     }
-    uint32_t before = launch_blocks(sim, op_at(sim, op)) - state->launch.to_place;
+    uint32_t before = all - state->launch.to_place;
     state->launch.to_place -= placed;
     state->launch.running += placed;
     sim->blocks_in_use += placed;
@@ -240,7 +242,7 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
         line_pop(sim, line);
         checks_kernel_placed(sim, op);
     }
-    return add_groups(sim, op, before, placed);
+    return add_groups(sim, op, all, before, placed);
 }
 
 /* Places blocks of the kernel at the front of the most urgent level that has one. A kernel

@@ -1,7 +1,7 @@
 /* simulator.c - streams, hardware queues and the loop: the machinery that applies the rules of
  * plan/rules.h.
  *
- * The way of an op: the host's call ends (EVENT_ISSUED); when everything before it in its
+ * The way of an op: its thread's call ends (EVENT_ISSUED); when everything before it in its
  * stream has ended it is the stream's head and, after a delay, ready (EVENT_READY); when it is
  * also at the front of its hardware queue it goes to its engine, waits there for its turn, and
  * runs. Its end makes the next op of its stream the head. */
@@ -148,17 +148,17 @@ static enum status advance_all(struct simulation *sim)
     return status;
 }
 
-/* The call for `op` is over: the op may be its stream's head, and the host goes on. */
-static enum status op_issued(struct simulation *sim, uint32_t op)
+/* A thread's call is over: its op may be its stream's head, and the thread goes on. */
+static enum status op_issued(struct simulation *sim, struct host_thread *thread)
 {
-    uint32_t stream = op_at(sim, op)->stream;
+    uint32_t op = thread->next, stream = op_at(sim, op)->stream;
     enum status status = STATUS_OK;
-    host_end_call(sim, op);
+    host_end_call(sim, thread);
     if (sim->lanes[stream].head == op)
         status = stream_advance(sim, stream, false);
     if (status == STATUS_OK)
         status = advance_all(sim);
-    return status == STATUS_OK ? host_go_on(sim, op) : status;
+    return status == STATUS_OK ? host_go_on(sim, thread) : status;
 }
 
 /* --- a plan that is launched as one graph --- */
@@ -188,7 +188,7 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
 {
     switch ((enum event_kind)event_kind(event)) {
     case EVENT_ISSUED:
-        return op_issued(sim, event->subject);
+        return op_issued(sim, &sim->threads[event->subject]);
     case EVENT_READY:
         return op_ready(sim, event->subject);
     case EVENT_FLOW:
@@ -206,7 +206,7 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
     case EVENT_LAUNCHED:
         return graph_launched(sim);
     case EVENT_CALL:
-        return host_begin_call(sim, event->subject);
+        return host_begin_call(sim, &sim->threads[event->subject]);
     }
     return STATUS_FAILED;
 }

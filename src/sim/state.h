@@ -26,7 +26,7 @@
 #define NEVER INT64_MIN
 
 enum event_kind {
-    EVENT_ISSUED,   /* the host's call for op `subject` returns */
+    EVENT_ISSUED,   /* the call of thread `subject` returns */
     EVENT_READY,    /* op `subject` may go to its engine */
     EVENT_FLOW,     /* the copy on engine `subject` moves its first byte */
     EVENT_COPIED,   /* the copy on engine `subject` has moved its last byte, unless its rate
@@ -54,6 +54,7 @@ struct copy_engine {
     uint32_t follower; /* goes before all others in line, or NONE */
     int64_t free_ns;   /* when it can take its next copy */
     bool flowing, turning;
+    bool staged;   /* it goes through the staging buffer */
     bool draining; /* all of a staged copy is over but its last piece */
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */
@@ -192,6 +193,7 @@ struct simulation {
 
     struct host_thread *threads;
     uint32_t thread_count;
+    bool calls_wait;          /* some calls may: rule_call_waits() tells of each */
     uint32_t *next_in_thread; /* per op, NONE: none; NULL: one thread makes all calls */
     uint32_t first_caller;    /* a thread whose own call waits for several streams, or NONE */
     uint32_t first_woken;     /* a thread whose own call may have its wait behind it, or NONE */
@@ -284,7 +286,7 @@ void host_free(struct simulation *sim);
 
 /* Lets all threads begin; and a thread make its next call, to which it has come. */
 enum status host_begin(struct simulation *sim);
-enum status host_begin_call(struct simulation *sim, uint32_t thread);
+enum status host_begin_call(struct simulation *sim, struct host_thread *thread);
 
 /* Goes on with those of the woken threads whose wait is over. */
 enum status host_continue_calls(struct simulation *sim);
@@ -292,10 +294,10 @@ enum status host_continue_calls(struct simulation *sim);
 /* Lets threads that wait for room in a queue look again. */
 enum status host_find_room(struct simulation *sim, struct hardware_queue *queue);
 
-/* Takes note that the call for `op` has issued it; lets its thread go on, unless the call
- * waits; and returns from the call, if that still waits. */
-void host_end_call(struct simulation *sim, uint32_t op);
-enum status host_go_on(struct simulation *sim, uint32_t op);
+/* Takes note that a thread's call has issued its op; lets the thread go on, unless the call
+ * waits; and returns from the call for `op`, if that still waits. */
+void host_end_call(struct simulation *sim, struct host_thread *thread);
+enum status host_go_on(struct simulation *sim, struct host_thread *thread);
 enum status host_return_call(struct simulation *sim, uint32_t op);
 
 /* --- sim/engines.c and sim/kernels.c --- */
