@@ -153,9 +153,7 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
     return part->last_stream = seen;
 }
 
-/* Returns the part of a kernel's name that tells kernels apart at a glance: "scale<float>" of
- * "void scale<float>(const float *, float *)". */
-static const char *short_name(const char *name, size_t *length)
+const char *trace_short_name(const char *name, size_t *length)
 {
     static const char returns[] = "void ";
     if (strncmp(name, returns, sizeof returns - 1) == 0 && name[sizeof returns - 1] != '\0')
@@ -200,7 +198,7 @@ static const struct seen_name *name_add(struct trace_part *part, struct seen_nam
 static const struct seen_name *name_of(struct trace_part *part, const char *name)
 {
     size_t length;
-    name = short_name(part->name_count < UINT16_MAX ? name : other_names, &length);
+    name = trace_short_name(part->name_count < UINT16_MAX ? name : other_names, &length);
     const struct seen_name *last = part->last_name;
     if (last != NULL && strncmp(last->text, name, length) == 0 && last->text[length] == '\0')
         return last;

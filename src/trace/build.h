@@ -63,6 +63,10 @@ void trace_build_free(struct trace_builder *builder);
  * HtoD]". */
 enum op_kind trace_kind(const char *name);
 
+/* Returns the part of a kernel's name that tells kernels apart at a glance, and its length:
+ * "scale<float>" of "void scale<float>(const float *, float *)". */
+const char *trace_short_name(const char *name, size_t *length);
+
 /* Copies `raw`, escaped, into `text` as a line for a message, cut where it is long. */
 enum { TRACE_SHOWN = 96 };
 const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);

@@ -3,6 +3,7 @@
 
 #include "analysis/verdict.h"
 #include "core/items.h"
+#include "trace/build.h"
 #include "trace/occupancy.h"
 
 #include <inttypes.h>
@@ -73,9 +74,12 @@ static uint32_t find_name(struct replan *replan, const struct recorded_op *ran)
         &replan->names[named ? ran->name : recording->name_count + (ran->peer ? 0 : 1)];
     if (*number != RECORDING_NONE)
         return *number;
-    char *text = strdup(named       ? recording->names[ran->name]
-                        : ran->peer ? "copy between devices"
-                                    : "kernel without a name");
+    size_t length;
+    const char *name = trace_short_name(named       ? recording->names[ran->name]
+                                        : ran->peer ? "copy between devices"
+                                                    : "kernel without a name",
+                                        &length);
+    char *text = strndup(name, length);
     if (text == NULL)
         return RECORDING_NONE;
     recorded->names[recorded->name_count] = text;
