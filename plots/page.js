@@ -1,7 +1,7 @@
 /* page.js - draws the timelines in the page's data, and lets a reader step through them.
  *
- * In order: the data, words, rows, drawing, marks, stepping, pointing, zoom, what stands beside,
- * keys. Times are ns from a run's first issue. Where something stands on the time axis is a share
+ * In order: the data, words, rows, drawing, a recorded program's threads, marks, stepping, pointing,
+ * zoom, what stands beside, keys. Times are ns from a run's first issue. Where something stands on the time axis is a share
  * of it in percent: zooming, resizing and printing are the browser's work, not ours. Whatever came
  * from outside goes onto the page as text, never as markup. */
 'use strict';
@@ -68,8 +68,36 @@ function findInstants(spans) {
     return [...byTime.values()].sort((a, b) => a.time - b.time);
 }
 
+/* Calls and ranges of a recorded program's threads come as arrays, too: put_call(), put_ranges(). */
+function readCall(run, values) {
+    const [row, thread, start, end, line] = values, [name, holds] = data.calls[row];
+    return { group: 'calls', name, holds: holds === 1, thread: Number(thread), start: Number(start),
+        end: Math.max(Number(start), Number(end)), source: line ? run.lines[line - 1] : '', issued: [] };
+}
+
+function readRange([name, thread, start, end]) {
+    return { group: 'ranges', name, thread, start: Number(start), end: Math.max(Number(start), Number(end)) };
+}
+
+/* Tells every span the call that issued it, and every call its spans. */
+function readThreads(run) {
+    const placeOfCall = (call) => `${call.thread} ${call.start}`;
+    run.calls = (run.calls ?? []).map((values) => readCall(run, values));
+    run.ranges = (run.ranges ?? []).map(readRange);
+    const calls = new Map(run.calls.map((call) => [placeOfCall(call), call]));
+    for (const span of run.spans) {
+        const [made, node, ...launch] = run.issues?.[span.index] ?? [null, 0];
+        const call = made && readCall(run, made);
+        span.call = call && (calls.get(placeOfCall(call)) ?? call);
+        span.call?.issued.push(span);
+        span.node = node;
+        span.launch = launch; // blocks, threads, registers, shared bytes
+    }
+}
+
 function readRun(run) {
     run.spans = (run.spans ?? []).map(readSpan);
+    readThreads(run);
     run.byStart = [...run.spans].sort((a, b) => a.start - b.start || a.index - b.index);
     run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
     run.raced = new Set(run.raced);
@@ -132,6 +160,18 @@ function spansText(run, spans, verb) {
     const more = spans.length > NAMED ? ` and ${spans.length - NAMED} more` : '';
     return names + more + (verb ? ` ${verb}${spans.length === 1 ? 's' : ''}` : '');
 }
+
+/* The memory of the host that a copy of another program is from or to. */
+function memoryOf(run, span) {
+    return run.foreign && ['h2d', 'd2h'].includes(span.kind) ? ['', 'pageable', 'pinned'][span.link] ?? '' : '';
+}
+
+/* "cudaMemcpyAsync of thread 0". */
+const threadName = (run, thread) => (thread < run.threads ? `thread ${thread}` : 'another thread');
+const callName = (run, call) => `${call.name} of ${threadName(run, call.thread)}`;
+
+/* "6 us before". */
+const beforeText = (call, span) => `${timeText(span.start - call.start)} before`;
 
 const streamId = (run, stream) => run.stream_ids?.[stream] ?? stream;
 
@@ -263,11 +303,11 @@ function drawGaps(run) {
 }
 
 /* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
-function drawGround(row) {
+function drawGround(row, classOf) {
     const spans = row.line.spans.filter((span) => span.row === row && span.kind !== 'wait');
     if (spans.length < PARTS || row.busy / axis > COVERED) return;
     const busy = new Map();
-    for (const span of spans) busy.set(Math.floor(share(span.start) * PARTS), stageClass(span));
+    for (const span of spans) busy.set(Math.floor(share(span.start) * PARTS), classOf(span));
     const parts = [...busy.keys()].sort((a, b) => a - b);
     const begins = parts.filter((part) => busy.get(part - 1) !== busy.get(part));
     row.ground = begins.map((part) => {
@@ -279,21 +319,98 @@ function drawGround(row) {
     row.bars.prepend(...row.ground);
 }
 
-/* Where spans are too many: how busy each engine was, by columns. Neighbours that are alike make
- * one bar. */
+/* A row's bars by how much of each column was taken: neighbours that are alike make one. */
+function drawShares(shares, className, row) {
+    const begins = [...shares.keys()].filter((i) => shares[i] !== shares[i - 1]);
+    return begins.map((from, i) => svg('rect', {
+        class: `column ${className}`,
+        'fill-opacity': shares[from] && COVERED + (1 - COVERED) * shares[from] / 100,
+        x: percent(from / shares.length), y: row * ROW + (ROW - BAR) / 2, height: BAR,
+        width: percent(((begins[i + 1] ?? shares.length) - from) / shares.length),
+    }));
+}
+
+/* Where spans are too many: how busy each engine was, by columns. */
 function drawColumns(run) {
     const classes = { compute: 'kernel', host: 'callback' };
     run.rows = engineNames.map((group, i) => ({ group, label: engineLabels.get(group), first: true,
         shares: run.columns[i] ?? [] })).filter((row) => row.shares.some((busy) => busy > 0));
-    fill(run.barsGroup, run.rows.flatMap(({ group, shares }, row) => {
-        const begins = [...shares.keys()].filter((i) => shares[i] !== shares[i - 1]);
-        return begins.map((from, i) => svg('rect', {
-            class: `column ${classes[group] ?? group}`,
-            'fill-opacity': shares[from] && COVERED + (1 - COVERED) * shares[from] / 100,
-            x: percent(from / shares.length), y: row * ROW + (ROW - BAR) / 2, height: BAR,
-            width: percent(((begins[i + 1] ?? shares.length) - from) / shares.length),
-        }));
-    }));
+    fill(run.barsGroup, run.rows.flatMap(({ group, shares }, row) => drawShares(shares, classes[group] ?? group, row)));
+}
+
+/* --- a recorded program's threads --------------------------------------------------------------- */
+
+const callClass = (item) => (item.group === 'ranges' ? 'range' : item.holds ? 'call holds' : 'call');
+
+function drawItem(item) {
+    const part = Math.max(share(item.end) - share(item.start), 1e-8);
+    const bar = svg('rect', { class: callClass(item) + (part < 0.001 ? ' tiny' : ''), x: at(item.start),
+        width: percent(part), y: (ROW - BAR) / 2, height: BAR });
+    bar.item = item;
+    item.bar = bar;
+    return bar;
+}
+
+/* Rows in which no two of `items`, in order of start, lie above one another: calls have one, ranges
+ * within others a row below them. */
+function layItems(items) {
+    const lanes = [];
+    for (const item of items) {
+        let lane = lanes.findIndex(({ until }) => until.at(-1) <= item.start);
+        if (lane < 0) lane = lanes.length < ROWS_MAX ? lanes.push({ spans: [], until: [] }) - 1 : ROWS_MAX - 1;
+        const { spans, until } = lanes[lane];
+        until.push(Math.max(until.at(-1) ?? -Infinity, item.end));
+        spans.push(item);
+    }
+    return lanes;
+}
+
+/* The rows of threads, which are the same in every view. */
+function makeThreadRows(run) {
+    const labels = { calls: 'thread', ranges: 'NVTX' };
+    run.threadRows = [];
+    for (const group of ['calls', 'ranges']) {
+        const threads = new Map();
+        for (const item of [...run[group]].sort((a, b) => a.start - b.start || b.end - a.end)) {
+            const thread = Math.min(item.thread, ROWS_MAX - 1);
+            if (!threads.has(thread)) threads.set(thread, []);
+            threads.get(thread).push(item);
+        }
+        for (const thread of [...threads.keys()].sort((a, b) => a - b)) {
+            layItems(threads.get(thread)).forEach((line, i) => run.threadRows.push({ group, line, thread, count: line.spans.length,
+                busy: line.spans.reduce((sum, item) => sum + item.end - item.start, 0),
+                label: i > 0 ? '' : thread < run.threads ? `${labels[group]} ${thread}` : `${labels[group]}, others`,
+                bars: svg('g', {}, ...line.spans.map(drawItem)) }));
+        }
+    }
+    (run.thread_columns ?? []).forEach(([holding, other, ranges], thread) => {
+        const add = (label, layers) => {
+            const taken = layers.filter(([shares]) => shares.some((busy) => busy > 0));
+            if (taken.length) run.threadRows.push({ label, layers: taken });
+        };
+        add(`thread ${thread}`, [[other, 'call'], [holding, 'call holds']]);
+        add(`NVTX ${thread}`, [[ranges, 'range']]);
+    });
+}
+
+/* Puts them below the others. */
+function placeThreads(run) {
+    for (const row of run.threadRows) {
+        row.index = run.rows.length;
+        run.rows.push(row);
+        row.bars?.setAttribute('transform', rowPlace(row));
+        run.barsGroup.append(...(row.bars ? [row.bars] : row.layers.flatMap(([shares, className]) => drawShares(shares, className, row.index))));
+        for (const item of row.line?.spans ?? []) item.row = row;
+        if (row.bars && !row.ground) drawGround(row, callClass);
+    }
+}
+
+/* A name in the middle of what is seen of a call or range that has room for it. */
+function drawName(item, from, to) {
+    if (item.end < from || item.start > to) return [];
+    const left = Math.max(item.start, from, 0), right = Math.min(item.end, to, axis);
+    if ((right - left) / axis * whole < DIGIT * item.name.length + 6) return [];
+    return [svg('text', { class: `on-${callClass(item)}`, x: at((left + right) / 2), y: middle(item) + 4 }, item.name)];
 }
 
 /* Puts the bars of `run` where the rows of this view are. */
@@ -309,8 +426,10 @@ function placeBars(run) {
             span.row.bars.append(run.bars[span.index]);
             if (run.raced.has(span.index)) span.row.bars.append(copyAs('raced', run, span));
         }
-        run.rows.forEach(drawGround);
+        for (const row of run.rows) drawGround(row, stageClass);
     }
+    placeThreads(run);
+    run.threadRows.forEach(setDensity);
     drawGaps(run);
     run.svg.setAttribute('height', Math.max(run.rows.length, 1) * ROW);
     fill(run.lines, run.rows.map((row, i) => svg('line', {
@@ -334,10 +453,15 @@ function noteOf(run) {
     const count = (number) => number.toLocaleString('en');
     if (run.profiled) return 'Made with --profile: its timeline is with the profiler.';
     if (run.span_count === 0) return 'An empty timeline: there is no span to draw.';
+    if (!run.columns && run.thread_columns) {
+        return `${count(run.call_count)} calls to CUDA, too many to draw one by one: the deeper the colour, the more ` +
+            'of the time the thread was in one. --window=FROM..TO shows a part of the time with every call.';
+    }
     if (!run.columns) return '';
     return `${count(run.span_count)} spans, too many to draw one by one: a page has ` +
         `${count(data.spans_drawn)} at most. The deeper the colour, the busier the engine was. ` +
-        'Fewer tiles show every span; so does --timeline=FILE.json.';
+        (run.foreign ? '--window=FROM..TO shows a part of the time with every span.'
+            : 'Fewer tiles show every span; so does --timeline=FILE.json.');
 }
 
 function drawRun(run) {
@@ -347,6 +471,7 @@ function drawRun(run) {
     run.section = html('section', wrong ? 'run wrong' : 'run', heading);
     if (noteOf(run)) run.section.append(html('p', 'note', noteOf(run)));
     run.bars = run.spans.map((span) => drawBar(run, span));
+    makeThreadRows(run);
     run.labels = html('div', 'labels');
     run.lines = svg('g', {});
     run.barsGroup = svg('g', {});
@@ -357,7 +482,7 @@ function drawRun(run) {
     run.names = svg('svg', { class: 'names', 'aria-hidden': true });
     run.svg = svg('svg', {
         class: 'bars', role: 'img', tabindex: 0,
-        'aria-label': `${run.name}: ${run.span_count} spans, ${wrong ? 'WRONG RESULT, ' : ''}${figures.textContent}`,
+        'aria-label': `${run.name}: ${run.span_count} spans, ${run.call_count ? `${run.call_count} calls to CUDA, ` : ''}${wrong ? 'WRONG RESULT, ' : ''}${figures.textContent}`,
     }, run.lines, run.gapsGroup, run.barsGroup, ...(run.limit_ns <= axis ? [vertical('limit', at(run.limit_ns))] : []),
     run.numbers);
     run.above = svg('svg', { class: 'marks', 'aria-hidden': true }, run.running, run.marks);
@@ -382,6 +507,17 @@ function mark(run, spans, span) {
     }));
     fill(run.marks, [...spans.map((one) => copyBar(run, one, 'path')), ...links]);
     if (spans.length > 1) run.marks.prepend(svg('rect', { class: 'veil', width: '100%', height: '100%' }));
+}
+
+/* Marks a call and, by lines, the way to each of `spans` that it issued. */
+function markCall(run, call, spans) {
+    if (!call?.row) return;
+    const frame = call.bar.cloneNode();
+    frame.setAttribute('class', 'chosen');
+    frame.setAttribute('transform', rowPlace(call.row));
+    run.marks.append(frame, ...spans.slice(0, ROWS_MAX).map((span) => svg('line', {
+        class: 'link', x1: at(call.start), y1: middle(call), x2: at(span.start), y2: middle(span),
+    })));
 }
 
 function unmark() {
@@ -409,6 +545,8 @@ function showSpan(run, span, x) {
     const onTile = (one) => one.tile === span.tile && one.kind !== 'wait';
     mark(run, span.tile < 0 || span.kind === 'wait' ? [span] : run.byStart.filter(onTile), span);
     const length = span.end - span.start, wait = span.kind === 'wait';
+    const { call } = span, [blocks, threads, registers, shared] = span.launch;
+    markCall(run, call, [span]);
     showTip(run, x, spanName(run, span), [
         ['run', run.name],
         ['tile', span.tile >= 0 ? span.tile : ''],
@@ -416,7 +554,15 @@ function showSpan(run, span, x) {
         ['engine', wait ? '' : engineLabels.get(span.engine) + (span.lane ? `, lane ${span.lane}` : '')],
         ['bytes', span.bytes ? bytesText(span.bytes) : ''],
         ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],
-        ['issued', run.foreign && span.issue === span.start ? '' : timeText(span.issue)], // not known
+        ['host memory', memoryOf(run, span)],
+        ['grid', blocks ? `${blocks} blocks of ${threads} threads` : ''],
+        ['each thread', blocks ? `${registers} registers` : ''],
+        ['each block', shared ? `${bytesText(shared)} shared` : ''],
+        ['graph node', span.node ? String(span.node) : ''],
+        ['issued by', call ? callName(run, call) : ''],
+        ['called', call ? `${timeText(call.start)}, ${beforeText(call, span)}; took ${timeText(call.end - call.start)}` : ''],
+        ['source', call ? call.source : ''],
+        ['issued', call || (run.foreign && span.issue === span.start) ? '' : timeText(span.issue)], // not known
         ['starts', timeText(span.start)],
         ['ends', timeText(span.end)],
         ['lasts', timeText(length)],
@@ -425,7 +571,42 @@ function showSpan(run, span, x) {
     ]);
 }
 
+/* Shows a call or an NVTX range. */
+function showItem(run, item, x) {
+    mark(run, [], null);
+    shown.item = item;
+    markCall(run, item, item.issued ?? []);
+    showTip(run, x, item.name, [
+        ['run', run.name],
+        ['what', item.group === 'ranges' ? 'NVTX range' : item.holds ? 'call that waits, or takes or gives back memory' : 'call'],
+        ['thread', item.thread < run.threads ? item.thread : 'another'],
+        ['source', item.source ?? ''],
+        ['issued', item.issued ? spansText(run, item.issued) : ''],
+        ['starts', timeText(item.start)],
+        ['ends', timeText(item.end)],
+        ['lasts', timeText(item.end - item.start)],
+    ]);
+}
+
+/* Shows how long a thread was in no call, or in no range. */
+function showAway(run, row, time, x) {
+    const gap = gapAt(row, time);
+    if (!gap) return unmark();
+    const { from, to, next } = gap;
+    mark(run, [], null);
+    run.marks.append(svg('rect', {
+        class: 'gap', x: at(from), width: stretch(from, to), y: row.index * ROW + 2, height: ROW - 4,
+    }));
+    return showTip(run, x, `${threadName(run, row.thread)} in no ${row.group === 'calls' ? 'call to CUDA' : 'range'} for ${timeText(to - from)}`, [
+        ['run', run.name],
+        ['from', timeText(from)],
+        ['to', timeText(to)],
+        ['then', next ? next.name : 'nothing more'],
+    ]);
+}
+
 function showGap(run, row, time, x) {
+    if (row?.line && row.thread !== undefined) return showAway(run, row, time, x);
     const gap = row?.line && row.group !== 'none' ? gapAt(row, time) : null;
     if (!gap) return unmark();
     const { from, to, next } = gap, holder = next && run.spans[next.holder];
@@ -545,6 +726,7 @@ function listen(run) {
     const point = (event) => {
         const { row, time } = place(event);
         if (event.target.span) showSpan(run, event.target.span, event.clientX);
+        else if (event.target.item) showItem(run, event.target.item, event.clientX);
         else showGap(run, row, time, event.clientX);
     };
     run.svg.addEventListener('pointermove', point);
@@ -569,7 +751,22 @@ function choose(by) {
     scrollToTime(span.start);
     active.section.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     showSpan(active, span, active.bars[span.index].getBoundingClientRect().left);
-    say(`${spanName(active, span)}, ${timeText(span.start)} to ${timeText(span.end)}. ${span.text}`);
+    const { call } = span, source = call?.source ? ` at ${call.source}` : '';
+    const issued = call ? `; issued ${beforeText(call, span)} by ${callName(active, call)}${source}` : '';
+    say(`${spanName(active, span)}, ${timeText(span.start)} to ${timeText(span.end)}. ${span.text}${issued}`);
+}
+
+/* Shows the call `by` further on, of any thread, as pointing at it would. */
+function chooseCall(by) {
+    if (!active?.calls.length) return;
+    const { calls } = active, chosen = shown?.run === active ? calls.indexOf(shown.item) : -1;
+    const begun = countUntil(calls, (call) => call.start < (shown?.span?.start ?? cursor ?? 0)) - (by > 0 ? 1 : 0);
+    const call = calls[Math.min(Math.max((chosen >= 0 ? chosen : begun) + by, 0), calls.length - 1)];
+    scrollToTime(call.start);
+    call.bar.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    showItem(active, call, call.bar.getBoundingClientRect().left);
+    say(`${callName(active, call)}, ${timeText(call.start)} to ${timeText(call.end)}, ${timeText(call.end - call.start)}` +
+        `${call.source ? `, at ${call.source}` : ''}.`);
 }
 
 /* --- zoom, and what depends on it --------------------------------------------------------------- */
@@ -644,10 +841,12 @@ function redraw(paper) {
     whole = width * zoom;
     const left = Math.max(plot.scrollLeft - width, 0), right = Math.min(plot.scrollLeft + 2 * width, whole);
     const from = left / whole * axis, to = right / whole * axis;
+    const first = plot.scrollLeft / whole * axis, last = first + width / whole * axis; // what is seen
     const isSeen = (span) => span.end >= from && span.start <= to;
     drawTicks(from, to, right - left);
     for (const run of runs) {
         fill(run.numbers, run.spans.filter((span) => isSeen(span) && hasRoom(span)).map(drawNumber));
+        for (const item of [...run.calls, ...run.ranges]) run.numbers.append(...drawName(item, first, last));
         run.rows.forEach(setDensity);
     }
 }
@@ -676,6 +875,11 @@ function drawLegend() {
         shapes.set('raced', svg('g', {}, svg('rect', { class: 'kernel', width: '100%', height: '100%' }), mark('raced')));
     }
     if (runs.some((run) => run.urgent.size)) shapes.set('urgent', mark('frame'));
+    const items = runs.flatMap((run) => run.threadRows), hasItems = (className) => items.some((row) =>
+        (row.layers ? row.layers.some(([, name]) => name === className) : row.line.spans.some((item) => callClass(item) === className)));
+    for (const [className, name] of [['call holds', 'call that waits, or takes memory'], ['call', 'other call to CUDA'], ['range', 'NVTX range']]) {
+        if (hasItems(className)) shapes.set(name, mark(className));
+    }
     const limit = 'limit: no order of this work ends before it';
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
     element('legend').append(...[...shapes].map(([name, shape]) =>
@@ -773,6 +977,8 @@ const actions = {
     ' ': () => play(!player),
     n: () => choose(1),
     p: () => choose(-1),
+    ']': () => chooseCall(1),
+    '[': () => chooseCall(-1),
     e: () => setView(view === 'engines' ? 'streams' : 'engines'),
     c: toggleCritical,
     '+': () => zoomBy(ZOOM_STEP),

@@ -4,7 +4,10 @@
  * With PIPELINE_PAGES=FOLDER in the environment the pages stay there, each with its CSV: the
  * tests in tests/browser open those that no run gives. */
 #include "fixtures.h"
+#include "recording_cases.h"
 #include "suites.h"
+#include "test_folder.h"
+#include "trace/view.h"
 #include "writer_cases.h"
 
 #include <inttypes.h>
@@ -466,6 +469,113 @@ START_TEST(page_of_too_many_spans)
 }
 END_TEST
 
+/* --- recordings --- */
+
+static void view_file(struct view *view, const char *path)
+{
+    const char *words[] = {path};
+    const struct options options = {
+        .command = COMMAND_VIEW, .words = words, .word_count = 1, .quiet = true};
+    struct error error = {0};
+    ck_assert_msg(view_read(&options, NULL, view, &error) == STATUS_OK, "%s", error.text);
+}
+
+/* The page of a recording has each call of its threads, each range, and for each op the call
+ * that issued it, with its line. */
+START_TEST(page_of_a_recording)
+{
+    struct view view;
+    recording_write_loop("loop.jsonl");
+    view_file(&view, "loop.jsonl");
+    const struct timeline *timeline = &view.report.runs[0].timeline;
+    json_t *root = data_of(&view.report, "recorded"), *run = run_of(root, 0);
+    json_t *calls = json_object_get(run, "calls"), *issues = json_object_get(run, "issues");
+    json_t *names = json_object_get(root, "calls"), *lines = json_object_get(run, "lines");
+    check_spans(root, &view.report);
+    ck_assert_uint_eq(json_array_size(calls), 48);
+    ck_assert_uint_eq(json_array_size(issues), timeline->span_count);
+    for (uint32_t i = 0; i < 48; i++) {
+        static const char *const called[] = {"cudaMemcpyAsync", "cudaLaunchKernel",
+                                             "cudaStreamSynchronize"};
+        static const char *const made[] = {"fit.cu:31", NULL, "/home/me/fit.cu:90"};
+        json_t *call = json_array_get(calls, i);
+        json_t *row = json_array_get(names, (size_t)whole(json_array_get(call, 0)));
+        ck_assert_str_eq(json_string_value(json_array_get(row, 0)), called[i % 3]);
+        ck_assert_int_eq(whole(json_array_get(row, 1)), i % 3 == 2);
+        ck_assert_int_eq(whole(json_array_get(call, 1)), 0);
+        ck_assert_int_eq(whole(json_array_get(call, 2)), timeline->calls[i].start_ns);
+        ck_assert_int_eq(whole(json_array_get(call, 3)), timeline->calls[i].end_ns);
+        int64_t line = whole(json_array_get(call, 4));
+        const char *wanted = i == 14 ? "/home/me/fit.cu:88" : made[i % 3];
+        ck_assert((line == 0) == (wanted == NULL));
+        if (wanted != NULL)
+            ck_assert_str_eq(json_string_value(json_array_get(lines, (size_t)line - 1)),
+                             wanted);
+    }
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        json_t *issue = json_array_get(issues, i);
+        ck_assert(
+            json_equal(json_array_get(issue, 0), json_array_get(calls, i / 2 * 3 + i % 2)));
+        ck_assert_int_eq(whole(json_array_get(issue, 1)), 0);
+        ck_assert_uint_eq(json_array_size(issue), i % 2 == 0 ? 2 : 6);
+    }
+    ck_assert_int_eq(whole(json_array_get(json_array_get(issues, 1), 3)), 256);
+    json_t *range = json_array_get(json_object_get(run, "ranges"), 0);
+    ck_assert_uint_eq(json_array_size(json_object_get(run, "ranges")), 1);
+    ck_assert_str_eq(json_string_value(json_array_get(range, 0)), "work");
+    ck_assert_int_eq(whole(json_array_get(range, 2)), -1000);
+    ck_assert_int_eq(whole(json_array_get(range, 3)), 3998000);
+    json_decref(root);
+    view_free(&view);
+}
+END_TEST
+
+/* More calls than a page draws: how much of each column its threads were in them. */
+START_TEST(page_of_too_many_calls)
+{
+    struct view view;
+    FILE *out = fopen("many.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"pipeline_recording\":1}\n[\"call\",0,\"cudaMemcpyAsync\",1,0,100,0]\n"
+          "[\"op\",0,\"h2d\",1,7,1000,20000100,8,\"pinned\",\"device\",0]\n"
+          "[\"range\",2,5000000,10000000,\"half\"]\n",
+          out);
+    for (int i = 1; i <= 100000; i++)
+        fprintf(out, "[\"call\",%d,\"%s\",%d,%d,%d,0]\n", i,
+                i <= 50000 ? "cudaEventQuery" : "cudaDeviceSynchronize", i <= 50000 ? 1 : 2,
+                200 * i, 200 * i + 150);
+    fputs("[\"end\",30000000,\"exit\"]\n", out);
+    ck_assert_int_eq(fclose(out), 0);
+    view_file(&view, "many.jsonl");
+    json_t *root = data_of(&view.report, "recorded_many"), *run = run_of(root, 0);
+    check_spans(root, &view.report);
+    ck_assert_ptr_null(json_object_get(run, "calls"));
+    ck_assert_int_eq(whole(json_object_get(run, "call_count")), 100001);
+    json_t *threads = json_object_get(run, "thread_columns");
+    ck_assert_uint_eq(json_array_size(threads), 3);
+    for (size_t i = 1; i < 1999; i++) {
+        static const struct {
+            size_t thread, which;
+            bool late;
+        } busy[] = {{0, 1, false}, {1, 0, true}};
+        for (size_t k = 0; k < 2; k++) {
+            json_t *shares =
+                json_array_get(json_array_get(threads, busy[k].thread), busy[k].which);
+            int64_t share = whole(json_array_get(shares, i));
+            bool works = (i > 1000) == busy[k].late;
+            if (i < 999 || i > 1001) /* elsewhere one thread goes on for the other */
+                ck_assert_msg(works ? share >= 73 && share <= 77 : share == 0,
+                              "column %zu: %" PRId64, i, share);
+        }
+    }
+    json_t *ranges = json_array_get(json_array_get(threads, 1), 2);
+    ck_assert_int_eq(whole(json_array_get(ranges, 700)), 100);
+    ck_assert_int_eq(whole(json_array_get(ranges, 400)), 0);
+    json_decref(root);
+    view_free(&view);
+}
+END_TEST
+
 /* The page asks for nothing and says so to the browser, which then holds it to that. */
 START_TEST(page_holds_all_it_needs)
 {
@@ -507,5 +617,10 @@ Suite *html_suite(void)
     tcase_add_test(page, page_of_too_many_spans);
     tcase_add_test(page, page_holds_all_it_needs);
     suite_add_tcase(suite, page);
+    TCase *recordings = tcase_create("recordings");
+    tcase_add_checked_fixture(recordings, test_folder_enter, test_folder_leave);
+    tcase_add_test(recordings, page_of_a_recording);
+    tcase_add_test(recordings, page_of_too_many_calls);
+    suite_add_tcase(suite, recordings);
     return suite;
 }

@@ -189,6 +189,11 @@ uint16_t host_call_row(const char *name)
     return 0;
 }
 
+uint16_t host_call_rows(void)
+{
+    return ROWS;
+}
+
 const char *host_call_name(uint16_t row)
 {
     return rows[row < ROWS ? row : 0].name;

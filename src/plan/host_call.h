@@ -2,6 +2,7 @@
 #ifndef PIPELINE_PLAN_HOST_CALL_H
 #define PIPELINE_PLAN_HOST_CALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a call does, as far as it matters for what comes later. */
@@ -31,8 +32,19 @@ struct host_call {
  * all that the table does not have. */
 uint16_t host_call_row(const char *name);
 
+/* Returns how many rows the table has. */
+uint16_t host_call_rows(void);
+
 /* Returns a row's name without its version, "cudaMemcpyAsync", and its kind. */
 const char *host_call_name(uint16_t row);
 enum host_call_kind host_call_kind(uint16_t row);
+
+/* Returns true if calls of that kind tend to keep the host: they wait, or take and give back
+ * memory. */
+static inline bool host_call_holds(enum host_call_kind kind)
+{
+    return kind == CALL_SYNC || kind == CALL_COPY_WAIT || kind == CALL_ALLOC ||
+           kind == CALL_PIN;
+}
 
 #endif

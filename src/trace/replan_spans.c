@@ -1,4 +1,5 @@
 /* replan_spans.c - joins the ops of a recording's plan to the spans of its timeline. */
+#include "trace/recording_trace.h"
 #include "trace/replan.h"
 
 #include <inttypes.h>
@@ -23,23 +24,34 @@ static bool is_of(const struct recording *recording, uint32_t stream, uint32_t d
     return stream < recording->stream_count && recording->streams[stream].device == device;
 }
 
-/* Fills `rows`, which has room for all ops and calls, in the order in which they are spans. */
-static size_t list_rows(const struct recording *recording, uint32_t device, struct row *rows)
+uint32_t *recording_list_spans(const struct recording *recording, uint32_t device,
+                               size_t *count)
 {
-    size_t count = 0;
+    const size_t all = recording->op_count + recording->call_count;
+    struct row *rows = malloc((all + 1) * sizeof *rows);
+    uint32_t *numbers = malloc((all + 1) * sizeof *numbers);
+    *count = 0;
+    if (rows == NULL || numbers == NULL) {
+        free(rows);
+        free(numbers);
+        return NULL;
+    }
     for (size_t i = 0; i < recording->op_count; i++) {
         if (is_of(recording, recording->ops[i].stream, device))
-            rows[count++] = (struct row){recording->ops[i].start_ns, (uint32_t)i};
+            rows[(*count)++] = (struct row){recording->ops[i].start_ns, (uint32_t)i};
     }
     for (size_t i = 0; i < recording->call_count; i++) {
         const struct recorded_call *call = &recording->calls[i];
         if (call->deed == DEED_FUNCTION && call->known &&
             is_of(recording, call->stream, device))
-            rows[count++] =
+            rows[(*count)++] =
                 (struct row){call->function.start_ns, (uint32_t)(recording->op_count + i)};
     }
-    qsort(rows, count, sizeof *rows, compare_rows);
-    return count;
+    qsort(rows, *count, sizeof *rows, compare_rows);
+    for (size_t i = 0; i < *count; i++)
+        numbers[i] = rows[i].number;
+    free(rows);
+    return numbers;
 }
 
 enum status recording_join_spans(const struct recording *recording, uint32_t device,
@@ -47,22 +59,22 @@ enum status recording_join_spans(const struct recording *recording, uint32_t dev
                                  struct error *error)
 {
     const size_t all = recording->op_count + recording->call_count;
-    struct row *rows = malloc((all + 1) * sizeof *rows);
+    size_t count;
+    uint32_t *numbers = recording_list_spans(recording, device, &count);
     uint32_t *spans = malloc((all + 1) * sizeof *spans);
-    if (rows == NULL || spans == NULL) {
-        free(rows);
+    if (numbers == NULL || spans == NULL) {
+        free(numbers);
         free(spans);
         return error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
                          plan->op_count);
     }
-    const size_t count = list_rows(recording, device, rows);
     for (size_t i = 0; i < count; i++)
-        spans[rows[i].number] = count == timeline->span_count ? (uint32_t)i : UINT32_MAX;
+        spans[numbers[i]] = count == timeline->span_count ? (uint32_t)i : UINT32_MAX;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         uint32_t *span = &plan->recorded->ops[i].span;
         *span = *span < all ? spans[*span] : UINT32_MAX;
     }
-    free(rows);
+    free(numbers);
     free(spans);
     return STATUS_OK;
 }

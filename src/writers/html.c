@@ -4,6 +4,7 @@
  * Spans are arrays, one a line, in the order of put_span(). A browser holds a bar per span:
  * runs that go beyond SPANS_DRAWN are written as how busy each engine was, by columns of the
  * time axis. Nothing here grows with the number of spans. */
+#include "writers/html.h"
 #include "core/embedded.h"
 #include "core/units.h"
 #include "writers/cause.h"
@@ -16,34 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SPANS_DRAWN = 100000, /* on a page, all runs together */
-    COLUMNS = 2000,       /* of the time axis, where spans are not drawn one by one */
-};
-
-/* Writes a whole number. JavaScript's numbers are whole up to 2^53: larger ones go as text. */
-static void put_exact(struct json *json, int64_t value)
-{
-    static const int64_t exact = INT64_C(1) << 53;
-    char text[WRITE_NUMBER_ROOM];
-    if (value >= -exact && value <= exact) {
-        json_put_integer(json, value);
-        return;
-    }
-    *write_integer(text, value) = '\0';
-    json_put_text(json, text);
-}
-
-static void put_bytes_of(struct json *json, uint64_t bytes)
-{
-    char text[WRITE_NUMBER_ROOM];
-    if (bytes <= INT64_MAX) {
-        put_exact(json, (int64_t)bytes);
-        return;
-    }
-    *write_count(text, bytes) = '\0';
-    json_put_text(json, text);
-}
+enum { SPANS_DRAWN = 100000 }; /* on a page, all runs together, with calls and ranges */
 
 static void put_time(struct json *json, const char *key, int64_t ns)
 {
@@ -90,7 +64,7 @@ static void put_results(struct json *json, const struct run_report *run, bool al
     put_time(json, "max", run->max_ns);
     if (run->limit.ns > 0) {
         put_time(json, "limit", run->limit.ns);
-        put_exact(json_key(json, "limit_ns"), run->limit.ns);
+        html_put_exact(json_key(json, "limit_ns"), run->limit.ns);
         json_put_text(json_key(json, "bound"), limit_cause_name(run->limit.cause));
         put_share(json, "ratio", (double)run->limit.ns / (double)run->median_ns);
     }
@@ -109,7 +83,7 @@ static void put_provenance(struct json *json, const struct run_report *run)
     json_put_text(json_key(json, "device"), writer_device(run));
     if (timeline->driver[0] != '\0')
         json_put_text(json_key(json, "driver"), timeline->driver);
-    put_exact(json_key(json, "resolution_ns"), timeline->resolution_ns);
+    html_put_exact(json_key(json, "resolution_ns"), timeline->resolution_ns);
     json_put_bool(json_key(json, "foreign"), run->foreign);
     json_put_bool(json_key(json, "profiled"), run->profiled);
     put_time(json, "time", run->median_ns);
@@ -159,8 +133,8 @@ static void put_marks(struct json *json, const struct run_report *run)
     for (int i = 0; i < marks.gap_count; i++) {
         json_open(json, '{');
         json_put_text(json_key(json, "code"), verdict_rows[marks.gaps[i].code].name);
-        put_exact(json_key(json, "from"), marks.gaps[i].start_ns);
-        put_exact(json_key(json, "to"), marks.gaps[i].end_ns);
+        html_put_exact(json_key(json, "from"), marks.gaps[i].start_ns);
+        html_put_exact(json_key(json, "to"), marks.gaps[i].end_ns);
         json_put_count(json_key(json, "span"), marks.gaps[i].span);
         json_put_count(json_key(json, "engine"),
                        run->timeline.spans[marks.gaps[i].span].engine);
@@ -237,60 +211,26 @@ static void put_span(struct json *json, const struct run_report *run, uint32_t i
     json_open(json, '[');
     for (size_t i = 0; i < sizeof place / sizeof place[0]; i++)
         json_put_integer(json, place[i]);
-    put_bytes_of(json, span->bytes);
+    html_put_bytes(json, span->bytes);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
-        put_exact(json, times[i]);
+        html_put_exact(json, times[i]);
     json_put_integer(json, holder == SPAN_NONE ? -1 : (int64_t)holder);
     json_put_integer(json, on_path);
     json_put_text(json, span_text(run, index, text));
     json_close(json, ']');
 }
 
-/* Time that spans take of each column. A span adds the part that it takes of the columns in
- * which it begins and ends to `part`; `whole` counts where the columns begin and end that it
- * takes wholly. */
-struct use {
-    double part[COLUMNS + 1];
-    int whole[COLUMNS + 1];
-};
-
-static double column_of(int64_t ns, double columns_per_ns)
-{
-    return fmin(fmax((double)ns * columns_per_ns, 0), COLUMNS);
-}
-
-static void use_add(struct use *use, double start, double end)
-{
-    int first = (int)start, last = (int)end;
-    if (first >= last) {
-        use->part[first] += fmax(end - start, 0);
-        return;
-    }
-    use->part[first] += first + 1 - start;
-    use->whole[first + 1]++;
-    use->whole[last]--;
-    use->part[last] += end - last;
-}
-
-/* Writes how busy `engine` was in each column, in percent. */
+/* Writes how busy `engine` was in each column. */
 static void put_columns(struct json *json, const struct timeline *timeline, int engine,
                         double columns_per_ns)
 {
-    struct use use = {0};
-    int whole = 0;
-    json_line(json);
-    json_open(json, '[');
+    struct html_use use = {0};
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->engine == engine)
-            use_add(&use, column_of(span->start_ns, columns_per_ns),
-                    column_of(span->end_ns, columns_per_ns));
+            html_use_add(&use, span->start_ns, span->end_ns, columns_per_ns);
     }
-    for (int i = 0; i < COLUMNS; i++) {
-        whole += use.whole[i];
-        json_put_integer(json, (int64_t)fmin(ceil(100 * (use.part[i] + whole)), 100));
-    }
-    json_close(json, ']');
+    html_put_use(json, &use);
 }
 
 static void put_run(struct json *json, const struct run_report *run, bool alone,
@@ -307,15 +247,17 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     put_marks(json, run);
     put_names(json, run);
     json_put_count(json_key(json, "span_count"), timeline->span_count);
+    const double columns_per_ns = (double)HTML_COLUMNS / (double)axis_ns;
     bool drawn = timeline->span_count <= *room;
     json_open(json_key(json, drawn ? "spans" : "columns"), '[');
     for (uint32_t i = 0; drawn && i < timeline->span_count; i++)
         put_span(json, run, i);
     for (int engine = 0; !drawn && engine < ENGINE_NONE; engine++)
-        put_columns(json, timeline, engine, (double)COLUMNS / (double)axis_ns);
+        put_columns(json, timeline, engine, columns_per_ns);
     json_close(json, ']');
-    json_close(json, '}');
     *room -= drawn ? timeline->span_count : 0;
+    html_put_threads(json, run, drawn, columns_per_ns, room);
+    json_close(json, '}');
 }
 
 /* Writes what the page knows of kinds of ops and of engines, which spans name by number. */
@@ -345,18 +287,22 @@ static void put_data(struct put *put, const struct report *report)
     struct json json = {.put = put, .in_html = true};
     int64_t axis_ns = 1; /* all runs are drawn on one */
     uint32_t room = SPANS_DRAWN;
+    bool recorded = false;
     char message[MESSAGE_TEXT];
     for (int i = 0; i < report->run_count; i++) {
         int64_t time_ns = timeline_time_ns(&report->runs[i].timeline);
         axis_ns = time_ns > axis_ns ? time_ns : axis_ns;
+        recorded |= html_has_threads(&report->runs[i]);
     }
     json_open(&json, '{');
     json_put_text(json_key(&json, "version"), report->version);
     writer_message(report, message);
     json_put_text(json_key(&json, "message"), message);
     put_rows(&json);
+    if (recorded)
+        html_put_calls(&json);
     json_put_count(json_key(&json, "spans_drawn"), SPANS_DRAWN);
-    put_exact(json_key(&json, "axis_ns"), axis_ns);
+    html_put_exact(json_key(&json, "axis_ns"), axis_ns);
     json_open(json_key(&json, "runs"), '[');
     for (int i = 0; i < report->run_count; i++)
         put_run(&json, &report->runs[i], report->run_count == 1, axis_ns, &room);

@@ -66,9 +66,9 @@ describe('every page', () => {
             const drawn = name === 'many' ? 0 : spans.length;
             assert.equal(await page.locator('.bar').count(), drawn);
             if (name === 'many') assert.ok(await page.locator('.column').count() > 0);
-            if (['many', 'empty', 'profiled'].includes(name)) assert.ok(await page.locator('.note').count() > 0);
+            if (['many', 'empty', 'profiled', 'recorded_many'].includes(name)) assert.ok(await page.locator('.note').count() > 0);
             if (name === 'foreign') assert.equal(await page.locator('.limit').count(), 0);
-            for (const key of ['ArrowRight', 'End', 'ArrowLeft', 'Home', 'n', 'e', 'c', '+', '-', '0', 'p', 'Escape']) await page.keyboard.press(key);
+            for (const key of ['ArrowRight', 'End', 'ArrowLeft', 'Home', 'n', 'e', 'c', '+', ']', '[', '-', '0', 'p', 'Escape']) await page.keyboard.press(key);
             assert.equal(await page.locator('.bar').count(), drawn);
             await page.screenshot({ path: join(folder, `${name}.png`) });
             await close(page);
@@ -307,5 +307,65 @@ describe('views', () => {
             await close(page);
         }
         assert.equal(new Set(grounds).size, 2);
+    });
+});
+
+describe('a recording', { skip: !hasHandMade && 'written by the C suite' }, () => {
+    const rowsOf = (page) => page.locator('.labels b').allTextContents();
+
+    test('its threads have rows, in both views', async () => {
+        const page = await open(handMadePage('recorded'));
+        assert.equal(await page.locator('.call').count(), 48 + 2); // and in the legend
+        assert.equal(await page.locator('.call.holds').count(), 16 + 1);
+        assert.deepEqual((await rowsOf(page)).slice(-2), ['thread 0', 'NVTX 0']);
+        await page.keyboard.press('e');
+        assert.deepEqual((await rowsOf(page)).slice(-2), ['thread 0', 'NVTX 0']);
+        assert.equal(await page.locator('.call').count(), 48 + 2);
+        assert.match(await page.locator('.bars').getAttribute('aria-label'), /48 calls to CUDA/);
+        await close(page);
+    });
+
+    test('an op shows the call that issued it, a call its ops, a range its name', async () => {
+        const file = handMadePage('recorded'), page = await open(file);
+        const copy = spansOf(file).filter((span) => span.kind === 'h2d')[3], { x, y } = await middleOf(page, copy);
+        await page.mouse.move(x, y);
+        assert.equal(await rowOfTip(page, 'issued by'), 'cudaMemcpyAsync of thread 0');
+        assert.equal(await rowOfTip(page, 'called'), '600 us, 5 us before; took 2 us');
+        assert.equal(await rowOfTip(page, 'source'), 'fit.cu:31');
+        assert.equal(await rowOfTip(page, 'host memory'), 'pageable');
+        assert.equal(await page.locator('.chosen').count(), 1);
+        const pointAt = async (item) => {
+            const box = await (await page.evaluateHandle(item)).boundingBox();
+            await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+        };
+        await pointAt('runs[0].calls[14].bar');
+        assert.equal(await page.locator('#tip strong').textContent(), 'cudaStreamSynchronize');
+        assert.equal(await rowOfTip(page, 'source'), '/home/me/fit.cu:88');
+        assert.equal(await rowOfTip(page, 'lasts'), '164 us');
+        await pointAt('runs[0].ranges[0].bar');
+        assert.equal(await page.locator('#tip strong').textContent(), 'work');
+        await close(page);
+    });
+
+    test('calls are gone through by key, and said', async () => {
+        const page = await open(handMadePage('recorded'));
+        await page.keyboard.press(']');
+        assert.equal(await status(page), 'cudaMemcpyAsync of thread 0, 0 ns to 2 us, 2 us, at fit.cu:31.');
+        await page.keyboard.press(']');
+        await page.keyboard.press(']');
+        assert.equal(await status(page), 'cudaStreamSynchronize of thread 0, 6 us to 150 us, 144 us, at /home/me/fit.cu:90.');
+        await page.keyboard.press('[');
+        assert.match(await status(page), /^cudaLaunchKernel of thread 0, 3 us to/);
+        await page.keyboard.press('n');
+        assert.match(await status(page), /; issued .* before by cudaMemcpyAsync of thread 0 at fit\.cu:31\.?$/);
+        await close(page);
+    });
+
+    test('too many calls are drawn by columns, the spans one by one', async () => {
+        const page = await open(handMadePage('recorded_many'));
+        assert.equal(await page.locator('.bar').count(), 1);
+        assert.ok(await page.locator('.column.holds').count() > 0);
+        assert.match(await page.locator('.note').textContent(), /^100,001 calls to CUDA/);
+        await close(page);
     });
 });

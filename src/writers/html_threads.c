@@ -1,0 +1,251 @@
+/* html_threads.c - what a page has of a recorded program beside its ops: the calls and the NVTX
+ * ranges of its threads, the lines of its source, and what issued each op. */
+#include "trace/recording.h"
+#include "trace/recording_trace.h"
+#include "trace/trace.h"
+#include "writers/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 64 }; /* with columns of their own; those beyond share the last one's */
+
+struct threads {
+    struct json *json;
+    const struct run_report *run;
+    const struct recording *recording;
+    uint32_t count;   /* of them; ranges of others are that one's */
+    int64_t first_ns; /* that the run's times count from */
+    double columns_per_ns;
+};
+
+bool html_has_threads(const struct run_report *run)
+{
+    return run->trace != NULL && run->trace->recording != NULL && run->timeline.call_count > 0;
+}
+
+void html_put_calls(struct json *json)
+{
+    json_open(json_key(json, "calls"), '[');
+    for (uint16_t row = 0; row < host_call_rows(); row++) {
+        json_open(json, '[');
+        json_put_text(json, host_call_name(row));
+        json_put_integer(json, host_call_holds(host_call_kind(row)));
+        json_close(json, ']');
+    }
+    json_close(json, ']');
+}
+
+/* --- calls, ranges --- */
+
+static void put_call(const struct threads *threads, const struct host_call *call)
+{
+    struct json *json = threads->json;
+    json_line(json);
+    json_open(json, '[');
+    json_put_integer(json, call->row);
+    html_put_bytes(json, call->thread);
+    html_put_exact(json, call->start_ns);
+    html_put_exact(json, call->end_ns);
+    json_put_integer(json, call->line);
+    json_close(json, ']');
+}
+
+/* Moves the times of a range to where the run's are. Returns false where it has no part of it.
+ */
+static bool range_times(const struct threads *threads, const struct recorded_range *range,
+                        int64_t *start_ns, int64_t *end_ns)
+{
+    *start_ns = range->start_ns - threads->first_ns;
+    *end_ns = range->end_ns - threads->first_ns;
+    return *end_ns > 0 && *start_ns < timeline_time_ns(&threads->run->timeline);
+}
+
+static uint32_t thread_of(const struct threads *threads, const struct recorded_range *range)
+{
+    return range->thread < threads->count ? range->thread : threads->count;
+}
+
+static void put_ranges(const struct threads *threads)
+{
+    struct json *json = threads->json;
+    int64_t start_ns, end_ns;
+    for (size_t i = 0; i < threads->recording->range_count; i++) {
+        const struct recorded_range *range = &threads->recording->ranges[i];
+        if (!range_times(threads, range, &start_ns, &end_ns))
+            continue;
+        json_line(json);
+        json_open(json, '[');
+        json_put_text(json, range->name);
+        json_put_count(json, thread_of(threads, range));
+        html_put_exact(json, start_ns);
+        html_put_exact(json, end_ns);
+        json_close(json, ']');
+    }
+}
+
+/* What is written by columns, of each thread: calls that keep the host, other calls, ranges. */
+enum { USE_HOLDING, USE_OTHER, USE_RANGES, USES };
+
+static struct html_use *use_of(struct html_use *uses, uint64_t thread, int which)
+{
+    uint64_t row = thread < THREADS ? thread : THREADS - 1;
+    return &uses[row * USES + (uint64_t)which];
+}
+
+static void put_columns(const struct threads *threads)
+{
+    struct json *json = threads->json;
+    const struct timeline *timeline = &threads->run->timeline;
+    const uint32_t rows = threads->count < THREADS ? threads->count + 1 : THREADS;
+    int64_t start_ns, end_ns;
+    struct html_use *uses = calloc((size_t)rows * USES, sizeof *uses);
+    if (uses == NULL) {
+        json->put->status = STATUS_NO_MEMORY;
+        return;
+    }
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        bool holds = host_call_holds(host_call_kind(call->row));
+        html_use_add(use_of(uses, call->thread, holds ? USE_HOLDING : USE_OTHER),
+                     call->start_ns, call->end_ns, threads->columns_per_ns);
+    }
+    for (size_t i = 0; i < threads->recording->range_count; i++) {
+        const struct recorded_range *range = &threads->recording->ranges[i];
+        if (range_times(threads, range, &start_ns, &end_ns))
+            html_use_add(use_of(uses, thread_of(threads, range), USE_RANGES), start_ns, end_ns,
+                         threads->columns_per_ns);
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        json_open(json, '[');
+        for (int which = 0; which < USES; which++)
+            html_put_use(json, use_of(uses, i, which));
+        json_close(json, ']');
+    }
+    free(uses);
+}
+
+/* --- what issued each op --- */
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct recorded_line *x = a, *y = b;
+    return (x->call > y->call) - (x->call < y->call);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Returns the line of a call, one more than an index of the timeline's; 0: not known. */
+static int64_t line_of(const struct threads *threads, uint32_t call)
+{
+    const struct timeline *timeline = &threads->run->timeline;
+    const struct recorded_line key = {.call = call};
+    if (timeline->line_count == 0)
+        return 0;
+    const struct recorded_line *line =
+        bsearch(&key, threads->recording->lines, threads->recording->line_count, sizeof key,
+                compare_lines);
+    if (line == NULL)
+        return 0;
+    const char **found = bsearch(&line->text, timeline->lines, timeline->line_count,
+                                 sizeof *timeline->lines, compare_texts);
+    return found != NULL ? found - timeline->lines + 1 : 0;
+}
+
+/* Writes the call, and of kernels and nodes of graphs what else is known of them. */
+static void put_issue(const struct threads *threads, uint32_t number)
+{
+    const struct recording *recording = threads->recording;
+    const bool is_op = number < recording->op_count;
+    const struct recorded_op *op = is_op ? &recording->ops[number] : NULL;
+    const uint32_t index = is_op ? op->call : number - (uint32_t)recording->op_count;
+    struct json *json = threads->json;
+    json_line(json);
+    json_open(json, '[');
+    if (index < recording->call_count) {
+        const struct recorded_call *call = &recording->calls[index];
+        put_call(threads, &(struct host_call){.row = call->row,
+                                              .thread = call->thread,
+                                              .start_ns = call->start_ns - threads->first_ns,
+                                              .end_ns = call->end_ns - threads->first_ns,
+                                              .line = (uint32_t)line_of(threads, index)});
+    } else {
+        json_put_null(json);
+    }
+    html_put_bytes(json, is_op ? op->node : 0);
+    if (is_op && op->blocks > 0) {
+        json_put_count(json, op->blocks);
+        json_put_count(json, op->threads);
+        json_put_count(json, op->registers);
+        json_put_count(json, op->shared);
+    }
+    json_close(json, ']');
+}
+
+static void put_issues(const struct threads *threads)
+{
+    const struct timeline *timeline = &threads->run->timeline;
+    size_t count;
+    uint32_t *numbers = recording_list_spans(
+        threads->recording, recording_device_of(threads->recording, timeline->device), &count);
+    if (numbers == NULL) {
+        threads->json->put->status = STATUS_NO_MEMORY;
+        return;
+    }
+    json_open(json_key(threads->json, "issues"), '[');
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline->spans[i].op < count)
+            put_issue(threads, numbers[timeline->spans[i].op]);
+        else
+            json_put_null(threads->json);
+    }
+    json_close(threads->json, ']');
+    free(numbers);
+}
+
+/* --- all of it --- */
+
+static void put_lines(const struct threads *threads)
+{
+    const struct timeline *timeline = &threads->run->timeline;
+    json_open(json_key(threads->json, "lines"), '[');
+    for (uint32_t i = 0; i < timeline->line_count; i++)
+        json_put_text(threads->json, timeline->lines[i]);
+    json_close(threads->json, ']');
+}
+
+void html_put_threads(struct json *json, const struct run_report *run, bool spans,
+                      double columns_per_ns, uint32_t *room)
+{
+    if (!html_has_threads(run))
+        return;
+    const struct timeline *timeline = &run->timeline;
+    const struct threads threads = {.json = json,
+                                    .run = run,
+                                    .recording = run->trace->recording,
+                                    .count = run->trace->recording->threads,
+                                    .first_ns = run->trace->origin_ns + run->trace->from_ns,
+                                    .columns_per_ns = columns_per_ns};
+    const size_t count = timeline->call_count + threads.recording->range_count;
+    const bool drawn = count <= *room;
+    json_put_count(json_key(json, "threads"), threads.count);
+    json_put_count(json_key(json, "call_count"), timeline->call_count);
+    put_lines(&threads);
+    if (spans)
+        put_issues(&threads);
+    json_open(json_key(json, drawn ? "calls" : "thread_columns"), '[');
+    for (uint32_t i = 0; drawn && i < timeline->call_count; i++)
+        put_call(&threads, &timeline->calls[i]);
+    if (!drawn)
+        put_columns(&threads);
+    json_close(json, ']');
+    if (!drawn)
+        return;
+    *room -= (uint32_t)count;
+    json_open(json_key(json, "ranges"), '[');
+    put_ranges(&threads);
+    json_close(json, ']');
+}
