@@ -87,6 +87,30 @@ START_TEST(mistakes_come_first_with_the_time_without_them)
 }
 END_TEST
 
+/* A graph of one branch is not in one stream for want of streams: its edges ask for it. */
+START_TEST(a_graph_in_one_line_waits_needlessly)
+{
+    struct machine machine;
+    struct error error = {0};
+    struct settings settings = test_settings("scale");
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    settings.elements = 64 << 20;
+    settings.tiles = 32;
+    settings.streams = 1;
+    settings.issue = ISSUE_GRAPH;
+    FILE *out = fopen("rec.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    simulate(&settings, &machine, out);
+    fclose(out);
+    json_t *root = view("--device=0"), *runs = json_object_get(root, "runs");
+    json_t *verdicts = json_object_get(json_array_get(runs, 0), "verdicts");
+    json_t *first = json_array_get(verdicts, 0);
+    ck_assert_str_eq(json_string_value(json_object_get(first, "code")), "needless-wait");
+    ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(first, "seen")), "graphs"));
+    json_decref(root);
+}
+END_TEST
+
 Suite *rework_view_suite(void)
 {
     Suite *suite = suite_create("rework_view");
@@ -95,6 +119,7 @@ Suite *rework_view_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, mistakes_come_first_with_the_time_without_them, 0,
                         (int)(sizeof mistakes / sizeof mistakes[0]));
+    tcase_add_test(all, a_graph_in_one_line_waits_needlessly);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -227,6 +227,24 @@ static void find_issued(struct foreign *foreign)
     }
 }
 
+/* Finds whether graphs, and whether several threads, issued the ops. */
+static void find_issuers(struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct host_call *first = NULL;
+    uint32_t together = 0;
+    for (uint32_t i = 1; i < timeline->span_count && !timeline->issue_unknown; i++)
+        together += timeline->spans[i].issue_ns == timeline->spans[i - 1].issue_ns;
+    foreign->in_graphs = together > timeline->span_count / 2;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (foreign->issued[i] == SPAN_NONE)
+            continue;
+        first = first != NULL ? first : call;
+        foreign->many_threads |= call->thread != first->thread;
+    }
+}
+
 /* Finds whether memory is page-locked only before the first op is issued. */
 static void find_pins(struct foreign *foreign)
 {
@@ -339,6 +357,7 @@ bool foreign_begin(struct foreign *foreign, const struct verdict_case *facts)
         foreign->span[code] = SPAN_NONE;
     find_ends(foreign);
     find_issued(foreign);
+    find_issuers(foreign);
     find_memsets(foreign);
     find_pins(foreign);
     return find_streams(foreign) && find_threads(foreign) && find_first_launches(foreign) &&

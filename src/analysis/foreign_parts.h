@@ -38,6 +38,8 @@ struct foreign {
     bool launches_may_block;  /* the same, of kernels too short to tell */
     bool pins_first;          /* memory is page-locked before the first op, and never later */
     bool memsets_bar;         /* no memset runs beside another op, though others do */
+    bool in_graphs;           /* most ops were issued by the call that issued the one before */
+    bool many_threads;        /* several threads issued ops */
     uint32_t host_funcs;      /* calls that put a function into a stream */
     bool short_ops;        /* those of the busiest engine last no longer than a hand-over may */
     bool few_ops;          /* so few that nothing could overlap much */
@@ -51,6 +53,7 @@ struct foreign {
     int64_t time_ns, limit_ns;
     bool simulated; /* `found` is set */
     bool tried;     /* and the simulation is near enough to the run for fixes to be predicted */
+    int64_t slower_ns;        /* that the copies of the busiest engine took beyond the limit */
     bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };
 
@@ -124,10 +127,11 @@ const char *foreign_counted(uint32_t count, const char *one, const char *many,
 /* Returns how many ops are of a kind. */
 uint32_t foreign_ops_of(const struct foreign *foreign, enum op_kind kind);
 
-/* Say what is seen of copies within the device, of kernels that are not on all SMs, of a
- * recorded program whose machine is known, and of its largest copy: returns whether any copy of
- * another stream waited for that. */
+/* Say what is seen of copies within the device, of waits between streams, of kernels that are
+ * not on all SMs, of a recorded program whose machine is known, and of its largest copy:
+ * returns whether any copy of another stream waited for that. */
 void foreign_put_device_copies(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+void foreign_put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 void foreign_put_blocks(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 bool foreign_put_large(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 

@@ -24,6 +24,45 @@ static const struct rework_turn *turn_of(const struct foreign *foreign, enum ver
     return found;
 }
 
+/* Returns true if all that ran in the legacy default stream were copies whose calls waited. */
+static bool is_by_waiting_copies(const struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline_stream_kind(timeline, timeline->spans[i].stream) != STREAM_LEGACY)
+            continue;
+        uint32_t call = foreign_call_of(foreign, i);
+        if (call == SPAN_NONE || host_call_kind(timeline->calls[call].row) != CALL_COPY_WAIT)
+            return false;
+    }
+    return true;
+}
+
+/* Returns what a turn's cause is called where the program's calls tell more than its plan. */
+static enum verdict_code called(const struct foreign *foreign, enum verdict_code code)
+{
+    bool legacy = timeline_stream_kind(foreign->timeline, 0) == STREAM_LEGACY;
+    if (code == VERDICT_ONE_STREAM && foreign->in_graphs)
+        return VERDICT_NEEDLESS_WAIT;
+    if (code == VERDICT_ONE_STREAM && legacy && foreign->many_threads)
+        return VERDICT_LEGACY_STREAM;
+    return code == VERDICT_LEGACY_STREAM && is_by_waiting_copies(foreign) ? VERDICT_SYNC_IN_LOOP
+                                                                          : code;
+}
+
+/* Gives all turns their causes. Where all have the same, that cause's fix is all of them. */
+static void call_turns(struct foreign *foreign)
+{
+    struct rework_found *found = &foreign->found;
+    bool same = true;
+    for (int i = 0; i < found->count; i++) {
+        found->turns[i].code = called(foreign, found->turns[i].code);
+        same &= found->turns[i].code == found->turns[0].code;
+    }
+    for (int i = 0; i < found->count && same; i++)
+        found->turns[i].fixed_ns = found->better_ns;
+}
+
 /* Returns the run's time with what takes `fixed_ns` in the simulator: the part of its ops' time
  * that the simulator leaves of its own. */
 static int64_t predicted_ns(const struct foreign *foreign, int64_t fixed_ns)
@@ -101,6 +140,17 @@ static int64_t charge_turns(struct foreign *foreign)
     return left_ns;
 }
 
+/* Returns how much longer the copies of the busiest engine took than the limit has it, where
+ * that is little: those both ways slow each other, and no change of the calls mends it. */
+static int64_t find_slower(const struct foreign *foreign)
+{
+    static const double LITTLE = 0.15;
+    bool copies = foreign->engine == ENGINE_H2D || foreign->engine == ENGINE_D2H;
+    int64_t more_ns = foreign->analysis.engines[foreign->engine].busy_ns - foreign->limit_ns;
+    bool little = (double)more_ns < LITTLE * (double)foreign->time_ns;
+    return copies && more_ns > 0 && little ? more_ns : 0;
+}
+
 /* Charges what is left to what the trace shows beside, the dearest first; then it is unknown,
  * or the rest. */
 static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
@@ -117,6 +167,10 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         foreign->cost_ns[dearest] = earlier(old_ns[dearest], left_ns);
         left_ns -= foreign->cost_ns[dearest];
     }
+    int64_t slower_ns = earlier(find_slower(foreign), left_ns);
+    foreign->slower_ns = slower_ns;
+    foreign->cost_ns[VERDICT_REST] += slower_ns;
+    left_ns -= slower_ns;
     bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->time_ns;
     foreign->cost_ns[much ? VERDICT_UNKNOWN : VERDICT_REST] += left_ns;
 }
@@ -155,6 +209,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
         foreign->seen[code] = old_ns[code] > 0;
         foreign->cost_ns[code] = 0;
     }
+    call_turns(foreign);
     charge_left(foreign, old_ns, charge_turns(foreign));
     charge_small(foreign);
     return STATUS_OK;

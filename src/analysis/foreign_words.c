@@ -102,7 +102,8 @@ static void put_default_stream(const struct foreign *foreign, char seen[VERDICT_
     append_count(seen, kernels, "kernel", "kernels");
     append_count(seen, copies, "copy", "copies");
     append_count(seen, others, "memset", "memsets");
-    append(seen, " ran there%s", likely ? ", none beside work of other streams" : "");
+    append(seen, " ran there%s%s", foreign->many_threads ? ", of several threads" : "",
+           likely ? ", none beside work of other streams" : "");
 }
 
 /* --- the host's calls --- */
@@ -338,8 +339,7 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         break;
     case VERDICT_NEEDLESS_WAIT:
         verdict->evidence = EVIDENCE_LIKELY;
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "far more copies in had ended than kernels had begun when one was let go");
+        foreign_put_waits(foreign, verdict->seen);
         break;
     case VERDICT_FEW_BLOCKS:
         verdict->evidence = EVIDENCE_LIKELY;
@@ -359,6 +359,9 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         if (foreign->cost_ns[VERDICT_FEW_TILES] == 0 && foreign->filling_ns > 0)
             snprintf(verdict->seen, VERDICT_SEEN, "filling and draining: %s",
                      units_time(foreign->filling_ns, time));
+        if (foreign->slower_ns > 0)
+            append(verdict->seen, "%scopies took %s longer than the limit has it",
+                   verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->slower_ns, time));
         break;
     case VERDICT_SMALL_TILES:
         put_small(foreign, verdict->seen);

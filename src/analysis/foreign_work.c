@@ -76,3 +76,25 @@ bool foreign_put_large(const struct foreign *foreign, char seen[VERDICT_SEEN])
              units_time(longest_ns, wait));
     return waited > 0;
 }
+
+void foreign_put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    char text[FOREIGN_COUNT];
+    const struct plan *plan = foreign->facts->plan;
+    uint32_t waits = 0;
+    for (uint32_t i = 0; plan != NULL && i < plan->op_count; i++)
+        waits += plan->ops[i].kind == OP_WAIT;
+    if (foreign->in_graphs)
+        snprintf(
+            seen, VERDICT_SEEN,
+            "%s, most of them nodes of graphs, in %s: each runs only behind the one before",
+            foreign_counted(foreign->timeline->span_count, "op", "ops", text),
+            foreign->timeline->streams == 1 ? "one line" : "few lines");
+    else if (!foreign->tried || foreign->seen[VERDICT_NEEDLESS_WAIT])
+        snprintf(seen, VERDICT_SEEN,
+                 "far more copies in had ended than kernels had begun when one was let go");
+    else
+        snprintf(seen, VERDICT_SEEN,
+                 "streams wait %s for events, more than their data asks for",
+                 foreign_counted(waits, "time", "times", text));
+}
