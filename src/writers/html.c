@@ -3,7 +3,8 @@
  *
  * Spans are arrays, one a line, in the order of put_span(). A browser holds a bar per span:
  * runs that go beyond SPANS_DRAWN are written as how busy each engine was, by columns of the
- * time axis. Nothing here grows with the number of spans. */
+ * time axis. Nothing here grows with the number of spans, but for a list of those of a
+ * recording that are drawn. */
 #include "writers/html.h"
 #include "core/embedded.h"
 #include "core/units.h"
