@@ -135,6 +135,10 @@ void foreign_put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 void foreign_put_blocks(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 bool foreign_put_large(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 
+/* Says what was at work for most of a recorded run: the busiest engine, or the host by itself.
+ * Returns false, and says nothing, where neither was. */
+bool foreign_put_work(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+
 /* Fills in what a verdict rests on. */
 void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict);
 

@@ -264,6 +264,8 @@ static void put_unknown(const struct foreign *foreign, char seen[VERDICT_SEEN])
     if (foreign->timeline->timing == TIMING_RECORDED && foreign->timeline->issue_unknown)
         snprintf(seen, VERDICT_SEEN,
                  "the recording does not say of all ops when they were issued");
+    else if (foreign_put_work(foreign, seen))
+        return;
     else if (foreign->timeline->timing == TIMING_RECORDED)
         snprintf(
             seen, VERDICT_SEEN,

@@ -98,3 +98,30 @@ void foreign_put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
                  "streams wait %s for events, more than their data asks for",
                  foreign_counted(waits, "time", "times", text));
 }
+
+bool foreign_put_work(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    static const double MOST = 0.8, MUCH = 0.4;
+    const struct timeline *timeline = foreign->timeline;
+    const int64_t busy_ns = foreign->analysis.engines[foreign->engine].busy_ns;
+    int64_t alone_ns = foreign->time_ns;
+    char busy[UNITS_TEXT], limit[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        alone_ns -= timeline->calls[i].end_ns - timeline->calls[i].start_ns;
+    if (timeline->timing != TIMING_RECORDED || foreign->limit_ns == 0)
+        return false;
+    if ((double)busy_ns >= MOST * (double)foreign->time_ns)
+        snprintf(
+            seen, VERDICT_SEEN,
+            "%s were at work for %s, longer than the limit of %s: they slow each other, or "
+            "leave room that is not used",
+            foreign->engine == ENGINE_COMPUTE ? "kernels" : "copies", units_time(busy_ns, busy),
+            units_time(foreign->limit_ns, limit));
+    else if (!foreign->many_threads && (double)alone_ns >= MUCH * (double)foreign->time_ns)
+        snprintf(seen, VERDICT_SEEN,
+                 "the host was in no call to CUDA for %s: it had work of its own, or waited",
+                 units_time(alone_ns, busy));
+    else
+        return false;
+    return true;
+}
