@@ -262,6 +262,51 @@ START_TEST(test_large_copies_are_cut_where_small_ones_wait)
 }
 END_TEST
 
+/* Tiles in two streams, each of which the host waits for by an event, once it has worked. */
+static struct plan waited_for(int64_t host_ns)
+{
+    struct plan plan = empty(2);
+    plan.events = 2;
+    for (uint32_t i = 0; i < 2 * ROUNDS; i++) {
+        uint32_t stream = i % 2;
+        struct op record = {.kind = OP_RECORD, .stream = stream};
+        struct op wait = {.kind = OP_SYNC_EVENT, .stream = 2};
+        record.event.event = wait.event.event = stream;
+        copy(&plan, OP_H2D, stream, (int)stream, 0, 1 << 22);
+        kernel(&plan, stream, 4096, 1, (int)stream, (int)stream, 1 << 22);
+        append(&plan, record, 0, 1)->span = UINT32_MAX;
+        append(&plan, wait, 0, 1)->span = UINT32_MAX;
+        plan.recorded->ops[plan.op_count - 1].host_ns = host_ns;
+    }
+    sync_stream(&plan, 2);
+    return plan;
+}
+
+START_TEST(test_the_hosts_time_before_waits_stays)
+{
+    enum { HOST_NS = 8000 };
+    static const struct rework changes[] = {
+        {.drops_waits = true},
+        {.drops_syncs = true},
+        {.streams = 3},
+        {.streams = 2, .pieces = 2},
+        {.streams = 2, .order = REWORK_DEPTH},
+        {.streams = 4, .order = REWORK_BREADTH},
+    };
+    struct machine machine = h200();
+    struct plan plan = waited_for(HOST_NS);
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        struct plan fixed = apply(&plan, &machine, &changes[i]);
+        int64_t host_ns = 0;
+        for (uint32_t k = 0; k < fixed.op_count; k++)
+            host_ns += fixed.recorded->ops[k].host_ns;
+        ck_assert_msg(host_ns == 2 * ROUNDS * HOST_NS, "%zu: %ld ns", i, (long)host_ns);
+        plan_free(&fixed);
+    }
+    plan_free(&plan);
+}
+END_TEST
+
 TCase *rework_work_case(void)
 {
     TCase *work = tcase_create("work");
@@ -270,5 +315,6 @@ TCase *rework_work_case(void)
     tcase_add_test(work, test_kernels_of_few_blocks_are_spread);
     tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);
     tcase_add_test(work, test_large_copies_are_cut_where_small_ones_wait);
+    tcase_add_test(work, test_the_hosts_time_before_waits_stays);
     return work;
 }

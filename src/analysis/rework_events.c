@@ -141,15 +141,18 @@ static enum status mend_item(struct mender *mender, uint32_t index, uint32_t *cl
                                                       : status;
 }
 
-/* Has the host wait for all pieces of an op. */
+/* Has the host wait for all pieces of an op; where none comes before it, its wait goes. */
 static bool mend_host(struct mender *mender, uint32_t index)
 {
-    const struct rework_draft *draft = mender->draft;
+    struct rework_draft *draft = mender->draft;
     uint32_t target = draft->stands[draft->items[index].target];
+    size_t before = mender->wait_count;
     for (uint32_t i = mender->copies[target]; i != REWORK_NONE; i = mender->more[i]) {
         if (i < index && !add_wait(mender, index, i, mender->walk.host))
             return false;
     }
+    if (mender->wait_count == before)
+        rework_draft_drop(draft, index);
     return true;
 }
 
@@ -179,14 +182,16 @@ static enum status mend_all(struct mender *mender, struct error *error)
 
 /* --- the items with their events --- */
 
+/* Adds a record or a wait beside an item, before which its thread spends `host_ns`. */
 static bool add_event(struct rework_draft *draft, const struct rework_item *beside,
-                      enum op_kind kind, uint32_t event)
+                      enum op_kind kind, uint32_t event, int64_t host_ns)
 {
-    struct rework_item item = {.op = {.kind = kind, .stream = beside->op.stream, .tile = -1},
-                               .seen = {.thread = beside->seen.thread, .span = UINT32_MAX},
-                               .origin = REWORK_NONE,
-                               .tile = REWORK_NONE,
-                               .target = REWORK_NONE};
+    struct rework_item item = {
+        .op = {.kind = kind, .stream = beside->op.stream, .tile = -1},
+        .seen = {.host_ns = host_ns, .thread = beside->seen.thread, .span = UINT32_MAX},
+        .origin = REWORK_NONE,
+        .tile = REWORK_NONE,
+        .target = REWORK_NONE};
     item.op.event.event = event;
     return rework_draft_add(draft, &item);
 }
@@ -200,13 +205,17 @@ static bool add_all(struct mender *mender)
     draft->items = NULL;
     draft->count = draft->capacity = 0;
     for (uint32_t i = 0; i < count && room; i++) {
+        /* The host's wait is its events' waits: the first has the time before it. */
         bool host = items[i].target != REWORK_NONE;
-        for (; wait < mender->wait_count && mender->waits[wait].item == i && room; wait++)
+        int64_t host_ns = host ? items[i].seen.host_ns : 0;
+        for (; wait < mender->wait_count && mender->waits[wait].item == i && room; wait++) {
             room = add_event(draft, &items[i], host ? OP_SYNC_EVENT : OP_WAIT,
-                             mender->events[mender->waits[wait].before]);
+                             mender->events[mender->waits[wait].before], host_ns);
+            host_ns = 0;
+        }
         room = room && (host || rework_draft_add(draft, &items[i]));
         if (mender->events[i] != REWORK_NONE)
-            room = room && add_event(draft, &items[i], OP_RECORD, mender->events[i]);
+            room = room && add_event(draft, &items[i], OP_RECORD, mender->events[i], 0);
     }
     free(items);
     return room;
