@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *foreign_counted(uint32_t count, const char *one, const char *many,
-                            char text[FOREIGN_COUNT])
-{
-    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
-    return text;
-}
-
 __attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN],
                                                          const char *format, ...)
 {
@@ -71,14 +64,6 @@ static void append_longest(const struct foreign *foreign, unsigned kinds,
     if (longest != NULL)
         append_line(foreign, foreign_call_of(foreign, (uint32_t)(longest - timeline->spans)),
                     ", the longest issued", seen);
-}
-
-uint32_t foreign_ops_of(const struct foreign *foreign, enum op_kind kind)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < foreign->timeline->span_count; i++)
-        count += foreign->timeline->spans[i].kind == kind;
-    return count;
 }
 
 /* --- the default stream --- */

@@ -6,6 +6,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT])
+{
+    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
+    return text;
+}
+
+uint32_t foreign_ops_of(const struct foreign *foreign, enum op_kind kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < foreign->timeline->span_count; i++)
+        count += foreign->timeline->spans[i].kind == kind;
+    return count;
+}
+
 void foreign_put_device_copies(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
     const struct timeline *timeline = foreign->timeline;
