@@ -116,7 +116,8 @@ void foreign_put_fix(const struct foreign *foreign, struct verdict *verdict);
 /* Adds to a verdict's evidence what was tried, where its fix does not say it. */
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict);
 
-/* Puts the verdicts whose fixes gain most first, and sets the best of all. */
+/* Puts the verdicts whose fixes gain most first, and sets the best of all and what they mend.
+ */
 void foreign_rank(const struct foreign *foreign, struct verdicts *verdicts);
 
 /* Writes "8 kernels", "1 copy in". */

@@ -281,6 +281,15 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
     }
 }
 
+/* Keeps what all fixes together change, where that is worth it. */
+static void set_mended(const struct foreign *foreign, struct verdicts *verdicts)
+{
+    const struct rework_found *found = &foreign->found;
+    verdicts->mends = (double)found->better_ns <= (1 - FIX_GAIN) * (double)found->given_ns;
+    if (verdicts->mends)
+        verdicts->mended = found->whole;
+}
+
 void foreign_rank(const struct foreign *foreign, struct verdicts *verdicts)
 {
     for (int i = 1; i < verdicts->count; i++) {
@@ -291,4 +300,5 @@ void foreign_rank(const struct foreign *foreign, struct verdicts *verdicts)
         verdicts->items[place] = item;
     }
     set_best(foreign, verdicts);
+    set_mended(foreign, verdicts);
 }

@@ -16,6 +16,7 @@
 
 #include "analysis/critical.h"
 #include "analysis/limit.h"
+#include "analysis/rework.h"
 #include "plan/plan.h"
 #include "plan/settings.h"
 
@@ -87,6 +88,10 @@ struct verdicts {
      * names of several causes, whose fixes together are better than any alone; or "". */
     char best[VERDICT_COMMAND];
     int64_t best_ns;
+    /* Of a recorded program: whether all fixes together gain a hundredth or more in the
+     * simulator, and what they change, to be applied to the whole plan. */
+    bool mends;
+    struct rework mended;
 };
 
 /* The facts that verdicts are found from. */

@@ -1,15 +1,13 @@
 /* view_fix.c - a recorded program, mended. */
 #include "trace/view_fix.h"
 
-#include "analysis/rework_find.h"
+#include "analysis/rework.h"
 #include "report/reference.h"
 #include "sim/simulator.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const double GAIN = 0.01; /* fixes that gain less are none */
 
 /* Refuses a machine that is not of the device that was recorded. */
 static enum status check_calibrated(const struct machine *calibrated, const char *recorded,
@@ -81,17 +79,14 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
                          struct run_report *fixed, struct plan *plan, bool *found,
                          struct error *error)
 {
+    const struct rework *mended = &run->verdicts.mended;
     struct rework_base base;
-    struct rework_found best;
     *found = false;
-    if (run->plan == NULL || run->verdicts.modelled_ns == 0 || run->verdicts.too_far)
+    if (!run->verdicts.mends)
         return STATUS_OK;
-    enum status status = rework_find(run->plan, machine, &best, error);
-    if (status != STATUS_OK || (double)best.better_ns > (1 - GAIN) * (double)best.given_ns)
-        return status;
-    status = rework_begin(&base, run->plan, machine, error);
+    enum status status = rework_begin(&base, run->plan, machine, error);
     if (status == STATUS_OK) {
-        status = rework_apply(&base, &best.whole, plan, error);
+        status = rework_apply(&base, mended, plan, error);
         rework_end(&base);
     }
     if (status != STATUS_OK)
@@ -99,7 +94,7 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
     *fixed = (struct run_report){
         .verified = VERIFIED_NOT_ASKED, .speedup = (double)NAN, .foreign = true};
     timeline_init(&fixed->timeline);
-    status = simulate(plan, machine, best.whole.queues, fixed, error);
+    status = simulate(plan, machine, mended->queues, fixed, error);
     if (status == STATUS_OK && fixed->median_ns > 0)
         fixed->speedup = (double)run->median_ns / (double)fixed->median_ns;
     *found = status == STATUS_OK;
