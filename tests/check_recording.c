@@ -153,6 +153,43 @@ START_TEST(what_is_not_known)
 }
 END_TEST
 
+/* Recorders wrote CUPTI's number for no stream, 4294967295, before they wrote null. */
+START_TEST(a_stream_without_a_number_is_not_known)
+{
+    struct recording r =
+        read_right(HEADER "[\"stream\",1,4294967295,0,\"blocking\",0]\n"
+                          "[\"stream\",1,7,0,\"legacy\",0]\n"
+                          "[\"call\",1,\"cudaEventRecord\",7,1,2,0]\n"
+                          "[\"record\",1,1,4294967295,99]\n"
+                          "[\"call\",2,\"cudaStreamSynchronize\",7,3,4,0]\n"
+                          "[\"sync\",2,\"stream\",1,4294967295]\n"
+                          "[\"kernel\",1,1,4294967295,150,160,null,1,1,1,1,null]\n"
+                          "[\"kernel\",1,1,null,250,260,null,1,1,1,1,null]\n");
+    ck_assert(r.call_count == 2 && r.calls[0].deed == DEED_RECORD &&
+              r.calls[0].stream == RECORDING_NONE);
+    ck_assert(r.calls[1].deed == DEED_SYNC_STREAM && r.calls[1].stream == RECORDING_NONE);
+    ck_assert(r.op_count == 2 && r.ops[0].stream == r.ops[1].stream);
+    for (size_t i = 0; i < r.stream_count; i++)
+        ck_assert_uint_ne(r.streams[i].number, UINT32_MAX);
+    recording_free(&r);
+}
+END_TEST
+
+/* CUDA allows for a grid of 2^31-1 x 65535 x 65535 blocks. */
+START_TEST(grids_of_more_blocks_than_can_be_counted)
+{
+    static const char *const blocks[] = {"4294967295", "4294967296", "9223090557583032319"};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, HEADER "[\"kernel\",1,1,7,150,160,null,%s,1,1,1,null]\n",
+                 blocks[i]);
+        struct recording r = read_right(text);
+        ck_assert(r.op_count == 1 && r.ops[0].blocks == UINT32_MAX);
+        recording_free(&r);
+    }
+}
+END_TEST
+
 /* Of a call that did two things, what it did is not known, whichever line comes first. */
 START_TEST(two_deeds_are_none)
 {
@@ -359,7 +396,7 @@ static const struct {
     {"[\"call\",1,\"x\",1,5,6,2147483648]", "32 bits"},
     {"[\"call\",7,\"x\",1,5,6,0]", "rec.jsonl:3: call 7 is there already, in line 2"},
     {"[\"kernel\",1,1,1,6,5,1,1,1,1,1,1]", "ends before it starts"},
-    {"[\"kernel\",1,1,4294967295,5,6,1,1,1,1,1,1]", "below 4294967295"},
+    {"[\"kernel\",1,1,4294967296,5,6,1,1,1,1,1,1]", "below 4294967295"},
     {"[\"op\",1,\"sideways\",1,1,5,6,7,\"pinned\",\"device\",0]", "'sideways' is not known"},
     {"[\"op\",1,\"h2d\",1,1,5,6,7,\"wet\",\"device\",0]", "'wet' is not known"},
     {"[\"device\",3,\"x\",1,1,1,1,1,1,1,1]", "device 3 is there already, in line 2"},
@@ -373,7 +410,7 @@ static const struct {
     {"[\"launch\",1,1,1,[-7]]", "no address"},
     {"[\"launch\",1,1,1,[1.5]]", "no address"},
     {"[\"sync\",1,\"life\",1,1]", "'life' is not known"},
-    {"[\"sync\",1,\"stream\",1,4294967295]", "no number of a stream"},
+    {"[\"sync\",1,\"stream\",1,4294967296]", "no number of a stream"},
     {"[\"function\",1,1,1,6,5]", "ends before it starts"},
     {"[\"range\",1,6,5,\"x\"]", "ends before it starts"},
     {"[\"lost\",18446744073709551615,null]", "more is lost"},
@@ -490,6 +527,8 @@ Suite *recording_suite(void)
     tcase_add_test(tests, all_that_a_program_did);
     tcase_add_test(tests, devices_contexts_graphs);
     tcase_add_test(tests, what_is_not_known);
+    tcase_add_test(tests, a_stream_without_a_number_is_not_known);
+    tcase_add_test(tests, grids_of_more_blocks_than_can_be_counted);
     tcase_add_test(tests, two_deeds_are_none);
     tcase_add_test(tests, words_point_to_memory_of_their_time);
     tcase_add_test(tests, cut_anywhere);

@@ -97,7 +97,8 @@ struct recorded_op {
     uint32_t call;  /* an index of `calls`; RECORDING_NONE: not recorded */
     uint32_t stream;
     uint32_t name;                               /* kernels: an index of `names` */
-    uint32_t blocks, threads, registers, shared; /* kernels */
+    uint32_t blocks, threads, registers, shared; /* kernels; UINT32_MAX blocks: or more, which
+                                                    all fill any GPU */
     uint8_t kind;     /* enum op_kind; OP_KERNEL for `peer` and `h2h`, too */
     uint8_t from, to; /* enum host_memory of a copy's host side */
     bool peer, h2h;   /* a copy from device to device, from host to host: no kernel */

@@ -136,7 +136,7 @@ enum status take_sync(struct draft *draft, values v)
     if (what < 0)
         return draft_refuse_word(draft, "what the call waits for,", v[2].text);
     bool stream = deeds[what] == DEED_SYNC_STREAM;
-    if (stream && v[4].kind != LINE_NULL && v[4].number >= RECORDING_NONE)
+    if (stream && v[4].kind != LINE_NULL && v[4].number > RECORDING_NONE)
         return draft_refuse(draft, draft->line, "%" PRIu64 " is no number of a stream",
                             v[4].number);
     const struct line_value call[] = {v[0], v[1], v[3]};
@@ -239,7 +239,7 @@ enum status take_kernel(struct draft *draft, values v)
         return status;
     op->name = v[6].number;
     op->op.kind = OP_KERNEL;
-    op->op.blocks = (uint32_t)v[7].number;
+    op->op.blocks = v[7].number < UINT32_MAX ? (uint32_t)v[7].number : UINT32_MAX;
     op->op.threads = (uint32_t)v[8].number;
     op->op.registers = (uint32_t)v[9].number;
     op->op.shared = (uint32_t)v[10].number;

@@ -17,10 +17,10 @@ enum field {
     ID_OR_NONE = 'D',     /* the same (DRAFT_NO_CALL) */
     SMALL = 'u',          /* a whole number below RECORDING_NONE */
     SMALL_OR_ZERO = 'Z',  /* (0) */
-    SMALL_OR_NONE = 'U',  /* (RECORDING_NONE) */
+    SMALL_OR_NONE = 'U',  /* (RECORDING_NONE, which older recorders wrote for null) */
     SIGNED_OR_ZERO = 'I', /* a whole number of 32 bits that may be negative (0) */
     TIME = 't',           /* below MACHINE_NEVER_NS */
-    TIME_OR_NONE = 'T',   /* (UINT64_MAX) */
+    TIME_OR_NONE = 'T',   /* the same, or null, which its line tells apart */
     TEXT = 's',
     TEXT_OR_NONE = 'S', /* ("") */
     LIST_OR_NONE = 'L', /* (NULL) */
@@ -78,7 +78,7 @@ static enum status take_stream(struct draft *draft, values v)
     if (kind < 0)
         return draft_refuse_word(draft, "the kind of stream", v[4].text);
     enum status status = draft_stream_of(draft, v[1].number, v[2].number, &index);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK || index == RECORDING_NONE)
         return status;
     struct draft_stream *stream = (struct draft_stream *)draft->streams.items + index;
     if (stream->line != 0)
@@ -240,7 +240,7 @@ static const struct form {
 } forms[] = {
     /* Those that there are most of come first. */
     {"call", "nsnttI", take_call},
-    {"kernel", "DUUTTDZZZZN", take_kernel},
+    {"kernel", "DUUTTDNZZZN", take_kernel},
     {"op", "DsUUTTNSSN", take_op},
     {"launch", "DUUL", take_launch},
     {"copy", "DUUNNN", take_copy},
@@ -257,7 +257,7 @@ static const struct form {
     {"node", "nns", take_node},
     {"edge", "nnn", take_edge},
     {"name", "ns", take_name},
-    {"stream", "uuNsI", take_stream},
+    {"stream", "uUNsI", take_stream},
     {"context", "uu", take_context},
     {"device", "uSZZZZZZZZ", take_device},
     {"line", "ns", take_line},
@@ -286,8 +286,11 @@ static bool check(struct line_value *value, char field)
     case SMALL_OR_ZERO:
         return null || (whole && value->number < RECORDING_NONE);
     case SMALL_OR_NONE:
-        value->number = null ? RECORDING_NONE : value->number;
-        return null || (whole && value->number < RECORDING_NONE);
+        if (whole && value->number == RECORDING_NONE)
+            *value = (struct line_value){.kind = LINE_NULL};
+        if (value->kind == LINE_NULL)
+            value->number = RECORDING_NONE;
+        return value->kind == LINE_NULL || (whole && value->number < RECORDING_NONE);
     case SIGNED_OR_ZERO:
         return null || (value->kind == LINE_NUMBER && value->number <= INT32_MAX);
     case TIME:
