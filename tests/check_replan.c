@@ -619,15 +619,30 @@ START_TEST(launches_wait_for_room)
 }
 END_TEST
 
-/* What is captured is not issued; nothing at all is a plan, too. */
+/* The calls of a capture have no deeds; nothing at all is a plan, too. */
 START_TEST(captures_issue_nothing)
 {
     struct replanned got = replan("[\"call\",1,\"cudaStreamBeginCapture\",1,100,101,0]\n"
                                   "[\"call\",2,\"cudaEventRecord\",1,110,111,0]\n"
-                                  "[\"record\",2,1,13,99]\n"
                                   "[\"call\",3,\"cudaStreamEndCapture\",1,120,121,0]\n");
     ck_assert_uint_eq(got.plan.op_count, 0);
     ck_assert_uint_ge(got.plan.streams, 1);
+    replanned_free(&got);
+}
+END_TEST
+
+/* A capture that fails to begin takes nothing up, and one of a thread may be ended by another:
+ * what has a deed was issued. */
+START_TEST(captures_hide_nothing)
+{
+    struct replanned got = replan("[\"call\",1,\"cudaStreamBeginCapture\",1,100,101,900]\n"
+                                  "[\"call\",2,\"cudaEventRecord\",1,110,111,0]\n"
+                                  "[\"record\",2,1,13,99]\n"
+                                  "[\"call\",3,\"cudaStreamBeginCapture\",1,120,121,0]\n"
+                                  "[\"call\",4,\"cudaStreamEndCapture\",2,130,131,0]\n"
+                                  "[\"call\",5,\"cudaStreamWaitEvent\",1,140,141,0]\n"
+                                  "[\"wait\",5,1,14,99]\n");
+    assert_kinds(&got.plan, "record wait");
     replanned_free(&got);
 }
 END_TEST
@@ -672,6 +687,7 @@ Suite *replan_suite(void)
     tcase_add_test(all, giving_back_waits_for_the_device);
     tcase_add_test(all, launches_wait_for_room);
     tcase_add_test(all, captures_issue_nothing);
+    tcase_add_test(all, captures_hide_nothing);
     tcase_add_test(all, launches_fill_a_gpu_by_its_rules);
     suite_add_tcase(suite, all);
     return suite;

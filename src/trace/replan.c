@@ -231,18 +231,6 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
     return status;
 }
 
-/* Notes the begin and end of what a thread captures into a graph: its calls issue nothing. */
-static bool is_captured(struct replan *replan, const struct recorded_call *call)
-{
-    const char *name = host_call_name(call->row);
-    bool *captures = &replan->threads[call->thread].captures;
-    if (host_call_kind(call->row) == CALL_MAKE && strstr(name, "StreamBeginCapture") != NULL)
-        *captures = true;
-    else if (host_call_kind(call->row) == CALL_MAKE && strstr(name, "StreamEndCapture") != NULL)
-        *captures = false;
-    return *captures;
-}
-
 /* Takes up a deed in `stream`, one of the plan's; with RECORDING_NONE of the whole device. */
 static enum status take_deed(struct replan *replan, const struct recorded_call *call,
                              uint32_t stream)
@@ -280,8 +268,6 @@ static enum status take_call(struct replan *replan, const struct recorded_call *
     uint32_t stream = RECORDING_NONE;
     if (!live_advance(&replan->live, call->start_ns))
         return replan_no_memory(replan);
-    if (is_captured(replan, call))
-        return STATUS_OK;
     if (call->result != 0) {
         replan->left.failed_calls += deed != DEED_NONE;
         return STATUS_OK;

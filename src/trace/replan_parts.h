@@ -35,7 +35,7 @@ struct replan_thread {
     int64_t ended_ns; /* its latest call that made an op */
     uint32_t alloc;   /* that op, if it took memory; RECORDING_NONE */
     uint32_t memory;  /* which */
-    bool began, captures;
+    bool began;
 };
 
 struct replan {
