@@ -245,6 +245,42 @@ START_TEST(nothing_ran)
 }
 END_TEST
 
+/* Fixes are tried of whole recordings alone, and options that are about them say so elsewhere.
+ */
+START_TEST(fixes_are_of_recordings)
+{
+    static const char note[] = "does nothing here";
+    ck_assert_int_eq(program_run("view --fix --machine=h200 " RECORDINGS "good.jsonl"), 0);
+    ck_assert_ptr_null(strstr(program_err, note));
+    ck_assert_int_eq(program_run("view -q --timeline=x.csv " RECORDINGS "good.jsonl"), 0);
+    ck_assert_int_eq(program_run("view x.csv"), 0);
+    ck_assert_ptr_null(strstr(program_err, note));
+    ck_assert_int_eq(program_run("view --fix x.csv"), 0);
+    assert_says(program_err, "--fix does nothing here");
+    ck_assert_ptr_null(strstr(program_err, "--machine"));
+    ck_assert_int_eq(program_run("view --machine=h200 x.csv"), 0);
+    assert_says(program_err, "--machine does nothing here");
+    ck_assert_int_eq(program_run("view --machine=h200 " RECORDINGS "good.jsonl x.csv"), 0);
+    ck_assert_ptr_null(strstr(program_err, note));
+}
+END_TEST
+
+/* --fix says of a recording why there is no fixed run beside it. */
+START_TEST(no_fix_has_a_reason)
+{
+    ck_assert_int_eq(program_run("view --fix " RECORDINGS "good.jsonl"), 0);
+    assert_says(program_err, "--fix: no fix can be predicted for good");
+    char *text = test_file_text(RECORDINGS "good.jsonl");
+    char *device = strstr(text, "NVIDIA H200");
+    ck_assert_ptr_nonnull(device);
+    device[strlen("NVIDIA ")] = 'X';
+    test_file_write("other.jsonl", text, strlen(text));
+    free(text);
+    ck_assert_int_eq(program_run("view --fix other.jsonl"), 0);
+    assert_says(program_err, "--fix: no machine file stands for the device of other");
+}
+END_TEST
+
 TCase *recording_view_case(void)
 {
     TCase *tests = tcase_create("recording_view");
@@ -258,5 +294,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, lines_of_the_source);
     tcase_add_test(tests, threads_have_tracks);
     tcase_add_test(tests, nothing_ran);
+    tcase_add_test(tests, fixes_are_of_recordings);
+    tcase_add_test(tests, no_fix_has_a_reason);
     return tests;
 }

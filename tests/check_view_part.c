@@ -63,6 +63,8 @@ START_TEST(test_refused_options)
     parse_wrong(LINE("view", "--before=a"), "--before=a needs --after", NULL);
     parse_wrong(LINE("view", "--after=a"), "--after=a needs --before", NULL);
     parse_wrong(LINE("view", "--before=a", "--after=b", "c"), "c stands beside", NULL);
+    parse_wrong(LINE("view", "--fix", "--before=a", "--after=b"), "--fix",
+                "--before and --after", NULL);
     parse_wrong(LINE("view", "--stream=1", "--fail-above=any:5%", "c"), "--stream", NULL);
     parse_wrong(LINE("--fail-above=smal-tiles:5%"), "smal-tiles", "did you mean small-tiles?",
                 NULL);

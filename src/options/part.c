@@ -163,6 +163,10 @@ static enum status take_pair(struct command_line *line, const struct options *op
             options->before != NULL ? "before" : "after",
             text_shown(options->before != NULL ? options->before : options->after, shown),
             options->before != NULL ? "after" : "before");
+    if (options->fix)
+        return error_set(error, STATUS_USAGE,
+                         "--fix puts a fixed run beside each recording, and --before and "
+                         "--after two recordings beside each other: leave one of them out");
     if (line->word_count > 0)
         return error_set(error, STATUS_USAGE,
                          "%s stands beside --before and --after, which name all that is read: "

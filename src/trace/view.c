@@ -90,6 +90,24 @@ static enum status add_plan(struct view *view, const struct trace *trace,
                                : status;
 }
 
+/* Says which options do nothing where no run is a whole recording. */
+static void put_unused(const struct view *view)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } options[] = {{"--fix", view->fix},
+                   {"--machine", view->machine != NULL},
+                   {"--calibrate", view->calibrated != NULL}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0] && !view->fixable; i++) {
+        if (options[i].given)
+            note_print(view->quiet,
+                       "%s does nothing here: fixes are tried only of a whole recording of "
+                       "`pipeline record`",
+                       options[i].option);
+    }
+}
+
 /* Puts behind a run of a recording the same with its best fixes, if any gains. */
 static enum status add_fixed(struct view *view, int index, const struct machine *machine,
                              struct error *error)
@@ -103,8 +121,7 @@ static enum status add_fixed(struct view *view, int index, const struct machine 
     enum status status = view_fix_run(run, machine, fixed, plan, &found, error);
     if (status != STATUS_OK || !found) {
         if (status == STATUS_OK)
-            note_print(view->quiet, "--fix: no fix that gains was found for %s",
-                       view->settings[index].name);
+            view_note_no_fix(run, view->settings[index].name, true, view->quiet);
         return status;
     }
     view->report.run_count++;
@@ -164,8 +181,13 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
         run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
     if (view->alone && view->traces[index].speedup > 0)
         run->speedup = view->traces[index].speedup;
-    return status == STATUS_OK && known && view->fix ? add_fixed(view, index, &machine, error)
-                                                     : status;
+    view->fixable |= run->plan != NULL;
+    if (status != STATUS_OK || !view->fix || run->plan == NULL)
+        return status;
+    if (known)
+        return add_fixed(view, index, &machine, error);
+    view_note_no_fix(run, name, false, view->quiet);
+    return STATUS_OK;
 }
 
 /* Lists what the file has, for somebody who asked for something else. */
@@ -387,6 +409,8 @@ enum status view_read(const struct options *options, const struct machine *calib
     view->report.paired = view->fixed > 0 && 2 * view->fixed == view->report.run_count;
     if (status == STATUS_OK && options->before != NULL)
         status = compare_files(view, options, second, error);
+    if (status == STATUS_OK)
+        put_unused(view);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */
         view->report.runs[i].settings = &view->settings[i];
         view->report.runs[i].trace = &view->traces[i];

@@ -21,6 +21,7 @@ struct view {
     const struct machine *calibrated; /* the device that is here; NULL: it was not asked for */
     bool fix;                         /* recordings are shown with their best fixes, too */
     int fixed;                        /* runs that are so */
+    bool fixable; /* a run is a whole recording, whose fixes are tried on a machine */
 };
 
 /* Reads options->traces into a report of foreign runs, one per file and device in the order

@@ -4,6 +4,7 @@
 #include "analysis/rework.h"
 #include "report/reference.h"
 #include "sim/simulator.h"
+#include "term/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,4 +105,17 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
     report_free(&one);
     plan_free(plan);
     return status;
+}
+
+void view_note_no_fix(const struct run_report *run, const char *name, bool machine_known,
+                      bool quiet)
+{
+    if (!machine_known)
+        note_print(quiet,
+                   "--fix: no machine file stands for the device of %s: name one by --machine",
+                   name);
+    else if (run->verdicts.modelled_ns == 0 || run->verdicts.too_far)
+        note_print(quiet, "--fix: no fix can be predicted for %s", name);
+    else
+        note_print(quiet, "--fix: no fix that gains was found for %s", name);
 }

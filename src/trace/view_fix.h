@@ -27,4 +27,8 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
                          struct run_report *fixed, struct plan *plan, bool *found,
                          struct error *error);
 
+/* Says in a note why there is no fixed run beside a judged one of the name `name`. */
+void view_note_no_fix(const struct run_report *run, const char *name, bool machine_known,
+                      bool quiet);
+
 #endif
