@@ -647,6 +647,30 @@ START_TEST(captures_hide_nothing)
 }
 END_TEST
 
+#define NODE(call, node, start)                                                                \
+    "[\"kernel\"," #call ",1,13," #start ",9000,3,132,1024,64,0," #node "]\n"
+
+/* The handle of a graph that was destroyed may be another's later: a launch is one of the graph
+ * that its ops name, and has no streams and waits of the other. */
+START_TEST(handles_of_graphs_are_used_again)
+{
+    struct replanned got = replan(
+        "[\"node\",77,1,\"kernel\"]\n[\"node\",77,2,\"kernel\"]\n"
+        "[\"node\",77,3,\"kernel\"]\n[\"edge\",77,1,2]\n[\"edge\",77,1,3]\n"
+        "[\"node\",77,4,\"kernel\"]\n[\"node\",77,5,\"kernel\"]\n[\"edge\",77,4,5]\n"
+        "[\"call\",1,\"cudaGraphLaunch\",1,100,101,0]\n[\"graph\",1,1,13,77]\n" NODE(1, 1, 200)
+            NODE(1, 2, 300) NODE(1, 3, 300) "[\"call\",2,\"cudaGraphLaunch\",1,110,"
+                                            "111,0]\n[\"graph\",2,1,13,77]\n" NODE(2, 4, 400)
+                                                NODE(2, 5, 500));
+    assert_kinds(&got.plan, "kernel record kernel wait kernel record wait kernel kernel");
+    ck_assert_uint_eq(got.plan.streams, 2);
+    ck_assert_uint_eq(got.plan.ops[7].stream, got.plan.ops[0].stream);
+    ck_assert_uint_eq(got.plan.ops[8].stream, got.plan.ops[0].stream);
+    ck_assert_uint_eq(got.left.unseen_ops, 0);
+    replanned_free(&got);
+}
+END_TEST
+
 /* CUDA's own examples of its occupancy rules. */
 START_TEST(launches_fill_a_gpu_by_its_rules)
 {
@@ -688,6 +712,7 @@ Suite *replan_suite(void)
     tcase_add_test(all, launches_wait_for_room);
     tcase_add_test(all, captures_issue_nothing);
     tcase_add_test(all, captures_hide_nothing);
+    tcase_add_test(all, handles_of_graphs_are_used_again);
     tcase_add_test(all, launches_fill_a_gpu_by_its_rules);
     suite_add_tcase(suite, all);
     return suite;

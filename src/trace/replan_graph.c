@@ -4,7 +4,12 @@
  * in its branch by one of those that come behind it, and the others begin branches. The first
  * branch is the stream that the graph was launched in, and each other one is a stream of its
  * own. It begins behind what came before the graph, and what comes behind the graph waits for
- * it. Further edges between branches are events. */
+ * it. Further edges between branches are events.
+ *
+ * A handle may have been several graphs, one after another, and a recording does not say which
+ * of its nodes were whose. No edge leads from one graph to another, so a part of the nodes that
+ * no op of a launch names, while they name another part, was not launched. Of a part that has
+ * nothing but functions of the host this is not known: it is launched each time. */
 #include "trace/replan_shape.h"
 
 #include "core/items.h"
@@ -29,35 +34,50 @@ struct launch {
     const struct recorded_call *call;
     const struct graph_shape *shape;
     const struct recorded_op **ran; /* per node of the shape; NULL: nothing was recorded */
-    uint32_t *streams;              /* per branch: the plan's stream */
-    uint32_t *records;              /* per node: the op that records it */
-    uint32_t begin;                 /* the op that records what came before the graph */
+    bool *named; /* per branch that is the first of its part: ops name a node of that */
+    bool any_named;
+    uint32_t stream;   /* that it is launched in */
+    uint32_t *streams; /* per branch: the plan's stream; RECORDING_NONE: it is not launched */
+    uint32_t *records; /* per node: the op that records it */
+    uint32_t begin;    /* the op that records what came before the graph */
 };
 
-/* Sets the stream of each branch. Those of graphs that are launched in one stream, one after
- * another, are the same. */
-static bool launch_find_streams(struct launch *launch, uint32_t stream)
+/* Returns the stream of the branch of that number, which is 1 or more, of graphs that are
+ * launched in `stream`: one for them all. RECORDING_NONE: no memory. */
+static uint32_t lane_stream(struct replan *replan, uint32_t stream, uint32_t branch)
 {
-    struct replan *replan = launch->replan;
-    launch->streams[0] = stream;
-    for (uint32_t branch = 1; branch < launch->shape->branches; branch++) {
-        size_t at = 0;
-        while (at < replan->lane_count &&
-               (replan->lanes[at].stream != stream || replan->lanes[at].branch != branch))
-            at++;
-        if (at == replan->lane_count) {
-            struct graph_lane *lanes = items_grow(replan->lanes, replan->lane_count,
-                                                  &replan->lane_room, sizeof *lanes);
-            if (lanes == NULL)
-                return false;
-            replan->lanes = lanes;
-            uint32_t number =
-                replan_add_stream(replan, STREAM_NONBLOCKING, replan->plan->priorities[stream]);
-            if (number == RECORDING_NONE)
-                return false;
-            lanes[replan->lane_count++] = (struct graph_lane){stream, branch, number};
-        }
-        launch->streams[branch] = replan->lanes[at].number;
+    for (size_t at = 0; at < replan->lane_count; at++) {
+        if (replan->lanes[at].stream == stream && replan->lanes[at].branch == branch)
+            return replan->lanes[at].number;
+    }
+    struct graph_lane *lanes =
+        items_grow(replan->lanes, replan->lane_count, &replan->lane_room, sizeof *lanes);
+    if (lanes == NULL)
+        return RECORDING_NONE;
+    replan->lanes = lanes;
+    const uint32_t number =
+        replan_add_stream(replan, STREAM_NONBLOCKING, replan->plan->priorities[stream]);
+    if (number != RECORDING_NONE)
+        lanes[replan->lane_count++] = (struct graph_lane){stream, branch, number};
+    return number;
+}
+
+/* Sets the stream of each branch that is launched: the first has the launch's own. Returns
+ * false when memory runs out. */
+static bool launch_find_streams(struct launch *launch)
+{
+    const struct graph_shape *shape = launch->shape;
+    uint32_t count = 0;
+    for (uint32_t branch = 0; branch < shape->branches; branch++) {
+        const uint32_t part = shape->parts[branch];
+        launch->streams[branch] = RECORDING_NONE;
+        if (launch->any_named && shape->works[part] && !launch->named[part])
+            continue;
+        launch->streams[branch] =
+            count > 0 ? lane_stream(launch->replan, launch->stream, count) : launch->stream;
+        if (launch->streams[branch] == RECORDING_NONE)
+            return false;
+        count++;
     }
     return true;
 }
@@ -127,15 +147,24 @@ static enum status launch_node(struct launch *launch, uint32_t at)
 {
     const struct shape_node *node = &launch->shape->nodes[at];
     const uint32_t stream = launch->streams[node->branch];
-    enum status status = node->forks ? launch_wait(launch, stream, launch->begin) : STATUS_OK;
+    enum status status = node->forks && stream != launch->stream
+                             ? launch_wait(launch, stream, launch->begin)
+                             : STATUS_OK;
     for (uint32_t i = 0; i < node->before_count && status == STATUS_OK; i++)
         status = launch_wait(launch, stream,
                              launch->records[launch->shape->before[node->first_before + i]]);
     if (status == STATUS_OK)
         status = launch_append(launch, at);
-    if (status == STATUS_OK && (node->passes || node->ends))
+    if (status == STATUS_OK && (node->passes || (node->ends && stream != launch->stream)))
         status = launch_record(launch, stream, &launch->records[at]);
     return status;
+}
+
+/* Returns true if a node is in a branch that has a stream of its own beside the launch's. */
+static bool is_beside(const struct launch *launch, const struct shape_node *node)
+{
+    const uint32_t stream = launch->streams[node->branch];
+    return stream != RECORDING_NONE && stream != launch->stream;
 }
 
 /* Appends a launch: what begins branches, nodes, and what joins the branches. */
@@ -145,14 +174,16 @@ static enum status launch_nodes(struct launch *launch)
     enum status status = STATUS_OK;
     bool forks = false;
     for (uint32_t i = 0; i < shape->node_count; i++)
-        forks |= shape->nodes[i].forks;
+        forks |= shape->nodes[i].forks && is_beside(launch, &shape->nodes[i]);
     if (forks)
-        status = launch_record(launch, launch->streams[0], &launch->begin);
-    for (uint32_t i = 0; i < shape->node_count && status == STATUS_OK; i++)
-        status = launch_node(launch, i);
+        status = launch_record(launch, launch->stream, &launch->begin);
     for (uint32_t i = 0; i < shape->node_count && status == STATUS_OK; i++) {
-        if (shape->nodes[i].ends)
-            status = launch_wait(launch, launch->streams[0], launch->records[i]);
+        if (launch->streams[shape->nodes[i].branch] != RECORDING_NONE)
+            status = launch_node(launch, i);
+    }
+    for (uint32_t i = 0; i < shape->node_count && status == STATUS_OK; i++) {
+        if (shape->nodes[i].ends && is_beside(launch, &shape->nodes[i]))
+            status = launch_wait(launch, launch->stream, launch->records[i]);
     }
     return status;
 }
@@ -167,13 +198,16 @@ static enum status launch_find_ops(struct launch *launch)
         const struct recorded_op *ran = &recording->ops[(size_t)launch->call->first_op + i];
         const uint32_t place = graph_shape_place(launch->shape, ran->node);
         enum status status = STATUS_OK;
+        if (place != RECORDING_NONE)
+            launch->any_named =
+                launch->named[launch->shape->parts[launch->shape->nodes[place].branch]] = true;
         if (ran->h2h || !replan_is_ours(replan, ran->stream))
             continue;
         if (place != RECORDING_NONE && launch->ran[place] == NULL) {
             launch->ran[place] = ran;
         } else {
             replan->left.blind_ops++;
-            status = replan_append_ran(replan, launch->call, ran, launch->streams[0]);
+            status = replan_append_ran(replan, launch->call, ran, launch->stream);
         }
         if (status != STATUS_OK)
             return status;
@@ -187,19 +221,22 @@ enum status replan_graph(struct replan *replan, const struct recorded_call *call
     const struct graph_shape *shape = graph_shape_of(replan, call->exec);
     if (shape == NULL)
         return replan_no_memory(replan);
-    struct launch launch = {.replan = replan, .call = call, .shape = shape};
+    struct launch launch = {.replan = replan, .call = call, .shape = shape, .stream = stream};
+    launch.named = calloc(shape->branches + (size_t)1, sizeof *launch.named);
     launch.ran = calloc(shape->node_count + (size_t)1, sizeof *launch.ran);
     launch.streams = calloc(shape->branches + (size_t)1, sizeof *launch.streams);
     launch.records = calloc(shape->node_count + (size_t)1, sizeof *launch.records);
     enum status status = STATUS_OK;
-    if (!launch.ran || !launch.streams || !launch.records ||
-        !launch_find_streams(&launch, stream))
+    if (!launch.ran || !launch.named || !launch.streams || !launch.records)
         status = replan_no_memory(replan);
     if (status == STATUS_OK)
         status = launch_find_ops(&launch);
+    if (status == STATUS_OK && !launch_find_streams(&launch))
+        status = replan_no_memory(replan);
     if (status == STATUS_OK)
         status = launch_nodes(&launch);
     free(launch.ran);
+    free(launch.named);
     free(launch.streams);
     free(launch.records);
     return status;

@@ -11,6 +11,8 @@ void graph_shape_free(struct graph_shape *shape)
     free(shape->nodes);
     free(shape->places);
     free(shape->before);
+    free(shape->parts);
+    free(shape->works);
 }
 
 /* Nodes of one graph, by id, and the edges between them while they are put in order. */
@@ -169,6 +171,41 @@ static bool shape_fill(struct graph_shape *shape, const struct sorter *sorter)
     return true;
 }
 
+static uint32_t part_of(const struct graph_shape *shape, uint32_t branch)
+{
+    while (shape->parts[branch] != branch)
+        branch = shape->parts[branch] = shape->parts[shape->parts[branch]];
+    return branch;
+}
+
+/* Finds the parts of the graph: branches that edges join. */
+static bool shape_find_parts(struct graph_shape *shape)
+{
+    shape->parts = malloc((shape->branches + (size_t)1) * sizeof *shape->parts);
+    shape->works = calloc(shape->branches + (size_t)1, sizeof *shape->works);
+    if (shape->parts == NULL || shape->works == NULL)
+        return false;
+    for (uint32_t branch = 0; branch < shape->branches; branch++)
+        shape->parts[branch] = branch;
+    for (uint32_t at = 0; at < shape->node_count; at++) {
+        const struct shape_node *node = &shape->nodes[at];
+        for (uint32_t i = 0; i < node->before_count; i++) {
+            const uint32_t before = shape->before[node->first_before + i];
+            const uint32_t one = part_of(shape, node->branch);
+            const uint32_t other = part_of(shape, shape->nodes[before].branch);
+            shape->parts[one > other ? one : other] = one > other ? other : one;
+        }
+    }
+    for (uint32_t branch = 0; branch < shape->branches; branch++)
+        shape->parts[branch] = part_of(shape, branch);
+    for (uint32_t at = 0; at < shape->node_count; at++) {
+        const struct shape_node *node = &shape->nodes[at];
+        shape->works[shape->parts[node->branch]] |=
+            node->kind < OP_KIND_COUNT && node->kind != OP_CALLBACK;
+    }
+    return true;
+}
+
 static size_t first_node(const struct recording *recording, uint64_t exec)
 {
     size_t low = 0, high = recording->node_count;
@@ -212,7 +249,7 @@ static bool shape_make(struct graph_shape *shape, const struct recording *record
     if (room) {
         shape->node_count = sorter_sort(&sorter);
         shape->branches = sorter_deal(&sorter, shape->node_count);
-        room = shape_fill(shape, &sorter);
+        room = shape_fill(shape, &sorter) && shape_find_parts(shape);
     }
     sorter_free(&sorter);
     if (!room)

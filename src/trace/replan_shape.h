@@ -22,6 +22,8 @@ struct graph_shape {
     uint32_t *places;         /* of nodes by their id: their place in that order */
     uint32_t *before;
     uint32_t node_count, branches;
+    uint32_t *parts; /* per branch: the first branch of its part; no edge leads to another */
+    bool *works;     /* per branch that is the first of a part: ops run at nodes of that */
     const struct recorded_node *seen; /* by their ids: not owned */
     uint32_t seen_count;
 };
