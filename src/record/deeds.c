@@ -29,15 +29,23 @@ static bool is_captured(CUstream stream, bool per_thread)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* Makes the entry one of that kind, in that stream; returns false where that has no number. */
+static bool find_stream(struct call *c, enum entry_kind kind, CUstream stream, bool per_thread)
+{
+    c->entry.stream = tables_stream(c->data->context, c->data->contextUid, stream, per_thread);
+    if (c->entry.stream == NO_STREAM)
+        return false;
+    c->entry.kind = (uint16_t)kind;
+    return true;
+}
+
 /* Makes the entry one of that kind, in that stream. Returns true where it is not: a call that
- * failed, or that a capture takes up, does nothing by itself. */
+ * failed, or that a capture takes up, does nothing by itself, and nothing can be said of one in
+ * a stream without a number. */
 static bool in_stream(struct call *c, enum entry_kind kind, CUstream stream, bool per_thread)
 {
-    if (!succeeded(c) || is_captured(stream, per_thread))
-        return true;
-    c->entry.kind = (uint16_t)kind;
-    c->entry.stream = tables_stream(c->data->context, c->data->contextUid, stream, per_thread);
-    return false;
+    return !succeeded(c) || is_captured(stream, per_thread) ||
+           !find_stream(c, kind, stream, per_thread);
 }
 
 static void copy(struct call *c, const void *to, const void *from, size_t bytes,
@@ -100,8 +108,7 @@ static void sync_event(struct call *c, const void *handle)
 /* A wait that fails has waited all the same: it tells of what failed before. */
 static void sync_stream(struct call *c, CUstream stream, bool per_thread)
 {
-    c->entry.kind = ENTRY_SYNC_STREAM;
-    c->entry.stream = tables_stream(c->data->context, c->data->contextUid, stream, per_thread);
+    find_stream(c, ENTRY_SYNC_STREAM, stream, per_thread);
 }
 
 static void sync_device(struct call *c, const void *unused)

@@ -182,8 +182,9 @@ bool entries_write(bool at_exit);
 
 /* --- contexts, streams, memory --- */
 
-/* Returns CUPTI's number of a stream, which it writes down when it first sees it. `per_thread`:
- * the call takes no stream for the thread's own. */
+/* Returns CUPTI's number of a stream, which it writes down when it first sees it; NO_STREAM
+ * where CUPTI does not tell. `per_thread`: the call takes no stream for the thread's own. */
+#define NO_STREAM UINT32_MAX
 uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream stream,
                        bool per_thread);
 void tables_forget_stream(CUcontext context, CUstream stream);

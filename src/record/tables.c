@@ -129,7 +129,7 @@ static struct about_stream ask_about(CUcontext context, struct known_stream *str
     bool thread = stream->handle == CU_STREAM_PER_THREAD;
     CUstream handle = thread || stream->handle == CU_STREAM_LEGACY ? NULL : stream->handle;
     if (record_api.stream_number(context, handle, thread, &stream->number) != CUPTI_SUCCESS)
-        stream->number = UINT32_MAX;
+        stream->number = NO_STREAM;
     if (handle != NULL && record_api.stream_flags != NULL)
         record_api.stream_flags(handle, &about.flags);
     if (handle != NULL && record_api.stream_priority != NULL)
@@ -175,7 +175,8 @@ static bool has_room(void)
     return true;
 }
 
-/* Finds the number of a stream, which it writes down if nobody has. */
+/* Finds the number of a stream, which it writes down if nobody has; NO_STREAM where CUPTI does
+ * not tell: then the next call asks again. */
 static void look_up(CUcontext context, struct known_stream *wanted)
 {
     record_lock(&stream_lock);
@@ -186,6 +187,8 @@ static void look_up(CUcontext context, struct known_stream *wanted)
     if (known != NULL)
         return;
     const struct about_stream about = ask_about(context, wanted);
+    if (wanted->number == NO_STREAM)
+        return;
     record_lock(&stream_lock);
     bool is_new = find_stream(wanted) == NULL && has_room();
     if (is_new)
@@ -209,6 +212,8 @@ uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream hand
     if (latest[place].age == age && is_same(&latest[place].stream, &wanted))
         return latest[place].stream.number;
     look_up(context, &wanted);
+    if (wanted.number == NO_STREAM)
+        return NO_STREAM;
     latest[place].stream = wanted;
     latest[place].age = age;
     return wanted.number;

@@ -154,7 +154,8 @@ EXPORTED CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
     return CUPTI_SUCCESS;
 }
 
-/* The legacy stream is 7, and a thread's own one has the thread's number. */
+/* A stream may have no number, as far as CUPTI tells. The legacy stream is 7, and a thread's
+ * own one has the thread's number. */
 EXPORTED CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread,
                                         uint32_t *number)
 {
@@ -166,7 +167,7 @@ EXPORTED CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint
     *number = stream != NULL ? ((const struct fake_stream *)stream)->number
               : per_thread   ? (uint32_t)gettid()
                              : 7;
-    return CUPTI_SUCCESS;
+    return *number != FAKE_NO_NUMBER ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_STREAM;
 }
 
 EXPORTED CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)

@@ -17,6 +17,8 @@ struct fake_context {
     uint32_t number, device;
 };
 
+enum { FAKE_NO_NUMBER = 999 };
+
 struct fake_stream {
     uint32_t number;
     unsigned flags;

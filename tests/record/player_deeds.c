@@ -104,6 +104,16 @@ static void failures(CUstream stream)
          .result = 98, .symbol = "none");
 }
 
+/* CUPTI does not tell the number of a stream: nothing is said of what calls do in it. */
+static void nameless(void)
+{
+    static struct fake_stream stream = {.number = FAKE_NO_NUMBER};
+    cudaMemcpyAsync_v3020_params copy = {.dst = (void *)1, .stream = (cudaStream_t)&stream};
+    cudaStreamSynchronize_v3020_params sync = {.stream = copy.stream};
+    CALL(PLAY_RUNTIME(cudaMemcpyAsync_v3020), "cudaMemcpyAsync", .params = &copy);
+    CALL(PLAY_RUNTIME(cudaStreamSynchronize_v3020), "cudaStreamSynchronize", .params = &sync);
+}
+
 static int calls(void)
 {
     play_expect_start();
@@ -123,6 +133,7 @@ static int calls(void)
     play_malloc(4096, 2 << 20); /* the same address once more */
     play_copy(one, 4096, 65536, 1 << 20, false);
     failures(one);
+    nameless();
     play_stream_gone(&streams[0]);
     streams[0].number = 15; /* the handle comes back as another stream */
     streams[0].flags = 0;
