@@ -5,6 +5,7 @@ enum { LEGACY = false, OWN = true };
 
 #define ADDRESS(pointer)  ((const void *)(uintptr_t)(pointer))
 #define FUNCTION(pointer) ((CUfunction)(uintptr_t)(pointer))
+#define IF_DONE(stream)   (succeeded(c) ? (stream) : NULL)
 
 /* The words of a launch, until its entry is noted. */
 static _Thread_local uint64_t own_words[ENTRY_WORDS_MAX];
@@ -167,6 +168,12 @@ static void take(struct call *c, const char *kind, const void *place, size_t byt
 {
     if (succeeded(c))
         take_at(c, kind, *(void *const *)place, bytes);
+}
+
+static void take_rows(struct call *c, const void *place, const size_t *pitch, size_t rows)
+{
+    if (succeeded(c))
+        take(c, "device", place, *pitch * rows);
 }
 
 /* Memory is there when the call that takes it has returned, and no more when the call that

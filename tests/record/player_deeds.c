@@ -102,6 +102,19 @@ static void failures(CUstream stream)
          .result = 400);
     CALL(PLAY_RUNTIME(cudaLaunchKernel_v7000), "cudaLaunchKernel", .params = &launch,
          .result = 98, .symbol = "none");
+    /* Pointers that CUDA refuses are not read through, either. */
+    cudaMallocPitch_v3020_params pitch = {.width = 1, .height = 2};
+    cuMemAllocPitch_v2_params driver_pitch = {.WidthInBytes = 1, .Height = 2};
+    cudaLaunchKernelExC_v11060_params launch_ex = {.func = "no kernel"};
+    cuLaunchKernelEx_params driver_ex = {.config = NULL};
+    CALL(PLAY_RUNTIME(cudaMallocPitch_v3020), "cudaMallocPitch", .params = &pitch, .result = 1);
+    CALL(PLAY_DRIVER(cuMemAllocPitch_v2), "cuMemAllocPitch", .params = &driver_pitch,
+         .result = 1);
+    CALL(PLAY_RUNTIME(cudaLaunchKernelExC_v11060), "cudaLaunchKernelExC", .params = &launch_ex,
+         .result = 1);
+    CALL(PLAY_RUNTIME(cudaLaunchKernelExC_ptsz_v11060), "cudaLaunchKernelExC",
+         .params = &launch_ex, .result = 1);
+    CALL(PLAY_DRIVER(cuLaunchKernelEx), "cuLaunchKernelEx", .params = &driver_ex, .result = 1);
 }
 
 /* CUPTI does not tell the number of a stream: nothing is said of what calls do in it. */
