@@ -37,6 +37,10 @@ static void begin(struct range *range, const char *name)
 
 static void end(const struct range *range)
 {
+    if (!atomic_load(&record_on)) {
+        record_reached(range->name, true, 0); /* what began before CUDA is used may end, too */
+        return;
+    }
     if (!atomic_load(&record_active))
         return;
     file_begin("range");
@@ -118,6 +122,8 @@ static int NVTX_API pop_domain(nvtxDomainHandle_t domain)
 
 static nvtxRangeId_t NVTX_API open_range(const char *name)
 {
+    if (record_is_child())
+        return 0;
     record_lock(&lock);
     uint64_t id = ++last_id;
     size_t place = id % OPEN_MOST; /* a range that is open for very long gives its place up */
@@ -141,6 +147,8 @@ static nvtxRangeId_t NVTX_API open_domain(nvtxDomainHandle_t domain,
 
 static void NVTX_API shut_range(nvtxRangeId_t id)
 {
+    if (record_is_child())
+        return;
     record_lock(&lock);
     struct range range = opened[id % OPEN_MOST];
     bool known = id != 0 && ids[id % OPEN_MOST] == id;
@@ -169,7 +177,8 @@ static void offer(NvtxGetExportTableFunc_t tables, NvtxCallbackModule module, un
         *table[place] = function;
 }
 
-/* A program may fork while another of its threads holds the lock. */
+/* A program may fork while another of its threads holds the lock. A child of one that has not
+ * used CUDA yet is a program of its own, which may be recorded. */
 static void before_fork(void)
 {
     record_lock(&lock);
@@ -185,7 +194,7 @@ InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables)
 {
     const NvtxCallbackModule core = NVTX_CB_MODULE_CORE, domains = NVTX_CB_MODULE_CORE2;
-    if (getenv("PIPELINE_RECORD_TO") == NULL || pthread_key_create(&stacks, free) != 0)
+    if (!record_read_environment() || pthread_key_create(&stacks, free) != 0)
         return 0;
     pthread_atfork(before_fork, after_fork, after_fork);
     offer(tables, core, NVTX_CBID_CORE_RangePushA, (NvtxFunctionPointer)push);

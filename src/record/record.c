@@ -17,8 +17,9 @@ struct record_api record_api;
 atomic_bool record_on, record_active;
 bool record_frames;
 
-static const char *start_name, *stop_name;
+static char *start_name, *stop_name, *to_folder;
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool has_begun; /* CUDA is used */
 static bool has_ended, is_child;
 
 int64_t record_now_ns(void)
@@ -123,7 +124,7 @@ static void find_driver(void)
 /* --- the part that is recorded --- */
 
 /* CUPTI numbers calls as they are made, so a part is known by its first and last number. */
-static atomic_uint latest_call, first_call, last_call = UINT32_MAX;
+static atomic_uint latest_call, first_call = UINT32_MAX, last_call = UINT32_MAX;
 
 void record_call_begins(uint32_t id)
 {
@@ -151,15 +152,21 @@ static bool is_named(const char *name, const char *wanted)
 
 void record_reached(const char *name, bool ended, uint32_t call)
 {
-    if (atomic_load(&last_call) != UINT32_MAX)
+    if (is_child || atomic_load(&last_call) != UINT32_MAX)
         return; /* the part is over */
     if (!ended && !atomic_load(&record_active) && is_named(name, start_name)) {
         atomic_store(&first_call, call > 0 ? call : atomic_load(&latest_call) + 1);
         atomic_store(&record_active, true);
     } else if (ended && atomic_load(&record_active) && is_named(name, stop_name)) {
-        atomic_store(&last_call, call > 0 ? call : atomic_load(&latest_call));
+        if (atomic_load(&has_begun))
+            atomic_store(&last_call, call > 0 ? call : atomic_load(&latest_call));
         atomic_store(&record_active, false);
     }
+}
+
+bool record_is_child(void)
+{
+    return is_child;
 }
 
 /* --- the end --- */
@@ -275,6 +282,24 @@ static const char *variable(const char *name)
     return value != NULL && *value != '\0' ? value : NULL;
 }
 
+/* The texts are copied: programs write over their environment. */
+static void read_environment(void)
+{
+    const char *folder = variable("PIPELINE_RECORD_TO");
+    const char *start = variable("PIPELINE_RECORD_START");
+    const char *stop = variable("PIPELINE_RECORD_STOP");
+    to_folder = folder != NULL ? strdup(folder) : NULL;
+    start_name = start != NULL ? strdup(start) : NULL;
+    stop_name = stop != NULL ? strdup(stop) : NULL;
+}
+
+bool record_read_environment(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    return to_folder != NULL;
+}
+
 static void put_header(void)
 {
     char line[512];
@@ -315,16 +340,12 @@ static const char *begin(void)
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
-    static atomic_bool begun;
-    const char *folder = variable("PIPELINE_RECORD_TO"),
-               *limit = variable("PIPELINE_RECORD_LIMIT");
-    if (folder == NULL || atomic_exchange(&begun, true))
+    const char *limit = variable("PIPELINE_RECORD_LIMIT");
+    if (!record_read_environment() || atomic_exchange(&has_begun, true))
         return 1;
-    if (!file_open(folder, program_invocation_short_name,
+    if (!file_open(to_folder, program_invocation_short_name,
                    limit != NULL ? strtoull(limit, NULL, 10) : 0))
         return 1;
-    start_name = variable("PIPELINE_RECORD_START");
-    stop_name = variable("PIPELINE_RECORD_STOP");
     record_frames = variable("PIPELINE_RECORD_BACKTRACE") != NULL;
     void *frame;
     if (record_frames)
@@ -340,12 +361,14 @@ int InitializeInjection(void)
         file_close("exit");
         return 1;
     }
-    atomic_store(&record_on, true);
-    atomic_store(&first_call, start_name != NULL ? UINT32_MAX : 0);
-    atomic_store(&record_active, start_name == NULL);
     pthread_atfork(NULL, NULL, in_child);
-    atexit(program_ends);
-    at_quick_exit(program_ends);
+    if (start_name == NULL) {
+        atomic_store(&first_call, 0);
+        atomic_store(&record_active, true);
+    }
+    atomic_store(&record_on, true);
+    if (atexit(program_ends) != 0 || at_quick_exit(program_ends) != 0)
+        put_note("the program's end can't be seen: its latest calls may be missing");
     if (!start_writer())
         put_note("no thread could be started: all is written at the program's end");
     return 1;

@@ -86,6 +86,14 @@ extern bool record_frames;
 /* Is recording calls and ops: it is on, and between --start and --stop. */
 extern atomic_bool record_active;
 
+/* Reads what the recorder is told of a part and of the file: once, whoever calls it first, for
+ * NVTX may load the library before CUDA does. Returns false where nothing is to be recorded. */
+bool record_read_environment(void);
+
+/* Returns true in a child of a program that is recorded: a lock may be nobody's there, since
+ * the threads that held it are not the child's. */
+bool record_is_child(void);
+
 /* Takes note of call `id`, which begins, where only a part is recorded. */
 void record_call_begins(uint32_t id);
 
@@ -93,7 +101,8 @@ void record_call_begins(uint32_t id);
 bool record_has_call(uint32_t id);
 
 /* Begins, or ends, the recording of calls where `name` is the one that is to do that: of a
- * kernel that call `call` launches, or of an NVTX range (0), which began or ended. */
+ * kernel that call `call` launches, or of an NVTX range (0), which began or ended. A part may
+ * begin before CUDA is used; one that also ends before that is forgotten. */
 void record_reached(const char *name, bool ended, uint32_t call);
 
 /* --- locks --- */

@@ -3,12 +3,26 @@
  *
  *     player SCRIPT
  *
- * PLAYER_EXPECT names the file for the lines that a recording must have. */
+ * PLAYER_RANGE names an NVTX range that is open when CUDA is first used. PLAYER_EXPECT names
+ * the file for the lines that a recording must have. */
 #include "player.h"
 #include "play.h"
 
+#include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* A range that begins before CUDA is used, and one of the same name that is over by then. */
+static void begin_range(void)
+{
+    const char *range = getenv("PLAYER_RANGE");
+    if (range == NULL)
+        return;
+    nvtxRangePushA(range);
+    nvtxRangePop();
+    nvtxRangePushA(range);
+}
 
 int main(int argc, char **argv)
 {
@@ -17,6 +31,7 @@ int main(int argc, char **argv)
         for (const struct script *script = lists[i]; script->name != NULL; script++) {
             if (strcmp(script->name, argv[1]) != 0)
                 continue;
+            begin_range();
             play_begin();
             int status = script->play();
             play_deliver();

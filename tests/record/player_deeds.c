@@ -425,6 +425,18 @@ static int part(void)
     return 0;
 }
 
+/* The range that PLAYER_RANGE names is the part: it has begun before CUDA was used. */
+static int early(void)
+{
+    play_expect_start();
+    play_sync();
+    nvtxRangePop();
+    expect("[\"range\",%d,\"*\",\"*\",\"%s\"]", gettid(), getenv("PLAYER_RANGE"));
+    play_call_alone(&(struct played){PLAY_RUNTIME(cudaDeviceSynchronize_v3020),
+                                     .name = "cudaDeviceSynchronize"});
+    return 0;
+}
+
 static int ranges(void)
 {
     play_expect_start();
@@ -508,8 +520,8 @@ static int buffers(void)
 }
 
 const struct script script_deeds[] = {
-    {"calls", calls},   {"buffers", buffers},   {"own", own},           {"launches", launches},
-    {"graphs", graphs}, {"captures", captures}, {"names", names},       {"part", part},
-    {"ranges", ranges}, {"frames", frames},     {"contexts", contexts}, {"lose", lose},
-    {NULL, NULL},
+    {"calls", calls},   {"buffers", buffers},   {"own", own},       {"launches", launches},
+    {"graphs", graphs}, {"captures", captures}, {"names", names},   {"part", part},
+    {"early", early},   {"ranges", ranges},     {"frames", frames}, {"contexts", contexts},
+    {"lose", lose},     {NULL, NULL},
 };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,26 @@ static int end_fork(void)
     int status = 0;
     waitpid(child, &status, 0);
     play_sync();
+    printf("the child ended with %d\n", WEXITSTATUS(status));
+    return 0;
+}
+
+/* A child that comes to the part does not begin it: it is no part of the recording. There are
+ * more ranges than are held before they are written. */
+static int end_child(void)
+{
+    enum { RANGES = 200000 };
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < RANGES; i++) {
+            nvtxRangePushA("the part");
+            nvtxRangePop();
+            nvtxRangeEnd(nvtxRangeStartA("the part"));
+        }
+        exit(5);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
     printf("the child ended with %d\n", WEXITSTATUS(status));
     return 0;
 }
@@ -268,11 +289,15 @@ static int end_handler(void)
 }
 
 const struct script script_ends[] = {
-    {"return", end_return}, {"exit", end_exit},       {"_exit", end_at_once},
-    {"abort", end_abort},   {"kill", end_kill},       {"segv", end_segv},
-    {"fork", end_fork},     {"exec", end_exec},       {"fsize", end_fsize},
-    {"lifted", end_lifted}, {"full", end_full},       {"gone", end_gone},
-    {"chdir", end_chdir},   {"closed", end_closed},   {"taken", end_taken},
-    {"again", end_again},   {"busy", end_busy},       {"handler", end_handler},
-    {"asking", end_asking}, {"without", end_without}, {NULL, NULL},
+    {"return", end_return},   {"exit", end_exit},
+    {"_exit", end_at_once},   {"abort", end_abort},
+    {"kill", end_kill},       {"segv", end_segv},
+    {"fork", end_fork},       {"child", end_child},
+    {"exec", end_exec},       {"fsize", end_fsize},
+    {"lifted", end_lifted},   {"full", end_full},
+    {"gone", end_gone},       {"chdir", end_chdir},
+    {"closed", end_closed},   {"taken", end_taken},
+    {"again", end_again},     {"busy", end_busy},
+    {"handler", end_handler}, {"asking", end_asking},
+    {"without", end_without}, {NULL, NULL},
 };

@@ -85,6 +85,10 @@ scripts_quick() {
     judge whole '["end","*","stop"]'
     play part-range PIPELINE_RECORD_START='the part' PIPELINE_RECORD_STOP='the part'
     judge whole '["end","*","stop"]'
+    play early PLAYER_RANGE='the part' PIPELINE_RECORD_START='the part' PIPELINE_RECORD_STOP='the part'
+    judge whole '["end","*","stop"]'
+    play child PIPELINE_RECORD_START='the part'
+    judge whole "$whole"
     play frames PIPELINE_RECORD_BACKTRACE=1
     judge whole "$whole"
     play without-holder PLAYER_HOLDER='a "profiler"'
