@@ -95,24 +95,27 @@ static void note_frames(const CUpti_CallbackData *data)
 }
 
 /* Does what has to be done before a call is made, also one that CUDA makes of itself: only the
- * driver takes up what is put into its arguments' place. */
+ * driver takes up what is put into its arguments' place. A function of the host's is handed
+ * over where the call's end can be told which it was. */
 static void before_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData *data)
 {
     const struct deed_row *deed = deeds_of(domain, id);
+    if (data->correlationData != NULL)
+        *data->correlationData = 0; /* it may hold anything */
     if (own.depth == 1 && data->symbolName != NULL)
         record_reached(data->symbolName, false, data->correlationId);
     if (deed == NULL || !deed->before || data->context == NULL ||
+        data->correlationData == NULL ||
         !atomic_load_explicit(&record_active, memory_order_relaxed))
         return;
     struct call call = {.entry = {.call = data->correlationId, .context = data->contextUid},
                         .data = data};
     deed->read(&call, data->functionParams);
-    if (data->correlationData != NULL)
-        *data->correlationData = (uint64_t)(uintptr_t)call.handed;
+    *data->correlationData = (uint64_t)(uintptr_t)call.handed;
 }
 
-/* What was handed over in a call that failed stays with the program. */
+/* A call that failed never runs what was handed over in it. */
 static void after_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData *data)
 {

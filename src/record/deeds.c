@@ -21,9 +21,10 @@ static bool succeeded(const struct call *c)
 static bool is_captured(CUstream stream, bool per_thread)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (!atomic_load_explicit(&captures, memory_order_relaxed) ||
-        record_api.stream_capturing == NULL)
+    if (!atomic_load_explicit(&captures, memory_order_relaxed))
         return false;
+    if (record_api.stream_capturing == NULL)
+        return true; /* for all that is known: a graph may run a function many times */
     if (stream == NULL && per_thread)
         stream = CU_STREAM_PER_THREAD;
     return record_api.stream_capturing(stream, &status) == CUDA_SUCCESS &&

@@ -405,6 +405,9 @@ static int part(void)
                                      .name = "cudaStreamCreate"});
     play_call_alone(&(struct played){PLAY_RUNTIME(cudaMemcpyAsync_v3020), .params = &copy,
                                      .name = "cudaMemcpyAsync"});
+    cuLaunchHostFunc_params refused = {.hStream = copy.stream};
+    play_call_alone(&(struct played){PLAY_DRIVER(cuLaunchHostFunc), .params = &refused,
+                                     .name = "cuLaunchHostFunc", .result = 1});
     /* A capture that has begun before goes on in the part. */
     atomic_store(&late.capturing, true);
     play_call_alone(&(struct played){PLAY_RUNTIME(cudaStreamBeginCapture_v10000),
