@@ -179,6 +179,20 @@ START_TEST(functions_keep_their_place)
 }
 END_TEST
 
+/* The clocks of so many streams would take 80 GB: they are refused before they are taken. */
+START_TEST(too_many_streams_are_refused)
+{
+    struct plan plan = test_plan(100000, 0, 1, 16);
+    struct op op = {.kind = OP_CALLBACK, .stream = 2, .tile = -1};
+    struct needed needed;
+    struct error error = {0};
+    ck_assert_int_eq(plan_append(&plan, &op, &error), STATUS_OK);
+    ck_assert_int_eq(plan_needed(&plan, &needed, &error), STATUS_FAILED);
+    ck_assert_ptr_nonnull(strstr(error.text, "too many"));
+    plan_free(&plan);
+}
+END_TEST
+
 /* Many readers of the whole, and writers of parts, take no longer than their orders are. */
 START_TEST(a_million_accesses_are_quick)
 {
@@ -208,6 +222,7 @@ Suite *needed_suite(void)
     tcase_add_test(all, the_orders_of_random_accesses);
     tcase_add_test(all, one_stream_asks_for_more_than_data);
     tcase_add_test(all, functions_keep_their_place);
+    tcase_add_test(all, too_many_streams_are_refused);
     tcase_add_test(all, a_million_accesses_are_quick);
     suite_add_tcase(suite, all);
     return suite;

@@ -49,14 +49,17 @@ static void list_ops(struct blind_walk *walk)
     }
 }
 
-bool blind_init(struct blind_walk *walk, const struct plan *plan)
+enum status blind_init(struct blind_walk *walk, const struct plan *plan)
 {
     const size_t streams = plan->streams, events = plan->events;
     *walk = (struct blind_walk){.plan = plan};
     for (uint32_t i = 0; i < plan->op_count && !walk->any; i++)
         walk->any = plan_is_blind(plan, &plan->ops[i]);
     if (!walk->any)
-        return true;
+        return STATUS_OK;
+    walk->clock_bytes = 2 * (uint64_t)streams * streams * sizeof *walk->clocks;
+    if (walk->clock_bytes > HAZARD_CLOCK_BYTES)
+        return STATUS_FAILED;
     walk->ops = malloc((plan->op_count + (size_t)1) * sizeof *walk->ops);
     walk->blinds = malloc((plan->op_count + (size_t)1) * sizeof *walk->blinds);
     walk->streams = calloc(streams + 1, sizeof *walk->streams);
@@ -64,12 +67,11 @@ bool blind_init(struct blind_walk *walk, const struct plan *plan)
     walk->covered = calloc(streams * streams + 1, sizeof *walk->covered);
     walk->events = calloc(events + 1, sizeof(uint32_t *));
     walk->waits = calloc(events + 1, sizeof *walk->waits);
-    walk->clock_bytes = 2 * streams * streams * sizeof *walk->clocks;
     if (!walk->ops || !walk->blinds || !walk->streams || !walk->clocks || !walk->covered ||
         !walk->events || !walk->waits)
-        return false;
+        return STATUS_NO_MEMORY;
     list_ops(walk);
-    return true;
+    return STATUS_OK;
 }
 
 void blind_free(struct blind_walk *walk)

@@ -29,9 +29,9 @@ struct blind_walk {
 /* Returns true if an op works in a stream, on bytes that nobody knows. */
 bool plan_is_blind(const struct plan *plan, const struct op *op);
 
-/* Prepares a walk over all ops of `plan`. Returns false when memory runs out; blind_free() in
- * any case. */
-bool blind_init(struct blind_walk *walk, const struct plan *plan);
+/* Prepares a walk over all ops of `plan`. STATUS_NO_MEMORY, or STATUS_FAILED where streams are
+ * too many; blind_free() in any case. */
+enum status blind_init(struct blind_walk *walk, const struct plan *plan);
 void blind_free(struct blind_walk *walk);
 
 /* Takes up the next op of the plan; calls `found` with each earlier op that it comes after

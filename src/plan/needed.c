@@ -251,15 +251,18 @@ static bool cut_buffers(struct finder *finder)
     return true;
 }
 
-static bool finder_init(struct finder *finder)
+static enum status finder_init(struct finder *finder)
 {
     size_t ops = finder->plan->op_count + (size_t)1;
     finder->tree_count = plan_buffer_count(finder->plan);
     finder->trees = calloc(finder->tree_count + (size_t)1, sizeof *finder->trees);
     finder->stamps = calloc(ops, sizeof *finder->stamps);
     finder->needed.first = calloc(ops, sizeof *finder->needed.first);
-    return blind_init(&finder->blind, finder->plan) && finder->trees && finder->stamps &&
-           finder->needed.first && cut_buffers(finder);
+    enum status status = blind_init(&finder->blind, finder->plan);
+    if (status == STATUS_OK &&
+        (!finder->trees || !finder->stamps || !finder->needed.first || !cut_buffers(finder)))
+        status = STATUS_NO_MEMORY;
+    return status;
 }
 
 static void finder_free(struct finder *finder)
@@ -302,7 +305,7 @@ static enum status finder_step(struct finder *finder, const struct op *op)
 enum status plan_needed(const struct plan *plan, struct needed *needed, struct error *error)
 {
     struct finder finder = {.plan = plan};
-    enum status status = finder_init(&finder) ? STATUS_OK : STATUS_NO_MEMORY;
+    enum status status = finder_init(&finder);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
         status = finder_step(&finder, &plan->ops[i]);
     finder_free(&finder);
@@ -312,8 +315,10 @@ enum status plan_needed(const struct plan *plan, struct needed *needed, struct e
     }
     needed_free(&finder.needed);
     if (status == STATUS_FAILED)
-        return error_set(error, STATUS_FAILED,
-                         "the plan's data asks for too many orders to judge them");
+        return error_set(
+            error, STATUS_FAILED,
+            "the plan has too many streams, or its data asks for too many orders, to "
+            "judge them");
     return error_set(error, STATUS_NO_MEMORY,
                      "no memory to find what the data of %" PRIu32 " ops asks for",
                      plan->op_count);
