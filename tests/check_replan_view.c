@@ -204,6 +204,62 @@ START_TEST(copies_that_race_are_told_for_certain)
 }
 END_TEST
 
+static void put_copy(FILE *out, int call, int stream, bool in, uint64_t address, int start,
+                     int end)
+{
+    fprintf(out, "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n", call, start, start);
+    fprintf(out, "[\"copy\",%d,1,%d,%lu,%lu,64]\n", call, stream,
+            (unsigned long)(in ? address : 5000000), (unsigned long)(in ? 5000000 : address));
+    fprintf(out, "[\"op\",%d,\"%s\",1,%d,%d,%d,64,\"pinned\",\"pinned\",0]\n", call,
+            in ? "h2d" : "d2h", stream, start + 1, end);
+}
+
+/* Writes `pairs` copies in, each beside a copy out of the same bytes, or behind it. */
+static char *recording_of_pairs(int pairs, bool beside, bool and_a_race)
+{
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    fputs(HEAD "[\"stream\",1,15,115,\"non-blocking\",0]\n", out);
+    for (int i = 0; i < pairs; i++) {
+        const int start = 100000 + 100000 * i;
+        put_copy(out, 2 * i + 1, 13, true, 7000000 + 64 * (uint64_t)i, start, start + 20000);
+        put_copy(out, 2 * i + 2, 14, false, 7000000 + 64 * (uint64_t)i,
+                 start + (beside ? 10000 : 50000), start + 60000);
+    }
+    if (and_a_race) {
+        const int start = 100000 + 100000 * pairs;
+        put_copy(out, 2 * pairs + 1, 13, true, 8100000, start, start + 20000);
+        put_copy(out, 2 * pairs + 2, 14, true, 8100000, start + 10000, start + 30000);
+    }
+    fclose(out);
+    return text;
+}
+
+/* Pairs that do not count, however many, hide no race; and a list that is full says so. */
+START_TEST(races_are_found_behind_many_pairs)
+{
+    static const char words[] = "more races may be there";
+    char *text = recording_of_pairs(300, false, true);
+    struct told told = races_of(text);
+    ck_assert(told.certain == 1 && told.possible == 0);
+    ck_assert_int_eq(program_run("view -q rec.jsonl"), 0);
+    char *printed = test_file_text("out");
+    ck_assert_ptr_null(strstr(printed, words));
+    free(printed);
+    free(text);
+    text = recording_of_pairs(300, true, false);
+    told = races_of(text);
+    ck_assert_uint_eq(told.certain, 256);
+    ck_assert_int_eq(program_run("view -q rec.jsonl"), 0);
+    printed = test_file_text("out");
+    ck_assert_ptr_nonnull(strstr(printed, words));
+    free(printed);
+    free(text);
+}
+END_TEST
+
 /* A recording that lacks what could have ordered ops tells of nothing for certain. */
 START_TEST(doubtful_recordings_accuse_nobody)
 {
@@ -276,6 +332,7 @@ Suite *replan_view_suite(void)
     tcase_add_test(all, no_loop_is_found_where_none_is);
     tcase_add_loop_test(all, missing_waits_are_possible_races, 0, 3);
     tcase_add_test(all, copies_that_race_are_told_for_certain);
+    tcase_add_test(all, races_are_found_behind_many_pairs);
     tcase_add_test(all, doubtful_recordings_accuse_nobody);
     tcase_add_test(all, kernels_alone_are_no_race);
     tcase_add_test(all, the_plan_is_printed);

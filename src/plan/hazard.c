@@ -45,7 +45,8 @@ struct hazard_finder {
     struct seen *seen; /* per stream */
     uint32_t syncs;    /* how often `host` has changed */
     struct cells cells;
-    uint32_t present; /* the op that is taken up */
+    uint32_t present;                   /* the op that is taken up */
+    const struct hazard_filter *filter; /* NULL: all pairs count */
     struct hazard *hazards;
     size_t max, count;
 };
@@ -124,7 +125,9 @@ static void finder_free(struct hazard_finder *finder)
 static void on_race(void *context, uint32_t before, const struct range *where, bool sure)
 {
     struct hazard_finder *finder = context;
-    if (finder->count == finder->max)
+    const struct hazard_filter *filter = finder->filter;
+    if (finder->count == finder->max ||
+        (filter != NULL && !filter->counts(filter->context, before, finder->present)))
         return;
     for (size_t i = finder->count; i > 0; i--) {
         if (finder->hazards[i - 1].second != finder->present)
@@ -306,9 +309,17 @@ static enum status finder_step(struct hazard_finder *finder, const struct op *op
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
                          size_t *count, struct error *error)
 {
+    return plan_hazards_wanted(plan, NULL, hazards, max, count, error);
+}
+
+enum status plan_hazards_wanted(const struct plan *plan, const struct hazard_filter *filter,
+                                struct hazard *hazards, size_t max, size_t *count,
+                                struct error *error)
+{
     struct hazard_finder finder = {.plan = plan,
                                    .lanes = plan->streams + 1,
                                    .kept_count = 1,
+                                   .filter = filter,
                                    .hazards = hazards,
                                    .max = max};
     if (!clocks_fit(&finder, finder.lanes))

@@ -25,7 +25,19 @@ struct hazard {
  * events. */
 #define HAZARD_CLOCK_BYTES (UINT64_C(1) << 30)
 
+/* Which pairs of ops that race are wanted: counts() is asked of each, and those that do not
+ * count take no place in the list. */
+struct hazard_filter {
+    bool (*counts)(void *context, uint32_t first, uint32_t second);
+    void *context;
+};
+
 enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
                          size_t *count, struct error *error);
+
+/* Finds those that `filter` wants. */
+enum status plan_hazards_wanted(const struct plan *plan, const struct hazard_filter *filter,
+                                struct hazard *hazards, size_t max, size_t *count,
+                                struct error *error);
 
 #endif

@@ -59,6 +59,7 @@ struct run_report {
     const struct plan *plan; /* NULL: it is no recording, or only a part of one */
     struct repetition repetition;
     size_t possible_count;
+    const char *races_left; /* why there may be more races than these; NULL: no such reason */
     char (*possible_texts)[HAZARD_TEXT];
     bool has_result;           /* the chain ends in a reduction */
     double result;             /* over all tiles */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    RACES_MOST = 256, /* more are not looked for */
+    RACES_MOST = 256, /* of each kind; more are not looked for */
     CLOCKS_NS = 2000, /* by which the clocks of the host and of the device may differ */
 };
 
@@ -59,6 +59,7 @@ struct judge {
     struct plan_recorded recorded;
     struct named_range *named; /* sorted */
     size_t named_count;
+    enum kernels_as kernels; /* what is looked for now */
     struct hazard found[RACES_MOST];
     struct run_report *run;
     bool doubtful; /* the recording lacks what could have ordered ops */
@@ -171,15 +172,24 @@ static void put_race(const struct judge *judge, const struct hazard *hazard, boo
 
 /* Returns true if the second op was issued while the first one was still to end: nothing that
  * the program saw can have told it that this had ended. */
-static bool is_in_flight(const struct judge *judge, const struct hazard *hazard)
+static bool is_in_flight(const struct judge *judge, uint32_t before, uint32_t after)
 {
     const struct op_recorded *ops = judge->plan->recorded->ops;
     const struct timeline *timeline = &judge->run->timeline;
-    const uint32_t first = ops[hazard->first].span, second = ops[hazard->second].span;
+    const uint32_t first = ops[before].span, second = ops[after].span;
     if (timeline->issue_unknown || first >= timeline->span_count ||
         second >= timeline->span_count)
         return false;
     return timeline->spans[first].end_ns > timeline->spans[second].issue_ns + CLOCKS_NS;
+}
+
+static bool is_wanted(void *context, uint32_t first, uint32_t second)
+{
+    const struct judge *judge = context;
+    const struct op_recorded *ops = judge->plan->recorded->ops;
+    const int sure = ops[first].sure + ops[second].sure;
+    return sure == (judge->kernels == KERNELS_NONE ? 2 : 1) &&
+           is_in_flight(judge, first, second);
 }
 
 /* Takes up a race that is certain. In the report its ops are spans. */
@@ -221,20 +231,26 @@ static enum status add_possible(struct judge *judge, const struct hazard *hazard
 
 static enum status judge_races(struct judge *judge, enum kernels_as kernels)
 {
-    const struct op_recorded *ops = judge->plan->recorded->ops;
-    size_t count;
+    const struct hazard_filter filter = {.counts = is_wanted, .context = judge};
+    struct error why = {0};
+    size_t count = 0;
+    judge->kernels = kernels;
     keep_accesses(judge, kernels);
     enum status status =
-        plan_hazards(&judge->copy, judge->found, RACES_MOST, &count, judge->error);
+        plan_hazards_wanted(&judge->copy, &filter, judge->found, RACES_MOST, &count, &why);
+    if (count == RACES_MOST)
+        judge->run->races_left = "the search ended when its list was full";
+    if (status == STATUS_FAILED) {
+        judge->run->races_left = "the program has too many streams to look for them";
+        return STATUS_OK;
+    }
+    if (status != STATUS_OK)
+        return error_pass(judge->error, &why);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct hazard *hazard = &judge->found[i];
-        const bool first = ops[hazard->first].sure, second = ops[hazard->second].sure;
-        if (!is_in_flight(judge, hazard) || first + second != (kernels == KERNELS_NONE ? 2 : 1))
-            continue;
         if (kernels == KERNELS_NONE && !judge->doubtful)
-            status = add_certain(judge, hazard);
+            status = add_certain(judge, &judge->found[i]);
         else
-            status = add_possible(judge, hazard);
+            status = add_possible(judge, &judge->found[i]);
     }
     return status;
 }
@@ -252,18 +268,13 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
     judge->doubtful = recording->lost > 0 || left->stray_ops > 0 || left->foreign_waits > 0 ||
                       left->void_waits > 0;
     run->plan = plan;
-    struct error why = {0};
     enum status status = plan_find_repetition(plan, &run->repetition, error);
     if (status == STATUS_OK)
         status = judge_init(judge);
-    judge->error = &why;
     for (int kernels = KERNELS_NONE; kernels <= KERNELS_WRITERS && status == STATUS_OK;
          kernels++)
         status = judge_races(judge, (enum kernels_as)kernels);
     judge_free(judge);
     free(judge);
-    if (status == STATUS_FAILED) /* too many streams to look for races: the rest is told */
-        return STATUS_OK;
-    return status == STATUS_NO_MEMORY && why.status != STATUS_OK ? error_pass(error, &why)
-                                                                 : status;
+    return status;
 }

@@ -298,13 +298,18 @@ void view_put_races(FILE *out, const struct run_report *run, const struct writer
     if (run->hazard_count > 0)
         fputs("\nraces\n", out);
     put_texts(out, run->hazard_texts, run->hazard_count, most, style);
-    if (run->possible_count == 0)
-        return;
-    fputs("\npossible races\n", out);
-    writer_put_words(out, style->width, 2,
-                     "  possible: which of its arguments a kernel writes is not known. Nothing "
-                     "was seen that orders these ops:");
-    put_texts(out, run->possible_texts, run->possible_count, most, style);
+    if (run->possible_count > 0) {
+        fputs("\npossible races\n", out);
+        writer_put_words(out, style->width, 2,
+                         "  possible: which of its arguments a kernel writes is not known. "
+                         "Nothing was seen that orders these ops:");
+        put_texts(out, run->possible_texts, run->possible_count, most, style);
+    }
+    if (run->races_left != NULL && run->hazard_count + run->possible_count == 0)
+        fputs("\nraces\n", out);
+    if (run->races_left != NULL)
+        writer_print_words(out, style->width, 2, "  more races may be there: %s",
+                           run->races_left);
 }
 
 void view_put_findings(FILE *out, const struct run_report *run, const struct view_facts *facts,
