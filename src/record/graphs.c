@@ -63,7 +63,7 @@ static uint64_t id_of(CUgraphNode node)
 /* All that is asked of a node before its line is put together. */
 struct about_node {
     CUgraphNodeType kind;
-    bool known; /* what it does */
+    bool known; /* which bytes it copies or sets, which words it is given */
     CUDA_MEMCPY3D copy;
     CUDA_MEMSET_NODE_PARAMS set;
     uint32_t count;
@@ -83,6 +83,30 @@ static bool ask_kernel(CUgraphNode node, struct about_node *about)
     return true;
 }
 
+static bool is_plain(CUmemorytype kind)
+{
+    return kind == CU_MEMORYTYPE_HOST || kind == CU_MEMORYTYPE_DEVICE;
+}
+
+/* Returns true if a copy is of one contiguous piece, from an address to an address. */
+static bool is_one_piece(const CUDA_MEMCPY3D *copy)
+{
+    const bool begins =
+        copy->srcY == 0 && copy->srcZ == 0 && copy->dstY == 0 && copy->dstZ == 0;
+    const bool rows = copy->Height > 1 || copy->Depth > 1;
+    const bool slices = copy->Depth > 1;
+    return is_plain(copy->srcMemoryType) && is_plain(copy->dstMemoryType) && begins &&
+           (!rows ||
+            (copy->srcPitch == copy->WidthInBytes && copy->dstPitch == copy->WidthInBytes)) &&
+           (!slices || (copy->srcHeight == copy->Height && copy->dstHeight == copy->Height));
+}
+
+/* Returns true if a memset is of one contiguous piece. */
+static bool is_one_set(const CUDA_MEMSET_NODE_PARAMS *set)
+{
+    return set->height <= 1 || set->pitch == set->elementSize * set->width;
+}
+
 static bool ask(CUgraphNode node, struct about_node *about)
 {
     if (record_api.node_kind(node, &about->kind) != CUDA_SUCCESS)
@@ -90,10 +114,12 @@ static bool ask(CUgraphNode node, struct about_node *about)
     about->id = id_of(node);
     if (about->kind == CU_GRAPH_NODE_TYPE_MEMCPY)
         about->known = record_api.node_copy != NULL &&
-                       record_api.node_copy(node, &about->copy) == CUDA_SUCCESS;
+                       record_api.node_copy(node, &about->copy) == CUDA_SUCCESS &&
+                       is_one_piece(&about->copy);
     else if (about->kind == CU_GRAPH_NODE_TYPE_MEMSET)
         about->known = record_api.node_set != NULL &&
-                       record_api.node_set(node, &about->set) == CUDA_SUCCESS;
+                       record_api.node_set(node, &about->set) == CUDA_SUCCESS &&
+                       is_one_set(&about->set);
     else if (about->kind == CU_GRAPH_NODE_TYPE_KERNEL)
         about->known = ask_kernel(node, about);
     return true;
@@ -133,7 +159,7 @@ static const char *kind_name(CUgraphNodeType kind)
 {
     switch (kind) {
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-        return "copy"; /* where nothing else is known of it */
+        return "copy"; /* of which the bytes are not known */
     case CU_GRAPH_NODE_TYPE_MEMSET:
         return "memset";
     case CU_GRAPH_NODE_TYPE_KERNEL:

@@ -219,6 +219,15 @@ static int launches(void)
 
 /* --- graphs --- */
 
+/* Three rows of a hundred bytes, from the host to the device. */
+#define ROWS(to, from_pitch, to_pitch, first_row)                                              \
+    {                                                                                          \
+        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = (const void *)65536,                   \
+        .srcPitch = (from_pitch), .srcY = (first_row), .dstDevice = (to),                      \
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstPitch = (to_pitch), .WidthInBytes = 100,    \
+        .Height = 3, .Depth = 1                                                                \
+    }
+
 static struct fake_node originals[] = {
     {.id = 101,
      .kind = CU_GRAPH_NODE_TYPE_MEMCPY,
@@ -235,6 +244,26 @@ static struct fake_node originals[] = {
     {.id = 103, .kind = CU_GRAPH_NODE_TYPE_KERNEL},
     {.id = 104, .kind = CU_GRAPH_NODE_TYPE_HOST},
     {.id = 105, .kind = CU_GRAPH_NODE_TYPE_EMPTY},
+    {.id = 106, .kind = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = ROWS(4096, 100, 100, 0)},
+    {.id = 107, .kind = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = ROWS(4096, 100, 128, 0)},
+    {.id = 108, .kind = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = ROWS(4096, 100, 100, 1)},
+    {.id = 109,
+     .kind = CU_GRAPH_NODE_TYPE_MEMCPY,
+     .copy = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+              .dstDevice = 4096,
+              .WidthInBytes = 8}},
+    {.id = 110,
+     .kind = CU_GRAPH_NODE_TYPE_MEMCPY,
+     .copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+              .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+              .WidthInBytes = 8}},
+    {.id = 111,
+     .kind = CU_GRAPH_NODE_TYPE_MEMSET,
+     .set = {.dst = 8192, .elementSize = 4, .width = 5, .height = 3, .pitch = 20}},
+    {.id = 112,
+     .kind = CU_GRAPH_NODE_TYPE_MEMSET,
+     .set = {.dst = 8192, .elementSize = 4, .width = 5, .height = 3, .pitch = 32}},
 };
 enum { ORIGINALS = sizeof originals / sizeof originals[0] };
 static struct fake_graph graph;
@@ -263,6 +292,11 @@ static void instantiate(uint64_t more, uintptr_t exec)
     expect("[\"node\",%ju,%ju,\"kernel\",[4100]]", exec, 103 + more);
     expect("[\"node\",%ju,%ju,\"function\"]", exec, 104 + more);
     expect("[\"node\",%ju,%ju,\"empty\"]", exec, 105 + more);
+    expect("[\"node\",%ju,%ju,\"h2d\",4096,65536,300]", exec, 106 + more);
+    for (uintptr_t i = 107; i <= 110; i++)
+        expect("[\"node\",%ju,%ju,\"copy\"]", exec, i + more);
+    expect("[\"node\",%ju,%ju,\"memset\",8192,60]", exec, 111 + more);
+    expect("[\"node\",%ju,%ju,\"memset\"]", exec, 112 + more);
     for (uintptr_t i = 1; i < ORIGINALS; i++)
         expect("[\"edge\",%ju,%ju,%ju]", exec, 100 + i + more, 101 + i + more);
     uint32_t id =
