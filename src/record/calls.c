@@ -17,6 +17,29 @@ bool calls_run_here(void)
     return own.depth > 0;
 }
 
+/* --- names --- */
+
+/* Calls' names, which CUPTI was asked for before it told of any call. */
+static const char *runtime_names[CUPTI_RUNTIME_TRACE_CBID_SIZE];
+static const char *driver_names[CUPTI_DRIVER_TRACE_CBID_SIZE];
+
+const char *calls_name(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
+        return runtime_names[id];
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
+        return driver_names[id];
+    return NULL;
+}
+
+static void find_names(CUpti_CallbackDomain domain, const char **names, CUpti_CallbackId size)
+{
+    for (CUpti_CallbackId id = 1; id < size; id++) {
+        if (record_api.callback_name(domain, id, &names[id]) != CUPTI_SUCCESS)
+            names[id] = NULL;
+    }
+}
+
 /* --- the callbacks --- */
 
 /* Learns which of the driver's functions a call of the runtime's launches. */
@@ -36,8 +59,7 @@ static void see_within(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 /* Returns true for calls whose effect is asked for later, whatever part is recorded. */
 static bool has_lasting_effect(CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
-    const char *name = NULL;
-    record_api.callback_name(domain, id, &name);
+    const char *name = calls_name(domain, id);
     return name != NULL &&
            (strstr(name, "lloc") != NULL || strstr(name, "Free") != NULL ||
             strstr(name, "Register") != NULL || strstr(name, "Instantiate") != NULL ||
@@ -214,10 +236,8 @@ static void enable_all(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain d
                        CUpti_CallbackId size)
 {
     for (CUpti_CallbackId id = 1; id < size; id++) {
-        const char *name = NULL;
-        if (deeds_of(domain, id) == NULL &&
-            (record_api.callback_name(domain, id, &name) != CUPTI_SUCCESS || name == NULL ||
-             !is_telling(name)))
+        const char *name = calls_name(domain, id);
+        if (deeds_of(domain, id) == NULL && (name == NULL || !is_telling(name)))
             continue;
         record_api.enable_callback(1, subscriber, domain, id); /* an older CUPTI may lack it */
     }
@@ -245,6 +265,8 @@ const char *calls_begin(void)
     }
     if (result != CUPTI_SUCCESS)
         return "CUPTI refuses to tell of calls";
+    find_names(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names, CUPTI_RUNTIME_TRACE_CBID_SIZE);
+    find_names(CUPTI_CB_DOMAIN_DRIVER_API, driver_names, CUPTI_DRIVER_TRACE_CBID_SIZE);
     enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
     enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
     static const CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,

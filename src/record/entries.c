@@ -154,10 +154,8 @@ void entries_add(const struct entry *entry, const uint64_t *words)
  * "cudaLaunchKernel" of "__cudaLaunchKernel_v13000". */
 static void find_name(const struct entry *entry, char *text, size_t room)
 {
-    const char *name = NULL;
-    if (record_api.callback_name((CUpti_CallbackDomain)entry->domain, entry->callback, &name) !=
-            CUPTI_SUCCESS ||
-        name == NULL)
+    const char *name = calls_name((CUpti_CallbackDomain)entry->domain, entry->callback);
+    if (name == NULL)
         name = "another call";
     name += strspn(name, "_");
     size_t length = strcspn(name, "_");

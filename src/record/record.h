@@ -54,7 +54,7 @@ struct record_api {
     CUptiResult (*subscribe_named)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *,
                                    CUpti_SubscriberParams *);
     CUptiResult (*result_string)(CUptiResult, const char **);
-    /* The driver's; each but the first four may be missing. */
+    /* The driver's, each of which may be missing. */
     CUresult (*driver_version)(int *);
     CUresult (*device_attribute)(int *, CUdevice_attribute, CUdevice);
     CUresult (*device_get)(CUdevice *, int);
@@ -255,6 +255,10 @@ bool functions_run_here(void);
 
 /* Subscribes and enables what is wanted. Returns NULL, or the reason for which it can't. */
 const char *calls_begin(void);
+
+/* Returns CUPTI's name of a call that is told of, as it was when the recording began: no lock
+ * of CUPTI's is taken for it. NULL: it has none. */
+const char *calls_name(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
 /* Returns true if the thread is within a call of CUDA's. */
 bool calls_run_here(void);

@@ -7,8 +7,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static struct fake_cupti state = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                                  .names_lock = PTHREAD_MUTEX_INITIALIZER};
+static struct fake_cupti state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 EXPORTED struct fake_cupti *fake_cupti(void)
 {
@@ -67,8 +66,7 @@ EXPORTED CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t 
 #define DRIVER(name) [CUPTI_DRIVER_TRACE_CBID_##name] = #name,
 #include "cupti_names.h"
     };
-    pthread_mutex_lock(&state.names_lock);
-    pthread_mutex_unlock(&state.names_lock);
+    pass();
     *name = NULL;
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < sizeof runtime / sizeof runtime[0])
         *name = runtime[id];

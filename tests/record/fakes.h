@@ -61,7 +61,6 @@ struct fake_cupti {
     void (*asked_number)(void);   /* within each question for a stream's number; may be NULL */
     pthread_mutex_t lock;         /* CUPTI's */
     pthread_mutex_t *driver_lock; /* the driver's */
-    pthread_mutex_t names_lock;   /* held while a call's name is told */
 };
 
 /* How libcupti.so.13 of the tests is told what to do; it has nothing else of its own. */

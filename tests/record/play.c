@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct fake_cupti *cupti;
@@ -193,12 +194,25 @@ void play_lose(size_t records)
         atomic_store(&cupti->dropped, records);
 }
 
+/* Held while the recorder's thread must not go on. */
+static pthread_mutex_t pauses = PTHREAD_MUTEX_INITIALIZER;
+
 void play_hold(bool back)
 {
-    if (cupti != NULL && back)
-        pthread_mutex_lock(&cupti->names_lock);
-    else if (cupti != NULL)
-        pthread_mutex_unlock(&cupti->names_lock);
+    if (back)
+        pthread_mutex_lock(&pauses);
+    else
+        pthread_mutex_unlock(&pauses);
+}
+
+/* Stands in for the C library's own, by which the recorder's thread pauses. */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, time, left);
+    pthread_mutex_lock(&pauses);
+    pthread_mutex_unlock(&pauses);
+    errno = error != 0 ? error : errno;
+    return error != 0 ? -1 : 0;
 }
 
 void play_capture_own(bool captured)

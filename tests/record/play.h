@@ -54,7 +54,8 @@ void play_deliver(void);
  * many. */
 int play_buffers(int most);
 
-/* CUPTI drops that many records; it holds back the names of calls, or no longer. */
+/* CUPTI drops that many records; the recorder's thread is held back, or no
+ * longer. */
 void play_lose(size_t records);
 void play_hold(bool back);
 
