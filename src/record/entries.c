@@ -3,6 +3,8 @@
 #include "record/record.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -253,21 +255,47 @@ static void put_deed(const struct entry *entry, const uint64_t *words)
     file_end();
 }
 
+/* The file that a piece of code is from, and where it begins in memory; NULL: not known. */
+struct code {
+    const char *file;
+    uint64_t begin;
+};
+
+/* Finds the file of a place. The loader's lock is not taken where the C library can do without:
+ * a thread that ends the program while it loads a library holds it, and waits for the lock
+ * under which entries are written. */
+static struct code find_code(uint64_t place)
+{
+    void *address = (void *)(uintptr_t)place;
+#if __GLIBC_PREREQ(2, 35)
+    struct dl_find_object found;
+    if (_dl_find_object(address, &found) != 0)
+        return (struct code){NULL, 0};
+    const char *file = found.dlfo_link_map->l_name;
+    if (*file == '\0') /* the program itself */
+        file = program_invocation_name;
+    return (struct code){file, (uint64_t)(uintptr_t)found.dlfo_map_start};
+#else
+    Dl_info about;
+    if (dladdr(address, &about) == 0)
+        return (struct code){NULL, 0};
+    return (struct code){about.dli_fname, (uint64_t)(uintptr_t)about.dli_fbase};
+#endif
+}
+
 /* Writes each frame as the file that its code is from and the place in it. */
 static void put_frames(const struct entry *entry, const uint64_t *words)
 {
-    Dl_info about[FRAMES_MOST]; /* asked for before: the loader has a lock of its own */
-    for (uint32_t i = 0; i < entry->words; i++) {
-        if (dladdr((const void *)(uintptr_t)words[i], &about[i]) == 0)
-            about[i].dli_fname = NULL;
-    }
+    struct code code[FRAMES_MOST]; /* asked for before: the file's lock is held then */
+    for (uint32_t i = 0; i < entry->words; i++)
+        code[i] = find_code(words[i]);
     file_begin("frames");
     file_number(entry->call);
     for (uint32_t i = 0; i < entry->words; i++) {
-        if (about[i].dli_fname == NULL)
+        if (code[i].file == NULL)
             continue;
-        file_text(about[i].dli_fname);
-        file_address(words[i] - (uint64_t)(uintptr_t)about[i].dli_fbase);
+        file_text(code[i].file);
+        file_address(words[i] - code[i].begin);
     }
     file_end();
 }
