@@ -79,14 +79,19 @@ enum status record_files_begin(struct record_files *files, const char *output,
         const bool link = lstat(output, &about) == 0 && S_ISLNK(about.st_mode);
         files->output = link ? realpath(output, NULL) : strdup(output);
         if (files->output == NULL)
-            status = error_set(error, STATUS_NO_MEMORY, "out of memory");
+            status =
+                error_set(error, status_of_errno(errno, STATUS_USAGE),
+                          "%s: the place of the recording can't be found: %s: name another "
+                          "place with --output=FILE",
+                          output, strerror(errno));
     }
     if (status == STATUS_OK && make_folder(files))
         return STATUS_OK;
-    status = error_set(error, status_of_errno(errno, STATUS_USAGE),
-                       "recordings need a new folder beside their place, and it can't be made: "
-                       "%s: name another place with --output=FILE",
-                       strerror(errno));
+    if (status == STATUS_OK)
+        status = error_set(error, status_of_errno(errno, STATUS_USAGE),
+                           "recordings need a new folder beside their place, and it can't be "
+                           "made: %s: name another place with --output=FILE",
+                           strerror(errno));
     free(files->folder);
     files->folder = NULL;
     record_files_discard(files);

@@ -90,13 +90,15 @@ static int each_frames(struct lines *lines, bool (*each)(struct lines *, char *,
     errno = ENOMEM;
     for (off_t at = 0; good && at < lines->end;) {
         const ssize_t length = getline(&line, &room, lines->file);
-        if (length <= 0)
+        if (length <= 0) { /* the end, or no memory for a line, of which ferror() is silent */
+            good = feof(lines->file) != 0;
             break;
+        }
         at += length;
         char *text = at <= lines->end ? frames_of(line, &call) : NULL;
         good = text == NULL || each(lines, text, call);
     }
-    const int failure = good && !ferror(lines->file) ? 0 : errno;
+    const int failure = good ? 0 : errno;
     free(line);
     return failure;
 }
