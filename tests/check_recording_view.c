@@ -122,6 +122,8 @@ START_TEST(every_form)
     ck_assert_int_eq(program_run("view -q x.json"), 0);
     ck_assert_int_eq(
         program_run("view -q --window=100us.. --stream=14 " RECORDINGS "good.jsonl"), 0);
+    assert_says(program_out, "Only a part of the recording is looked at");
+    ck_assert_ptr_null(strstr(program_out, "No machine file"));
     ck_assert_int_eq(program_run("view -q --before=" RECORDINGS "good.jsonl --after=x.csv"), 0);
 }
 END_TEST

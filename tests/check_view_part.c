@@ -65,6 +65,9 @@ START_TEST(test_refused_options)
     parse_wrong(LINE("view", "--before=a", "--after=b", "c"), "c stands beside", NULL);
     parse_wrong(LINE("view", "--fix", "--before=a", "--after=b"), "--fix",
                 "--before and --after", NULL);
+    parse_wrong(LINE("view", "--fix", "--window=1ms..", "c"), "--fix", "--window", NULL);
+    parse_wrong(LINE("view", "--fix", "--stream=1", "c"), "--fix", "--stream", NULL);
+    parse_wrong(LINE("view", "--fix", "--dry-run", "c"), "--fix", "--dry-run", NULL);
     parse_wrong(LINE("view", "--stream=1", "--fail-above=any:5%", "c"), "--stream", NULL);
     parse_wrong(LINE("--fail-above=smal-tiles:5%"), "smal-tiles", "did you mean small-tiles?",
                 NULL);

@@ -256,7 +256,7 @@ START_TEST(the_gantt_has_the_marks)
     ck_assert_ptr_nonnull(strstr(text, "\n                      !!!!!\n                      "
                                        "                 few-blocks ^^^^^\n  D2H "));
     ck_assert_ptr_nonnull(strstr(text, "!!!!!!!!!!\n  host "));
-    ck_assert_ptr_nonnull(strstr(text, "^^ time lost to that cause"));
+    ck_assert_ptr_nonnull(strstr(text, "^^ where most was lost to that cause"));
     ck_assert_ptr_nonnull(strstr(text, "!! raced"));
     test_lines(text, style.width);
     free(text);

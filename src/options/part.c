@@ -177,9 +177,30 @@ static enum status take_pair(struct command_line *line, const struct options *op
     return STATUS_OK;
 }
 
+/* Fixes change a whole program, and what they come to is a report. */
+static enum status check_fix(const struct options *options, struct error *error)
+{
+    bool window = options->part.from.given || options->part.to.given;
+    if (!options->fix || options->command != COMMAND_VIEW)
+        return STATUS_OK;
+    if (window || options->part.stream_count > 0)
+        return error_set(
+            error, STATUS_USAGE,
+            "--fix needs the whole recording, and --%s shows a part of it: allowed "
+            "is one of them",
+            window ? "window" : "stream");
+    if (options->dry_run)
+        return error_set(error, STATUS_USAGE,
+                         "--dry-run prints the plan as it was recorded, and --fix shows a run: "
+                         "allowed is one of them");
+    return STATUS_OK;
+}
+
 enum status part_check(struct command_line *line, const struct options *options,
                        struct error *error)
 {
+    if (check_fix(options, error) != STATUS_OK)
+        return error->status;
     if (options->part.stream_count == 0 || options->fail_above_count == 0)
         return options->before != NULL || options->after != NULL
                    ? take_pair(line, options, error)

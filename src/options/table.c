@@ -239,7 +239,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
          .absent = "the one of the device's name",
          .help = "the machine file that stands for the device: compare, auto "
                  "and --model simulate it, and view tries the fixes of a recording on it",
-         .with = "It needs `pipeline compare`, --model, --tiles=auto or --streams=auto."},
+         .with = "It needs `pipeline compare`, `pipeline view` of a recording, --model, "
+                 "--tiles=auto or --streams=auto."},
     [OPTION_MODEL] = {"model", 0, "none|sim", TYPE_CHOICE, PROGRAM_FIELD(model, RUNS),
                       .fallback = "none", .choices = model_names,
                       .help = "predict each run's time, too, by simulating the machine file"},
@@ -291,7 +292,9 @@ const struct option_row option_rows[OPTION_COUNT] = {
                     PROGRAM_FIELD(fix, 1u << COMMAND_RUN | 1u << COMMAND_LESSON | VIEW),
                     .help = "beside each run, one with the best settings that the simulator "
                             "found; view: beside a recording, it as simulated with the best "
-                            "fixes"},
+                            "fixes",
+                    .with = "With `pipeline view` it needs the whole recording: not --window, "
+                            "--stream or --dry-run."},
     [OPTION_CALIBRATE] = {"calibrate", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(calibrate, VIEW),
                           .help = "view: measure the CUDA device that is here first, which "
                                   "takes some ten seconds, and try the fixes of a recording on "

@@ -1,13 +1,14 @@
 /* view_fix.c - a recorded program, mended. */
 #include "trace/view_fix.h"
 
-#include "analysis/rework.h"
+#include "analysis/rework_find.h"
 #include "report/reference.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Refuses a machine that is not of the device that was recorded. */
@@ -56,14 +57,92 @@ enum status view_judge_run(struct run_report *run, const struct machine *machine
     return report_judge(run, run->plan, NULL, NULL, machine, error);
 }
 
+/* A run's time as simulated, from `first_ns` for `extent_ns`, and as predicted. */
+struct stretch {
+    int64_t first_ns, extent_ns, time_ns;
+};
+
+/* Returns when a moment of the simulated run is in the predicted one. */
+static int64_t stretch_moment(const struct stretch *stretch, int64_t moment_ns)
+{
+    int64_t since_ns = later(earlier(moment_ns - stretch->first_ns, stretch->extent_ns), 0);
+    return (int64_t)((double)since_ns / (double)stretch->extent_ns * (double)stretch->time_ns);
+}
+
+/* Makes the simulated run begin with its first op's issue, end with its last op, as the
+ * recorded one does, and take `time_ns`, which is predicted for it. */
+static void stretch_timeline(struct timeline *timeline, int64_t time_ns)
+{
+    struct stretch stretch = {
+        .first_ns = INT64_MAX, .extent_ns = rework_extent_ns(timeline), .time_ns = time_ns};
+    if (stretch.extent_ns == 0)
+        return;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (op_is_node(timeline->spans[i].kind))
+            stretch.first_ns = earlier(stretch.first_ns, timeline->spans[i].issue_ns);
+    }
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        struct span *span = &timeline->spans[i];
+        span->issue_ns = stretch_moment(&stretch, span->issue_ns);
+        span->start_ns = stretch_moment(&stretch, span->start_ns);
+        span->end_ns = stretch_moment(&stretch, span->end_ns);
+    }
+    for (uint32_t i = 0; i < timeline->issue_count; i++) {
+        timeline->issue_ns[i] = stretch_moment(&stretch, timeline->issue_ns[i]);
+        if (timeline->op_calls == NULL)
+            continue;
+        struct op_call *call = &timeline->op_calls[i];
+        call->issued_ns = stretch_moment(&stretch, call->issued_ns);
+        call->returned_ns = stretch_moment(&stretch, call->returned_ns);
+    }
+}
+
+/* Numbers kernels' names as the recorded run does, so that both have one letter and one colour
+ * for a kernel. Names that are nowhere in that stay behind them. */
+static enum status number_names(const struct timeline *recorded, struct timeline *timeline,
+                                struct error *error)
+{
+    const uint32_t own = timeline->name_count, room = recorded->name_count + own;
+    const char **names = malloc((room + 1) * sizeof *names);
+    uint16_t *links = malloc((own + 1) * sizeof *links);
+    uint32_t count = 0;
+    if (names == NULL || links == NULL) {
+        free(names);
+        free(links);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the names of kernels");
+    }
+    for (; count < recorded->name_count; count++)
+        names[count] = recorded->names[count];
+    for (uint32_t i = 0; i < own; i++) {
+        uint32_t at = 0;
+        while (at < count && strcmp(names[at], timeline->names[i]) != 0)
+            at++;
+        names[at] = timeline->names[i];
+        count = at < count ? count : at + 1;
+        links[i] = (uint16_t)(at < UINT16_MAX ? at : UINT16_MAX);
+    }
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL && span->link < own)
+            span->link = links[span->link];
+    }
+    free(links);
+    free(timeline->names);
+    timeline->names = names;
+    timeline->name_count = count;
+    return STATUS_OK;
+}
+
 static enum status simulate(const struct plan *plan, const struct machine *machine,
-                            uint32_t queues, struct run_report *run, struct error *error)
+                            const struct verdicts *verdicts, struct run_report *run,
+                            struct error *error)
 {
     struct timeline *timeline = &run->timeline;
-    enum status status =
-        simulator_run(machine, queues, plan, NULL, timeline, &run->issue_ns, error);
+    enum status status = simulator_run(machine, verdicts->mended.queues, plan, NULL, timeline,
+                                       &run->issue_ns, error);
     if (status != STATUS_OK)
         return status;
+    stretch_timeline(timeline, verdicts->best_ns);
     timeline->timing = TIMING_VIRTUAL;
     timeline->resolution_ns = 1;
     snprintf(timeline->device, sizeof timeline->device, "%s", machine->summary);
@@ -83,7 +162,7 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
     const struct rework *mended = &run->verdicts.mended;
     struct rework_base base;
     *found = false;
-    if (!run->verdicts.mends)
+    if (!run->verdicts.mends || run->verdicts.best_ns == 0)
         return STATUS_OK;
     enum status status = rework_begin(&base, run->plan, machine, error);
     if (status == STATUS_OK) {
@@ -95,9 +174,11 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
     *fixed = (struct run_report){
         .verified = VERIFIED_NOT_ASKED, .speedup = (double)NAN, .foreign = true};
     timeline_init(&fixed->timeline);
-    status = simulate(plan, machine, mended->queues, fixed, error);
+    status = simulate(plan, machine, &run->verdicts, fixed, error);
     if (status == STATUS_OK && fixed->median_ns > 0)
         fixed->speedup = (double)run->median_ns / (double)fixed->median_ns;
+    if (status == STATUS_OK)
+        status = number_names(&run->timeline, &fixed->timeline, error);
     *found = status == STATUS_OK;
     if (status == STATUS_OK)
         return STATUS_OK;

@@ -20,9 +20,10 @@ enum status view_find_machine(const struct machine *calibrated, const char *aske
 enum status view_judge_run(struct run_report *run, const struct machine *machine,
                            struct error *error);
 
-/* Makes a judged run as it would be with the best fixes that its verdicts have, as simulated,
- * with a plan of its own that it refers to: free that with plan_free() behind the run. *found
- * is false where no fix gains a hundredth, or none can be predicted. */
+/* Makes a judged run as it would be with the best fixes that its verdicts have: as simulated,
+ * all times in proportion to the one that the verdicts predict, so that there is one number for
+ * a fix. It has a plan of its own that it refers to: free that with plan_free() behind the run.
+ * *found is false where no fix gains a hundredth, or none can be predicted. */
 enum status view_fix_run(const struct run_report *run, const struct machine *machine,
                          struct run_report *fixed, struct plan *plan, bool *found,
                          struct error *error);

@@ -137,13 +137,16 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    bool any = false, traced = false, recorded = false, own = false, tried = false;
+    bool any = false, traced = false, recorded = false, part = false, own = false,
+         tried = false;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
         traced |= run->foreign && run->timeline.timing == TIMING_NSYS;
-        recorded |= run->foreign && run->timeline.timing == TIMING_RECORDED &&
-                    !run->verdicts.limit_known;
+        bool unlimited = run->foreign && run->timeline.timing == TIMING_RECORDED &&
+                         !run->verdicts.limit_known;
+        recorded |= unlimited && run->plan != NULL;
+        part |= unlimited && run->timeline.partial;
         tried |= run->foreign && run->verdicts.limit_known;
         own |= run->foreign && run->timeline.timing != TIMING_NSYS &&
                run->timeline.timing != TIMING_RECORDED;
@@ -162,6 +165,11 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
             "A recording says when ops ran and what the program called. No machine file stands "
             "for this device, so causes are measured against the busiest engine, not against "
             "the limit, and no fix is tried: name one by --machine.");
+    else if (part)
+        writer_put_words(
+            out, style->width, 0,
+            "Only a part of the recording is looked at, so its limit is not known, and no fix "
+            "is tried.");
     else if (tried)
         writer_put_words(
             out, style->width, 0,
