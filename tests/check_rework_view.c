@@ -53,6 +53,98 @@ static const char *const mistakes[] = {
     "pageable-memory", "legacy-stream",        "blocking-stream", "sync-in-loop",
     "alloc-in-loop",   "pinned-alloc-in-loop", "launch-blocking", "slow-callback"};
 
+/* Writes rec.jsonl: a run with a mistake, or without ("none"). Returns its simulated time. */
+static int64_t record(const char *mistake, const struct machine *machine)
+{
+    struct settings settings = test_settings("scale");
+    settings.elements = 64 << 20;
+    settings.tiles = 32;
+    settings.order = ORDER_BREADTH;
+    settings.callbacks = strcmp(mistake, "slow-callback") == 0;
+    settings.mistake = test_mistake(mistake);
+    FILE *out = fopen("rec.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    int64_t time_ns = simulate(&settings, machine, out);
+    fclose(out);
+    return time_ns;
+}
+
+/* Changes each line of rec.jsonl that begins so. */
+static void edit(const char *begin, void (*change)(char *line))
+{
+    char line[4096];
+    FILE *in = fopen("rec.jsonl", "r"), *out = fopen("edited.jsonl", "w");
+    ck_assert(in != NULL && out != NULL);
+    while (fgets(line, sizeof line, in) != NULL) {
+        if (strncmp(line, begin, strlen(begin)) == 0)
+            change(line);
+        fputs(line, out);
+    }
+    fclose(in);
+    fclose(out);
+    ck_assert_int_eq(rename("edited.jsonl", "rec.jsonl"), 0);
+}
+
+static struct machine h200(void)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    return machine;
+}
+
+/* Returns a text of the first verdict, which must be of that cause; the caller frees `root`. */
+static json_t *first_verdict(json_t *root, const char *code)
+{
+    json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    json_t *verdict = json_array_get(json_object_get(run, "verdicts"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(verdict, "code")), code);
+    return verdict;
+}
+
+/* A run that was faster than a machine allows keeps its cause, and no limit of that machine. */
+START_TEST(a_machine_that_does_not_fit_hides_no_cause)
+{
+    struct machine machine = h200();
+    record("legacy-stream", &machine);
+    json_t *root = view("--device=0 --machine=a100");
+    json_t *verdict = first_verdict(root, "legacy-stream");
+    ck_assert_str_eq(json_string_value(json_object_get(verdict, "evidence")), "certain");
+    json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    ck_assert(json_is_null(json_object_get(run, "limit_ms")));
+    json_decref(root);
+    ck_assert_int_ne(
+        program_run("view -q --device=0 rec.jsonl --machine=a100 --fail-above=any:10%"), 0);
+    ck_assert_msg(strstr(program_err, "legacy-stream costs") != NULL, "%s", program_err);
+    char *printed = test_file_text("out");
+    ck_assert_ptr_nonnull(strstr(printed, "machine file does not fit"));
+    free(printed);
+}
+END_TEST
+
+static void forget_arguments(char *line)
+{
+    char *list = strrchr(line, '[');
+    ck_assert_ptr_nonnull(list);
+    strcpy(list, "[]]\n");
+}
+
+/* Of kernels that name no memory no fix of order is tried; what the trace shows counts. */
+START_TEST(kernels_of_unknown_memory_hide_no_cause)
+{
+    struct machine machine = h200();
+    record("legacy-stream", &machine);
+    edit("[\"launch\",", forget_arguments);
+    json_t *root = view("--device=0");
+    json_t *verdict = first_verdict(root, "legacy-stream");
+    ck_assert(!json_is_object(json_object_get(verdict, "fix")) ||
+              json_is_null(json_object_get(json_object_get(verdict, "fix"), "predicted_ms")));
+    const char *seen = json_string_value(json_object_get(verdict, "seen"));
+    ck_assert_ptr_nonnull(strstr(seen, "not known which memory"));
+    json_decref(root);
+}
+END_TEST
+
 START_TEST(mistakes_come_first_with_the_time_without_them)
 {
     struct machine machine;
@@ -125,6 +217,8 @@ Suite *rework_view_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, mistakes_come_first_with_the_time_without_them, 0,
                         (int)(sizeof mistakes / sizeof mistakes[0]));
+    tcase_add_test(all, a_machine_that_does_not_fit_hides_no_cause);
+    tcase_add_test(all, kernels_of_unknown_memory_hide_no_cause);
     tcase_add_test(all, a_graph_in_one_line_waits_needlessly);
     suite_add_tcase(suite, all);
     return suite;

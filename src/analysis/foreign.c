@@ -269,26 +269,30 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
     foreign_put_evidence(foreign, &verdicts->items[verdicts->count - 1]);
 }
 
-/* Names the causes, of a recorded program with its limit and its fixes. */
+/* Settles the charges, of a recorded program with its limit and its fixes. Those of a machine
+ * that does not fit the run say nothing of it: the trace alone does then. */
 static enum status judge(struct foreign *foreign, struct verdicts *verdicts,
                          struct error *error)
 {
     const struct limit *limit = foreign->facts->limit;
-    int64_t busiest_ns = foreign->analysis.engines[foreign->engine].busy_ns;
-    enum status status = STATUS_OK;
     settle(foreign, foreign->time_ns);
-    if (foreign->facts->plan != NULL && foreign->facts->model != NULL && limit != NULL) {
-        verdicts->limit_known = true;
-        verdicts->bound = limit->cause;
-        verdicts->limit_ns = foreign->limit_ns = earlier(limit->ns, foreign->time_ns);
-        status = foreign_try(foreign, error);
-        if (!foreign->tried)
-            foreign_settle_limit(foreign, busiest_ns);
-    }
+    if (foreign->facts->plan == NULL || foreign->facts->model == NULL || limit == NULL)
+        return STATUS_OK;
+    foreign->limit_ns = earlier(limit->ns, foreign->time_ns);
+    bool faster = limit->claimed_ns > 0 || limit->ns > foreign->time_ns;
+    enum status status = faster ? STATUS_OK : foreign_try(foreign, error);
     if (foreign->simulated) {
         int64_t beyond_ns = foreign->found.whole_ns - rework_extent_ns(foreign->timeline);
         verdicts->modelled_ns = foreign->time_ns + beyond_ns;
         verdicts->too_far = !foreign->tried;
+    }
+    verdicts->limit_known = foreign->tried;
+    verdicts->misfit = !foreign->tried;
+    if (foreign->tried) {
+        verdicts->bound = limit->cause;
+        verdicts->limit_ns = foreign->limit_ns;
+    } else {
+        foreign->limit_ns = 0;
     }
     return status;
 }

@@ -103,12 +103,10 @@ bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t f
                   struct foreign_pieces *pieces);
 
 /* Simulates a recorded program with fixes; its plan and its machine are known. Where the
- * simulation of the run as it is comes near it, what was charged is charged anew, by what fixes
- * gain. The charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY only. */
+ * simulation of the run as it is comes near it, `tried` is set, and what was charged is charged
+ * anew, by what fixes gain: the charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY
+ * only. */
 enum status foreign_try(struct foreign *foreign, struct error *error);
-
-/* Has charges that add up to time_ns - `busiest_ns` add up to time_ns - limit_ns. */
-void foreign_settle_limit(struct foreign *foreign, int64_t busiest_ns);
 
 /* Sets a verdict's fix: whether it was tried, and the time with it. */
 void foreign_put_fix(const struct foreign *foreign, struct verdict *verdict);

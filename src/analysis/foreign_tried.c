@@ -90,14 +90,27 @@ void foreign_put_fix(const struct foreign *foreign, struct verdict *verdict)
         verdict->predicted_ns = predicted_ns(foreign, turn->fixed_ns);
 }
 
+/* Returns true if the fix of a cause takes an order away, so that it can't be tried where it is
+ * not known what ops work on. */
+static bool is_of_order(enum verdict_code code)
+{
+    return code == VERDICT_LEGACY_STREAM || code == VERDICT_BLOCKING_STREAM ||
+           code == VERDICT_ONE_STREAM || code == VERDICT_FEW_STREAMS ||
+           code == VERDICT_MEMSET_IN_LOOP || code == VERDICT_NEEDLESS_WAIT;
+}
+
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct rework_turn *turn = foreign->tried ? turn_of(foreign, verdict->code) : NULL;
-    char detail[48];
+    char detail[48], text[FOREIGN_COUNT];
+    size_t used = strlen(verdict->seen);
+    if (foreign->tried && foreign->found.blind > 0 && is_of_order(verdict->code))
+        snprintf(verdict->seen + used, sizeof verdict->seen - used,
+                 "; no fix is tried, as it is not known which memory %s used",
+                 foreign_counted(foreign->found.blind, "op", "ops", text));
     if (turn == NULL)
         return;
     rework_detail(&foreign->found.better, turn->part, detail, sizeof detail);
-    size_t used = strlen(verdict->seen);
     if (detail[0] != '\0')
         snprintf(verdict->seen + used, sizeof verdict->seen - used, "%stried with %s",
                  used > 0 ? "; " : "", detail);
@@ -158,8 +171,10 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     for (int round = 0; round < VERDICT_COPY_BOUND; round++) {
         int dearest = VERDICT_COPY_BOUND;
         for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-            bool counts = is_certain((enum verdict_code)code) && foreign->cost_ns[code] == 0;
-            if (counts && old_ns[code] > (dearest < VERDICT_COPY_BOUND ? old_ns[dearest] : 0))
+            bool counts = is_certain((enum verdict_code)code) ||
+                          (foreign->found.blind > 0 && is_of_order((enum verdict_code)code));
+            if (counts && foreign->cost_ns[code] == 0 &&
+                old_ns[code] > (dearest < VERDICT_COPY_BOUND ? old_ns[dearest] : 0))
                 dearest = code;
         }
         if (dearest == VERDICT_COPY_BOUND || left_ns == 0)
@@ -213,30 +228,6 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
     charge_left(foreign, old_ns, charge_turns(foreign));
     charge_small(foreign);
     return STATUS_OK;
-}
-
-/* Returns the cause of what the busiest engine took beyond the limit. */
-static enum verdict_code slower_by(const struct foreign *foreign, int64_t more_ns)
-{
-    for (uint32_t i = 0; i < foreign->timeline->span_count; i++) {
-        const struct span *span = &foreign->timeline->spans[i];
-        if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE)
-            return VERDICT_PAGEABLE_MEMORY;
-    }
-    return (double)more_ns >= VERDICT_NAMED_SHARE * (double)foreign->time_ns ? VERDICT_UNKNOWN
-                                                                             : VERDICT_REST;
-}
-
-void foreign_settle_limit(struct foreign *foreign, int64_t busiest_ns)
-{
-    int64_t more_ns = busiest_ns - foreign->limit_ns;
-    if (more_ns > 0)
-        foreign->cost_ns[slower_by(foreign, more_ns)] += more_ns;
-    for (int code = VERDICT_REST; code >= 0 && more_ns < 0; code--) {
-        int64_t less_ns = earlier(foreign->cost_ns[code], -more_ns);
-        foreign->cost_ns[code] -= less_ns;
-        more_ns += less_ns;
-    }
 }
 
 /* --- order --- */

@@ -417,6 +417,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
         if (finder.why.status != STATUS_OK)
             status = error_pass(error, &finder.why);
     }
+    result.blind = finder.base.blind;
     if (status == STATUS_OK)
         *found = result;
     rework_end(&finder.base);

@@ -49,6 +49,7 @@ struct rework_found {
      * part of it that stands for all, as it is and with all turns. */
     int64_t given_ns, better_ns;
     int64_t whole_ns; /* of all of the plan, as it is */
+    uint32_t blind;   /* ops that may use any memory: no order was taken away */
 };
 
 /* Looks for them on `machine`, whose queues are those that the program had. Of a plan with very

@@ -78,6 +78,8 @@ struct verdicts {
     int named; /* how many of the first are named causes */
     int64_t time_ns, limit_ns;
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
+    bool misfit;      /* so does it for a recorded run that its machine does not fit: it was
+                         faster than that allows, or its simulation is too far off */
     enum limit_cause bound;
     int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0: no machine
                             file stands for the device */

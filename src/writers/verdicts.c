@@ -99,17 +99,23 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
     else
         writer_print_words(out, style->width, INDENT, "%s: %s; limit %s, set by %s", name, time,
                            limit, bound_name(verdicts->bound));
-    if (run->limit.claimed_ns > 0)
+    if (verdicts->misfit && run->limit.claimed_ns > 0)
+        writer_print_words(out, style->width, INDENT,
+                           "  The machine file does not fit: by its %s, no run of these ops "
+                           "takes less than %s. One of this very machine (pipeline calibrate, "
+                           "--machine) does.",
+                           run->limit.figure, units_time(run->limit.claimed_ns, claimed));
+    else if (run->limit.claimed_ns > 0)
         writer_print_words(out, style->width, INDENT,
                            "  The machine's %s is too low: by it, the limit would be %s.",
                            run->limit.figure, units_time(run->limit.claimed_ns, claimed));
     if (verdicts->too_far)
-        writer_print_words(
-            out, style->width, INDENT,
-            "  The simulator gives this run %s, too far from %s for the time with "
-            "a fix to be predicted: a machine file of this very machine "
-            "(pipeline calibrate, --machine) may come nearer.",
-            units_time(verdicts->modelled_ns, limit), time);
+        writer_print_words(out, style->width, INDENT,
+                           "  The machine file does not fit: the simulator gives this run %s, "
+                           "too far from %s for the time with "
+                           "a fix to be predicted: a machine file of this very machine "
+                           "(pipeline calibrate, --machine) may come nearer.",
+                           units_time(verdicts->modelled_ns, limit), time);
 }
 
 /* Writes a line for the run, and those of its causes. */
@@ -138,15 +144,16 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
     bool any = false, traced = false, recorded = false, part = false, own = false,
-         tried = false;
+         tried = false, misfit = false;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
         traced |= run->foreign && run->timeline.timing == TIMING_NSYS;
         bool unlimited = run->foreign && run->timeline.timing == TIMING_RECORDED &&
-                         !run->verdicts.limit_known;
+                         !run->verdicts.limit_known && !run->verdicts.misfit;
         recorded |= unlimited && run->plan != NULL;
         part |= unlimited && run->timeline.partial;
+        misfit |= run->verdicts.misfit;
         tried |= run->foreign && run->verdicts.limit_known;
         own |= run->foreign && run->timeline.timing != TIMING_NSYS &&
                run->timeline.timing != TIMING_RECORDED;
@@ -170,6 +177,12 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
             out, style->width, 0,
             "Only a part of the recording is looked at, so its limit is not known, and no fix "
             "is tried.");
+    else if (misfit && !tried)
+        writer_put_words(
+            out, style->width, 0,
+            "A recording says when ops ran and what the program called. The machine file does "
+            "not fit it, so causes are measured against the busiest engine, not against the "
+            "limit, and no fix is offered.");
     else if (tried)
         writer_put_words(
             out, style->width, 0,
