@@ -326,13 +326,29 @@ static void free_tables(struct replan *replan)
     free(replan->records);
 }
 
+/* Returns true if most launches returned only when their kernels had ended. The environment
+ * that asks for it may have been set after CUDA had read it. */
+static bool launches_wait(const struct recording *recording)
+{
+    enum { CLOCKS_NS = 2000 }; /* by which the clocks of the host and the device may differ */
+    size_t launches = 0, waited = 0;
+    for (size_t i = 0; i < recording->op_count; i++) {
+        const struct recorded_op *op = &recording->ops[i];
+        if (op->kind != OP_KERNEL || op->call == RECORDING_NONE)
+            continue;
+        launches++;
+        waited += recording->calls[op->call].end_ns + CLOCKS_NS >= op->end_ns;
+    }
+    return launches > 0 && 2 * waited >= launches;
+}
+
 enum status recording_plan(const struct recording *recording, uint32_t device,
                            struct plan *plan, struct replan_left *left, struct error *error)
 {
     struct replan replan = {
         .recording = recording, .device = device, .plan = plan, .error = error};
     plan_init(plan);
-    plan->launches_block = recording->launch_blocking;
+    plan->launches_block = recording->launch_blocking && launches_wait(recording);
     enum status status = take_tables(&replan);
     for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++)
         status = take_call(&replan, &recording->calls[i]);
@@ -340,8 +356,8 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
         replan.left.stray_ops += recording->ops[i].call == RECORDING_NONE &&
                                  replan_is_ours(&replan, recording->ops[i].stream);
     /* A call that waits for its kernel takes long in any case. */
-    plan->loads_lazily = recording->lazy && !recording->launch_blocking &&
-                         replan.slow_loads > 0 && 2 * replan.slow_loads >= replan.loads;
+    plan->loads_lazily = recording->lazy && !plan->launches_block && replan.slow_loads > 0 &&
+                         2 * replan.slow_loads >= replan.loads;
     if (status == STATUS_OK)
         status = replan_share_time(&replan);
     if (status == STATUS_OK)
