@@ -145,6 +145,86 @@ START_TEST(kernels_of_unknown_memory_hide_no_cause)
 }
 END_TEST
 
+/* Writes rec.jsonl: copy in, kernel and copy out, 16 times, each of what the last brought out.
+ */
+static void record_chain(void)
+{
+    FILE *out = fopen("rec.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"pipeline_recording\":1,\"version\":\"0.1.0\",\"program\":\"p\",\"pid\":1,"
+          "\"parent\":1,\"begin_ns\":0,\"driver\":13000,\"cupti\":130000,"
+          "\"launch_blocking\":false,\"connections\":null,\"lazy\":false}\n"
+          "[\"device\",0,\"NVIDIA H200\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n"
+          "[\"stream\",1,13,9013,\"non-blocking\",0]\n[\"name\",7,\"work\"]\n"
+          "[\"memory\",\"device\",0,1000000000,8388608,0]\n"
+          "[\"memory\",\"pinned\",0,2000000000,8388608,null]\n",
+          out);
+    for (int i = 0, id = 1; i < 16; i++, id += 4) {
+        int now = 100000 + 500000 * i, in = now + 7000, kernel = in + 167000,
+            back = kernel + 162000, end = back + 165000;
+        fprintf(out, "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n", id, now, now + 2000);
+        fprintf(out, "[\"copy\",%d,1,13,1000000000,2000000000,8388608]\n", id);
+        fprintf(out, "[\"op\",%d,\"h2d\",1,13,%d,%d,8388608,\"pinned\",\"device\",0]\n", id, in,
+                in + 165000);
+        fprintf(out, "[\"call\",%d,\"cudaLaunchKernel\",1,%d,%d,0]\n", id + 1, now + 2000,
+                now + 4000);
+        fprintf(out, "[\"launch\",%d,1,13,[1000000000]]\n", id + 1);
+        fprintf(out, "[\"kernel\",%d,1,13,%d,%d,7,12288,256,32,0,0]\n", id + 1, kernel,
+                kernel + 160000);
+        fprintf(out, "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n", id + 2, now + 4000,
+                now + 6000);
+        fprintf(out, "[\"copy\",%d,1,13,2000000000,1000000000,8388608]\n", id + 2);
+        fprintf(out, "[\"op\",%d,\"d2h\",1,13,%d,%d,8388608,\"device\",\"pinned\",0]\n", id + 2,
+                back, end);
+        fprintf(out, "[\"call\",%d,\"cudaStreamSynchronize\",1,%d,%d,0]\n", id + 3, now + 6000,
+                end - 3000);
+        fprintf(out, "[\"sync\",%d,\"stream\",1,13]\n", id + 3);
+    }
+    fputs("[\"end\",9000000,\"exit\"]\n", out);
+    fclose(out);
+}
+
+START_TEST(waits_that_data_asks_for_anyway_cost_nothing)
+{
+    record_chain();
+    json_t *root = view("");
+    json_t *run = json_array_get(json_object_get(root, "runs"), 0), *verdict;
+    size_t i;
+    json_array_foreach(json_object_get(run, "verdicts"), i, verdict)
+        ck_assert_str_ne(json_string_value(json_object_get(verdict, "code")), "sync-in-loop");
+    json_decref(root);
+    ck_assert_int_eq(program_run("view -q rec.jsonl"), 0);
+    char *printed = test_file_text("out");
+    ck_assert_ptr_nonnull(strstr(printed, "each result is the next"));
+    free(printed);
+}
+END_TEST
+
+static void set_launch_blocking(char *line)
+{
+    char *no = strstr(line, "\"launch_blocking\":false");
+    ck_assert_ptr_nonnull(no);
+    no = strstr(no, "false");
+    char rest[4096];
+    snprintf(rest, sizeof rest, "true%s", no + strlen("false"));
+    strcpy(no, rest);
+}
+
+START_TEST(the_environment_alone_is_no_cause)
+{
+    struct machine machine = h200();
+    record("legacy-stream", &machine);
+    edit("{", set_launch_blocking);
+    json_t *root = view("--device=0"), *verdict;
+    first_verdict(root, "legacy-stream");
+    json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    size_t i;
+    json_array_foreach(json_object_get(run, "verdicts"), i, verdict) ck_assert_str_ne(
+        json_string_value(json_object_get(verdict, "code")), "launch-blocking");
+    json_decref(root);
+}
+END_TEST
+
 START_TEST(mistakes_come_first_with_the_time_without_them)
 {
     struct machine machine;
@@ -219,6 +299,8 @@ Suite *rework_view_suite(void)
                         (int)(sizeof mistakes / sizeof mistakes[0]));
     tcase_add_test(all, a_machine_that_does_not_fit_hides_no_cause);
     tcase_add_test(all, kernels_of_unknown_memory_hide_no_cause);
+    tcase_add_test(all, waits_that_data_asks_for_anyway_cost_nothing);
+    tcase_add_test(all, the_environment_alone_is_no_cause);
     tcase_add_test(all, a_graph_in_one_line_waits_needlessly);
     suite_add_tcase(suite, all);
     return suite;

@@ -288,6 +288,7 @@ static enum status judge(struct foreign *foreign, struct verdicts *verdicts,
     }
     verdicts->limit_known = foreign->tried;
     verdicts->misfit = !foreign->tried;
+    verdicts->data_ns = foreign->data_ns;
     if (foreign->tried) {
         verdicts->bound = limit->cause;
         verdicts->limit_ns = foreign->limit_ns;

@@ -2,6 +2,7 @@
  *
  *   analysis/foreign_facts.c  what is looked up: calls, ops by their ends, what all launches do
  *   analysis/foreign_walk.c   what an op waited for, and that, back through a time
+ *   analysis/foreign_chain.c  ops that have to follow each other, by their data
  *   analysis/foreign_tried.c  a recorded program's fixes, tried, and charges by what they gain
  *   analysis/foreign_words.c  the evidence in words
  *   analysis/foreign_work.c   that of copies and kernels themselves
@@ -54,6 +55,7 @@ struct foreign {
     bool simulated; /* `found` is set */
     bool tried;     /* and the simulation is near enough to the run for fixes to be predicted */
     int64_t slower_ns;        /* that the copies of the busiest engine took beyond the limit */
+    int64_t data_ns;          /* of the loss: each result is the next input */
     bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };
 
@@ -110,6 +112,10 @@ enum status foreign_try(struct foreign *foreign, struct error *error);
 
 /* Sets a verdict's fix: whether it was tried, and the time with it. */
 void foreign_put_fix(const struct foreign *foreign, struct verdict *verdict);
+
+/* Returns how long the ops took that have to follow each other, as each reads what the one
+ * before it wrote; 0 where that is not known. O(n log n) of a recorded plan. */
+int64_t foreign_chain_ns(const struct foreign *foreign);
 
 /* Adds to a verdict's evidence what was tried, where its fix does not say it. */
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict);

@@ -168,6 +168,11 @@ static int64_t find_slower(const struct foreign *foreign)
  * or the rest. */
 static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
 {
+    /* The host need not wait for what is the next op's input, but that op has to. */
+    const int64_t chain_ns = foreign_chain_ns(foreign);
+    const int64_t beside_ns = later(0, foreign->time_ns - chain_ns);
+    if (turn_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
+        old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
     for (int round = 0; round < VERDICT_COPY_BOUND; round++) {
         int dearest = VERDICT_COPY_BOUND;
         for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
@@ -182,6 +187,9 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         foreign->cost_ns[dearest] = earlier(old_ns[dearest], left_ns);
         left_ns -= foreign->cost_ns[dearest];
     }
+    foreign->data_ns = later(0, earlier(chain_ns - foreign->limit_ns, left_ns));
+    foreign->cost_ns[VERDICT_REST] += foreign->data_ns;
+    left_ns -= foreign->data_ns;
     int64_t slower_ns = earlier(find_slower(foreign), left_ns);
     foreign->slower_ns = slower_ns;
     foreign->cost_ns[VERDICT_REST] += slower_ns;

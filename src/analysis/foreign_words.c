@@ -303,9 +303,11 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         break;
     case VERDICT_SLOW_CALLBACK:
         verdict->evidence = EVIDENCE_LIKELY;
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "%s put a host function into a stream; a trace does not say when they run",
-                 foreign_counted(foreign->host_funcs, "call", "calls", text));
+        snprintf(verdict->seen, VERDICT_SEEN, "%s put a host function into a stream%s",
+                 foreign_counted(foreign->host_funcs, "call", "calls", text),
+                 foreign_ops_of(foreign, OP_CALLBACK) > 0
+                     ? ", and what is behind it there waits for it"
+                     : "; a trace does not say when they run");
         break;
     case VERDICT_MEMSET_IN_LOOP:
         verdict->evidence = foreign->memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
@@ -346,6 +348,9 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
         if (foreign->cost_ns[VERDICT_FEW_TILES] == 0 && foreign->filling_ns > 0)
             snprintf(verdict->seen, VERDICT_SEEN, "filling and draining: %s",
                      units_time(foreign->filling_ns, time));
+        if (foreign->data_ns > 0)
+            append(verdict->seen, "%s%s are needed by the data: each result is the next input",
+                   verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->data_ns, time));
         if (foreign->slower_ns > 0)
             append(verdict->seen, "%scopies took %s longer than the limit has it",
                    verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->slower_ns, time));

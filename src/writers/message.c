@@ -73,7 +73,10 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
                                            : "no cause is worth a name",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
                  bounds[verdicts->bound],
-                 first != NULL ? "; a larger array would come nearer" : "");
+                 first != NULL           ? "; a larger array would come nearer"
+                 : verdicts->data_ns > 0 ? "; the data asks for more: each result is the next "
+                                           "input"
+                                         : "");
     else if (verdicts->count > 0)
         snprintf(text, MESSAGE_TEXT, "nothing to mend was found");
 }
