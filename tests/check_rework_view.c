@@ -147,7 +147,7 @@ END_TEST
 
 /* Writes rec.jsonl: copy in, kernel and copy out, 16 times, each of what the last brought out.
  */
-static void record_chain(void)
+static void record_chain(bool polls)
 {
     FILE *out = fopen("rec.jsonl", "w");
     ck_assert_ptr_nonnull(out);
@@ -156,26 +156,32 @@ static void record_chain(void)
           "\"launch_blocking\":false,\"connections\":null,\"lazy\":false}\n"
           "[\"device\",0,\"NVIDIA H200\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n"
           "[\"stream\",1,13,9013,\"non-blocking\",0]\n[\"name\",7,\"work\"]\n"
-          "[\"memory\",\"device\",0,1000000000,8388608,0]\n"
-          "[\"memory\",\"pinned\",0,2000000000,8388608,null]\n",
+          "[\"memory\",\"device\",0,1000000000,134217728,0]\n"
+          "[\"memory\",\"pinned\",0,2000000000,134217728,null]\n",
           out);
     for (int i = 0, id = 1; i < 16; i++, id += 4) {
-        int now = 100000 + 500000 * i, in = now + 7000, kernel = in + 167000,
-            back = kernel + 162000, end = back + 165000;
+        int now = 100000 + 505000 * i, in = now + 7000, kernel = in + 167000,
+            back = kernel + 162000, end = back + 165000,
+            device = 1000000000 + (polls ? 8388608 * i : 0), host = device + 1000000000;
         fprintf(out, "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n", id, now, now + 2000);
-        fprintf(out, "[\"copy\",%d,1,13,1000000000,2000000000,8388608]\n", id);
+        fprintf(out, "[\"copy\",%d,1,13,%d,%d,8388608]\n", id, device, host);
         fprintf(out, "[\"op\",%d,\"h2d\",1,13,%d,%d,8388608,\"pinned\",\"device\",0]\n", id, in,
                 in + 165000);
         fprintf(out, "[\"call\",%d,\"cudaLaunchKernel\",1,%d,%d,0]\n", id + 1, now + 2000,
                 now + 4000);
-        fprintf(out, "[\"launch\",%d,1,13,[1000000000]]\n", id + 1);
+        fprintf(out, "[\"launch\",%d,1,13,[%d]]\n", id + 1, device);
         fprintf(out, "[\"kernel\",%d,1,13,%d,%d,7,12288,256,32,0,0]\n", id + 1, kernel,
                 kernel + 160000);
         fprintf(out, "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n", id + 2, now + 4000,
                 now + 6000);
-        fprintf(out, "[\"copy\",%d,1,13,2000000000,1000000000,8388608]\n", id + 2);
+        fprintf(out, "[\"copy\",%d,1,13,%d,%d,8388608]\n", id + 2, host, device);
         fprintf(out, "[\"op\",%d,\"d2h\",1,13,%d,%d,8388608,\"device\",\"pinned\",0]\n", id + 2,
                 back, end);
+        for (int at = now + 6000; polls && at < end; at += 3000)
+            fprintf(out, "[\"call\",%d,\"cudaStreamQuery\",1,%d,%d,600]\n", 1000000 + at, at,
+                    at + 2000);
+        if (polls)
+            continue;
         fprintf(out, "[\"call\",%d,\"cudaStreamSynchronize\",1,%d,%d,0]\n", id + 3, now + 6000,
                 end - 3000);
         fprintf(out, "[\"sync\",%d,\"stream\",1,13]\n", id + 3);
@@ -186,7 +192,7 @@ static void record_chain(void)
 
 START_TEST(waits_that_data_asks_for_anyway_cost_nothing)
 {
-    record_chain();
+    record_chain(false);
     json_t *root = view("");
     json_t *run = json_array_get(json_object_get(root, "runs"), 0), *verdict;
     size_t i;
@@ -197,6 +203,16 @@ START_TEST(waits_that_data_asks_for_anyway_cost_nothing)
     char *printed = test_file_text("out");
     ck_assert_ptr_nonnull(strstr(printed, "each result is the next"));
     free(printed);
+}
+END_TEST
+
+START_TEST(a_host_that_asks_again_and_again_waits)
+{
+    record_chain(true);
+    json_t *root = view(""), *verdict = first_verdict(root, "sync-in-loop");
+    const char *seen = json_string_value(json_object_get(verdict, "seen"));
+    ck_assert_ptr_nonnull(strstr(seen, "calls of cudaStreamQuery that said not ready"));
+    json_decref(root);
 }
 END_TEST
 
@@ -300,6 +316,7 @@ Suite *rework_view_suite(void)
     tcase_add_test(all, a_machine_that_does_not_fit_hides_no_cause);
     tcase_add_test(all, kernels_of_unknown_memory_hide_no_cause);
     tcase_add_test(all, waits_that_data_asks_for_anyway_cost_nothing);
+    tcase_add_test(all, a_host_that_asks_again_and_again_waits);
     tcase_add_test(all, the_environment_alone_is_no_cause);
     tcase_add_test(all, a_graph_in_one_line_waits_needlessly);
     suite_add_tcase(suite, all);

@@ -65,6 +65,10 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     enum verdict_code quick = call->end_ns - call->start_ns > FOREIGN_LATE_NS ? VERDICT_UNKNOWN
                               : memset ? work_cause(foreign, span_at(foreign, span))
                                        : VERDICT_SMALL_TILES;
+    /* A host that asks again and again waits. */
+    uint32_t before = foreign->call_before[index];
+    if (call->not_ready && before != SPAN_NONE && foreign->timeline->calls[before].not_ready)
+        return VERDICT_SYNC_IN_LOOP;
     switch (host_call_kind(call->row)) {
     case CALL_SYNC:
         return VERDICT_SYNC_IN_LOOP;

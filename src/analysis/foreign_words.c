@@ -138,6 +138,22 @@ static void put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
              foreign_counted(count, "wait", "waits", waits), units_time(sum_ns, time));
 }
 
+/* Writes "5200 calls of cudaStreamQuery that said not ready"; nothing where none did. */
+static void put_polls(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t count = 0, last = 0;
+    char calls[FOREIGN_COUNT];
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        count += timeline->calls[i].not_ready;
+        last = timeline->calls[i].not_ready ? i : last;
+    }
+    if (count > 0)
+        snprintf(seen, VERDICT_SEEN, "%s of %s that said not ready",
+                 foreign_counted(count, "call", "calls", calls),
+                 host_call_name(timeline->calls[last].row));
+}
+
 static void put_sync(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
     const struct timeline *timeline = foreign->timeline;
@@ -147,7 +163,10 @@ static void put_sync(const struct foreign *foreign, char seen[VERDICT_SEEN])
     for (uint32_t i = 0; i < timeline->call_count && !syncs; i++)
         syncs = host_call_kind(timeline->calls[i].row) == CALL_SYNC &&
                 timeline->calls[i].start_ns < foreign->last_issue_ns;
-    put_calls(foreign, syncs ? CALL_SYNC : CALL_COPY_WAIT, seen);
+    if (!syncs)
+        put_polls(foreign, seen);
+    if (seen[0] == '\0')
+        put_calls(foreign, syncs ? CALL_SYNC : CALL_COPY_WAIT, seen);
 }
 
 static void put_launches(const struct foreign *foreign, char seen[VERDICT_SEEN])

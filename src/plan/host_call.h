@@ -23,9 +23,10 @@ enum host_call_kind {
 struct host_call {
     int64_t start_ns, end_ns;
     uint64_t thread;
-    uint32_t line; /* where the program's source makes it: one more than an index of the
-                      timeline's lines; 0: not known */
-    uint16_t row;  /* of the table of calls */
+    uint32_t line;  /* where the program's source makes it: one more than an index of the
+                       timeline's lines; 0: not known */
+    uint16_t row;   /* of the table of calls */
+    bool not_ready; /* it asked whether work was done, and that was not */
 };
 
 /* Returns the row of the call that a trace calls `name`: "cudaMemcpyAsync_v3020". 0 stands for

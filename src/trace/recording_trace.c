@@ -148,6 +148,8 @@ static void add_lines(struct maker *maker)
     }
 }
 
+enum { NOT_READY = 600 }; /* cudaErrorNotReady */
+
 static void add_calls(struct maker *maker)
 {
     const struct recording *recording = maker->recording;
@@ -156,7 +158,8 @@ static void add_calls(struct maker *maker)
         maker->calls[i] = (struct host_call){.start_ns = call->start_ns,
                                              .end_ns = call->end_ns,
                                              .thread = call->thread,
-                                             .row = call->row};
+                                             .row = call->row,
+                                             .not_ready = call->result == NOT_READY};
         bool waits = call->deed == DEED_WAIT;
         if ((!waits && call->deed != DEED_RECORD) || call->stream == RECORDING_NONE)
             continue;
