@@ -230,6 +230,46 @@ START_TEST(threads_have_tracks)
 }
 END_TEST
 
+/* Work of which the recording has calls alone, or which CUDA refused, is told. */
+START_TEST(calls_and_ops_that_do_not_match)
+{
+    static const char head[] = "{\"pipeline_recording\":1}\n"
+                               "[\"device\",0,\"NVIDIA H200\",9,0,132,2048,32,65536,233472,3]\n"
+                               "[\"context\",1,0]\n"
+                               "[\"stream\",1,13,5,\"non-blocking\",0]\n";
+    static const char call[] = "[\"call\",%d,\"cudaMemsetAsync\",1,%d,%d,%d]\n"
+                               "[\"set\",%d,1,13,4096,8192]\n";
+    static const char op[] = "[\"op\",%d,\"memset\",1,13,%d,%d,8192,null,null,0]\n";
+    static const char *const says[] = {"4 calls issued", "lacks what 2 of",
+                                       "CUDA refused 4 calls"};
+    static const int ops[] = {0, 2, 4}, results[] = {0, 0, 1};
+    for (int i = 0; i < 3; i++) {
+        FILE *out = fopen("odd.jsonl", "w");
+        ck_assert_ptr_nonnull(out);
+        fputs(head, out);
+        for (int k = 0; k < 4; k++) {
+            fprintf(out, call, k + 1, 1000 * k, 1000 * k + 100, results[i], k + 1);
+            if (k < ops[i])
+                fprintf(out, op, k + 1, 1000 * k + 200, 1000 * k + 700);
+        }
+        fputs("[\"end\",9000,\"exit\"]\n", out);
+        ck_assert_int_eq(fclose(out), 0);
+        ck_assert_int_eq(program_run("view -q odd.jsonl"), 0);
+        assert_says(program_out, says[i]);
+        ck_assert_ptr_null(strstr(program_out, "limit 0 ns"));
+    }
+    ck_assert_int_eq(program_run("view -q --before=odd.jsonl --after=" RECORDINGS "good.jsonl"),
+                     0);
+    assert_says(program_out, "Mind: before is 4 ops");
+    FILE *out = fopen("none.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    fputs(head, out);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_int_eq(program_run("view -q --fail-above=any:0% none.jsonl"), 1);
+    assert_says(program_err, "no copy and no kernel");
+}
+END_TEST
+
 START_TEST(nothing_ran)
 {
     static const char text[] = "{\"pipeline_recording\":1,\"program\":\"true\"}\n"
@@ -296,6 +336,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, lines_of_the_source);
     tcase_add_test(tests, threads_have_tracks);
     tcase_add_test(tests, nothing_ran);
+    tcase_add_test(tests, calls_and_ops_that_do_not_match);
     tcase_add_test(tests, fixes_are_of_recordings);
     tcase_add_test(tests, no_fix_has_a_reason);
     return tests;

@@ -49,6 +49,29 @@ uint32_t recording_device_of(const struct recording *recording, const char *name
     return RECORDING_NONE;
 }
 
+/* Copies and memsets of no bytes never run. */
+static bool issues_op(const struct recorded_call *call)
+{
+    switch ((enum recorded_deed)call->deed) {
+    case DEED_COPY:
+        return call->copy.width > 0 && call->copy.height > 0;
+    case DEED_SET:
+        return call->set.bytes > 0;
+    default:
+        return call->deed == DEED_LAUNCH;
+    }
+}
+
+void recording_count_odd(const struct recording *recording, uint64_t *unseen, uint64_t *refused)
+{
+    *unseen = *refused = 0;
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        *unseen += call->result == 0 && call->op_count == 0 && issues_op(call);
+        *refused += call->result != 0 && call->op_count > 0;
+    }
+}
+
 /* --- rows --- */
 
 static const char *op_name(const struct recording *recording, const struct recorded_op *op)
@@ -242,8 +265,11 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
     status = make(&maker, traces, &why);
     if (status == STATUS_OK) {
         traces->recording = recording;
-        for (int i = 0; i < traces->count; i++)
-            traces->items[i].recording = recording;
+        for (int i = 0; i < traces->count; i++) {
+            struct trace *trace = &traces->items[i];
+            trace->recording = recording;
+            recording_count_odd(recording, &trace->unseen, &trace->refused);
+        }
     } else {
         error_set(error, status, "%s:1: %s", trace_shown(path, shown), why.text);
         recording_free(recording);

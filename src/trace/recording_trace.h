@@ -11,6 +11,11 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
 
 struct recording; /* trace/recording.h */
 
+/* Counts calls that CUDA took, and that have no op as it ran, though they issue one; and those
+ * that it refused, and that have. Graphs are not counted. */
+void recording_count_odd(const struct recording *recording, uint64_t *unseen,
+                         uint64_t *refused);
+
 /* Returns the index of the device that a timeline of the recording is called after;
  * RECORDING_NONE: none. */
 uint32_t recording_device_of(const struct recording *recording, const char *name);

@@ -134,6 +134,19 @@ static enum status add_fixed(struct view *view, int index, const struct machine 
     return STATUS_OK;
 }
 
+/* Says why no cause is named of a recording in which nothing ran. */
+static void put_nothing(uint64_t unseen, struct run_report *run)
+{
+    if (unseen > 0)
+        snprintf(run->no_verdict, sizeof run->no_verdict,
+                 "no cause is named: %" PRIu64 " calls issued copies, memsets and kernels, but "
+                 "the recording has none of these as it ran",
+                 unseen);
+    else
+        snprintf(run->no_verdict, sizeof run->no_verdict,
+                 "no cause is named: the recording has no copy and no kernel");
+}
+
 /* Makes a run of `trace`, whose timeline moves. */
 static enum status add_run(struct view *view, const char *path, struct trace *trace,
                            bool several, struct error *error)
@@ -160,6 +173,10 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
     run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
     enum status status = analyse(&run->timeline, &run->analysis, error);
+    if (run->timeline.timing == TIMING_RECORDED && run->timeline.span_count == 0) {
+        put_nothing(trace->unseen, run);
+        return status;
+    }
     if (status != STATUS_OK || view->streams_cut) {
         snprintf(run->no_verdict, sizeof run->no_verdict,
                  "no cause is named: --stream shows some streams, and the others may be why "
@@ -294,6 +311,7 @@ static enum status add_file(struct view *view, const struct view_part *part, con
         note_print(view->quiet, "%s", traces.unread);
     if (traces.recording != NULL) {
         nothing.timeline.timing = TIMING_RECORDED;
+        recording_count_odd(traces.recording, &nothing.unseen, &nothing.refused);
         put_notes(view, path, traces.recording);
     }
     bool several = traces.count > 1;

@@ -53,6 +53,10 @@ enum status view_judge_run(struct run_report *run, const struct machine *machine
         return report_judge(run, NULL, NULL, NULL, NULL, error);
     run->limit =
         limit_of_recorded(machine, run->plan, run->analysis.engines[ENGINE_COMPUTE].busy_ns);
+    if (run->limit.ns == 0) { /* none of the ops counts: CUDA refused all of their calls */
+        run->plan = NULL;
+        return report_judge(run, NULL, NULL, NULL, NULL, error);
+    }
     limit_correct(&run->limit, run->median_ns);
     return report_judge(run, run->plan, NULL, NULL, machine, error);
 }

@@ -60,7 +60,9 @@ static void put_heading(FILE *out, const struct run_report *run,
                            run->trace->from_ns > 0 ? units_time(run->trace->from_ns, time)
                                                    : "");
     if (timeline->span_count == 0) {
-        fputs("no copy and no kernel ran: there is nothing to draw\n", out);
+        fprintf(out, "no copy and no kernel %s: there is nothing to draw\n",
+                run->trace != NULL && run->trace->unseen > 0 ? "was recorded as it ran"
+                                                             : "ran");
         return;
     }
     put_streams(timeline, streams);

@@ -187,6 +187,33 @@ static bool clocks(const struct run_report *run, const struct view_facts *facts,
     return true;
 }
 
+static bool unseen(const struct run_report *run, const struct view_facts *facts,
+                   char text[FINDING_TEXT])
+{
+    (void)facts;
+    if (run->trace == NULL || run->trace->unseen == 0 || run->trace->part[0] != '\0')
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "The recording lacks what %" PRIu64 " of its calls issued: no copy, memset or "
+             "kernel of theirs is in it as it ran. All figures, causes and times with a fix "
+             "are of what is there.",
+             run->trace->unseen);
+    return true;
+}
+
+static bool refused(const struct run_report *run, const struct view_facts *facts,
+                    char text[FINDING_TEXT])
+{
+    (void)facts;
+    if (run->trace == NULL || run->trace->refused == 0 || run->trace->part[0] != '\0')
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "CUDA refused %" PRIu64 " calls whose ops ran all the same: these count in no "
+             "limit and in no fix.",
+             run->trace->refused);
+    return true;
+}
+
 /* Says what the trace does not, and what that hides. */
 static bool lacks(const struct run_report *run, const struct view_facts *facts,
                   char text[FINDING_TEXT])
@@ -278,7 +305,8 @@ static bool repeats(const struct run_report *run, const struct view_facts *facts
 
 static finding *const findings[] = {
     repeats, one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops,
-    idle,    late_issue, coarse_bytes,          clocks,           lacks};
+    idle,    late_issue, coarse_bytes,          clocks,           unseen,   refused,
+    lacks};
 
 static void put_texts(FILE *out, char (*texts)[HAZARD_TEXT], size_t count, size_t most,
                       const struct writer_style *style)

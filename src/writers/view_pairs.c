@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 enum { NAME_COLUMNS = 22, FIGURE_COLUMNS = 12 };
+static const double WORK_ALIKE = 0.1; /* work that differs by a larger part is not the same */
 
 /* A run before the change, and after it. */
 struct sides {
@@ -111,6 +112,46 @@ static void put_gain(FILE *out, const struct sides *sides, const struct writer_s
                        units_time(sides->runs[0]->median_ns, before), how);
 }
 
+/* Returns how many ops a run has, and sets the bytes of its copies. */
+static uint32_t work_of(const struct run_report *run, uint64_t *bytes)
+{
+    uint32_t ops = 0;
+    *bytes = 0;
+    for (int i = 0; i < ENGINE_WORKING; i++) {
+        ops += run->analysis.engines[i].spans;
+        *bytes += run->analysis.engines[i].bytes;
+    }
+    return ops;
+}
+
+static bool is_alike(uint64_t x, uint64_t y)
+{
+    const double apart = x > y ? (double)(x - y) : (double)(y - x);
+    return apart <= WORK_ALIKE * (double)(x > y ? x : y);
+}
+
+/* Says where both did different work. A fix does the same, however it cuts it. */
+static void put_work(FILE *out, const struct sides *sides, const struct writer_style *style)
+{
+    char texts[2][UNITS_TEXT];
+    uint32_t ops[2];
+    uint64_t bytes[2];
+    const struct trace *before = sides->runs[0]->trace, *after = sides->runs[1]->trace;
+    for (int side = 0; side < 2; side++) {
+        ops[side] = work_of(sides->runs[side], &bytes[side]);
+        units_bytes(bytes[side], texts[side]);
+    }
+    bool fix = before != NULL && after != NULL && before->recording != NULL &&
+               before->recording == after->recording;
+    if (fix || (is_alike(bytes[0], bytes[1]) && is_alike(ops[0], ops[1])))
+        return;
+    writer_print_words(out, style->width, 2,
+                       "Mind: before is %" PRIu32 " ops that copy %s, after %" PRIu32
+                       " that copy %s. If that is not the change itself, these are times of "
+                       "different work.",
+                       ops[0], texts[0], ops[1], texts[1]);
+}
+
 static void put_sources(FILE *out, const struct sides *sides, const struct writer_style *style)
 {
     for (int side = 0; side < 2; side++) {
@@ -130,6 +171,7 @@ static void put_pair(FILE *out, struct sides *sides, const struct writer_style *
 {
     fputc('\n', out);
     put_gain(out, sides, style);
+    put_work(out, sides, style);
     put_sources(out, sides, style);
     fprintf(out, "\n%-*s%*s%*s%*s\n", NAME_COLUMNS, "", FIGURE_COLUMNS, "before",
             FIGURE_COLUMNS, "after", FIGURE_COLUMNS, "change");
