@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was seen of an op, beside what every op has. */
+/* The facts that were seen of an op, beside those that every op has. */
 struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long

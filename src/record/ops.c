@@ -30,7 +30,7 @@ static char *(*demangle)(const char *, char *, size_t *, int *);
 
 /* --- names --- */
 
-/* What is not mangled is no name of a C++ function, and would be taken for that of a type. */
+/* A name that is not mangled is no C++ function's, and would be taken for that of a type. */
 static void put_name(const char *text, size_t id)
 {
     int failed = -1;

@@ -117,7 +117,7 @@ static bool is_same(const struct known_stream *a, const struct known_stream *b)
     return a->handle == b->handle && a->context == b->context && a->thread == b->thread;
 }
 
-/* What the driver says of a stream. */
+/* A stream as the driver tells of it. */
 struct about_stream {
     unsigned flags;
     int priority;

@@ -45,7 +45,7 @@ struct recorded_memory {
     uint8_t kind;              /* enum recorded_memory_kind */
 };
 
-/* What a call did, as far as plans are concerned. */
+/* The deed of a call, as far as plans are concerned. */
 enum recorded_deed {
     DEED_NONE, /* nothing that is known */
     DEED_COPY,

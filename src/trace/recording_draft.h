@@ -44,7 +44,7 @@ struct draft_free {
     int64_t time_ns;
 };
 
-/* What a call did: the part of a `struct recorded_call` that lines about it fill. */
+/* The deed of a call: the part of a `struct recorded_call` that lines about it fill. */
 struct draft_deed {
     uint64_t call;
     struct recorded_call

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a value of a line must be; a form is a text of these. Capitals may be null, which stands
- * for the value in brackets. */
+/* The kinds of values that a line may have; a form is a text of these. Capitals may be null,
+ * which stands for the value in brackets. */
 enum field {
     ANY = 'n',            /* a whole number of 64 bits */
     ANY_OR_NONE = 'N',    /* (0) */

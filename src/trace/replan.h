@@ -32,7 +32,7 @@
 
 enum { REPLAN_ROWS = 512 };
 
-/* What a recording has and the plan lacks, counted. */
+/* Counts of that which a recording has and the plan lacks. */
 struct replan_left {
     uint64_t failed_calls;  /* calls that would have made an op, but CUDA refused them */
     uint64_t unseen_ops;    /* ops that were issued, but not recorded as they ran */

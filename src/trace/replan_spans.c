@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What became a span: an op, or, numbered behind all of them, a call that ran a function. */
+/* The origin of a span: an op, or, numbered behind all of them, a call that ran a function. */
 struct row {
     int64_t start_ns;
     uint32_t number;
