@@ -70,7 +70,8 @@ static uint64_t address_pages(void)
     return pages;
 }
 
-START_TEST(unmapping_gives_everything_back)
+/* Returns by how many pages the process has grown over a hundred arrays. */
+static uint64_t pages_of_arrays(void)
 {
     uint64_t mapped, before = 0;
     for (int i = 0; i < 100; i++) {
@@ -80,7 +81,19 @@ START_TEST(unmapping_gives_everything_back)
         if (i == 0) /* the other cores' stacks are there now */
             before = address_pages();
     }
-    ck_assert_uint_lt(address_pages(), before + 99);
+    return address_pages() - before;
+}
+
+/* A page that is left behind is left behind each time; what a checker of memory takes for
+ * itself in between, some MiB at once, is not. */
+START_TEST(unmapping_gives_everything_back)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 3 && least >= 99; i++) {
+        uint64_t pages = pages_of_arrays();
+        least = pages < least ? pages : least;
+    }
+    ck_assert_uint_lt(least, 99);
 }
 END_TEST
 
