@@ -81,7 +81,8 @@ static uint64_t pages_of_arrays(void)
         if (i == 0) /* the other cores' stacks are there now */
             before = address_pages();
     }
-    return address_pages() - before;
+    const uint64_t after = address_pages();
+    return after > before ? after - before : 0;
 }
 
 /* A page that is left behind is left behind each time; what a checker of memory takes for
