@@ -93,7 +93,6 @@ static struct plan draw_plan(uint64_t *state, const struct machine *machine,
 /* What was compared so far. */
 struct compared_plans {
     uint32_t settings, graphs;
-    uint32_t missed; /* plans with races in which none was found */
     size_t ops, edges;
 };
 
@@ -321,9 +320,10 @@ static void compare_needed(const struct plan *ours, const struct plan *theirs)
     needed_free(&got);
 }
 
-/* Nothing is called a race where none is. Returns false where waits are missing and nothing is
- * called one: a kernel's arguments tell less of its bytes than our own plans do. */
-static bool compare_hazards(const struct plan *ours, const struct plan *theirs)
+/* Nothing is called a race where none is; where waits are missing, something is. Only a
+ * recording knows that the host waits for copies back to pageable memory before it issues more.
+ */
+static void compare_hazards(const struct plan *ours, const struct plan *theirs)
 {
     enum { MOST = 64 };
     struct hazard wanted[MOST], got[MOST];
@@ -334,7 +334,7 @@ static bool compare_hazards(const struct plan *ours, const struct plan *theirs)
     ck_assert_int_eq(plan_hazards(theirs, got, MOST, &got_count, &error), STATUS_OK);
     ck_assert_msg(wanted_count > 0 || got_count == 0, "op %u and op %u race", got[0].first,
                   got[0].second);
-    return wanted_count == 0 || got_count > 0;
+    ck_assert(wanted_count == 0 || got_count > 0 || ours->memory == MEMORY_PAGEABLE);
 }
 
 static void compare_plans(const struct plan *ours, const struct replanned *theirs,
@@ -347,7 +347,7 @@ static void compare_plans(const struct plan *ours, const struct replanned *their
     ck_assert(pair.streams && pair.records && pair.seen);
     memset(pair.streams, 0xff, ours->streams * sizeof *pair.streams);
     ck_assert_int_eq(ours->launches_block, theirs->plan.launches_block);
-    compared->missed += !compare_hazards(ours, &theirs->plan);
+    compare_hazards(ours, &theirs->plan);
     compared->settings++;
     compared->graphs += ours->issue == ISSUE_GRAPH;
     if (ours->issue == ISSUE_GRAPH) {
@@ -391,7 +391,6 @@ START_TEST(our_plans_come_back)
         plan_free(&plan);
     }
     ck_assert_uint_eq(compared.settings, rounds);
-    ck_assert_uint_le(1000 * compared.missed, compared.settings);
     ck_assert_uint_gt(compared.graphs, 0);
     ck_assert_uint_gt(compared.ops, 20 * compared.settings);
     ck_assert_uint_gt(compared.edges, 20 * compared.settings);
