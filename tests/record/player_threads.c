@@ -3,6 +3,7 @@
 #include "play.h"
 #include "player.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,9 +175,12 @@ static int functions(void)
 
 /* --- a thread that is cancelled --- */
 
-static void *take_on(void *unused)
+static void *take_on(void *asked)
 {
     enum { CALLS = 300000 };
+    /* Without a recorder, all calls may be over before the other thread runs at all. */
+    while (!atomic_load((atomic_bool *)asked))
+        sched_yield();
     for (uint64_t i = 1; i <= CALLS; i++) {
         void *place = (void *)(uintptr_t)(4096 * i);
         cudaMalloc_v3020_params params = {.devPtr = &place, .size = 1};
@@ -184,16 +188,18 @@ static void *take_on(void *unused)
                                          .params = &params});
     }
     pthread_testcancel();
-    return unused;
+    return NULL;
 }
 
 /* It is cancelled where it asks for that, not where the recorder writes a file for it. */
 static int cancelled(void)
 {
     pthread_t thread;
+    atomic_bool asked = false;
     void *end = NULL;
-    pthread_create(&thread, NULL, take_on, NULL);
+    pthread_create(&thread, NULL, take_on, &asked);
     pthread_cancel(thread);
+    atomic_store(&asked, true);
     pthread_join(thread, &end);
     play_malloc(4096, 1);
     printf("%u calls, then cancelled: %d\n", play_next_number() - 1, end == PTHREAD_CANCELED);
