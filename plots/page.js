@@ -904,9 +904,10 @@ function drawAbout() {
     });
     const cells = (tag, row) => html('tr', '', ...columns.map((column) => html(tag, '', row(column))));
     const table = html('table', '', cells('th', ([name]) => name),
-        ...runs.map((run) => cells('td', ([, value]) => value(run) ?? '-')));
+        ...runs.map((run) => cells('td', ([, value]) => value(run) ?? '-'))), scroll = html('div', 'scroll', table);
+    Object.entries({ tabindex: '0', role: 'region', 'aria-label': 'Runs' }).forEach((name) => scroll.setAttribute(...name));
     element('about').append(html('h2', '', 'Where this comes from'),
-        html('p', '', `Made by pipeline ${data.version}.`), html('div', 'scroll', table));
+        html('p', '', `Made by pipeline ${data.version}.`), scroll);
     if (own.length) element('about').append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
 }
 
@@ -992,7 +993,8 @@ const actions = {
 
 function onKey(event) {
     const presses = event.target.closest('button') && [' ', 'Enter'].includes(event.key);
-    if (event.ctrlKey || event.metaKey || event.altKey || presses || element('keys').open) return;
+    const scrolls = event.target.closest('.scroll') && event.key.startsWith('Arrow');
+    if (event.ctrlKey || event.metaKey || event.altKey || presses || scrolls || element('keys').open) return;
     const run = runs[Number(event.key) - 1];
     if (!actions[event.key] && !run) return;
     event.preventDefault();
