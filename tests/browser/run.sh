@@ -20,7 +20,7 @@ CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v goog
 cd "$here"
 if ! cmp -s package-lock.json node_modules/.installed; then
     npm ci --no-audit --no-fund --ignore-scripts >"$build/npm.log" 2>&1 ||
-        skip "npm can't install playwright-core ($build/npm.log)"
+        skip "npm can't install playwright-core and axe-core ($build/npm.log)"
     cp package-lock.json node_modules/.installed
 fi
 
@@ -35,4 +35,4 @@ PIPELINE_PAGES=$PAGES CK_RUN_SUITE=html CK_DEFAULT_TIMEOUT=${TIMEOUT:-300} "$bui
     cat "$PAGES/check.log"
     exit 1
 }
-exec node --test --test-reporter=spec tests/browser/page.mjs
+exec node --test --test-reporter=spec tests/browser/page.mjs tests/browser/axe.mjs
