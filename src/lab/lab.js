@@ -1,0 +1,590 @@
+/* lab.js - the lab page: controls for every setting, and what the simulator answers to them.
+ *
+ * In order: the state, the address, controls, simulating, what is shown of an answer, the pinned run,
+ * files, the start. The simulator is `engine` (lab_engine.js), the picture is drawn by show()
+ * (page.js). Settings are texts, as the command takes them; the command's own checks judge them. */
+
+const PATIENCE_MS = 300; // a run that takes longer says so, and makes way for a newer one
+const FILE_MOST = 200e6; // bytes
+const TABLE_MOST = 2000; // rows
+const HINT = { streams: '1' };
+
+/* Options by group; those that no group names are in the last one. */
+const GROUPS = [
+    ['Work', ['elements', 'tiles', 'kernel', 'intensity']],
+    ['Streams', ['streams', 'ways', 'order', 'layout', 'issue', 'priorities']],
+    ['Memory', ['memory']],
+    ['Machine', ['machine', 'connections']],
+    ['Mistakes', ['mistake']],
+    ['More', []],
+];
+
+/* The ends of sliders, where the whole range has no place on one. The field takes what is beyond. */
+const SLIDES = { elements: [2 ** 16, 2 ** 30], tiles: [1, 1024], streams: [1, 64] };
+const SLIDE_MOST = 2 ** 16;
+
+/* --- the state ---------------------------------------------------------------------------------- */
+
+let catalogue = null; // what there is to choose from
+let state = { machine: 'h200', settings: {} }; // settings: those that differ from the default
+let pinned = null; // the state that stands before it, or null
+
+const optionOf = (name) => catalogue.options.find((option) => option.name === name);
+
+/* "64M" as a number; NaN where it is none. */
+function countOf(text) {
+    const [, digits, suffix] = /^(\d+(?:\.\d+)?)([kMGT]?)$/i.exec(text) ?? [];
+    return digits === undefined ? NaN : Number(digits) * 1024 ** ' kMGT'.toLowerCase().indexOf((suffix || ' ').toLowerCase());
+}
+
+/* A number as the command takes it: "64M" where the option has suffixes. */
+function countText(option, count) {
+    const size = option.suffixes ? [4, 3, 2, 1].find((power) => count % 1024 ** power === 0) ?? 0 : 0;
+    return `${count / 1024 ** size}${['', 'k', 'M', 'G', 'T'][size]}`;
+}
+
+const isDefault = (option, value) => value === (option.default ?? '') || value === '' ||
+    (option.type === 'number' && countOf(value) === countOf(option.default ?? ''));
+
+/* `given`, less what is as the default. */
+function settingsOf(given) {
+    return Object.fromEntries(Object.entries(given).filter(([name, value]) => !isDefault(optionOf(name), value)));
+}
+
+/* The text of a config file with these runs. */
+function iniOf(list) {
+    return list.map(({ name, machine, settings }) => [`[${name}]`, `device = sim:${machine}`,
+        ...Object.entries(settings).map(([key, value]) => `${key} = ${value}`), ''].join('\n')).join('\n');
+}
+
+/* The command line that gives `run`. */
+function commandOf({ machine, settings }) {
+    const words = Object.entries(settings).map(([name, value]) =>
+        (optionOf(name).type === 'flag' ? `--${name}` : `--${name}=${value}`));
+    return ['pipeline', '-d', `sim:${machine}`, ...words].join(' ');
+}
+
+/* Makes `next` what is simulated and drawn. Resolves when it is, or when a newer state took its place. */
+function setState(next) {
+    state = { machine: next.machine, settings: settingsOf(next.settings) };
+    writeControls();
+    writeAddress();
+    return simulate();
+}
+
+function changeSetting(name, value) {
+    if (name === 'machine') return setState({ ...state, machine: value });
+    return setState({ ...state, settings: { ...state.settings, [name]: value } });
+}
+
+/* The state with a fix, such as "--streams=4 --callbacks", applied. */
+function applied(command, { machine, settings }) {
+    const next = { machine, settings: { ...settings } };
+    for (const [, name, value] of command.matchAll(/--([a-z-]+)(?:=(\S+))?/g)) {
+        if (name === 'device') next.machine = value.replace(/^sim:/, '');
+        else next.settings[name] = value ?? 'yes';
+    }
+    return next;
+}
+
+/* --- the address -------------------------------------------------------------------------------- */
+
+/* Functions that take an address of their own, such as a lesson's: each gets its URLSearchParams, and
+ * returns whether it is one. */
+const addressReaders = [];
+
+const plain = ({ machine, settings }) => new URLSearchParams({ machine, ...settings }).toString();
+
+function writeAddress() {
+    const address = `#${plain(state)}${pinned ? `&pin=${encodeURIComponent(plain(pinned))}` : ''}`;
+    if (location.hash !== address) history.replaceState(null, '', address);
+}
+
+/* A state of an address, and the keys in it that are no settings. */
+function stateOf(params) {
+    const given = { machine: params.get('machine') ?? defaultMachine(), settings: {} }, unknown = [];
+    for (const [name, value] of params) {
+        const text = value.replace(/[\u0000-\u001f]/g, ' ').trim(); // one line of a config each
+        if (optionOf(name)) given.settings[name] = text;
+        else if (name !== 'machine' && name !== 'pin') unknown.push(name);
+    }
+    given.machine = given.machine.replace(/[^\w.-]/g, '');
+    given.settings = settingsOf(given.settings);
+    return { given, unknown };
+}
+
+function readAddress() {
+    const params = new URLSearchParams(location.hash.slice(1));
+    if (addressReaders.some((read) => read(params))) return undefined;
+    const { given, unknown } = stateOf(params);
+    const before = params.has('pin') ? stateOf(new URLSearchParams(params.get('pin'))) : null;
+    pinned = before && before.given;
+    unknown.push(...before?.unknown ?? []);
+    element('hint').hidden = params.size > 0;
+    const drawn = setState(given);
+    if (unknown.length) drawn.then(() => warn(`${unknown.map((name) => `"${name}"`).join(', ')} in the address is no setting: it is left out.`));
+    return drawn;
+}
+
+/* --- controls ----------------------------------------------------------------------------------- */
+
+const controls = new Map(); // by name: { row, write(text), field }
+
+const defaultMachine = () => (catalogue.machines.some(({ name }) => name === 'h200') ? 'h200' : catalogue.machines[0].name);
+
+/* The values of a slider: all numbers up to 8, then 12, 16, 24, 32 and so on. */
+function ladder(least, most) {
+    const values = [];
+    for (let value = least; value <= Math.min(most, 8); value++) values.push(value);
+    for (let power = 8; power <= most; power *= 2) {
+        if (power > 8 && power >= least) values.push(power);
+        if (power * 1.5 >= least && power * 1.5 <= most) values.push(power * 1.5);
+    }
+    return values;
+}
+
+function slideValues(option) {
+    if (option.type === 'share') return Array.from({ length: 21 }, (_, i) => `${Number((i / 20).toFixed(2))}`);
+    const [least, most] = SLIDES[option.name] ?? [option.least, Math.min(option.most, SLIDE_MOST)];
+    return ladder(least, most).map((value) => countText(option, value));
+}
+
+const input = (type, attributes) => Object.assign(document.createElement('input'), { type, ...attributes });
+
+function select(choices, value) {
+    const made = html('select', '');
+    for (const [name, title] of choices) made.append(Object.assign(new Option(name, name), { title: title ?? '' }));
+    pick(made, value);
+    return made;
+}
+
+/* Chooses `value`, which an address may have made up: then it is one more choice, that the command refuses. */
+function pick(menu, value) {
+    if (![...menu.options].some((choice) => choice.value === value)) menu.add(new Option(value, value));
+    menu.value = value;
+}
+
+/* A field, and a slider beside it for what is often chosen. */
+function numberControl(option, change) {
+    const values = slideValues(option);
+    const field = input('text', { inputMode: option.automatic || option.suffixes || option.type === 'share' ? 'text' : 'numeric', size: 6,
+        spellcheck: false, placeholder: option.absent ?? '' });
+    const slider = input('range', { min: 0, max: values.length - 1, step: 1 });
+    slider.setAttribute('aria-label', `${option.name}, slider`);
+    const place = (text) => {
+        const wanted = countOf(text), beyond = values.findIndex((value) => countOf(value) > wanted);
+        if (text !== '' && !Number.isNaN(wanted)) slider.value = beyond < 0 ? values.length - 1 : Math.max(beyond - 1, 0);
+        slider.setAttribute('aria-valuetext', text || option.absent || '');
+    };
+    slider.oninput = () => change(values[slider.value]);
+    field.oninput = () => change(field.value.trim());
+    field.onkeydown = (event) => {
+        const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        slider.value = Number(slider.value) + by;
+        slider.oninput();
+    };
+    return { field, parts: [slider, field], write: (text) => {
+        if (document.activeElement !== field || text !== field.value.trim()) field.value = text;
+        place(text);
+    } };
+}
+
+function choiceControl(option, change) {
+    const words = new Map(option.name === 'mistake' ? catalogue.mistakes.map(({ name, summary }) => [name, summary]) : []);
+    const field = select(option.choices.map((name) => [name, words.get(name)]), option.default);
+    field.onchange = () => change(field.value);
+    return { field, parts: [field], write: (text) => pick(field, text) };
+}
+
+function flagControl(option, change) {
+    const field = input('checkbox', {});
+    field.onchange = () => change(field.checked ? 'yes' : '');
+    return { field, parts: [field], write: (text) => { field.checked = !['', 'no', 'off'].includes(text); } };
+}
+
+/* Kernels one after another: a choice for each, and one for the next. */
+function chainControl(option, change) {
+    const list = html('span', 'chain');
+    const kernels = catalogue.kernels.map(({ name, summary }) => [name, summary]);
+    list.setAttribute('role', 'group');
+    const write = (text) => {
+        const names = text.split(','), old = [...list.children];
+        if (old.length === names.length + 1 && names.every((name, i) => old[i].value === name)) return;
+        const focus = old.indexOf(document.activeElement);
+        const menus = [...names, ''].map((name, i) => {
+            const first = i === names.length ? [['', '']] : names.length > 1 ? [['', 'not this kernel']] : [];
+            const menu = select([...first, ...kernels], name);
+            if (first.length) menu.options[0].text = i === names.length ? '+ then ...' : '(none)';
+            menu.setAttribute('aria-label', i === names.length ? 'then kernel' : `kernel ${i + 1}`);
+            menu.onchange = () => change([...list.children].map((one) => one.value).filter(Boolean).join(','));
+            return menu;
+        });
+        fill(list, menus);
+        if (focus >= 0) list.children[Math.min(focus, menus.length - 1)].focus();
+    };
+    return { field: list, parts: [list], write };
+}
+
+function textControl(option, change) {
+    const field = input('text', { placeholder: option.placeholder ?? '', spellcheck: false });
+    field.oninput = () => change(field.value.trim());
+    return { field, parts: [field], write: (text) => {
+        if (text !== field.value.trim()) field.value = text;
+    } };
+}
+
+const makers = { number: numberControl, share: numberControl, choice: choiceControl, mistake: choiceControl, flag: flagControl, chain: chainControl };
+
+/* An option's row: its name, the control, the way back to the default, and room for a refusal. */
+function makeControl(option) {
+    const control = (makers[option.type] ?? textControl)(option, (value) => changeSetting(option.name, value));
+    const id = `set-${option.name}`, words = [option.help, option.with].filter(Boolean).join('. ');
+    const label = html('label', '', option.name), about = html('span', '', words), refusal = html('p', 'refusal');
+    const back = html('button', 'back', '\u21ba');
+    control.field.id = id;
+    about.id = `${id}-help`;
+    about.hidden = true;
+    refusal.id = `${id}-refusal`;
+    refusal.hidden = true;
+    label.htmlFor = id;
+    if (control.field.getAttribute('role') === 'group') control.field.setAttribute('aria-label', option.name);
+    control.field.setAttribute('aria-describedby', `${about.id} ${refusal.id}`);
+    back.type = 'button';
+    back.title = `back to ${option.default || option.absent || 'off'}`;
+    back.setAttribute('aria-label', `${option.name}: ${back.title}`);
+    back.onclick = () => {
+        changeSetting(option.name, '');
+        control.field.focus();
+    };
+    control.row = html('div', `setting ${option.type}`, label, html('span', 'parts', ...control.parts), back, about, refusal);
+    control.row.title = words;
+    Object.assign(control, { option, words, refusal, back });
+    controls.set(option.name, control);
+    return control.row;
+}
+
+function makeControls() {
+    const options = [machineOption(), ...catalogue.options], grouped = new Set(GROUPS.flatMap(([, names]) => names));
+    for (const [title, names] of GROUPS) {
+        const members = title === 'More' ? options.filter(({ name }) => !grouped.has(name))
+            : names.map((name) => options.find((option) => option.name === name)).filter(Boolean);
+        const rows = members.map(makeControl);
+        if (!rows.length) continue;
+        const legend = html(title === 'More' ? 'summary' : 'legend', '', title);
+        element('controls').append(html(title === 'More' ? 'details' : 'fieldset', '', legend, ...rows));
+    }
+    const preset = (text, ways) => {
+        const button = html('button', '', text);
+        button.type = 'button';
+        button.dataset.ways = ways ?? '';
+        button.onclick = () => setState(ways ? presetOf(ways) : { machine: defaultMachine(), settings: {} });
+        return button;
+    };
+    fill(element('presets'), [preset('Serial', '1'), preset('2-way', '2'), preset('3-way', '3'), preset('4-way', '4'), preset('Reset')]);
+    element('presets').lastChild.title = 'all settings back to their defaults';
+}
+
+/* The machine is the device of the command, a simulated one. */
+function machineOption() {
+    return { name: 'machine', type: 'choice', default: defaultMachine(), choices: catalogue.machines.map(({ name }) => name),
+        help: 'the GPU and its host that are simulated: -d sim:NAME' };
+}
+
+/* The same work on the same machine, with so many things at once and nothing else changed. */
+function presetOf(ways) {
+    const kept = GROUPS[0][1].filter((name) => name in state.settings);
+    return { machine: state.machine, settings: { ...Object.fromEntries(kept.map((name) => [name, state.settings[name]])), ways } };
+}
+
+const valueOf = (option) => (option.name === 'machine' ? state.machine : state.settings[option.name] ?? option.default ?? '');
+
+function writeControls() {
+    for (const control of controls.values()) {
+        const value = valueOf(control.option), changed = !isDefault(control.option, value);
+        control.write(value);
+        control.row.classList.toggle('changed', changed);
+        control.back.hidden = !changed;
+    }
+    for (const button of element('presets').children) {
+        button.setAttribute('aria-pressed', String(button.dataset.ways !== '' && plain(presetOf(button.dataset.ways)) === plain({
+            machine: state.machine, settings: { ...state.settings, ways: state.settings.ways ?? optionOf('ways').default } })));
+    }
+    element('presets').lastChild.removeAttribute('aria-pressed');
+    element('command').textContent = commandOf(state);
+    element('config').textContent = iniOf(runsOf());
+}
+
+/* Says below the controls what the one does that has the focus or is pointed at. */
+function showHelp(target) {
+    const control = [...controls.values()].find(({ row }) => row.contains(target));
+    if (!control) return;
+    const { option, words } = control, chosen = [...(option.name === 'machine' ? catalogue.machines : []),
+        ...(option.name === 'mistake' ? catalogue.mistakes : [])].find(({ name }) => name === valueOf(option));
+    fill(element('help'), [html('b', '', option.name), ` ${words}${chosen ? `. ${chosen.name}: ${chosen.summary}` : ''}`]);
+}
+
+/* --- simulating --------------------------------------------------------------------------------- */
+
+let wanted = null; // the next run: { ini, state, pinned, done }
+let underway = false, begun = 0;
+let answer = null; // what is drawn: { state, pinned } of the simulator, { file } of a file
+
+const runsOf = () => [...(pinned ? [{ name: 'before', ...pinned }] : []), { name: 'now', ...state }];
+
+/* Simulates the state; at most one run is under way, and the latest state wins. */
+function simulate() {
+    wanted?.done();
+    const done = new Promise((resolve) => {
+        wanted = { ini: iniOf(runsOf()), state, pinned, done: resolve };
+    });
+    if (!underway) work();
+    else if (performance.now() - begun > PATIENCE_MS) engine.stop();
+    return done;
+}
+
+async function work() {
+    underway = true;
+    while (wanted) {
+        const asked = wanted;
+        wanted = null;
+        begun = performance.now();
+        const timer = setTimeout(() => { element('busy-text').hidden = false; }, PATIENCE_MS);
+        try {
+            const drawn = await engine.run(asked.ini);
+            answer = { state: asked.state, pinned: asked.pinned };
+            present(drawn);
+            warn('');
+        } catch (error) {
+            if (!wanted) await refuse(error.message);
+        }
+        clearTimeout(timer);
+        element('busy-text').hidden = true;
+        asked.done();
+    }
+    underway = false;
+}
+
+/* A line on the page; none for ''. */
+function warn(text) {
+    const line = element('alert');
+    if (line.textContent !== text) line.textContent = text;
+    line.hidden = text === '';
+    document.body.classList.toggle('stale', text !== '' && answer?.state !== state && answer !== null);
+    for (const { field, refusal } of controls.values()) {
+        refusal.hidden = true;
+        field.removeAttribute('aria-invalid');
+    }
+}
+
+/* The control that a refusal is about: the one whose value it quotes, or else names first. */
+function controlOf(message) {
+    const names = [...controls.keys()].filter((name) => name !== 'machine');
+    const placeOf = (name, pattern) => message.search(new RegExp(pattern.replace('NAME', name)));
+    for (const pattern of ['(?<![\\w-])NAME ?=', '--NAME(?![\\w-])']) {
+        const found = names.filter((name) => placeOf(name, pattern) >= 0)
+            .sort((a, b) => placeOf(a, pattern) - placeOf(b, pattern));
+        if (found.length) return controls.get(found.find((name) => name in state.settings) ?? found[0]);
+    }
+    return /(?<![\w-])(device ?=|sim:)/.test(message) ? controls.get('machine') : null;
+}
+
+/* Says why the settings can't be simulated. The last picture stays, marked as not of them. */
+async function refuse(message) {
+    if (!answer) await showDefaults();
+    warn(`${message}${/[.!?]$/.test(message) ? '' : '.'}${answer ? ' The picture is not of these settings, but of the last that could be simulated.' : ''}`);
+    const control = controlOf(message);
+    if (!control) return;
+    control.refusal.textContent = message;
+    control.refusal.hidden = false;
+    control.field.setAttribute('aria-invalid', 'true');
+    control.row.closest('details')?.setAttribute('open', '');
+}
+
+/* Something to look at, where the first settings of all can't be. */
+async function showDefaults() {
+    const first = { machine: defaultMachine(), settings: {} };
+    try {
+        const drawn = await engine.run(iniOf([{ name: 'defaults', ...first }]));
+        answer = { state: first, pinned: null };
+        present(drawn);
+    } catch { /* The line about the settings says enough. */ }
+}
+
+/* --- what is shown of an answer ----------------------------------------------------------------- */
+
+/* Draws `drawn`, the data of a simulation or a file, and all that the page says of it. */
+function present(drawn) {
+    show(drawn);
+    const run = drawn.runs.at(-1);
+    showFigures(drawn);
+    fill(element('cause-list'), run ? causesOf(run) : []);
+    element('file-line').hidden = !answer?.file;
+    element('pin').hidden = Boolean(answer?.file);
+    element('swap').hidden = element('unpin').hidden = !pinned || Boolean(answer?.file);
+    element('pin').textContent = pinned ? 'Pin this run instead' : 'Pin this run as "before"';
+    if (element('spans').open) showTable();
+}
+
+function showFigures(drawn) {
+    const run = drawn.runs.at(-1) ?? {}, unlike = drawn.runs.length > 1;
+    const entries = [['time', run.time], ['limit', run.limit], ['of the limit', run.ratio],
+        ['speed-up', unlike ? run.speedup : ''], ['at work at once', run.concurrency]];
+    fill(element('figures'), entries.filter(([, value]) => value).map(([name, value]) =>
+        html('div', '', html('dt', '', name), html('dd', '', value))));
+}
+
+/* A button that applies `command`. */
+function fixButton(command) {
+    const button = html('button', 'fix', 'Apply ', html('code', '', command));
+    button.type = 'button';
+    button.onclick = () => setState(applied(command, state));
+    return button;
+}
+
+const isBound = ({ code }) => code.endsWith('-bound');
+
+function causesOf(run) {
+    const fixOf = ({ command, predicted }) => [run.foreign ? html('code', '', command) : fixButton(command),
+        predicted ? ` ${predicted} predicted` : ''];
+    const items = (run.verdicts ?? []).map((cause) => {
+        const { code, cost, share: part, named, text, seen, fix, command } = cause;
+        const price = isBound(cause) || cost === '0 ns' ? '' : ` ${cost}${part ? `, ${part}` : ''}`;
+        return html('li', named ? 'named' : '', html('h3', '', code, html('span', '', price)),
+            html('p', '', `${text}.`, ...(seen ? [html('span', 'seen', ` Seen: ${seen}.`)] : [])),
+            ...(fix || command ? [html('p', 'mend', fix ? `${fix}${command ? ': ' : '.'}` : '', ...(command ? fixOf(cause) : []))] : []));
+    });
+    if (run.no_verdict) items.push(html('li', '', html('p', '', run.no_verdict)));
+    if (run.best && !run.verdicts?.some(({ command }) => command === run.best.command)) {
+        items.push(html('li', 'best', html('h3', '', 'best settings found'), html('p', 'mend', ...fixOf(run.best))));
+    }
+    return items;
+}
+
+/* The picture as a table, for those who can't see it: spans in order of start. */
+function showTable() {
+    const columns = [['run', (run) => run.name], ['what', spanName], ['tile', (run, span) => (span.tile >= 0 ? span.tile : '')],
+        ['stream', (run, span) => (inStream(span) ? streamId(run, span.stream) : '')],
+        ['engine', (run, span) => engineLabels.get(span.engine) ?? ''], ['starts', (run, span) => timeText(span.start)],
+        ['ends', (run, span) => timeText(span.end)], ['lasts', (run, span) => timeText(span.end - span.start)],
+        ['why then', (run, span) => (span.kind === 'wait' ? '' : span.text)]];
+    const head = html('tr', '', ...columns.map(([name]) => Object.assign(html('th', '', name), { scope: 'col' })));
+    const all = runs.flatMap((run) => run.byStart.map((span) => [run, span]));
+    const rows = all.slice(0, TABLE_MOST).map(([run, span]) => html('tr', '', ...columns.map(([, value]) => html('td', '', value(run, span)))));
+    const more = all.length > TABLE_MOST ? [html('p', '', `${all.length - TABLE_MOST} more: \`--timeline=FILE.csv\` writes them all.`)] : [];
+    fill(element('span-table'), [html('table', '', html('thead', '', head), html('tbody', '', ...rows)), ...more]);
+}
+
+async function copy(text, what, source) {
+    try {
+        await navigator.clipboard.writeText(text);
+        element('said').textContent = `Copied: ${what}.`;
+    } catch {
+        if (source) getSelection().selectAllChildren(source);
+        element('said').textContent = source ? `The browser keeps pages from copying: ${what} is selected, copy it with ctrl+C.`
+            : 'The browser keeps pages from copying: copy the address from its bar.';
+    }
+}
+
+/* --- the pinned run ----------------------------------------------------------------------------- */
+
+function pin(next) {
+    pinned = next;
+    return setState(state);
+}
+
+function swap() {
+    const now = state;
+    state = pinned;
+    pinned = now;
+    return setState(state);
+}
+
+/* --- files -------------------------------------------------------------------------------------- */
+
+async function openFile(file) {
+    if (!file) return;
+    if (file.size === 0) return warn(`${file.name} is empty: there is nothing to draw.`);
+    if (file.size >= FILE_MOST) {
+        return warn(`${file.name} has ${Math.round(file.size / 1e6)} MB, and this page reads less than ${FILE_MOST / 1e6} MB: ` +
+            'in a terminal, pipeline view reads it.');
+    }
+    element('busy-text').hidden = false;
+    try {
+        const drawn = await engine.view(file.name, await file.arrayBuffer());
+        answer = { file: file.name };
+        element('file-name').textContent = `${file.name} was read here: nothing of it left this machine. `;
+        present(drawn);
+        warn('');
+        document.body.classList.add('in-file');
+    } catch (error) {
+        warn(`${file.name}: ${error.message}`);
+    }
+    element('busy-text').hidden = true;
+}
+
+function listenForFiles() {
+    const over = (event) => event.dataTransfer?.types.includes('Files');
+    const mark = (on) => { element('drop').hidden = !on; };
+    addEventListener('dragover', (event) => {
+        if (!over(event)) return;
+        event.preventDefault();
+        mark(true);
+    });
+    addEventListener('dragleave', (event) => { if (!event.relatedTarget) mark(false); });
+    addEventListener('drop', (event) => {
+        if (!over(event)) return;
+        event.preventDefault();
+        mark(false);
+        openFile(event.dataTransfer.files[0]);
+    });
+    element('open-file').onclick = () => element('file').click();
+    element('file').onchange = ({ target }) => {
+        openFile(target.files[0]);
+        target.value = ''; // the same file may be chosen again
+    };
+}
+
+/* --- the start ---------------------------------------------------------------------------------- */
+
+function listenToPage() {
+    const form = element('settings');
+    form.onsubmit = (event) => event.preventDefault();
+    form.addEventListener('focusin', ({ target }) => showHelp(target));
+    form.addEventListener('pointerover', ({ target }) => showHelp(target));
+    form.addEventListener('input', () => { element('hint').hidden = true; });
+    element('take-hint').onclick = () => {
+        element('hint').hidden = true;
+        setState({ ...state, settings: { ...state.settings, ...HINT } });
+        element('set-streams').focus();
+    };
+    element('end-hint').onclick = () => { element('hint').hidden = true; };
+    element('pin').onclick = () => pin(state);
+    element('unpin').onclick = () => pin(null);
+    element('swap').onclick = swap;
+    element('stop').onclick = () => engine.stop();
+    element('leave-file').onclick = () => setState(state);
+    element('copy-link').onclick = () => copy(location.href, 'the link to this state', null);
+    for (const button of document.querySelectorAll('[data-copy]')) {
+        const source = element(button.dataset.copy);
+        button.onclick = () => copy(source.textContent, source.id === 'command' ? 'the command' : 'the config file', source);
+    }
+    element('spans').ontoggle = () => { if (element('spans').open) showTable(); };
+    addEventListener('hashchange', readAddress);
+}
+
+async function startLab() {
+    try {
+        catalogue = await engine.start();
+    } catch (error) {
+        warn(`The simulator can't start: ${error.message}`);
+        return;
+    }
+    makeControls();
+    listenToPage();
+    listenForFiles();
+    readAddress();
+}
+
+addEventListener('DOMContentLoaded', startLab);
