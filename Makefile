@@ -114,7 +114,7 @@ HEADERS := $(wildcard src/*/*.h kernels/*.h bench/*.h)
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
 LESSONS := $(sort $(wildcard configs/lessons/*.ini))
 CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
-PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/page.*))
+PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/*.html plots/page.css plots/page.js))
 # `pipeline bench` is in the program, and in nothing that tests link.
 BENCH := $(filter-out $(if $(NVCC),bench/bench_none.c,bench/bench_cuda%),$(wildcard bench/*.c))
 BENCH_OBJECTS := $(BENCH:%.c=$(OBJ)/%.o) $(if $(NVCC),$(patsubst %.cu,$(OBJ)/%.cu.o,$(wildcard bench/*.cu)))

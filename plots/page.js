@@ -1,7 +1,12 @@
-/* page.js - draws the timelines in the page's data, and lets a reader step through them.
+/* page.js - draws timelines, and lets a reader step through them.
+ *
+ * show(data) draws what writers/html.c wrote, in place of all that was drawn before; it may be called
+ * any number of times, and leaves its data as they are. A page needs the elements of plots/viewer.html
+ * and plots/plot.html; what stands beside them (title, summary, why, about) is drawn where the page
+ * has an element for it.
  *
  * In order: the data, words, rows, drawing, a recorded program's threads, marks, stepping, pointing,
- * zoom, what stands beside, keys. Times are ns from a run's first issue. Where something stands on the time axis is a share
+ * zoom, what stands beside, keys, show. Times are ns from a run's first issue. Where something stands on the time axis is a share
  * of it in percent: zooming, resizing and printing are the browser's work, not ours. Whatever came
  * from outside goes onto the page as text, never as markup. */
 'use strict';
@@ -39,9 +44,19 @@ function svg(tag, attributes, ...content) {
 
 /* --- the data ----------------------------------------------------------------------------------- */
 
-const data = JSON.parse(element('data').textContent);
-const axis = Number(data.axis_ns); // its length
-const runs = data.runs;
+let data = { kinds: [], engines: [] };
+let axis = 1; // its length
+let runs = [];
+let engineNames, engineLabels, kinds;
+
+function readData(next) {
+    data = next;
+    axis = Number(data.axis_ns);
+    engineNames = data.engines.map((engine) => engine.name);
+    engineLabels = new Map(data.engines.map((engine) => [engine.name, engine.label]));
+    kinds = new Map(data.kinds.map((kind) => [kind.name, kind]));
+    runs = data.runs.map(readRun);
+}
 
 /* Spans come as arrays, in the order in which writers/html.c puts them. */
 function readSpan(values, index) {
@@ -95,8 +110,8 @@ function readThreads(run) {
     }
 }
 
-function readRun(run) {
-    run.spans = (run.spans ?? []).map(readSpan);
+function readRun(given) {
+    const run = { ...given, spans: (given.spans ?? []).map(readSpan) };
     readThreads(run);
     run.byStart = [...run.spans].sort((a, b) => a.start - b.start || a.index - b.index);
     run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
@@ -106,6 +121,7 @@ function readRun(run) {
     run.at = -1; // the instant that the cursor is at or behind
     run.works = new Set(); // spans, from that instant on
     run.lit = new Map(); // spans that are shown as running, with the bars that show it
+    return run;
 }
 
 /* How many of `items`, in order, `before` holds for. */
@@ -120,10 +136,6 @@ function countUntil(items, before) {
 }
 
 /* --- words -------------------------------------------------------------------------------------- */
-
-const engineNames = data.engines.map((engine) => engine.name);
-const engineLabels = new Map(data.engines.map((engine) => [engine.name, engine.label]));
-const kinds = new Map(data.kinds.map((kind) => [kind.name, kind]));
 
 function unitOf(ns) {
     const units = [['s', 1e9, 9], ['ms', 1e6, 6], ['us', 1e3, 3], ['ns', 1, 0]];
@@ -491,7 +503,6 @@ function drawRun(run) {
         run.section.append(html('div', 'rows', run.labels, html('div', 'time', run.svg, run.above)));
     }
     placeBars(run);
-    element('runs').append(run.section);
 }
 
 /* --- marks: a tile's path, a gap and what ended it ---------------------------------------------- */
@@ -778,11 +789,15 @@ let whole = innerWidth; // px: the time axis, seen or not; until it is laid out,
 /* The width of what is seen of the time axis, in px. */
 const seenWidth = () => Math.max(element('over').getBoundingClientRect().width / zoom, 1);
 
+function setZoom(to) {
+    zoom = to;
+    element('wide').style.setProperty('--zoom', zoom);
+}
+
 /* Zooms around `x`, px from the left of what is seen. */
 function zoomTo(wanted, x) {
     const width = seenWidth(), time = (plot.scrollLeft + x) / (width * zoom);
-    zoom = Math.max(1, Math.min(wanted, WIDTH_MAX / width, axis / 20));
-    element('wide').style.setProperty('--zoom', zoom);
+    setZoom(Math.max(1, Math.min(wanted, WIDTH_MAX / width, axis / 20)));
     plot.scrollLeft = time * width * zoom - x;
     unmark();
     redraw();
@@ -882,7 +897,7 @@ function drawLegend() {
     }
     const limit = 'limit: no order of this work ends before it';
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
-    element('legend').append(...[...shapes].map(([name, shape]) =>
+    fill(element('legend'), [...shapes].map(([name, shape]) =>
         html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), name)));
     if (runs.some((run) => run.spans.some((span) => span.engine === 'compute' && span.lane > 0))) {
         element('legend').append(html('li', '', 'kernel 0, kernel 1, ...: kernels side by side'));
@@ -890,7 +905,7 @@ function drawLegend() {
 }
 
 /* A row per run, with its results and the settings in which runs differ; the others once. */
-function drawAbout() {
+function drawAbout(about) {
     const own = runs.filter((run) => run.settings), first = own[0]?.settings ?? [];
     const differs = (i) => own.some((run) => run.settings[i][1] !== first[i][1]);
     const columns = Object.entries({
@@ -906,18 +921,18 @@ function drawAbout() {
     const table = html('table', '', cells('th', ([name]) => name),
         ...runs.map((run) => cells('td', ([, value]) => value(run) ?? '-'))), scroll = html('div', 'scroll', table);
     Object.entries({ tabindex: '0', role: 'region', 'aria-label': 'Runs' }).forEach((name) => scroll.setAttribute(...name));
-    element('about').append(html('h2', '', 'Where this comes from'),
-        html('p', '', `Made by pipeline ${data.version}.`), scroll);
-    if (own.length) element('about').append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
+    fill(about, [html('h2', '', 'Where this comes from'),
+        html('p', '', `Made by pipeline ${data.version}.`), scroll]);
+    if (own.length) about.append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
 }
 
 /* Why each run took longer than its limit: what each cause cost, and what to do. */
-function drawWhy() {
+function drawWhy(why) {
     const judged = runs.filter((run) => run.no_verdict || run.verdicts?.length);
-    if (!judged.length) return;
     const limited = judged.some((run) => run.limit_ns);
-    element('about').append(html('h2', '', !limited ? 'What took the time'
-        : judged.length > 1 ? 'Why they took longer than their limits' : 'Why it took longer than its limit'));
+    why.hidden = !judged.length;
+    fill(why, [html('h2', '', !limited ? 'What took the time'
+        : judged.length > 1 ? 'Why they took longer than their limits' : 'Why it took longer than its limit')]);
     for (const run of judged) {
         const list = html('dl', 'why');
         for (const { code, cost, share, named, text, seen, fix, command, predicted } of run.verdicts ?? []) {
@@ -927,22 +942,36 @@ function drawWhy() {
                     ...(fix ? [html('p', '', `Fix: ${[fix, command].filter(Boolean).join(': ')}` +
                         (predicted ? `; with it ${predicted}` : ''))] : []))));
         }
-        element('about').append(html('h3', '', run.name), run.no_verdict ? html('p', '', run.no_verdict) : list);
+        why.append(html('h3', '', run.name), run.no_verdict ? html('p', '', run.no_verdict) : list);
     }
 }
 
-function drawTitle() {
-    const some = (texts) => (texts.length > 6 ? [...texts.slice(0, 6), `${texts.length - 6} more`] : texts).join(', ');
-    const all = (key) => some([...new Set(runs.map((run) => run[key]))]);
-    const names = some(runs.map((run) => run.name)) || 'No runs';
-    element('title').textContent = data.message || names;
-    element('title').className = runs.some((run) => run.verified === 'no') ? 'wrong' : '';
-    element('summary').textContent =
-        `${data.message ? `${names}; ` : ''}${all('source')}, ${all('device')}, pipeline ${data.version}`;
-    document.title = `pipeline: ${names}`;
+/* The texts of all runs, each once; of many the first. */
+function some(texts) {
+    const own = [...new Set(texts)];
+    return (own.length > 6 ? [...own.slice(0, 6), `${own.length - 6} more`] : own).join(', ');
 }
 
+const namesOfRuns = () => some(runs.map((run) => run.name)) || 'No runs';
+
+function drawTitle(title) {
+    title.textContent = data.message || namesOfRuns();
+    title.className = runs.some((run) => run.verified === 'no') ? 'wrong' : '';
+    document.title = `pipeline: ${namesOfRuns()}`;
+}
+
+function drawSummary(summary) {
+    const all = (key) => some(runs.map((run) => run[key]));
+    summary.textContent =
+        `${data.message ? `${namesOfRuns()}; ` : ''}${all('source')}, ${all('device')}, pipeline ${data.version}`;
+}
+
+/* What a page may have beside the picture, by the id of its element. */
+const beside = { title: drawTitle, summary: drawSummary, why: drawWhy, about: drawAbout };
+
 /* --- keys and buttons --------------------------------------------------------------------------- */
+
+let pathAsked = false;
 
 function setView(name) {
     unmark();
@@ -955,14 +984,20 @@ function setView(name) {
     redraw();
 }
 
+/* Shows the critical path if the reader asked for it, and there is one. */
+function showCritical() {
+    document.body.classList.toggle('show-critical', pathAsked && !element('critical').disabled);
+    element('critical').setAttribute('aria-pressed', String(pathAsked));
+}
+
 function toggleCritical() {
     if (element('critical').disabled) return;
-    const on = document.body.classList.toggle('show-critical');
+    pathAsked = !pathAsked;
+    showCritical();
     const path = active.spans.filter((span) => span.critical);
     const busy = path.reduce((sum, span) => sum + span.end - span.start, 0);
-    element('critical').setAttribute('aria-pressed', String(on));
     sayStatus();
-    if (on) say(`The critical path of ${active.name}: ${path.length} spans, at work for ${timeText(busy)} of ${active.drawn}.`);
+    if (pathAsked) say(`The critical path of ${active.name}: ${path.length} spans, at work for ${timeText(busy)} of ${active.drawn}.`);
 }
 
 function clear() {
@@ -992,9 +1027,10 @@ const actions = {
 };
 
 function onKey(event) {
-    const presses = event.target.closest('button') && [' ', 'Enter'].includes(event.key);
+    const presses = event.target.closest('button, summary, a') && [' ', 'Enter'].includes(event.key);
     const scrolls = event.target.closest('.scroll') && event.key.startsWith('Arrow');
-    if (event.ctrlKey || event.metaKey || event.altKey || presses || scrolls || element('keys').open) return;
+    const types = event.target.closest('input, select, textarea, dialog');
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || presses || scrolls || types) return;
     const run = runs[Number(event.key) - 1];
     if (!actions[event.key] && !run) return;
     event.preventDefault();
@@ -1010,18 +1046,36 @@ function onWheel(event) {
     zoomTo(zoom * 2 ** (-event.deltaY / 300), x);
 }
 
-function start() {
-    runs.forEach(readRun);
+/* --- show --------------------------------------------------------------------------------------- */
+
+/* Draws `next` in place of what is drawn. The rows that the reader chose, the critical path and the
+ * run that is stepped through stay; zoom does, where the time axis is about as long as before. */
+function show(next) {
+    const before = axis, seen = plot.scrollLeft / whole, name = active?.name;
+    play(false);
+    unmark();
+    cursor = null;
+    active = null;
+    for (const id of ['future', 'over']) fill(element(id), []);
+    readData(next);
+    if (axis > 2 * before || before > 2 * axis) setZoom(1);
     runs.forEach(drawRun);
     runs.forEach(listen);
-    activate(runs.find((run) => run.spans.length > 0));
+    fill(element('runs'), runs.map((run) => run.section));
+    activate(runs.find((run) => run.name === name && run.spans.length > 0) ?? runs.find((run) => run.spans.length > 0));
     element('critical').disabled = !runs.some((run) => run.spans.some((span) => span.critical));
-    drawTitle();
+    showCritical();
+    for (const id in beside) {
+        if (element(id)) beside[id](element(id));
+    }
     drawLegend();
-    drawWhy();
-    drawAbout();
     sayStatus();
+    if (zoom > 1) plot.scrollLeft = seen * seenWidth() * zoom;
     redraw();
+}
+
+/* What is set once, however often something is shown. */
+function start() {
     for (const button of document.querySelectorAll('[data-key]')) button.onclick = actions[button.dataset.key];
     for (const id of ['engines', 'streams']) element(id).onclick = () => setView(id);
     document.addEventListener('keydown', onKey);

@@ -584,8 +584,8 @@ START_TEST(page_holds_all_it_needs)
     ck_assert_ptr_nonnull(strstr(page, "content=\"default-src 'none'; style-src "
                                        "'unsafe-inline'; script-src 'unsafe-inline'\""));
     ck_assert_ptr_nonnull(strstr(page, "<html lang=\"en\">"));
-    static const char *const absent[] = {" src=",     "href=",  "import", "fetch(",
-                                         "innerHTML", "@page.", "@data@"};
+    static const char *const absent[] = {" src=",  "href=",    "import", "fetch(", "innerHTML",
+                                         "@page.", "@viewer.", "@plot.", "@data@"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         ck_assert_msg(strstr(page, absent[i]) == NULL, "the page has %s", absent[i]);
     for (const char *at = page; (at = strstr(at, "url(")) != NULL; at++)

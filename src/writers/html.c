@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "writers/cause.h"
 #include "writers/json.h"
+#include "writers/template.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>
@@ -283,8 +284,9 @@ static void put_rows(struct json *json)
     json_close(json, ']');
 }
 
-static void put_data(struct put *put, const struct report *report)
+static void put_data(struct put *put, const void *context)
 {
+    const struct report *report = context;
     struct json json = {.put = put, .in_html = true};
     int64_t axis_ns = 1; /* all runs are drawn on one */
     uint32_t room = SPANS_DRAWN;
@@ -309,46 +311,17 @@ static void put_data(struct put *put, const struct report *report)
         put_run(&json, &report->runs[i], report->run_count == 1, axis_ns, &room);
     json_close(&json, ']');
     json_close(&json, '}');
-}
-
-/* Puts the colours of the kinds of ops, and of the text on them, as rules of the page's style.
- */
-static void put_colors(struct put *put)
-{
-    for (int kind = 0; kind < OP_KIND_COUNT; kind++) {
-        const struct op_row *row = &op_rows[kind];
-        char rules[256];
-        int used = snprintf(rules, sizeof rules, ".%s { fill: #%06x; stroke: #%06x; }\n",
-                            row->name, (unsigned)row->color, (unsigned)row->color);
-        if (row->light_text)
-            snprintf(rules + used, sizeof rules - (size_t)used, ".on-%s { fill: #fff; }\n",
-                     row->name);
-        put_string(put, rules);
-    }
-}
-
-/* Puts `page` as far as `mark`; returns the text behind that. */
-static const char *put_until(struct put *put, const char *page, const char *mark)
-{
-    const char *end = strstr(page, mark);
-    if (end == NULL)
-        return page;
-    put_bytes(put, page, (size_t)(end - page));
-    return end + strlen(mark);
+    put_string(put, "\n");
 }
 
 enum status write_html(FILE *out, const struct report *report)
 {
     struct put put;
-    const char *page = embedded_find(plot_texts, "page.html");
+    const struct template_part parts[] = {
+        {.name = "data", .write = put_data, .context = report},
+        {.name = NULL},
+    };
     put_begin_large(&put, out);
-    page = put_until(&put, page, "@page.css@\n");
-    put_string(&put, embedded_find(plot_texts, "page.css"));
-    put_colors(&put);
-    page = put_until(&put, page, "@data@");
-    put_data(&put, report);
-    page = put_until(&put, page, "@page.js@\n");
-    put_string(&put, embedded_find(plot_texts, "page.js"));
-    put_string(&put, page);
+    template_put(&put, embedded_find(plot_texts, "page.html"), parts);
     return put_end(&put);
 }

@@ -310,6 +310,86 @@ describe('views', () => {
     });
 });
 
+describe('shown again', () => {
+    /* All that is drawn, but for what says when a reader pointed at it. */
+    const picture = (page) => page.evaluate(() => ['runs', 'legend', 'why', 'about', 'title', 'summary', 'ticks', 'status']
+        .map((id) => document.getElementById(id).innerHTML));
+    const dataOf = (page) => page.evaluate(() => document.getElementById('data').textContent);
+
+    test('other data takes the place of what was drawn, and what was comes back', async () => {
+        const page = await open(make('ways')), first = await picture(page);
+        const other = await open(make('chain')), otherData = await dataOf(other), second = await picture(other);
+        await close(other);
+        await page.keyboard.press('ArrowRight');
+        await page.keyboard.press('n');
+        await page.evaluate((text) => show(JSON.parse(text)), otherData);
+        assert.deepEqual(await picture(page), second);
+        assert.equal(await page.locator('.cursor').count(), 0);
+        assert.equal(await page.locator('#tip').isVisible(), false);
+        await page.evaluate(() => { // data may be shown twice: show() leaves them alone
+            globalThis.own = JSON.parse(document.getElementById('data').textContent);
+            show(own);
+            show(own);
+        });
+        assert.deepEqual(await picture(page), first);
+        await page.keyboard.press('ArrowRight'); // is heard once
+        assert.match(await status(page), /, event 1 of /);
+        await close(page);
+    });
+
+    test('rows, critical path, run and zoom stay; the zoom only on a like axis', async () => {
+        const page = await open(make('ways'));
+        const zoomed = () => page.evaluate(() => zoom);
+        for (const key of ['e', '3', 'c', '+', '+']) await page.keyboard.press(key);
+        const before = await zoomed();
+        await page.evaluate(() => show({ ...data, axis_ns: 1.1 * data.axis_ns }));
+        assert.equal(await page.locator('#streams').getAttribute('aria-pressed'), 'true');
+        assert.equal(await page.locator('#critical').getAttribute('aria-pressed'), 'true');
+        assert.equal(await page.evaluate(() => document.body.classList.contains('show-critical')), true);
+        assert.match(await page.locator('.run.active h2').textContent(), /^3-way/);
+        assert.match((await page.locator('.labels b').allTextContents())[0], /^stream/);
+        assert.equal(await zoomed(), before);
+        await page.evaluate(() => show({ ...data, axis_ns: 10 * data.axis_ns }));
+        assert.equal(await zoomed(), 1);
+        await page.evaluate(() => show({ ...data, runs: [] })); // nothing to draw is drawn, too
+        assert.equal(await page.locator('.run').count(), 0);
+        assert.equal(await status(page), 'There is no span to step through.');
+        await close(page);
+    });
+
+    test('two hundred times takes no more memory than once', async () => {
+        const page = await open(make('chain')), session = await page.context().newCDPSession(page);
+        const held = async () => {
+            await session.send('HeapProfiler.collectGarbage');
+            return session.send('Memory.getDOMCounters');
+        };
+        const again = (count) => page.evaluate((times) => {
+            for (let i = 0; i < times; i++) {
+                show(JSON.parse(document.getElementById('data').textContent));
+                choose(1);
+                step(1);
+            }
+        }, count);
+        await again(20);
+        const before = await held();
+        await again(200);
+        const then = await held();
+        assert.ok(then.nodes < 1.5 * before.nodes, `${before.nodes} and ${then.nodes} nodes`);
+        assert.ok(then.jsEventListeners <= before.jsEventListeners + 10, `${before.jsEventListeners} and ${then.jsEventListeners} listeners`);
+        await close(page);
+    });
+
+    test('a page without what stands beside draws its picture', async () => {
+        const page = await open(make('chain'));
+        await page.evaluate(() => {
+            for (const id of ['title', 'summary', 'why', 'about']) document.getElementById(id).remove();
+            show(data);
+        });
+        assert.equal(await page.locator('.bar').count(), spansOf(make('chain')).length);
+        await close(page);
+    });
+});
+
 describe('a recording', { skip: !hasHandMade && 'written by the C suite' }, () => {
     const rowsOf = (page) => page.locator('.labels b').allTextContents();
 
