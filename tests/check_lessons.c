@@ -1,9 +1,10 @@
 /* check_lessons.c - every lesson runs, is right (or wrong where that is what it is about),
  * shows what it claims, and docs/lessons.md has the figures that it gives. */
-#include "app/lesson.h"
+#include "analysis/verdict.h"
 #include "core/embedded.h"
 #include "core/units.h"
 #include "fixtures.h"
+#include "options/lesson.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -127,6 +128,13 @@ static const json_t *lesson_runs(const char *name, json_t **report)
     return json_object_get(*report, "runs");
 }
 
+static double figure(const json_t *run, const char *key)
+{
+    const json_t *value = json_object_get(run, key);
+    ck_assert_msg(json_is_number(value), "no %s", key);
+    return json_number_value(value);
+}
+
 static double span_ms(const char *lesson, const json_t *runs, const char *name)
 {
     size_t i;
@@ -194,6 +202,100 @@ START_TEST(test_priorities_help_kernels_alone)
 }
 END_TEST
 
+/* --- guesses --- */
+
+/* Two times are alike within the first, and differ beyond the second: what lies between is no
+ * clear answer. */
+static const double alike_at_most = 0.01, differ_at_least = 0.02;
+
+static void assert_faster(const char *lesson, const struct lesson_guess *guess,
+                          const json_t *runs)
+{
+    double answer =
+        span_ms(lesson, runs, guess->runs[0]) / span_ms(lesson, runs, guess->runs[1]);
+    ck_assert_msg(answer > guess->least && answer < guess->most,
+                  "%s: %s: %g is not in %g to %g", lesson, guess->question, answer,
+                  guess->least, guess->most);
+    ck_assert_msg(fabs(answer - 1) > differ_at_least, "%s: %s: %g is no difference", lesson,
+                  guess->question, answer);
+}
+
+static void assert_either(const char *lesson, const struct lesson_guess *guess,
+                          const json_t *runs)
+{
+    double answer =
+        span_ms(lesson, runs, guess->runs[0]) / span_ms(lesson, runs, guess->runs[1]);
+    double apart = fmax(answer, 1 / answer) - 1;
+    ck_assert_msg(apart <= alike_at_most || apart > differ_at_least,
+                  "%s: %s: %g is neither alike nor different", lesson, guess->question, answer);
+}
+
+/* The fastest run, or the slowest, is so by a margin to the next. */
+static void assert_one_winner(const char *lesson, const struct lesson_guess *guess,
+                              const json_t *runs)
+{
+    double best = INFINITY, second = INFINITY;
+    size_t i;
+    json_t *run;
+    json_array_foreach(runs, i, run)
+    {
+        double ms = figure(run, "time_ms");
+        double cost = guess->kind == GUESS_FASTEST ? ms : 1 / ms;
+        second = fmin(second, fmax(cost, best));
+        best = fmin(best, cost);
+    }
+    ck_assert_msg(isfinite(second) && second / best > 1 + differ_at_least,
+                  "%s: %s: only %g times to the next", lesson, guess->question, second / best);
+}
+
+static void assert_cause(const char *lesson, const struct lesson_guess *guess,
+                         const json_t *runs)
+{
+    const json_t *verdict = NULL;
+    size_t i, k;
+    json_t *run, *each;
+    json_array_foreach(runs, i, run)
+    {
+        if (strcmp(json_string_value(json_object_get(run, "name")), guess->runs[0]) != 0)
+            continue;
+        json_array_foreach(json_object_get(run, "verdicts"), k, each)
+        {
+            if (verdict == NULL && json_is_true(json_object_get(each, "named")))
+                verdict = each;
+        }
+    }
+    ck_assert_msg(verdict != NULL, "%s: %s has no named cause", lesson, guess->runs[0]);
+    const char *code = json_string_value(json_object_get(verdict, "code"));
+    int found = 0;
+    for (int c = 0; c < guess->code_count; c++)
+        found += strcmp(verdict_rows[guess->codes[c]].name, code) == 0;
+    ck_assert_msg(found == 1, "%s: %s: the answer is %s", lesson, guess->question, code);
+    ck_assert_msg(figure(verdict, "share") > 0.1, "%s: %s costs little", lesson, code);
+}
+
+/* Each lesson's guesses have a clear answer in what it runs. */
+START_TEST(test_guesses_have_answers)
+{
+    static void (*const asserts[GUESS_KIND_COUNT])(const char *, const struct lesson_guess *,
+                                                   const json_t *) = {
+        [GUESS_FASTER] = assert_faster,      [GUESS_EITHER] = assert_either,
+        [GUESS_FASTEST] = assert_one_winner, [GUESS_SLOWEST] = assert_one_winner,
+        [GUESS_CAUSE] = assert_cause,
+    };
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        struct lesson lesson;
+        struct error error = {0};
+        ck_assert_msg(lesson_read(&lesson, text->name, text->text, &error) == STATUS_OK, "%s",
+                      error.text);
+        json_t *report;
+        const json_t *runs = lesson_runs(text->name, &report);
+        for (int i = 0; i < lesson.guess_count; i++)
+            asserts[lesson.guesses[i].kind](text->name, &lesson.guesses[i], runs);
+        json_decref(report);
+    }
+}
+END_TEST
+
 /* --- docs/lessons.md --- */
 
 /* Returns the report that `page` shows of a lesson: what stands there behind "$ pipeline
@@ -249,13 +351,6 @@ static void assert_rounded(const char *lesson, const char *run, double shown, do
     ck_assert_msg(fabs(shown - value) <= 0.51 * step,
                   "%s: docs/lessons.md shows %g of %s, which has %g (make lessons)", lesson,
                   shown, run, value);
-}
-
-static double figure(const json_t *run, const char *key)
-{
-    const json_t *value = json_object_get(run, key);
-    ck_assert_msg(json_is_number(value), "no %s", key);
-    return json_number_value(value);
 }
 
 /* Each run's row on the page has its time, its speed-up and its part of the limit. The wording
@@ -347,6 +442,9 @@ START_TEST(test_heads)
         ck_assert_msg(status == STATUS_OK, "%s", error.text);
         ck_assert_msg(atoi(text->name) == text - lesson_texts + 1, "%s is not number %td",
                       text->name, text - lesson_texts + 1);
+        ck_assert_msg(strlen(lesson.message) <= 80 &&
+                          lesson.message[strlen(lesson.message) - 1] == '.',
+                      "%s: a message is a sentence: %s", text->name, lesson.message);
         assert_says(program_out, lesson.question);
         assert_says(program_out, lesson.title);
         snprintf(listed, sizeof listed, " pipeline lesson %d\n", atoi(text->name));
@@ -420,6 +518,10 @@ START_TEST(test_lesson_command)
                           explanation > report,
                       "lesson %s: %s", words[i], program_out);
         ck_assert_ptr_null(strstr(explanation, "[global]"));
+        ck_assert_ptr_null(strstr(explanation, "Guess:"));
+        const char *remember = strstr(explanation, "To remember:\n  ");
+        ck_assert_msg(remember != NULL && strstr(remember, lesson.message) != NULL,
+                      "lesson %s: %s", words[i], program_out);
     }
     ck_assert_int_eq(program_run("lesson 2 -q --no-data --format=json --tiles=8"), 0);
     json_t *report = json_loads(program_out, 0, NULL);
@@ -430,47 +532,13 @@ START_TEST(test_lesson_command)
 }
 END_TEST
 
-START_TEST(test_bad_heads)
-{
-    static const struct {
-        const char *text, *words;
-    } bad[] = {
-        {"", "first line"},
-        {"[global]\n; 1-a.ini - Title\n; Question: What?\n", "first line"},
-        {";\n; 1-a.ini - Title\n; Question: What?\n", "first line"},
-        {"; 1-b.ini - Title\n; Question: What?\n", "first line"},
-        {"; 1-a.ini - \n; Question: What?\n", "first line"},
-        {"; 1-a.ini - Title\n;\n[a]\n; Question: What?\n", "Question"},
-        {"; 1-a.ini - Title\n; Question: \n", "Question"},
-        {"; 1-a.ini - Title\n; Question: What?\n; Exit: 2\n", "Exit"},
-        {"; 1-a.ini - Title\n; Question: What?\n; Exit: 10\n", "Exit"},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct lesson lesson = {.title = "untouched"};
-        struct error error = {0};
-        ck_assert_int_eq(lesson_read(&lesson, "1-a", bad[i].text, &error), STATUS_FAILED);
-        ck_assert_msg(strstr(error.text, bad[i].words) != NULL, "%zu: %s", i, error.text);
-        ck_assert_str_eq(lesson.title, "untouched");
-    }
-    char line[2 * LESSON_TEXT];
-    snprintf(line, sizeof line, "; 1-a.ini - %0*d\n; Question: What?\n", LESSON_TEXT, 0);
-    struct lesson lesson;
-    ck_assert_int_eq(lesson_read(&lesson, "1-a", line, NULL), STATUS_FAILED);
-    ck_assert_int_eq(
-        lesson_read(&lesson, "1-a", "; 1-a.ini - Title\n;\n; Exit: 1\n; Question: What?", NULL),
-        STATUS_OK);
-    ck_assert_str_eq(lesson.title, "Title");
-    ck_assert_str_eq(lesson.question, "What?");
-    ck_assert_int_eq(lesson.exit_code, 1);
-}
-END_TEST
-
 Suite *lessons_suite(void)
 {
     Suite *suite = suite_create("lessons");
     TCase *tests = tcase_create("lessons");
     tcase_add_checked_fixture(tests, enter, leave);
     tcase_add_test(tests, test_claims);
+    tcase_add_test(tests, test_guesses_have_answers);
     tcase_add_test(tests, test_priorities_help_kernels_alone);
     tcase_add_loop_test(tests, test_page_has_the_figures_of_runs, 0,
                         test_cases((int)lesson_count()));
@@ -480,7 +548,6 @@ Suite *lessons_suite(void)
     tcase_add_test(tests, test_pages_name_lessons_that_there_are);
     tcase_add_test(tests, test_pages_count_lessons);
     tcase_add_test(tests, test_lesson_command);
-    tcase_add_test(tests, test_bad_heads);
     suite_add_tcase(suite, tests);
     return suite;
 }

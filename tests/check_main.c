@@ -94,6 +94,7 @@ static const struct {
     {"carry", carry_suite},
     {"graph", graph_suite},
     {"mapped", mapped_suite},
+    {"lesson_heads", lesson_heads_suite},
     {"lessons", lessons_suite},
     {"library", library_suite},
     {"contract sim:h200", contract_sim_suite},

@@ -77,6 +77,7 @@ Suite *marks_suite(void);
 Suite *profiled_suite(void);
 Suite *fuzz_seeds_suite(void);
 Suite *bench_suite(void);
+Suite *lesson_heads_suite(void);
 Suite *lessons_suite(void);
 Suite *library_suite(void);
 Suite *replan_suite(void);

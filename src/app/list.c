@@ -3,9 +3,9 @@
 
 #include "analysis/verdict.h"
 #include "app/backends.h"
-#include "app/lesson.h"
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
+#include "options/lesson.h"
 #include "options/options.h"
 #include "plan/mistake.h"
 #include "run/backend.h"

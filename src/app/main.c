@@ -294,12 +294,10 @@ static enum status run_lesson(const struct options *options, struct error *error
     enum status status = lesson_read(&lesson, text->name, text->text, error);
     if (status != STATUS_OK || options->format != FORMAT_TEXT || options->dry_run)
         return status == STATUS_OK ? run_settings(options, error) : status;
-    printf("Lesson %d: %s\nQuestion: %s\n\n", atoi(text->name), lesson.title, lesson.question);
+    lesson_print_question(stdout, text, &lesson);
     status = run_settings(options, error);
-    if (status == STATUS_OK || lesson.exit_code != 0) {
-        putchar('\n');
-        lesson_print_explanation(stdout, text->text);
-    }
+    if (status == STATUS_OK || lesson.exit_code != 0)
+        lesson_print_explanation(stdout, text, &lesson);
     return status;
 }
 

@@ -224,28 +224,3 @@ const struct embedded *config_find_embedded(const char *path)
     }
     return NULL;
 }
-
-/* A lesson's name without its number: "serial" of "01-serial". */
-static const char *lesson_word(const struct embedded *lesson)
-{
-    return lesson->name + strcspn(lesson->name, "-") + 1;
-}
-
-const struct embedded *lesson_find(const char *word)
-{
-    bool is_number = word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
-    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
-        if (strcmp(word, text->name) == 0 || strcmp(word, lesson_word(text)) == 0 ||
-            (is_number && strtoul(word, NULL, 10) == strtoul(text->name, NULL, 10)))
-            return text;
-    }
-    return NULL;
-}
-
-const char *lesson_nearest(const char *word)
-{
-    struct nearest nearest = nearest_begin(word);
-    for (const struct embedded *text = lesson_texts; text->name != NULL; text++)
-        nearest_offer(&nearest, lesson_word(text));
-    return nearest.best;
-}

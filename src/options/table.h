@@ -311,12 +311,6 @@ enum status config_read(const char *path, const char *text, const struct draft *
  * "configs/ways.ini", "configs/lessons/01-serial.ini"; NULL: there is none. */
 const struct embedded *config_find_embedded(const char *path);
 
-/* The lesson that `word` means: "1", "01-serial" or "serial"; NULL: there is none. */
-const struct embedded *lesson_find(const char *word);
-
-/* The lesson's name nearest to `word`, without its number; NULL if none is near. */
-const char *lesson_nearest(const char *word);
-
 /* --- runs.c: defaults, files, the command line and a sweep become runs --- */
 
 /* The command line, taken apart. */

@@ -1,6 +1,7 @@
 /* words.c - the words of the command line, behind the command that they are for. */
 #include "analysis/verdict.h"
 #include "core/nearest.h"
+#include "options/lesson.h"
 #include "options/table.h"
 
 #include <stdlib.h>
