@@ -45,11 +45,12 @@ static bool put_part(struct put *put, const char *name, const struct template_pa
         return true;
     }
     const char *text = part->name != NULL ? part->text : embedded_find(plot_texts, name);
-    if (text == NULL)
-        return false;
-    template_put(put, text, parts);
-    if (strcmp(name, "page.css") == 0)
+    if (text != NULL)
+        template_put(put, text, parts);
+    else if (strcmp(name, "colors") == 0)
         put_colors(put);
+    else
+        return false;
     return true;
 }
 

@@ -15,10 +15,10 @@ struct template_part {
 };
 
 /* Puts `text`, in which a line that is nothing but "@NAME@" gives way to the part of that name
- * in `parts`, which ends with a row without a name, or else to the file NAME of plots/; behind
- * "page.css" come the colours of the kinds of ops, as rules. Texts that are put so may have
- * such lines, too; what a function writes is left alone. A name that nobody knows stays as it
- * is. */
+ * in `parts`, which ends with a row without a name, or else to the file NAME of plots/, or, if
+ * the name is "colors", to rules with the colours of the kinds of ops. Texts that are put so
+ * may have such lines, too; what a function writes is left alone. A name that nobody knows
+ * stays as it is. */
 void template_put(struct put *put, const char *text, const struct template_part *parts);
 
 #endif
