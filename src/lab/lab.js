@@ -34,13 +34,13 @@ const optionOf = (name) => catalogue.options.find((option) => option.name === na
 /* "64M" as a number; NaN where it is none. */
 function countOf(text) {
     const [, digits, suffix] = /^(\d+(?:\.\d+)?)([kMGT]?)$/i.exec(text) ?? [];
-    return digits === undefined ? NaN : Number(digits) * 1024 ** ' kMGT'.toLowerCase().indexOf((suffix || ' ').toLowerCase());
+    return digits === undefined ? NaN : Number(digits) * 1024 ** ' kmgt'.indexOf((suffix || ' ').toLowerCase());
 }
 
-/* A number as the command takes it: "64M" where the option has suffixes. */
-function countText(option, count) {
-    const size = option.suffixes ? [4, 3, 2, 1].find((power) => count % 1024 ** power === 0) ?? 0 : 0;
-    return `${count / 1024 ** size}${['', 'k', 'M', 'G', 'T'][size]}`;
+/* A count as it is easiest to read: "64M" where the option has suffixes. */
+function shorten(option, text) {
+    const power = option.suffixes ? [4, 3, 2].find((one) => Number(text) >= 1024 ** one && Number(text) % 1024 ** one === 0) : 0;
+    return power ? `${Number(text) / 1024 ** power}${' kMGT'[power]}` : `${text}`;
 }
 
 const isDefault = (option, value) => value === (option.default ?? '') || value === '' ||
@@ -64,12 +64,13 @@ function commandOf({ machine, settings }) {
     return ['pipeline', '-d', `sim:${machine}`, ...words].join(' ');
 }
 
-/* Makes `next` what is simulated and drawn. Resolves when it is, or when a newer state took its place. */
-function setState(next) {
+/* Makes `next` what is simulated and drawn; `notice` is a line to go with it. Resolves when it is
+ * drawn, or when a newer state took its place. */
+function setState(next, notice = '') {
     state = { machine: next.machine, settings: settingsOf(next.settings) };
     writeControls();
     writeAddress();
-    return simulate();
+    return simulate(notice);
 }
 
 function changeSetting(name, value) {
@@ -92,12 +93,15 @@ function applied(command, { machine, settings }) {
 /* Functions that take an address of their own, such as a lesson's: each gets its URLSearchParams, and
  * returns whether it is one. */
 const addressReaders = [];
+let taken = false; // the address was one of those
 
 const plain = ({ machine, settings }) => new URLSearchParams({ machine, ...settings }).toString();
 
 function writeAddress() {
     const address = `#${plain(state)}${pinned ? `&pin=${encodeURIComponent(plain(pinned))}` : ''}`;
-    if (location.hash !== address) history.replaceState(null, '', address);
+    if (taken) history.pushState(null, '', address); // the way back to a lesson
+    else if (location.hash !== address) history.replaceState(null, '', address);
+    taken = false;
 }
 
 /* A state of an address, and the keys in it that are no settings. */
@@ -115,15 +119,13 @@ function stateOf(params) {
 
 function readAddress() {
     const params = new URLSearchParams(location.hash.slice(1));
-    if (addressReaders.some((read) => read(params))) return undefined;
+    taken = addressReaders.some((read) => read(params));
+    if (taken) return undefined;
     const { given, unknown } = stateOf(params);
     const before = params.has('pin') ? stateOf(new URLSearchParams(params.get('pin'))) : null;
     pinned = before && before.given;
     unknown.push(...before?.unknown ?? []);
-    element('hint').hidden = params.size > 0;
-    const drawn = setState(given);
-    if (unknown.length) drawn.then(() => warn(`${unknown.map((name) => `"${name}"`).join(', ')} in the address is no setting: it is left out.`));
-    return drawn;
+    return setState(given, unknown.map((name) => `The address has "${name}", which is no setting: it is left out.`).join(' '));
 }
 
 /* --- controls ----------------------------------------------------------------------------------- */
@@ -146,7 +148,7 @@ function ladder(least, most) {
 function slideValues(option) {
     if (option.type === 'share') return Array.from({ length: 21 }, (_, i) => `${Number((i / 20).toFixed(2))}`);
     const [least, most] = SLIDES[option.name] ?? [option.least, Math.min(option.most, SLIDE_MOST)];
-    return ladder(least, most).map((value) => countText(option, value));
+    return ladder(least, most).map((value) => shorten(option, value));
 }
 
 const input = (type, attributes) => Object.assign(document.createElement('input'), { type, ...attributes });
@@ -173,7 +175,8 @@ function numberControl(option, change) {
     slider.setAttribute('aria-label', `${option.name}, slider`);
     const place = (text) => {
         const wanted = countOf(text), beyond = values.findIndex((value) => countOf(value) > wanted);
-        if (text !== '' && !Number.isNaN(wanted)) slider.value = beyond < 0 ? values.length - 1 : Math.max(beyond - 1, 0);
+        slider.value = Number.isNaN(wanted) ? 0 : beyond < 0 ? values.length - 1 : Math.max(beyond - 1, 0);
+        slider.classList.toggle('away', Number.isNaN(wanted)); // auto
         slider.setAttribute('aria-valuetext', text || option.absent || '');
     };
     slider.oninput = () => change(values[slider.value]);
@@ -186,7 +189,7 @@ function numberControl(option, change) {
         slider.oninput();
     };
     return { field, parts: [slider, field], write: (text) => {
-        if (document.activeElement !== field || text !== field.value.trim()) field.value = text;
+        if (document.activeElement !== field || text !== field.value.trim()) field.value = shorten(option, text);
         place(text);
     } };
 }
@@ -201,7 +204,7 @@ function choiceControl(option, change) {
 function flagControl(option, change) {
     const field = input('checkbox', {});
     field.onchange = () => change(field.checked ? 'yes' : '');
-    return { field, parts: [field], write: (text) => { field.checked = !['', 'no', 'off'].includes(text); } };
+    return { field, parts: [field], write: (text) => { field.checked = ['yes', 'true', 'on', '1'].includes(text); } };
 }
 
 /* Kernels one after another: a choice for each, and one for the next. */
@@ -252,13 +255,13 @@ function makeControl(option) {
     if (control.field.getAttribute('role') === 'group') control.field.setAttribute('aria-label', option.name);
     control.field.setAttribute('aria-describedby', `${about.id} ${refusal.id}`);
     back.type = 'button';
-    back.title = `back to ${option.default || option.absent || 'off'}`;
+    back.title = `back to ${shorten(option, option.default || option.absent || 'no')}`;
     back.setAttribute('aria-label', `${option.name}: ${back.title}`);
     back.onclick = () => {
         changeSetting(option.name, '');
         control.field.focus();
     };
-    control.row = html('div', `setting ${option.type}`, label, html('span', 'parts', ...control.parts), back, about, refusal);
+    control.row = html('div', `setting of-${option.type}`, label, html('span', 'parts', ...control.parts), back, about, refusal);
     control.row.title = words;
     Object.assign(control, { option, words, refusal, back });
     controls.set(option.name, control);
@@ -312,8 +315,6 @@ function writeControls() {
             machine: state.machine, settings: { ...state.settings, ways: state.settings.ways ?? optionOf('ways').default } })));
     }
     element('presets').lastChild.removeAttribute('aria-pressed');
-    element('command').textContent = commandOf(state);
-    element('config').textContent = iniOf(runsOf());
 }
 
 /* Says below the controls what the one does that has the focus or is pointed at. */
@@ -322,22 +323,22 @@ function showHelp(target) {
     if (!control) return;
     const { option, words } = control, chosen = [...(option.name === 'machine' ? catalogue.machines : []),
         ...(option.name === 'mistake' ? catalogue.mistakes : [])].find(({ name }) => name === valueOf(option));
-    fill(element('help'), [html('b', '', option.name), ` ${words}${chosen ? `. ${chosen.name}: ${chosen.summary}` : ''}`]);
+    fill(element('help'), [html('b', '', `${option.name}: `), `${words}${chosen ? `. ${chosen.name}: ${chosen.summary}` : ''}`]);
 }
 
 /* --- simulating --------------------------------------------------------------------------------- */
 
-let wanted = null; // the next run: { ini, state, pinned, done }
+let wanted = null; // the next question: { state, pinned, notice, done }
 let underway = false, begun = 0;
-let answer = null; // what is drawn: { state, pinned } of the simulator, { file } of a file
+let answer = null; // what is drawn, as present() was told
 
-const runsOf = () => [...(pinned ? [{ name: 'before', ...pinned }] : []), { name: 'now', ...state }];
+const runsOf = (one) => [...(one.pinned ? [{ name: 'before', ...one.pinned }] : []), { name: 'now', ...one.state }];
 
 /* Simulates the state; at most one run is under way, and the latest state wins. */
-function simulate() {
+function simulate(notice) {
     wanted?.done();
     const done = new Promise((resolve) => {
-        wanted = { ini: iniOf(runsOf()), state, pinned, done: resolve };
+        wanted = { state, pinned, notice, done: resolve };
     });
     if (!underway) work();
     else if (performance.now() - begun > PATIENCE_MS) engine.stop();
@@ -349,29 +350,58 @@ async function work() {
     while (wanted) {
         const asked = wanted;
         wanted = null;
-        begun = performance.now();
-        const timer = setTimeout(() => { element('busy-text').hidden = false; }, PATIENCE_MS);
-        try {
-            const drawn = await engine.run(asked.ini);
-            answer = { state: asked.state, pinned: asked.pinned };
-            present(drawn);
-            warn('');
-        } catch (error) {
-            if (!wanted) await refuse(error.message);
-        }
-        clearTimeout(timer);
-        element('busy-text').hidden = true;
+        await patiently(() => simulateRuns(asked));
         asked.done();
     }
     underway = false;
 }
 
-/* A line on the page; none for ''. */
-function warn(text) {
-    const line = element('alert');
-    if (line.textContent !== text) line.textContent = text;
-    line.hidden = text === '';
-    document.body.classList.toggle('stale', text !== '' && answer?.state !== state && answer !== null);
+/* Does what may take long: then the page says so. */
+async function patiently(deed) {
+    const timer = setTimeout(() => { element('busy-text').hidden = false; }, PATIENCE_MS);
+    begun = performance.now();
+    await deed();
+    clearTimeout(timer);
+    element('busy-text').hidden = true;
+}
+
+async function simulateRuns(asked) {
+    const list = runsOf(asked), ini = iniOf(list);
+    try {
+        const drawn = await engine.run(ini);
+        present(drawn, { states: list, pinned: asked.pinned, command: commandOf(asked.state), ini });
+        warn(asked.notice);
+    } catch (error) {
+        if (wanted) return; // what comes next says more
+        if (asked.pinned && asked.pinned !== answer?.pinned) await leavePinOut(asked, error.message);
+        else await refuse(asked, error.message);
+    }
+}
+
+/* A pinned run of an address may be what can't be: then the other one is drawn without it. */
+async function leavePinOut(asked, message) {
+    const list = runsOf({ state: asked.state }), ini = iniOf(list);
+    try {
+        const drawn = await engine.run(ini);
+        pinned = null;
+        present(drawn, { states: list, command: commandOf(asked.state), ini });
+        warn(`${asked.notice} The run that was pinned as "before" can't be simulated: ${ended(message)}`.trim());
+        writeAddress();
+    } catch (error) {
+        await refuse(asked, error.message);
+    }
+}
+
+const ended = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+/* "What it says." */
+const sentence = (text) => ended(text.charAt(0).toUpperCase() + text.slice(1));
+
+/* A line on the page; none for ''. What is drawn is `stale` where it is not of the settings. */
+function warn(text, stale = false) {
+    element('alert').textContent = text;
+    element('alert').hidden = text === '';
+    document.body.classList.toggle('stale', stale);
     for (const { field, refusal } of controls.values()) {
         refusal.hidden = true;
         field.removeAttribute('aria-invalid');
@@ -387,13 +417,14 @@ function controlOf(message) {
             .sort((a, b) => placeOf(a, pattern) - placeOf(b, pattern));
         if (found.length) return controls.get(found.find((name) => name in state.settings) ?? found[0]);
     }
-    return /(?<![\w-])(device ?=|sim:)/.test(message) ? controls.get('machine') : null;
+    return /(?<![\w-])(device ?=|sim:|machine)/.test(message) ? controls.get('machine') : null;
 }
 
 /* Says why the settings can't be simulated. The last picture stays, marked as not of them. */
-async function refuse(message) {
+async function refuse(asked, message) {
     if (!answer) await showDefaults();
-    warn(`${message}${/[.!?]$/.test(message) ? '' : '.'}${answer ? ' The picture is not of these settings, but of the last that could be simulated.' : ''}`);
+    const old = answer ? ' The picture is not of these settings, but of the last that could be simulated.' : '';
+    warn(`${asked.notice} ${ended(message)}${old}`.trim(), answer !== null);
     const control = controlOf(message);
     if (!control) return;
     control.refusal.textContent = message;
@@ -404,27 +435,40 @@ async function refuse(message) {
 
 /* Something to look at, where the first settings of all can't be. */
 async function showDefaults() {
-    const first = { machine: defaultMachine(), settings: {} };
+    const list = [{ name: 'defaults', machine: defaultMachine(), settings: {} }], ini = iniOf(list);
     try {
-        const drawn = await engine.run(iniOf([{ name: 'defaults', ...first }]));
-        answer = { state: first, pinned: null };
-        present(drawn);
+        present(await engine.run(ini), { states: list, command: commandOf(list[0]), ini });
     } catch { /* The line about the settings says enough. */ }
 }
 
 /* --- what is shown of an answer ----------------------------------------------------------------- */
 
-/* Draws `drawn`, the data of a simulation or a file, and all that the page says of it. */
-function present(drawn) {
-    show(drawn);
-    const run = drawn.runs.at(-1);
+/* Draws `drawn`, data of the simulator or of a file, with all that the page says of it. `of` says
+ * where it is from: { states: those of its runs, command, ini } or { file, command }. */
+function present(drawn, of) {
+    const simulated = Boolean(of.states), compared = simulated && drawn.runs.length > 1;
+    answer = of;
+    show(drawn.message ? drawn : { ...drawn, message: messageOf(drawn) });
     showFigures(drawn);
-    fill(element('cause-list'), run ? causesOf(run) : []);
-    element('file-line').hidden = !answer?.file;
-    element('pin').hidden = Boolean(answer?.file);
-    element('swap').hidden = element('unpin').hidden = !pinned || Boolean(answer?.file);
+    showCauses(drawn);
+    fill(element('notes'), (drawn.notes ?? []).map((note) => html('li', '', sentence(note))));
+    element('command').textContent = of.command;
+    element('config').textContent = of.ini ?? '';
+    element('config').closest('details').hidden = !of.ini;
+    element('file-line').hidden = !of.file;
+    element('pin').hidden = !simulated;
     element('pin').textContent = pinned ? 'Pin this run instead' : 'Pin this run as "before"';
+    element('swap').hidden = element('unpin').hidden = !compared || !pinned;
     if (element('spans').open) showTable();
+}
+
+/* The answer in one line, where the command has none for these runs together. */
+function messageOf(drawn) {
+    const run = drawn.runs.at(-1), cause = run?.verdicts?.find(({ named }) => named);
+    if (!run) return '';
+    const name = drawn.runs.length > 1 ? `${run.name}: ` : '';
+    if (cause) return `${name}${cause.code} costs ${cause.cost} of ${run.time}`;
+    return run.ratio ? `${name}${run.time}, ${run.ratio} of the limit` : `${name}${run.time}`;
 }
 
 function showFigures(drawn) {
@@ -435,31 +479,46 @@ function showFigures(drawn) {
         html('div', '', html('dt', '', name), html('dd', '', value))));
 }
 
-/* A button that applies `command`. */
-function fixButton(command) {
+/* A button that applies `command` to `base`. */
+function fixButton(command, base) {
     const button = html('button', 'fix', 'Apply ', html('code', '', command));
     button.type = 'button';
-    button.onclick = () => setState(applied(command, state));
+    button.onclick = () => {
+        setState(applied(command, base));
+        element('title').focus(); // the button goes, and the answer is there
+    };
     return button;
 }
 
 const isBound = ({ code }) => code.endsWith('-bound');
 
-function causesOf(run) {
-    const fixOf = ({ command, predicted }) => [run.foreign ? html('code', '', command) : fixButton(command),
-        predicted ? ` ${predicted} predicted` : ''];
+/* What mends a cause: a button where the run is of the simulator. */
+function mendOf({ fix, command, predicted }, base) {
+    if (!fix && !command) return [];
+    return [html('p', 'mend', fix ? sentence(fix).replace(/\.$/, command ? ': ' : '.') : '',
+        ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
+}
+
+function causesOf(run, base) {
     const items = (run.verdicts ?? []).map((cause) => {
-        const { code, cost, share: part, named, text, seen, fix, command } = cause;
-        const price = isBound(cause) || cost === '0 ns' ? '' : ` ${cost}${part ? `, ${part}` : ''}`;
+        const { code, cost, share: part, named, text, seen } = cause;
+        const price = isBound(cause) || cost === '0 ns' ? '' : `${cost}${part ? `, ${part}` : ''}`;
         return html('li', named ? 'named' : '', html('h3', '', code, html('span', '', price)),
-            html('p', '', `${text}.`, ...(seen ? [html('span', 'seen', ` Seen: ${seen}.`)] : [])),
-            ...(fix || command ? [html('p', 'mend', fix ? `${fix}${command ? ': ' : '.'}` : '', ...(command ? fixOf(cause) : []))] : []));
+            html('p', '', sentence(text), ...(seen ? [html('span', 'seen', ` Seen: ${seen}.`)] : [])), ...mendOf(cause, base));
     });
-    if (run.no_verdict) items.push(html('li', '', html('p', '', run.no_verdict)));
+    if (run.no_verdict) items.push(html('li', '', html('p', '', sentence(run.no_verdict))));
     if (run.best && !run.verdicts?.some(({ command }) => command === run.best.command)) {
-        items.push(html('li', 'best', html('h3', '', 'best settings found'), html('p', 'mend', ...fixOf(run.best))));
+        items.push(html('li', 'best', html('h3', '', 'best settings found'), ...mendOf(run.best, base)));
     }
     return items;
+}
+
+/* The causes of the run that the reader has set, or of all. */
+function showCauses(drawn) {
+    const own = pinned && answer.states ? drawn.runs.slice(-1) : drawn.runs;
+    const baseOf = (run) => answer.states?.[drawn.runs.indexOf(run)];
+    fill(element('cause-list'), own.flatMap((run) => [...(own.length > 1 ? [html('h3', 'of-run', run.name)] : []),
+        html('ol', '', ...causesOf(run, baseOf(run)))]));
 }
 
 /* The picture as a table, for those who can't see it: spans in order of start. */
@@ -476,6 +535,7 @@ function showTable() {
     fill(element('span-table'), [html('table', '', html('thead', '', head), html('tbody', '', ...rows)), ...more]);
 }
 
+/* Puts `text` on the clipboard; where that is forbidden, `source`, which shows it, is selected. */
 async function copy(text, what, source) {
     try {
         await navigator.clipboard.writeText(text);
@@ -504,24 +564,21 @@ function swap() {
 /* --- files -------------------------------------------------------------------------------------- */
 
 async function openFile(file) {
-    if (!file) return;
     if (file.size === 0) return warn(`${file.name} is empty: there is nothing to draw.`);
     if (file.size >= FILE_MOST) {
         return warn(`${file.name} has ${Math.round(file.size / 1e6)} MB, and this page reads less than ${FILE_MOST / 1e6} MB: ` +
-            'in a terminal, pipeline view reads it.');
+            '`pipeline view` reads it.');
     }
-    element('busy-text').hidden = false;
-    try {
-        const drawn = await engine.view(file.name, await file.arrayBuffer());
-        answer = { file: file.name };
-        element('file-name').textContent = `${file.name} was read here: nothing of it left this machine. `;
-        present(drawn);
-        warn('');
-        document.body.classList.add('in-file');
-    } catch (error) {
-        warn(`${file.name}: ${error.message}`);
-    }
-    element('busy-text').hidden = true;
+    return patiently(async () => {
+        try {
+            const drawn = await engine.view(file.name, await file.arrayBuffer());
+            element('file-name').textContent = `${file.name} was read here: nothing of it left this machine. `;
+            present(drawn, { file: file.name, command: `pipeline view ${file.name}` });
+            warn('');
+        } catch (error) {
+            warn(`${file.name}: ${error.message}`);
+        }
+    });
 }
 
 function listenForFiles() {
@@ -537,11 +594,11 @@ function listenForFiles() {
         if (!over(event)) return;
         event.preventDefault();
         mark(false);
-        openFile(event.dataTransfer.files[0]);
+        if (event.dataTransfer.files.length) openFile(event.dataTransfer.files[0]);
     });
     element('open-file').onclick = () => element('file').click();
     element('file').onchange = ({ target }) => {
-        openFile(target.files[0]);
+        if (target.files.length) openFile(target.files[0]);
         target.value = ''; // the same file may be chosen again
     };
 }
@@ -553,7 +610,7 @@ function listenToPage() {
     form.onsubmit = (event) => event.preventDefault();
     form.addEventListener('focusin', ({ target }) => showHelp(target));
     form.addEventListener('pointerover', ({ target }) => showHelp(target));
-    form.addEventListener('input', () => { element('hint').hidden = true; });
+    for (const kind of ['input', 'click']) form.addEventListener(kind, () => { element('hint').hidden = true; });
     element('take-hint').onclick = () => {
         element('hint').hidden = true;
         setState({ ...state, settings: { ...state.settings, ...HINT } });
@@ -564,7 +621,10 @@ function listenToPage() {
     element('unpin').onclick = () => pin(null);
     element('swap').onclick = swap;
     element('stop').onclick = () => engine.stop();
-    element('leave-file').onclick = () => setState(state);
+    element('leave-file').onclick = () => {
+        setState(state);
+        element('open-file').focus();
+    };
     element('copy-link').onclick = () => copy(location.href, 'the link to this state', null);
     for (const button of document.querySelectorAll('[data-copy]')) {
         const source = element(button.dataset.copy);
@@ -574,16 +634,22 @@ function listenToPage() {
     addEventListener('hashchange', readAddress);
 }
 
+/* Functions of lab_lessons.js that are called once the catalogue is there, before the address is read. */
+const starters = [];
+
 async function startLab() {
     try {
         catalogue = await engine.start();
     } catch (error) {
-        warn(`The simulator can't start: ${error.message}`);
+        document.body.classList.add('without');
+        warn(`The simulator can't start: ${error.message}.`);
         return;
     }
     makeControls();
     listenToPage();
     listenForFiles();
+    for (const begin of starters) begin();
+    element('hint').hidden = location.hash.length > 1;
     readAddress();
 }
 
