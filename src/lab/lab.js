@@ -43,8 +43,8 @@ function shorten(option, text) {
     return power ? `${Number(text) / 1024 ** power}${' kMGT'[power]}` : `${text}`;
 }
 
-const isDefault = (option, value) => value === (option.default ?? '') || value === '' ||
-    (option.type === 'number' && countOf(value) === countOf(option.default ?? ''));
+const isDefault = (option, value) => value === option.default || value === '' ||
+    (option.type === 'number' && countOf(value) === countOf(option.default));
 
 /* `given`, less what is as the default. */
 function settingsOf(given) {
@@ -301,7 +301,7 @@ function presetOf(ways) {
     return { machine: state.machine, settings: { ...Object.fromEntries(kept.map((name) => [name, state.settings[name]])), ways } };
 }
 
-const valueOf = (option) => (option.name === 'machine' ? state.machine : state.settings[option.name] ?? option.default ?? '');
+const valueOf = (option) => (option.name === 'machine' ? state.machine : state.settings[option.name] ?? option.default);
 
 function writeControls() {
     for (const control of controls.values()) {
@@ -423,8 +423,9 @@ function controlOf(message) {
 /* Says why the settings can't be simulated. The last picture stays, marked as not of them. */
 async function refuse(asked, message) {
     if (!answer) await showDefaults();
-    const old = answer ? ' The picture is not of these settings, but of the last that could be simulated.' : '';
-    warn(`${asked.notice} ${ended(message)}${old}`.trim(), answer !== null);
+    const words = message === 'stopped' ? 'The run was stopped.' : ended(message);
+    const old = answer ? ' The picture is not of these settings, but of the last that were simulated.' : '';
+    warn(`${asked.notice} ${words}${old}`.trim(), answer !== null);
     const control = controlOf(message);
     if (!control) return;
     control.refusal.textContent = message;
@@ -449,6 +450,7 @@ function present(drawn, of) {
     const simulated = Boolean(of.states), compared = simulated && drawn.runs.length > 1;
     answer = of;
     show(drawn.message ? drawn : { ...drawn, message: messageOf(drawn) });
+    document.title = `pipeline lab: ${element('title').textContent}`;
     showFigures(drawn);
     showCauses(drawn);
     fill(element('notes'), (drawn.notes ?? []).map((note) => html('li', '', sentence(note))));
@@ -456,6 +458,7 @@ function present(drawn, of) {
     element('config').textContent = of.ini ?? '';
     element('config').closest('details').hidden = !of.ini;
     element('file-line').hidden = !of.file;
+    if (of.file) element('hint').hidden = true;
     element('pin').hidden = !simulated;
     element('pin').textContent = pinned ? 'Pin this run instead' : 'Pin this run as "before"';
     element('swap').hidden = element('unpin').hidden = !compared || !pinned;
@@ -495,7 +498,7 @@ const isBound = ({ code }) => code.endsWith('-bound');
 /* What mends a cause: a button where the run is of the simulator. */
 function mendOf({ fix, command, predicted }, base) {
     if (!fix && !command) return [];
-    return [html('p', 'mend', fix ? sentence(fix).replace(/\.$/, command ? ': ' : '.') : '',
+    return [html('p', 'mend', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
         ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
 }
 
@@ -576,7 +579,7 @@ async function openFile(file) {
             present(drawn, { file: file.name, command: `pipeline view ${file.name}` });
             warn('');
         } catch (error) {
-            warn(`${file.name}: ${error.message}`);
+            warn(error.message.startsWith(file.name) ? error.message : `${file.name}: ${error.message}`);
         }
     });
 }
@@ -641,10 +644,12 @@ async function startLab() {
     try {
         catalogue = await engine.start();
     } catch (error) {
-        document.body.classList.add('without');
+        element('otherwise').hidden = false;
         warn(`The simulator can't start: ${error.message}.`);
         return;
     }
+    document.body.classList.remove('without');
+    for (const option of catalogue.options) option.default ??= option.choices[0] ?? '';
     makeControls();
     listenToPage();
     listenForFiles();
