@@ -5,6 +5,10 @@
  * and plots/plot.html; what stands beside them (title, summary, why, about) is drawn where the page
  * has an element for it.
  *
+ * Bars that look alike are one path for each row: a browser takes ten times as long for a thousand
+ * elements. Those that are marked are drawn once more, one by one, above them; the span under the
+ * pointer is found by its row and its time.
+ *
  * In order: the data, words, rows, drawing, a recorded program's threads, marks, stepping, pointing,
  * zoom, what stands beside, keys, show. Times are ns from a run's first issue. Where something stands on the time axis is a share
  * of it in percent: zooming, resizing and printing are the browser's work, not ours. Whatever came
@@ -20,6 +24,8 @@ const PAPER_WIDTH = 880; // px, of the plot on a landscape page
 const PLAY_MS = 400;
 const COVERED = 0.25; // how deep the colour is at least where an engine was at work
 const PARTS = 500; // of the time axis, where a dense row says when it was at work
+const UNITS = 1e8; // of the time axis, in paths
+const NEAR = 0.6; // px: so near to a bar is on it
 
 const element = (id) => document.getElementById(id);
 
@@ -66,6 +72,7 @@ function readSpan(values, index) {
         index, op, kind: data.kinds[kind].name, link, engine: data.engines[engine].name, lane, stream, tile,
         bytes: Number(bytes), issue: Number(issue), start: Number(start),
         end: Math.max(Number(start), Number(end)), holder, critical: critical === 1, text,
+        row: null, call: null, node: 0, launch: [], // blocks, threads, registers, shared bytes
     };
 }
 
@@ -100,14 +107,13 @@ function readThreads(run) {
     run.calls = (run.calls ?? []).map((values) => readCall(run, values));
     run.ranges = (run.ranges ?? []).map(readRange);
     const calls = new Map(run.calls.map((call) => [placeOfCall(call), call]));
-    for (const span of run.spans) {
-        const [made, node, ...launch] = run.issues?.[span.index] ?? [null, 0];
-        const call = made && readCall(run, made);
+    run.issues?.forEach(([made, node, ...launch], index) => {
+        const span = run.spans[index], call = made && readCall(run, made);
         span.call = call && (calls.get(placeOfCall(call)) ?? call);
         span.call?.issued.push(span);
         span.node = node;
-        span.launch = launch; // blocks, threads, registers, shared bytes
-    }
+        span.launch = launch;
+    });
 }
 
 function readRun(given) {
@@ -117,11 +123,16 @@ function readRun(given) {
     run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
     run.raced = new Set(run.raced);
     run.urgent = new Set(run.urgent);
-    run.instants = findInstants(run.spans);
     run.at = -1; // the instant that the cursor is at or behind
     run.works = new Set(); // spans, from that instant on
     run.lit = new Map(); // spans that are shown as running, with the bars that show it
     return run;
+}
+
+/* The instants of `run`, which nobody needs before the first step. */
+function instantsOf(run) {
+    run.instants ??= findInstants(run.spans);
+    return run.instants;
 }
 
 /* How many of `items`, in order, `before` holds for. */
@@ -206,37 +217,36 @@ function rowLabel(run, group, lanes, index) {
     return label;
 }
 
-/* Gives every span its row. A row knows the line of work that it is part of, an engine or a
- * stream: its spans in order of start, and until when those up to each keep it busy. */
+/* Gives every span its row. A row knows its spans, and the line of work that it is part of, an engine
+ * or a stream: its spans in order of start, and until when those up to each keep it busy. */
 function layRows(run) {
-    const groups = new Map(), rowOf = new Map();
+    const groups = new Map(); // of each group the rows by lane
     for (const span of run.spans) {
         const [group, lane] = placeOf(span);
-        if (!groups.has(group)) groups.set(group, new Set());
-        groups.get(group).add(lane);
+        if (!groups.has(group)) groups.set(group, new Map());
+        groups.get(group).set(lane, null);
     }
     run.rows = [];
     for (const group of ['stream', ...engineNames].filter((name) => groups.has(name))) {
-        const lanes = [...groups.get(group)].sort((a, b) => a - b);
+        const lanes = [...groups.get(group).keys()].sort((a, b) => a - b);
         const engine = { name: engineLabels.get(group), spans: [], until: [] };
         lanes.forEach((lane, i) => {
             if (i < ROWS_MAX) {
-                const label = rowLabel(run, group, lanes, i);
-                const line = group === 'stream' ? { name: label, spans: [], until: [] } : engine;
-                const row = { label, group, first: i === 0, line, index: run.rows.length, count: 0, busy: 0 };
-                row.bars = svg('g', { transform: rowPlace(row) });
-                run.rows.push(row);
+                const label = rowLabel(run, group, lanes, i), spans = [], until = [];
+                const line = group === 'stream' ? { name: label, spans, until } : engine;
+                run.rows.push({ label, group, first: i === 0, line, index: run.rows.length, spans, until, busy: 0 });
             }
-            rowOf.set(`${group} ${lane}`, run.rows.at(-1));
+            groups.get(group).set(lane, run.rows.at(-1));
         });
     }
     for (const span of run.byStart) {
-        span.row = rowOf.get(placeOf(span).join(' '));
-        span.row.count++;
-        span.row.busy += span.end - span.start;
-        const { spans, until } = span.row.line;
-        until.push(Math.max(until.at(-1) ?? 0, span.end));
-        spans.push(span);
+        const [group, lane] = placeOf(span), row = groups.get(group).get(lane);
+        span.row = row;
+        row.busy += span.end - span.start;
+        for (const { spans, until } of row.spans === row.line.spans ? [row] : [row, row.line]) {
+            until.push(Math.max(until.length ? until[until.length - 1] : 0, span.end));
+            spans.push(span);
+        }
     }
 }
 
@@ -264,35 +274,49 @@ const stageClass = (span) => (span.kind === 'kernel' ? kernelClass(span.link) : 
 /* No work of a tile, but what may hold it up: seen however short it is. */
 const isExtra = (span) => isSync(span) || ['callback', 'd2d', 'memset', 'alloc'].includes(span.kind);
 
-function drawBar(run, span) {
-    const part = Math.max(share(span.end) - share(span.start), 1e-8); // a width of 0 is not drawn
-    const classes = ['bar', stageClass(span)];
-    if (span.critical) classes.push('critical');
-    if (part < 0.001) classes.push('tiny');
-    if (isExtra(span)) classes.push('extra');
-    if (inStream(span) && span.kind !== 'wait' && run.urgent.has(span.stream)) classes.push('urgent');
-    const height = span.kind === 'wait' ? THIN : BAR;
-    const bar = svg('rect', { class: classes.join(' '), x: at(span.start), width: percent(part), height });
-    bar.setAttribute('y', (ROW - height) / 2); // in its row
-    bar.span = span;
-    return bar;
+/* A width of 0 is not drawn. */
+const partOf = (span) => Math.max(share(span.end) - share(span.start), 1 / UNITS);
+
+const isUrgent = (run, span) => inStream(span) && span.kind !== 'wait' && run.urgent.has(span.stream);
+const heightOf = (span) => (span.kind === 'wait' ? THIN : BAR);
+
+/* The classes of a span's bar. */
+const lookOf = (run, span) => `bar ${stageClass(span)}${span.critical ? ' critical' : ''}${partOf(span) < 0.001 ? ' tiny' : ''}` +
+    `${isExtra(span) ? ' extra' : ''}${isUrgent(run, span) ? ' urgent' : ''}`;
+
+/* The bar of a span as part of a path in its row. */
+function outline(span) {
+    const x = Math.round(share(span.start) * UNITS), height = heightOf(span);
+    return `M${x} ${(ROW - height) / 2}h${Math.max(Math.round(share(span.end) * UNITS) - x, 1)}v${height}H${x}z`;
+}
+
+/* The bars of a row: a path for all that look alike, those that may hold up work above the others. */
+function drawBars(run, row) {
+    const looks = new Map();
+    for (const span of row.spans) {
+        const look = lookOf(run, span);
+        looks.set(look, (looks.get(look) ?? '') + outline(span));
+    }
+    const extra = (look) => look.includes(' extra');
+    const paths = [...looks].sort(([a], [b]) => extra(a) - extra(b))
+        .flatMap(([look, d]) => (extra(look) ? ['back', look] : [look]).map((name) => svg('path', { class: name, d })));
+    const raced = run.raced.size ? row.spans.filter((span) => run.raced.has(span.index)) : [];
+    return [svg('svg', { viewBox: `0 0 ${UNITS} ${ROW}`, preserveAspectRatio: 'none', width: '100%', height: ROW }, ...paths),
+        ...raced.map((span) => drawBar(span, 'raced', 0))];
+}
+
+/* The bar of one span, in a row that begins at `y`. */
+function drawBar(span, className, y) {
+    return svg('rect', { class: className, x: at(span.start), width: percent(partOf(span)),
+        y: y + (ROW - heightOf(span)) / 2, height: heightOf(span) });
 }
 
 /* What changes as one steps and points is drawn above the bars, which then need not be painted anew,
  * however many they are. */
-function copyBar(run, span, mark) {
-    const bar = run.bars[span.index].cloneNode();
-    bar.setAttribute('class', stageClass(span));
-    bar.setAttribute('transform', rowPlace(span.row));
+function copyBar(span, mark) {
+    const bar = drawBar(span, stageClass(span), span.row.index * ROW);
     const copy = svg('g', { class: mark }, bar, ...(hasRoom(span) ? [drawNumber(span)] : []));
     copy.span = span;
-    return copy;
-}
-
-/* A bar once more, behind or above itself, to be seen or to be marked. */
-function copyAs(className, run, span) {
-    const copy = run.bars[span.index].cloneNode();
-    copy.setAttribute('class', className);
     return copy;
 }
 
@@ -316,8 +340,8 @@ function drawGaps(run) {
 
 /* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
 function drawGround(row, classOf) {
-    const spans = row.line.spans.filter((span) => span.row === row && span.kind !== 'wait');
-    if (spans.length < PARTS || row.busy / axis > COVERED) return;
+    if (row.spans.length < PARTS || row.busy / axis > COVERED) return;
+    const spans = row.spans.filter((span) => span.kind !== 'wait');
     const busy = new Map();
     for (const span of spans) busy.set(Math.floor(share(span.start) * PARTS), classOf(span));
     const parts = [...busy.keys()].sort((a, b) => a - b);
@@ -389,7 +413,7 @@ function makeThreadRows(run) {
             threads.get(thread).push(item);
         }
         for (const thread of [...threads.keys()].sort((a, b) => a - b)) {
-            layItems(threads.get(thread)).forEach((line, i) => run.threadRows.push({ group, line, thread, count: line.spans.length,
+            layItems(threads.get(thread)).forEach((line, i) => run.threadRows.push({ group, line, thread, spans: line.spans,
                 busy: line.spans.reduce((sum, item) => sum + item.end - item.start, 0),
                 label: i > 0 ? '' : thread < run.threads ? `${labels[group]} ${thread}` : `${labels[group]}, others`,
                 bars: svg('g', {}, ...line.spans.map(drawItem)) }));
@@ -412,7 +436,7 @@ function placeThreads(run) {
         run.rows.push(row);
         row.bars?.setAttribute('transform', rowPlace(row));
         run.barsGroup.append(...(row.bars ? [row.bars] : row.layers.flatMap(([shares, className]) => drawShares(shares, className, row.index))));
-        for (const item of row.line?.spans ?? []) item.row = row;
+        for (const item of row.spans ?? []) item.row = row;
         if (row.bars && !row.ground) drawGround(row, callClass);
     }
 }
@@ -431,17 +455,14 @@ function placeBars(run) {
         drawColumns(run);
     } else {
         layRows(run);
-        fill(run.barsGroup, run.rows.map((row) => row.bars));
-        run.rows.forEach(setDensity);
-        for (const span of run.byStart) {
-            if (isExtra(span)) span.row.bars.append(copyAs('back', run, span));
-            span.row.bars.append(run.bars[span.index]);
-            if (run.raced.has(span.index)) span.row.bars.append(copyAs('raced', run, span));
+        for (const row of run.rows) {
+            row.bars = svg('g', { transform: rowPlace(row) }, ...drawBars(run, row));
+            drawGround(row, stageClass);
         }
-        for (const row of run.rows) drawGround(row, stageClass);
+        fill(run.barsGroup, run.rows.map((row) => row.bars));
     }
     placeThreads(run);
-    run.threadRows.forEach(setDensity);
+    run.rows.forEach(setDensity);
     drawGaps(run);
     run.svg.setAttribute('height', Math.max(run.rows.length, 1) * ROW);
     fill(run.lines, run.rows.map((row, i) => svg('line', {
@@ -482,7 +503,6 @@ function drawRun(run) {
         figures);
     run.section = html('section', wrong ? 'run wrong' : 'run', heading);
     if (noteOf(run)) run.section.append(html('p', 'note', noteOf(run)));
-    run.bars = run.spans.map((span) => drawBar(run, span));
     makeThreadRows(run);
     run.labels = html('div', 'labels');
     run.lines = svg('g', {});
@@ -516,7 +536,7 @@ function mark(run, spans, span) {
     const links = spans.slice(1).map((to, i) => svg('line', {
         class: 'link', x1: at(spans[i].end), y1: middle(spans[i]), x2: at(to.start), y2: middle(to),
     }));
-    fill(run.marks, [...spans.map((one) => copyBar(run, one, 'path')), ...links]);
+    fill(run.marks, [...spans.map((one) => copyBar(one, 'path')), ...links]);
     if (spans.length > 1) run.marks.prepend(svg('rect', { class: 'veil', width: '100%', height: '100%' }));
 }
 
@@ -643,7 +663,8 @@ const veil = svg('rect', { class: 'veil', y: 0, height: '100%' }); // over what 
 
 /* Moves `run` to the last instant up to `time`, one after another. */
 function seek(run, time) {
-    const { works, instants } = run;
+    if (run.at < 0 && time === -Infinity) return; // nobody steps
+    const { works } = run, instants = instantsOf(run);
     for (; run.at + 1 < instants.length && instants[run.at + 1].time <= time; run.at++) {
         for (const span of instants[run.at + 1].starts) works.add(span);
         for (const span of instants[run.at + 1].ends) works.delete(span);
@@ -660,7 +681,7 @@ function seek(run, time) {
         run.lit.delete(span);
     }
     for (const span of lit) {
-        if (!run.lit.has(span)) run.lit.set(span, run.running.appendChild(copyBar(run, span, 'on')));
+        if (!run.lit.has(span)) run.lit.set(span, run.running.appendChild(copyBar(span, 'on')));
     }
 }
 
@@ -693,7 +714,7 @@ function say(text) {
 function sayStatus() {
     if (!active) return say('There is no span to step through.');
     if (cursor === null) return say(`Press the right arrow key to step through "${active.name}", or ? for all keys.`);
-    const { instants, works } = active, now = instants[active.at], happens = [];
+    const { works } = active, instants = instantsOf(active), now = instants[active.at], happens = [];
     if (now?.time === cursor && now.ends.length) happens.push(spansText(active, now.ends, 'end'));
     if (now?.time === cursor && now.starts.length) happens.push(spansText(active, now.starts, 'start'));
     const then = spansText(active, [...works].sort((a, b) => a.index - b.index)) || 'nothing';
@@ -703,7 +724,7 @@ function sayStatus() {
 
 /* To the instant `by` further on, or back. Says whether there is one. */
 function step(by) {
-    const { instants, at: last } = active ?? { instants: [], at: -1 };
+    const instants = active ? instantsOf(active) : [], last = active?.at ?? -1;
     const between = cursor !== null && last >= 0 && instants[last].time < cursor;
     const next = instants[last + by + (between && by < 0 ? 1 : 0)];
     if (next) moveTo(next.time);
@@ -728,15 +749,29 @@ function play(on) {
 
 /* --- pointing ----------------------------------------------------------------------------------- */
 
+/* The span of `row` whose bar is at `time` and `off` px from the middle of the row, or is so near that
+ * it can't be told; of several the one that is drawn on top. */
+function spanAt({ spans, until }, time, off) {
+    const near = NEAR * axis / whole, from = time - near, to = time + near;
+    const far = (span) => Math.max(span.start - time, time - span.end, 0);
+    let best = null;
+    for (let i = countUntil(spans, (span) => span.start <= to) - 1; i >= 0 && until[i] >= from; i--) {
+        const span = spans[i];
+        if (span.end < from || off > heightOf(span) / 2) continue;
+        if (!best || far(span) < far(best) || (far(span) === far(best) && isExtra(span) && !isExtra(best))) best = span;
+    }
+    return best;
+}
+
 function listen(run) {
     const place = (event) => {
         const box = run.svg.getBoundingClientRect();
-        const row = run.rows[Math.floor((event.clientY - box.top) / ROW)];
-        return { row, time: share((event.clientX - box.left) / box.width * axis) * axis };
+        const y = event.clientY - box.top, row = run.rows[Math.floor(y / ROW)];
+        return { row, time: share((event.clientX - box.left) / box.width * axis) * axis, off: Math.abs(y % ROW - ROW / 2) };
     };
     const point = (event) => {
-        const { row, time } = place(event);
-        if (event.target.span) showSpan(run, event.target.span, event.clientX);
+        const { row, time, off } = place(event), span = row?.line && row.thread === undefined ? spanAt(row, time, off) : null;
+        if (span) showSpan(run, span, event.clientX);
         else if (event.target.item) showItem(run, event.target.item, event.clientX);
         else showGap(run, row, time, event.clientX);
     };
@@ -744,9 +779,9 @@ function listen(run) {
     run.svg.addEventListener('pointerleave', unmark);
     run.svg.addEventListener('click', (event) => {
         const { time } = place(event);
-        const begun = countUntil(run.instants, (instant) => instant.time <= time);
+        const instants = instantsOf(run), begun = countUntil(instants, (instant) => instant.time <= time);
         activate(run);
-        if (begun > 0) moveTo(run.instants[begun - 1].time);
+        if (begun > 0) moveTo(instants[begun - 1].time);
         point(event);
     });
     run.svg.addEventListener('focus', () => activate(run));
@@ -761,7 +796,8 @@ function choose(by) {
     const span = byStart[Math.min(Math.max((chosen >= 0 ? chosen : begun) + by, 0), byStart.length - 1)];
     scrollToTime(span.start);
     active.section.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    showSpan(active, span, active.bars[span.index].getBoundingClientRect().left);
+    const { left, width } = active.svg.getBoundingClientRect();
+    showSpan(active, span, left + share(span.start) * width);
     const { call } = span, source = call?.source ? ` at ${call.source}` : '';
     const issued = call ? `; issued ${beforeText(call, span)} by ${callName(active, call)}${source}` : '';
     say(`${spanName(active, span)}, ${timeText(span.start)} to ${timeText(span.end)}. ${span.text}${issued}`);
@@ -836,13 +872,13 @@ function drawTicks(from, to, width) {
 /* Whether a bar has room for its tile's number. */
 function hasRoom(span) {
     const width = (span.end - span.start) / axis * whole;
-    return span.tile >= 0 && span.kind !== 'wait' && width >= DIGIT * `${span.tile}`.length + 4;
+    return width >= DIGIT + 4 && span.tile >= 0 && span.kind !== 'wait' && width >= DIGIT * `${span.tile}`.length + 4;
 }
 
 /* Few bars have room for edges; many must not look fuller than they are. */
 function setDensity(row) {
-    row.bars?.classList.toggle('apart', whole / row.count > 8);
-    row.bars?.classList.toggle('dense', whole / row.count < 2);
+    row.bars?.classList.toggle('apart', whole / row.spans.length > 8);
+    row.bars?.classList.toggle('dense', whole / row.spans.length < 2);
 }
 
 function drawNumber(span) {
@@ -1008,8 +1044,8 @@ function clear() {
 const actions = {
     ArrowRight: () => step(1),
     ArrowLeft: () => step(-1),
-    Home: () => active && moveTo(active.instants[0].time),
-    End: () => active && moveTo(active.instants.at(-1).time),
+    Home: () => active && moveTo(instantsOf(active)[0].time),
+    End: () => active && moveTo(instantsOf(active).at(-1).time),
     ' ': () => play(!player),
     n: () => choose(1),
     p: () => choose(-1),

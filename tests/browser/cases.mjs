@@ -83,6 +83,21 @@ export function spansOf(page) {
     });
 }
 
+/* The length of the time axis, ns. */
+export const axisOf = (spans) => spans.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
+
+/* Every bar that the page draws: its run, its row, from where to where of a hundred millionths of the
+ * time axis, and how opaque it is. Bars that look alike are one path. */
+export const barsOf = (page) => page.evaluate(() => [...document.querySelectorAll('.run')].flatMap((section, run) => {
+    const labels = [...section.querySelectorAll('.labels b')];
+    return [...section.querySelectorAll('path.bar')].flatMap((path) => {
+        const top = path.ownerSVGElement.getBoundingClientRect().top;
+        const label = labels.find((one) => one.parentElement.getBoundingClientRect().bottom > top + 1);
+        return [...path.getAttribute('d').matchAll(/M(\d+) \S+h(\d+)/g)].map(([, from, width]) => ({ run, row: label.textContent,
+            from: Number(from), to: Number(from) + Number(width), opacity: Number(getComputedStyle(path).opacity) }));
+    });
+}));
+
 /* Returns the name that the page shows for a span, so that tests can find it. */
 export const nameOf = (span) => (span.kind === 'wait' ? `wait for ${span.name}`
     : span.name + (span.tile === '' ? '' : ` ${span.tile}`));

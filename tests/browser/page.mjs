@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { folder, handMade, handMadePage, hasHandMade, launch, make, nameOf, ownCases, spansOf, timeOf } from './cases.mjs';
+import { axisOf, barsOf, folder, handMade, handMadePage, hasHandMade, launch, make, nameOf, ownCases, spansOf, timeOf } from './cases.mjs';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -32,17 +32,30 @@ async function close(page) {
 const status = (page) => page.locator('#status').textContent();
 const rowOfTip = (page, term) => page.locator(`#tip dt:text-is("${term}") + dd`).textContent();
 
-/* The spans whose bars have a class, as "run op", sorted. */
+/* The spans that are drawn once more, to be marked, as "run op", sorted. */
 const barsWith = (page, selector) => page.evaluate((wanted) => runs.flatMap((run, r) =>
     [...run.section.querySelectorAll(wanted)].map((bar) => `${r} ${bar.span.op}`)).sort(), selector);
+const barCount = async (page) => (await barsOf(page)).length;
+
+/* What is drawn in each row, from the CSV: `rowOf` says which row a span is in. */
+function checkBars(bars, spans, rowOf = () => '') {
+    const axis = Number(axisOf(spans)), unit = (ns) => Math.round(Number(ns) / axis * 1e8);
+    const inOrder = (list) => list.sort((a, b) => a.run - b.run || (a.row < b.row ? -1 : a.row > b.row ? 1 : 0) || a.from - b.from || a.to - b.to);
+    const drawn = inOrder(bars.map(({ run, row, from, to }) => ({ run, row: rowOf.length ? row : '', from, to })));
+    const expected = inOrder(spans.map((span) => ({ run: span.run, row: rowOf(span), from: unit(span.start_ns),
+        to: Math.max(unit(span.end_ns), unit(span.start_ns) + 1) })));
+    assert.deepEqual(drawn, expected);
+}
 const keysOf = (spans) => spans.map((span) => `${span.run} ${span.op}`).sort();
 
 /* The middle of a span's bar, in the window. */
 async function middleOf(page, span) {
-    const bar = await page.evaluateHandle(([r, op]) => runs[r].bars.find((one) => one.span.op === op), [span.run, Number(span.op)]);
-    await bar.scrollIntoViewIfNeeded();
-    const box = await bar.boundingBox();
-    return { x: box.x + box.width / 2, y: box.y + box.height / 2, width: box.width };
+    return page.evaluate(([r, op]) => {
+        const run = runs[r], found = run.spans.find((one) => one.op === op);
+        run.labels.children[found.row.index].scrollIntoView({ block: 'center' });
+        const box = run.svg.getBoundingClientRect(), from = found.start / axis * box.width, to = found.end / axis * box.width;
+        return { x: box.x + (from + to) / 2, y: box.y + (found.row.index + 0.5) * ROW, width: to - from };
+    }, [span.run, Number(span.op)]);
 }
 
 describe('every page', () => {
@@ -50,8 +63,7 @@ describe('every page', () => {
         test(`${name}: no complaint, a bar per span of the CSV`, async () => {
             const file = make(name), spans = spansOf(file), page = await open(file);
             assert.ok(spans.length > 0);
-            assert.equal(await page.locator('.bar').count(), spans.length);
-            assert.deepEqual(await barsWith(page, '.bar'), keysOf(spans));
+            checkBars(await barsOf(page), spans);
             assert.deepEqual([...new Set(await page.locator('.run h2').evaluateAll((all) => all.map((one) => one.firstChild.data)))],
                 [...new Set(spans.map((span) => span.name_of_run))]);
             assert.equal(await page.locator('.limit').count(), 1 + new Set(spans.map((span) => span.run)).size);
@@ -64,12 +76,12 @@ describe('every page', () => {
         test(`${name}: opens`, { skip: !hasHandMade && 'written by the C suite' }, async () => {
             const file = handMadePage(name), spans = spansOf(file), page = await open(file);
             const drawn = name === 'many' ? 0 : spans.length;
-            assert.equal(await page.locator('.bar').count(), drawn);
+            assert.equal(await barCount(page), drawn);
             if (name === 'many') assert.ok(await page.locator('.column').count() > 0);
             if (['many', 'empty', 'profiled', 'recorded_many'].includes(name)) assert.ok(await page.locator('.note').count() > 0);
             if (name === 'foreign') assert.equal(await page.locator('.limit').count(), 0);
             for (const key of ['ArrowRight', 'End', 'ArrowLeft', 'Home', 'n', 'e', 'c', '+', ']', '[', '-', '0', 'p', 'Escape']) await page.keyboard.press(key);
-            assert.equal(await page.locator('.bar').count(), drawn);
+            assert.equal(await barCount(page), drawn);
             await page.screenshot({ path: join(folder, `${name}.png`) });
             await close(page);
         });
@@ -96,7 +108,7 @@ describe('steps', () => {
     for (const [name, r] of [['ways', 2], ['ways', 3], ['stage', 0], ['callbacks', 0]]) {
         test(`${name}, run ${r}: forwards and back, event by event`, async () => {
             const file = make(name), spans = spansOf(file), page = await open(file);
-            const events = eventsOf(spans, r), axis = spans.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
+            const events = eventsOf(spans, r), axis = axisOf(spans);
             const check = async (event) => {
                 assert.equal(await status(page), event.status);
                 const x = parseFloat(await page.locator('.cursor').getAttribute('x1'));
@@ -190,7 +202,7 @@ describe('pointing', () => {
             for (let i = 0; i < own.length; i++) {
                 const from = i ? own[i - 1].end_ns : 0n, to = own[i].start_ns;
                 const box = await page.locator('.run').nth(r).locator('.bars').boundingBox();
-                const { y } = await middleOf(page, own[i]), axis = 10n ** 0n * spans.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
+                const { y } = await middleOf(page, own[i]), axis = axisOf(spans);
                 const width = Number(to - from) / Number(axis) * box.width;
                 if (width < 6 || i % 5 !== 0) continue;
                 await page.mouse.move(box.x + Number(from) / Number(axis) * box.width + width / 2, y);
@@ -223,14 +235,9 @@ describe('views', () => {
             const file = make(name), spans = spansOf(file), page = await open(file);
             await page.keyboard.press('e');
             assert.equal(await page.locator('#streams').getAttribute('aria-pressed'), 'true');
-            const places = await page.evaluate(() => runs.flatMap((run, r) => run.bars.map((bar) => {
-                const label = [...run.labels.children].find((one) => one.getBoundingClientRect().bottom > bar.getBoundingClientRect().top);
-                return [`${r} ${bar.span.op}`, label.textContent.replace(/ \d+%$/, '')];
-            })));
-            const expected = spans.map((span) => [`${span.run} ${span.op}`, span.engine === 'cpu' ? 'CPU' : `stream ${span.stream}`]);
-            assert.deepEqual(places.sort(), expected.sort());
+            checkBars(await barsOf(page), spans, (span) => (span.engine === 'cpu' ? 'CPU' : `stream ${span.stream}`));
             await page.locator('#engines').click();
-            assert.equal(await page.locator('.bar').count(), spans.length);
+            assert.equal(await barCount(page), spans.length);
             await close(page);
         }
     });
@@ -238,11 +245,14 @@ describe('views', () => {
     test('critical path: a chain to the last end, and nothing else is marked', async () => {
         const file = make('ways'), spans = spansOf(file), page = await open(file);
         await page.keyboard.press('c');
-        const marked = await page.evaluate(() => runs.map((run) => run.bars
-            .filter((bar) => Number(getComputedStyle(bar).opacity) === 1).map((bar) => bar.span.op)));
-        marked.forEach((ops, r) => {
+        const bars = await barsOf(page), axis = Number(axisOf(spans)), engines = { H2D: 'h2d', kernel: 'compute', D2H: 'd2h', CPU: 'cpu' };
+        const unit = (ns) => Math.round(Number(ns) / axis * 1e8);
+        const marked = [0, 1, 2, 3].map((r) => bars.filter((bar) => bar.run === r && bar.opacity === 1));
+        marked.forEach((clear, r) => {
             const own = spans.filter((span) => span.run === r);
-            const path = own.filter((span) => ops.includes(Number(span.op))).sort((a, b) => Number(a.start_ns - b.start_ns));
+            const path = own.filter((span) => clear.some((bar) => engines[bar.row.split(' ')[0]] === span.engine &&
+                (bar.row.split(' ')[1] ?? span.lane) === span.lane && bar.from === unit(span.start_ns) && bar.to === unit(span.end_ns))).sort((a, b) => Number(a.start_ns - b.start_ns));
+            assert.equal(path.length, clear.length);
             const last = own.reduce((most, span) => (span.end_ns > most ? span.end_ns : most), 0n);
             assert.ok(path.length > 0 && path.every((span) => span.kind !== 'wait'));
             assert.equal(path.at(-1).end_ns, last);
@@ -250,7 +260,7 @@ describe('views', () => {
         });
         assert.match(await status(page), new RegExp(`^The critical path of serial: ${marked[0].length} spans`));
         await page.keyboard.press('c');
-        assert.equal(await page.evaluate(() => runs.every((run) => run.bars.every((bar) => getComputedStyle(bar).opacity === '1'))), true);
+        assert.ok((await barsOf(page)).every((bar) => bar.opacity === 1));
         await close(page);
     });
 
@@ -385,7 +395,7 @@ describe('shown again', () => {
             for (const id of ['title', 'summary', 'why', 'about']) document.getElementById(id).remove();
             show(data);
         });
-        assert.equal(await page.locator('.bar').count(), spansOf(make('chain')).length);
+        assert.equal(await barCount(page), spansOf(make('chain')).length);
         await close(page);
     });
 });
@@ -443,7 +453,7 @@ describe('a recording', { skip: !hasHandMade && 'written by the C suite' }, () =
 
     test('too many calls are drawn by columns, the spans one by one', async () => {
         const page = await open(handMadePage('recorded_many'));
-        assert.equal(await page.locator('.bar').count(), 1);
+        assert.equal(await barCount(page), 1);
         assert.ok(await page.locator('.column.holds').count() > 0);
         assert.match(await page.locator('.note').textContent(), /^100,001 calls to CUDA/);
         await close(page);
