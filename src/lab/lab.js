@@ -310,6 +310,9 @@ function writeControls() {
         control.row.classList.toggle('changed', changed);
         control.back.hidden = !changed;
     }
+    const more = element('controls').querySelector('details');
+    const changed = more.querySelectorAll('.changed').length;
+    more.firstChild.textContent = `More${changed ? ` (${changed} changed)` : ''}`;
     for (const button of element('presets').children) {
         button.setAttribute('aria-pressed', String(button.dataset.ways !== '' && plain(presetOf(button.dataset.ways)) === plain({
             machine: state.machine, settings: { ...state.settings, ways: state.settings.ways ?? optionOf('ways').default } })));
