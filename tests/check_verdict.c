@@ -435,6 +435,38 @@ START_TEST(test_mistake_beside_a_setting)
 }
 END_TEST
 
+/* The share that is advised is the one that was tried: of 18 tiles, 35/36 are half a tile more
+ * or less, by its last digit. */
+START_TEST(test_share_as_typed)
+{
+    static const char option[] = "--cpu-share=";
+    int fixes = 0;
+    for (uint32_t tiles = 4; tiles <= 40; tiles++) {
+        struct settings settings = test_settings("reduce-sequential");
+        struct judged judged;
+        load(&judged, "v100");
+        settings.elements = 1275604;
+        settings.tiles = tiles;
+        settings.ways = 4;
+        settings.cpu_share = 0.95;
+        ck_assert(judge(&settings, &judged));
+        for (int i = 0; i < judged.verdicts.named; i++) {
+            const struct verdict *verdict = &judged.verdicts.items[i];
+            int64_t time_ns = -1;
+            if (strncmp(verdict->command, option, strlen(option)) != 0)
+                continue;
+            settings.cpu_share = strtod(verdict->command + strlen(option), NULL);
+            ck_assert_int_eq(whatif_time(&settings, &judged.machine, &time_ns, NULL),
+                             STATUS_OK);
+            ck_assert_int_eq(verdict->predicted_ns, time_ns);
+            fixes++;
+        }
+        judged_free(&judged);
+    }
+    ck_assert_int_gt(fixes, 10);
+}
+END_TEST
+
 /* What is set already, or would make it slower, is never advised. */
 START_TEST(test_fixes_gain)
 {
@@ -639,6 +671,7 @@ Suite *verdict_suite(void)
     tcase_set_timeout(fixes, 120);
     tcase_add_test(fixes, test_whatif);
     tcase_add_test(fixes, test_mistake_beside_a_setting);
+    tcase_add_test(fixes, test_share_as_typed);
     tcase_add_test(fixes, test_fixes_gain);
     TCase *refusals = tcase_create("refusals");
     tcase_add_test(refusals, test_impossible_timelines);

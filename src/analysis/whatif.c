@@ -4,6 +4,8 @@
 #include "plan/build.h"
 #include "sim/simulator.h"
 
+#include <math.h>
+
 enum {
     SEARCH_TILES = 1024, /* of more tiles, a search looks at about so many, in proportion */
     STREAMS_GOOD = 4,    /* enough for copies both ways, a kernel, and one to come */
@@ -181,7 +183,8 @@ static void search_share(struct search *search)
         for (int64_t cpu = even - few; cpu <= even + 2 * few; cpu += few) {
             if (cpu < 1 || cpu >= tiles)
                 continue;
-            settings.cpu_share = (double)cpu / tiles;
+            /* A share is tried as precisely as a fix's text says it (%g). */
+            settings.cpu_share = round(1e6 * (double)cpu / tiles) / 1e6;
             (void)take(search, &settings, GAIN);
         }
     }
