@@ -1,4 +1,5 @@
 // cases.mjs - the pages that the browser looks at, and the CSV that says what must be on them.
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,6 +10,26 @@ export const folder = resolve(PAGES);
 
 export function launch() {
     return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+}
+
+/* Opens a page of which nothing may be complained and that may ask no network for anything. */
+export async function openPage(browser, address, { script, ...options } = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    context.setDefaultTimeout(120000); // for a slow and busy machine
+    const page = await context.newPage();
+    page.complaints = [];
+    page.on('console', (message) => page.complaints.push(`console: ${message.text()}`));
+    page.on('pageerror', (error) => page.complaints.push(`error: ${error.message}`));
+    page.on('request', (request) => /^(file|blob):/.test(request.url()) || page.complaints.push(`asks for ${request.url()}`));
+    page.on('dialog', (dialog) => { page.complaints.push('a dialog'); dialog.dismiss(); });
+    if (script) await page.addInitScript(script);
+    await page.goto(address);
+    return page;
+}
+
+export async function closePage(page) {
+    assert.deepEqual(page.complaints, []);
+    await page.context().close();
 }
 
 /* The options with which `pipeline` makes each page, by the name of the page. */

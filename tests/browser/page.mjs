@@ -4,30 +4,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { axisOf, barsOf, folder, handMade, handMadePage, hasHandMade, launch, make, nameOf, ownCases, spansOf, timeOf } from './cases.mjs';
+import { axisOf, barsOf, closePage as close, folder, handMade, handMadePage, hasHandMade, launch, make, nameOf, openPage, ownCases, spansOf,
+    timeOf } from './cases.mjs';
 
 let browser;
 before(async () => { browser = await launch(); });
 after(() => browser?.close());
 
-/* Opens a page of which nothing may be complained and that may ask for nothing. */
-async function open(file, options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
-    context.setDefaultTimeout(120000); // for a slow and busy machine
-    const page = await context.newPage();
-    page.complaints = [];
-    page.on('console', (message) => page.complaints.push(`console: ${message.text()}`));
-    page.on('pageerror', (error) => page.complaints.push(`error: ${error.message}`));
-    page.on('request', (request) => request.url().startsWith('file:') || page.complaints.push(`asks for ${request.url()}`));
-    page.on('dialog', (dialog) => { page.complaints.push('a dialog'); dialog.dismiss(); });
-    await page.goto(pathToFileURL(file).href);
-    return page;
-}
-
-async function close(page) {
-    assert.deepEqual(page.complaints, []);
-    await page.context().close();
-}
+const open = (file, options) => openPage(browser, pathToFileURL(file).href, options);
 
 const status = (page) => page.locator('#status').textContent();
 const rowOfTip = (page, term) => page.locator(`#tip dt:text-is("${term}") + dd`).textContent();
