@@ -5,8 +5,8 @@
 #include "machine/machine.h"
 #include "trace/build.h"
 #include "trace/input.h"
-#include "trace/json_memory.h"
 #include "trace/recording_draft.h"
+#include "trace/recording_line.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,22 +17,22 @@ enum { RECORDING_VERSION = 1 };
 /* --- the header --- */
 
 /* Sets *value to a whole number of the header; `otherwise` where it is not there or null. */
-static enum status read_number(const struct draft *draft, const json_t *header, const char *key,
-                               int64_t most, int64_t otherwise, int64_t *value)
+static enum status read_number(const struct draft *draft, const struct line *header,
+                               const char *key, int64_t most, int64_t otherwise, int64_t *value)
 {
-    const json_t *member = json_object_get(header, key);
+    const struct line_value *member = line_member(header, key);
     *value = otherwise;
-    if (member == NULL || json_is_null(member))
+    if (member == NULL)
         return STATUS_OK;
-    *value = json_integer_value(member);
-    if (json_is_integer(member) && *value >= 0 && *value <= most)
+    *value = (int64_t)member->number;
+    if (member->kind == LINE_NUMBER && !member->negative && member->number <= (uint64_t)most)
         return STATUS_OK;
     return draft_refuse(draft, draft->line, "\"%s\" must be a whole number of at most %" PRId64,
                         key, most);
 }
 
-static enum status read_small(const struct draft *draft, const json_t *header, const char *key,
-                              uint32_t *value)
+static enum status read_small(const struct draft *draft, const struct line *header,
+                              const char *key, uint32_t *value)
 {
     int64_t number;
     enum status status = read_number(draft, header, key, UINT32_MAX, 0, &number);
@@ -40,41 +40,46 @@ static enum status read_small(const struct draft *draft, const json_t *header, c
     return status;
 }
 
-static enum status read_bool(const struct draft *draft, const json_t *header, const char *key,
-                             bool otherwise, bool *value)
+static enum status read_bool(const struct draft *draft, const struct line *header,
+                             const char *key, bool otherwise, bool *value)
 {
-    const json_t *member = json_object_get(header, key);
-    bool known = member != NULL && !json_is_null(member);
-    *value = known ? json_is_true(member) : otherwise;
-    if (!known || json_is_boolean(member))
+    const struct line_value *member = line_member(header, key);
+    *value = member != NULL ? member->number != 0 : otherwise;
+    if (member == NULL || member->kind == LINE_BOOL)
         return STATUS_OK;
     return draft_refuse(draft, draft->line, "\"%s\" must be true or false", key);
 }
 
-static enum status check_version(const struct draft *draft, const json_t *header)
+/* Returns the text of `key`; NULL: there is none. */
+static const char *read_text(const struct line *header, const char *key)
 {
-    const json_t *form = json_object_get(header, "pipeline_recording");
-    const char *version = json_string_value(json_object_get(header, "version"));
-    char shown[TRACE_SHOWN];
-    if (!json_is_integer(form))
-        return draft_refuse(draft, draft->line,
-                            "no \"pipeline_recording\" with the number of its form");
-    if (json_integer_value(form) == RECORDING_VERSION)
-        return STATUS_OK;
-    return draft_refuse(
-        draft, draft->line,
-        "a recording of form %" JSON_INTEGER_FORMAT
-        " by pipeline %s, and pipeline %s reads form %d: view it with a pipeline "
-        "of the version that recorded it",
-        json_integer_value(form),
-        version != NULL ? trace_shown(version, shown) : "of another version", PIPELINE_VERSION,
-        RECORDING_VERSION);
+    const struct line_value *member = line_member(header, key);
+    return member != NULL && member->kind == LINE_TEXT ? member->text : NULL;
 }
 
-static enum status read_members(struct draft *draft, const json_t *header)
+static enum status check_version(const struct draft *draft, const struct line *header)
+{
+    const struct line_value *form = line_member(header, "pipeline_recording");
+    const char *version = read_text(header, "version");
+    char shown[TRACE_SHOWN];
+    if (form == NULL || form->kind != LINE_NUMBER)
+        return draft_refuse(draft, draft->line,
+                            "no \"pipeline_recording\" with the number of its form");
+    if (form->number == RECORDING_VERSION && !form->negative)
+        return STATUS_OK;
+    return draft_refuse(draft, draft->line,
+                        "a recording of form %s%" PRIu64
+                        " by pipeline %s, and pipeline %s reads form %d: view "
+                        "it with a pipeline of the version that recorded it",
+                        form->negative ? "-" : "", form->number,
+                        version != NULL ? trace_shown(version, shown) : "of another version",
+                        PIPELINE_VERSION, RECORDING_VERSION);
+}
+
+static enum status read_members(struct draft *draft, const struct line *header)
 {
     struct recording *recording = draft->recording;
-    const char *program = json_string_value(json_object_get(header, "program"));
+    const char *program = read_text(header, "program");
     enum status status = check_version(draft, header);
     if (status == STATUS_OK)
         status = read_small(draft, header, "pid", &recording->pid);
@@ -98,20 +103,12 @@ static enum status read_members(struct draft *draft, const json_t *header)
     return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
 }
 
-static enum status read_header(struct draft *draft, const char *text, size_t length)
+static enum status read_header(struct draft *draft, char *text, size_t length)
 {
-    bool starved;
-    json_error_t why;
-    const json_t *header = json_memory_load(text, length, 0, &why, &starved);
-    enum status status;
-    if (starved)
-        status = draft_no_memory(draft);
-    else if (!json_is_object(header))
-        status = draft_refuse(draft, draft->line, "the header is no JSON object: cut short?");
-    else
-        status = read_members(draft, header);
-    json_memory_free();
-    return status;
+    struct line header;
+    if (line_scan_object(text, length, &header) != NULL)
+        return draft_refuse(draft, draft->line, "the header is no JSON object: cut short?");
+    return read_members(draft, &header);
 }
 
 /* --- lines --- */

@@ -149,7 +149,7 @@ static const char *scan_word(const char *at, const char *word, enum line_kind ki
                              struct line_value *value)
 {
     size_t length = strlen(word);
-    *value = (struct line_value){.kind = kind};
+    *value = (struct line_value){.kind = kind, .number = *word == 't'};
     return strncmp(at, word, length) == 0 ? at + length : NULL;
 }
 
@@ -197,34 +197,56 @@ static const char *scan_value(char *at, struct line_value *value)
     case '[':
         return scan_list(at + 1, value);
     case 't':
-        return scan_word(at, "true", LINE_OTHER, value);
+        return scan_word(at, "true", LINE_BOOL, value);
     case 'f':
-        return scan_word(at, "false", LINE_OTHER, value);
+        return scan_word(at, "false", LINE_BOOL, value);
     default:
         return scan_item(at, value);
     }
 }
 
-const char *line_scan(char *text, size_t length, struct line *line)
+/* Takes what stands between two brackets apart. In an object every second separator is a colon,
+ * and every first value a text. */
+static const char *scan_all(char *text, size_t length, bool object, struct line *line)
 {
     const char *at = skip_space(text);
+    bool key = object;
     line->count = 0;
-    if (*at != '[')
-        return "it is no JSON array";
-    at++;
+    if (*at++ != (object ? '{' : '['))
+        return object ? "it is no JSON object" : "it is no JSON array";
     for (;;) {
         struct line_value beyond = {.kind = LINE_NULL};
         struct line_value *value =
             line->count < LINE_VALUES ? &line->values[line->count++] : &beyond;
         at = skip_space(at);
         at = scan_value(text + (at - text), value);
-        if (at == NULL)
+        if (at == NULL || (key && value->kind != LINE_TEXT))
             return "a value in it is no number, text, null or list of numbers";
         at = skip_space(at);
-        if (*at == ']')
+        if (!key && *at == (object ? '}' : ']'))
             break;
-        if (*at++ != ',')
+        if (*at++ != (key ? ':' : ','))
             return "it lacks a comma or its end";
+        key = object && !key;
     }
     return skip_space(at + 1) == text + length ? NULL : "there is text behind its end";
+}
+
+const char *line_scan(char *text, size_t length, struct line *line)
+{
+    return scan_all(text, length, false, line);
+}
+
+const char *line_scan_object(char *text, size_t length, struct line *line)
+{
+    return scan_all(text, length, true, line);
+}
+
+const struct line_value *line_member(const struct line *line, const char *key)
+{
+    for (int i = 0; i + 1 < line->count; i += 2) {
+        if (strcmp(line->values[i].text, key) == 0)
+            return line->values[i + 1].kind != LINE_NULL ? &line->values[i + 1] : NULL;
+    }
+    return NULL;
 }

@@ -1,5 +1,5 @@
-/* recording_line.h - one line of a recording, taken apart: a flat JSON array (RFC 8259).
- * Private to the reader of recordings.
+/* recording_line.h - one line of a recording, taken apart: a flat JSON array (RFC 8259), or the
+ * header, a flat object. Private to the reader of recordings.
  *
  * A general reader of JSON takes several times as long, and recordings have millions of lines.
  */
@@ -15,7 +15,8 @@ enum line_kind {
     LINE_NUMBER, /* a whole one, of at most 64 bits */
     LINE_TEXT,
     LINE_LIST, /* of numbers and nulls */
-    LINE_OTHER /* another number, true, false */
+    LINE_BOOL, /* `number` is 1 for true */
+    LINE_OTHER /* another number */
 };
 
 struct line_value {
@@ -25,8 +26,9 @@ struct line_value {
     char *text;      /* texts: in UTF-8, without a NUL in it; lists: for line_next() */
 };
 
-/* The first values of a line; those behind are checked, and left out. */
-enum { LINE_VALUES = 16 };
+/* The first values of a line; those behind are checked, and left out. An object's are its keys,
+ * each before its value. */
+enum { LINE_VALUES = 32 };
 struct line {
     struct line_value values[LINE_VALUES];
     int count;
@@ -35,6 +37,10 @@ struct line {
 /* Takes `text` apart, which has a NUL behind its `length` bytes and is changed: values point
  * into it. Returns NULL, or what is malformed. */
 const char *line_scan(char *text, size_t length, struct line *line);
+const char *line_scan_object(char *text, size_t length, struct line *line);
+
+/* Returns the value of `key` in an object; NULL: it is not there, or null. */
+const struct line_value *line_member(const struct line *line, const char *key);
 
 /* Takes the next value of a list, which `text` then leaves behind; LINE_OTHER is a number that
  * is no whole one. Returns false at the list's end. */
