@@ -21,6 +21,12 @@ NVTX ?= $(patsubst %/nvtx3/nvToolsExtCudaRt.h,%,$(firstword $(wildcard $(addsuff
 ifeq ($(origin SQLITE),undefined)
 SQLITE := $(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo sqlite3)
 endif
+# The lab page has the simulator in WebAssembly, which Debian's clang, lld, wasi-libc and
+# libclang-rt-14-dev-wasm32 make: `make LAB=` leaves it out.
+LAB_CC ?= clang --target=wasm32-wasi
+ifeq ($(origin LAB),undefined)
+LAB := $(shell echo 'int main(void) { return 0; }' | $(LAB_CC) -x c -o /dev/null - 2>/dev/null && echo yes)
+endif
 # Machine code for Hopper, and PTX that any GPU since Turing turns into its own.
 GENCODE ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 
@@ -88,7 +94,7 @@ CUDA_LIBS := $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 
 # Objects and programs lie in a folder of their own for each compiler and set of flags, so that a
 # change of flags deletes nothing and going back builds nothing. $(O) has the programs asked for last.
-FLAGS_NOW := $(CURDIR) $(abspath $(O)) $(CC) $(CXX) $(ALL_CFLAGS) $(LIBS) $(CHECK_LIBS) \
+FLAGS_NOW := $(CURDIR) $(LAB) $(abspath $(O)) $(CC) $(CXX) $(ALL_CFLAGS) $(LIBS) $(CHECK_LIBS) \
              $(CUDA_LIBS) $(NVCC) $(NVCCFLAGS) $(NVTX) $(HARDEN_LINK)
 OBJ := $(O)/obj-$(shell { printf %s '$(subst ','\'',$(FLAGS_NOW))'; $(CC) --version; } 2>/dev/null | \
                    cksum | cut -d ' ' -f 1)
@@ -98,9 +104,9 @@ CUDA_NONE := src/cuda/backend_none.c kernels/launchers_none.c
 CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas.c)) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
-           src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c), \
+           src/trace/sqlite_host.c) src/app/main.c $(if $(LAB),src/writers/lab_none.c) $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
-GENERATED := machine_texts lesson_texts config_texts plot_texts
+GENERATED := machine_texts lesson_texts config_texts plot_texts $(if $(LAB),lab_texts)
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
 KERNELS := $(sort $(wildcard kernels/*.cu))
 OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
@@ -178,10 +184,10 @@ FORCE:
 .SECONDARY:
 
 # --- the rest ------------------------------------------------------------------------------------
-include make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk
+include make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
-MADE := $(PROGRAMS) generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
+MADE := $(PROGRAMS) lab.wasm lab.html generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
         suites tier foreign lessons clang valgrind asan gcc fuzz corpus found machines
 .PHONY: clean format help
 clean:

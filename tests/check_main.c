@@ -41,6 +41,7 @@ static const struct {
     {"critical", critical_suite},
     {"verdict", verdict_suite},
     {"trace", trace_suite},
+    {"lab", lab_suite},
     {"recording", recording_suite},
     {"foreign", foreign_suite},
     {"record", record_suite},

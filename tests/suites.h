@@ -46,6 +46,7 @@ Suite *latency_suite(void);
 Suite *critical_suite(void);
 Suite *verdict_suite(void);
 Suite *trace_suite(void);
+Suite *lab_suite(void);
 Suite *recording_suite(void);
 Suite *foreign_suite(void);
 Suite *view_suite(void);

@@ -4,6 +4,7 @@
 #include "app/backends.h"
 #include "app/fix.h"
 #include "app/job.h"
+#include "app/lab.h"
 #include "app/lesson.h"
 #include "app/list.h"
 #include "app/outputs.h"
@@ -403,6 +404,8 @@ static enum status execute(const struct options *options, struct record_end *end
         return bench_command(options, stdout, error);
     case COMMAND_RECORD:
         return record_command(options, end, error);
+    case COMMAND_LAB:
+        return lab_command(options, error);
     }
     return STATUS_OK;
 }

@@ -171,9 +171,9 @@ enum status record_command(const struct options *options, struct record_end *end
         return refuse_program(options->words[0], errno, end, error);
     guest.path = path;
     block_signals(&guest.mask);
-    status = check_output(options->record.output, path, library, error);
+    status = check_output(options->output, path, library, error);
     if (status == STATUS_OK)
-        status = record_files_begin(&files, options->record.output, error);
+        status = record_files_begin(&files, options->output, error);
     if (status == STATUS_OK) {
         files.lines = options->record.backtrace;
         status = tell_recorder(options, library, files.folder, error);

@@ -23,6 +23,7 @@ enum command {
     COMMAND_COMPARE,
     COMMAND_VIEW,
     COMMAND_RECORD,
+    COMMAND_LAB,
     COMMAND_LESSON,
     COMMAND_HELP,
     COMMAND_VERSION,
@@ -87,7 +88,6 @@ struct view_part {
 
 /* The options of `pipeline record`. */
 struct record_part {
-    const char *output;       /* the recording; NULL: a file of the program's name */
     const char *start, *stop; /* a kernel or an NVTX range; NULL: the program's begin or end */
     uint64_t limit_bytes;     /* of one recording */
     bool backtrace;
@@ -123,6 +123,8 @@ struct options {
                             and `after`; COMMAND_BENCH: what to measure, none for all;
                             COMMAND_RECORD: the program and its arguments, ended by NULL */
     int word_count;
+    const char *output; /* COMMAND_RECORD: the recording; NULL: a file of the program's name.
+                           COMMAND_LAB: the page; NULL: lab.html */
     struct record_part record;  /* COMMAND_RECORD */
     struct view_part part;      /* COMMAND_VIEW */
     const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
@@ -143,6 +145,12 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
                           struct error *error);
 
 void options_free(struct options *options);
+
+/* Makes the runs of `text`, a config file that errors call `name`, as the command line
+ * `pipeline --no-data FILE` does, from defaults and with all checks. Sets *options only on
+ * STATUS_OK; options_free() frees it. `name` and `text` are to live as long. */
+enum status options_read_text(const char *name, const char *text, struct options *options,
+                              struct error *error);
 
 /* Sets every setting of a run to its default. STATUS_NO_MEMORY. */
 enum status settings_set_defaults(struct settings *settings, struct error *error);

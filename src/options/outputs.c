@@ -118,8 +118,8 @@ static void list_outputs(const struct drafts *drafts, const struct options *opti
     }
     for (int i = 0; i < options->timeline_count; i++)
         files_add(outputs, options->timelines[i], NULL, OPTION_TIMELINE);
-    if (options->record.output != NULL)
-        files_add(outputs, options->record.output, NULL, OPTION_OUTPUT);
+    if (options->output != NULL)
+        files_add(outputs, options->output, NULL, OPTION_OUTPUT);
 }
 
 /* Says why one file can't be both outputs. Runs' outputs come before timelines. */

@@ -97,8 +97,9 @@ static const char **other_field(const struct option_row *row, enum command comma
 {
     if (row == &option_rows[OPTION_DEVICE] && command == COMMAND_VIEW)
         return &options->part.device; /* of a trace: no device to run on */
-    return row == &option_rows[OPTION_OUTPUT] && command == COMMAND_RECORD
-               ? &options->record.output
+    return row == &option_rows[OPTION_OUTPUT] &&
+                   (command == COMMAND_RECORD || command == COMMAND_LAB)
+               ? &options->output
                : NULL;
 }
 
@@ -227,7 +228,8 @@ static enum status check_command(const struct command_line *line, const struct o
         return error_set(error, STATUS_USAGE, "%s is not for `pipeline %s`: it is for %s",
                          label, command->name, takers);
     }
-    if (options->command == COMMAND_CALIBRATE && line->word_count > 0)
+    if ((options->command == COMMAND_CALIBRATE || options->command == COMMAND_LAB) &&
+        line->word_count > 0)
         return refuse_for(command, text_shown(line->words[0], (char[SHOWN_MAX]){""}), error);
     return STATUS_OK;
 }
@@ -289,6 +291,29 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
 free_lists:
     free(words);
     free(given);
+    return status;
+}
+
+enum status options_read_text(const char *name, const char *text, struct options *options,
+                              struct error *error)
+{
+    struct options read = {.command = COMMAND_LESSON};
+    const struct embedded config = {.name = name, .text = text};
+    const struct assignment given = {.row = option_find("no-data"),
+                                     .text = "yes",
+                                     .origin = {.source = SOURCE_COMMAND_LINE}};
+    struct assignment all[] = {given};
+    const struct command_line line = {.given = all, .given_count = 1, .storage = &read.storage};
+    enum status status = options_set_defaults(SCOPE_PROGRAM, &read, error);
+    read.command = COMMAND_LESSON;
+    read.lesson = &config;
+    if (status == STATUS_OK)
+        status = runs_build(&line, &read, error);
+    read.lesson = NULL;
+    if (status == STATUS_OK)
+        *options = read;
+    else
+        options_free(&read);
     return status;
 }
 

@@ -40,6 +40,9 @@ const struct command_row command_rows[] = {
      "run a CUDA program, as it is, and take down what it does: a recording for `pipeline "
      "view`",
      "runs another program"},
+    {"lab", COMMAND_LAB, "lab [-o FILE]",
+     "write a page with the simulator in it, for any browser: lab.html",
+     "writes a page of which nothing depends on options"},
     {"lesson", COMMAND_LESSON, "lesson N|NAME [options]",
      "a lesson, by its number or its name: `pipeline list lessons`", NULL},
     {"help", COMMAND_HELP, "help [OPTION|COMMAND|CAUSE]",
@@ -54,6 +57,7 @@ enum {
     CALIBRATE = 1u << COMMAND_CALIBRATE,
     VIEW = 1u << COMMAND_VIEW,
     RECORD = 1u << COMMAND_RECORD,
+    LAB = 1u << COMMAND_LAB,
     RUNS = 1u << COMMAND_RUN | 1u << COMMAND_LESSON | 1u << COMMAND_COMPARE,
     ALL_COMMANDS = ~0,
 };
@@ -73,11 +77,13 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_INPUT] = {"input", 'i', "FILE", TYPE_FILE, RUN_FIELD(input, RUNS),
                       .absent = "generated", .help = "a real array: .npy, or raw little-endian",
                       .with = "It does not go with --no-data, which means no bytes at all."},
-    [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS | RECORD),
+    [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS | RECORD | LAB),
                        .absent = "not kept", .help = "keep the result: .npy, or raw",
-                       .with = "It does not go with --no-data, which means no bytes at all. "
-                               "With `pipeline record` it is the recording, which is else "
-                               "PROGRAM.PID.jsonl in the current folder."},
+                       .with =
+                           "It does not go with --no-data, which means no bytes at all. "
+                           "With `pipeline record` it is the recording, which is else "
+                           "PROGRAM.PID.jsonl in the current folder; with `pipeline lab` it "
+                           "is the page, which is else lab.html there."},
     [OPTION_KERNEL] = {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
                        .fallback = "scale",
                        .help = "the chain run on every tile: `pipeline list kernels`"},

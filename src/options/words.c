@@ -164,6 +164,10 @@ enum status words_take(struct command_line *line, struct options *options, struc
         return take_traces(line, options, error);
     case COMMAND_RECORD:
         return take_program(line, options, error);
+    case COMMAND_LAB: {
+        static const struct drafts none;
+        return outputs_check(line, &none, options, error);
+    }
     case COMMAND_BENCH:
         return take_bench(line, options, error);
     default:

@@ -89,6 +89,7 @@ static void put_provenance(struct json *json, const struct run_report *run)
     json_put_bool(json_key(json, "foreign"), run->foreign);
     json_put_bool(json_key(json, "profiled"), run->profiled);
     put_time(json, "time", run->median_ns);
+    html_put_exact(json_key(json, "time_ns"), run->median_ns);
     put_time(json, "drawn", timeline_time_ns(timeline));
 }
 
@@ -107,6 +108,7 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         json_open(json, '{');
         json_put_text(json_key(json, "code"), row->name);
         put_time(json, "cost", verdict->cost_ns);
+        html_put_exact(json_key(json, "ns"), verdict->cost_ns);
         if (verdicts->time_ns > 0)
             put_share(json, "share", (double)verdict->cost_ns / (double)verdicts->time_ns);
         json_put_bool(json_key(json, "named"), i < verdicts->named);
@@ -114,11 +116,20 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         json_put_text(json_key(json, "seen"), verdict->seen);
         json_put_text(json_key(json, "fix"), row->fix);
         json_put_text(json_key(json, "command"), verdict->command);
-        if (verdict->predicted_ns > 0)
+        if (verdict->predicted_ns > 0) {
             put_time(json, "predicted", verdict->predicted_ns);
+            html_put_exact(json_key(json, "predicted_ns"), verdict->predicted_ns);
+        }
         json_close(json, '}');
     }
     json_close(json, ']');
+    if (verdicts->best_ns > 0 && !run->foreign) {
+        json_open(json_key(json, "best"), '{');
+        json_put_text(json_key(json, "command"), verdicts->best);
+        put_time(json, "predicted", verdicts->best_ns);
+        html_put_exact(json_key(json, "predicted_ns"), verdicts->best_ns);
+        json_close(json, '}');
+    }
     if (run->no_verdict[0] != '\0')
         json_put_text(json_key(json, "no_verdict"), run->no_verdict);
 }
@@ -312,6 +323,14 @@ static void put_data(struct put *put, const void *context)
     json_close(&json, ']');
     json_close(&json, '}');
     put_string(put, "\n");
+}
+
+enum status write_page_data(FILE *out, const struct report *report)
+{
+    struct put put;
+    put_begin_large(&put, out);
+    put_data(&put, report);
+    return put_end(&put);
 }
 
 enum status write_html(FILE *out, const struct report *report)

@@ -67,6 +67,13 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
 /* --dry-run: the plan, readably: a summary and one line per op. */
 enum status write_plan(FILE *out, const struct plan *plan, const struct settings *settings);
 
+/* The data that the page of a timeline draws, as JSON and nothing else: for the lab page, which
+ * gets it anew with each change. */
+enum status write_page_data(FILE *out, const struct report *report);
+
+/* The lab page: plots/'s viewer with what src/lab/ adds to it, the simulator included. */
+enum status write_lab(FILE *out);
+
 /* The choices that a picture leaves to its reader. */
 struct picture_style {
     enum picture_size size;

@@ -1,0 +1,37 @@
+# The lab page: the simulator in WebAssembly, in one HTML file that is part of the program.
+# The command's own sources, less what a page has no use for or can't have: files, bytes, threads,
+# SQLite and Jansson, for which src/lab/page/ has what stands in their place.
+LAB_SOURCES := $(wildcard src/lab/*.c src/lab/page/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c \
+  src/analysis/*.c src/report/*.c) kernels/kernel.c kernels/kernel_table.c \
+  $(filter-out src/options/input_file.c,$(wildcard src/options/*.c)) \
+  $(filter-out src/run/arrays.c src/run/cpu_worker.c src/run/npy% src/run/verify.c,$(wildcard src/run/*.c)) \
+  src/app/job.c src/app/backends.c src/cuda/backend_none.c src/term/marks_none.c \
+  $(filter-out src/trace/sqlite.c src/trace/sqlite_file.c src/trace/sqlite_host.c src/trace/own_json.c \
+    src/trace/json_memory.c,$(wildcard src/trace/*.c)) \
+  $(addprefix src/writers/,html.c html_columns.c html_threads.c json.c put.c message.c cause.c writer.c)
+LAB_TEXTS := machine_texts lesson_texts config_texts
+LAB_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -flto -ffp-contract=off -fvisibility=hidden -Isrc -I. -include src/lab/page/sort.h -Wall -Wextra \
+              -Wno-unknown-pragmas $(if $(WERROR),-Werror)
+LAB_OBJECTS := $(LAB_SOURCES:%.c=$(OBJ)/lab/%.o) $(LAB_TEXTS:%=$(OBJ)/lab/generated/%.o)
+$(OBJ)/lab/generated/%.o: $(O)/generated/%.c
+	$(call compile,$(LAB_CC) $(LAB_CFLAGS))
+$(OBJ)/lab/%.o: %.c
+	$(say) WASM $<
+	$(call compile,$(LAB_CC) $(LAB_CFLAGS))
+LAB_EXPORTS := malloc free lab_run lab_view lab_drop lab_catalogue
+$(O)/lab.wasm: $(LAB_OBJECTS)
+	$(say) LINK $@
+	$(call write,$(LAB_CC) -O2 -flto -mexec-model=reactor $(LAB_EXPORTS:%=-Wl$(COMMA)--export=%) -Wl$(COMMA)--gc-sections \
+		-Wl$(COMMA)--strip-all -Wl$(COMMA)-z$(COMMA)stack-size=1048576 -o $(NEW) $^ -lm)
+
+# What the page is made of, as the program has it: the module is text there.
+LAB_PARTS := $(wildcard src/lab/*.html src/lab/*.css src/lab/*.js)
+$(O)/generated/lab.wasm: $(O)/lab.wasm
+	$(call write,gzip -9 -n -c $< | base64 >$(NEW))
+$(O)/generated/lab_texts.c: $(LAB_PARTS) $(O)/generated/lab.wasm
+
+.PHONY: lab
+lab:
+	$(Q)scripts/bootstrap.sh lab
+	$(Q)$(MAKE) --no-print-directory $(O)/pipeline
+	$(Q)$(O)/pipeline lab -o $(O)/lab.html

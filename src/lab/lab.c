@@ -1,0 +1,156 @@
+/* lab.c - from a config to the data of a page, by the stages of the command's own runs. */
+#include "lab/lab.h"
+
+#include "app/backends.h"
+#include "app/job.h"
+#include "core/version.h"
+#include "trace/view.h"
+#include "writers/json.h"
+#include "writers/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The name by which errors call the config: a reader of the page has no file. */
+static const char config_name[] = "lab";
+
+/* One run, from its settings to what is known of it. */
+static enum status run_one(struct job *job, struct run_report *run, struct error *error)
+{
+    enum status status = job_open(job, error);
+    if (status == STATUS_OK)
+        status = job_plan(job, run, error);
+    if (status == STATUS_OK)
+        status = job_prepare(job, run, error);
+    if (status == STATUS_OK)
+        status = job_run(job, run, error);
+    if (status == STATUS_OK)
+        status = job_analyse(job, run, error);
+    return status;
+}
+
+static enum status run_all(const struct options *options, struct job *jobs,
+                           struct report *report, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < options->run_count && status == STATUS_OK; i++) {
+        struct error why = {0};
+        jobs[i].options = options;
+        jobs[i].settings = options->runs[i];
+        report->runs[i].settings = &jobs[i].settings;
+        timeline_init(&report->runs[i].timeline);
+        report->run_count++;
+        status = backends_measure(jobs[i].settings.device)
+                     ? error_set(&why, STATUS_USAGE,
+                                 "device=%s: this page has simulated machines alone",
+                                 jobs[i].settings.device)
+                     : run_one(&jobs[i], &report->runs[i], &why);
+        job_end(&jobs[i]);
+        if (status != STATUS_OK && options->run_count > 1)
+            error_set(error, status, "run %s: %s", options->runs[i].name, why.text);
+        else if (status != STATUS_OK)
+            error_pass(error, &why);
+    }
+    if (status == STATUS_OK)
+        report_find_speedups(report);
+    return status;
+}
+
+/* --- answers --- */
+
+/* An answer while it is written. */
+struct answer {
+    FILE *out;
+    char *text;
+    size_t length;
+};
+
+static bool answer_begin(struct answer *answer)
+{
+    *answer = (struct answer){0};
+    answer->out = open_memstream(&answer->text, &answer->length);
+    return answer->out != NULL;
+}
+
+/* Returns the text, which is then the caller's, unless memory ran out for a part of it. */
+static char *answer_end(struct answer *answer, enum status status)
+{
+    bool failed = ferror(answer->out) != 0;
+    if (fclose(answer->out) == 0 && !failed && status == STATUS_OK)
+        return answer->text;
+    free(answer->text);
+    return NULL;
+}
+
+static enum status put_error(FILE *out, const struct error *error)
+{
+    struct put put;
+    struct json json = {.put = &put};
+    put_begin(&put, out);
+    json_open(&json, '{');
+    json_put_text(json_key(&json, "error"), error->text);
+    json_close(&json, '}');
+    return put_end(&put);
+}
+
+static char *answer_of(enum status status, const struct report *report,
+                       const struct error *error)
+{
+    struct answer answer;
+    if (!answer_begin(&answer))
+        return NULL;
+    return answer_end(&answer, status == STATUS_OK ? write_page_data(answer.out, report)
+                                                   : put_error(answer.out, error));
+}
+
+/* --- questions --- */
+
+char *lab_run(const char *config)
+{
+    struct options options;
+    struct error error = {0};
+    struct report report = {.version = PIPELINE_VERSION};
+    enum status status = options_read_text(config_name, config, &options, &error);
+    if (status != STATUS_OK)
+        return answer_of(status, &report, &error);
+    struct job *jobs = calloc((size_t)options.run_count, sizeof *jobs);
+    report.runs = calloc((size_t)options.run_count, sizeof *report.runs);
+    if (jobs == NULL || report.runs == NULL)
+        status =
+            error_set(&error, STATUS_NO_MEMORY, "no memory for %d runs", options.run_count);
+    else
+        status = run_all(&options, jobs, &report, &error);
+    char *answer = answer_of(status, &report, &error);
+    report_free(&report);
+    free(report.runs);
+    free(jobs);
+    options_free(&options);
+    return answer;
+}
+
+char *lab_view(const char *path)
+{
+    struct options options;
+    struct view view = {0};
+    struct error error = {0};
+    char command[] = "pipeline", verb[] = "view", end[] = "--";
+    char *copy = strdup(path);
+    char *const arguments[] = {command, verb, end, copy, NULL};
+    enum status status = STATUS_NO_MEMORY;
+    if (copy == NULL)
+        error_set(&error, status, "no memory for a name");
+    else
+        status = options_parse(4, arguments, &options, &error);
+    if (status != STATUS_OK) {
+        char *refusal = answer_of(status, NULL, &error);
+        free(copy);
+        return refusal;
+    }
+    status = view_read(&options, NULL, &view, &error);
+    char *answer = answer_of(status, &view.report, &error);
+    view_free(&view);
+    options_free(&options);
+    free(copy);
+    return answer;
+}

@@ -1,0 +1,100 @@
+/* data.c - stands for arrays, their files and the kernels' code on a page, where runs have no
+ * bytes: no_data keeps a run from calling any of these. */
+#include "kernels/kernel_code.h"
+#include "run/arrays.h"
+#include "run/npy.h"
+#include "run/verify.h"
+#include "term/output_file.h"
+
+#include <stddef.h>
+
+static enum status refuse(struct error *error)
+{
+    return error_set(error, STATUS_USAGE, "a page simulates times alone, without the bytes");
+}
+
+const struct kernel_code *kernel_code(const struct kernel *kernel)
+{
+    (void)kernel;
+    return NULL;
+}
+
+void *host_map(uint64_t bytes, bool huge, uint64_t *mapped)
+{
+    (void)bytes;
+    (void)huge;
+    *mapped = 0;
+    return NULL;
+}
+
+void host_unmap(void *memory, uint64_t mapped)
+{
+    (void)memory;
+    (void)mapped;
+}
+
+enum status arrays_create(struct arrays *arrays, const struct plan *plan,
+                          const struct settings *settings, struct error *error)
+{
+    (void)arrays;
+    (void)plan;
+    (void)settings;
+    return refuse(error);
+}
+
+void arrays_free(struct arrays *arrays)
+{
+    (void)arrays;
+}
+
+void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes)
+{
+    (void)arrays;
+    (void)memory;
+    (void)bytes;
+}
+
+enum status verify_run(const struct plan *plan, struct arrays *arrays,
+                       enum status (*run)(void *context, struct error *error), void *context,
+                       struct judgement *judgement, struct error *error)
+{
+    (void)plan;
+    (void)arrays;
+    (void)run;
+    (void)context;
+    (void)judgement;
+    return refuse(error);
+}
+
+enum status array_file_probe(const char *path, enum dtype dtype, struct array_file *file,
+                             struct error *error)
+{
+    (void)path;
+    (void)dtype;
+    (void)file;
+    return refuse(error);
+}
+
+enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype dtype,
+                             uint64_t count, const void *elements, struct error *error)
+{
+    (void)stream;
+    (void)path;
+    (void)npy;
+    (void)dtype;
+    (void)count;
+    (void)elements;
+    return refuse(error);
+}
+
+int array_path_is_npy(const char *path)
+{
+    (void)path;
+    return 0;
+}
+
+enum status output_file_commit(struct output_file *file, struct error *error)
+{
+    (void)file;
+    return refuse(error);
+}
