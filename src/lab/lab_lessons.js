@@ -49,7 +49,8 @@ function causeSentences({ code, cost, share, text, seen, fix, command, predicted
 /* The state of the controls that a run of a lesson, or a mystery, is. */
 function stateFrom(settings) {
     const { device, ...others } = settings;
-    return { machine: device?.startsWith('sim:') ? device.slice(4) : defaultMachine(), settings: others };
+    const short = Object.entries(others).map(([name, value]) => [name, shorten(optionOf(name), value)]);
+    return { machine: device?.startsWith('sim:') ? device.slice(4) : defaultMachine(), settings: Object.fromEntries(short) };
 }
 
 const playLink = (settings, text) => link(`#${plain(stateFrom(settings))}`, text);
@@ -173,6 +174,7 @@ function openPart(mode, title, ...content) {
 
 function closePart() {
     opening++;
+    if (document.body.dataset.part) element('title').focus({ preventScroll: true });
     delete document.body.dataset.part;
     document.body.classList.remove('revealed');
     element('lesson').hidden = below.hidden = true;
@@ -210,7 +212,9 @@ function runsTable(lesson) {
     const same = textOf(lesson.runs[0], names.filter((name) => !differs.includes(name)));
     return html('div', 'lesson-runs',
         html('dl', '', ...lesson.runs.flatMap((run) => [html('dt', '', nameOf(run.name)), html('dd', '', textOf(run, differs))])),
-        html('p', 'hint', same && `In all of them: ${same}.`));
+        html('p', 'hint', same && `In all of them: ${same}.`),
+        html('details', '', html('summary', '', 'What these settings mean'), html('dl', '', ...names.filter(optionOf)
+            .flatMap((name) => [html('dt', '', name), html('dd', '', `${optionOf(name).help}.`)]))));
 }
 
 function openLesson(lesson) {
@@ -247,12 +251,14 @@ function revealLesson(lesson, drawn, form, asked) {
     top.focus();
 }
 
-/* The first cause of each run: what cost it most. */
+/* What cost each run the most, and what else it had. */
 function causesOfRuns(drawn) {
     const judged = drawn.runs.filter(firstCause);
+    const others = (run) => run.verdicts.filter((verdict) => verdict.named && verdict !== firstCause(run)).map(({ code, cost }) => `${code} ${cost}`);
     if (!judged.length) return [];
-    return [html('details', '', html('summary', '', 'What cost each run the most'),
-        html('dl', '', ...judged.flatMap((run) => [html('dt', '', nameOf(run.name)), html('dd', '', ...causeSentences(firstCause(run)))])))];
+    return [html('details', '', html('summary', '', 'What cost each run the most'), html('dl', '', ...judged.flatMap((run) =>
+        [html('dt', '', nameOf(run.name)), html('dd', '', ...causeSentences(firstCause(run)),
+            others(run).length ? ` Then: ${others(run).join(', ')}.` : '')])))];
 }
 
 function wayOn(lesson) {
