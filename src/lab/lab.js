@@ -5,6 +5,7 @@
  * (page.js). Settings are texts, as the command takes them; the command's own checks judge them. */
 
 const PATIENCE_MS = 300; // a run that takes longer says so, and makes way for a newer one
+const COPIED_MS = 2000;
 const FILE_MOST = 200e6; // bytes
 const TABLE_MOST = 2000; // rows
 const HINT = { streams: '1' };
@@ -117,10 +118,15 @@ function stateOf(params) {
     return { given, unknown };
 }
 
+/* Whether the address is one of those that have a reader. */
+function isTaken(params) {
+    taken = addressReaders.some((read) => read(params));
+    return taken;
+}
+
 function readAddress() {
     const params = new URLSearchParams(location.hash.slice(1));
-    taken = addressReaders.some((read) => read(params));
-    if (taken) return undefined;
+    if (isTaken(params)) return undefined;
     const { given, unknown } = stateOf(params);
     const before = params.has('pin') ? stateOf(new URLSearchParams(params.get('pin'))) : null;
     pinned = before && before.given;
@@ -541,16 +547,19 @@ function showTable() {
     fill(element('span-table'), [html('table', '', html('thead', '', head), html('tbody', '', ...rows)), ...more]);
 }
 
-/* Puts `text` on the clipboard; where that is forbidden, `source`, which shows it, is selected. */
-async function copy(text, what, source) {
+/* Puts `text` on the clipboard, and says on `button` that it did. Where that is forbidden, `source`, which
+ * shows the text, is selected. */
+async function copy(text, button, source) {
+    const name = button.dataset.name ??= button.textContent;
     try {
         await navigator.clipboard.writeText(text);
-        element('said').textContent = `Copied: ${what}.`;
+        button.textContent = 'Copied';
     } catch {
         if (source) getSelection().selectAllChildren(source);
-        element('said').textContent = source ? `The browser keeps pages from copying: ${what} is selected, copy it with ctrl+C.`
-            : 'The browser keeps pages from copying: copy the address from its bar.';
+        button.textContent = source ? 'Now press ctrl+C' : 'Copy it from the address bar';
     }
+    element('said').textContent = button.textContent;
+    setTimeout(() => { button.textContent = name; }, COPIED_MS);
 }
 
 /* --- the pinned run ----------------------------------------------------------------------------- */
@@ -578,6 +587,8 @@ async function openFile(file) {
     return patiently(async () => {
         try {
             const drawn = await engine.view(file.name, await file.arrayBuffer());
+            if (taken) history.pushState(null, '', '#');
+            isTaken(new URLSearchParams()); // a lesson makes way for the file
             element('file-name').textContent = `${file.name} was read here: nothing of it left this machine. `;
             present(drawn, { file: file.name, command: `pipeline view ${file.name}` });
             warn('');
@@ -631,10 +642,10 @@ function listenToPage() {
         setState(state);
         element('open-file').focus();
     };
-    element('copy-link').onclick = () => copy(location.href, 'the link to this state', null);
+    element('copy-link').onclick = ({ target }) => copy(location.href, target, null);
     for (const button of document.querySelectorAll('[data-copy]')) {
         const source = element(button.dataset.copy);
-        button.onclick = () => copy(source.textContent, source.id === 'command' ? 'the command' : 'the config file', source);
+        button.onclick = () => copy(source.textContent, button, source);
     }
     element('spans').ontoggle = () => { if (element('spans').open) showTable(); };
     addEventListener('hashchange', readAddress);
