@@ -94,7 +94,7 @@ CUDA_LIBS := $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 
 # Objects and programs lie in a folder of their own for each compiler and set of flags, so that a
 # change of flags deletes nothing and going back builds nothing. $(O) has the programs asked for last.
-FLAGS_NOW := $(CURDIR) $(LAB) $(abspath $(O)) $(CC) $(CXX) $(ALL_CFLAGS) $(LIBS) $(CHECK_LIBS) \
+FLAGS_NOW := $(CURDIR) $(abspath $(O)) $(CC) $(CXX) $(ALL_CFLAGS) $(LIBS) $(CHECK_LIBS) \
              $(CUDA_LIBS) $(NVCC) $(NVCCFLAGS) $(NVTX) $(HARDEN_LINK)
 OBJ := $(O)/obj-$(shell { printf %s '$(subst ','\'',$(FLAGS_NOW))'; $(CC) --version; } 2>/dev/null | \
                    cksum | cut -d ' ' -f 1)
@@ -104,9 +104,9 @@ CUDA_NONE := src/cuda/backend_none.c kernels/launchers_none.c
 CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas.c)) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
-           src/trace/sqlite_host.c) src/app/main.c $(if $(LAB),src/writers/lab_none.c) $(wildcard src/record/*.c src/lab/*.c), \
+           src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
-GENERATED := machine_texts lesson_texts config_texts plot_texts $(if $(LAB),lab_texts)
+GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
 KERNELS := $(sort $(wildcard kernels/*.cu))
 OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)

@@ -67,8 +67,8 @@ output_file writer_put writer_hostile limit analysis latency recorded"
 
 deep_steps() {
     step build run_make all check-programs
-    step clang run_make O="$build/clang" CC=clang all
-    step asan-build run_make O="$build/asan" ASAN=1 NVCC= check-programs
+    step clang run_make O="$build/clang" CC=clang LAB= all
+    step asan-build run_make O="$build/asan" ASAN=1 NVCC= LAB= check-programs
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
     step replan env PIPELINE_TESTS=deep CK_RUN_SUITE=replan "$build/check"
