@@ -2,8 +2,8 @@
  *
  * show(data) draws what writers/html.c wrote, in place of all that was drawn before; it may be called
  * any number of times, and leaves its data as they are. A page needs the elements of plots/viewer.html
- * and plots/plot.html; what stands beside them (title, summary, why, about) is drawn where the page
- * has an element for it.
+ * and plots/plot.html; what stands beside them (title, summary, why, table, about) is drawn where the
+ * page has an element for it.
  *
  * Bars that look alike are one path for each row: a browser takes ten times as long for a thousand
  * elements. Those that are marked are drawn once more, one by one, above them; the span under the
@@ -25,6 +25,7 @@ const PLAY_MS = 400;
 const COVERED = 0.25; // how deep the colour is at least where an engine was at work
 const PARTS = 500; // of the time axis, where a dense row says when it was at work
 const UNITS = 1e8; // of the time axis, in paths
+const LISTED = 300; // spans of a run in the table
 const NEAR = 0.6; // px: so near to a bar is on it
 
 const element = (id) => document.getElementById(id);
@@ -883,7 +884,7 @@ function setDensity(row) {
 
 function drawNumber(span) {
     const x = percent((share(span.start) + share(span.end)) / 2);
-    return svg('text', { class: `on-${span.kind}`, x, y: middle(span) + 4 }, span.tile);
+    return svg('text', { class: `on-${span.kind}${span.critical ? '' : ' aside'}`, x, y: middle(span) + 4 }, span.tile);
 }
 
 /* Draws what depends on the zoom, for what is seen and a screen on each side. */
@@ -955,10 +956,10 @@ function drawAbout(about) {
     });
     const cells = (tag, row) => html('tr', '', ...columns.map((column) => html(tag, '', row(column))));
     const table = html('table', '', cells('th', ([name]) => name),
-        ...runs.map((run) => cells('td', ([, value]) => value(run) ?? '-'))), scroll = html('div', 'scroll', table);
-    Object.entries({ tabindex: '0', role: 'region', 'aria-label': 'Runs' }).forEach((name) => scroll.setAttribute(...name));
+        ...runs.map((run) => cells('td', ([, value]) => value(run) ?? '-')));
+    table.style.setProperty('--rows', columns.length);
     fill(about, [html('h2', '', 'Where this comes from'),
-        html('p', '', `Made by pipeline ${data.version}.`), scroll]);
+        html('p', '', `Made by pipeline ${data.version}.`), scrollable('Runs', table)]);
     if (own.length) about.append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
 }
 
@@ -1002,8 +1003,33 @@ function drawSummary(summary) {
         `${data.message ? `${namesOfRuns()}; ` : ''}${all('source')}, ${all('device')}, pipeline ${data.version}`;
 }
 
+/* A block that a reader can scroll without a mouse. */
+function scrollable(label, ...content) {
+    const block = html('div', 'scroll', ...content);
+    Object.entries({ tabindex: 0, role: 'region', 'aria-label': label }).forEach((name) => block.setAttribute(...name));
+    return block;
+}
+
+/* The spans of a run in words, for those who can't see the picture or want its numbers. */
+function tableOf(run) {
+    const columns = [['span', (span) => spanName(run, span)], ['stream', (span) => (inStream(span) ? streamId(run, span.stream) : '')],
+        ['tile', (span) => (span.tile >= 0 ? span.tile : '')], ['starts', (span) => timeText(span.start)], ['ends', (span) => timeText(span.end)]];
+    const rows = run.byStart.slice(0, LISTED).map((span) => html('tr', '', ...columns.map(([, value]) => html('td', '', value(span)))));
+    const heads = columns.map(([name]) => html('th', '', name));
+    heads.forEach((head) => head.setAttribute('scope', 'col'));
+    const more = rows.length < run.span_count ? `${rows.length ? `The first ${LISTED} of ${run.span_count.toLocaleString('en')} spans.`
+        : `${run.span_count.toLocaleString('en')} spans are too many to list.`} --timeline=FILE.csv writes every span.` : '';
+    return [html('h3', '', run.name), ...(more ? [html('p', '', more)] : []), ...(rows.length ? [scrollable(`Spans of ${run.name}`,
+        html('table', '', html('thead', '', html('tr', '', ...heads)), html('tbody', '', ...rows)))] : [])];
+}
+
+/* The table costs nothing until somebody opens it. */
+function drawTable(details) {
+    fill(details.lastElementChild, details.open ? runs.flatMap(tableOf) : []);
+}
+
 /* What a page may have beside the picture, by the id of its element. */
-const beside = { title: drawTitle, summary: drawSummary, why: drawWhy, about: drawAbout };
+const beside = { title: drawTitle, summary: drawSummary, why: drawWhy, about: drawAbout, table: drawTable };
 
 /* --- keys and buttons --------------------------------------------------------------------------- */
 
@@ -1114,6 +1140,7 @@ function show(next) {
 function start() {
     for (const button of document.querySelectorAll('[data-key]')) button.onclick = actions[button.dataset.key];
     for (const id of ['engines', 'streams']) element(id).onclick = () => setView(id);
+    element('table')?.addEventListener('toggle', () => drawTable(element('table')));
     document.addEventListener('keydown', onKey);
     plot.addEventListener('wheel', onWheel, { passive: false });
     plot.addEventListener('scroll', redrawSoon);

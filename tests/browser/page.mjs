@@ -290,13 +290,47 @@ describe('views', () => {
         await close(page);
     });
 
+    test('the table says what the picture shows, once it is opened', async () => {
+        const file = make('ways'), spans = spansOf(file), page = await open(file);
+        assert.equal(await page.locator('#table tr').count(), 0);
+        await page.locator('#table summary').focus();
+        await page.keyboard.press('Enter');
+        await page.waitForFunction(() => document.querySelector('#table tr'));
+        const listed = await page.locator('#table table').evaluateAll((tables) => tables.map((table) =>
+            [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))));
+        assert.equal(listed.length, 4);
+        listed.forEach((rows, r) => assert.deepEqual(rows.map(([name, stream, tile, ...times]) => [name, stream, tile, ...times].join()).sort(),
+            spans.filter((span) => span.run === r).map((span) => [nameOf(span), span.engine === 'cpu' ? '' : span.stream, span.tile,
+                timeOf(span.start_ns), timeOf(span.end_ns)].join()).sort()));
+        await close(page);
+        const large = await open(make('large'));
+        await large.locator('#table summary').click();
+        await large.waitForFunction(() => document.querySelector('#table tr'));
+        assert.equal(await large.locator('#table tbody tr').count(), 300);
+        assert.match(await large.locator('#table').textContent(), /The first 300 of [\d,]+ spans/);
+        await close(large);
+    });
+
+    test('buttons can be hit with a finger, at 400 px, too', async () => {
+        const page = await open(make('ways'), { viewport: { width: 400, height: 800 } });
+        const small = await page.evaluate(() => [...document.querySelectorAll('#tools button, summary, .run h2')].filter((one) => {
+            const { width, height } = one.getBoundingClientRect();
+            return width < 24 || height < 24;
+        }).map((one) => one.textContent));
+        assert.deepEqual(small, []);
+        await close(page);
+    });
+
     test('dark and light, narrow and wide: nothing is wider than the window', async () => {
         const file = make('ways'), grounds = [];
-        for (const [width, height] of [[1280, 720], [1920, 1080], [600, 900]]) for (const colorScheme of ['light', 'dark']) {
+        for (const [width, height] of [[1280, 720], [1920, 1080], [600, 900], [400, 800]]) for (const colorScheme of ['light', 'dark']) {
             const page = await open(file, { viewport: { width, height }, colorScheme });
             grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
             for (let i = 0; i < 9; i++) await page.keyboard.press('ArrowRight');
             assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && plot.scrollWidth <= plot.clientWidth));
+            await page.locator('#table summary').click();
+            await page.waitForFunction(() => document.querySelector('#table tr'));
+            assert.ok(await page.evaluate(() => [...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth)));
             await page.screenshot({ path: join(folder, `ways-${colorScheme}-${width}.png`) });
             await close(page);
         }
@@ -306,7 +340,7 @@ describe('views', () => {
 
 describe('shown again', () => {
     /* All that is drawn, but for what says when a reader pointed at it. */
-    const picture = (page) => page.evaluate(() => ['runs', 'legend', 'why', 'about', 'title', 'summary', 'ticks', 'status']
+    const picture = (page) => page.evaluate(() => ['runs', 'legend', 'why', 'table', 'about', 'title', 'summary', 'ticks', 'status']
         .map((id) => document.getElementById(id).innerHTML));
     const dataOf = (page) => page.evaluate(() => document.getElementById('data').textContent);
 
@@ -376,7 +410,7 @@ describe('shown again', () => {
     test('a page without what stands beside draws its picture', async () => {
         const page = await open(make('chain'));
         await page.evaluate(() => {
-            for (const id of ['title', 'summary', 'why', 'about']) document.getElementById(id).remove();
+            for (const id of ['title', 'summary', 'why', 'table', 'about']) document.getElementById(id).remove();
             show(data);
         });
         assert.equal(await barCount(page), spansOf(make('chain')).length);
