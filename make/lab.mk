@@ -18,6 +18,7 @@ $(OBJ)/lab/generated/%.o: $(O)/generated/%.c
 $(OBJ)/lab/%.o: %.c
 	$(say) WASM $<
 	$(call compile,$(LAB_CC) $(LAB_CFLAGS))
+$(LAB_OBJECTS): make/lab.mk
 LAB_EXPORTS := malloc free lab_run lab_view lab_drop lab_catalogue
 $(O)/lab.wasm: $(LAB_OBJECTS)
 	$(say) LINK $@
