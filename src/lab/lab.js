@@ -486,7 +486,7 @@ function messageOf(drawn) {
 function showFigures(drawn) {
     const run = drawn.runs.at(-1) ?? {}, unlike = drawn.runs.length > 1;
     const entries = [['time', run.time], ['limit', run.limit], ['of the limit', run.ratio],
-        ['speed-up', unlike ? run.speedup : ''], ['at work at once', run.concurrency]];
+        ['speed-up', unlike ? run.speedup : ''], ['concurrency', run.concurrency]];
     fill(element('figures'), entries.filter(([, value]) => value).map(([name, value]) =>
         html('div', '', html('dt', '', name), html('dd', '', value))));
 }

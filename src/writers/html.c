@@ -91,6 +91,11 @@ static void put_provenance(struct json *json, const struct run_report *run)
     put_time(json, "time", run->median_ns);
     html_put_exact(json_key(json, "time_ns"), run->median_ns);
     put_time(json, "drawn", timeline_time_ns(timeline));
+    if (!run->profiled) {
+        char text[32];
+        snprintf(text, sizeof text, "%.2f", run->analysis.concurrency);
+        json_put_text(json_key(json, "concurrency"), text);
+    }
 }
 
 /* Writes what each cause cost, in the words of the terminal's report. */
