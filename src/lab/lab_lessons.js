@@ -456,14 +456,6 @@ function markPart() {
     }
 }
 
-/* A file that is dropped on a lesson is drawn as anywhere else on the page. */
-function leaveForFile({ dataTransfer }) {
-    if (!document.body.dataset.part || !dataTransfer?.files.length) return;
-    closePart();
-    markPart();
-    history.pushState(null, '', '#');
-}
-
 function startLessons() {
     const to = (address, text, parts) => {
         const made = link(address, text);
@@ -475,7 +467,6 @@ function startLessons() {
     below.setAttribute('aria-label', 'What it shows');
     readProgress();
     addressReaders.push(readPart);
-    addEventListener('drop', leaveForFile);
 }
 
 starters.push(startLessons);
