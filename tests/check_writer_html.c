@@ -9,6 +9,7 @@
 #include "test_folder.h"
 #include "trace/view.h"
 #include "writer_cases.h"
+#include "writers/template.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -595,6 +596,37 @@ START_TEST(page_holds_all_it_needs)
 }
 END_TEST
 
+static void write_twice(struct put *put, const void *context)
+{
+    put_string(put, context);
+    put_string(put, context);
+}
+
+/* Lines that are a name give way, also in texts that took the place of one; all else stays. */
+START_TEST(template_is_put_together)
+{
+    static const char whole[] = "a @outer@\n@outer@\n@nobody@\n@@\n@twice@\nlast @\n@outer@";
+    const struct template_part parts[] = {
+        {.name = "outer", .text = "<\n@inner@\n>\n"},
+        {.name = "inner", .text = "inside\n"},
+        {.name = "twice", .write = write_twice, .context = "@outer@\n"},
+        {.name = NULL},
+    };
+    struct put put;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    ck_assert_ptr_nonnull(out);
+    put_begin_large(&put, out);
+    template_put(&put, whole, parts);
+    ck_assert_int_eq(put_end(&put), STATUS_OK);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_str_eq(text, "a @outer@\n<\ninside\n>\n@nobody@\n@@\n@outer@\n@outer@\n"
+                           "last @\n<\ninside\n>\n");
+    free(text);
+}
+END_TEST
+
 Suite *html_suite(void)
 {
     int names = 0;
@@ -616,6 +648,7 @@ Suite *html_suite(void)
     tcase_add_test(page, page_of_many_lanes);
     tcase_add_test(page, page_of_too_many_spans);
     tcase_add_test(page, page_holds_all_it_needs);
+    tcase_add_test(page, template_is_put_together);
     suite_add_tcase(suite, page);
     TCase *recordings = tcase_create("recordings");
     tcase_add_checked_fixture(recordings, test_folder_enter, test_folder_leave);
