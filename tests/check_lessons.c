@@ -267,8 +267,13 @@ static void assert_cause(const char *lesson, const struct lesson_guess *guess,
     ck_assert_msg(verdict != NULL, "%s: %s has no named cause", lesson, guess->runs[0]);
     const char *code = json_string_value(json_object_get(verdict, "code"));
     int found = 0;
-    for (int c = 0; c < guess->code_count; c++)
-        found += strcmp(verdict_rows[guess->codes[c]].name, code) == 0;
+    for (int c = 0; c < guess->code_count; c++) {
+        const char *offer = verdict_rows[guess->codes[c]].name;
+        found += strcmp(offer, code) == 0;
+        ck_assert_msg(c == 0 || strcmp(verdict_rows[guess->codes[c - 1]].name, offer) < 0,
+                      "%s: offers are in the order of the alphabet, which tells nothing",
+                      lesson);
+    }
     ck_assert_msg(found == 1, "%s: %s: the answer is %s", lesson, guess->question, code);
     ck_assert_msg(figure(verdict, "share") > 0.1, "%s: %s costs little", lesson, code);
 }
