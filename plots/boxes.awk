@@ -112,7 +112,7 @@ function draw_label(from, to, top, bottom, by_stream,    room, text, size, lette
     # All numbers of a picture are given the room that the longest takes: they look alike then.
     letters = field("tile") == "" ? characters(text) : tile_length + by_stream
     for (size = (bottom - top) * row < 0.85 * em ? 2 : 1; size <= 2; size++) {
-        if (letters * 0.63 * em * (size == 1 ? 0.86 : 0.66) + 0.25 * em <= room)
+        if (letters * 0.63 * em * (figure ? 1 : size == 1 ? 0.86 : 0.66) + 0.25 * em <= room)
             break
     }
     if (size > 2 && by_stream && LETTER[class] != "" && 0.7 * em <= room) {

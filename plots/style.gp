@@ -1,18 +1,24 @@
 # style.gp - what all pictures share: sizes, fonts, colours. The other scripts load it.
 #
 # They have set `picture` (the file to write; only an ending, such as ".svg": standard output),
-# `size` (slide or paper), `data` (the file to read), and `awk_scripts` (what reads it: the names, less
+# `size` (slide, paper or figure), `data` (the file to read), and `awk_scripts` (what reads it: the names, less
 # ".awk", of files in `folder`; variables such as `csv_awk` name others). No name is part of what
 # `exit error` says, which would be a format for printf(). Lengths are in units of the page: on a slide of 1920 x 1080 a pixel, on
-# paper, 170 mm wide, 1/96 inch. `em` is the size of the text.
+# paper, 170 mm wide, 1/96 inch. A figure is for a slide of 1280 x 720 that has a title of its own: it has no heading,
+# and no text below 24 pixels, which is 18 pt. `em` is the size of the text.
 
 set encoding iso_8859_1   # a name may be no valid UTF-8: each byte is a character here
 if (size eq "") { size = "slide" }
-if (size ne "slide" && size ne "paper") { exit error "the size is slide or paper" }
-page_width = size eq "paper" ? 642.5 : 1920.0
-page_height = size eq "paper" ? 380.0 : 1080.0
-em = size eq "paper" ? 12.0 : 29.0       # 9 pt on paper
-small = 0.89 * em                        # 8 pt on paper
+if (size ne "slide" && size ne "paper" && size ne "figure") {
+    exit error "the size is slide, paper or figure"
+}
+is_figure = size eq "figure"
+page_width = size eq "paper" ? 642.5 : is_figure ? 1216.0 : 1920.0
+page_height = size eq "paper" ? 380.0 : is_figure ? 512.0 : 1080.0
+em = size eq "paper" ? 12.0 : is_figure ? 24.0 : 29.0       # 9 pt on paper
+smallest = is_figure ? em : 0
+legible(units) = units < smallest ? smallest : units
+small = legible(0.89 * em)               # 8 pt on paper
 large = (size eq "paper" ? 1.2 : 1.5) * em
 
 # --- colours: after Okabe and Ito, told apart also by those who see few -----------------------
@@ -43,11 +49,12 @@ hatch = 4        # the pattern of what is marked
 sx(units) = units / page_width               # from the left
 sy(units) = 1 - units / page_height          # from the top
 # The size in which `text` takes no more than `room`, from `wanted` down to `least`.
-fitting(text, wanted, least, room) = strlen(text) * 0.6 * wanted <= room ? wanted : \
+fitting(text, wanted, least, room) = fitting_(text, legible(wanted), legible(least), room)
+fitting_(text, wanted, least, room) = strlen(text) * 0.6 * wanted <= room ? wanted : \
                                      strlen(text) * 0.6 * least >= room ? least : \
                                      room / (strlen(text) * 0.6)
 shortened(text, letters) = strlen(text) <= letters ? text : text[1:letters - 2].".."
-fitted(text, least, room) = shortened(text, int(room / (0.6 * least)))
+fitted(text, least, room) = shortened(text, int(room / (0.6 * legible(least))))
 
 # --- where it goes ----------------------------------------------------------------------------
 ending = picture
@@ -64,8 +71,8 @@ device = ending eq "svg" ? "svg" : ending."cairo"
 if (strstrt(" ".GPVAL_TERMINALS." ", " ".device." ") == 0) {
     exit error "this gnuplot draws no .".ending.": it has no terminal ".device." (gnuplot-nox has)"
 }
-face(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif" : "Sans", units)
-bold(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif:Bold" : "Sans:Bold", units)
+face(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif" : "Sans", legible(units))
+bold(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif:Bold" : "Sans:Bold", legible(units))
 # The cairo terminals take a font's size in points of 1/96 inch for a pixel of theirs.
 png_scale = size eq "paper" ? 300.0 / 96 : 1
 terminal(height) = ending eq "svg" ? \
@@ -77,8 +84,8 @@ terminal(height) = ending eq "svg" ? \
     sprintf('set terminal pdfcairo size %.5fin,%.5fin font "%s" noenhanced fontscale %.5f \
              linewidth %.2f background "#ffffff"', page_width * inch, height * inch, \
             face(em), 0.75 * 72 * inch, line * 144 * inch)
-inch = size eq "paper" ? 1.0 / 96 : 1.0 / 144   # of a unit; a slide is 13.33 inches wide
-line = size eq "paper" ? 0.6 : 1.5
+inch = size eq "slide" ? 1.0 / 144 : 1.0 / 96   # of a unit; a slide is 13.33 inches wide
+line = size eq "paper" ? 0.6 : is_figure ? 1.2 : 1.5
 # Terminals differ in how large a mark is, and how far below the axis its labels are.
 mark_size = ending eq "svg" ? 0.6 : size eq "paper" ? (ending eq "png" ? 2.0 : 0.55) : \
             (ending eq "pdf" ? 1.2 : 1.6)

@@ -1,6 +1,6 @@
 # sweep.gp - how fast against what: the speed-ups of a sweep as curves, bars, or a field of cells.
 #
-#     gnuplot -c plots/sweep.gp DATA.csv PICTURE [slide|paper]
+#     gnuplot -c plots/sweep.gp DATA.csv PICTURE [slide|paper|figure]
 #
 # DATA.csv is what `pipeline --sweep=OPTION=RANGE --format=csv` printed; PICTURE ends in .svg,
 # .png or .pdf. `pipeline --sweep=... --timeline=PICTURE` draws with this script as well;
@@ -12,7 +12,7 @@
 
 data = ARG1; picture = ARG2; size = ARG3
 if (data eq "" || picture eq "") {
-    exit error "usage: gnuplot -c sweep.gp DATA.csv PICTURE [slide|paper]"
+    exit error "usage: gnuplot -c sweep.gp DATA.csv PICTURE [slide|paper|figure]"
 }
 folder = ARG0[:strlen(ARG0) - strlen("sweep.gp")]
 awk_scripts = "sweep"

@@ -1,8 +1,8 @@
 # timeline.awk - lays a timeline out: reads its CSV twice, prints what timeline.gp draws.
 #
 #     awk -f csv.awk -f boxes.awk -f timeline.awk -v page=1920 -v em=28 -v density=1 \
-#         -v rows=engines -v only=0 -v large=43 -v page_height=1080 -v paper=0 -v engine_names=... \
-#         pass=1 DATA.csv pass=2 DATA.csv
+#         -v rows=engines -v only=0 -v only_to=0 -v large=43 -v page_height=1080 -v paper=0 -v figure=0 \
+#         -v engine_names=... pass=1 DATA.csv pass=2 DATA.csv
 #
 # The lists of kinds and engines are those of ops.gp: timeline.gp hands them on.
 # A section is a part of the picture with a name: a run or, of one run by engine and by stream
@@ -204,11 +204,13 @@ function lay_out(    i, first, last) {
     if (!headed)
         refuse("this is no timeline: it is empty")
     if (rows == "" || rows == "auto")
-        rows = runs == 1 || only > 0 ? "both" : "engines"
-    if (only > runs)
-        refuse("there is no run " only ": there are " runs)
+        rows = runs == 1 || (only > 0 && only_to <= only) ? "both" : "engines"
+    if (only_to < only)
+        only_to = only
+    if (only_to > runs)
+        refuse("there is no run " only_to ": there are " runs)
     first = only > 0 ? only : 1
-    last = only > 0 ? only : runs
+    last = only > 0 ? only_to : runs
     if (rows == "both" && last > first)
         last = first
     left_out = only == 0 ? runs - last : 0
@@ -220,7 +222,7 @@ function lay_out(    i, first, last) {
     TO = last
     choose_axis()
     # Room above each section for the names of its limit and of its gaps.
-    strip = last - first >= 12 ? 0.35 : 0.8
+    strip = last - first >= (figure ? 4 : 12) ? 0.35 : figure ? 0.9 : 0.8
     for (i = first; i <= last; i++) {
         if (rows != "streams")
             add_section(i, 0)
@@ -231,7 +233,10 @@ function lay_out(    i, first, last) {
     print "rows_both = " (rows == "both")
     y += 0.1
     print "y_max = " (y > 0.1 ? y : 2)
-    put_titles()
+    if (figure)
+        put_foot()
+    else
+        put_titles()
     set_page()
     set_margins()
     put_sections()
@@ -277,6 +282,7 @@ function add_section(of, by_stream,    from) {
         y += 2
     SECTION_TOP[sections] = from
     SECTION_BOTTOM[sections] = y
+    SECTION_HEIGHT[sections] = y - from
 }
 
 function add_streams(of,    i, n, most, height) {
@@ -342,8 +348,18 @@ function set_page(    height) {
     }
     row = (height - top - bottom) / (y > 0.1 ? y : 2)
     strip_size = strip * row / 1.15 < 0.75 * em ? strip * row / 1.15 : 0.75 * em
+    if (figure) # nothing below the size of the text
+        strip_size = strip * row >= 0.8 * em ? em : 0
+    least_band = figure ? 0.85 : 0.6 # the least height, in em, of a band with a name
     printf "page_height = %.6g\ntop = %.6g\nbottom = %.6g\nrow = %.9g\n", height, top, bottom, row
-    printf "strip_size = %.6g\n", strip_size
+    printf "strip_size = %.6g\nleast_band = %g\n", strip_size, least_band
+}
+
+function lowest_of(list, count,    i, found) {
+    found = list[1]
+    for (i = 2; i <= count; i++)
+        found = list[i] < found ? list[i] : found
+    return found
 }
 
 function set_margins(    i, of) {
@@ -358,7 +374,9 @@ function set_margins(    i, of) {
         right = em * 3
     } else {
         names_width = (name_length * 0.62 + 1) * em
-        right = em * 7
+        right = em * (figure && lowest_of(SECTION_HEIGHT, sections) * row < 2.6 * em ? 9.5 : 7)
+        if (figure && lowest_of(BAND_HEIGHT, bands) * row < least_band * em)
+            labels_width = 0 # the colours tell
     }
     left = names_width + labels_width
     printf "left = %.1f\nlabels_left = %.1f\nright = %.1f\n", left, names_width, right
@@ -490,7 +508,7 @@ function provenance(    i, item, seen, text, timing) {
         text = text (text == "" ? "" : "; ") item
     }
     timing = timing_text(common("timing", " and "))
-    if (timing != "")
+    if (timing != "" && !figure)
         text = text "; timeline: " timing
     if (VERSION != "")
         text = text "; pipeline " VERSION
@@ -508,9 +526,18 @@ function put_remark(    text) {
     print "remark = " quoted(text)
 }
 
+# The slide that a figure is for has the title.
+function put_foot() {
+    print "title = ''\ntitle_size = 1\ntitle_bottom = 0\ntitle_wrong = 0\nnote_apart = 0"
+    print "settings = ''\nsettings_lines = 0\ntop_note = ''\ntop_small = ''"
+    print "provenance = " quoted(provenance())
+    top = 0.15 * em
+    bottom = 4.2 * em
+}
+
 function put_titles(    title, work, top_, small, room, size, settings_text) {
     work = work_text(common("kernel", " or "), common("intensity", "/"), common("elements", "/"))
-    title = rows == "both" || only > 0 ? INFO[FROM, "answer"] : MESSAGE
+    title = rows == "both" || (only > 0 && FROM == TO) ? INFO[FROM, "answer"] : only > 0 ? "" : MESSAGE
     if (rows == "both" && NAME[FROM] != "" && NAME[FROM] != "run")
         title = NAME[FROM] (title == "" ? "" : ": " title)
     if (title == "") {

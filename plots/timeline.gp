@@ -1,30 +1,34 @@
 # timeline.gp - what ran when: every run of a timeline above one another, on one time axis.
 #
-#     gnuplot -c plots/timeline.gp DATA.csv PICTURE [slide|paper] [ROWS [RUN]]
+#     gnuplot -c plots/timeline.gp DATA.csv PICTURE [slide|paper|figure] [ROWS [RUN]]
 #
 # DATA.csv is what `pipeline --timeline=DATA.csv` wrote; PICTURE ends in .svg, .png or .pdf. ROWS:
-# engines, streams, or both (of one run; RUN says which, from 1). `pipeline --timeline=PICTURE`
-# draws with this script as well; PIPELINE_PLOTS=DIR makes it take a changed one from DIR.
+# engines, streams, or both (of one run). RUN says which run, from 1, or which runs: 1-4.
+# `pipeline --timeline=PICTURE` draws with this script as well; PIPELINE_PLOTS=DIR makes it take a
+# changed one from DIR.
 #
 # Where everything goes is worked out by timeline.awk; how it looks is said here and in style.gp.
 
 data = ARG1; picture = ARG2; size = ARG3; rows = ARG4; only = ARG5
 if (data eq "" || picture eq "") {
-    exit error "usage: gnuplot -c timeline.gp DATA.csv PICTURE [slide|paper] [ROWS [RUN]]"
+    exit error "usage: gnuplot -c timeline.gp DATA.csv PICTURE [slide|paper|figure] [ROWS [RUN]]"
 }
 if (rows eq "") { rows = "auto" }
 if (rows ne "auto" && rows ne "engines" && rows ne "streams" && rows ne "both") {
     exit error "the rows are engines, streams or both"
 }
+dash = strstrt(only, "-")
+only_from = int(only eq "" ? 0 : dash > 1 ? only[:dash - 1] + 0 : only + 0)
+only_to = int(dash > 1 ? only[dash + 1:] + 0 : only_from)
 folder = ARG0[:strlen(ARG0) - strlen("timeline.gp")]
 awk_scripts = "boxes timeline"
 load exists("style_gp") ? style_gp : folder."style.gp"
 ops = sprintf("-v engine_names='%s' -v engine_labels='%s' -v kind_names='%s' -v kind_engines='%s' \
               -v kind_letters='%s' -v kind_in_stream='%s'", engine_names, engine_labels, \
               kind_names, kind_engines, kind_letters, kind_in_stream)
-load sprintf("%s -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d -v large=%g \
-             -v page_height=%g -v paper=%d %s pass=1 %s pass=2 %s", awk, page_width, em, \
-             png_scale, rows, only eq "" ? 0 : only + 0, large, page_height, size eq "paper", ops, \
+load sprintf("%s -v page=%g -v em=%g -v density=%g -v rows=%s -v only=%d -v only_to=%d -v large=%g \
+             -v page_height=%g -v paper=%d -v figure=%d %s pass=1 %s pass=2 %s", awk, page_width, em, \
+             png_scale, rows, only_from, only_to, large, page_height, size eq "paper", is_figure, ops, \
              path, path)
 if (problem ne "") { exit error problem }
 
@@ -51,6 +55,7 @@ aside = top_note eq "" ? 0 : 0.62 * em * strlen(top_small) + edge
 room = page_width - 2 * edge - aside
 set label settings at screen sx(edge), sy(y1 + 0.3 * em) tc rgb ink font face(0.8 * em)
 y2 = y1 + settings_lines * 1.05 * em
+if (is_figure) { y2 = page_height - 0.95 * em; room = page_width - 2 * edge }
 set label fitted(provenance, 0.55 * em, room) at screen sx(edge), sy(y2 + 0.3 * em) \
     tc rgb pale font face(fitting(provenance, 0.8 * em, 0.55 * em, room))
 set label top_note at screen sx(page_width - edge), sy(1.0 * large) right tc rgb ink \
@@ -62,6 +67,12 @@ set label top_small at screen sx(page_width - edge), sy(1.3 * large + 0.9 * em) 
 set xtics nomirror out scale 0.5 font "".face(small) textcolor rgb ink offset 0, tick_shift
 set grid xtics lt 1 lw 0.5 lc rgb grid
 set format x "%g ".time_unit
+if (is_figure) {
+    # Few enough that their labels stand apart.
+    step = 10 ** floor(log10(x_max / 3.5))
+    step = step * (x_max / step > 14 ? 5 : x_max / step > 7 ? 2 : 1)
+    set xtics step
+}
 
 # --- names and results beside each run --------------------------------------------------------
 lowest = page_height
@@ -114,31 +125,31 @@ do for [i = 1:bands] {
     thinnest = band_height[i] * row < thinnest ? band_height[i] * row : thinnest
 }
 # Engines without a name are still told by their colours.
-do for [i = 1:rows ne "streams" && !rows_both && thinnest < 0.6 * em ? 0 : bands] {
+do for [i = 1:rows ne "streams" && !rows_both && thinnest < least_band * em ? 0 : bands] {
     height = band_height[i] * row
     size_ = height > 1.05 * small ? small : height > 0.62 * em ? height / 1.05 : 0.62 * em
-    if ((band_y[i] - last_y) * row >= 1.05 * size_) {
+    if ((band_y[i] - last_y) * row >= (is_figure ? least_band * em : 1.05 * size_)) {
         set label band_name[i] at screen sx(left - 0.35 * em), first band_y[i] right \
             font face(size_) tc rgb ink
         if (band_note[i] ne "") {
             set label band_note[i] at screen sx(page_width - right + 0.4 * em), first band_y[i] \
                 font face(size_) tc rgb pale
         }
-        if (band_lanes[i] > 1 && height > 2.4 * small && !rows_both) {
+        if (band_lanes[i] > 1 && height > 2.4 * small && !rows_both && !is_figure) {
             set label "side by side" at screen sx(left - 0.35 * em), first band_y[i] + size_ / row \
                 right font face(0.6 * small) tc rgb pale
         }
         last_y = band_y[i]
     }
 }
-if (busy_known) {
+if (busy_known && !is_figure) {
     set label "busy" at screen sx(page_width - right + 0.4 * em), sy(top - 0.6 * em) \
         font face(small) tc rgb pale
 }
 
 # --- legend -----------------------------------------------------------------------------------
-x = left
-y = page_height - (note_apart ? 1.95 : 0.95) * em
+x = is_figure ? edge : left
+y = page_height - (note_apart || is_figure ? 1.95 : 0.95) * em
 box = 0.7 * em
 do for [c = 1:|used|] {
     if (used[c]) {
@@ -176,6 +187,8 @@ if (limits > 0) {
 }
 room = note_apart ? page_width - 2 * edge : page_width - edge - x
 if (note_apart) { y = page_height - 0.75 * em }
+if (is_figure) { y = page_height - 0.65 * em; room = page_width - 2 * edge - em * (1 + 0.6 * strlen(provenance)) }
+if (is_figure && strlen(remark) * 0.6 * em > room) { remark = "" }
 set label fitted(remark, 0.5 * em, room) at screen sx(page_width - edge), sy(y) right \
     font face(fitting(remark, small, 0.5 * em, room)) tc rgb pale
 if (spans == 0) {
@@ -187,10 +200,10 @@ if (spans == 0) {
 pad = 0.06
 lower(y, h) = y + (h * row > 6 ? pad * h : 0)
 upper(y, h) = y - (h * row > 6 ? pad * h : 0)
-label_size(c) = (c == 1 ? 0.86 : 0.66) * em
-number(s) = ($6 == s && $5 * row >= 0.8 * label_size(s)) ? $2 : NaN
+label_size(c) = legible((c == 1 ? 0.86 : 0.66) * em)
+number(s) = ($6 == s && $5 * row >= (is_figure ? 0.95 : 0.8) * label_size(s)) ? $2 : NaN
 note(s) = $4 == s ? $2 : NaN
-named = strip_size >= 0.45 * em   # there is room for the names of limits and gaps
+named = strip_size >= (is_figure ? 1 : 0.45) * em   # there is room for the names of limits and gaps
 middle_x(a, b) = (a + b) / 2.0
 set style textbox opaque noborder fillcolor rgb paper margins 0.6, 0.3
 # A wait is a third as high as work, and stands back behind it.

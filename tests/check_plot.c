@@ -309,6 +309,32 @@ START_TEST(pictures_have_their_sizes)
 }
 END_TEST
 
+/* A figure is for a slide that has the title, and no text on it is smaller than the slide's. */
+START_TEST(a_figure_has_large_type_and_no_title)
+{
+    const struct picture_style figure = {.size = PICTURE_FIGURE, .rows = GANTT_ENGINES};
+    size_t size;
+    if (!plot_have_gnuplot())
+        return;
+    struct test_report *test = test_report_new(4);
+    plot_assert_drawn(&test->report, "figure.svg", &figure);
+    plot_assert_texts("figure.svg", "serial|4-way|1 ms|2.22x|limit|"
+                                    "simulated, NVIDIA H200; pipeline 0.0.0-test");
+    char *svg = plot_read_file("figure.svg", &size), *texts = plot_read_texts("figure.svg");
+    ck_assert_ptr_nonnull(strstr(svg, "viewBox=\"0 0 1216 512\""));
+    ck_assert_ptr_null(strstr(texts, "as fast as"));
+    int sized = 0;
+    for (const char *at = svg; (at = strstr(at, "font-size=\"")) != NULL; sized++) {
+        at += strlen("font-size=\"");
+        ck_assert_msg(strtod(at, NULL) >= 24, "a text of %.5s", at);
+    }
+    ck_assert_int_gt(sized, 10);
+    free(texts);
+    free(svg);
+    free(test);
+}
+END_TEST
+
 /* Names that mean something to gnuplot, awk, the shell or XML. */
 START_TEST(no_name_means_anything)
 {
@@ -492,6 +518,7 @@ Suite *plot_suite(void)
     tcase_add_test(drawn, calls_and_memsets_are_drawn);
     tcase_add_test(drawn, marks_are_drawn);
     tcase_add_test(drawn, pictures_have_their_sizes);
+    tcase_add_test(drawn, a_figure_has_large_type_and_no_title);
     tcase_add_test(drawn, no_name_means_anything);
     tcase_add_test(drawn, little_is_drawn_too);
     tcase_add_test(drawn, any_time_is_drawn);

@@ -33,7 +33,7 @@ enum command {
 enum format { FORMAT_TEXT, REPORT_FORMATS(FORMAT_VALUE) FORMAT_COUNT };
 #undef FORMAT_VALUE
 enum gantt { GANTT_ENGINES, GANTT_STREAMS, GANTT_NONE };
-enum picture_size { PICTURE_SLIDE, PICTURE_PAPER };
+enum picture_size { PICTURE_SLIDE, PICTURE_PAPER, PICTURE_FIGURE };
 enum model { MODEL_NONE, MODEL_SIM };
 
 enum {

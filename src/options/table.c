@@ -7,7 +7,7 @@
 #define FORMAT_NAME(value, name, write)        name,
 #define FORMAT_PLACEHOLDER(value, name, write) "|" name
 static const char *const format_names[] = {"text", REPORT_FORMATS(FORMAT_NAME) NULL};
-static const char *const size_names[] = {"slide", "paper", NULL};
+static const char *const size_names[] = {"slide", "paper", "figure", NULL};
 static const char *const gantt_names[] = {"engines", "streams", "none", NULL};
 static const char device_values[] = "auto"
 #define DEVICE(id, shown, ...) "|" shown
@@ -230,10 +230,12 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .choices = gantt_names,
                       .help = "the picture in the terminal: what a row is",
                       .with = "Only --format=text and pictures that --timeline writes use it."},
-    [OPTION_SIZE] = {"size", 0, "slide|paper", TYPE_CHOICE, PROGRAM_FIELD(size, RUNS | VIEW),
-                     .fallback = "slide", .choices = size_names,
-                     .help = "of pictures: 1920x1080, or a page's width in print",
-                     .with = "Only pictures that --timeline writes have a size."},
+    [OPTION_SIZE] =
+        {"size", 0, "slide|paper|figure", TYPE_CHOICE, PROGRAM_FIELD(size, RUNS | VIEW),
+         .fallback = "slide", .choices = size_names,
+         .help = "of pictures: 1920x1080, a page's width in print, or for a slide with a "
+                 "title of its own",
+         .with = "Only pictures that --timeline writes have a size."},
     [OPTION_SWEEP] = {"sweep", 0, "OPTION=RANGE", TYPE_SWEEP, PROGRAM_FIELD(sweep, RUNS),
                       .absent = "none",
                       .help = "every run for each value: streams=1..8, tiles=1,2,4,...,256, "

@@ -371,10 +371,12 @@ static enum status keep_data(const char *path, const struct report *report,
 enum status plot_draw_within(int seconds, struct output_file *file, const struct report *report,
                              const struct picture_style *style, struct error *error)
 {
+    static const char *const sizes[] = {
+        [PICTURE_SLIDE] = "slide", [PICTURE_PAPER] = "paper", [PICTURE_FIGURE] = "figure"};
     struct plotter plotter = {
         .script = report->sweep != NULL ? "sweep.gp" : "timeline.gp",
         .ending = style->ending,
-        .size = style->size == PICTURE_PAPER ? "paper" : "slide",
+        .size = sizes[style->size],
         .rows = report->run_count == 1         ? "both"
                 : style->rows == GANTT_STREAMS ? "streams"
                                                : "engines",
