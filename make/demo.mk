@@ -14,14 +14,15 @@ run-demo: $(O)/pipeline
 	$(Q)echo "timelines: out/ways.csv out/ways.html $(DRAW)"
 	$(Q)echo "The program is $(O)/pipeline: try \`$(O)/pipeline lesson 8\`. \`make install\` makes it plain \`pipeline\`."
 
-# `lessons` makes the reports and pictures of docs/lessons.md anew. `lecture` makes one page and one
-# PDF of all lessons; with DEVICE=cuda they are measured.
+# `lessons` makes the reports and pictures of docs/lessons.md anew. `lecture` makes slides and a
+# book of all lessons; with DEVICE=cuda they are measured.
 .PHONY: lessons lecture
 lessons: $(O)/pipeline
 	$(Q)DEVICE= scripts/lessons.sh $(abspath $(O))/pipeline docs
 
-lecture: $(O)/pipeline
+lecture:
 	$(Q)scripts/bootstrap.sh lecture
+	$(Q)$(MAKE) --no-print-directory $(O)/pipeline
 	$(Q)DEVICE='$(DEVICE)' scripts/lecture.sh $(abspath $(O))/pipeline $(abspath out/lecture)
 
 .PHONY: bench bench-browser accuracy

@@ -1,21 +1,23 @@
 #!/bin/sh
 # lessons.sh - runs every lesson, and puts what it reports and its picture where lessons.md shows them.
 #
-#     scripts/lessons.sh PROGRAM FOLDER
+#     scripts/lessons.sh PROGRAM FOLDER [DATA]
 #
 # Reads docs/lessons.md. FOLDER, which may be docs itself, gets lessons.md, with all that stands
-# between a lesson's marker and the next "<!-- end -->" made anew, and a lessons/NAME.svg for each.
+# between a lesson's marker and the next "<!-- end -->" made anew, and a lessons/NAME.svg for each. The
+# folder DATA gets each timeline as NAME.csv.
 # Sections that name no device run on a simulated H200 or, with DEVICE=cuda in the environment, on the
 # first CUDA device. A lesson that fails, or that lessons.md does not show, is an error; nothing in
 # FOLDER has then changed but pictures.
 set -eu
 
-if [ $# -ne 2 ]; then
-    echo "usage: [DEVICE=cuda] $0 PROGRAM FOLDER" >&2
+if [ $# -ne 2 ] && [ $# -ne 3 ]; then
+    echo "usage: [DEVICE=cuda] $0 PROGRAM FOLDER [DATA]" >&2
     exit 2
 fi
 program=$(realpath -m "$1")
 folder=$(realpath -m "$2")
+data=${3:+$(realpath -m "$3")}
 cd "$(dirname "$0")/.."
 text=docs/lessons.md
 work=$(mktemp -d)
@@ -68,7 +70,8 @@ show() {
 run() {
     wanted=$(head_says "$2" Exit)
     code=0
-    "$program" -q --gantt=none --size=paper --timeline="$work/$1.svg" "$2" >"$work/report" \
+    "$program" -q --gantt=none --size=paper --timeline="$work/$1.svg" \
+        ${data:+--timeline="$data/$1.csv"} "$2" >"$work/report" \
         2>"$work/errors" || code=$?
     # On a real GPU a race may end well.
     if [ "$code" != "${wanted:-0}" ] && [ "$code${DEVICE:-}" != 0cuda ]; then

@@ -84,7 +84,7 @@ deep_steps() {
     step browser run_make check-browser
     step wasm run_make check-wasm
     step install run_make check-install
-    step lessons lessons_page
+    step lecture tests/lecture.sh "$build"
     step record tests/record/run.sh "$build" deep
     step docs tests/docs.sh "$build/pipeline"
     step make tests/make.sh
@@ -101,12 +101,6 @@ many_ops() {
     found=$?
     rm -f "$kept/many.jsonl"
     return $found
-}
-
-# The page of lessons is, word for word, what the lessons give.
-lessons_page() {
-    mkdir -p "$build/lessons" && DEVICE='' scripts/lessons.sh "$build/pipeline" "$build/lessons" &&
-        diff -u docs/lessons.md "$build/lessons/lessons.md"
 }
 
 "${tier}_steps"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh BUILD [measure] - tests the page of --timeline=FILE.html in a headless Chromium, or measures
-# it. Where node, npm, a Chromium or the npm package can't be had it says so, and does not fail.
+# run.sh BUILD [measure|lecture] - tests the page of --timeline=FILE.html in a headless Chromium, or measures
+# it, or tests the lecture in BUILD/lecture. Where node, npm, a Chromium or the npm package can't be had it says so, and does not fail.
 set -eu
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,6 +29,9 @@ export CHROMIUM PIPELINE="$build/pipeline" PAGES="$build/browser"
 mkdir -p "$PAGES"
 if [ "${2:-}" = measure ]; then
     exec node tests/browser/measure.mjs
+fi
+if [ "${2:-}" = lecture ]; then
+    LECTURE=$build/lecture exec node --test --test-reporter=spec tests/browser/lecture.mjs
 fi
 # The C suite writes the pages that no run gives.
 PIPELINE_PAGES=$PAGES CK_RUN_SUITE=html CK_DEFAULT_TIMEOUT=${TIMEOUT:-300} "$build/check" >"$PAGES/check.log" || {
