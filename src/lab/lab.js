@@ -7,7 +7,6 @@
 const PATIENCE_MS = 300; // a run that takes longer says so, and makes way for a newer one
 const COPIED_MS = 2000;
 const FILE_MOST = 200e6; // bytes
-const TABLE_MOST = 2000; // rows
 const HINT = { streams: '1' };
 
 /* Options by group; those that no group names are in the last one. */
@@ -471,7 +470,6 @@ function present(drawn, of) {
     element('pin').hidden = !simulated;
     element('pin').textContent = pinned ? 'Pin this run instead' : 'Pin this run as "before"';
     element('swap').hidden = element('unpin').hidden = !compared || !pinned;
-    if (element('spans').open) showTable();
 }
 
 /* The answer in one line, where the command has none for these runs together. */
@@ -531,20 +529,6 @@ function showCauses(drawn) {
     const baseOf = (run) => answer.states?.[drawn.runs.indexOf(run)];
     fill(element('cause-list'), own.flatMap((run) => [...(own.length > 1 ? [html('h3', 'of-run', run.name)] : []),
         html('ol', '', ...causesOf(run, baseOf(run)))]));
-}
-
-/* The picture as a table, for those who can't see it: spans in order of start. */
-function showTable() {
-    const columns = [['run', (run) => run.name], ['what', spanName], ['tile', (run, span) => (span.tile >= 0 ? span.tile : '')],
-        ['stream', (run, span) => (inStream(span) ? streamId(run, span.stream) : '')],
-        ['engine', (run, span) => engineLabels.get(span.engine) ?? ''], ['starts', (run, span) => timeText(span.start)],
-        ['ends', (run, span) => timeText(span.end)], ['lasts', (run, span) => timeText(span.end - span.start)],
-        ['why then', (run, span) => (span.kind === 'wait' ? '' : span.text)]];
-    const head = html('tr', '', ...columns.map(([name]) => Object.assign(html('th', '', name), { scope: 'col' })));
-    const all = runs.flatMap((run) => run.byStart.map((span) => [run, span]));
-    const rows = all.slice(0, TABLE_MOST).map(([run, span]) => html('tr', '', ...columns.map(([, value]) => html('td', '', value(run, span)))));
-    const more = all.length > TABLE_MOST ? [html('p', '', `${all.length - TABLE_MOST} more: \`--timeline=FILE.csv\` writes them all.`)] : [];
-    fill(element('span-table'), [html('table', '', html('thead', '', head), html('tbody', '', ...rows)), ...more]);
 }
 
 /* Puts `text` on the clipboard, and says on `button` that it did. Where that is forbidden, `source`, which
@@ -647,7 +631,6 @@ function listenToPage() {
         const source = element(button.dataset.copy);
         button.onclick = () => copy(source.textContent, button, source);
     }
-    element('spans').ontoggle = () => { if (element('spans').open) showTable(); };
     addEventListener('hashchange', readAddress);
 }
 

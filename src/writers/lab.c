@@ -1,17 +1,59 @@
-/* lab.c - the lab page: the viewer of plots/ with what src/lab/ adds to it. */
+/* lab.c - the lab page: the viewer of plots/ with what src/lab/ adds to it, and the words of
+ * the lessons, for browsers that can't simulate them. */
 #include "core/embedded.h"
+#include "options/lesson.h"
 #include "writers/template.h"
 #include "writers/writer.h"
 
 enum { PARTS_MAX = 16 };
 
+/* Puts `text` as the content of an element called `tag`. */
+static void put_element(struct put *put, const char *tag, const char *text)
+{
+    put_string(put, "<");
+    put_string(put, tag);
+    put_string(put, ">");
+    for (; *text != '\0'; text++) {
+        if (*text == '<')
+            put_string(put, "&lt;");
+        else if (*text == '&')
+            put_string(put, "&amp;");
+        else
+            put_bytes(put, text, 1);
+    }
+    put_string(put, "</");
+    put_string(put, tag);
+    put_string(put, ">\n");
+}
+
+static void put_paragraph(void *put, const char *paragraph)
+{
+    put_element(put, "p", paragraph);
+}
+
+static void put_lessons(struct put *put, const void *context)
+{
+    (void)context;
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
+        struct lesson lesson;
+        if (lesson_read(&lesson, text->name, text->text, NULL) != STATUS_OK)
+            continue;
+        put_string(put, "<details>");
+        put_element(put, "summary", lesson.title);
+        put_paragraph(put, lesson.question);
+        lesson_explain(text->text, put_paragraph, put);
+        put_element(put, "strong", lesson.message);
+        put_string(put, "</details>\n");
+    }
+}
+
 enum status write_lab(FILE *out)
 {
     struct put put;
-    struct template_part parts[PARTS_MAX + 1] = {{.name = NULL}};
+    struct template_part parts[PARTS_MAX + 2] = {{.name = "lessons", .write = put_lessons}};
     for (int i = 0; i < PARTS_MAX && lab_texts[i].name != NULL; i++) {
-        parts[i].name = lab_texts[i].name;
-        parts[i].text = lab_texts[i].text;
+        parts[i + 1].name = lab_texts[i].name;
+        parts[i + 1].text = lab_texts[i].text;
     }
     put_begin_large(&put, out);
     template_put(&put, embedded_find(lab_texts, "lab.html"), parts);
