@@ -55,6 +55,13 @@ same "pictures with names" "$(grep -c '^<figure .*aria-label="Timeline, simulate
 same "notes of slides" "$(grep -c '^<aside' "$deck")" "$((slides - 2))"
 same "pages of deck.pdf" "$(grep -ac '^/Type /Page$' "$made/deck.pdf")" "$((slides + veils))"
 
+if [ -e "$made/lab.html" ]; then
+    for file in configs/lessons/*.ini; do
+        grep -qF "<a href=\"lab.html#lesson=$(basename "$file" .ini)\">" "$deck" || fail "$file is not linked in the lab"
+    done
+fi
+[ "$(grep -ac file:// "$made/deck.pdf")" = 0 ] || fail "deck.pdf has a path of this machine"
+
 # No text of a picture is below 24 pixels of a slide, and no style of a slide below 1.5 rem, which is that.
 small=$(grep -o 'font-size="[0-9.]*"' "$deck" | awk -F'"' '$2 < 24 { n++ } END { print n + 0, (NR > 0) }')
 same "texts below 24 pixels, and whether there are texts" "$small" "0 1"
