@@ -116,7 +116,7 @@ $(CUDA_ROOMS:%.c=$(OBJ)/%.o) $(OBJ)/bench/%.o $(OBJ)/tests/gpu/%.o: \
 	ROOM_CFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 endif
 $(OBJ)/src/term/marks.o: ROOM_CFLAGS += -isystem $(NVTX)
-HEADERS := $(wildcard src/*/*.h kernels/*.h bench/*.h)
+HEADERS := $(wildcard src/*/*.h src/lab/page/*.h kernels/*.h bench/*.h)
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
 LESSONS := $(sort $(wildcard configs/lessons/*.ini))
 CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
@@ -187,7 +187,7 @@ FORCE:
 include make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
-MADE := $(PROGRAMS) lab.wasm lab.html generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
+MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
         suites tier foreign lessons clang valgrind asan gcc fuzz corpus found machines
 .PHONY: clean format help
 clean:

@@ -1,6 +1,6 @@
 # Checks that run nothing: format, headers, cppcheck, rooms, hardening.
 
-SOURCES := $(sort $(wildcard src/*/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def src/record/*.def tests/*.[ch] \
+SOURCES := $(sort $(wildcard src/*/*.[ch] src/lab/page/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def src/record/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/record/*.[ch] tests/emulator/*.[ch] \
              tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static
@@ -21,7 +21,7 @@ check-static:
 	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
 		-D_GNU_SOURCE -Isrc -I. \
-		$(filter-out $(CUDA_ROOMS) bench/bench_cuda% src/record/%,$(wildcard src/*/*.c kernels/*.c kernels/*.cu docs/manual/*.c bench/*.c))
+		$(filter-out $(CUDA_ROOMS) bench/bench_cuda% src/record/%,$(wildcard src/*/*.c src/lab/page/*.c kernels/*.c kernels/*.cu docs/manual/*.c bench/*.c))
 
 # The rooms of docs/rooms.txt, by includes and by the symbols of objects; first, whether planted
 # faults would be found. The objects are those of plain flags: sanitizers add symbols of their own.

@@ -74,11 +74,11 @@ START_TEST(what_cannot_be_is_refused)
     static const char *const bad[][2] = {
         {"[run]\ntiles = 0\n", "tiles=0 is too small"},
         {"[run]\ntile = 4\n", "did you mean"},
-        {"[run]\ndevice = sim:h300\n", "h300"},
-        {"[run]\nmemory = pinnned\n", "pinned"},
-        {"tiles = 4\n", "lab:1"},
+        {"[run]\ndevice = sim:h300\n", "there is no machine 'h300'"},
+        {"[run]\nmemory = pinnned\n", "memory=pinnned is unknown: allowed are pinned, "},
+        {"tiles = 4\n", "lab:1: "},
         {"[a]\n[b]\ndevice = sim:c2050\nconnections = 9\n", "run b: --connections=9"},
-        {"", "no"},
+        {"", "lab holds no section: allowed are [global] and one [NAME] for each run"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         json_t *answer = load(lab_run(bad[i][0]));

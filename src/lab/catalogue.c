@@ -3,6 +3,7 @@
 
 #include "analysis/verdict.h"
 #include "core/version.h"
+#include "lab/answer.h"
 #include "options/lesson.h"
 #include "options/options.h"
 #include "options/table.h"
@@ -242,15 +243,13 @@ static void put_lessons(struct json *json, const struct settings *defaults)
 char *lab_catalogue(void)
 {
     struct settings defaults;
-    char *text = NULL;
-    size_t length;
+    struct answer answer;
     struct put put;
     struct json json = {.put = &put};
-    FILE *out = open_memstream(&text, &length);
-    if (out == NULL)
-        return NULL;
     enum status status = settings_set_defaults(&defaults, NULL);
-    put_begin(&put, out);
+    if (status != STATUS_OK || !answer_begin(&answer))
+        return NULL;
+    put_begin(&put, answer.out);
     json_open(&json, '{');
     put_member(&json, "version", PIPELINE_VERSION);
     put_options(&json, &defaults);
@@ -260,11 +259,5 @@ char *lab_catalogue(void)
     put_verdicts(&json);
     put_lessons(&json, &defaults);
     json_close(&json, '}');
-    if (put_end(&put) != STATUS_OK)
-        status = STATUS_NO_MEMORY;
-    bool failed = ferror(out) != 0;
-    if (fclose(out) == 0 && !failed && status == STATUS_OK)
-        return text;
-    free(text);
-    return NULL;
+    return answer_end(&answer, put_end(&put));
 }

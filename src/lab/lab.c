@@ -1,9 +1,9 @@
 /* lab.c - from a config to the data of a page, by the stages of the command's own runs. */
 #include "lab/lab.h"
 
-#include "app/backends.h"
 #include "app/job.h"
 #include "core/version.h"
+#include "lab/answer.h"
 #include "trace/view.h"
 #include "writers/json.h"
 #include "writers/writer.h"
@@ -41,11 +41,7 @@ static enum status run_all(const struct options *options, struct job *jobs,
         report->runs[i].settings = &jobs[i].settings;
         timeline_init(&report->runs[i].timeline);
         report->run_count++;
-        status = backends_measure(jobs[i].settings.device)
-                     ? error_set(&why, STATUS_USAGE,
-                                 "device=%s: this page has simulated machines alone",
-                                 jobs[i].settings.device)
-                     : run_one(&jobs[i], &report->runs[i], &why);
+        status = run_one(&jobs[i], &report->runs[i], &why);
         job_end(&jobs[i]);
         if (status != STATUS_OK && options->run_count > 1)
             error_set(error, status, "run %s: %s", options->runs[i].name, why.text);
@@ -58,30 +54,6 @@ static enum status run_all(const struct options *options, struct job *jobs,
 }
 
 /* --- answers --- */
-
-/* An answer while it is written. */
-struct answer {
-    FILE *out;
-    char *text;
-    size_t length;
-};
-
-static bool answer_begin(struct answer *answer)
-{
-    *answer = (struct answer){0};
-    answer->out = open_memstream(&answer->text, &answer->length);
-    return answer->out != NULL;
-}
-
-/* Returns the text, which is then the caller's, unless memory ran out for a part of it. */
-static char *answer_end(struct answer *answer, enum status status)
-{
-    bool failed = ferror(answer->out) != 0;
-    if (fclose(answer->out) == 0 && !failed && status == STATUS_OK)
-        return answer->text;
-    free(answer->text);
-    return NULL;
-}
 
 static enum status put_error(FILE *out, const struct error *error)
 {

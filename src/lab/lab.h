@@ -3,7 +3,7 @@
  *
  * Each answer is JSON text, ended by a NUL, which the caller frees with free(); NULL: there is
  * no memory for it. Where the question can't be answered it is {"error": "the reason in one
- * line"}, in the words of the command. The functions use no other memory between calls. */
+ * line"}, in the words of the command. */
 #ifndef PIPELINE_LAB_H
 #define PIPELINE_LAB_H
 

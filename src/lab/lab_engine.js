@@ -21,7 +21,11 @@ const engine = (() => {
                 drop();
                 reject(new Error(why));
             };
-            worker.onmessage = ({ data }) => (data.failed === undefined ? resolve(data) : fail(data.failed));
+            worker.onmessage = ({ data }) => {
+                if (data.failed !== undefined) return fail(data.failed);
+                fail = null;
+                return resolve(data);
+            };
             worker.onerror = (event) => {
                 event.preventDefault();
                 fail(`the simulator does not work here: ${event.message || 'this browser keeps its worker from starting'}`);
@@ -63,7 +67,8 @@ const engine = (() => {
     function ask(message, transfer) {
         const asked = last.then(async () => {
             await start();
-            const { answer, notes } = await send(message, transfer);
+            const { answer, notes, spent } = await send(message, transfer);
+            if (spent) drop();
             const data = JSON.parse(answer);
             if (data.error !== undefined) throw new Error(plain(data.error));
             return Object.assign(data, { notes });

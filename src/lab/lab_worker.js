@@ -5,6 +5,7 @@
  * can't be answered is {failed: why}: the module may be in any state then, and so the worker ends. */
 'use strict';
 
+const SPENT = 1 << 29; // bytes: memory never shrinks, and so a worker that took as many is not asked again
 const NOT_THERE = 44, BAD_DESCRIPTOR = 8; // WASI's errors
 let simulator = null; // what the module exports
 let notes = '';
@@ -27,11 +28,11 @@ const surroundings = {
     fd_write: (file, parts, count, written) => {
         let all = 0;
         for (let i = 0; i < count; i++) {
-            const at = view().getUint32(parts + 8 * i, true), length = view().getUint32(parts + 8 * i + 4, true);
+            const at = view().getUint32((parts >>> 0) + 8 * i, true), length = view().getUint32((parts >>> 0) + 8 * i + 4, true);
             notes += new TextDecoder().decode(memory().slice(at, at + length));
             all += length;
         }
-        view().setUint32(written, all, true);
+        view().setUint32(written >>> 0, all, true);
         return 0;
     },
     path_open: () => NOT_THERE,
@@ -57,7 +58,7 @@ async function start(base64) {
 
 /* Puts bytes into the module's memory, and gives their address back. */
 function put(bytes) {
-    const at = simulator.malloc(bytes.length + 1);
+    const at = simulator.malloc(bytes.length + 1) >>> 0; // beyond 2 GiB it comes as a negative number
     if (at === 0) throw new Error('there is no memory for it on this page');
     memory().set(bytes, at);
     memory()[at + bytes.length] = 0;
@@ -65,7 +66,8 @@ function put(bytes) {
 }
 
 /* Takes an answer out of it. */
-function take(at) {
+function take(answered) {
+    const at = answered >>> 0;
     if (at === 0) throw new Error('the simulator ran out of memory');
     const bytes = memory(), text = new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at)));
     simulator.free(at);
@@ -81,6 +83,7 @@ function answer({ ask, text, name, bytes }) {
         const file = put(new Uint8Array(bytes));
         simulator.lab_drop(file, bytes.byteLength);
         found = take(simulator.lab_view(said));
+        simulator.lab_drop(0, 0);
         simulator.free(file);
     }
     simulator.free(said);
@@ -103,7 +106,9 @@ onmessage = async ({ data }) => {
             postMessage({ ready: take(simulator.lab_catalogue()) });
         } else {
             const found = answer(data);
-            postMessage({ answer: found, notes: notes.split('\n').filter(Boolean) });
+            const spent = memory().length > SPENT;
+            postMessage({ answer: found, notes: notes.split('\n').filter(Boolean), spent });
+            if (spent) close();
         }
     } catch (error) {
         postMessage({ failed: reason(error) });

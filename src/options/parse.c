@@ -297,7 +297,7 @@ free_lists:
 enum status options_read_text(const char *name, const char *text, struct options *options,
                               struct error *error)
 {
-    struct options read = {.command = COMMAND_LESSON};
+    struct options read = {0};
     const struct embedded config = {.name = name, .text = text};
     const struct assignment given = {.row = option_find("no-data"),
                                      .text = "yes",
@@ -305,7 +305,7 @@ enum status options_read_text(const char *name, const char *text, struct options
     struct assignment all[] = {given};
     const struct command_line line = {.given = all, .given_count = 1, .storage = &read.storage};
     enum status status = options_set_defaults(SCOPE_PROGRAM, &read, error);
-    read.command = COMMAND_LESSON;
+    read.command = COMMAND_LESSON; /* whose config is no file either */
     read.lesson = &config;
     if (status == STATUS_OK)
         status = runs_build(&line, &read, error);

@@ -5,7 +5,7 @@
 #include "writers/template.h"
 #include "writers/writer.h"
 
-enum { PARTS_MAX = 16 };
+#include <stdlib.h>
 
 /* Puts `text` as the content of an element called `tag`. */
 static void put_element(struct put *put, const char *tag, const char *text)
@@ -50,12 +50,19 @@ static void put_lessons(struct put *put, const void *context)
 enum status write_lab(FILE *out)
 {
     struct put put;
-    struct template_part parts[PARTS_MAX + 2] = {{.name = "lessons", .write = put_lessons}};
-    for (int i = 0; i < PARTS_MAX && lab_texts[i].name != NULL; i++) {
+    size_t count = 0;
+    while (lab_texts[count].name != NULL)
+        count++;
+    struct template_part *parts = calloc(count + 2, sizeof *parts);
+    if (parts == NULL)
+        return STATUS_NO_MEMORY;
+    parts[0] = (struct template_part){.name = "lessons", .write = put_lessons};
+    for (size_t i = 0; i < count; i++) {
         parts[i + 1].name = lab_texts[i].name;
         parts[i + 1].text = lab_texts[i].text;
     }
     put_begin_large(&put, out);
     template_put(&put, embedded_find(lab_texts, "lab.html"), parts);
+    free(parts);
     return put_end(&put);
 }

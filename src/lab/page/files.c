@@ -1,4 +1,5 @@
-/* files.c - stands for options/input_file.c on a page: the one file there is was dropped there. */
+/* files.c - stands for options/input_file.c on a page: the one file there is was dropped there.
+ */
 #include "lab/page/files.h"
 
 #include "options/input_file.h"
@@ -24,7 +25,7 @@ enum status input_open(const char *path, FILE **file, bool *regular, char why[IN
         opened = fmemopen((void *)(uintptr_t)dropped.bytes, dropped.length, "r");
     if (opened == NULL) {
         snprintf(why, INPUT_WHY, "%s",
-                 dropped.bytes == NULL   ? "a page reads only what is dropped on it"
+                 dropped.bytes == NULL ? "a page reads only what is dropped on it"
                  : dropped.length == 0 ? "it is empty"
                                        : "no memory");
         return dropped.bytes == NULL || dropped.length == 0 ? STATUS_USAGE : STATUS_NO_MEMORY;

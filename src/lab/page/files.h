@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* From here on, every file that is opened is this one. `bytes` are not copied. */
+/* From here on, every file that is opened is this one, until the next call. `bytes` are not
+ * copied, and live as long; NULL: there is none. */
 void lab_drop(const void *bytes, size_t length);
 
 #endif

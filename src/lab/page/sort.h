@@ -1,5 +1,5 @@
-/* sort.h - qsort_r() as glibc has it, for every source of the page: WebAssembly's C library lacks
- * it. */
+/* sort.h - qsort_r() as glibc has it, for every source of the page: WebAssembly's C library
+ * lacks it. */
 #ifndef PIPELINE_LAB_PAGE_SORT_H
 #define PIPELINE_LAB_PAGE_SORT_H
 
