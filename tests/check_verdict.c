@@ -467,6 +467,29 @@ START_TEST(test_share_as_typed)
 }
 END_TEST
 
+/* Serial goes with one stream alone: streams are advised with other ways, where both are
+ * needed. */
+START_TEST(test_serial_keeps_one_stream)
+{
+    struct settings settings = test_settings("scale");
+    struct judged judged;
+    load(&judged, "rtx3050-laptop");
+    settings.elements = 7 << 20;
+    settings.tiles = 32;
+    settings.streams = 1;
+    settings.ways = 1;
+    settings.callbacks = true;
+    ck_assert(judge(&settings, &judged));
+    ck_assert_msg(strstr(judged.verdicts.best, "--streams=") == NULL ||
+                      strstr(judged.verdicts.best, "--ways=") != NULL,
+                  "%s", judged.verdicts.best);
+    for (int i = 0; i < judged.verdicts.named; i++)
+        ck_assert_str_ne(judged.verdicts.items[i].command, "--streams=4");
+    ck_assert_str_ne(judged.verdicts.best, "");
+    judged_free(&judged);
+}
+END_TEST
+
 /* What is set already, or would make it slower, is never advised. */
 START_TEST(test_fixes_gain)
 {
@@ -672,6 +695,7 @@ Suite *verdict_suite(void)
     tcase_add_test(fixes, test_whatif);
     tcase_add_test(fixes, test_mistake_beside_a_setting);
     tcase_add_test(fixes, test_share_as_typed);
+    tcase_add_test(fixes, test_serial_keeps_one_stream);
     tcase_add_test(fixes, test_fixes_gain);
     TCase *refusals = tcase_create("refusals");
     tcase_add_test(refusals, test_impossible_timelines);

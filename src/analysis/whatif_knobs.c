@@ -27,6 +27,8 @@ void whatif_turn(enum knob knob, const struct settings *from, struct settings *t
 {
     memcpy((char *)to + fields[knob].offset, (const char *)from + fields[knob].offset,
            fields[knob].size);
+    if (to->ways == 1)
+        to->streams = 1; /* no other number of streams goes with serial */
 }
 
 bool whatif_is_turned(enum knob knob, const struct settings *a, const struct settings *b)
