@@ -186,6 +186,7 @@ function numberControl(option, change) {
     };
     slider.oninput = () => change(values[slider.value]);
     field.oninput = () => change(field.value.trim());
+    field.onblur = () => write(valueOf(option));
     field.onkeydown = (event) => {
         const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
         if (!by) return;
@@ -193,10 +194,13 @@ function numberControl(option, change) {
         slider.value = Number(slider.value) + by;
         slider.oninput();
     };
-    return { field, parts: [slider, field], write: (text) => {
-        if (document.activeElement !== field || text !== field.value.trim()) field.value = shorten(option, text);
+    /* What is being typed stays as it is typed, also while there is nothing yet. */
+    const write = (text) => {
+        const typed = field.value.trim(), same = typed === '' ? isDefault(option, text) : typed === text || countOf(typed) === countOf(text);
+        if (document.activeElement !== field || !same) field.value = shorten(option, text);
         place(text);
-    } };
+    };
+    return { field, parts: [slider, field], write };
 }
 
 function choiceControl(option, change) {
