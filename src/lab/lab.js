@@ -44,7 +44,8 @@ function shorten(option, text) {
 }
 
 const isDefault = (option, value) => value === option.default || value === '' ||
-    (option.type === 'number' && countOf(value) === countOf(option.default));
+    (option.type === 'number' && countOf(value) === countOf(option.default)) ||
+    (option.type === 'flag' && ['no', 'false', 'off', '0'].includes(value));
 
 /* `given`, less what is as the default. */
 function settingsOf(given) {
@@ -57,11 +58,12 @@ function iniOf(list) {
         ...Object.entries(settings).map(([key, value]) => `${key} = ${value}`), ''].join('\n')).join('\n');
 }
 
-/* The command line that gives `run`. */
+/* The command line that gives `run`, for a shell. */
 function commandOf({ machine, settings }) {
     const words = Object.entries(settings).map(([name, value]) =>
         (optionOf(name).type === 'flag' ? `--${name}` : `--${name}=${value}`));
-    return ['pipeline', '-d', `sim:${machine}`, ...words].join(' ');
+    return ['pipeline', '-d', `sim:${machine}`, ...words].map((word) =>
+        (/^[\w.,:=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
 /* Makes `next` what is simulated and drawn; `notice` is a line to go with it. Resolves when it is
