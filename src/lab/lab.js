@@ -125,6 +125,15 @@ function isTaken(params) {
     return taken;
 }
 
+/* What stands in an address may be of any length. */
+const quoted = (text) => `"${text.slice(0, 40)}${text.length > 40 ? '...' : ''}"`;
+
+/* The line about keys of an address that are no settings. */
+function leftOut(names) {
+    const lines = names.slice(0, 3).map((name) => `The address has ${quoted(name)}, which is no setting: it is left out.`);
+    return [...lines, ...(names.length > 3 ? [`So are ${names.length - 3} more.`] : [])].join(' ');
+}
+
 function readAddress() {
     const params = new URLSearchParams(location.hash.slice(1));
     if (isTaken(params)) return undefined;
@@ -132,7 +141,7 @@ function readAddress() {
     const before = params.has('pin') ? stateOf(new URLSearchParams(params.get('pin'))) : null;
     pinned = before && before.given;
     unknown.push(...before?.unknown ?? []);
-    return setState(given, unknown.map((name) => `The address has "${name}", which is no setting: it is left out.`).join(' '));
+    return setState(given, leftOut(unknown));
 }
 
 /* --- controls ----------------------------------------------------------------------------------- */

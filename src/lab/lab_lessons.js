@@ -435,14 +435,15 @@ function plainAnswer(guess, drawn) {
 
 /* Opens what the address asks for, and says whether it asked for any of this. */
 function readPart(params) {
-    const wanted = params.get('lesson'), seed = Number(params.get('mystery'));
+    const wanted = params.get('lesson'), number = params.get('mystery'), seed = Number(number), isSeed = Number.isSafeInteger(seed) && seed > 0;
     const lesson = catalogue.lessons.find((one) => one.name === wanted || numberOf(one) === Number(wanted || NaN));
     if (lesson) openLesson(lesson);
-    else if (params.has('mystery')) openMystery(Number.isSafeInteger(seed) && seed > 0 ? seed : 1);
+    else if (params.has('mystery')) openMystery(isSeed ? seed : 1);
     else if (params.has('answers')) openAnswers();
     else if (params.has('lessons') || wanted !== null) openLessons();
     else closePart();
-    if (wanted !== null && !lesson) warn(`There is no lesson "${wanted}": these are all of them.`);
+    if (wanted !== null && !lesson) warn(`There is no lesson ${quoted(wanted)}: these are all of them.`);
+    if (document.body.dataset.part === 'mystery' && !isSeed) warn(`There is no mystery ${quoted(number)}: this is the first.`);
     markPart();
     return document.body.dataset.part !== undefined;
 }
