@@ -1,44 +1,64 @@
 // axe.mjs - axe-core on the pages, in light and dark, wide and narrow: it may find nothing serious.
 // Run by `make check-browser`.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { launch, make } from './cases.mjs';
+import { axeFindings, launch, make } from './cases.mjs';
+import { labFile, noLab } from './lab_open.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let browser;
 before(async () => { browser = await launch(); });
 after(() => browser?.close());
 
-/* What axe-core finds of impact serious or critical: "rule: what is wrong, of which elements". */
-async function findings(page) {
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => (await axe.run(document, { resultTypes: ['violations'] })).violations
-        .map(({ id, impact, help, nodes }) => ({ id, impact, help, targets: nodes.map((node) => node.target.join(' ')) })));
-    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
-        .map(({ id, help, targets }) => `${id}: ${help}: ${targets.slice(0, 5).join(', ')}${targets.length > 5 ? ` and ${targets.length - 5} more` : ''}`);
-}
-
-/* Opens `file` in each form, does `act` and looks. */
-async function check(t, file, act = async () => {}) {
+/* Opens `file` in each form; looks, and again after each step of `steps`, [what, act]; those of `more`
+ * are done in two of the four forms. */
+async function check(t, file, steps = [], more = []) {
     for (const colorScheme of ['light', 'dark']) for (const [width, height] of [[1280, 720], [400, 800]]) {
+        const all = [['opened', (opened) => opened.locator('.bar').first().waitFor()], ...steps,
+            ...((colorScheme === 'light') === (width === 1280) ? more : [])];
         await t.test(`${colorScheme}, ${width} px`, async () => {
             const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
             const page = await context.newPage();
             await page.goto(pathToFileURL(file).href);
-            await act(page);
-            assert.deepEqual(await findings(page), []);
+            for (const [what, act] of all) {
+                await act(page);
+                assert.deepEqual(await axeFindings(page), [], what);
+            }
             await context.close();
         });
     }
 }
 
-test('timeline', (t) => check(t, make('ways')));
+const press = (...keys) => async (page) => { for (const key of keys) await page.keyboard.press(key); };
 
-test('timeline: a span shown, at an event, keys listed', (t) => check(t, make('ways'), async (page) => {
-    for (const key of ['ArrowRight', 'ArrowRight', 'n', 'c', '?']) await page.keyboard.press(key);
-}));
+test('timeline', (t) => check(t, make('ways'), [['a span shown, at an event', press('ArrowRight', 'ArrowRight', 'n', 'c')],
+    ['keys listed', press('?')], ['by streams', press('Escape', 'e')]]));
 
-test('timeline by streams', (t) => check(t, make('breadth'), (page) => page.keyboard.press('e')));
+/* Goes to an address of the open page. */
+const goTo = (hash, selector) => async (page) => {
+    await page.evaluate((next) => { location.hash = next; }, hash);
+    await page.locator(selector).first().waitFor();
+};
+const reveal = async (page) => {
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.locator('.answer').first().waitFor();
+};
+
+test('lab', { skip: noLab }, (t) => check(t, labFile, [
+    ['a file', async (page) => {
+        await page.locator('#file').setInputFiles(make('ways').replace(/html$/, 'csv'));
+        await page.locator('#file-line:not([hidden])').waitFor();
+    }],
+    ['a lesson', goTo('lesson=08-three-way', 'fieldset.guess')], ['its answers', reveal],
+], [
+    ['all controls', async (page) => {
+        await goTo('tiles=6', '#settings')(page);
+        await page.evaluate(() => { for (const one of document.querySelectorAll('details')) one.open = true; });
+    }],
+    ['a refusal', goTo('tiles=0', '#alert:not([hidden])')],
+    ['a pinned run', goTo('streams=8&pin=streams%3D1', '#unpin:not([hidden])')],
+    ['the lessons', goTo('lessons', '.path')],
+    ['a lesson with a choice', goTo('lesson=16-default-stream', 'fieldset.guess input[type=radio]')], ['its answer', reveal],
+    ['a mystery', goTo('mystery=1', '#lesson-after fieldset')], ['its answer', reveal],
+    ['answers for the teacher', goTo('answers', '.answers section')],
+]));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 
@@ -30,6 +31,16 @@ export async function openPage(browser, address, { script, ...options } = {}) {
 export async function closePage(page) {
     assert.deepEqual(page.complaints, []);
     await page.context().close();
+}
+
+/* What axe-core finds of impact serious or critical: "rule: what is wrong: of which elements". */
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export async function axeFindings(page) {
+    await page.evaluate(axe);
+    const violations = await page.evaluate(async () => (await axe.run(document, { resultTypes: ['violations'] })).violations
+        .map(({ id, impact, help, nodes }) => ({ id, impact, help, targets: nodes.map((node) => node.target.join(' ')) })));
+    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+        .map(({ id, help, targets }) => `${id}: ${help}: ${targets.slice(0, 5).join(', ')}${targets.length > 5 ? ` and ${targets.length - 5} more` : ''}`);
 }
 
 /* The options with which `pipeline` makes each page, by the name of the page. */

@@ -1,13 +1,10 @@
 // lecture.mjs - the slides and the book in a headless Chromium: keys, clicks, swipes and addresses; no page scrolls
 // sideways; axe-core finds nothing serious. Run by tests/lecture.sh, which makes them.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { closePage, launch, openPage } from './cases.mjs';
+import { axeFindings, closePage, launch, openPage } from './cases.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let browser;
 before(async () => { browser = await launch(); });
 after(() => browser?.close());
@@ -119,10 +116,6 @@ test('the book does not scroll sideways', async (t) => {
 test('axe-core finds nothing serious', async (t) => {
     for (const [name, colorScheme] of [['deck#11', 'light'], ['deck#2', 'light'], ['deck?notes#1', 'light'], ['deck?notes#11', 'light'], ['book', 'light'], ['book', 'dark']])
         await t.test(`${name} ${colorScheme}`, () => open(name, { colorScheme }, async (page) => {
-            await page.evaluate(axe);
-            const found = await page.evaluate(async () => (await axe.run(document, { resultTypes: ['violations'] })).violations
-                .filter(({ impact }) => ['serious', 'critical'].includes(impact))
-                .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 100)).join(' ')}`));
-            assert.deepEqual(found, []);
+            assert.deepEqual(await axeFindings(page), []);
         }));
 });
