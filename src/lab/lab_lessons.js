@@ -20,6 +20,14 @@ function readProgress() {
     } catch { /* It begins anew. */ }
 }
 
+/* Another tab may have gone on in the meantime. */
+function addProgress(name) {
+    const before = lessonsDone;
+    readProgress();
+    lessonsDone = new Set([...lessonsDone, ...before, name]);
+    writeProgress();
+}
+
 function writeProgress() {
     try {
         localStorage.setItem(PROGRESS, JSON.stringify([...lessonsDone]));
@@ -236,8 +244,7 @@ function openLesson(lesson) {
 }
 
 function revealLesson(lesson, drawn, form, asked) {
-    lessonsDone.add(lesson.name);
-    writeProgress();
+    addProgress(lesson.name);
     lesson.guesses.forEach((guess, i) => {
         const { field, read } = asked[i], guessed = read();
         field.disabled = true;
