@@ -43,27 +43,41 @@ function shorten(option, text) {
     return power ? `${Number(text) / 1024 ** power}${' kMGT'[power]}` : `${text}`;
 }
 
-const isDefault = (option, value) => value === option.default || value === '' ||
-    (option.type === 'number' && countOf(value) === countOf(option.default)) ||
-    (option.type === 'flag' && ['no', 'false', 'off', '0'].includes(value));
+const WORDS = { yes: ['yes', 'true', 'on', '1'], no: ['no', 'false', 'off', '0'] }; // of a flag
 
-/* `given`, less what is as the default. */
+/* A value on one line, without blanks at its ends and around its commas, where the command skips
+ * them, too; a flag's is yes or no. What is no value stays what it is: the command refuses it. */
+function tidy(option, value) {
+    const text = value.replace(/[\u0000-\u001f\u007f]/g, ' ').trim();
+    if (option.type === 'flag') return Object.keys(WORDS).find((word) => WORDS[word].includes(text)) ?? text;
+    return ['chain', 'priorities'].includes(option.type) ? text.replace(/ *, */g, ',') : text;
+}
+
+const isDefault = (option, value) => value === '' || tidy(option, value) === tidy(option, option.default) ||
+    (option.type === 'number' && countOf(value) === countOf(option.default));
+
+/* `given`, tidy and less what is as the default. */
 function settingsOf(given) {
-    return Object.fromEntries(Object.entries(given).filter(([name, value]) => !isDefault(optionOf(name), value)));
+    return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, tidy(optionOf(name), value)])
+        .filter(([name, value]) => !isDefault(optionOf(name), value)));
 }
 
-/* The text of a config file with these runs. */
+/* The text of a config file with these runs. A ';' behind a blank begins a comment there: no value
+ * has one, and without the blank the command sees it, and refuses it. */
 function iniOf(list) {
-    return list.map(({ name, machine, settings }) => [`[${name}]`, `device = sim:${machine}`,
-        ...Object.entries(settings).map(([key, value]) => `${key} = ${value}`), ''].join('\n')).join('\n');
+    const line = (key, value) => `${key} = ${value}`.replace(/\s+;/g, ';');
+    return list.map(({ name, machine, settings }) => [`[${name}]`, line('device', `sim:${machine}`),
+        ...Object.entries(settings).map(([key, value]) => line(key, value)), ''].join('\n')).join('\n');
 }
+
+/* `word` as a shell takes it. */
+const shellWord = (word) => (/^[\w.,:=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /* The command line that gives `run`, for a shell. */
 function commandOf({ machine, settings }) {
     const words = Object.entries(settings).map(([name, value]) =>
-        (optionOf(name).type === 'flag' ? `--${name}` : `--${name}=${value}`));
-    return ['pipeline', '-d', `sim:${machine}`, ...words].map((word) =>
-        (/^[\w.,:=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+        (optionOf(name).type === 'flag' && value === 'yes' ? `--${name}` : `--${name}=${value}`));
+    return ['pipeline', '-d', `sim:${machine}`, ...words].map(shellWord).join(' ');
 }
 
 /* Makes `next` what is simulated and drawn; `notice` is a line to go with it. Resolves when it is
@@ -108,13 +122,11 @@ function writeAddress() {
 
 /* A state of an address, and the keys in it that are no settings. */
 function stateOf(params) {
-    const given = { machine: params.get('machine') ?? defaultMachine(), settings: {} }, unknown = [];
+    const given = { machine: tidy(machineOption(), params.get('machine') ?? '') || defaultMachine(), settings: {} }, unknown = [];
     for (const [name, value] of params) {
-        const text = value.replace(/[\u0000-\u001f]/g, ' ').trim(); // one line of a config each
-        if (optionOf(name)) given.settings[name] = text;
+        if (optionOf(name)) given.settings[name] = value;
         else if (name !== 'machine' && name !== 'pin') unknown.push(name);
     }
-    given.machine = given.machine.replace(/[^\w.-]/g, '');
     given.settings = settingsOf(given.settings);
     return { given, unknown };
 }
@@ -224,7 +236,7 @@ function choiceControl(option, change) {
 function flagControl(option, change) {
     const field = input('checkbox', {});
     field.onchange = () => change(field.checked ? 'yes' : '');
-    return { field, parts: [field], write: (text) => { field.checked = ['yes', 'true', 'on', '1'].includes(text); } };
+    return { field, parts: [field], write: (text) => { field.checked = text === 'yes'; } };
 }
 
 /* Kernels one after another: a choice for each, and one for the next. */
