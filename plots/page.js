@@ -65,14 +65,15 @@ function readData(next) {
     runs = data.runs.map(readRun);
 }
 
-/* Spans come as arrays, in the order in which writers/html.c puts them. */
+/* Spans come as arrays, in the order in which writers/html.c puts them; last stands why it waited. */
+const SPAN_TEXT = 13;
+
 function readSpan(values, index) {
-    const [op, kind, link, engine, lane, stream, tile, bytes, issue, start, end, holder, critical,
-        text] = values;
+    const [op, kind, link, engine, lane, stream, tile, bytes, issue, start, end, holder, critical] = values;
     return {
         index, op, kind: data.kinds[kind].name, link, engine: data.engines[engine].name, lane, stream, tile,
         bytes: Number(bytes), issue: Number(issue), start: Number(start),
-        end: Math.max(Number(start), Number(end)), holder, critical: critical === 1, text,
+        end: Math.max(Number(start), Number(end)), holder, critical: critical === 1, text: values[SPAN_TEXT],
         row: null, call: null, node: 0, launch: [], // blocks, threads, registers, shared bytes
     };
 }

@@ -87,20 +87,21 @@ function makeScale({ question, least, most }) {
     const slider = input('range', { min: 0, max: SLIDER_STEPS, step: 1, value: SLIDER_STEPS / 2 });
     const span = Math.log(most / least), textOf = (value) => `${Number(value.toPrecision(2))}`;
     const valueAt = (step) => least * Math.exp(span * step / SLIDER_STEPS);
-    const unset = () => slider.setAttribute('aria-valuetext', 'no guess yet');
-    const say = () => slider.setAttribute('aria-valuetext', timesText(Number(number.value)));
+    const say = (text) => {
+        slider.setAttribute('aria-valuetext', text || 'no guess yet');
+        slider.classList.toggle('unset', text === '');
+    };
     slider.setAttribute('aria-label', question);
     number.setAttribute('aria-label', 'times as fast, as a number');
-    unset();
+    say('');
     slider.oninput = () => {
         number.value = textOf(valueAt(Number(slider.value)));
-        say();
+        say(timesText(Number(number.value)));
     };
     number.oninput = () => {
         const value = number.valueAsNumber;
-        if (!(value > 0)) return unset();
-        slider.value = Math.round(Math.log(value / least) / span * SLIDER_STEPS);
-        return say();
+        if (value > 0) slider.value = Math.round(Math.log(value / least) / span * SLIDER_STEPS);
+        say(value > 0 ? timesText(value) : '');
     };
     const hint = `1 is no difference${least < 1 ? ', below 1 is slower' : ''}`;
     const field = html('fieldset', 'guess', html('legend', '', question),
@@ -111,7 +112,11 @@ function makeScale({ question, least, most }) {
 
 const tookText = (a, b) => [nameOf(a.name), ` takes ${a.time}, `, nameOf(b.name), ` takes ${b.time}.`];
 
-/* What was guessed, before the answer: the first of the parts that an answer is made of. */
+/* An answer is { mark, parts }: how good the guess was, and the sentence, of which the first part is about
+ * the guess. */
+const markOf = (guess, answer) => (guess === null ? 'none' : guess === answer ? 'right' : 'wrong');
+
+/* What was guessed, before the answer. */
 function guessedText(guess, answer) {
     if (guess === null) return 'You made no guess; the answer is ';
     return guess === answer ? 'Right: ' : `You guessed ${guess}; the answer is `;
@@ -119,30 +124,33 @@ function guessedText(guess, answer) {
 
 function answerFaster({ runs: names }, guess, drawn) {
     const [a, b] = names.map((name) => runCalled(drawn, name)), answer = timeOf(a) / timeOf(b);
-    const slower = answer < 1 ? ', which is slower' : '', off = guess === null ? 0 : guess / answer;
-    const close = off === 0 ? '' : Math.abs(off - 1) <= 0.1 ? ' Well guessed.'
-        : Math.max(off, 1 / off) <= 1.5 ? ' Not far off.' : ` That is ${off < 1 ? 'more' : 'less'} than you thought.`;
-    return [guess === null ? 'You made no guess; it is ' : `You guessed ${timesText(guess)}; it is `,
+    const slower = answer < 1 ? ', which is slower' : '', apart = guess === null ? NaN : Math.max(guess / answer, answer / guess);
+    const mark = guess === null ? 'none' : apart <= 1.1 ? 'right' : apart <= 1.5 ? 'near' : 'wrong';
+    const close = { none: '', right: ' Well guessed.', near: ' Not far off.', wrong: ` That is ${guess < answer ? 'more' : 'less'} than you thought.` }[mark];
+    const parts = [guess === null ? 'You made no guess; it is ' : `You guessed ${timesText(guess)}; it is `,
         html('b', '', timesText(answer)), `${slower}: `, ...tookText(a, b), close];
+    return { mark, parts };
 }
 
 function answerEither({ runs: names }, guess, drawn) {
     const [a, b] = names.map((name) => runCalled(drawn, name)), ratio = timeOf(a) / timeOf(b);
     const answer = Math.max(ratio, 1 / ratio) - 1 <= ALIKE ? NEITHER : ratio < 1 ? a.name : b.name;
-    return [guessedText(guess, answer), html('b', '', answer), ': ', ...tookText(a, b)];
+    return { mark: markOf(guess, answer), parts: [guessedText(guess, answer), html('b', '', answer), ': ', ...tookText(a, b)] };
 }
 
 function answerFirst({ kind }, guess, drawn) {
     const sign = kind === 'slowest' ? -1 : 1;
     const [first, second] = [...drawn.runs].sort((a, b) => sign * (timeOf(a) - timeOf(b)));
-    return [guessedText(guess, first.name), html('b', '', first.name), `. It takes ${first.time}; the next ${kind}, `, nameOf(second.name),
-        `, takes ${second.time}.`];
+    return { mark: markOf(guess, first.name), parts: [guessedText(guess, first.name), html('b', '', first.name),
+        `. It takes ${first.time}; the next ${kind}, `, nameOf(second.name), `, takes ${second.time}.`] };
 }
 
 function answerCause({ runs: [name] }, guess, drawn) {
-    const cause = firstCause(runCalled(drawn, name));
-    return [guessedText(guess, cause.code), ...causeSentences(cause)];
+    return causeAnswer(guess, firstCause(runCalled(drawn, name)));
 }
+
+const causeAnswer = (guess, cause) => ({ mark: markOf(guess, cause.code), parts: [guessedText(guess, cause.code), ...causeSentences(cause)] });
+const answerLine = ({ mark, parts }) => html('p', `answer ${mark}`, ...parts);
 
 const runOffer = (name) => [name, nameOf(name)];
 const causeOffer = (code) => [code, html('b', '', code), `: ${causeText(code)}`];
@@ -211,6 +219,14 @@ const goOn = (...links) => html('p', 'go-on', ...links.filter(Boolean));
 
 /* --- a lesson ----------------------------------------------------------------------------------- */
 
+/* What a setting means, less what is for a terminal, and auto, which no lesson has; and the kernels or
+ * mistakes that the lesson's runs have. */
+function meaningOf(lesson, name) {
+    const values = new Set(lesson.runs.flatMap(({ settings }) => (settings[name] ?? '').split(',')));
+    const chosen = ({ kernel: catalogue.kernels, mistake: catalogue.mistakes }[name] ?? []).filter((one) => values.has(one.name));
+    return [optionOf(name).help.replace(/:? *`[^`]*`/g, '').replace(/; auto:.*/, '').replace(/--(?=\w)/g, ''), ...chosen.map((one) => `${one.name}: ${one.summary}`)].map(sentence).join(' ');
+}
+
 /* The runs with the settings that they differ in, and what is the same in all. */
 function runsTable(lesson) {
     const names = [...new Set(lesson.runs.flatMap(({ settings }) => Object.keys(settings)))];
@@ -222,7 +238,7 @@ function runsTable(lesson) {
         html('dl', '', ...lesson.runs.flatMap((run) => [html('dt', '', nameOf(run.name)), html('dd', '', textOf(run, differs))])),
         html('p', 'hint', same && `In all of them: ${same}.`),
         html('details', '', html('summary', '', 'What these settings mean'), html('dl', '', ...names.filter(optionOf)
-            .flatMap((name) => [html('dt', '', name), html('dd', '', `${optionOf(name).help}.`)]))));
+            .flatMap((name) => [html('dt', '', name), html('dd', '', meaningOf(lesson, name))]))));
 }
 
 function openLesson(lesson) {
@@ -231,7 +247,7 @@ function openLesson(lesson) {
     const form = html('form', 'guesses', ...asked.map(({ field }) => field), html('p', '', reveal,
         html('span', 'hint', ' A guess may be wrong, or left out: what counts is that you made up your mind.')));
     openPart('lesson', `${numberOf(lesson)}. ${lesson.title}`,
-        html('p', 'question', lesson.question), runsTable(lesson), form);
+        html('div', 'asked', html('p', 'question', lesson.question), runsTable(lesson)), form);
     const part = opening;
     form.onsubmit = async (event) => {
         event.preventDefault();
@@ -248,14 +264,19 @@ function revealLesson(lesson, drawn, form, asked) {
     lesson.guesses.forEach((guess, i) => {
         const { field, read } = asked[i], guessed = read();
         field.disabled = true;
-        field.append(html('p', 'answer', ...guessKinds[guess.kind].answer(guess, guessed, drawn)));
+        field.append(answerLine(guessKinds[guess.kind].answer(guess, guessed, drawn)));
     });
     form.lastChild.remove();
     const top = heading('h2', lesson.guesses.length > 1 ? 'The answers' : 'The answer');
     form.prepend(top);
+    const question = element('lesson').querySelector('.asked'); // it makes way, so that answers and picture are seen at once
+    const folded = html('details', '', html('summary', '', 'The question and its runs'));
+    question.before(folded);
+    folded.append(question);
     openPicture(drawn, html('h2', '', 'Why'), ...lesson.explanation.map((text) => html('p', '', text)),
         ...causesOfRuns(drawn), html('p', 'remember', html('b', '', 'Remember: '), lesson.message), ...wayOn(lesson));
-    top.focus();
+    scrollTo(0, 0);
+    top.focus({ preventScroll: true });
 }
 
 /* What cost each run the most, and what else it had. */
@@ -347,9 +368,8 @@ function clearCause(run, cause) {
 
 /* The same picture, less all that says why. */
 function withoutCauses(drawn) {
-    const TEXT = 13; // of a span's values
     const runs = drawn.runs.map((run) => ({ ...run, verdicts: [], gaps: [], settings: [], no_verdict: undefined, best: undefined,
-        spans: run.spans.map((span) => span.with(TEXT, '')) }));
+        spans: run.spans.map((span) => span.with(SPAN_TEXT, '')) }));
     return { ...drawn, message: '', runs };
 }
 
@@ -400,7 +420,7 @@ async function openMystery(seed) {
 
 function revealMystery(seed, { drawn, settings, cause }, asked) {
     const top = heading('h2', 'The cause');
-    openPicture(drawn, top, html('p', 'answer', guessedText(asked.read(), cause.code), ...causeSentences(cause)),
+    openPicture(drawn, top, answerLine(causeAnswer(asked.read(), cause)),
         html('p', '', `The settings were: ${settingsText(settings)}. `, playLink(settings, 'Play with it')),
         goOn(link(`#mystery=${seed + 1}`, 'Next mystery'), link('#lessons', 'All lessons')));
     top.focus();
@@ -434,8 +454,7 @@ function answersOf(lesson, drawn) {
 
 /* The answer without a guess before it. */
 function plainAnswer(guess, drawn) {
-    const [, ...rest] = guessKinds[guess.kind].answer(guess, null, drawn);
-    return rest;
+    return guessKinds[guess.kind].answer(guess, null, drawn).parts.slice(1);
 }
 
 /* --- addresses ---------------------------------------------------------------------------------- */
