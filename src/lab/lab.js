@@ -113,16 +113,17 @@ let taken = false; // the address was one of those
 
 const plain = ({ machine, settings }) => new URLSearchParams({ machine, ...settings }).toString();
 
+const addressOf = () => `#${plain(state)}${pinned ? `&pin=${encodeURIComponent(plain(pinned))}` : ''}`;
+
 function writeAddress() {
-    const address = `#${plain(state)}${pinned ? `&pin=${encodeURIComponent(plain(pinned))}` : ''}`;
-    if (taken) history.pushState(null, '', address); // the way back to a lesson
-    else if (location.hash !== address) history.replaceState(null, '', address);
+    if (taken) history.pushState(null, '', addressOf()); // the way back to a lesson
+    else if (location.hash !== addressOf()) history.replaceState(null, '', addressOf());
     taken = false;
 }
 
 /* A state of an address, and the keys in it that are no settings. */
 function stateOf(params) {
-    const given = { machine: tidy(machineOption(), params.get('machine') ?? '') || defaultMachine(), settings: {} }, unknown = [];
+    const given = { machine: tidy(machineOption(), params.get('machine') ?? defaultMachine()), settings: {} }, unknown = [];
     for (const [name, value] of params) {
         if (optionOf(name)) given.settings[name] = value;
         else if (name !== 'machine' && name !== 'pin') unknown.push(name);
@@ -437,6 +438,7 @@ function warn(text, stale = false) {
     element('alert').textContent = text;
     element('alert').hidden = text === '';
     document.body.classList.toggle('stale', stale);
+    for (const button of document.querySelectorAll('[data-copy]')) button.disabled = stale;
     for (const { field, refusal } of controls.values()) {
         refusal.hidden = true;
         field.removeAttribute('aria-invalid');
@@ -482,7 +484,6 @@ async function showDefaults() {
 /* Draws `drawn`, data of the simulator or of a file, with all that the page says of it. `of` says
  * where it is from: { states: those of its runs, command, ini } or { file, command }. */
 function present(drawn, of) {
-    const simulated = Boolean(of.states), compared = simulated && drawn.runs.length > 1;
     answer = of;
     show(drawn.message ? drawn : { ...drawn, message: messageOf(drawn) });
     document.title = `pipeline lab: ${element('title').textContent}`;
@@ -494,9 +495,7 @@ function present(drawn, of) {
     element('config').closest('details').hidden = !of.ini;
     element('file-line').hidden = !of.file;
     if (of.file) element('hint').hidden = true;
-    element('pin').hidden = !simulated;
-    element('pin').textContent = pinned ? 'Pin this run instead' : 'Pin this run as "before"';
-    element('swap').hidden = element('unpin').hidden = !compared || !pinned;
+    showPins();
 }
 
 /* The answer in one line, where the command has none for these runs together. */
@@ -535,13 +534,13 @@ function mendOf({ fix, command, predicted }, base) {
     return [html('p', 'mend', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
         ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
 }
+
 /* A fix and the numbers that the run chose by itself: its prediction is with these, and no others. */
 function withChosen(fix, run, base) {
     const chosen = run.settings.filter(([name]) => ['tiles', 'streams'].includes(name) && base?.settings[name] === 'auto' &&
         !fix.command?.includes(`--${name}=`));
     return fix.command ? { ...fix, command: [fix.command, ...chosen.map((setting) => `--${setting.join('=')}`)].join(' ') } : fix;
 }
-
 
 function causesOf(run, base) {
     const items = (run.verdicts ?? []).map((cause) => {
@@ -583,16 +582,28 @@ async function copy(text, button, source) {
 
 /* --- the pinned run ----------------------------------------------------------------------------- */
 
+/* What is drawn can be pinned and swapped; the controls may have settings that were refused. */
+const drawnStates = () => (answer?.states ?? []).map(({ machine, settings }) => ({ machine, settings }));
+
+function showPins() {
+    const { length } = drawnStates();
+    element('pin').hidden = length === 0;
+    element('pin').textContent = pinned ? 'Pin this run instead' : 'Pin this run as "before"';
+    element('swap').hidden = !pinned || length < 2;
+    element('unpin').hidden = !pinned || length === 0;
+}
+
 function pin(next) {
+    const refused = document.body.classList.contains('stale');
     pinned = next;
-    return setState(state);
+    showPins();
+    return setState(state, refused && pinned ? 'The run of the picture is pinned.' : '');
 }
 
 function swap() {
-    const now = state;
-    state = pinned;
+    const [before, now] = drawnStates();
     pinned = now;
-    return setState(state);
+    return setState(before);
 }
 
 /* --- files -------------------------------------------------------------------------------------- */
@@ -653,7 +664,7 @@ function listenToPage() {
         element('set-streams').focus();
     };
     element('end-hint').onclick = () => { element('hint').hidden = true; };
-    element('pin').onclick = () => pin(state);
+    element('pin').onclick = () => pin(drawnStates().at(-1));
     element('unpin').onclick = () => pin(null);
     element('swap').onclick = swap;
     element('stop').onclick = () => engine.stop();

@@ -490,6 +490,7 @@ function startLessons() {
         return made;
     };
     fill(element('lessons'), [to('#', 'Simulator', 'play'), to('#lessons', 'Lessons', 'lesson lessons answers'), to('#mystery=1', 'Mysteries', 'mystery')]);
+    element('lessons').firstChild.onclick = ({ target }) => { target.href = addressOf(); }; // the state that was left
     element('plot').after(below);
     below.setAttribute('aria-label', 'What it shows');
     readProgress();

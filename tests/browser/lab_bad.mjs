@@ -26,7 +26,8 @@ const refused = ['tiles=0', 'tiles=-1', 'tiles=1.5', 'tiles=17M', 'tiles=many', 
     'connections=99', 'mistake=typo', 'mistake=missing-wait', 'mistake=legacy-stream&streams=1', 'issue=graph&memory=pageable', 'kernel=none',
     'kernel=sum,scale', 'kernel=scale,', 'kernel=transpose-naive&elements=1000', 'blocks=3&kernel=dgemm', 'tiles=64&elements=32', 'intensity=0',
     'kernel=wave-launches&intensity=65536&tiles=16M', 'elements=1T&streams=1024', 'machine=gtx9000', 'machine=', 'tiles=4%0Astreams%3D1',
-    'tiles=%5Bx%5D', 'tiles=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E', `tiles=${'9'.repeat(5000)}`, 'tiles=4%3B%20comment'];
+    'tiles=%5Bx%5D', 'tiles=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E', `tiles=${'9'.repeat(5000)}`, 'tiles=4%3B%20comment',
+    'tiles=4%20%3B%20comment'];
 /* Addresses of what is no setting. */
 const unknown = ['tile=4', 'x', '__proto__=1', 'constructor=1', 'toString', 'device=cuda:0', 'input=/etc/passwd', 'pin=tiles%3D0', 'pin=x', 'pin=machine%3Dnone',
     'lesson=99-none', 'lesson=', 'mystery=0', 'mystery=-1', 'mystery=x', 'mystery=1e99', '%E0%A4%A', '%', '=', '&&&', 'a'.repeat(100000)];

@@ -144,6 +144,29 @@ describe('the lab', { skip: noLab }, () => {
         await closePage(page);
     });
 
+    test('what is drawn is pinned and swapped, whatever was refused since', async () => {
+        const page = await openLab(browser, '#streams=1');
+        const refused = () => setState(page, 'h200', { streams: '1', tiles: '0' });
+        await refused();
+        assert.ok(await page.locator('[data-copy]').first().isDisabled());
+        await page.locator('#pin').click();
+        await page.waitForFunction(() => !underway && !wanted);
+        assert.match(await alertOf(page), /^The run of the picture is pinned\. tiles=0 is too small/);
+        await setState(page, 'h200', { streams: '3' });
+        const [before, now] = await timesOf(page);
+        await refused();
+        await page.locator('#swap').click();
+        await page.waitForFunction(() => document.getElementById('alert').hidden);
+        assert.deepEqual(await timesOf(page), [['before', now[1]], ['now', before[1]]]);
+        const address = page.url();
+        await page.getByRole('link', { name: 'Lessons' }).click();
+        await page.locator('#lesson h1').waitFor();
+        await page.getByRole('link', { name: 'Simulator' }).click();
+        await page.locator('#pin').waitFor();
+        assert.equal(page.url(), address);
+        await closePage(page);
+    });
+
     test('a fix that is clicked gives the time that was predicted', async () => {
         const page = await openLab(browser);
         let clicked = 0;
@@ -180,7 +203,7 @@ describe('the lab', { skip: noLab }, () => {
 
     test('the command line is safe to paste', async () => {
         const page = await openLab(browser, "#machine=h100&priorities=-1, -2");
-        assert.equal(await page.locator('#command').textContent(), "pipeline -d sim:h100 '--priorities=-1, -2'");
+        assert.equal(await page.locator('#command').textContent(), 'pipeline -d sim:h100 --priorities=-1,-2');
         assert.equal(await page.evaluate(() => commandOf({ machine: 'h100', settings: { kernel: "a'; b $(c)" } })), "pipeline -d sim:h100 '--kernel=a'\\''; b $(c)'");
         await closePage(page);
     });
