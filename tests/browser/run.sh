@@ -35,7 +35,8 @@ rm -f "$PAGES/lab.html"
 "$build/pipeline" -q lab -o "$PAGES/lab.html" >"$PAGES/lab.log" 2>&1 ||
     echo "check-browser: without the lab page: $(cat "$PAGES/lab.log")"
 if [ "${2:-}" = measure ]; then
-    exec node tests/browser/measure.mjs
+    node tests/browser/measure.mjs
+    exec node tests/browser/lab_measure.mjs
 fi
 # The C suite writes the pages that no run gives.
 PIPELINE_PAGES=$PAGES CK_RUN_SUITE=html CK_DEFAULT_TIMEOUT=${TIMEOUT:-300} "$build/check" >"$PAGES/check.log" || {
