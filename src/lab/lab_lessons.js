@@ -224,7 +224,8 @@ const goOn = (...links) => html('p', 'go-on', ...links.filter(Boolean));
 function meaningOf(lesson, name) {
     const values = new Set(lesson.runs.flatMap(({ settings }) => (settings[name] ?? '').split(',')));
     const chosen = ({ kernel: catalogue.kernels, mistake: catalogue.mistakes }[name] ?? []).filter((one) => values.has(one.name));
-    return [optionOf(name).help.replace(/:? *`[^`]*`/g, '').replace(/; auto:.*/, '').replace(/--(?=\w)/g, ''), ...chosen.map((one) => `${one.name}: ${one.summary}`)].map(sentence).join(' ');
+    const help = optionOf(name).help.replace(/:? *`[^`]*`/g, '').replace(/; auto:.*/, '').replace(/--(?=\w)/g, '');
+    return [sentence(help), ...chosen.map((one) => `${one.name}: ${one.summary}`)].map(ended).join(' ');
 }
 
 /* The runs with the settings that they differ in, and what is the same in all. */
