@@ -26,6 +26,7 @@ const COVERED = 0.25; // how deep the colour is at least where an engine was at 
 const PARTS = 500; // of the time axis, where a dense row says when it was at work
 const UNITS = 1e8; // of the time axis, in paths
 const LISTED = 300; // spans of a run in the table
+const LATE = 0.02; // of the time: a critical path that begins later says so
 const NEAR = 0.6; // px: so near to a bar is on it
 
 const element = (id) => document.getElementById(id);
@@ -153,6 +154,12 @@ function countUntil(items, before) {
 function unitOf(ns) {
     const units = [['s', 1e9, 9], ['ms', 1e6, 6], ['us', 1e3, 3], ['ns', 1, 0]];
     return units.find(([, size]) => Math.abs(ns) >= size) ?? units[3];
+}
+
+/* As in the figures: "1.23 ms". */
+function shortTime(ns) {
+    const [unit, size] = unitOf(ns);
+    return `${Number((ns / size).toPrecision(3))} ${unit}`;
 }
 
 /* To the nanosecond: "1.234567 ms". */
@@ -715,6 +722,7 @@ function say(text) {
 
 function sayStatus() {
     if (!active) return say('There is no span to step through.');
+    if (cursor === null && matchMedia('(pointer: coarse)').matches) return say(`Touch Step to step through "${active.name}", or a box to read about it.`);
     if (cursor === null) return say(`Press the right arrow key to step through "${active.name}", or ? for all keys.`);
     const { works } = active, instants = instantsOf(active), now = instants[active.at], happens = [];
     if (now?.time === cursor && now.ends.length) happens.push(spansText(active, now.ends, 'end'));
@@ -964,6 +972,8 @@ function drawAbout(about) {
     if (own.length) about.append(html('h2', '', own.length > 1 ? 'The same in all runs' : 'Settings'), same);
 }
 
+const isBound = ({ code }) => code.endsWith('-bound'); // no loss, but what the limit is set by
+
 /* Why each run took longer than its limit: what each cause cost, and what to do. */
 function drawWhy(why) {
     const judged = runs.filter((run) => run.no_verdict || run.verdicts?.length);
@@ -974,7 +984,7 @@ function drawWhy(why) {
     for (const run of judged) {
         const list = html('dl', 'why');
         for (const { code, cost, share, named, text, seen, fix, command, predicted } of run.verdicts ?? []) {
-            const price = code.endsWith('-bound') || cost === '0 ns' ? '' : `${cost}${share ? `, ${share}` : ''}: `;
+            const price = isBound({ code }) || cost === '0 ns' ? '' : `${cost}${share ? `, ${share}` : ''}: `;
             list.append(html('div', named ? 'named' : '', html('dt', '', code),
                 html('dd', '', `${price}${text}`, ...(seen ? [html('p', '', `Seen: ${seen}`)] : []),
                     ...(fix ? [html('p', '', `Fix: ${[fix, command].filter(Boolean).join(': ')}` +
@@ -995,7 +1005,6 @@ const namesOfRuns = () => some(runs.map((run) => run.name)) || 'No runs';
 function drawTitle(title) {
     title.textContent = data.message || namesOfRuns();
     title.className = runs.some((run) => run.verified === 'no') ? 'wrong' : '';
-    document.title = `pipeline: ${namesOfRuns()}`;
 }
 
 function drawSummary(summary) {
@@ -1053,14 +1062,32 @@ function showCritical() {
     element('critical').setAttribute('aria-pressed', String(pathAsked));
 }
 
+/* How long at least one of `spans`, in order of start, lasted. */
+function unionOf(spans) {
+    let sum = 0, until = 0;
+    for (const { start, end } of spans) {
+        sum += Math.max(end - Math.max(start, until), 0);
+        until = Math.max(until, end);
+    }
+    return sum;
+}
+
+/* The critical path in words; where it doesn't reach back to the begin, also what was before it. */
+function criticalText(run) {
+    const path = run.byStart.filter((span) => span.critical), [first] = path;
+    if (!first) return `${run.name} has no critical path.`;
+    const late = first.start > LATE * Math.max(...path.map((span) => span.end));
+    const before = first.text.startsWith('waited for the host') ? '; before that the host kept the GPU waiting' : '';
+    return `The critical path of ${run.name}: ${path.length} spans, at work for ${shortTime(unionOf(path))} of ${run.drawn}.` +
+        (late ? ` It begins at ${shortTime(first.start)}${before}.` : '');
+}
+
 function toggleCritical() {
     if (element('critical').disabled) return;
     pathAsked = !pathAsked;
     showCritical();
-    const path = active.spans.filter((span) => span.critical);
-    const busy = path.reduce((sum, span) => sum + span.end - span.start, 0);
     sayStatus();
-    if (pathAsked) say(`The critical path of ${active.name}: ${path.length} spans, at work for ${timeText(busy)} of ${active.drawn}.`);
+    if (pathAsked) say(criticalText(active));
 }
 
 function clear() {
