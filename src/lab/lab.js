@@ -4,7 +4,10 @@
  * files, the start. The simulator is `engine` (lab_engine.js), the picture is drawn by show()
  * (page.js). Settings are texts, as the command takes them; the command's own checks judge them. */
 
-const PATIENCE_MS = 300; // a run that takes longer says so, and makes way for a newer one
+const FIRST_MACHINE = 'h200';
+const PATIENCE_MS = 300; // what takes longer says so, and makes way for what is asked next
+const ADDRESS_MS = 250; // after a control was moved; browsers refuse an address that changes too often
+const STOPPED = 'stopped'; // the refusal of what the reader, or the next question, has ended
 const COPIED_MS = 2000;
 const FILE_MOST = 200e6; // bytes
 const HINT = { streams: '1' };
@@ -26,7 +29,7 @@ const SLIDE_MOST = 2 ** 16;
 /* --- the state ---------------------------------------------------------------------------------- */
 
 let catalogue = null; // what there is to choose from
-let state = { machine: 'h200', settings: {} }; // settings: those that differ from the default
+let state = { machine: FIRST_MACHINE, settings: {} }; // settings: those that differ from the default
 let pinned = null; // the state that stands before it, or null
 
 const optionOf = (name) => catalogue.options.find((option) => option.name === name);
@@ -80,18 +83,20 @@ function commandOf({ machine, settings }) {
     return ['pipeline', '-d', `sim:${machine}`, ...words].map(shellWord).join(' ');
 }
 
-/* Makes `next` what is simulated and drawn; `notice` is a line to go with it. Resolves when it is
- * drawn, or when a newer state took its place. */
-function setState(next, notice = '') {
+/* Makes `next` what is simulated and drawn; `notice` is a line to go with it, and the address follows
+ * after `delay` ms. Resolves when it is drawn, or when something else was asked instead. */
+function setState(next, notice = '', delay = 0) {
     state = { machine: next.machine, settings: settingsOf(next.settings) };
+    lockSettings(false);
     writeControls();
-    writeAddress();
-    return simulate(notice);
+    const drawn = simulate(notice);
+    writeAddress(delay);
+    return drawn;
 }
 
 function changeSetting(name, value) {
-    if (name === 'machine') return setState({ ...state, machine: value });
-    return setState({ ...state, settings: { ...state.settings, [name]: value } });
+    const next = name === 'machine' ? { ...state, machine: value } : { ...state, settings: { ...state.settings, [name]: value } };
+    return setState(next, '', ADDRESS_MS);
 }
 
 /* The state with a fix, such as "--streams=4 --callbacks", applied. */
@@ -110,16 +115,30 @@ function applied(command, { machine, settings }) {
  * returns whether it is one. */
 const addressReaders = [];
 let taken = false; // the address was one of those
+let addressTimer = 0;
 
 const plain = ({ machine, settings }) => new URLSearchParams({ machine, ...settings }).toString();
 
 const addressOf = () => `#${plain(state)}${pinned ? `&pin=${encodeURIComponent(plain(pinned))}` : ''}`;
 
-function writeAddress() {
-    if (taken) history.pushState(null, '', addressOf()); // the way back to a lesson
-    else if (location.hash !== addressOf()) history.replaceState(null, '', addressOf());
-    taken = false;
+/* Puts the state into the address; a browser that refuses it is asked again later. */
+function writeAddress(delay = 0) {
+    clearTimeout(addressTimer);
+    if (delay > 0) {
+        addressTimer = setTimeout(writeAddress, delay);
+        return;
+    }
+    try {
+        if (taken) history.pushState(null, '', addressOf()); // the way back to a lesson
+        else if (location.hash !== addressOf()) history.replaceState(null, '', addressOf());
+        taken = false;
+    } catch {
+        writeAddress(4 * ADDRESS_MS);
+    }
 }
+
+/* The address of what is open: it is right also where the browser's is not yet. */
+const linkOf = () => (taken ? location.href : location.href.replace(/#.*/s, '') + addressOf());
 
 /* A state of an address, and the keys in it that are no settings. */
 function stateOf(params) {
@@ -149,6 +168,8 @@ function leftOut(names) {
 
 function readAddress() {
     const params = new URLSearchParams(location.hash.slice(1));
+    clearTimeout(addressTimer);
+    inTurn('', () => {}); // in place of what was asked before
     if (isTaken(params)) return undefined;
     const { given, unknown } = stateOf(params);
     const before = params.has('pin') ? stateOf(new URLSearchParams(params.get('pin'))) : null;
@@ -161,7 +182,7 @@ function readAddress() {
 
 const controls = new Map(); // by name: { row, write(text), field }
 
-const defaultMachine = () => (catalogue.machines.some(({ name }) => name === 'h200') ? 'h200' : catalogue.machines[0].name);
+const defaultMachine = () => (catalogue.machines.some(({ name }) => name === FIRST_MACHINE) ? FIRST_MACHINE : catalogue.machines[0].name);
 
 /* The values of a slider: all numbers up to 8, then 12, 16, 24, 32 and so on. */
 function ladder(least, most) {
@@ -362,70 +383,75 @@ function showHelp(target) {
     fill(element('help'), [html('b', '', `${option.name}: `), `${words}${chosen ? `. ${chosen.name}: ${chosen.summary}` : ''}`]);
 }
 
-/* --- simulating --------------------------------------------------------------------------------- */
+/* --- asking the simulator ----------------------------------------------------------------------- */
 
-let wanted = null; // the next question: { state, pinned, notice, done }
-let underway = false, begun = 0;
+/* Whatever asks the simulator does so in turn: { what, deed, resolve, reject }. */
+let wanted = null; // what comes next
+let underway = null; // and since when it has `begun`
 let answer = null; // what is drawn, as present() was told
 
-const runsOf = (one) => [...(one.pinned ? [{ name: 'before', ...one.pinned }] : []), { name: 'now', ...one.state }];
-
-/* Simulates the state; at most one run is under way, and the latest state wins. */
-function simulate(notice) {
-    wanted?.done();
-    const done = new Promise((resolve) => {
-        wanted = { state, pinned, notice, done: resolve };
+/* Does `deed` once what is under way has ended; `what` the page says where it takes long. Only the
+ * latest counts: it takes the place of one that waits, and ends one that takes long. Resolves with
+ * what the deed gives, or with nothing where another took its place. */
+function inTurn(what, deed) {
+    wanted?.resolve();
+    return new Promise((resolve, reject) => {
+        wanted = { what, deed, resolve, reject };
+        if (!underway) work();
+        else if (performance.now() - underway.begun > PATIENCE_MS) engine.stop();
     });
-    if (!underway) work();
-    else if (performance.now() - begun > PATIENCE_MS) engine.stop();
-    return done;
 }
 
 async function work() {
-    underway = true;
     while (wanted) {
-        const asked = wanted;
+        underway = Object.assign(wanted, { begun: performance.now() });
         wanted = null;
-        await patiently(() => simulateRuns(asked));
-        asked.done();
+        const timer = setTimeout(sayBusy, PATIENCE_MS, underway.what);
+        try {
+            underway.resolve(await underway.deed());
+        } catch (error) {
+            underway.reject(error);
+        } finally {
+            clearTimeout(timer);
+            sayBusy('');
+            underway = null;
+        }
     }
-    underway = false;
 }
 
-/* Does what may take long: then the page says so. */
-async function patiently(deed) {
-    const timer = setTimeout(() => { element('busy-text').hidden = false; }, PATIENCE_MS);
-    begun = performance.now();
-    await deed();
-    clearTimeout(timer);
-    element('busy-text').hidden = true;
+/* Says what takes so long, beside a button that ends it. */
+function sayBusy(what) {
+    element('busy-what').textContent = what && `${what} ... `;
+    element('busy-text').hidden = !what;
+}
+
+/* The simulator's answer to a config: { drawn }, or { refusal } in one line. */
+const tried = (ini) => engine.run(ini).then((drawn) => ({ drawn }), ({ message }) => ({ refusal: message }));
+
+const runsOf = (one) => [...(one.pinned ? [{ name: 'before', ...one.pinned }] : []), { name: 'now', ...one.state }];
+
+function simulate(notice) {
+    const asked = { state, pinned, notice };
+    return inTurn('Simulating', () => simulateRuns(asked));
 }
 
 async function simulateRuns(asked) {
-    const list = runsOf(asked), ini = iniOf(list);
-    try {
-        const drawn = await engine.run(ini);
-        present(drawn, { states: list, pinned: asked.pinned, command: commandOf(asked.state), ini });
-        warn(asked.notice);
-    } catch (error) {
-        if (wanted) return; // what comes next says more
-        if (asked.pinned && asked.pinned !== answer?.pinned) await leavePinOut(asked, error.message);
-        else await refuse(asked, error.message);
-    }
+    const list = runsOf(asked), ini = iniOf(list), { drawn, refusal } = await tried(ini);
+    if (taken || (wanted && !drawn)) return undefined; // what came since says more
+    if (!drawn && refusal !== STOPPED && asked.pinned && asked.pinned !== answer?.pinned) return leavePinOut(asked, refusal);
+    if (!drawn) return refuse(asked, refusal);
+    present(drawn, { states: list, pinned: asked.pinned, command: commandOf(asked.state), ini });
+    return warn(asked.notice);
 }
 
 /* A pinned run of an address may be what can't be: then the other one is drawn without it. */
 async function leavePinOut(asked, message) {
-    const list = runsOf({ state: asked.state }), ini = iniOf(list);
-    try {
-        const drawn = await engine.run(ini);
-        pinned = null;
-        present(drawn, { states: list, command: commandOf(asked.state), ini });
-        warn(`${asked.notice} The run that was pinned as "before" can't be simulated: ${ended(message)}`.trim());
-        writeAddress();
-    } catch (error) {
-        await refuse(asked, error.message);
-    }
+    const list = runsOf({ state: asked.state }), ini = iniOf(list), { drawn, refusal } = await tried(ini);
+    if (!drawn) return refuse(asked, refusal);
+    pinned = null;
+    present(drawn, { states: list, command: commandOf(asked.state), ini });
+    warn(`${asked.notice} The run that was pinned as "before" can't be simulated: ${ended(message)}`.trim());
+    return writeAddress();
 }
 
 const ended = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
@@ -459,8 +485,8 @@ function controlOf(message) {
 
 /* Says why the settings can't be simulated. The last picture stays, marked as not of them. */
 async function refuse(asked, message) {
-    if (!answer) await showDefaults();
-    const words = message === 'stopped' ? 'The run was stopped.' : ended(message);
+    if (!answer?.states) await showDefaults();
+    const words = message === STOPPED ? 'The run was stopped.' : ended(message);
     const old = answer ? ' The picture is not of these settings, but of the last that were simulated.' : '';
     warn(`${asked.notice} ${words}${old}`.trim(), answer !== null);
     const control = controlOf(message);
@@ -471,12 +497,10 @@ async function refuse(asked, message) {
     control.row.closest('details')?.setAttribute('open', '');
 }
 
-/* Something to look at, where the first settings of all can't be. */
+/* Something to look at, where no settings were simulated yet. */
 async function showDefaults() {
-    const list = [{ name: 'defaults', machine: defaultMachine(), settings: {} }], ini = iniOf(list);
-    try {
-        present(await engine.run(ini), { states: list, command: commandOf(list[0]), ini });
-    } catch { /* The line about the settings says enough. */ }
+    const list = [{ name: 'defaults', machine: defaultMachine(), settings: {} }], ini = iniOf(list), { drawn } = await tried(ini);
+    if (drawn) present(drawn, { states: list, command: commandOf(list[0]), ini });
 }
 
 /* --- what is shown of an answer ----------------------------------------------------------------- */
@@ -496,6 +520,13 @@ function present(drawn, of) {
     element('file-line').hidden = !of.file;
     if (of.file) element('hint').hidden = true;
     showPins();
+    lockSettings(Boolean(of.file));
+}
+
+/* The settings are the simulator's: while a file is open, nothing that is typed into them takes its place. */
+function lockSettings(locked) {
+    element('locked').hidden = !locked;
+    for (const id of ['presets', 'controls']) element(id).inert = locked;
 }
 
 /* The answer in one line, where the command has none for these runs together. */
@@ -526,8 +557,6 @@ function fixButton(command, base) {
     return button;
 }
 
-const isBound = ({ code }) => code.endsWith('-bound');
-
 /* What mends a cause: a button where the run is of the simulator. */
 function mendOf({ fix, command, predicted }, base) {
     if (!fix && !command) return [];
@@ -537,7 +566,7 @@ function mendOf({ fix, command, predicted }, base) {
 
 /* A fix and the numbers that the run chose by itself: its prediction is with these, and no others. */
 function withChosen(fix, run, base) {
-    const chosen = run.settings.filter(([name]) => ['tiles', 'streams'].includes(name) && base?.settings[name] === 'auto' &&
+    const chosen = (run.settings ?? []).filter(([name]) => ['tiles', 'streams'].includes(name) && base?.settings[name] === 'auto' &&
         !fix.command?.includes(`--${name}=`));
     return fix.command ? { ...fix, command: [fix.command, ...chosen.map((setting) => `--${setting.join('=')}`)].join(' ') } : fix;
 }
@@ -608,24 +637,35 @@ function swap() {
 
 /* --- files -------------------------------------------------------------------------------------- */
 
-async function openFile(file) {
+function openFile(file) {
     if (file.size === 0) return warn(`${file.name} is empty: there is nothing to draw.`);
     if (file.size >= FILE_MOST) {
         return warn(`${file.name} has ${Math.round(file.size / 1e6)} MB, and this page reads less than ${FILE_MOST / 1e6} MB: ` +
             '`pipeline view` reads it.');
     }
-    return patiently(async () => {
-        try {
-            const drawn = await engine.view(file.name, await file.arrayBuffer());
-            if (taken) history.pushState(null, '', '#');
-            isTaken(new URLSearchParams()); // a lesson makes way for the file
-            element('file-name').textContent = `${file.name} was read here: nothing of it left this machine. `;
-            present(drawn, { file: file.name, command: `pipeline view ${file.name}` });
-            warn('');
-        } catch (error) {
-            warn(error.message.startsWith(file.name) ? error.message : `${file.name}: ${error.message}`);
-        }
+    return inTurn(`Reading ${file.name}`, async () => {
+        const { drawn, refusal } = await file.arrayBuffer().then((bytes) => engine.view(file.name, bytes))
+            .then((data) => ({ drawn: data }), (error) => ({ refusal: error }));
+        if (wanted) return; // the reader went on
+        if (drawn) showFile(file.name, drawn);
+        else refuseFile(file.name, refusal);
     });
+}
+
+function showFile(name, drawn) {
+    clearTimeout(addressTimer);
+    if (taken) history.pushState(null, '', '#');
+    isTaken(new URLSearchParams()); // a lesson makes way for the file
+    element('file-name').textContent = `${name} was read here: nothing of it left this machine. `;
+    const word = shellWord(name);
+    present(drawn, { file: name, command: `pipeline view ${word === name && !name.startsWith('-') ? name : `-- ${word}`}` });
+    warn('');
+}
+
+function refuseFile(name, { message, refused }) {
+    const none = 'This is no file that the lab can read: a recording of `pipeline record`, a .csv of --timeline, or the CSV of nsys stats.';
+    const why = ended(message.startsWith(name) ? message : `${name}: ${message}`);
+    warn(refused ? `${none} ${why}` : message === STOPPED ? `Reading ${name} was stopped.` : why, document.body.classList.contains('stale'));
 }
 
 function listenForFiles() {
@@ -672,7 +712,7 @@ function listenToPage() {
         setState(state);
         element('open-file').focus();
     };
-    element('copy-link').onclick = ({ target }) => copy(location.href, target, null);
+    element('copy-link').onclick = ({ target }) => copy(linkOf(), target, null);
     for (const button of document.querySelectorAll('[data-copy]')) {
         const source = element(button.dataset.copy);
         button.onclick = () => copy(source.textContent, button, source);

@@ -63,7 +63,7 @@ function stateFrom(settings) {
 
 const playLink = (settings, text) => link(`#${plain(stateFrom(settings))}`, text);
 const settingsText = (settings) => Object.entries(settings).map(([name, value]) =>
-    `${name} = ${optionOf(name) ? shorten(optionOf(name), value ?? 'default') : value ?? 'sim:h200'}`).join(', ');
+    `${name} = ${optionOf(name) ? shorten(optionOf(name), value ?? 'default') : value ?? `sim:${FIRST_MACHINE}`}`).join(', ');
 
 /* --- guesses ------------------------------------------------------------------------------------ */
 
@@ -206,13 +206,10 @@ function openPicture(drawn, ...content) {
 
 /* Simulates `ini`; null, and the reason on the page, where that can't be, or the reader went on. */
 async function simulateFor(part, ini) {
-    try {
-        const drawn = await engine.run(ini);
-        return part === opening ? drawn : null;
-    } catch (error) {
-        if (part === opening) warn(`${error.message}.`);
-        return null;
-    }
+    const { drawn, refusal } = await inTurn('Simulating', () => tried(ini)) ?? {};
+    if (part !== opening) return null;
+    if (refusal) warn(refusal === STOPPED ? 'The run was stopped.' : ended(refusal));
+    return drawn ?? null;
 }
 
 const goOn = (...links) => html('p', 'go-on', ...links.filter(Boolean));
@@ -357,7 +354,7 @@ function drawSettings(dice) {
     return { settings: { ...settings, ...wrong }, cause };
 }
 
-const isAnswer = ({ code }) => !['short-run', 'unknown', 'rest'].includes(code) && !code.endsWith('-bound');
+const isAnswer = ({ code }) => !['short-run', 'unknown', 'rest'].includes(code) && !isBound({ code });
 
 /* The run's cause where it is clear: it costs enough, and no other costs half as much. */
 function clearCause(run, cause) {
@@ -381,7 +378,8 @@ async function findMystery(seed, part) {
     const dice = makeDice(seed), name = `mystery ${seed}`;
     for (let i = 0; i < DRAWS_MOST && part === opening; i++) {
         const { settings, cause } = drawSettings(dice);
-        const drawn = await engine.run(oneRun(name, settings)).catch(() => null);
+        const { drawn, refusal } = await inTurn('Drawing a mystery', () => tried(oneRun(name, settings))) ?? {};
+        if (refusal === STOPPED) return null;
         const found = drawn && clearCause(drawn.runs[0], cause);
         if (found) return { drawn, settings, cause: found, offers: drawOffers(dice, drawn.runs[0], found.code) };
     }
@@ -440,7 +438,11 @@ async function openAnswers() {
         status.textContent = `Simulating lesson ${numberOf(lesson)} of ${catalogue.lessons.length} ...`;
         const drawn = await simulateFor(part, lesson.ini);
         if (part !== opening) return;
-        if (drawn) list.append(answersOf(lesson, drawn));
+        if (!drawn) {
+            status.textContent = `These are not all: lesson ${numberOf(lesson)} was not simulated.`;
+            return;
+        }
+        list.append(answersOf(lesson, drawn));
     }
     status.textContent = `All ${catalogue.lessons.length} lessons, simulated by pipeline ${catalogue.version}.`;
     print.hidden = false;
@@ -462,10 +464,10 @@ function plainAnswer(guess, drawn) {
 
 /* Opens what the address asks for, and says whether it asked for any of this. */
 function readPart(params) {
-    const wanted = params.get('lesson'), number = params.get('mystery'), seed = Number(number), isSeed = Number.isSafeInteger(seed) && seed > 0;
+    const wanted = params.get('lesson'), number = params.get('mystery') ?? (params.has('mysteries') ? '1' : null), seed = Number(number), isSeed = Number.isSafeInteger(seed) && seed > 0;
     const lesson = catalogue.lessons.find((one) => one.name === wanted || numberOf(one) === Number(wanted || NaN));
     if (lesson) openLesson(lesson);
-    else if (params.has('mystery')) openMystery(isSeed ? seed : 1);
+    else if (number !== null) openMystery(isSeed ? seed : 1);
     else if (params.has('answers')) openAnswers();
     else if (params.has('lessons') || wanted !== null) openLessons();
     else closePart();
