@@ -49,7 +49,7 @@ struct foreign {
     int64_t cost_ns[VERDICT_COUNT];
     uint32_t span[VERDICT_COUNT]; /* of the dearest piece */
     int64_t dearest_ns[VERDICT_COUNT];
-    /* Of a recorded program whose machine is known. */
+    /* Set for a recorded program whose machine is known. */
     struct rework_found found;
     int64_t time_ns, limit_ns;
     bool simulated; /* `found` is set */

@@ -91,7 +91,7 @@ struct verdicts {
      * names of several causes, whose fixes together are better than any alone; or "". */
     char best[VERDICT_COMMAND];
     int64_t best_ns;
-    /* Of a recorded program: whether all fixes together gain a hundredth or more in the
+    /* For a recorded program: whether all fixes together gain a hundredth or more in the
      * simulator, and what they change, to be applied to the whole plan. */
     bool mends;
     struct rework mended;

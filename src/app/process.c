@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What this process was given and has changed for itself. */
+/* Properties that this process was given and has changed for itself. */
 static struct {
     unsigned long processors[128]; /* a bit for each that it may run on */
     bool processors_known;

@@ -93,7 +93,7 @@ int verdict_code_find(const char *name)
     return -1;
 }
 
-/* What only sets the limit costs nothing, and what is too little to be named is no cause. */
+/* A code that only sets the limit costs nothing, and one too small to be named is no cause. */
 static int cause_find(const char *name)
 {
     int code = verdict_code_find(name);

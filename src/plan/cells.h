@@ -34,8 +34,8 @@ struct cell_side {
      * that of another cell 0. Only where there are two sides. */
     uint32_t *latest;
     uint32_t leaves; /* a power of 2 */
-    /* Of each run, behind the tree: its write comes after all ops before this one that touched
-     * its bytes on the other side; 0: it raced with one. */
+    /* A word for each run, behind the tree: its write comes after all ops before this one that
+     * touched its bytes on the other side; 0: it raced with one. */
     uint32_t *since;
 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a call does, as far as it matters for what comes later. */
+/* The kinds of calls, as far as they matter for what comes later. */
 enum host_call_kind {
     CALL_OTHER,     /* of which nothing is known */
     CALL_QUICK,     /* hands something over, and returns: events, memsets, memory by streams */

@@ -54,7 +54,7 @@ struct run_report {
     size_t hazards_lost;       /* those whose ops overlapped or came in the wrong order */
     char (*hazard_texts)[HAZARD_TEXT]; /* "h2d 4 and scale 4 both touch device.in0 [0, 4096); in
                                           this run scale 4 began 12 us before h2d 4 ended" */
-    /* Of a recording: its plan, and the loop that it shows; and races that it may have, of
+    /* A recording has its plan, and the loop that it shows; and races that it may have, of
      * which nobody knows. Their texts are owned. Hazards name spans, not ops of the plan. */
     const struct plan *plan; /* NULL: it is no recording, or only a part of one */
     struct repetition repetition;

@@ -48,7 +48,7 @@ bool trace_has_streams(const struct trace *trace, const struct view_part *part)
     return part->stream_count == 0;
 }
 
-/* What is in no stream, such as a wait of the host for the whole device, is about all streams.
+/* An op in no stream, such as a wait of the host for the whole device, is about all streams.
  */
 static bool has_stream(const struct timeline *timeline, const struct span *span,
                        const struct view_part *part)

@@ -123,7 +123,7 @@ static uint8_t kind_of(const struct trace_stream *stream,
     return kind;
 }
 
-/* What the ops of the default stream and all others do beside each other. */
+/* Turns that the ops of the default stream and all others take beside each other. */
 struct turns {
     uint32_t count; /* changes from one side to the other */
     uint32_t ahead; /* of these, those whose next op the host had issued before the change */

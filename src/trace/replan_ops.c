@@ -45,7 +45,7 @@ bool replan_is_ours(const struct replan *replan, uint32_t stream)
            replan->recording->streams[stream].device == replan->device;
 }
 
-/* Of several contexts each has a default stream of its own, and a plan has one: the others
+/* Each of several contexts has a default stream of its own, and a plan has one: the others
  * become blocking streams, as do those of which the kind is not known, since that is how
  * cudaStreamCreate() makes them. */
 enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t *number)

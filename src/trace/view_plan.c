@@ -35,7 +35,7 @@ enum kernels_as {
     KERNELS_WRITERS, /* of what copies out of the device fetch */
 };
 
-/* What a copy or memset names. */
+/* Bytes that a copy or memset names. */
 struct named_range {
     struct range range;
     bool writes;

@@ -14,7 +14,7 @@ struct call_time {
     int64_t start_ns, until_ns;
 };
 
-/* What is looked for: the idle stretch of an engine that a cause made. */
+/* The search for the idle stretch of an engine that a cause made. */
 struct search {
     const struct run_report *run;
     const struct timeline *timeline;

@@ -1,5 +1,4 @@
 /* csv.c - the report as CSV, a row per run, and the timeline as CSV, a row per span.
- *
  * Quoting is RFC 4180's; lines end in LF, as text tools expect. */
 #include "report/compare.h"
 #include "trace/trace.h"

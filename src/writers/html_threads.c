@@ -84,7 +84,7 @@ static void put_ranges(const struct threads *threads)
     }
 }
 
-/* What is written by columns, of each thread: calls that keep the host, other calls, ranges. */
+/* Each thread has three kinds of columns: calls that keep the host, other calls, ranges. */
 enum { USE_HOLDING, USE_OTHER, USE_RANGES, USES };
 
 static struct html_use *use_of(struct html_use *uses, uint64_t thread, int which)

@@ -7,7 +7,7 @@
 
 enum { SCHEMA = 1, INDENT = 2 };
 
-/* Of a recorded plan buffers have numbers. */
+/* Buffers of a recorded plan have numbers. */
 static void put_range(struct json *json, const struct plan *plan, const struct range *range)
 {
     json_key(json, "buffer");
