@@ -84,6 +84,7 @@ START_TEST(what_cannot_be_is_refused)
         json_t *answer = load(lab_run(bad[i][0]));
         ck_assert_msg(strstr(text_of(answer, "error"), bad[i][1]) != NULL, "%s: %s", bad[i][0],
                       text_of(answer, "error"));
+        ck_assert(json_is_true(json_object_get(answer, "refused")));
         json_decref(answer);
     }
 }

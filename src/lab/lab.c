@@ -55,13 +55,15 @@ static enum status run_all(const struct options *options, struct job *jobs,
 
 /* --- answers --- */
 
-static enum status put_error(FILE *out, const struct error *error)
+/* A lack of memory is no refusal: what was asked for is not wrong. */
+static enum status put_error(FILE *out, enum status status, const struct error *error)
 {
     struct put put;
     struct json json = {.put = &put};
     put_begin(&put, out);
     json_open(&json, '{');
     json_put_text(json_key(&json, "error"), error->text);
+    json_put_bool(json_key(&json, "refused"), status != STATUS_NO_MEMORY);
     json_close(&json, '}');
     return put_end(&put);
 }
@@ -73,7 +75,7 @@ static char *answer_of(enum status status, const struct report *report,
     if (!answer_begin(&answer))
         return NULL;
     return answer_end(&answer, status == STATUS_OK ? write_page_data(answer.out, report)
-                                                   : put_error(answer.out, error));
+                                                   : put_error(answer.out, status, error));
 }
 
 /* --- questions --- */

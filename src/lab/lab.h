@@ -3,7 +3,8 @@
  *
  * Each answer is JSON text, ended by a NUL, which the caller frees with free(); NULL: there is
  * no memory for it. Where the question can't be answered it is {"error": "the reason in one
- * line"}, in the words of the command. */
+ * line", "refused": true}, in the words of the command; refused is false where memory ran out.
+ */
 #ifndef PIPELINE_LAB_H
 #define PIPELINE_LAB_H
 

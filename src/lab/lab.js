@@ -426,7 +426,7 @@ function sayBusy(what) {
 }
 
 /* The simulator's answer to a config: { drawn }, or { refusal } in one line. */
-const tried = (ini) => engine.run(ini).then((drawn) => ({ drawn }), ({ message }) => ({ refusal: message }));
+const tried = (ini) => engine.run(ini).then((drawn) => ({ drawn }), ({ message, refused }) => ({ refusal: message, refused }));
 
 const runsOf = (one) => [...(one.pinned ? [{ name: 'before', ...one.pinned }] : []), { name: 'now', ...one.state }];
 

@@ -70,7 +70,7 @@ const engine = (() => {
             const { answer, notes, spent } = await send(message, transfer);
             if (spent) drop();
             const data = JSON.parse(answer);
-            if (data.error !== undefined) throw Object.assign(new Error(plain(data.error)), { refused: true });
+            if (data.error !== undefined) throw Object.assign(new Error(plain(data.error)), { refused: data.refused });
             return Object.assign(data, { notes });
         });
         last = asked.catch(() => {});

@@ -208,9 +208,11 @@ function openPicture(drawn, ...content) {
 async function simulateFor(part, ini) {
     const { drawn, refusal } = await inTurn('Simulating', () => tried(ini)) ?? {};
     if (part !== opening) return null;
-    if (refusal) warn(refusal === STOPPED ? 'The run was stopped.' : ended(refusal));
+    if (refusal) warnOf(refusal);
     return drawn ?? null;
 }
+
+const warnOf = (refusal) => warn(refusal === STOPPED ? 'The run was stopped.' : ended(refusal));
 
 const goOn = (...links) => html('p', 'go-on', ...links.filter(Boolean));
 
@@ -373,13 +375,14 @@ function withoutCauses(drawn) {
 
 const oneRun = (name, settings) => [`[${name}]`, ...Object.entries(settings).map(([key, value]) => `${key} = ${value}`), ''].join('\n');
 
-/* Draws settings until their run has a clear cause. Settings that can't be are drawn again, too. */
+/* Draws settings until their run has a clear cause: null where none has. Settings that are refused are drawn
+ * again, too; any other failure, such as a lack of memory, ends it. */
 async function findMystery(seed, part) {
     const dice = makeDice(seed), name = `mystery ${seed}`;
     for (let i = 0; i < DRAWS_MOST && part === opening; i++) {
         const { settings, cause } = drawSettings(dice);
-        const { drawn, refusal } = await inTurn('Drawing a mystery', () => tried(oneRun(name, settings))) ?? {};
-        if (refusal === STOPPED) return null;
+        const { drawn, refusal, refused } = await inTurn('Drawing a mystery', () => tried(oneRun(name, settings))) ?? {};
+        if (refusal && !refused) return { refusal };
         const found = drawn && clearCause(drawn.runs[0], cause);
         if (found) return { drawn, settings, cause: found, offers: drawOffers(dice, drawn.runs[0], found.code) };
     }
@@ -401,8 +404,9 @@ async function openMystery(seed) {
         html('p', 'question', 'One thing is wrong with this run. Which cause costs it the most time?'), status);
     const part = opening, mystery = await findMystery(seed, part);
     if (part !== opening) return;
-    if (!mystery) {
-        status.textContent = 'No settings with a clear cause were found.';
+    if (mystery?.refusal) warnOf(mystery.refusal);
+    if (!mystery?.drawn) {
+        status.textContent = mystery ? 'No mystery was drawn.' : 'No settings with a clear cause were found.';
         element('lesson').append(goOn(link(`#mystery=${seed + 1}`, 'Next mystery')));
         return;
     }
@@ -439,7 +443,7 @@ async function openAnswers() {
         const drawn = await simulateFor(part, lesson.ini);
         if (part !== opening) return;
         if (!drawn) {
-            status.textContent = `These are not all: lesson ${numberOf(lesson)} was not simulated.`;
+            status.textContent = `${list.childElementCount} of ${catalogue.lessons.length} lessons: lesson ${numberOf(lesson)} was not simulated.`;
             return;
         }
         list.append(answersOf(lesson, drawn));
