@@ -389,6 +389,7 @@ function showHelp(target) {
 let wanted = null; // what comes next
 let underway = null; // and since when it has `begun`
 let answer = null; // what is drawn, as present() was told
+let simulated = null; // and of the simulator's answers the last: what present() was given
 
 /* Does `deed` once what is under way has ended; `what` the page says where it takes long. Only the
  * latest counts: it takes the place of one that waits, and ends one that takes long. Resolves with
@@ -406,7 +407,7 @@ async function work() {
     while (wanted) {
         underway = Object.assign(wanted, { begun: performance.now() });
         wanted = null;
-        const timer = setTimeout(sayBusy, PATIENCE_MS, underway.what);
+        const timer = setTimeout(loseTime, PATIENCE_MS, underway.what);
         try {
             underway.resolve(await underway.deed());
         } catch (error) {
@@ -417,6 +418,12 @@ async function work() {
             underway = null;
         }
     }
+}
+
+/* What takes long makes way for what waits, or else says so. */
+function loseTime(what) {
+    if (wanted) engine.stop();
+    else sayBusy(what);
 }
 
 /* Says what takes so long, beside a button that ends it. */
@@ -447,6 +454,7 @@ async function simulateRuns(asked) {
 /* A pinned run of an address may be what can't be: then the other one is drawn without it. */
 async function leavePinOut(asked, message) {
     const list = runsOf({ state: asked.state }), ini = iniOf(list), { drawn, refusal } = await tried(ini);
+    if (taken || wanted) return undefined;
     if (!drawn) return refuse(asked, refusal);
     pinned = null;
     present(drawn, { states: list, command: commandOf(asked.state), ini });
@@ -483,12 +491,15 @@ function controlOf(message) {
     return /(?<![\w-])(device ?=|sim:|machine)/.test(message) ? controls.get('machine') : null;
 }
 
-/* Says why the settings can't be simulated. The last picture stays, marked as not of them. */
+/* Says why the settings can't be simulated. The last run's picture stays, or comes back in place of a
+ * file's, marked as not of them. */
 async function refuse(asked, message) {
-    if (!answer?.states) await showDefaults();
+    if (!answer?.states && simulated) present(...simulated);
+    else if (!simulated) await showDefaults();
+    if (taken || wanted) return;
     const words = message === STOPPED ? 'The run was stopped.' : ended(message);
-    const old = answer ? ' The picture is not of these settings, but of the last that were simulated.' : '';
-    warn(`${asked.notice} ${words}${old}`.trim(), answer !== null);
+    const old = simulated ? ` The picture is not of these settings, but of ${simulated[1].defaults ? 'the defaults' : 'the last that were simulated'}.` : '';
+    warn(`${asked.notice} ${words}${old}`.trim(), simulated !== null);
     const control = controlOf(message);
     if (!control) return;
     control.refusal.textContent = message;
@@ -500,7 +511,7 @@ async function refuse(asked, message) {
 /* Something to look at, where no settings were simulated yet. */
 async function showDefaults() {
     const list = [{ name: 'defaults', machine: defaultMachine(), settings: {} }], ini = iniOf(list), { drawn } = await tried(ini);
-    if (drawn) present(drawn, { states: list, command: commandOf(list[0]), ini });
+    if (drawn && !taken) present(drawn, { states: list, command: commandOf(list[0]), ini, defaults: true });
 }
 
 /* --- what is shown of an answer ----------------------------------------------------------------- */
@@ -509,6 +520,7 @@ async function showDefaults() {
  * where it is from: { states: those of its runs, command, ini } or { file, command }. */
 function present(drawn, of) {
     answer = of;
+    if (of.states) simulated = [drawn, of];
     show(drawn.message ? drawn : { ...drawn, message: messageOf(drawn) });
     document.title = `pipeline lab: ${element('title').textContent}`;
     showFigures(drawn);

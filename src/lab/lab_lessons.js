@@ -199,6 +199,7 @@ function closePart() {
 /* Shows the picture, and `content` below it. */
 function openPicture(drawn, ...content) {
     document.body.classList.add('revealed');
+    answer = null; // the simulator's is not what is drawn
     show(drawn);
     fill(below, content);
     below.hidden = false;
@@ -497,7 +498,10 @@ function startLessons() {
         return made;
     };
     fill(element('lessons'), [to('#', 'Simulator', 'play'), to('#lessons', 'Lessons', 'lesson lessons answers'), to('#mystery=1', 'Mysteries', 'mystery')]);
-    element('lessons').firstChild.onclick = ({ target }) => { target.href = addressOf(); }; // the state that was left
+    element('lessons').firstChild.onclick = ({ target }) => {
+        target.href = addressOf(); // the state that was left
+        if (answer?.file && !taken) setState(state);
+    };
     element('plot').after(below);
     below.setAttribute('aria-label', 'What it shows');
     readProgress();

@@ -167,6 +167,29 @@ describe('the lab', { skip: noLab }, () => {
         await closePage(page);
     });
 
+    test('what was asked before a mystery was opened draws nothing there, and a newer run ends a slow one', async () => {
+        const page = await openLab(browser);
+        for (const tiles of ['100000', '0']) {
+            await page.evaluate((asked) => {
+                setState({ machine: 'h200', settings: { tiles: asked } });
+                location.hash = 'mystery=3';
+            }, tiles);
+            await page.locator('#lesson-after fieldset.guess').waitFor();
+            await page.waitForFunction(() => !underway && !wanted);
+            assert.deepEqual([await alertOf(page), (await timesOf(page))[0][0]], ['', 'mystery 3']);
+            await setState(page, 'h200', { streams: '0' });
+            assert.match(await alertOf(page), /^streams=0 is too small/);
+            assert.match((await timesOf(page))[0][0], /now|defaults/);
+        }
+        await page.evaluate(() => {
+            setState({ machine: 'h200', settings: { tiles: '16M', elements: '1G' } }); // takes long
+            setState({ machine: 'h200', settings: { streams: '1' } });
+        });
+        await page.waitForFunction(() => !underway && !wanted);
+        assert.equal(await page.locator('#command').textContent(), 'pipeline -d sim:h200 --streams=1');
+        await closePage(page);
+    });
+
     test('a fix that is clicked gives the time that was predicted', async () => {
         const page = await openLab(browser);
         let clicked = 0;
