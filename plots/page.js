@@ -977,7 +977,7 @@ const isBound = ({ code }) => code.endsWith('-bound'); // no loss, but what the 
 /* Why each run took longer than its limit: what each cause cost, and what to do. */
 function drawWhy(why) {
     const judged = runs.filter((run) => run.no_verdict || run.verdicts?.length);
-    const limited = judged.some((run) => run.limit_ns);
+    const limited = judged.some((run) => run.limit_ns && run.limit_from !== 'file');
     why.hidden = !judged.length;
     fill(why, [html('h2', '', !limited ? 'What took the time'
         : judged.length > 1 ? 'Why they took longer than their limits' : 'Why it took longer than its limit')]);

@@ -525,7 +525,8 @@ function present(drawn, of) {
     document.title = `pipeline lab: ${element('title').textContent}`;
     showFigures(drawn);
     showCauses(drawn);
-    fill(element('notes'), (drawn.notes ?? []).map((note) => html('li', '', sentence(note))));
+    const limits = drawn.runs.filter((run) => run.limit_from).map((run) => `Its limit, as the ${run.limit_from} says: ${run.limit}`);
+    fill(element('notes'), [...limits, ...drawn.notes ?? []].map((note) => html('li', '', sentence(note))));
     element('command').textContent = of.command;
     element('config').textContent = of.ini ?? '';
     element('config').closest('details').hidden = !of.ini;

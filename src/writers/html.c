@@ -64,17 +64,26 @@ static void put_results(struct json *json, const struct run_report *run, bool al
     json_put_count(json_key(json, "repeats"), run->repeats);
     put_time(json, "min", run->min_ns);
     put_time(json, "max", run->max_ns);
-    if (run->limit.ns > 0) {
-        put_time(json, "limit", run->limit.ns);
-        html_put_exact(json_key(json, "limit_ns"), run->limit.ns);
+    if (run->limit.ns > 0)
         json_put_text(json_key(json, "bound"), limit_cause_name(run->limit.cause));
-        put_share(json, "ratio", (double)run->limit.ns / (double)run->median_ns);
-    }
     if (isfinite(run->speedup) && !alone) {
         char text[32];
         snprintf(text, sizeof text, "%.2fx", fmin(run->speedup, 1e9));
         json_put_text(json_key(json, "speedup"), text);
     }
+}
+
+/* Writes the limit, where it is known: of a file that is read, what the file says. */
+static void put_limit(struct json *json, const struct run_report *run)
+{
+    if (run->limit.ns <= 0 || run->median_ns <= 0 || !writer_limit_known(run))
+        return;
+    put_time(json, "limit", run->limit.ns);
+    html_put_exact(json_key(json, "limit_ns"), run->limit.ns);
+    put_share(json, "ratio", (double)run->limit.ns / (double)run->median_ns);
+    if (run->foreign)
+        json_put_text(json_key(json, "limit_from"),
+                      run->verdicts.limit_known ? "machine file" : "file");
 }
 
 static void put_provenance(struct json *json, const struct run_report *run)
@@ -259,6 +268,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     json_open(json, '{');
     json_put_text(json_key(json, "name"), run->settings->name);
     put_provenance(json, run);
+    put_limit(json, run);
     if (!run->foreign)
         put_results(json, run, alone);
     put_verdicts(json, run);
