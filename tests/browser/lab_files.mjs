@@ -39,7 +39,7 @@ async function check(page, path) {
     const given = JSON.parse(out).runs.map(figuresOfReport);
     const limits = [...readFileSync(path, 'utf8').matchAll(/^# +limit_ns: (\d+)$/gm)].map(([, limit]) => limit);
     for (const [i, run] of given.entries()) {
-        run.limit = limits[i] ?? null; // a page knows the one in the file,
+        run.limit ??= limits[i] ?? null; // a page knows the one in the file, too,
         run.best = run.best?.[0] ? run.best : null; // and no settings that would make it better
     }
     assert.deepEqual(shown, given, path);
