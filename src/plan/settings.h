@@ -80,8 +80,13 @@ uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
 
 /* The ops that a plan may have: all that is done with so many, by the simulator and to explain
  * the run, takes less than 4 GiB and a minute. An op took 640 bytes at most, those of the
- * trials of fixes included, and 1.4 to 3 us on one core of a server. */
-enum { PLAN_OPS_MOST = 6 << 20, PLAN_OP_BYTES = 640, PLAN_OP_NS = 3000 };
+ * trials of fixes included, and 1.4 to 3 us on one core of a server. Where addresses have 32
+ * bits, as in WebAssembly, half as many find room. */
+enum {
+    PLAN_OPS_MOST = sizeof(void *) < 8 ? 3 << 20 : 6 << 20,
+    PLAN_OP_BYTES = 640,
+    PLAN_OP_NS = 3000,
+};
 
 /* Refuses settings whose plan has too many ops: those that there may be are `part` of it.
  * STATUS_USAGE, with what all would take and the tiles that would do. */
