@@ -18,6 +18,7 @@ const engine = (() => {
     function send(message, transfer = []) {
         return new Promise((resolve, reject) => {
             fail = (why) => {
+                fail = null;
                 drop();
                 reject(new Error(why));
             };
