@@ -23,7 +23,7 @@ enum status lab_command(const struct options *options, struct error *error)
     else
         error_set(error, status, "no memory to write %s", path);
     output_file_discard(&file);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !options->quiet)
         printf("%s: open it in a browser; it needs no network\n", path);
     return status;
 }
