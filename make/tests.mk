@@ -22,7 +22,8 @@ SUITE_OBJECTS := $(SUITES:%.c=$(OBJ)/%.o)
 $(OBJ)/bin/check $(OBJ)/bin/check-emulator $(OBJ)/bin/check-gpu: \
 	PROGRAM_LIBS = $(CHECK_LIBS) $(LIBS) $(CUDA_LIBS)
 # The lab page's questions are C as well, and are asked without WebAssembly here.
-$(OBJ)/bin/check: $(SUITE_OBJECTS) $(OBJECTS) $(patsubst %.c,$(OBJ)/%.o,$(wildcard src/lab/*.c))
+LAB_NATIVE := $(patsubst %.c,$(OBJ)/%.o,$(wildcard src/lab/*.c))
+$(OBJ)/bin/check: $(SUITE_OBJECTS) $(OBJECTS) $(LAB_NATIVE)
 
 # The tests of NVTX's marks need a tool that writes down what it is told, and a program that issues
 # a plan without a device.
@@ -125,7 +126,7 @@ run-fuzz: $(FUZZERS:%=$(O)/fuzz-%)
 
 # --- on a real GPU -------------------------------------------------------------------------------
 GPU_TESTS := $(wildcard tests/gpu/check_gpu*.c)
-$(OBJ)/bin/check-gpu: $(GPU_TESTS:%.c=$(OBJ)/%.o) $(filter-out %/check_main.o,$(SUITE_OBJECTS)) $(OBJECTS)
+$(OBJ)/bin/check-gpu: $(GPU_TESTS:%.c=$(OBJ)/%.o) $(filter-out %/check_main.o,$(SUITE_OBJECTS)) $(OBJECTS) $(LAB_NATIVE)
 
 # A driver whose calls fail when told to, which has the names of the one that it stands before; and a
 # stub of that for its own test, which needs no GPU. Its thunks are in x86-64's machine language.

@@ -27,7 +27,7 @@ void whatif_turn(enum knob knob, const struct settings *from, struct settings *t
 {
     memcpy((char *)to + fields[knob].offset, (const char *)from + fields[knob].offset,
            fields[knob].size);
-    if (to->ways == 1)
+    if (knob == KNOB_WAYS && to->ways == 1)
         to->streams = 1; /* no other number of streams goes with serial */
 }
 
