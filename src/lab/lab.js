@@ -151,13 +151,13 @@ function stateOf(params) {
     return { given, unknown };
 }
 
-/* Whether the address is one of those that have a reader. */
+/* Returns true if the address is one of those that have a reader. */
 function isTaken(params) {
     taken = addressReaders.some((read) => read(params));
     return taken;
 }
 
-/* What stands in an address may be of any length. */
+/* A text in an address may be of any length, and a line about it may not. */
 const quoted = (text) => `"${text.slice(0, 40)}${text.length > 40 ? '...' : ''}"`;
 
 /* The line about keys of an address that are no settings. */
@@ -239,7 +239,7 @@ function numberControl(option, change) {
         slider.value = Number(slider.value) + by;
         slider.oninput();
     };
-    /* What is being typed stays as it is typed, also while there is nothing yet. */
+    /* A value stays as it is typed while that goes on, also where nothing is there yet. */
     const write = (text) => {
         const typed = field.value.trim(), same = typed === '' ? isDefault(option, text) : typed === text || countOf(typed) === countOf(text);
         if (document.activeElement !== field || !same) field.value = shorten(option, text);
@@ -420,7 +420,7 @@ async function work() {
     }
 }
 
-/* What takes long makes way for what waits, or else says so. */
+/* A question that takes long makes way for one that waits; where none does, the page says so. */
 function loseTime(what) {
     if (wanted) engine.stop();
     else sayBusy(what);
@@ -570,7 +570,7 @@ function fixButton(command, base) {
     return button;
 }
 
-/* What mends a cause: a button where the run is of the simulator. */
+/* The fix of a cause is a button where the run is of the simulator. */
 function mendOf({ fix, command, predicted }, base) {
     if (!fix && !command) return [];
     return [html('p', 'mend', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
@@ -624,7 +624,7 @@ async function copy(text, button, source) {
 
 /* --- the pinned run ----------------------------------------------------------------------------- */
 
-/* What is drawn can be pinned and swapped; the controls may have settings that were refused. */
+/* The run that is drawn can be pinned and swapped; the controls may have settings that were refused. */
 const drawnStates = () => (answer?.states ?? []).map(({ machine, settings }) => ({ machine, settings }));
 
 function showPins() {

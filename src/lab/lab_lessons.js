@@ -47,7 +47,7 @@ const causeText = (code) => catalogue.verdicts.find((verdict) => verdict.code ==
 const link = (address, ...content) => Object.assign(html('a', '', ...content), { href: address });
 const heading = (level, text) => Object.assign(html(level, '', text), { tabIndex: -1 });
 
-/* What the cause cost the run, how that is known, and what mends it. */
+/* The sentences say what a cause cost the run, how that is known, and what mends it. */
 function causeSentences({ code, cost, share, text, seen, fix, command, predicted }) {
     return [html('b', '', code), `, which costs ${cost}${share ? ` (${share})` : ''}: ${text}.`, seen ? ` Seen: ${seen}.` : '',
         fix ? ` What mends it: ${fix}` : '', ...(fix && command ? [': ', html('code', '', command)] : []),
@@ -116,7 +116,7 @@ const tookText = (a, b) => [nameOf(a.name), ` takes ${a.time}, `, nameOf(b.name)
  * the guess. */
 const markOf = (guess, answer) => (guess === null ? 'none' : guess === answer ? 'right' : 'wrong');
 
-/* What was guessed, before the answer. */
+/* The guess stands before the answer. */
 function guessedText(guess, answer) {
     if (guess === null) return 'You made no guess; the answer is ';
     return guess === answer ? 'Right: ' : `You guessed ${guess}; the answer is `;
@@ -219,7 +219,7 @@ const goOn = (...links) => html('p', 'go-on', ...links.filter(Boolean));
 
 /* --- a lesson ----------------------------------------------------------------------------------- */
 
-/* What a setting means, less what is for a terminal, and auto, which no lesson has; and the kernels or
+/* The meaning of a setting, less what is for a terminal, and auto, which no lesson has; and the kernels or
  * mistakes that the lesson's runs have. */
 function meaningOf(lesson, name) {
     const values = new Set(lesson.runs.flatMap(({ settings }) => (settings[name] ?? '').split(',')));
@@ -280,7 +280,7 @@ function revealLesson(lesson, drawn, form, asked) {
     top.focus({ preventScroll: true });
 }
 
-/* What cost each run the most, and what else it had. */
+/* Each run has the cause that cost it the most, and the others. */
 function causesOfRuns(drawn) {
     const judged = drawn.runs.filter(firstCause);
     const others = (run) => run.verdicts.filter((verdict) => verdict.named && verdict !== firstCause(run)).map(({ code, cost }) => `${code} ${cost}`);
