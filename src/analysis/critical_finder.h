@@ -20,11 +20,6 @@ struct finder {
     int64_t launch_ns; /* what the start of a kernel may take with nothing to wait for */
 };
 
-static inline bool span_precedes(const struct span *a, const struct span *b)
-{
-    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->op < b->op;
-}
-
 /* Takes memory for `timeline` and for `result`, which the caller frees in any case. Returns
  * false when memory runs out; finder_end() in any case. */
 bool finder_begin(struct finder *finder, const struct timeline *timeline,

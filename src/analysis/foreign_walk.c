@@ -324,6 +324,16 @@ static uint32_t host_of(const struct foreign *foreign, uint32_t index)
     return loads ? call : SPAN_NONE;
 }
 
+/* Returns true if the way can go on from `work`, the last op of the device that it passed, to
+ * `next`: whatever held an op began before it. The times of a file can contradict each other,
+ * and lead in a circle. A call may have begun at any time, but never waited for a later call.
+ */
+static bool leads_back(const struct foreign *foreign, uint32_t next, uint32_t work)
+{
+    return next == SPAN_NONE || work == SPAN_NONE || op_is_call(span_at(foreign, next)->kind) ||
+           span_precedes(span_at(foreign, next), span_at(foreign, work));
+}
+
 /* Adds why op `index` began only when it did, before the time that is looked at: it kept the
  * busiest engine waiting then. */
 static bool add_before(struct foreign *foreign, uint32_t index, struct foreign_pieces *pieces)
@@ -340,9 +350,11 @@ static bool add_before(struct foreign *foreign, uint32_t index, struct foreign_p
 bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces)
 {
+    uint32_t work = SPAN_NONE;
     pieces->count = 0;
-    while (index != SPAN_NONE) {
+    while (leads_back(foreign, index, work) && index != SPAN_NONE) {
         const struct span *span = span_at(foreign, index);
+        work = op_is_call(span->kind) ? work : index;
         if (whole && !add(pieces, span->start_ns, span->end_ns, work_cause(foreign, span),
                           VERDICT_REST, index))
             return false;

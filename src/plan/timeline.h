@@ -151,6 +151,12 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 
+/* Returns true if a span began before another (ties: its op comes first). */
+static inline bool span_precedes(const struct span *a, const struct span *b)
+{
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->op < b->op;
+}
+
 /* Compares pointers to spans by their ends, then by their ops, for qsort(). */
 int span_compare_ends(const void *a, const void *b);
 
