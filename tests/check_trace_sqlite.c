@@ -202,6 +202,14 @@ START_TEST(test_broken_databases)
         return;
     ck_assert_int_eq(truncate(test_trace_path, 9000), 0);
     test_trace_refused("malformed");
+    /* Pages that lead to one page many times give rows without end. */
+    char endless[4096];
+    FILE *file = fopen(DATA "endless.sqlite", "rb");
+    ck_assert_ptr_nonnull(file);
+    size_t bytes = fread(endless, 1, sizeof endless, file);
+    fclose(file);
+    test_file_write(test_trace_path, endless, bytes);
+    test_trace_refused("CUPTI_ACTIVITY_KIND_RUNTIME|pages are damaged|quick_check");
 }
 END_TEST
 

@@ -303,27 +303,20 @@ static enum status read_host(struct database *database)
     return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
 }
 
-/* Refuses tables that may be read if a column is computed by an expression of the file: that
- * could take any time. It is the first look at the file: only now does SQLite say what is wrong
- * with it. */
-static enum status refuse_computed(struct database *database)
+/* Refuses the file if `query` finds a row: the name of a table that can't be read, and a text
+ * of what is wrong with it, which `why` is to end. */
+static enum status refuse_tables(struct database *database, const char *query, const char *why)
 {
-    static const char query[] =
-        "SELECT m.name, x.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS x "
-        "WHERE m.type = 'table' AND x.hidden IN (2, 3) AND (m.name LIKE 'StringIds' OR m.name "
-        "LIKE 'CUPTI%' OR m.name LIKE 'TARGET%' OR m.name LIKE 'ENUM%')";
     sqlite3_stmt *statement;
-    char text[256], table[TRACE_SHOWN], column[TRACE_SHOWN];
+    char text[256], table[TRACE_SHOWN], what[TRACE_SHOWN];
     if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
         return refuse_sqlite(database);
     enum status status = STATUS_OK;
     int step = sqlite3_step(statement);
     if (step == SQLITE_ROW) {
-        snprintf(text, sizeof text,
-                 "table %s: column %s is computed as it is read, which nsys export never "
-                 "writes",
+        snprintf(text, sizeof text, "table %s: %s %s",
                  trace_shown(text_or(statement, 0, ""), table),
-                 trace_shown(text_or(statement, 1, ""), column));
+                 trace_shown(text_or(statement, 1, ""), what), why);
         status = refuse(database, text);
     } else if (step != SQLITE_DONE) {
         status = refuse_sqlite(database);
@@ -332,10 +325,34 @@ static enum status refuse_computed(struct database *database)
     return status;
 }
 
+/* Refuses tables that may be read if a column is computed by an expression of the file, which
+ * could take any time, or if their pages are not as SQLite wrote them: pages that lead back to
+ * themselves hold rows without end. It is the first look at the file: only now does SQLite say
+ * what is wrong with it. */
+static enum status refuse_unreadable(struct database *database)
+{
+#define TABLES                                                                                 \
+    "m.type = 'table' AND (m.name LIKE 'StringIds' OR m.name LIKE 'CUPTI%' OR m.name LIKE "    \
+    "'TARGET%' OR m.name LIKE 'ENUM%')"
+    enum status status =
+        refuse_tables(database,
+                      "SELECT m.name, 'column ' || x.name FROM sqlite_master AS m, "
+                      "pragma_table_xinfo(m.name) AS x WHERE x.hidden IN (2, 3) AND " TABLES,
+                      "is computed as it is read, which nsys export never writes");
+    if (status != STATUS_OK)
+        return status;
+    return refuse_tables(
+        database,
+        "SELECT m.name, 'its pages' FROM sqlite_master AS m, "
+        "pragma_quick_check(m.name) AS q WHERE q.quick_check <> 'ok' AND " TABLES,
+        "are damaged, says PRAGMA quick_check: cut short?");
+#undef TABLES
+}
+
 static enum status read_sources(struct database *database)
 {
     int tables = 0;
-    enum status status = refuse_computed(database);
+    enum status status = refuse_unreadable(database);
     if (status == STATUS_OK)
         status = read_host(database);
     for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
