@@ -247,9 +247,9 @@ END_TEST
 /* Every machine of the program can be read. */
 START_TEST(test_every_machine_loads)
 {
-    static const char *const shelf[] = {"c1060", "c2050", "c2070",         "k20c",
-                                        "k20x",  "p100",  "v100",          "a100",
-                                        "h100",  "h200",  "rtx3050-laptop"};
+    static const char *const shelf[] = {
+        "c1060", "c2050", "c2070", "k20c",           "k20x", "p100",      "v100",
+        "a100",  "h100",  "h200",  "rtx3050-laptop", "k40",  "gtx1080ti", "gtx1650-super"};
     for (size_t i = 0; i < sizeof shelf / sizeof shelf[0]; i++) {
         struct machine machine;
         struct error error = {0};
