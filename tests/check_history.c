@@ -1,15 +1,17 @@
-/* check_history.c - what was measured and published on old GPUs, as ratios, against the
- * simulator.
+/* check_history.c - what was measured and published, against the simulator.
  *
- * Machine files hold data sheets' figures; nothing in them was fitted to these results. */
+ * Machine files hold data sheets' figures, and rates of copies and products measured alone;
+ * nothing in them was fitted to these results. */
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
+#include "test_folder.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +173,74 @@ START_TEST(test_dgemm_ladder)
 }
 END_TEST
 
+/* --- predicted blind
+ * ---------------------------------------------------------------------------------- */
+
+/* A published time, in ms, of run `run` of configs/history/NAME.ini, and what of the simulated
+ * run it is: all of it, or a frame of simpleMultiCopy (copies-a100.ini says why). Those that
+ * hold are predicted within BLIND_TOLERANCE; what is known of the others is in
+ * docs/machines.md. */
+#define BLIND_TOLERANCE 0.1
+struct blind {
+    const char *config, *what;
+    int run;
+    const char *published;
+    bool holds;
+};
+
+static double blind_ms(const struct blind *blind)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.ini", blind->config);
+    double spans[RUNS_MOST];
+    ck_assert_int_gt(config_spans(name, spans), blind->run);
+    double ns = spans[blind->run];
+    if (strncmp(blind->config, "copies-", 7) == 0) {
+        struct machine machine = machine_named(strchr(blind->config, '-') + 1);
+        const uint64_t bytes = 16 << 20;
+        ns = (ns - machine_copy_ns(&machine, 1, bytes) - machine_copy_ns(&machine, 0, bytes)) /
+             10;
+    }
+    return ns / 1e6;
+}
+
+/* The table of docs/machines.md has these rows, as the simulator is today. */
+START_TEST(test_predicted_blind)
+{
+    static const struct blind published[] = {
+        {"copies-a100", "4 streams", 1, "0.8479", false},
+        {"copies-gtx1080ti", "4 streams, light kernel", 1, "3.0941", false},
+        {"copies-gtx1080ti", "4 streams, heavier kernel", 3, "3.0636", false},
+        {"copies-gtx1650-super", "4 streams", 1, "1.6813", false},
+        {"hyperq-gtx1650-super", "32 streams, 8 queues", 0, "58", true},
+        {"daxpy-v100", "64 chunks", 0, "418.4", false},
+        {"daxpy-v100", "16 chunks", 1, "411.0", false},
+        {"daxpy-v100", "4 chunks", 2, "430.7", true},
+        {"daxpy-k40", "64 chunks", 0, "1461.5", true},
+        {"daxpy-k40", "16 chunks", 1, "1462.9", true},
+        {"daxpy-k40", "4 chunks", 2, "1579.9", true},
+        {"dgemm-v100", "k = 2048", 0, "267.9", false},
+        {"dgemm-v100", "k = 4096", 1, "1292.3", true},
+        {"dgemm-k40", "k = 2048", 0, "1496.2", false},
+        {"dgemm-k40", "k = 4096", 1, "7569.8", true},
+    };
+    char *page = test_file_text(TESTS_FOLDER "/../docs/machines.md");
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+        const struct blind *blind = &published[i];
+        if (strncmp(blind->config, "dgemm", 5) == 0 &&
+            kernel_missing(kernel_find("dgemm")) != NULL)
+            continue;
+        double ms = blind_ms(blind), ratio = ms / strtod(blind->published, NULL);
+        char row[256];
+        snprintf(row, sizeof row, "| `%s` | %s | %s | %.4g | %.3f | %s |", blind->config,
+                 blind->what, blind->published, ms, ratio, blind->holds ? "held" : "missed");
+        ck_assert_msg(strstr(page, row) != NULL, "docs/machines.md lacks this row: %s", row);
+        ck_assert_msg(!blind->holds || fabs(ratio - 1) <= BLIND_TOLERANCE, "%s", row);
+    }
+    free(page);
+}
+END_TEST
+
 Suite *history_suite(void)
 {
     Suite *suite = suite_create("history");
@@ -179,6 +249,7 @@ Suite *history_suite(void)
     tcase_add_test(tests, test_overlap_as_drawn);
     tcase_add_test(tests, test_breadth_loses_by_the_checks);
     tcase_add_test(tests, test_one_queue_against_32);
+    tcase_add_test(tests, test_predicted_blind);
     if (kernel_missing(kernel_find("dgemm")) == NULL)
         tcase_add_test(tests, test_dgemm_ladder);
     suite_add_tcase(suite, tests);
