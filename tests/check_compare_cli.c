@@ -1,9 +1,9 @@
 /* check_compare_cli.c - `pipeline compare` as its user runs it: one machine file against
  * another, which needs no GPU, and against itself. */
 #include "fixtures.h"
-#include "plot_cases.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -168,14 +168,6 @@ static int count(const char *text, const char *word)
     return found;
 }
 
-static void assert_shown(const char *text, const char *words)
-{
-    char list[512];
-    snprintf(list, sizeof list, "%s", words);
-    for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
-        ck_assert_msg(strstr(text, word) != NULL, "\"%s\" is not in:\n%s", word, text);
-}
-
 START_TEST(test_shown_as_text)
 {
     write_sections();
@@ -276,134 +268,6 @@ START_TEST(test_dry_run_compares_nothing)
 }
 END_TEST
 
-/* --- bench/accuracy --- */
-
-/* A line of `text` that begins with `head` has `words`. */
-static void assert_line(const char *text, const char *head, const char *words)
-{
-    char line[256];
-    const char *at = strstr(text, head);
-    ck_assert_msg(at != NULL, "no line \"%s\" in:\n%s", head, text);
-    at += head[0] == '\n';
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-    assert_shown(line, words);
-}
-
-/* All settings on a machine that stands for itself: every goal is met. */
-START_TEST(test_accuracy_of_a_machine_against_itself)
-{
-    ck_assert_int_eq(system("DEVICE=sim:h200 " TESTS_FOLDER
-                            "/../bench/accuracy/run.sh " BUILD_FOLDER " out.d >out 2>err"),
-                     0);
-    char *text = test_file_text("out");
-    assert_shown(text, "The simulator (sim:h200) against: simulated, NVIDIA H200\n|ways 4 |"
-                       "layout stage |connections 32 |kernels 3 |tiles 257 to 1024 ");
-    assert_line(text, "|error| of the span, median", "  0.00 %| met");
-    assert_line(text, "  largest", "  0.00 %| met");
-    ck_assert_ptr_null(strstr(text, "missed"));
-    free(text);
-    if (plot_have_gnuplot())
-        plot_assert_texts("out.d/accuracy.svg",
-                          "predicted against measured|within 5 %|serial|4-way|1 ms|10 %|"
-                          "simulator, median 0 %|settings with at most that error");
-    ck_assert_int_eq(system(TESTS_FOLDER "/../bench/accuracy/judge.sh " BUILD_FOLDER
-                                         " again.d h200 out.d/accuracy.csv >out 2>err"),
-                     0);
-    text = test_file_text("out");
-    assert_line(text, "  largest", "  0.00 %| met");
-    assert_line(text, "the device itself at another time, median", "  0.00 %");
-    free(text);
-}
-END_TEST
-
-/* Errors of 1, 2 and 4 %, the largest of a setting that may be fitted to; one pair apart whose
- * winner is wrong, one too close to call. */
-START_TEST(test_what_is_held_back_is_judged)
-{
-    FILE *file = fopen("a.csv", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs("run,source,device,machine,time_ms,simulated_ms,noise,start_p95_ms,end_p95_ms,"
-          "same_order,settings.connections,settings.order,"
-          "settings.ways,settings.layout,settings.kernel,settings.tiles,settings.streams,"
-          "settings.priorities\n"
-          "1-depth,measured,G,sim:g,100,101,0.001,1,1,1,8,depth,3,tile,scale,16,4,\n"
-          "1-breadth,measured,G,sim:g,102,103.02,0.001,1,1,1,8,breadth,3,tile,scale,"
-          "16,4,\n"
-          "3-depth,measured,G,sim:g,100,200,0.5,1,1,1,8,depth,3,tile,scale,16,4,\n"
-          "5-depth,measured,G,sim:g,100,102,0.002,2,2,0.5,8,depth,2,stage,"
-          "\"scale,sum\",17,1,\"0,-1\"\n"
-          "5-breadth,measured,G,sim:g,104,99.84,0.002,2,2,0.5,8,breadth,2,stage,"
-          "\"scale,sum\",17,1,\"0,-1\"\n",
-          file);
-    ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(system("LC_ALL=C awk -f " TESTS_FOLDER "/../plots/csv.awk -f " TESTS_FOLDER
-                            "/../bench/accuracy/summary.awk a.csv >out"),
-                     0);
-    char *text = test_file_text("out");
-    assert_shown(text, "5 settings; of those 1 may be used to fit, and 4 are held back");
-    assert_line(text, "|error| of the span, median", " 1.00 %| 2 % | met");
-    assert_line(text, "  largest", " 4.00 %| 10 % | met");
-    assert_line(text, "noise of the device's repeats, median", " 0.10 %");
-    assert_line(text, "depth or breadth", " 0 of 1 | missed");
-    assert_line(text, "\nways 2 ", "   2 |  2.00 %|  4.00 %");
-    assert_line(text, "\nkernels 1 ", "   2 |  1.00 %");
-    assert_line(text, "\ntiles 17 to 64 ", "   2 ");
-    assert_line(text, "\npriorities some ", "   2 ");
-    assert_line(text, "\nfitted on ", "   1 |  100.00 %");
-    assert_line(text, "\n5-breadth, connections=8 ", " -4.00 %");
-    free(text);
-}
-END_TEST
-
-/* Three settings: one that took longer the second time, one longer the first, and one again. */
-static void write_measured(const char *path, const char *first, const char *second)
-{
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fprintf(file,
-            "run,source,device,machine,time_ms,simulated_ms,error,noise,start_p95_ms,"
-            "end_p95_ms,same_order,settings.connections,"
-            "settings.order,settings.ways,settings.layout,settings.kernel,settings.tiles,"
-            "settings.streams,settings.priorities\n"
-            "1-depth,measured,G,sim:g,%s,150,0.5,0.001,1,1,1,8,depth,3,tile,"
-            "\"scale,sum\",16,4,\"0,-1\"\n"
-            "1-depth,measured,G,sim:g,%s,150,0.5,0.001,1,1,1,32,depth,3,tile,"
-            "\"scale,sum\",16,4,\"0,-1\"\n",
-            first, second);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
-/* The fastest of each setting counts, and what is simulated now. */
-START_TEST(test_judged_again)
-{
-    write_measured("first.csv", "100", "210");
-    write_measured("again.csv", "120", "200");
-    FILE *file = fopen("simulated.csv", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs("run,time_ms,settings.connections\n1-depth,101,8\n1-depth,204,32\n", file);
-    ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(system("LC_ALL=C awk -v machine=sim:new -f " TESTS_FOLDER
-                            "/../plots/csv.awk -f " TESTS_FOLDER
-                            "/../bench/accuracy/judge.awk simulated.csv first.csv again.csv "
-                            ">out.csv && LC_ALL=C awk -f " TESTS_FOLDER
-                            "/../plots/csv.awk -f " TESTS_FOLDER
-                            "/../bench/accuracy/summary.awk out.csv >out"),
-                     0);
-    char *text = test_file_text("out.csv");
-    assert_shown(text, "1-depth,measured,G,sim:new,100,101,0.01,0.001,,,,8,depth|"
-                       "\"scale,sum\",16,4,\"0,-1\",0.2\n|sim:new,200,204,0.02,|,0.05\n");
-    free(text);
-    text = test_file_text("out");
-    assert_line(text, "|error| of the span, median", "  1.00 %| met");
-    assert_line(text, "the device itself at another time, median", "  5.00 %");
-    ck_assert_ptr_null(strstr(text, "out of order"));
-    free(text);
-    ck_assert_int_ne(system("LC_ALL=C awk -f " TESTS_FOLDER "/../plots/csv.awk -f " TESTS_FOLDER
-                            "/../bench/accuracy/judge.awk first.csv >out 2>err"),
-                     0);
-}
-END_TEST
-
 /* --- refused --- */
 
 static void assert_refused(const char *arguments, const char *words)
@@ -447,12 +311,6 @@ Suite *compare_cli_suite(void)
     tcase_add_test(shown, test_files_show_both);
     tcase_add_test(shown, test_dry_run_compares_nothing);
     suite_add_tcase(suite, shown);
-    TCase *accuracy = tcase_create("bench/accuracy");
-    tcase_add_checked_fixture(accuracy, test_folder_enter, test_folder_leave);
-    tcase_add_test(accuracy, test_accuracy_of_a_machine_against_itself);
-    tcase_add_test(accuracy, test_what_is_held_back_is_judged);
-    tcase_add_test(accuracy, test_judged_again);
-    suite_add_tcase(suite, accuracy);
     TCase *refused = tcase_create("refused");
     tcase_add_checked_fixture(refused, test_folder_enter, test_folder_leave);
     tcase_add_test(refused, test_refusals);

@@ -67,6 +67,7 @@ static const struct {
     {"fuzz_seeds", fuzz_seeds_suite},
     {"compare", compare_suite},
     {"compare_cli", compare_cli_suite},
+    {"accuracy", accuracy_suite},
     {"deadlock", deadlock_suite},
     {"hazard", hazard_suite},
     {"hazard_bytes", hazard_bytes_suite},

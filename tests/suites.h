@@ -55,6 +55,7 @@ Suite *reference_suite(void);
 Suite *tune_suite(void);
 Suite *compare_suite(void);
 Suite *compare_cli_suite(void);
+Suite *accuracy_suite(void);
 Suite *calibrate_suite(void);
 Suite *calibrate_file_suite(void);
 Suite *calibrate_cli_suite(void);

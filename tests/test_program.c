@@ -39,6 +39,14 @@ void assert_has(const char *text, const char *words)
                   SHOWN, text);
 }
 
+void assert_shown(const char *text, const char *words)
+{
+    char list[512];
+    snprintf(list, sizeof list, "%s", words);
+    for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
+        assert_has(text, word);
+}
+
 /* Returns `text` with one blank for any number of blanks and ends of lines. To be freed. */
 static char *on_one_line(const char *text)
 {

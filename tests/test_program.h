@@ -25,7 +25,11 @@ int program_run(const char *arguments);
 /* Fails the test, showing `text`, unless `words` are in it. */
 void assert_has(const char *text, const char *words);
 
-/* Does the same wherever the lines of `text` end: the program wraps what it says. */
+/* Does the same for each of `words`, which '|' separates. */
+void assert_shown(const char *text, const char *words);
+
+/* Does the same as assert_has() wherever the lines of `text` end: the program wraps what it
+ * says. */
 void assert_says(const char *text, const char *words);
 
 #endif

@@ -1,12 +1,14 @@
-# judge.awk - one CSV of what was measured, in which the spans are those that a machine file predicts
-# now.
+# judge.awk - one CSV of what was measured, in which the simulated times are those that a machine
+# file predicts now.
 #
-#     awk -f plots/csv.awk -f judge.awk -v machine=NAME SIMULATED.csv... MEASURED.csv...
+#     awk -f plots/csv.awk -f shared.awk -f judge.awk -v settings=1 MEASURED.csv... > settings.ini
+#     awk -f plots/csv.awk -f shared.awk -f judge.awk -v machine=NAME SIMULATED.csv MEASURED.csv...
 #
-# SIMULATED.csv is what `pipeline --device=sim:... --format=csv` printed for each connections-*.ini,
-# MEASURED.csv what run.sh gathered, once or more often. Of a setting that was measured several times
-# the fastest is kept: what a busy host adds is no part of the device. How much slower it was another
-# time is the column `again`. What was said of single spans is that of another simulation, and left out.
+# MEASURED.csv is what run.sh gathered, once or more often; its settings are what the first call
+# prints, and SIMULATED.csv is what `pipeline --device=sim:... --format=csv` printed for those. Of a
+# setting that was measured several times the fastest is kept: what a busy host adds is no part of
+# the device. How much slower it was another time is the column `again`. What was said of single
+# spans is that of another simulation, and left out.
 
 FNR == 1 {
     file++
@@ -25,18 +27,17 @@ FNR == 1 {
 
 {
     csv_split($0)
-    setting = field("settings.connections") SUBSEP field("run")
-    if (!measured)
-        SIMULATED[setting] = field("time_ms")
+    if (measured)
+        keep(field("run") "/" field("settings.connections"), field("time_ms") + 0)
     else
-        keep(setting, field("time_ms") + 0)
+        SIMULATED[field("run")] = field("time_ms")
 }
 
 END {
-    if (failed)
-        exit 1
+    if (failed || settings)
+        exit failed
     print heading
-    for (s = 1; s <= settings; s++) {
+    for (s = 1; s <= count; s++) {
         if (!(SETTING[s] in SIMULATED))
             fail("there is no simulated run for one of the settings")
         print row(SETTING[s])
@@ -52,8 +53,10 @@ function fail(why) {
 
 function keep(setting, span,    i) {
     if (!(setting in FASTEST)) {
-        SETTING[++settings] = setting
+        SETTING[++count] = setting
         SLOWEST[setting] = span
+        if (settings)
+            printf "[%s]\n%s\n", setting, given_settings("", " = ", "\n")
     } else if (span >= FASTEST[setting]) {
         if (span > SLOWEST[setting])
             SLOWEST[setting] = span
@@ -62,13 +65,6 @@ function keep(setting, span,    i) {
     FASTEST[setting] = span
     for (i = 1; i <= columns; i++)
         VALUE[setting, i] = F[i]
-}
-
-function csv_quoted(text) {
-    if (text !~ /[,"#\r\n]/)
-        return text
-    gsub(/"/, "\"\"", text)
-    return "\"" text "\""
 }
 
 function row(setting,    i, name, text, out) {

@@ -1,11 +1,11 @@
 #!/bin/sh
-# judge.sh - a machine file against spans that were measured before: needs no GPU.
+# judge.sh - a machine file against times that were measured before: needs no GPU.
 #
 #     bench/accuracy/judge.sh BUILD OUT MACHINE MEASURED.csv...
 #
 # BUILD is the folder that `pipeline` was built in, MACHINE a name or a FILE.ini, MEASURED.csv what
-# run.sh gathered (accuracy.csv); of several the fastest counts for each setting. OUT gets
-# accuracy.csv, summary.txt and, where there is gnuplot, accuracy.svg.
+# run.sh gathered (accuracy.csv), which says the settings, too; of several the fastest counts for
+# each setting. OUT gets accuracy.csv, summary.txt and, where there is gnuplot, accuracy.svg.
 set -eu
 
 if [ $# -lt 4 ]; then
@@ -20,11 +20,12 @@ machine=$3
 shift 3
 mkdir -p "$out"
 
-for connections in 1 8 32; do
-    "$build/pipeline" -q "--device=sim:$machine" --no-data --runs=1 --warmup=0 --format=csv \
-        "$here/connections-$connections.ini" > "$out/simulated-$connections.csv"
-done
-LC_ALL=C awk -v "machine=$machine" -f "$plots/csv.awk" -f "$here/judge.awk" \
-    "$out/simulated-1.csv" "$out/simulated-8.csv" "$out/simulated-32.csv" "$@" > "$out/accuracy.csv"
-rm "$out/simulated-1.csv" "$out/simulated-8.csv" "$out/simulated-32.csv"
+judge() {
+    LC_ALL=C awk -f "$plots/csv.awk" -f "$here/shared.awk" -f "$here/judge.awk" "$@"
+}
+judge -v settings=1 "$@" > "$out/settings.ini"
+"$build/pipeline" -q "--device=sim:$machine" --no-data --format=csv "$out/settings.ini" \
+    > "$out/simulated.csv"
+judge -v "machine=$machine" "$out/simulated.csv" "$@" > "$out/accuracy.csv"
+rm "$out/settings.ini" "$out/simulated.csv"
 "$here/summary.sh" "$plots" "$out"

@@ -4,13 +4,14 @@
 #
 #     bench/accuracy/run.sh BUILD OUT [MACHINE]
 #
-# BUILD is the folder that `pipeline` was built in. OUT gets connections-1.csv, -8.csv and -32.csv,
-# all of them together as accuracy.csv, what that comes to as summary.txt, and, where there is
-# gnuplot, accuracy.svg. MACHINE (a name or a FILE.ini) stands for the device; without it the machine
-# file of the device's name does. DEVICE=sim:h200 in the environment runs the settings on another
-# device than the first CUDA one, and RUNS=3 makes fewer repeats than 7.
+# BUILD is the folder that `pipeline` was built in. OUT gets what was measured as accuracy.csv, what
+# that comes to as summary.txt, and, where there is gnuplot, accuracy.svg. MACHINE (a name or a
+# FILE.ini) stands for the device; without it the machine file of the device's name does. In the
+# environment DEVICE=sim:h200 runs the settings on another device than the first CUDA one, RUNS=3
+# makes fewer repeats than 5, and SETTINGS=FILE.ini takes other settings than matrix.ini.
 #
-# A process has one number of hardware queues: so there are three.
+# The settings are measured in parts, a process each. Parts that were measured stay in OUT/parts
+# until all are: when it was interrupted, or a part failed, the next call measures the others alone.
 set -eu
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
@@ -21,21 +22,52 @@ here=$(dirname "$0")
 plots=$here/../../plots
 build=$1
 out=$2
-mkdir -p "$out"
+machine=${3:-}
+settings=${SETTINGS:-$here/matrix.ini}
 
-set -- compare -q "--runs=${RUNS:-7}" --format=csv ${3:+"--machine=$3"} ${DEVICE:+"--device=$DEVICE"}
+set -- compare -q "--runs=${RUNS:-5}" --warmup=0 --format=csv ${machine:+"--machine=$machine"} \
+    ${DEVICE:+"--device=$DEVICE"}
 case ${DEVICE:-} in
 sim*) set -- "$@" --no-data ;; # whose bytes would only be computed by the CPU
 esac
 
-for connections in 1 8 32; do
-    file=$out/connections-$connections.csv
-    echo "hardware queues: $connections; to $file" >&2
-    "$build/pipeline" "$@" "$here/connections-$connections.ini" > "$file.new"
-    mv "$file.new" "$file"
+# What was measured of other settings, with other options or by another program is no part of this.
+mkdir -p "$out/parts"
+{
+    echo "$@"
+    cksum "$build/pipeline"
+    cat "$settings"
+    if [ -f "$machine" ]; then cat "$machine"; fi
+} > "$out/parts/asked.new"
+if ! cmp -s "$out/parts/asked.new" "$out/parts/asked"; then
+    rm -f "$out"/parts/*.ini "$out"/parts/*.csv
+    awk -v "folder=$out/parts" -f "$here/parts.awk" "$settings"
+    mv "$out/parts/asked.new" "$out/parts/asked"
+fi
+
+failed=0
+for part in "$out"/parts/*.ini; do
+    file=${part%.ini}.csv
+    name=$(basename "$file" .csv)
+    if [ -f "$file" ]; then
+        echo "$name: measured before ($file)" >&2
+        continue
+    fi
+    echo "$name: $(grep -c '^\[' "$part") settings" >&2
+    if "$build/pipeline" "$@" "$part" > "$file.new"; then
+        mv "$file.new" "$file"
+    else
+        echo "$name: not measured: the settings are in $part" >&2
+        rm "$file.new"
+        failed=$((failed + 1))
+    fi
 done
 
-# One heading for all.
-awk 'FNR > 1 || NR == 1' "$out/connections-1.csv" "$out/connections-8.csv" \
-    "$out/connections-32.csv" > "$out/accuracy.csv"
+LC_ALL=C awk -f "$plots/csv.awk" -f "$here/shared.awk" -f "$here/join.awk" "$out"/parts/*.csv \
+    > "$out/accuracy.csv"
 "$here/summary.sh" "$plots" "$out"
+if [ "$failed" -gt 0 ]; then
+    echo "parts that failed: $failed; their settings are missing; the next call tries them again" >&2
+    exit 1
+fi
+rm -r "$out/parts"

@@ -5,7 +5,8 @@
 set -eu
 
 here=$(dirname "$0")
-LC_ALL=C awk -f "$1/csv.awk" -f "$here/summary.awk" "$2/accuracy.csv" > "$2/summary.txt"
+LC_ALL=C awk -f "$1/csv.awk" -f "$here/shared.awk" \
+    -f "$here/summary.awk" "$2/accuracy.csv" > "$2/summary.txt"
 if command -v gnuplot > /dev/null; then
     gnuplot -c "$1/accuracy.gp" "$2/accuracy.csv" "$2/accuracy.svg"
 fi
