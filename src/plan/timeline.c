@@ -27,15 +27,18 @@ void timeline_free(struct timeline *timeline)
     timeline_init(timeline);
 }
 
-/* Fills in what `op` says of its span, which is all zeros. */
-static void span_fill(struct span *span, const struct op *op)
+/* Fills in what `op` says of its span, which is all zeros. Only on mapped arrays does a kernel
+ * move bytes over the link: elsewhere its ranges, which are far memory, need not be looked at.
+ */
+static void span_fill(struct span *span, const struct plan *plan, const struct op *op)
 {
+    bool moves = op->kind != OP_KERNEL || plan->memory == MEMORY_MAPPED;
     span->op = op->id;
     span->kind = (uint8_t)op->kind;
     span->engine = (uint8_t)op_rows[op->kind].engine;
     span->stream = op->stream;
     span->tile = op->tile;
-    span->bytes = op_bytes(op);
+    span->bytes = moves ? op_bytes(op) : 0;
     if (op->kind == OP_KERNEL)
         span->link = (uint16_t)op->kernel.link;
     if (op->kind == OP_ALLOC)
@@ -53,24 +56,29 @@ static void span_tell(struct span *span, const struct op_recorded *seen)
         span->host_memory = seen->pageable ? HOST_MEMORY_PAGEABLE : HOST_MEMORY_PINNED;
 }
 
-/* Finds what each wait waits for: an event stands for the op before its record in the record's
- * stream. */
-static void set_targets(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
-                        uint32_t *last_op)
+/* Makes the spans, in one pass over the ops, which are far more memory than the spans. An event
+ * stands for the op before its record in the record's stream: that is what a wait waits for. */
+static void fill_spans(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
+                       uint32_t *last_op)
 {
     struct span *span = timeline->spans; /* records have none */
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
+        plan_fetch_ahead(plan, i);
         if (op->kind == OP_RECORD) {
             event_op[op->event.event] = last_op[op->stream];
             continue;
         }
+        span_fill(span, plan, op);
+        if (plan->recorded != NULL)
+            span_tell(span, &plan->recorded->ops[i]);
         if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
             span->target = event_op[op->event.event];
         else if (op_in_stream(op->kind))
             last_op[op->stream] = i;
         span++;
     }
+    timeline->span_count = (uint32_t)(span - timeline->spans);
 }
 
 /* Returns how many kernels a timeline can name, whose spans name them by 16 bits: the names
@@ -115,17 +123,9 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
                 plan->recorded != NULL ? plan->recorded->names[i] : plan->chain[i]->name;
         for (size_t i = 0; i < ops && plan->recorded != NULL; i++)
             timeline->op_calls[i].thread = plan->recorded->ops[i].thread;
-        for (size_t i = 0; i < ops; i++) {
-            if (plan->ops[i].kind == OP_RECORD)
-                continue;
-            struct span *span = &timeline->spans[timeline->span_count++];
-            span_fill(span, &plan->ops[i]);
-            if (plan->recorded != NULL)
-                span_tell(span, &plan->recorded->ops[i]);
-        }
         memset(event_op, 0xFF, (plan->events + (size_t)1) * sizeof *event_op);
         memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
-        set_targets(timeline, plan, event_op, last_op);
+        fill_spans(timeline, plan, event_op, last_op);
     }
     free(event_op);
     free(last_op);
@@ -214,41 +214,43 @@ static void pass_take(struct order_pass *pass, const struct span *span)
 
 /* Returns the op that a call of the host waited for: of those it waits for, the one that ended
  * last. */
-static uint32_t pass_target(const struct order_pass *pass, const struct op *op)
+static uint32_t pass_target(const struct order_pass *pass, const struct span *call)
 {
-    if (op->kind != OP_SYNC)
+    if (call->kind != OP_SYNC)
         return UINT32_MAX;
-    if (op->stream == pass->plan->streams)
+    if (call->stream == pass->plan->streams)
         return pass->device.op;
-    enum stream_kind kind = plan_stream_kind(pass->plan, op->stream);
+    enum stream_kind kind = plan_stream_kind(pass->plan, call->stream);
     return rule_sync_encompasses(kind, STREAM_BLOCKING) ? pass->minding.op
-                                                        : pass->streams[op->stream].op;
+                                                        : pass->streams[call->stream].op;
 }
 
 /* Takes up one op. A wait lasts from when its stream reaches it until what it waits for is
  * over. With `rebuild`, copies, memsets and kernels start as soon as their stream lets them;
  * the times of the CPU's ops, of callbacks and of the host's own calls are the host's clock's
  * already. */
-static void pass_op(struct order_pass *pass, const struct op *op, struct span *span,
-                    bool rebuild)
+static void pass_span(struct order_pass *pass, struct span *span, bool rebuild)
 {
-    if (op_is_call(op->kind)) {
-        if (op->kind != OP_SYNC_EVENT) /* set_targets() has said it */
-            span->target = pass_target(pass, op);
+    enum op_kind kind = (enum op_kind)span->kind;
+    if (op_is_call(kind)) {
+        if (kind != OP_SYNC_EVENT) /* fill_spans() has said it */
+            span->target = pass_target(pass, span);
         return;
     }
-    int64_t reached = pass_reached(pass, op->stream);
-    if (op->kind == OP_WAIT) {
-        span->start_ns = later(span->issue_ns, reached);
-        span->end_ns = later(span->start_ns, pass->event_end[op->event.event]);
-    } else if (rebuild && op_on_device(op->kind)) {
+    if (kind == OP_WAIT) {
+        uint32_t event = pass->plan->ops[span->op].event.event;
+        span->start_ns = later(span->issue_ns, pass_reached(pass, span->stream));
+        span->end_ns = later(span->start_ns, pass->event_end[event]);
+    } else if (rebuild && op_on_device(kind)) {
         /* An event's time has a resolution: an end is never before its op's start. */
-        span->start_ns = later(span->issue_ns, reached);
+        span->start_ns = later(span->issue_ns, pass_reached(pass, span->stream));
         span->end_ns = later(span->end_ns, span->start_ns);
     }
     pass_take(pass, span);
 }
 
+/* Of the ops, which are far more memory than the spans, only records and waits are looked at.
+ */
 static enum status pass_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
                             struct error *error)
 {
@@ -256,13 +258,14 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, plan))
         status = error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
-    struct span *span = timeline->spans;
+    struct span *span = timeline->spans, *end = span + timeline->span_count;
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         const struct op *op = &plan->ops[i];
-        if (op->kind == OP_RECORD)
+        plan_fetch_ahead(plan, i);
+        if (span < end && span->op == i)
+            pass_span(&pass, span++, rebuild);
+        else /* a record */
             pass.event_end[op->event.event] = pass_reached(&pass, op->stream);
-        else
-            pass_op(&pass, op, span++, rebuild);
     }
     pass_end(&pass);
     return status;
@@ -332,29 +335,18 @@ size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine
     return count;
 }
 
-/* Returns true if no two of `count` spans, in order of start, run at once: as mostly. */
-static bool take_turns(struct span *const *spans, size_t count)
-{
-    size_t i = 1;
-    while (i < count && spans[i]->start_ns >= spans[i - 1]->end_ns)
-        i++;
-    return i >= count;
-}
-
 /* Gives the spans of one engine, in order of start, the lowest lane that is free. Returns false
  * when memory runs out. Of the two queues, `busy` gives lanes by the time at which they are
  * free again, and `idle` by their number. */
 static bool lanes_of_engine(struct span **spans, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        spans[i]->lane = 0;
     struct event_queue busy, idle;
     struct event lane;
     uint32_t lanes = 0;
     bool room = true;
     event_queue_init(&busy);
     event_queue_init(&idle);
-    for (size_t i = take_turns(spans, count) ? count : 0; i < count && room; i++) {
+    for (size_t i = 0; i < count && room; i++) {
         while (room && busy.count > 0 && busy.heap[0].time_ns <= spans[i]->start_ns) {
             event_queue_pop(&busy, &lane);
             room = event_queue_push(&idle, lane.subject, 0, lane.subject, 0);
@@ -367,41 +359,65 @@ static bool lanes_of_engine(struct span **spans, size_t count)
     return room;
 }
 
-static enum status set_lanes(struct timeline *timeline, struct error *error)
-{
-    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
-    bool room = spans != NULL;
-    for (int engine = 0; engine < ENGINE_NONE && room; engine++) {
-        size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
-        room = lanes_of_engine(spans, count);
-    }
-    free(spans);
-    if (!room)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to lay out a timeline");
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (timeline->spans[i].engine == ENGINE_NONE)
-            timeline->spans[i].lane = timeline->spans[i].stream;
-    }
-    return STATUS_OK;
-}
+/* A look over all spans. */
+struct look {
+    __extension__ __int128 ns, bytes; /* all added up */
+    int64_t last_ns;                  /* the last end */
+    /* Per engine: the end of its latest span; and if it never has two at once, in the order of
+     * issue, so that all are in its first lane, as mostly. */
+    int64_t ends_ns[ENGINE_COUNT];
+    bool turns[ENGINE_COUNT];
+};
 
-/* Refuses what timeline.h says. Waits, which do nothing, are left out of the sum: there may be
- * very many at once. */
-static enum status check_sums(const struct timeline *timeline, struct error *error)
+/* Looks over the spans, and gives them the lanes that they have where engines take turns.
+ * Waits, which do nothing, are left out of the sum: there may be very many at once. */
+static struct look look_over(struct timeline *timeline)
 {
-    __extension__ __int128 ns = timeline_time_ns(timeline), bytes = 0;
+    struct look look = {.ns = 0};
+    for (int engine = 0; engine < ENGINE_COUNT; engine++)
+        look.turns[engine] = true;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        ns += span->kind != OP_WAIT ? span->end_ns - span->start_ns : 0;
-        bytes += span->bytes;
+        struct span *span = &timeline->spans[i];
+        look.ns += span->kind != OP_WAIT ? span->end_ns - span->start_ns : 0;
+        look.bytes += span->bytes;
+        look.last_ns = later(look.last_ns, span->end_ns);
+        look.turns[span->engine] &= span->start_ns >= look.ends_ns[span->engine];
+        look.ends_ns[span->engine] = span->end_ns;
+        span->lane = span->engine == ENGINE_NONE ? span->stream : 0;
     }
     for (uint32_t i = 0; i < timeline->call_count; i++)
-        ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
-    if (ns >= MACHINE_NEVER_NS)
+        look.ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
+    look.ns += look.last_ns;
+    return look;
+}
+
+static enum status set_lanes(struct timeline *timeline, const struct look *look,
+                             struct error *error)
+{
+    struct span **spans = NULL;
+    bool room = true;
+    for (int engine = 0; engine < ENGINE_NONE && room; engine++) {
+        if (look->turns[engine])
+            continue;
+        if (spans == NULL)
+            spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+        room =
+            spans != NULL &&
+            lanes_of_engine(spans, timeline_engine_spans(timeline, (enum engine)engine, spans));
+    }
+    free(spans);
+    return room ? STATUS_OK
+                : error_set(error, STATUS_NO_MEMORY, "no memory to lay out a timeline");
+}
+
+/* Refuses what timeline.h says. */
+static enum status check_sums(const struct look *look, struct error *error)
+{
+    if (look->ns >= MACHINE_NEVER_NS)
         return error_set(error, STATUS_USAGE,
                          "the ops and calls take more than 36 years together, which is more "
                          "than a timeline can hold");
-    if (bytes > INT64_MAX)
+    if (look->bytes > INT64_MAX)
         return error_set(error, STATUS_USAGE,
                          "the ops move more than 8 EiB together, which is more bytes than a "
                          "timeline can hold");
@@ -412,9 +428,11 @@ enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error)
 {
     enum status status = pass_ops(timeline, plan, false, error);
-    if (status == STATUS_OK)
-        status = check_sums(timeline, error);
-    return status == STATUS_OK ? set_lanes(timeline, error) : status;
+    if (status != STATUS_OK)
+        return status;
+    struct look look = look_over(timeline);
+    status = check_sums(&look, error);
+    return status == STATUS_OK ? set_lanes(timeline, &look, error) : status;
 }
 
 int64_t timeline_time_ns(const struct timeline *timeline)
