@@ -246,16 +246,16 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     struct timeline own;
     timeline_init(&own);
     struct timeline *filled = timeline != NULL ? timeline : &own;
-    bool races = backend->workload->races && backend->workload->arrays != NULL;
+    bool data = backend->workload->arrays != NULL;
     struct simulator_hooks hooks = {
-        .on_start = races ? start_op : NULL,
-        .on_end = do_op,
+        .on_start = data && backend->workload->races ? start_op : NULL,
+        .on_end = data || backend->workload->on_tile != NULL ? do_op : NULL,
         .context = backend,
     };
     struct run_times result = {0};
     backend->timeline = filled;
     backend->running.count = 0;
-    if (backend->workload->arrays != NULL)
+    if (data)
         poison_device_memory(backend, backend->workload->plan);
     marks_begin("simulate");
     enum status status =
