@@ -152,6 +152,15 @@ double machine_link_ns(const struct machine *machine, double in, double out);
 #define MACHINE_NEVER_NS (INT64_MAX / 8)
 int64_t machine_round_ns(double ns);
 
+/* Rounds a time up to whole ns, as simulated work does, lest very short work takes none. */
+static inline int64_t machine_ceil_ns(double ns)
+{
+    if (!(ns < (double)MACHINE_NEVER_NS))
+        return MACHINE_NEVER_NS;
+    int64_t whole = (int64_t)ns; /* far faster than ceil() where that is a call */
+    return whole + ((double)whole < ns);
+}
+
 /* Returns the time in ns of a copy of `bytes` with both directions idle before it. */
 double machine_copy_ns(const struct machine *machine, int to_device, uint64_t bytes);
 

@@ -12,7 +12,7 @@ void checks_link(struct simulation *sim)
     if (sim->checks == NULL)
         return;
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
-        enum op_kind kind = op_at(sim, i)->kind;
+        enum op_kind kind = kind_of(sim, i);
         sim->checks[i].first_waiter = NONE;
         if (op_is_launch(kind)) {
             run = run == NONE ? i : run;
@@ -75,7 +75,7 @@ void checks_kernel_ended(struct simulation *sim, uint32_t op)
 {
     if (sim->checks == NULL)
         return;
-    sim->lanes[op_at(sim, op)->stream].unchecked = op;
+    sim->lanes[stream_of(sim, op)].unchecked = op;
     struct check_state *run = &sim->checks[sim->checks[op].run];
     if (--run->run_left == 0)
         simulation_wake(sim, &run->first_waiter);

@@ -2,8 +2,6 @@
  * callbacks, and the CPU. */
 #include "sim/state.h"
 
-#include <math.h>
-
 /* --- copies --- */
 
 /* Returns the copy engine of the other direction. */
@@ -14,8 +12,7 @@ static uint32_t other_copies(uint32_t index)
 
 static int64_t ns_for(double bytes, double bytes_per_s)
 {
-    double ns = ceil(1e9 * bytes / bytes_per_s);
-    return ns > 0 ? machine_round_ns(ns) : 0;
+    return bytes > 0 ? machine_ceil_ns(1e9 * bytes / bytes_per_s) : 0;
 }
 
 /* Brings a flowing copy up to now and lets it go on at the rate that holds from here. */
@@ -28,7 +25,7 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     double left = engine->bytes_left - moved;
     engine->bytes_left = left > 0 ? left : 0;
     engine->since_ns = sim->now;
-    enum op_kind kind = op_at(sim, engine->op)->kind;
+    enum op_kind kind = kind_of(sim, engine->op);
     engine->bytes_per_s =
         rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
     if (engine->staged)
@@ -48,7 +45,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
         return simulation_post(sim, wait, EVENT_TURNED, index, 0);
     }
     engine->op = line_pop(sim, &engine->line);
-    int64_t latency = rule_copy_latency_ns(sim->machine, op_at(sim, engine->op)->kind);
+    int64_t latency = rule_copy_latency_ns(sim->machine, kind_of(sim, engine->op));
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
@@ -57,7 +54,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
 
 enum status copies_accept(struct simulation *sim, uint32_t op)
 {
-    uint32_t index = (uint32_t)rule_copy_engine(sim->machine, op_at(sim, op)->kind);
+    uint32_t index = (uint32_t)rule_copy_engine(sim->machine, kind_of(sim, op));
     struct copy_engine *engine = &sim->copies[index];
     if (op == engine->follower)
         line_push_front(sim, &engine->line, op);
@@ -78,7 +75,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     const struct op *op = op_at(sim, engine->op);
     engine->flowing = true;
     engine->staged = rule_copy_staged(sim->plan, op);
-    engine->bytes_left = (double)op->copy.host.bytes;
+    engine->bytes_left = (double)span_at(sim, engine->op)->bytes;
     engine->bytes_per_s = 0;
     engine->since_ns = sim->now;
     enum status status = copy_set_rate(sim, index);
@@ -89,7 +86,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
 static enum status copy_drain(struct simulation *sim, uint32_t index, uint64_t last_bytes)
 {
     struct copy_engine *engine = &sim->copies[index];
-    enum op_kind kind = op_at(sim, engine->op)->kind;
+    enum op_kind kind = kind_of(sim, engine->op);
     double rate = rule_copy_bytes_per_s(sim->machine, kind, false);
     engine->draining = true;
     enum status status = simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED,
@@ -103,16 +100,16 @@ static enum status copy_drain(struct simulation *sim, uint32_t index, uint64_t l
 static bool copy_is_waited_for(const struct simulation *sim, uint32_t op)
 {
     uint32_t next = sim->ops[op].next_in_stream;
-    while (next != NONE && op_at(sim, next)->kind == OP_WAIT)
+    while (next != NONE && kind_of(sim, next) == OP_WAIT)
         next = sim->ops[next].next_in_stream;
-    return next != NONE && op_at(sim, next)->kind != op_at(sim, op)->kind;
+    return next != NONE && kind_of(sim, next) != kind_of(sim, op);
 }
 
 /* Returns how long engine `index` takes from the end of copy `op` to its next one. */
 static int64_t copy_gap_ns(const struct simulation *sim, uint32_t index, uint32_t op)
 {
     uint32_t kernels = sim->waiting[0], others = kernels > 0 ? kernels - 1 : 0;
-    enum op_kind kind = op_at(sim, op)->kind;
+    enum op_kind kind = kind_of(sim, op);
     bool other_busy = sim->copies[other_copies(index)].op != NONE;
     return rule_copy_gap_ns(sim->machine, kind, copy_is_waited_for(sim, op), other_busy,
                             others);
@@ -124,7 +121,7 @@ static uint32_t copy_follower(const struct simulation *sim, uint32_t op)
 {
     uint32_t next = sim->ops[op].next_in_stream;
     bool issued = next != NONE && sim->ops[next].issued;
-    return issued && op_at(sim, next)->kind == op_at(sim, op)->kind ? next : NONE;
+    return issued && kind_of(sim, next) == kind_of(sim, op) ? next : NONE;
 }
 
 enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
@@ -133,7 +130,7 @@ enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
     if (stamp != engine->stamp)
         return STATUS_OK; /* its rate changed after this event was posted */
     uint32_t op = engine->op;
-    enum op_kind kind = op_at(sim, op)->kind;
+    enum op_kind kind = kind_of(sim, op);
     engine->flowing = false;
     if (engine->staged && !engine->draining) {
         uint64_t bytes = op_at(sim, op)->copy.host.bytes;
@@ -172,7 +169,7 @@ static enum status turn_begin_next(struct simulation *sim, struct turn_engine *e
             machine_chain_cpu_ns(sim->machine, sim->plan->chain, sim->plan->chain_length,
                                  &sim->plan->params, op->cpu.count);
         /* Many tiles far below a nanosecond still take their time together. */
-        return simulation_post(sim, machine_round_ns(ceil(ns)), EVENT_CPU, op->id, 0);
+        return simulation_post(sim, machine_ceil_ns(ns), EVENT_CPU, op->id, 0);
     }
     const struct op_recorded *seen = plan_seen(sim->plan, op);
     int64_t ns =

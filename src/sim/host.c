@@ -69,10 +69,11 @@ void host_free(struct simulation *sim)
 /* --- calls --- */
 
 /* Returns true if the call for `op`, which is about to be made, has no code to load. */
-static bool is_loaded(struct simulation *sim, const struct op *op)
+static bool is_loaded(struct simulation *sim, uint32_t call)
 {
-    if (op->kind != OP_KERNEL || !sim->plan->loads_lazily)
+    if (!sim->plan->loads_lazily || kind_of(sim, call) != OP_KERNEL)
         return true;
+    const struct op *op = op_at(sim, call);
     const struct op_recorded *seen = plan_seen(sim->plan, op);
     if (seen != NULL) {
         bool loaded = sim->names_loaded[seen->name];
@@ -138,22 +139,23 @@ static bool has_room(const struct simulation *sim, const struct hardware_queue *
 /* Makes the call that is a thread's next. Where its queue is full, the thread waits there. */
 static enum status make_call(struct simulation *sim, struct host_thread *thread)
 {
-    const struct op *op = op_at(sim, thread->next);
-    if (op_is_call(op->kind)) {
-        span_at(sim, op->id)->start_ns = thread->begin_ns;
+    const uint32_t op = thread->next;
+    const enum op_kind kind = kind_of(sim, op);
+    if (op_is_call(kind)) {
+        span_at(sim, op)->start_ns = thread->begin_ns;
         return wait_in_call(sim, thread);
     }
-    int number = sim->ops[op->id].queue;
+    int number = sim->ops[op].queue;
     struct hardware_queue *queue = number >= 0 ? &sim->hardware_queues[number] : NULL;
-    if (queue != NULL && !has_room(sim, queue, op->id)) {
-        if (event_queue_push(&queue->blocked, op->id, 0, number_of(sim, thread), 0))
+    if (queue != NULL && !has_room(sim, queue, op)) {
+        if (event_queue_push(&queue->blocked, op, 0, number_of(sim, thread), 0))
             return STATUS_OK;
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     }
     if (queue != NULL)
         queue->calls++;
     int64_t call_ns =
-        rule_issue_ns(sim->machine, op->kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
+        rule_issue_ns(sim->machine, kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
     return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
 }
 
@@ -169,7 +171,8 @@ static enum status go_on(struct simulation *sim, struct host_thread *thread)
 {
     if (thread->next == NONE)
         return STATUS_OK;
-    const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, thread->next));
+    const struct plan_recorded *recorded = sim->plan->recorded;
+    const struct op_recorded *seen = recorded != NULL ? &recorded->ops[thread->next] : NULL;
     if (seen != NULL && seen->host_ns > 0)
         return simulation_post(sim, seen->host_ns, EVENT_CALL, number_of(sim, thread), 0);
     return host_begin_call(sim, thread);
@@ -208,21 +211,24 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
 
 void host_end_call(struct simulation *sim, struct host_thread *thread)
 {
-    const struct op *op = op_at(sim, thread->next);
-    struct op_state *state = &sim->ops[op->id];
-    if (sim->calls_wait && rule_call_waits(sim->plan, op))
-        thread->called = op->id;
+    const uint32_t op = thread->next;
+    const enum op_kind kind = kind_of(sim, op);
+    struct op_state *state = &sim->ops[op];
+    if (sim->calls_wait && rule_call_waits(sim->plan, op_at(sim, op)))
+        thread->called = op;
     state->issued = true;
     sim->call_ended_ns = sim->now;
-    sim->timeline->issue_ns[op->id] = thread->begin_ns;
+    sim->timeline->issue_ns[op] = thread->begin_ns;
     if (sim->timeline->op_calls != NULL)
-        sim->timeline->op_calls[op->id].issued_ns =
-            sim->timeline->op_calls[op->id].returned_ns = sim->now;
-    if (op->kind != OP_RECORD)
-        span_at(sim, op->id)->issue_ns = thread->begin_ns;
-    thread->next = next_call(sim, op->id);
-    if (op_is_call(op->kind)) {
-        span_at(sim, op->id)->end_ns = sim->now;
+        sim->timeline->op_calls[op].issued_ns = sim->timeline->op_calls[op].returned_ns =
+            sim->now;
+    if (kind != OP_RECORD)
+        span_at(sim, op)->issue_ns = thread->begin_ns;
+    thread->next = next_call(sim, op);
+    if (op_is_launch(kind)) /* its blocks are asked for when it is ready */
+        __builtin_prefetch(op_at(sim, op));
+    if (op_is_call(kind)) {
+        span_at(sim, op)->end_ns = sim->now;
         state->ended = true;
         return;
     }

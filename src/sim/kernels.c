@@ -42,22 +42,11 @@ static void leave_group(struct simulation *sim, struct block_group *group)
         sim->group_end--;
 }
 
-/* Returns the work of a launch. Tiles differ by an element at most, so the work of the kernel's
- * latest launch is mostly the answer. */
-static struct launch_work launch_work(struct simulation *sim, const struct op *op)
+/* Returns the work of a kernel's launch in a built plan. Tiles differ by an element at most, so
+ * it is mostly known from the latest launch with an odd, or an even, number of them. */
+static const struct launch_work *kernel_work_of(struct simulation *sim, const struct op *op)
 {
-    const struct op_recorded *seen = plan_seen(sim->plan, op);
-    if (seen != NULL)
-        return (struct launch_work){.measured_ns = (double)later(seen->work_ns, 1),
-                                    .sweeps = {.least = 1}};
-    if (op->kind != OP_KERNEL)
-        return (struct launch_work){
-            .measured_ns = NAN,
-            .cost = rule_memory_cost(sim->machine, op),
-            .sweeps = {.least = 1, .share = 1.0 / launch_blocks(sim, op)},
-        };
-    uint64_t in, out;
-    struct launch_work *known = &sim->works[op->kernel.link];
+    struct launch_work *known = &sim->works[op->kernel.link][op->kernel.count % 2];
     const struct kernel *kernel = sim->plan->chain[op->kernel.link];
     if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
         known->cost =
@@ -65,12 +54,34 @@ static struct launch_work launch_work(struct simulation *sim, const struct op *o
         known->sweeps = rule_sweeps(op->kernel.count, kernel->sweep, op->kernel.blocks);
         known->count = op->kernel.count;
         known->blocks = op->kernel.blocks;
+        known->measured_ns = NAN;
     }
-    op_link_bytes(op, &in, &out);
-    known->measured_ns = NAN;
-    known->link = (struct link_bytes){known->sweeps.share * (double)in,
-                                      known->sweeps.share * (double)out};
-    return *known;
+    if (sim->plan->memory == MEMORY_MAPPED) {
+        uint64_t in, out;
+        op_link_bytes(op, &in, &out);
+        known->link = (struct link_bytes){known->sweeps.share * (double)in,
+                                          known->sweeps.share * (double)out};
+    }
+    return known;
+}
+
+/* Returns the work of a launch, in `room` where it is not kept. */
+static const struct launch_work *launch_work(struct simulation *sim, const struct op *op,
+                                             struct launch_work *room)
+{
+    const struct op_recorded *seen = plan_seen(sim->plan, op);
+    if (seen == NULL && op->kind == OP_KERNEL)
+        return kernel_work_of(sim, op);
+    if (seen != NULL)
+        *room = (struct launch_work){.measured_ns = (double)later(seen->work_ns, 1),
+                                     .sweeps = {.least = 1}};
+    else
+        *room = (struct launch_work){
+            .measured_ns = NAN,
+            .cost = rule_memory_cost(sim->machine, op),
+            .sweeps = {.least = 1, .share = 1.0 / launch_blocks(sim, op)},
+        };
+    return room;
 }
 
 /* Lets blocks join a group of their launch that has only just begun, and returns true if there
@@ -99,9 +110,8 @@ static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uin
 }
 
 static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks,
-                             const struct launch_work *work, uint32_t sweeps)
+                             const struct launch_work *work, uint32_t sweeps, int64_t since_ns)
 {
-    int64_t since_ns = sim->now + work->cost.fixed_ns;
     if (blocks == 0 || join_group(sim, op, blocks, sweeps, since_ns))
         return STATUS_OK;
     struct block_group *group = free_group(sim);
@@ -131,15 +141,16 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
 static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t all,
                               uint32_t placed, uint32_t blocks)
 {
-    struct launch_work work = launch_work(sim, op_at(sim, op));
-    if (placed > 0 && all > sim->resident_blocks)
-        work.cost.fixed_ns = 0;
-    uint32_t more =
-        work.sweeps.blocks_with_more > placed ? work.sweeps.blocks_with_more - placed : 0;
+    struct launch_work room;
+    const struct launch_work *work = launch_work(sim, op_at(sim, op), &room);
+    const struct sweeps *sweeps = &work->sweeps;
+    bool pays = placed == 0 || all <= sim->resident_blocks;
+    int64_t since_ns = sim->now + (pays ? work->cost.fixed_ns : 0);
+    uint32_t more = sweeps->blocks_with_more > placed ? sweeps->blocks_with_more - placed : 0;
     more = more < blocks ? more : blocks;
-    enum status status = add_group(sim, op, more, &work, work.sweeps.least + 1);
+    enum status status = add_group(sim, op, more, work, sweeps->least + 1, since_ns);
     if (status == STATUS_OK)
-        status = add_group(sim, op, blocks - more, &work, work.sweeps.least);
+        status = add_group(sim, op, blocks - more, work, sweeps->least, since_ns);
     return status;
 }
 
@@ -173,7 +184,7 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
     group->stamp = ++sim->stamps;
     /* Rounded up, so that kernels far below a nanosecond still take their time together; but
      * not for what is left of the doubles' own rounding. */
-    int64_t left_ns = machine_round_ns(ceil(group->left * sweep - 1e-6));
+    int64_t left_ns = machine_ceil_ns(group->left * sweep - 1e-6);
     int64_t rest = group->since_ns - sim->now + left_ns;
     return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
 }

@@ -21,11 +21,11 @@ static bool find_synchronising(struct simulation *sim, struct barriers *barriers
 {
     uint32_t ops = 0, count = 0;
     for (uint32_t i = 0; i < sim->plan->op_count; i++)
-        count += rule_op_synchronises(sim->machine, op_at(sim, i)->kind);
+        count += rule_op_synchronises(sim->machine, kind_of(sim, i));
     if (!barriers_init(barriers, count))
         return false;
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
-        enum op_kind kind = op_at(sim, i)->kind;
+        enum op_kind kind = kind_of(sim, i);
         if (rule_op_synchronises(sim->machine, kind))
             barriers_add(barriers, i, ops);
         ops += op_in_stream(kind);
@@ -44,7 +44,7 @@ enum status sync_link(struct simulation *sim)
 
 bool sync_passes(struct simulation *sim, uint32_t op)
 {
-    uint32_t stream = op_at(sim, op)->stream;
+    uint32_t stream = stream_of(sim, op);
     for (int d = 0; d < DOMAIN_COUNT; d++) {
         uint32_t *list = in_domain(sim, d, stream) ? barriers_held(&sim->domains[d], op) : NULL;
         if (list == NULL)
@@ -115,7 +115,7 @@ static void wake_callers(struct simulation *sim, uint32_t *first)
 
 static void sync_op_ended(struct simulation *sim, uint32_t op)
 {
-    uint32_t stream = op_at(sim, op)->stream, woken = sim->waiters.woken_count;
+    uint32_t stream = stream_of(sim, op), woken = sim->waiters.woken_count;
     for (int d = 0; d < DOMAIN_COUNT; d++) {
         if (in_domain(sim, d, stream))
             barriers_op_ended(&sim->domains[d], op, &sim->waiters);
@@ -135,7 +135,7 @@ enum status simulation_start_op(struct simulation *sim, uint32_t op)
 
 void simulation_pass_op(struct simulation *sim, uint32_t op)
 {
-    struct lane_state *lane = &sim->lanes[op_at(sim, op)->stream];
+    struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     sim->ops[op].ended = true;
     lane->head = sim->ops[op].next_in_stream;
     wake_callers(sim, &lane->first_caller);
@@ -147,17 +147,16 @@ void simulation_pass_op(struct simulation *sim, uint32_t op)
 
 enum status simulation_end_op(struct simulation *sim, uint32_t op)
 {
-    const struct op *ended = op_at(sim, op);
-    struct lane_state *lane = &sim->lanes[ended->stream];
+    struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     span_at(sim, op)->end_ns = sim->now;
     simulation_pass_op(sim, op);
-    lane->last_kind = engine_kind(ended->kind);
+    lane->last_kind = engine_kind(kind_of(sim, op));
     lane->last_end_ns = sim->now;
     lane->signal_ns = NEVER;
-    waiters_note(&sim->waiters, ended->stream);
-    if (op_is_launch(ended->kind))
+    waiters_note(&sim->waiters, stream_of(sim, op));
+    if (op_is_launch(kind_of(sim, op)))
         checks_kernel_ended(sim, op);
     if (sim->hooks.on_end == NULL)
         return STATUS_OK;
-    return sim->hooks.on_end(sim->hooks.context, ended, sim->error);
+    return sim->hooks.on_end(sim->hooks.context, op_at(sim, op), sim->error);
 }

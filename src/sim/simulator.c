@@ -17,7 +17,7 @@
 /* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
 static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
-    enum op_kind kind = op_at(sim, op)->kind;
+    enum op_kind kind = kind_of(sim, op);
     if (op_is_launch(kind))
         return kernels_accept(sim, op);
     if (kind == OP_CALLBACK)
@@ -57,8 +57,8 @@ static enum status op_ready(struct simulation *sim, uint32_t op)
 static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool woken)
 {
     const struct machine *machine = sim->machine;
-    const struct lane_state *lane = &sim->lanes[op_at(sim, op)->stream];
-    enum op_kind kind = op_at(sim, op)->kind;
+    const struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
+    enum op_kind kind = kind_of(sim, op);
     int queue = sim->ops[op].queue; /* this one holds `op` */
     uint32_t others = queue >= 0 ? sim->waiting[(uint32_t)queue / sim->queues] - 1 : 0;
     int64_t signal = rule_signal_ns(machine, kind, others);
@@ -85,7 +85,7 @@ static int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns)
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
 {
     int64_t ready = head_ready_ns(sim, op, woken);
-    if (sim->plan->issue == ISSUE_GRAPH && op_at(sim, op)->kind != OP_CPU)
+    if (sim->plan->issue == ISSUE_GRAPH && kind_of(sim, op) != OP_CPU)
         ready = graph_ready_ns(sim, ready);
     int64_t delay = ready - sim->now;
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
@@ -124,7 +124,7 @@ static enum status stream_advance(struct simulation *sim, uint32_t stream, bool 
     struct lane_state *lane = &sim->lanes[stream];
     while (lane->head != NONE && sim->ops[lane->head].issued) {
         uint32_t op = lane->head;
-        enum op_kind kind = op_at(sim, op)->kind;
+        enum op_kind kind = kind_of(sim, op);
         if (lane->unchecked != NONE && !checks_pass(sim, op))
             return STATUS_OK;
         if (sim->domains != NULL && !sync_passes(sim, op))
@@ -151,7 +151,7 @@ static enum status advance_all(struct simulation *sim)
 /* A thread's call is over: its op may be its stream's head, and the thread goes on. */
 static enum status op_issued(struct simulation *sim, struct host_thread *thread)
 {
-    uint32_t op = thread->next, stream = op_at(sim, op)->stream;
+    uint32_t op = thread->next, stream = stream_of(sim, op);
     enum status status = STATUS_OK;
     host_end_call(sim, thread);
     if (sim->lanes[stream].head == op)

@@ -63,60 +63,63 @@ void simulation_wake(struct simulation *sim, uint32_t *first)
 
 /* --- set-up --- */
 
-/* Returns true if `op` holds up, or waits for, more than its own stream. It is asked of every
- * op, so the test that settles most of them comes first. */
-static bool needs_domains(const struct simulation *sim, const struct op *op)
+/* Returns true if an op holds up, or waits for, more than its own stream. */
+static bool needs_domains(const struct simulation *sim, enum op_kind kind)
 {
-    bool memory = op->kind == OP_MEMSET || op->kind == OP_D2D;
-    return sim->plan->stream_kinds != NULL ||
-           (memory && rule_op_synchronises(sim->machine, op->kind));
+    bool memory = kind == OP_MEMSET || kind == OP_D2D;
+    return memory && rule_op_synchronises(sim->machine, kind);
 }
 
-/* Gives whoever waits for an event the record that it stands for, and any op but a record its
- * span. */
-static void link_span(struct simulation *sim, const struct op *op, uint32_t *event_record,
-                      uint32_t *spans)
+/* Links op `i`, which takes its turn in a stream, to the one before it there and in its
+ * hardware queue. */
+static void link_in_stream(struct simulation *sim, uint32_t i, uint32_t *last_in_stream,
+                           uint32_t *last_in_queue)
 {
-    struct op_state *state = &sim->ops[op->id];
-    if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
-        state->record = event_record[op->event.event];
-    if (op->kind == OP_RECORD) {
-        uint32_t record = op->id - *spans; /* as many records came before it */
-        sim->records[record] = (struct record_state){NEVER, NONE, op->stream};
-        state->record = event_record[op->event.event] = record;
-    } else {
-        state->span = (*spans)++;
-    }
+    struct op_state *state = &sim->ops[i];
+    uint32_t *last = &last_in_stream[state->stream];
+    *(*last == NONE ? &sim->lanes[state->stream].head : &sim->ops[*last].next_in_stream) = i;
+    *last = i;
+    if (sim->plan->issue != ISSUE_STREAMS)
+        return; /* no branch of a graph holds up another, as streams in a queue do */
+    int queue = rule_queue(sim->machine, sim->queues, kind_of(sim, i), state->stream);
+    state->queue = (int16_t)queue;
+    if (queue < 0)
+        return;
+    last = &last_in_queue[queue];
+    uint32_t *front = &sim->hardware_queues[queue].front;
+    *(*last == NONE ? front : &sim->ops[*last].next_in_line) = i;
+    *last = i;
 }
 
-/* Links the ops of each stream and of each hardware queue, and waits to their records. */
+/* Links the ops of each stream and of each hardware queue, and waits to their records. Spans
+ * tell an op's kind and stream in less memory than ops; records alone have none. */
 static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t *last_in_queue,
                      uint32_t *event_record)
 {
-    for (uint32_t i = 0, spans = 0; i < sim->plan->op_count; i++) {
-        const struct op *op = op_at(sim, i);
+    const struct span *spans = sim->timeline->spans;
+    for (uint32_t i = 0, span = 0, record = 0; i < sim->plan->op_count; i++) {
         struct op_state *state = &sim->ops[i];
+        plan_fetch_ahead(sim->plan, i);
         *state = (struct op_state){.next_in_stream = NONE,
                                    .next_in_line = NONE,
+                                   .span = span,
                                    .queue = -1,
                                    .issued = sim->plan->issue == ISSUE_GRAPH};
-        sim->needs_domains |= needs_domains(sim, op);
-        link_span(sim, op, event_record, &spans);
-        if (op_is_call(op->kind)) /* it is in no stream */
-            continue;
-        uint32_t *last = &last_in_stream[op->stream];
-        *(*last == NONE ? &sim->lanes[op->stream].head : &sim->ops[*last].next_in_stream) = i;
-        *last = i;
-        int queue = -1; /* no branch of a graph holds up another, as streams in a queue do */
-        if (sim->plan->issue == ISSUE_STREAMS)
-            queue = rule_queue(sim->machine, sim->queues, op->kind, op->stream);
-        state->queue = (int16_t)queue;
-        if (queue >= 0) {
-            last = &last_in_queue[queue];
-            uint32_t *front = &sim->hardware_queues[queue].front;
-            *(*last == NONE ? front : &sim->ops[*last].next_in_line) = i;
-            *last = i;
+        if (span < sim->timeline->span_count && spans[span].op == i) {
+            state->kind = spans[span].kind;
+            state->stream = spans[span++].stream;
+            if (state->kind == OP_WAIT || state->kind == OP_SYNC_EVENT)
+                state->record = event_record[op_at(sim, i)->event.event];
+        } else {
+            const struct op *op = op_at(sim, i);
+            state->kind = OP_RECORD;
+            state->stream = op->stream;
+            sim->records[record] = (struct record_state){NEVER, NONE, op->stream};
+            state->record = event_record[op->event.event] = record++;
         }
+        sim->needs_domains |= needs_domains(sim, kind_of(sim, i));
+        if (!op_is_call(kind_of(sim, i)))
+            link_in_stream(sim, i, last_in_stream, last_in_queue);
     }
 }
 
@@ -228,6 +231,7 @@ enum status simulation_set_up(struct simulation *sim)
     line_init(&sim->callbacks.line);
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;
+    sim->needs_domains = sim->plan->stream_kinds != NULL;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
     return link_all(sim);
 }

@@ -74,7 +74,9 @@ struct hardware_queue {
     struct event_queue blocked; /* threads that wait for room in it, by their ops */
 };
 
-/* The state of an op. There is one for each op of a plan, so it is kept small. */
+/* The state of an op. There is one for each op of a plan, so it is kept small. Its kind and its
+ * stream stand here again: most of the simulation needs no more of an op, which is nine times
+ * as large. */
 struct op_state {
     uint32_t next_in_stream;
     uint32_t next_in_line; /* of its hardware queue; once out of that, of its engine's line */
@@ -86,7 +88,9 @@ struct op_state {
                             NONE: the event was never recorded, and stands for nothing */
     };
     uint32_t span; /* the index of its span; records have none */
+    uint32_t stream;
     int16_t queue; /* rule_queue(): machines have 1024 queues at most */
+    uint8_t kind;  /* enum op_kind */
     bool ready : 1, ended : 1, issued : 1;
 };
 
@@ -147,7 +151,7 @@ struct block_group {
     uint32_t stamp;          /* of the EVENT_BLOCKS that counts */
 };
 
-/* The work of a launch: of each kernel of the chain, the latest launch's. */
+/* The work of a launch. */
 struct launch_work {
     uint64_t count; /* 0: not known yet */
     uint32_t blocks;
@@ -182,7 +186,7 @@ struct simulation {
     struct turn_engine callbacks, cpu;
     struct line *levels; /* kernels ready to place blocks, per priority: most urgent first */
     int level_count, most_urgent;
-    struct launch_work works[CHAIN_MAX]; /* of each kernel: tiles are alike */
+    struct launch_work works[CHAIN_MAX][2]; /* of each kernel: see kernel_work_of() */
     struct block_group *groups;
     uint32_t group_end; /* those in use are before it, with free places between them */
     uint32_t group_capacity;
@@ -209,6 +213,16 @@ struct simulation {
 static inline const struct op *op_at(const struct simulation *sim, uint32_t op)
 {
     return &sim->plan->ops[op];
+}
+
+static inline enum op_kind kind_of(const struct simulation *sim, uint32_t op)
+{
+    return (enum op_kind)sim->ops[op].kind;
+}
+
+static inline uint32_t stream_of(const struct simulation *sim, uint32_t op)
+{
+    return sim->ops[op].stream;
 }
 
 static inline struct span *span_at(const struct simulation *sim, uint32_t op)
