@@ -16,11 +16,6 @@ void event_queue_free(struct event_queue *queue)
     event_queue_init(queue);
 }
 
-static bool event_before(const struct event *a, const struct event *b)
-{
-    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
-}
-
 bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
                       uint32_t stamp)
 {
@@ -31,8 +26,7 @@ bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint
             return false;
         queue->heap = heap;
     }
-    uint64_t order = queue->pushed++ << EVENT_KIND_BITS | (uint64_t)kind;
-    struct event event = {time_ns, order, subject, stamp};
+    struct event event = event_make(queue, time_ns, kind, subject, stamp);
     size_t hole = queue->count++;
     while (hole > 0 && event_before(&event, &queue->heap[(hole - 1) / 2])) {
         queue->heap[hole] = queue->heap[(hole - 1) / 2];

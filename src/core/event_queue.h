@@ -18,6 +18,11 @@ struct event {
     uint32_t stamp; /* the pusher's own, by which it sees that an event has been overtaken */
 };
 
+static inline bool event_before(const struct event *a, const struct event *b)
+{
+    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
+}
+
 static inline int event_kind(const struct event *event)
 {
     return (int)(event->order & ((1U << EVENT_KIND_BITS) - 1));
@@ -28,6 +33,15 @@ struct event_queue {
     size_t count, capacity;
     uint64_t pushed; /* events so far */
 };
+
+/* Returns an event that comes after all that were made before, for its time: to be pushed, or
+ * kept by a caller of whose events one kind is never in the queue twice. */
+static inline struct event event_make(struct event_queue *queue, int64_t time_ns, int kind,
+                                      uint32_t subject, uint32_t stamp)
+{
+    uint64_t order = queue->pushed++ << EVENT_KIND_BITS | (uint64_t)kind;
+    return (struct event){time_ns, order, subject, stamp};
+}
 
 void event_queue_init(struct event_queue *queue);
 void event_queue_free(struct event_queue *queue);

@@ -31,7 +31,7 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     if (engine->staged)
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
-                           index, ++engine->stamp);
+                           index, 0);
 }
 
 static enum status copy_begin_next(struct simulation *sim, uint32_t index)
@@ -89,8 +89,8 @@ static enum status copy_drain(struct simulation *sim, uint32_t index, uint64_t l
     enum op_kind kind = kind_of(sim, engine->op);
     double rate = rule_copy_bytes_per_s(sim->machine, kind, false);
     engine->draining = true;
-    enum status status = simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED,
-                                         index, ++engine->stamp);
+    enum status status =
+        simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED, index, 0);
     bool returns = !rule_call_waits_out(sim->plan, op_at(sim, engine->op));
     return status == STATUS_OK && returns ? host_return_call(sim, engine->op) : status;
 }
@@ -124,11 +124,9 @@ static uint32_t copy_follower(const struct simulation *sim, uint32_t op)
     return issued && kind_of(sim, next) == kind_of(sim, op) ? next : NONE;
 }
 
-enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp)
+enum status copies_end(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
-    if (stamp != engine->stamp)
-        return STATUS_OK; /* its rate changed after this event was posted */
     uint32_t op = engine->op;
     enum op_kind kind = kind_of(sim, op);
     engine->flowing = false;

@@ -194,7 +194,7 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
     case EVENT_FLOW:
         return copies_flow(sim, event->subject);
     case EVENT_COPIED:
-        return copies_end(sim, event->subject, event->stamp);
+        return copies_end(sim, event->subject);
     case EVENT_TURNED:
         return copies_turn(sim, event->subject);
     case EVENT_BLOCKS:
@@ -216,7 +216,7 @@ static enum status run_to_end(struct simulation *sim)
     struct event event;
     bool graph = sim->plan->issue == ISSUE_GRAPH;
     enum status status = graph ? graph_begin(sim) : host_begin(sim);
-    while (status == STATUS_OK && event_queue_pop(&sim->events, &event)) {
+    while (status == STATUS_OK && simulation_next(sim, &event)) {
         sim->now = event.time_ns;
         status = dispatch(sim, &event);
         if (status == STATUS_OK)

@@ -7,15 +7,39 @@
 
 /* --- events, lines, waiters --- */
 
+/* Returns the timer of an event; NULL: it has none. */
+static struct event *timer_of(struct simulation *sim, enum event_kind kind, uint32_t subject)
+{
+    if (kind <= EVENT_TURNED)
+        return &sim->timers[subject];
+    bool call = kind == EVENT_ISSUED || kind == EVENT_CALL;
+    return call && subject == 0 ? &sim->timers[COPY_ENGINES] : NULL;
+}
+
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
                             uint32_t subject, uint32_t stamp)
 {
     if (delay_ns >= MACHINE_NEVER_NS - sim->now)
         return error_set(sim->error, STATUS_FAILED,
                          "on this machine the plan would take more than 36 years");
-    if (event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
-        return STATUS_OK;
-    return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+    struct event *timer = timer_of(sim, kind, subject);
+    if (timer != NULL)
+        *timer = event_make(&sim->events, sim->now + delay_ns, kind, subject, stamp);
+    else if (!event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
+        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+    return STATUS_OK;
+}
+
+bool simulation_next(struct simulation *sim, struct event *event)
+{
+    struct event *first = &sim->timers[0];
+    for (int i = 1; i <= COPY_ENGINES; i++)
+        first = event_before(&sim->timers[i], first) ? &sim->timers[i] : first;
+    if (sim->events.count > 0 && event_before(&sim->events.heap[0], first))
+        return event_queue_pop(&sim->events, event);
+    *event = *first;
+    first->time_ns = TIMER_OFF;
+    return event->time_ns != TIMER_OFF;
 }
 
 static void line_init(struct line *line)
@@ -228,6 +252,8 @@ enum status simulation_set_up(struct simulation *sim)
         line_init(&sim->copies[i].line);
         sim->copies[i].op = sim->copies[i].follower = NONE;
     }
+    for (int i = 0; i <= COPY_ENGINES; i++)
+        sim->timers[i].time_ns = TIMER_OFF;
     line_init(&sim->callbacks.line);
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;

@@ -26,12 +26,11 @@
 #define NEVER INT64_MIN
 
 enum event_kind {
+    EVENT_FLOW,     /* the copy on engine `subject` moves its first byte */
+    EVENT_COPIED,   /* the copy on engine `subject` has moved its last byte */
+    EVENT_TURNED,   /* copy engine `subject` can take its next copy */
     EVENT_ISSUED,   /* the call of thread `subject` returns */
     EVENT_READY,    /* op `subject` may go to its engine */
-    EVENT_FLOW,     /* the copy on engine `subject` moves its first byte */
-    EVENT_COPIED,   /* the copy on engine `subject` has moved its last byte, unless its rate
-                       changed since */
-    EVENT_TURNED,   /* copy engine `subject` can take its next copy */
     EVENT_BLOCKS,   /* block group `subject` ends, unless its rate changed since */
     EVENT_CALLED,   /* callback `subject` returns */
     EVENT_CPU,      /* the CPU has done op `subject` */
@@ -58,7 +57,6 @@ struct copy_engine {
     bool draining; /* all of a staged copy is over but its last piece */
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */
-    uint32_t stamp;   /* of the EVENT_COPIED that counts */
 };
 
 /* An engine that does one op at a time for a known time: the thread of callbacks, the CPU. */
@@ -168,6 +166,7 @@ struct simulation {
     struct simulator_hooks hooks;
     struct error *error;
     struct event_queue events;
+    struct event timers[COPY_ENGINES + 1]; /* simulation_post() has them; TIMER_OFF: none */
     int64_t now;
 
     struct op_state *ops;
@@ -240,9 +239,15 @@ static inline uint8_t engine_kind(enum op_kind kind)
 enum status simulation_set_up(struct simulation *sim);
 void simulation_free(struct simulation *sim);
 
-/* Posts an event `delay_ns` from now. */
+/* Posts an event `delay_ns` from now. A copy engine has one event to come at most, and so has
+ * the first thread: each has a timer, which this sets anew, and only the rest of all events go
+ * through the queue. */
+#define TIMER_OFF INT64_MAX
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
                             uint32_t subject, uint32_t stamp);
+
+/* Takes the earliest event of all. Returns false when there is none. */
+bool simulation_next(struct simulation *sim, struct event *event);
 
 /* Ops enter a line at its end or, before all others, at its front; they leave at the front. */
 void line_push(struct simulation *sim, struct line *line, uint32_t op);
@@ -322,10 +327,10 @@ enum status copies_accept(struct simulation *sim, uint32_t op);
 enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op);
 enum status kernels_accept(struct simulation *sim, uint32_t op);
 
-/* The copy on engine `index` begins to move bytes; it has moved the last (unless `stamp` has
- * been overtaken); the engine can take its next one. */
+/* The copy on engine `index` begins to move bytes; it has moved the last; the engine can take
+ * its next one. */
 enum status copies_flow(struct simulation *sim, uint32_t index);
-enum status copies_end(struct simulation *sim, uint32_t index, uint32_t stamp);
+enum status copies_end(struct simulation *sim, uint32_t index);
 enum status copies_turn(struct simulation *sim, uint32_t index);
 
 /* The op at work is done; the blocks of a group end, unless `stamp` has been overtaken. */
