@@ -184,11 +184,11 @@ FORCE:
 .SECONDARY:
 
 # --- the rest ------------------------------------------------------------------------------------
-include make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk
+include make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk make/experiments.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
 MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
-        suites tier foreign lessons clang valgrind asan gcc fuzz corpus found machines
+        suites tier foreign experiments lessons clang valgrind asan gcc fuzz corpus found machines
 .PHONY: clean format help
 clean:
 	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)

@@ -2,7 +2,7 @@
 
 SOURCES := $(sort $(wildcard src/*/*.[ch] src/lab/page/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/plan/*.def src/record/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/record/*.[ch] tests/emulator/*.[ch] \
-             tests/emulator/*.cpp bench/*.[ch] docs/manual/*.[ch]))
+             tests/emulator/*.cpp bench/*.[ch] bench/experiments/*.h bench/experiments/*.cu docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static
 check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"
