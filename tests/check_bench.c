@@ -132,6 +132,69 @@ START_TEST(test_no_folder_is_a_command)
 }
 END_TEST
 
+/* Runs the script of the experiments on programs of the test's own, all of which are `text`. */
+static int experiments(const char *text, const char *names)
+{
+    static const char *const programs[] = {"callback", "pageable", "graph", "l2",   "launch",
+                                           "copies",   "tiles",    "cpu",   "small"};
+    char path[128], command[1024];
+    mkdir("experiments", 0755);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        snprintf(path, sizeof path, "experiments/%s", programs[i]);
+        FILE *file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fprintf(file, "#!/bin/sh\n%s\n", text);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_int_eq(chmod(path, 0755), 0);
+    }
+    snprintf(command, sizeof command,
+             "BUILD=. sh '%s/../bench/experiments/run.sh' table %s >out 2>err", TESTS_FOLDER,
+             names);
+    return WEXITSTATUS(system(command));
+}
+
+/* Of every run the rows come together, under its name; a run that fails keeps what it printed.
+ */
+START_TEST(test_experiments_make_one_table)
+{
+    const char *program = "echo \"# head, of words\"\n"
+                          "echo experiment,variant,parameter,median_us,least_us,most_us\n"
+                          "echo \"${0##*/},a-$CUDA_DEVICE_MAX_CONNECTIONS,7,2.5,1.5,3.5\"\n"
+                          "[ ${0##*/} != cpu ]";
+    ck_assert_int_eq(experiments(program, "l2 launch launch-32"), 0);
+    char *text = test_file_text("table/all.csv");
+    ck_assert_str_eq(text, "experiment,variant,parameter,median_us,least_us,most_us\n"
+                           "l2,a-,7,2.5,1.5,3.5\nlaunch,a-,7,2.5,1.5,3.5\n"
+                           "launch-32,a-32,7,2.5,1.5,3.5\n");
+    free(text);
+    ck_assert_int_eq(experiments(program, "cpu copies"), 1);
+    text = test_file_text("table/all.csv");
+    ck_assert_ptr_nonnull(strstr(text, "\ncopies,"));
+    ck_assert_ptr_nonnull(strstr(text, "\ncpu,"));
+    ck_assert_ptr_nonnull(strstr(text, "\nl2,")); /* of the run before */
+    free(text);
+    ck_assert_int_eq(experiments(program, "no-such"), 2);
+}
+END_TEST
+
+/* Without a device the first program says so, and nothing is left behind. */
+START_TEST(test_experiments_need_a_gpu)
+{
+    ck_assert_int_eq(experiments("echo no device >&2; exit 77", ""), 77);
+    char *text = test_file_text("err");
+    ck_assert_str_eq(text, "no device\n");
+    free(text);
+    ck_assert_int_eq(rmdir("table"), 0);
+    ck_assert_int_eq(system("rm experiments/small"), 0);
+    ck_assert_int_eq(
+        system("BUILD=. sh '" TESTS_FOLDER "/../bench/experiments/run.sh' table 2>err"),
+        2 << 8);
+    text = test_file_text("err");
+    ck_assert_ptr_nonnull(strstr(text, "make experiments"));
+    free(text);
+}
+END_TEST
+
 Suite *bench_suite(void)
 {
     Suite *suite = suite_create("bench");
@@ -144,6 +207,8 @@ Suite *bench_suite(void)
     tcase_add_test(tcase, test_strides_are_drawn);
     tcase_add_test(tcase, test_without_a_gpu);
     tcase_add_test(tcase, test_no_folder_is_a_command);
+    tcase_add_test(tcase, test_experiments_make_one_table);
+    tcase_add_test(tcase, test_experiments_need_a_gpu);
     suite_add_tcase(suite, tcase);
     return suite;
 }
