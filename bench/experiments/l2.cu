@@ -21,6 +21,7 @@ static __global__ void read_tile(const uint4 *tile, size_t count, uint32_t *sums
         sum += __shfl_down_sync(0xffffffffu, sum, distance);
     if (threadIdx.x % 32 == 0)
         sums[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
+    __syncthreads();
     if (threadIdx.x == 0) {
         atomicMin(&marks->first_start, start);
         atomicMax(&marks->last_end, device_ns());
@@ -37,6 +38,7 @@ static __global__ void change_tile(uint4 *tile, size_t count, uint32_t add, stru
         words.x += add, words.y += add, words.z += add, words.w += add;
         tile[i] = words;
     }
+    __syncthreads();
     if (threadIdx.x == 0) {
         atomicMin(&marks->first_start, start);
         atomicMax(&marks->last_end, device_ns());
