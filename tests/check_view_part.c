@@ -208,12 +208,13 @@ static struct view_part window(int64_t from_ns, int64_t to_ns)
 START_TEST(test_calls_at_the_edge)
 {
     struct trace trace = small_trace();
+    struct traces all = {.items = &trace, .count = 1};
     struct view_part part = window(35, 80);
     struct foreign foreign = {.timeline = &trace.timeline};
     struct error error = {0};
     ck_assert_uint_eq(foreign_call_of(&foreign, 0), 0);
     ck_assert_uint_eq(foreign_call_of(&foreign, 1), 1);
-    ck_assert_int_eq(trace_cut(&trace, &part, &error), STATUS_OK);
+    ck_assert_int_eq(traces_cut(&all, &part, "file", &error), STATUS_OK);
     ck_assert_uint_eq(trace.timeline.span_count, 2);
     ck_assert_uint_eq(trace.timeline.call_count, 2);
     ck_assert_int_eq(trace.timeline.calls[0].start_ns, 0);
@@ -228,9 +229,10 @@ END_TEST
 START_TEST(test_waits_of_a_part)
 {
     struct trace trace = small_trace();
+    struct traces all = {.items = &trace, .count = 1};
     struct view_part part = window(35, 80);
     struct error error = {0};
-    ck_assert_int_eq(trace_cut(&trace, &part, &error), STATUS_OK);
+    ck_assert_int_eq(traces_cut(&all, &part, "file", &error), STATUS_OK);
     ck_assert_uint_eq(trace.timeline.wait_count, 1);
     ck_assert_int_eq(trace.timeline.waits[0].issue_ns, -3);
     ck_assert_uint_eq(trace.timeline.waits[0].target, 1);

@@ -436,11 +436,10 @@ void cuda_run_release(struct cuda_run *run)
     free(run->events);
     free(run->streams);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
-        const cudaError_t result =
-            run->registered[b] ? cudaHostUnregister(run->memory[b]) : cudaSuccess;
-        cuda_run_warn(run, result, "cudaHostUnregister");
-        if (result != cudaSuccess)
-            unregister_failed = result;
+        cudaError_t end = run->registered[b] ? cudaHostUnregister(run->memory[b]) : cudaSuccess;
+        cuda_run_warn(run, end, "cudaHostUnregister");
+        if (end != cudaSuccess)
+            unregister_failed = end;
     }
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         if (run->memory[b] != NULL)

@@ -12,7 +12,9 @@
 
 /* --- which devices and streams --- */
 
-bool trace_is_device(const struct trace *trace, int number, const struct view_part *part)
+/* Returns true if `part` leaves a device in: it is the trace's number in its file, or behind
+ * its name as in "NVIDIA H200 (1)", or a part of the name whatever its case. */
+static bool is_device(const struct trace *trace, int number, const struct view_part *part)
 {
     const char *wanted = part->device, *name = trace->timeline.device;
     char behind[TIMELINE_TEXT];
@@ -38,7 +40,8 @@ static bool is_wanted(const struct view_part *part, uint32_t id)
     return part->stream_count == 0;
 }
 
-bool trace_has_streams(const struct trace *trace, const struct view_part *part)
+/* Returns true if the trace has one of the streams, or all are wanted. */
+static bool has_streams(const struct trace *trace, const struct view_part *part)
 {
     const struct timeline *timeline = &trace->timeline;
     for (uint32_t i = 0; i < timeline->streams; i++) {
@@ -215,7 +218,9 @@ static void tell_part(struct trace *trace, const struct view_part *part, int64_t
                                  part->streams[i]);
 }
 
-enum status trace_cut(struct trace *trace, const struct view_part *part, struct error *error)
+/* Cuts one trace: see traces_cut(). After STATUS_FAILED it can only be freed. */
+static enum status cut_trace(struct trace *trace, const struct view_part *part,
+                             struct error *error)
 {
     const struct plan no_plan = {0};
     struct timeline *timeline = &trace->timeline;
@@ -246,4 +251,60 @@ enum status trace_cut(struct trace *trace, const struct view_part *part, struct 
     trace->from_ns = from;
     tell_part(trace, part, from, to, time_ns);
     return timeline_finish(timeline, &no_plan, error);
+}
+
+/* --- all traces of a file --- */
+
+/* Lists what the file has, for somebody who asked for something else. */
+static enum status refuse_part(const char *path, const struct traces *traces,
+                               const struct view_part *part, bool device, struct error *error)
+{
+    char list[512] = "";
+    size_t used = 0;
+    for (int i = 0; i < traces->count && used < sizeof list; i++) {
+        const struct timeline *timeline = &traces->items[i].timeline;
+        if (device)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                     timeline->device);
+        for (uint32_t k = 0; !device && k < timeline->streams && used < sizeof list; k++)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u",
+                                     used > 0 ? ", " : "", timeline_stream_id(timeline, k));
+    }
+    if (device)
+        return error_set(error, STATUS_USAGE, "--device=%.64s: %.96s has %.400s", part->device,
+                         path, list);
+    return error_set(error, STATUS_USAGE,
+                     "--stream: %.96s has none of these: its streams are %.400s", path, list);
+}
+
+enum status traces_cut(struct traces *traces, const struct view_part *part, const char *path,
+                       struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int pass = 0; pass < 2 && status == STATUS_OK && traces->count > 0; pass++) {
+        bool device = pass == 0;
+        int kept = 0;
+        bool *keep = calloc((size_t)traces->count, sizeof *keep);
+        if (keep == NULL)
+            return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
+        for (int i = 0; i < traces->count; i++) {
+            keep[i] = device ? is_device(&traces->items[i], i, part)
+                             : has_streams(&traces->items[i], part);
+            kept += keep[i];
+        }
+        if (kept == 0)
+            status = refuse_part(path, traces, part, device, error);
+        for (int i = 0, to = 0; i < traces->count && kept > 0; i++) {
+            struct trace trace = traces->items[i];
+            if (!keep[i])
+                timeline_free(&trace.timeline);
+            else
+                traces->items[to++] = trace;
+        }
+        traces->count = kept > 0 ? kept : traces->count;
+        free(keep);
+    }
+    for (int i = 0; i < traces->count && status == STATUS_OK; i++)
+        status = cut_trace(&traces->items[i], part, error);
+    return status;
 }

@@ -207,61 +207,6 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     return STATUS_OK;
 }
 
-/* Lists what the file has, for somebody who asked for something else. */
-static enum status refuse_part(const char *path, const struct traces *traces,
-                               const struct view_part *part, bool device, struct error *error)
-{
-    char list[512] = "";
-    size_t used = 0;
-    for (int i = 0; i < traces->count && used < sizeof list; i++) {
-        const struct timeline *timeline = &traces->items[i].timeline;
-        if (device)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
-                                     timeline->device);
-        for (uint32_t k = 0; !device && k < timeline->streams && used < sizeof list; k++)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u",
-                                     used > 0 ? ", " : "", timeline_stream_id(timeline, k));
-    }
-    if (device)
-        return error_set(error, STATUS_USAGE, "--device=%.64s: %.96s has %.400s", part->device,
-                         path, list);
-    return error_set(error, STATUS_USAGE,
-                     "--stream: %.96s has none of these: its streams are %.400s", path, list);
-}
-
-/* Leaves the devices and, of their ops, the part that was asked for. */
-static enum status cut_traces(const struct view_part *part, const char *path,
-                              struct traces *traces, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int pass = 0; pass < 2 && status == STATUS_OK && traces->count > 0; pass++) {
-        bool device = pass == 0;
-        int kept = 0;
-        bool *keep = calloc((size_t)traces->count, sizeof *keep);
-        if (keep == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
-        for (int i = 0; i < traces->count; i++) {
-            keep[i] = device ? trace_is_device(&traces->items[i], i, part)
-                             : trace_has_streams(&traces->items[i], part);
-            kept += keep[i];
-        }
-        if (kept == 0)
-            status = refuse_part(path, traces, part, device, error);
-        for (int i = 0, to = 0; i < traces->count && kept > 0; i++) {
-            struct trace trace = traces->items[i];
-            if (!keep[i])
-                timeline_free(&trace.timeline);
-            else
-                traces->items[to++] = trace;
-        }
-        traces->count = kept > 0 ? kept : traces->count;
-        free(keep);
-    }
-    for (int i = 0; i < traces->count && status == STATUS_OK; i++)
-        status = trace_cut(&traces->items[i], part, error);
-    return status;
-}
-
 /* Says what a recording lacks, and what it wants to be told. */
 static void put_notes(const struct view *view, const char *path,
                       const struct recording *recording)
@@ -315,7 +260,7 @@ static enum status add_file(struct view *view, const struct view_part *part, con
         put_notes(view, path, traces.recording);
     }
     bool several = traces.count > 1;
-    status = cut_traces(part, path, &traces, error);
+    status = traces_cut(&traces, part, path, error);
     int runs = traces.count > 0 ? traces.count : 1;
     int room = view->fix ? 2 * runs : runs;
     if (status == STATUS_OK && !(grow(view, room) && keep_recording(view, &traces)))
