@@ -158,7 +158,7 @@ enum status rig_step(struct rig *rig, const struct row *row, struct measured *st
 {
     const struct row fewer = fewer_steps(*row);
     uint32_t more = row->count - fewer.count;
-    struct run_times many = {0}, few = {0};
+    struct run_times many, few;
     enum status status = time_row(rig, row, &many);
     if (status == STATUS_OK)
         status = time_row(rig, &fewer, &few);
