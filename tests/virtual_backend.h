@@ -8,34 +8,15 @@
 
 enum virtual_hook { VIRTUAL_DESCRIBE, VIRTUAL_PREPARE, VIRTUAL_RUN, VIRTUAL_HOOKS };
 
-/* The ways in which a device's times are not its own. All zero: in none. */
-struct virtual_noise {
-    double jitter; /* every time varies by up to that share */
-    double slow;   /* that share of runs, and of ops in a trace, takes 1.1 to 3 times as long */
-    /* The device, not the host, takes twice as long until it was busy for so long: whenever it
-     * is prepared, and at the beginning. */
-    int64_t cold_ns, ramp_ns;
-    /* All gets slower by that share while it is busy for drift_ns, and then as slowly faster
-     * again; half-way it is as fast as it should be. */
-    double drift;
-    int64_t drift_ns;
-    int64_t tick_ns; /* clocks count in so many */
-};
-
 /* The device that the hooks are given as their struct backend. */
 struct virtual_device {
     const struct machine *machine;
     enum virtual_hook fails; /* that hook ... */
     int fails_at;            /* ... at that call of it, from 1; 0: never */
     int calls[VIRTUAL_HOOKS];
-    bool prepared; /* and not yet released */
-    struct virtual_noise noise;
+    bool prepared;   /* and not yet released */
+    double noise;    /* times vary by up to that share, at random */
     uint64_t random; /* test_random()'s state, not 0 where there is noise */
-    /* Makes it another machine for some plans: sets what `machine`, a copy, has to be changed
-     * to for this one. NULL: none. */
-    void (*twist)(struct machine *machine, const struct plan *plan);
-    int64_t busy_ns, prepared_ns; /* in all; when it was prepared last */
-    struct run_times times;       /* of what is prepared, by the simulator; 0: not known yet */
     const struct workload *workload;
 };
 

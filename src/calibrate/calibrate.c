@@ -43,46 +43,23 @@ static const struct {
 } parts[] = {
     {"calls", calibrate_host},      {"copies", calibrate_copies},
     {"kernels", calibrate_kernels}, {"signals", calibrate_signals},
-    {"graphs", calibrate_graphs},   {"checks", calibrate_checks},
+    {"graphs", calibrate_graphs},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-static int passes(const struct backend_ops *ops)
-{
-    return ops->measures ? RIG_PASSES : 1;
-}
-
-static enum status measure_pass(struct rig *rig)
+static enum status measure(struct rig *rig)
 {
     enum status status = STATUS_OK;
-    rig->refusal = (struct error){0};
     take_known(rig);
     for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
         progress_next(parts[i].name, 1);
         status = parts[i].measure(rig);
-    }
-    return status;
-}
-
-/* Measures pass by pass, and all of it again from the beginning, a few times at most, where in
- * the end a figure is impossible or does not hold. */
-static enum status measure(struct rig *rig)
-{
-    enum { ATTEMPTS = 3 };
-    bool again = true;
-    enum status status = STATUS_OK;
-    for (int attempt = 0; attempt < ATTEMPTS && again && status == STATUS_OK; attempt++) {
-        rig->sample_count = 0;
-        for (int left = passes(rig->ops); left > 0 && status == STATUS_OK; left--) {
-            rig->last = left == 1;
-            status = measure_pass(rig);
-        }
-        again = rig->refusal.status != STATUS_OK && rig->ops->measures;
+        if (status == STATUS_OK) /* a figure that was refused is an error, too */
+            status = rig->error->status;
     }
     arrays_free(&rig->arrays);
     arrays_free(&rig->small);
-    free(rig->samples);
-    return status == STATUS_OK ? error_pass(rig->error, &rig->refusal) : status;
+    return status;
 }
 
 /* Reads the machine file back: figures that are possible each by itself may still contradict
@@ -123,7 +100,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       .calibration = found,
                       .device = &device,
                       .error = &why};
-    rig.settings.no_data = settings->no_data || !ops->measures;
+    rig.settings.no_data = !ops->measures;
     rig.settings.profile = false;
     rig.settings.input = rig.settings.output = NULL;
     found->simulated = !ops->measures;
@@ -159,7 +136,7 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     if (strcmp(settings->device, "auto") == 0 && !ops->measures)
         note_print(quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
                           "gives its own figures back (--device=sim:h200)");
-    progress_begin(passes(ops) * PARTS, passes(ops) * PARTS, quiet);
+    progress_begin(PARTS, PARTS, quiet);
     status = calibrate(ops, backend, settings, calibration, error);
     progress_end();
     ops->close(backend);

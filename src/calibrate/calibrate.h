@@ -11,12 +11,10 @@
 #include "options/options.h"
 #include "run/backend.h"
 
-/* Measures the opened device; `settings` are those it was opened with; with their no_data no
- * host arrays are made, which a real device needs. Keeps an H200 busy for some 16 s by its own
- * machine file, three times that where a figure does not hold, and takes 768 MiB of its memory
- * and 512 MiB of the host's. STATUS_FAILED when a measurement fails, or its figures are
- * impossible, do not hold or contradict each other; nothing is guessed in their place.
- * *calibration is set only on STATUS_OK. */
+/* Measures the opened device; `settings` are those it was opened with. Takes some 10 s on a
+ * real device, 768 MiB of its memory and 512 MiB of the host's. STATUS_FAILED when a
+ * measurement fails or its figures are impossible or contradict each other; nothing is guessed
+ * in their place. *calibration is set only on STATUS_OK. */
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       const struct settings *settings, struct calibration *calibration,
                       struct error *error);

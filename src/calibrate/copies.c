@@ -4,17 +4,14 @@
 
 #include <math.h>
 
-/* The sizes that are timed, and how many copies there are of each. The longest tells the rate,
- * for what else it takes is a thousandth of its time; the short ones tell the latency. All are
- * longer than the calls that issue them, so that nothing has to hold them back meanwhile. */
+/* The sizes that a line is fitted to, and how many copies there are of each. */
 static const struct {
     uint64_t bytes;
     uint32_t count;
-} sizes[] = {{256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}, {64 << 20, 8}};
+} sizes[] = {{64 << 10, 512}, {256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}};
 enum {
     SIZES = sizeof sizes / sizeof sizes[0],
-    LARGE = SIZES - 2,
-    LONG = SIZES - 1,
+    LARGE = SIZES - 1,
     GAP_COPIES = 64,
     GAP_BYTES = 256 << 10,
 };
@@ -27,53 +24,32 @@ static const struct direction directions[] = {
     {"d", "d2h_bytes_per_s", "d2h_latency_ns", "d2h_gap_ns", "pageable_d2h_bytes_per_s"},
 };
 
-static double beside_ns(const struct measured steps[SIZES], int size, double bytes_per_s)
-{
-    return steps[size].ns - 1e9 * (double)sizes[size].bytes / bytes_per_s;
-}
-
-/* Returns the median of what the short copies take beside their bytes. */
-static double median_beside_ns(const struct measured steps[SIZES], double bytes_per_s)
-{
-    double a = beside_ns(steps, 0, bytes_per_s), b = beside_ns(steps, 1, bytes_per_s),
-           c = beside_ns(steps, 2, bytes_per_s);
-    return fmax(fmin(a, b), fmin(fmax(a, b), c));
-}
-
-static enum status time_sizes(struct rig *rig, const struct direction *direction,
-                              struct measured steps[SIZES])
-{
-    for (int i = 0; i < SIZES; i++) {
-        struct row row = {
-            .steps = direction->step, .count = sizes[i].count, .bytes = sizes[i].bytes};
-        if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
-            return rig->error->status;
-    }
-    return STATUS_OK;
-}
-
 static enum status measure_direction(struct rig *rig, const struct direction *direction)
 {
-    const double ends[] = {(double)sizes[0].bytes, (double)sizes[LONG].bytes};
+    double bytes[SIZES], ns[SIZES];
     struct measured steps[SIZES], gap;
+    for (int i = 0; i < SIZES; i++) {
+        struct row row = {.steps = direction->step,
+                          .count = sizes[i].count,
+                          .bytes = sizes[i].bytes,
+                          .gate = true};
+        if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
+            return rig->error->status;
+        bytes[i] = (double)sizes[i].bytes;
+        ns[i] = steps[i].ns;
+    }
     struct row row = {.steps = direction->step, .count = GAP_COPIES, .bytes = GAP_BYTES};
-    if (time_sizes(rig, direction, steps) != STATUS_OK || rig_gap(rig, &row, &gap) != STATUS_OK)
+    if (rig_gap(rig, &row, &gap) != STATUS_OK)
         return rig->error->status;
-    double ns[] = {steps[0].ns, steps[LONG].ns};
-    double rate = copy_line_fit(ends, ns, 2).bytes_per_s, worst = 0;
-    double beside = median_beside_ns(steps, rate);
-    for (int i = 0; i < SIZES; i++)
-        worst = fmax(worst, fabs(beside_ns(steps, i, rate) - beside) / steps[i].ns);
+    struct copy_line line = copy_line_fit(bytes, ns, SIZES);
     char how[FIGURE_TEXT];
-    snprintf(how, sizeof how,
-             "copies of 64 MiB in a row, less what a copy takes beside its bytes; all from "
-             "256 KiB on within %.1f %%",
-             100 * worst);
-    rig_found(rig, direction->rate, rate, steps[LONG], how);
-    rig_found(rig, direction->latency, beside - gap.ns, steps[0],
-              "what copies of 256 KiB to 4 MiB take beside their bytes, less the gap");
+    snprintf(how, sizeof how, "copies of 64 KiB to 16 MiB in a row: a line, all within %.1f %%",
+             100 * line.worst);
+    rig_found(rig, direction->rate, line.bytes_per_s, steps[LARGE], how);
+    rig_found(rig, direction->latency, fmax(0, line.latency_ns - gap.ns), steps[0],
+              "what such a copy takes beside its bytes, less the gap");
     rig_found(rig, direction->gap, gap.ns, gap,
-              "from the end of a copy of 256 KiB to the next one's start");
+              "from such a copy's end to the next one's start");
     return STATUS_OK;
 }
 
@@ -91,7 +67,7 @@ static enum status fit_rate(struct rig *rig, const struct fitted_rate *fitted,
     double rate = fitted->most, simulated;
     for (int round = 0; round < ROUNDS; round++) {
         rig_found(rig, fitted->key, rate, step, fitted->how);
-        if (rig_simulated_step(rig, row, &simulated, NULL) != STATUS_OK)
+        if (rig_simulated_step(rig, row, &simulated) != STATUS_OK)
             return rig->error->status;
         rate = fmin(fmax(rate * simulated / step.ns, fitted->least), fitted->most);
     }
@@ -107,7 +83,7 @@ static enum status measure_joint(struct rig *rig, const struct row *alike, struc
     double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     double twice_slower = 2 * fmin(in, out);
     const struct fitted_rate joint = {
-        "joint_bytes_per_s", "copies of 64 MiB in and out at once", fmax(in, out), in + out};
+        "joint_bytes_per_s", "copies of 16 MiB in and out at once", fmax(in, out), in + out};
     struct row row = *alike;
     enum status status = fit_rate(rig, &joint, &row, step);
     if (status != STATUS_OK || machine->joint_bytes_per_s < 0.995 * twice_slower ||
@@ -122,7 +98,7 @@ static enum status measure_joint(struct rig *rig, const struct row *alike, struc
 static enum status measure_both(struct rig *rig)
 {
     struct row row = {
-        .steps = "hd", .count = sizes[LONG].count, .bytes = sizes[LONG].bytes, .apart = true};
+        .steps = "hd", .count = sizes[LARGE].count, .bytes = sizes[LARGE].bytes, .apart = true};
     const struct machine *machine = &rig->calibration->machine;
     struct measured step;
     if (rig_step(rig, &row, &step, NULL) != STATUS_OK)

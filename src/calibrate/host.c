@@ -8,7 +8,7 @@ enum {
     STREAMS = 4,
     TINY_BYTES = 4 << 10,
     CPU_ELEMENTS = 4 << 20,
-    CPU_TILES = 9,
+    CPU_TILES = 12,
     CPU_HEAVY = 200,
     DEEP = 4096,
 };
@@ -16,19 +16,18 @@ enum {
 /* Arithmetic that takes this part of a tile's time may be all that its time tells. */
 static const double MOSTLY = 0.9;
 
-/* Measures what each kind of call costs. In a pipeline a copy's or a launch's call takes longer
- * than in a row of alike ones, for it finds the caches as another kind left them. So these are
- * scaled to what they take together, in the order of a tile ("hkd"). An event's call costs so
- * little that the difference of two such rows would say nothing of it: it stands as measured by
- * itself, and calibrate_checks() holds it against a row of tiles joined by events. */
+/* Measures what each kind of call costs. In a pipeline a call takes longer than in a row of
+ * alike ones, for it finds the caches as another kind left them. So the calls are measured by
+ * themselves and then scaled to what they take together: in the order of a tile in one stream
+ * ("hkd"), and of a tile whose stages are joined by events ("hrwkrwd"). */
 static enum status measure_calls(struct rig *rig)
 {
     static const struct {
         const char *steps;
         uint32_t count;
-    } rows[] = {{"h", CALLS},  {"k", CALLS},     {"r", CALLS},
-                {"rw", CALLS}, {"c", CALLS / 4}, {"hkd", CALLS}};
-    enum { COPY, KERNEL, RECORD, BOTH, CALLBACK, TILE, ROWS };
+    } rows[] = {{"h", CALLS},     {"k", CALLS},   {"r", CALLS},          {"rw", CALLS},
+                {"c", CALLS / 4}, {"hkd", CALLS}, {"hrwkrwd", CALLS / 2}};
+    enum { COPY, KERNEL, RECORD, BOTH, CALLBACK, TILE, JOINED, ROWS };
     struct measured of[ROWS];
     for (int i = 0; i < ROWS; i++) {
         struct row row = {.steps = rows[i].steps,
@@ -40,15 +39,18 @@ static enum status measure_calls(struct rig *rig)
         if (rig_step(rig, &row, NULL, &of[i]) != STATUS_OK)
             return rig->error->status;
     }
-    double alone = 2 * of[COPY].ns + of[KERNEL].ns;
+    double alone = 2 * of[COPY].ns + of[KERNEL].ns, events = 2 * of[BOTH].ns;
     double scale = alone > 0 ? of[TILE].ns / alone : 1;
+    double joined = events > 0 ? fmax(0, of[JOINED].ns - of[TILE].ns) / events : 1;
     char how[FIGURE_TEXT];
     snprintf(how, sizeof how, "512 calls in 4 streams, times %.2f: as among a tile's", scale);
     rig_found(rig, "issue_copy_ns", scale * of[COPY].ns, of[COPY], how);
     rig_found(rig, "issue_kernel_ns", scale * of[KERNEL].ns, of[KERNEL], how);
-    rig_found(rig, "issue_record_ns", of[RECORD].ns, of[RECORD], "512 calls in 4 streams");
-    rig_found(rig, "issue_wait_ns", of[BOTH].ns - of[RECORD].ns, of[BOTH],
-              "512 records and waits in 4 streams, less the records");
+    snprintf(how, sizeof how, "512 calls in 4 streams, times %.2f: as between a tile's",
+             joined);
+    rig_found(rig, "issue_record_ns", joined * of[RECORD].ns, of[RECORD], how);
+    rig_found(rig, "issue_wait_ns", joined * fmax(0, of[BOTH].ns - of[RECORD].ns), of[BOTH],
+              how);
     rig_found(rig, "issue_callback_ns", of[CALLBACK].ns, of[CALLBACK],
               "128 calls in 4 streams");
     return STATUS_OK;
@@ -57,15 +59,19 @@ static enum status measure_calls(struct rig *rig)
 static enum status measure_waiting_calls(struct rig *rig)
 {
     enum { COUNT = 32, BYTES = 16 << 20 };
-    struct measured sync, alloc, pinned;
-    const struct row syncs = {.steps = "s", .count = 4 * COUNT},
+    struct measured callback, sync, alloc, pinned;
+    const struct row callbacks = {.steps = "c", .count = 4 * COUNT, .gate = true},
+                     syncs = {.steps = "s", .count = 4 * COUNT},
                      allocs = {.steps = "a", .count = COUNT, .bytes = BYTES},
-                     pins = {.steps = "p", .count = COUNT / 4, .bytes = BYTES};
-    if (rig_step(rig, &syncs, &sync, NULL) != STATUS_OK ||
+                     pins = {.steps = "p", .count = COUNT, .bytes = BYTES};
+    if (rig_step(rig, &callbacks, &callback, NULL) != STATUS_OK ||
+        rig_step(rig, &syncs, &sync, NULL) != STATUS_OK ||
         rig_step(rig, &allocs, &alloc, NULL) != STATUS_OK ||
         rig_step(rig, &pins, &pinned, NULL) != STATUS_OK)
         return rig->error->status;
-    rig_found(rig, "sync_ns", sync.ns, sync, "cudaDeviceSynchronize() with nothing to do");
+    rig_found(rig, "callback_ns", callback.ns, callback, "callbacks one behind another");
+    rig_found(rig, "sync_ns", fmax(0, sync.ns), sync,
+              "cudaDeviceSynchronize() with nothing to do");
     rig_found(rig, "alloc_ns", alloc.ns, alloc, "cudaMalloc() of 16 MiB and cudaFree()");
     rig_found(rig, "pinned_bytes_per_s", 1e9 * BYTES / fmax(1, pinned.ns - alloc.ns), pinned,
               "cudaMallocHost() of 16 MiB and cudaFreeHost(), less the former");
@@ -93,12 +99,10 @@ static enum status time_load(struct rig *rig, const struct kernel *kernel, int64
 }
 
 /* Measures what loading a kernel costs. A process loads each kernel once, so this takes some
- * that nothing else here launches, and only the first pass measures it. */
+ * that nothing else here launches. */
 static enum status measure_loads(struct rig *rig)
 {
     enum { LOADS_MAX = 8 };
-    if (rig->loaded)
-        return STATUS_OK;
     int64_t loads[LOADS_MAX];
     char how[FIGURE_TEXT];
     int count = 0;
@@ -112,7 +116,6 @@ static enum status measure_loads(struct rig *rig)
     snprintf(how, sizeof how, "first launches of %d kernels, each less the next one's call",
              count);
     rig_found(rig, "lazy_load_ns", fmax(0, load.ns), load, how);
-    rig->loaded = true;
     return STATUS_OK;
 }
 
@@ -131,20 +134,16 @@ static enum status measure_depth(struct rig *rig)
     timeline_init(&timeline);
     enum status status = rig_trace(rig, &row, &timeline);
     uint32_t depth = 0;
-    struct measured usually;
     double usual = (double)rig->calibration->machine.issue_kernel_ns;
-    for (uint32_t i = ROW_GATE_OPS + 1;
-         status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0; i++) {
+    for (uint32_t i = 0; status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0;
+         i++) {
         if ((double)(timeline.issue_ns[i + 1] - timeline.issue_ns[i]) > MUCH_LONGER * usual)
             depth = i - ROW_GATE_OPS;
     }
     timeline_free(&timeline);
-    if (status == STATUS_OK)
-        status = rig_sample(rig, &row, SAMPLE_DEPTH, depth > 0 ? depth : DEEP, 1, &usually);
     if (status != STATUS_OK)
         return status;
-    depth = usually.ns < DEEP ? (uint32_t)usually.ns : 0;
-    rig_known(rig, "queue_depth", usually.ns,
+    rig_known(rig, "queue_depth", depth > 0 ? depth : DEEP,
               depth > 0 ? "found: launches behind a long kernel until a call waits"
                         : "at least, not measured beyond: none of 4096 calls had to wait");
     return STATUS_OK;
@@ -172,9 +171,7 @@ static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32
             times[count++] = span->end_ns - span->start_ns;
     }
     timeline_free(&timeline);
-    if (status == STATUS_OK)
-        status = rig_sample(rig, &row, SAMPLE_SPAN, (int64_t)measured_median(times, count).ns,
-                            1, timing);
+    *timing = measured_median(times, count);
     timing->elements = row.elements;
     return status;
 }
@@ -210,14 +207,12 @@ static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
 enum status calibrate_host(struct rig *rig)
 {
     if (measure_calls(rig) != STATUS_OK || measure_waiting_calls(rig) != STATUS_OK ||
-        measure_depth(rig) != STATUS_OK)
+        measure_loads(rig) != STATUS_OK || measure_depth(rig) != STATUS_OK)
         return rig->error->status;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         if (kernel->calibrated && measure_cpu(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
-    if (measure_loads(rig) != STATUS_OK)
-        return rig->error->status;
     const struct machine_kernel *scale =
         machine_kernel_find(&rig->calibration->machine, "scale");
     rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
@@ -247,11 +242,12 @@ enum status calibrate_graphs(struct rig *rig)
     if (rig_step(rig, &row, &step, &issue) != STATUS_OK ||
         rig_issue(rig, &row, &launch) != STATUS_OK)
         return rig->error->status;
-    rig_found(rig, "graph_launch_ns", launch.ns - NODES * issue.ns, launch,
+    double node_ns = fmax(0, issue.ns);
+    rig_found(rig, "graph_launch_ns", fmax(1, launch.ns - NODES * node_ns), launch,
               "a graph of 512 small kernels, less their parts");
-    rig_found(rig, "graph_launch_node_ns", issue.ns, issue,
+    rig_found(rig, "graph_launch_node_ns", node_ns, issue,
               "such graphs: what a node more costs the host");
-    rig_found(rig, "graph_node_ns", fmax(0, step.ns - issue.ns), step,
+    rig_found(rig, "graph_node_ns", fmax(0, step.ns - node_ns), step,
               "likewise in 32 branches: and the device, at most");
     return STATUS_OK;
 }

@@ -7,8 +7,7 @@
 
 enum {
     GAP_LAUNCHES = 64,
-    TINY_LAUNCHES = 512,
-    LIGHT_LAUNCHES = 64,
+    TINY_LAUNCHES = 256,
     FULL_LAUNCHES = 16,
     LIGHT_ELEMENTS = 32 << 20, /* beyond the caches, for launches that tell the memory's rate;
                                   a little fewer where that makes whole sweeps */
@@ -26,16 +25,15 @@ static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32
                         .kernel = kernel,
                         .elements = sweep * sweeps,
                         .blocks = blocks,
-                        .intensity = intensity};
+                        .intensity = intensity,
+                        .gate = true};
 }
 
 /* Returns launches of as many whole sweeps as make about `elements`. */
 static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint64_t elements)
 {
     uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
-    struct row row = sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
-    row.count = LIGHT_LAUNCHES;
-    return row;
+    return sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
 }
 
 /* Returns the row with the GPU idle before each launch, as in a pipeline. Behind another launch
@@ -70,7 +68,6 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
     uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
     timed[TINY].row = sweeps_of(kernel, sms / 4 > 0 ? sms / 4 : 1, 1, 1);
     timed[TINY].row.count = TINY_LAUNCHES;
-    timed[TINY].row.gate = true; /* its call takes longer than itself */
     timed[LIGHT].row = sweeps_over(kernel, resident, LIGHT_ELEMENTS);
     timed[THIN].row = sweeps_over(kernel, (resident + 3) / 4, LIGHT_ELEMENTS);
     timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, INTENSITY));
@@ -287,7 +284,6 @@ enum status calibrate_kernels(struct rig *rig)
     struct row small = sweeps_of(scale, 1, 1, 1);
     struct measured gap;
     small.count = GAP_LAUNCHES;
-    small.gate = true;
     if (rig_gap(rig, &small, &gap) != STATUS_OK)
         return rig->error->status;
     rig_found(rig, "kernel_gap_ns", gap.ns, gap,

@@ -2,7 +2,6 @@
 #include "calibrate/rig.h"
 
 #include "analysis/analysis.h"
-#include "core/items.h"
 #include "machine/fields.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
@@ -11,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device is busy with a row for WARM_NS before that is timed, so that its clocks are those of
- * work. The least of some repeats is taken: nothing makes them faster than they are. */
-enum { REPEATS = 3, WARM_NS = 10000000, WARM_RUNS = 256 };
+enum { REPEATS = 5 };
 
 /* Finds the host arrays for the row; they are taken once and kept. */
 static enum status take_arrays(struct rig *rig, const struct row *row, const struct plan *plan,
@@ -37,10 +34,8 @@ struct measured measured_median(int64_t *values, int count)
     if (count == 0)
         return (struct measured){0};
     struct measured timing = {.ns = (double)median_ns(values, (size_t)count)}; /* sorts them */
-    int first_quartile = (count - 1) / 4;
-    int64_t first = values[first_quartile], third = values[count - 1 - first_quartile];
+    int64_t first = values[(count - 1) / 4], third = values[(count - 1) * 3 / 4];
     timing.spread_ns = ((double)third - (double)first) / 2;
-    timing.least_ns = (double)values[0];
     return timing;
 }
 
@@ -52,36 +47,28 @@ static enum status run_once(struct rig *rig, struct timeline *timeline, struct r
     return status;
 }
 
-/* Runs a prepared plan untimed, at least once, until the device is warm. */
-static enum status warm_up(struct rig *rig)
-{
-    int64_t busy_ns = 0;
-    enum status status = STATUS_OK;
-    for (int i = 0; i < WARM_RUNS && busy_ns < WARM_NS && status == STATUS_OK; i++) {
-        struct run_times times;
-        status = run_once(rig, NULL, &times);
-        if (status == STATUS_OK)
-            busy_ns += times.time_ns;
-    }
-    return status;
-}
-
 /* Times a prepared plan. Before each run the CPU writes the memory that is copied back to, as
  * it does before the runs that the calibration is for. */
 static enum status run_repeats(struct rig *rig, const struct workload *workload,
-                               struct run_times *least)
+                               struct measured *time, struct measured *issue)
 {
-    enum status status = rig->ops->measures ? warm_up(rig) : STATUS_OK;
-    *least = (struct run_times){INT64_MAX, INT64_MAX};
-    for (int i = 0; i < (rig->ops->measures ? REPEATS : 1) && status == STATUS_OK; i++) {
-        struct run_times times = *least;
+    int64_t totals[REPEATS], issues[REPEATS];
+    int repeats = rig->ops->measures ? REPEATS : 1, warmup = rig->ops->measures ? 1 : 0;
+    for (int i = -warmup; i < repeats; i++) {
+        struct run_times times;
         if (workload->arrays == &rig->arrays)
             arrays_poison(workload->arrays);
-        status = run_once(rig, NULL, &times);
-        least->time_ns = times.time_ns < least->time_ns ? times.time_ns : least->time_ns;
-        least->issue_ns = times.issue_ns < least->issue_ns ? times.issue_ns : least->issue_ns;
+        enum status status = run_once(rig, NULL, &times);
+        if (status != STATUS_OK)
+            return status;
+        if (i < 0)
+            continue;
+        totals[i] = times.time_ns;
+        issues[i] = times.issue_ns;
     }
-    return status;
+    *time = measured_median(totals, repeats);
+    *issue = measured_median(issues, repeats);
+    return STATUS_OK;
 }
 
 /* Builds the row's plan and prepares it. Both are the caller's to give back in any case. */
@@ -100,50 +87,24 @@ static enum status make_ready(struct rig *rig, const struct row *row, struct pla
     return rig->ops->prepare(rig->backend, workload, rig->error);
 }
 
-static enum status time_row(struct rig *rig, const struct row *row, struct run_times *least)
+static enum status time_row(struct rig *rig, const struct row *row, struct measured *time,
+                            struct measured *issue)
 {
     struct plan plan;
     struct settings settings;
     struct workload workload;
     enum status status = make_ready(rig, row, &plan, &settings, &workload);
     if (status == STATUS_OK)
-        status = run_repeats(rig, &workload, least);
+        status = run_repeats(rig, &workload, time, issue);
     rig->ops->release(rig->backend);
     plan_free(&plan);
     return status;
 }
 
-/* Finds the samples of the row, or begins them. NULL: no memory. */
-static struct samples *samples_of(struct rig *rig, const struct row *row, enum sample_kind kind)
+static struct measured shared(struct measured many, struct measured few, uint32_t more)
 {
-    for (size_t i = 0; i < rig->sample_count; i++) {
-        if (rig->samples[i].kind == kind && row_same(&rig->samples[i].row, row))
-            return &rig->samples[i];
-    }
-    struct samples *all = items_grow(rig->samples, rig->sample_count, &rig->sample_capacity,
-                                     sizeof *rig->samples);
-    if (all == NULL)
-        return NULL;
-    rig->samples = all;
-    all[rig->sample_count] = (struct samples){.row = *row, .kind = kind};
-    return &all[rig->sample_count++];
-}
-
-enum status rig_sample(struct rig *rig, const struct row *row, enum sample_kind kind,
-                       int64_t value, uint32_t share, struct measured *measured)
-{
-    struct samples *samples = samples_of(rig, row, kind);
-    int64_t values[RIG_PASSES];
-    if (samples == NULL)
-        return error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
-    if (samples->count < RIG_PASSES)
-        samples->values[samples->count++] = value;
-    memcpy(values, samples->values, sizeof values);
-    *measured = measured_median(values, samples->count);
-    measured->ns /= share;
-    measured->spread_ns /= share;
-    measured->least_ns /= share;
-    return STATUS_OK;
+    return (struct measured){.ns = (many.ns - few.ns) / more,
+                             .spread_ns = (many.spread_ns + few.spread_ns) / more};
 }
 
 /* Returns the row that the time of a step is the difference to. */
@@ -157,30 +118,28 @@ enum status rig_step(struct rig *rig, const struct row *row, struct measured *st
                      struct measured *issue)
 {
     const struct row fewer = fewer_steps(*row);
-    uint32_t more = row->count - fewer.count;
-    struct run_times many, few;
-    enum status status = time_row(rig, row, &many);
-    if (status == STATUS_OK)
-        status = time_row(rig, &fewer, &few);
-    if (status == STATUS_OK && step != NULL)
-        status = rig_sample(rig, row, SAMPLE_STEPS, many.time_ns - few.time_ns, more, step);
-    if (status == STATUS_OK && issue != NULL)
-        status = rig_sample(rig, row, SAMPLE_ISSUE, many.issue_ns - few.issue_ns, more, issue);
-    return status;
+    struct measured many, few, many_issue, few_issue;
+    if (time_row(rig, row, &many, &many_issue) != STATUS_OK ||
+        time_row(rig, &fewer, &few, &few_issue) != STATUS_OK)
+        return rig->error->status;
+    if (step != NULL)
+        *step = shared(many, few, row->count - fewer.count);
+    if (issue != NULL)
+        *issue = shared(many_issue, few_issue, row->count - fewer.count);
+    return STATUS_OK;
 }
 
 enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue)
 {
-    struct run_times least;
-    enum status status = time_row(rig, row, &least);
-    return status == STATUS_OK ? rig_sample(rig, row, SAMPLE_CALLS, least.issue_ns, 1, issue)
-                               : status;
+    struct measured time;
+    return time_row(rig, row, &time, issue);
 }
 
-static enum status simulate_row(struct rig *rig, const struct row *row, struct run_times *times)
+static enum status simulate_row(struct rig *rig, const struct row *row, double *time_ns)
 {
     struct plan plan;
     struct timeline timeline;
+    int64_t issued_ns;
     struct machine machine = rig->calibration->machine;
     if (machine.queue_depth == 0) /* the depth is not found yet */
         machine.queue_depth = UINT32_MAX;
@@ -188,26 +147,22 @@ static enum status simulate_row(struct rig *rig, const struct row *row, struct r
     enum status status = row_plan(row, &plan, rig->error);
     if (status == STATUS_OK)
         status = simulator_run(&machine, rig->device->queues, &plan, NULL, &timeline,
-                               &times->issue_ns, rig->error);
+                               &issued_ns, rig->error);
     if (status == STATUS_OK)
-        times->time_ns = timeline_time_ns(&timeline);
+        *time_ns = (double)timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
     return status;
 }
 
-enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns,
-                               double *issue_ns)
+enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns)
 {
     const struct row fewer = fewer_steps(*row);
-    uint32_t more = row->count - fewer.count;
-    struct run_times many, few;
+    double many, few;
     if (simulate_row(rig, row, &many) != STATUS_OK ||
         simulate_row(rig, &fewer, &few) != STATUS_OK)
         return rig->error->status;
-    *step_ns = (double)(many.time_ns - few.time_ns) / more;
-    if (issue_ns != NULL)
-        *issue_ns = (double)(many.issue_ns - few.issue_ns) / more;
+    *step_ns = (many - few) / (row->count - fewer.count);
     return STATUS_OK;
 }
 
@@ -218,9 +173,6 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
     struct workload workload;
     struct run_times times;
     enum status status = make_ready(rig, row, &plan, &settings, &workload);
-    bool cold = row->lazy || plan.cpu_tiles > 0; /* a tile of the CPU's takes long enough */
-    if (status == STATUS_OK && rig->ops->measures && !cold)
-        status = warm_up(rig);
     if (status == STATUS_OK)
         status = run_once(rig, timeline, &times);
     if (status == STATUS_OK && timeline->timing == TIMING_EVENTS)
@@ -249,8 +201,7 @@ enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap
         gaps[i] = span[1].start_ns - span[0].end_ns;
     }
     if (status == STATUS_OK)
-        status = rig_sample(rig, row, SAMPLE_GAP,
-                            (int64_t)measured_median(gaps, (int)row->count - 1).ns, 1, gap);
+        *gap = measured_median(gaps, (int)row->count - 1);
     timeline_free(&timeline);
     free(gaps);
     return status;
@@ -270,44 +221,27 @@ static struct figure *add_figure(struct rig *rig, const char *kernel, const char
     return figure;
 }
 
-/* These may be nothing on a real device, too; any other time that was found to be nothing, or
- * less, was disturbed. */
-static const char *const may_be_nothing[] = {
-    "h2d_dependency_ns", "kernel_dependency_ns", "d2h_dependency_ns", "kernel_latency_ns",
-    "poll_ns",           "graph_node_ns",        "lazy_load_ns"};
-
-static double least_of(const struct rig *rig, const struct machine_field *field)
+/* Returns true if a machine file can hold the value. If not, something disturbed the
+ * measurements, which is reported. */
+static bool is_figure(struct rig *rig, const struct machine_field *field, double value)
 {
-    bool nothing = !rig->ops->measures || field->type != FIELD_NS;
-    for (size_t i = 0; i < sizeof may_be_nothing / sizeof may_be_nothing[0]; i++)
-        nothing = nothing || strcmp(may_be_nothing[i], field->key) == 0;
-    return nothing ? field->least : fmax(1, field->least);
-}
-
-/* Returns the value, or where a machine file can't hold it, or no device can have it, the
- * nearest that can be. Something disturbed the measurements then, which is reported. */
-static double possible(struct rig *rig, const struct machine_field *field, double value)
-{
-    double least = least_of(rig, field);
-    if (value == 0 && field->zero_unknown)
-        return value;
-    if (field->type == FIELD_NS)
-        value = round(value);
-    if (value >= least && value <= field->most)
-        return value;
-    error_set(&rig->refusal, STATUS_FAILED,
+    bool unknown = value == 0 && field->zero_unknown;
+    if ((value >= field->least && value <= field->most) || unknown)
+        return true;
+    error_set(rig->error, STATUS_FAILED,
               "this device can't be calibrated: its times make %s %.4g, and %.4g to %.4g are "
               "possible (is something else running on it?)",
-              field->key, value, least, field->most);
-    return value > field->most ? field->most : least;
+              field->key, value, field->least, field->most);
+    return false;
 }
 
 /* Sets a figure of the machine, or with `kernel` of that kernel's row. */
 static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
                        void *record, double value, struct measured timing, const char *how)
 {
+    if (!is_figure(rig, field, value))
+        return;
     struct figure *figure = add_figure(rig, kernel, field->key);
-    value = possible(rig, field, value);
     /* A rate or a share is off by as large a part as the times that it was made of. */
     figure->spread = field->type == FIELD_NS || timing.ns <= 0
                          ? timing.spread_ns

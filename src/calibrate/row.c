@@ -27,17 +27,6 @@ const struct kernel *row_kernel(const struct row *row)
     return row->kernel != NULL ? row->kernel : kernel_find("scale");
 }
 
-bool row_same(const struct row *row, const struct row *other)
-{
-    return strcmp(row->steps, other->steps) == 0 && row->count == other->count &&
-           row->streams == other->streams && row->bytes == other->bytes &&
-           row->kernel == other->kernel && row->elements == other->elements &&
-           row->blocks == other->blocks && row->intensity == other->intensity &&
-           row->gate == other->gate && row->apart == other->apart &&
-           row->pageable == other->pageable && row->lazy == other->lazy &&
-           row->graph == other->graph;
-}
-
 bool row_needs_arrays(const struct row *row)
 {
     return strpbrk(row->steps, (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU, 0}) != NULL;

@@ -40,9 +40,6 @@ enum { ROW_GATE_OPS = 2 };
 /* Returns the kernel that the row launches. */
 const struct kernel *row_kernel(const struct row *row);
 
-/* Returns true if both are the same row. */
-bool row_same(const struct row *row, const struct row *other);
-
 /* Returns true if the row's ops work on the large host arrays. */
 bool row_needs_arrays(const struct row *row);
 

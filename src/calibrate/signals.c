@@ -101,8 +101,8 @@ static enum status simulate_polls(struct rig *rig, double *ns)
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
     double one, many;
-    if (rig_simulated_step(rig, &one_row, &one, NULL) != STATUS_OK ||
-        rig_simulated_step(rig, &many_row, &many, NULL) != STATUS_OK)
+    if (rig_simulated_step(rig, &one_row, &one) != STATUS_OK ||
+        rig_simulated_step(rig, &many_row, &many) != STATUS_OK)
         return rig->error->status;
     *ns = poll_ns(streams, many, one);
     return STATUS_OK;
@@ -141,7 +141,7 @@ static int engine_turns(const struct rig *rig)
 
 static enum status simulate_signals(struct rig *rig, double *ns)
 {
-    enum status status = rig_simulated_step(rig, &pipeline, ns, NULL);
+    enum status status = rig_simulated_step(rig, &pipeline, ns);
     *ns /= engine_turns(rig);
     return status;
 }
@@ -276,9 +276,7 @@ static enum status measure_signals_and_polls(struct rig *rig)
         rig_known(rig, "poll_ns", 0, "not measured: there is but one queue");
     if (status == STATUS_OK)
         status = measure_signals(rig, &sought[0]);
-    if (status != STATUS_OK || !rig->last)
-        return status;
-    return seek(rig, sought, queues ? 2 : 1);
+    return status == STATUS_OK ? seek(rig, sought, queues ? 2 : 1) : status;
 }
 
 /* Measures the time from the end of a call to the start of the kernel that it launched, with
@@ -300,83 +298,9 @@ static enum status measure_launch(struct rig *rig)
     timeline_free(&timeline);
     if (status != STATUS_OK)
         return status;
-    struct measured delay;
-    status = rig_sample(rig, &row, SAMPLE_DELAY, (int64_t)measured_median(delays, found).ns, 1,
-                        &delay);
+    struct measured delay = measured_median(delays, found);
     rig_found(rig, "kernel_latency_ns", fmax(0, delay.ns), delay,
               "from a call's end to its kernel's start on an idle device");
-    return status;
-}
-
-/* --- callbacks --- */
-
-/* Sets the time from a callback's start to the next one's, in one stream, of callbacks that are
- * all issued before the first is called. */
-static enum status measure_pitch(struct rig *rig, struct measured *pitch)
-{
-    enum { CALLBACKS = 128 };
-    const struct row row = {.steps = "c", .count = CALLBACKS, .gate = true};
-    int64_t pitches[CALLBACKS], last_ns = 0;
-    struct timeline timeline;
-    int found = -1; /* the first callback has none before it */
-    timeline_init(&timeline);
-    enum status status = rig_trace(rig, &row, &timeline);
-    for (uint32_t i = 0; status == STATUS_OK && i < timeline.span_count; i++) {
-        const struct span *span = &timeline.spans[i];
-        if (span->kind != OP_CALLBACK)
-            continue;
-        if (found >= 0)
-            pitches[found] = span->start_ns - last_ns;
-        last_ns = span->start_ns;
-        found++;
-    }
-    timeline_free(&timeline);
-    if (status != STATUS_OK)
-        return status;
-    return rig_sample(rig, &row, SAMPLE_PITCH,
-                      (int64_t)measured_median(pitches, found > 0 ? found : 0).ns, 1, pitch);
-}
-
-/* Sets how much longer a stream takes for a kernel and a callback behind it than the figures
- * say, with `streams` of them side by side. The rules have nothing that it could be put down
- * to. */
-static enum status measure_beyond(struct rig *rig, uint32_t streams, double *beyond_ns)
-{
-    const struct row row = {.steps = "kc",
-                            .count = CHAIN * streams,
-                            .streams = streams,
-                            .elements = 1024 * POLL_SWEEPS,
-                            .blocks = 1,
-                            .intensity = POLL_INTENSITY};
-    struct measured step;
-    double simulated = 0;
-    enum status status = rig_step(rig, &row, &step, NULL);
-    if (status == STATUS_OK && rig->last)
-        status = rig_simulated_step(rig, &row, &simulated, NULL);
-    if (status == STATUS_OK)
-        *beyond_ns = streams * (step.ns - simulated);
-    return status;
-}
-
-static enum status measure_callbacks(struct rig *rig)
-{
-    struct measured pitch;
-    double alone, many;
-    uint32_t streams = poll_streams(rig);
-    char how[FIGURE_TEXT];
-    if (measure_pitch(rig, &pitch) != STATUS_OK)
-        return rig->error->status;
-    rig_found(rig, "callback_ns", pitch.ns, pitch, "callbacks one behind another");
-    if (!rig->ops->measures) /* it obeys the rules */
-        return STATUS_OK;
-    if (measure_beyond(rig, 1, &alone) != STATUS_OK ||
-        measure_beyond(rig, streams, &many) != STATUS_OK)
-        return rig->error->status;
-    snprintf(how, sizeof how,
-             "callbacks one behind another. Between kernels each takes %.1f us more in one "
-             "stream, and %.1f in %u: no figure says so",
-             1e-3 * alone, 1e-3 * many, streams);
-    rig_found(rig, "callback_ns", pitch.ns, pitch, how);
     return STATUS_OK;
 }
 
@@ -384,7 +308,5 @@ enum status calibrate_signals(struct rig *rig)
 {
     if (measure_launch(rig) != STATUS_OK || measure_ways(rig) != STATUS_OK)
         return rig->error->status;
-    if (measure_signals_and_polls(rig) != STATUS_OK)
-        return rig->error->status;
-    return measure_callbacks(rig);
+    return measure_signals_and_polls(rig);
 }

@@ -305,7 +305,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
                             "--stream or --dry-run."},
     [OPTION_CALIBRATE] = {"calibrate", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(calibrate, VIEW),
                           .help = "view: measure the CUDA device that is here first, which "
-                                  "takes a while, and try the fixes of a recording on "
+                                  "takes some ten seconds, and try the fixes of a recording on "
                                   "that, not on the machine file of the device's name"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),
                         .help =
