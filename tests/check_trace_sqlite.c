@@ -64,6 +64,10 @@ START_TEST(test_lesser_databases)
         {"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN deviceId", 5, true},
         {"DELETE FROM StringIds", 5, true},
         {"CREATE TABLE NOTES (a INTEGER, b INTEGER AS (a + 1))", 5, true},
+        {"PRAGMA ignore_check_constraints = ON; ALTER TABLE StringIds RENAME TO own; CREATE "
+         "TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT CHECK (value LIKE 'x')); INSERT "
+         "INTO StringIds SELECT id, value FROM own",
+         5, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0] && make_database(cases[i].sql); i++) {
         struct traces traces = test_traces(test_trace_path);
@@ -209,7 +213,7 @@ START_TEST(test_broken_databases)
     size_t bytes = fread(endless, 1, sizeof endless, file);
     fclose(file);
     test_file_write(test_trace_path, endless, bytes);
-    test_trace_refused("CUPTI_ACTIVITY_KIND_RUNTIME|pages are damaged|quick_check");
+    test_trace_refused("CUPTI_ACTIVITY_KIND_RUNTIME|On tree page|quick_check");
 }
 END_TEST
 

@@ -303,8 +303,17 @@ static enum status read_host(struct database *database)
     return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
 }
 
-/* Refuses the file if `query` finds a row: the name of a table that can't be read, and a text
- * of what is wrong with it, which `why` is to end. */
+/* The tables that are read, as a condition on sqlite_master. */
+#define TABLES_READ                                                                            \
+    "m.type = 'table' AND m.name COLLATE NOCASE IN ('StringIds', 'TARGET_INFO_GPU', "          \
+    "'TARGET_INFO_CUDA_STREAM', 'TARGET_INFO_CUDA_CONTEXT_INFO', 'ENUM_CUPTI_SYNC_TYPE', "     \
+    "'CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY', "                             \
+    "'CUPTI_ACTIVITY_KIND_MEMSET', "                                                           \
+    "'CUPTI_ACTIVITY_KIND_RUNTIME', 'CUPTI_ACTIVITY_KIND_CUDA_EVENT', "                        \
+    "'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION')"
+
+/* Refuses the file if `query` finds a row: the name of a table, and a text of what is wrong
+ * with it, which `why` ends. */
 static enum status refuse_tables(struct database *database, const char *query, const char *why)
 {
     sqlite3_stmt *statement;
@@ -314,7 +323,7 @@ static enum status refuse_tables(struct database *database, const char *query, c
     enum status status = STATUS_OK;
     int step = sqlite3_step(statement);
     if (step == SQLITE_ROW) {
-        snprintf(text, sizeof text, "table %s: %s %s",
+        snprintf(text, sizeof text, "table %s: %s%s",
                  trace_shown(text_or(statement, 0, ""), table),
                  trace_shown(text_or(statement, 1, ""), what), why);
         status = refuse(database, text);
@@ -325,34 +334,40 @@ static enum status refuse_tables(struct database *database, const char *query, c
     return status;
 }
 
-/* Refuses tables that may be read if a column is computed by an expression of the file, which
- * could take any time, or if their pages are not as SQLite wrote them: pages that lead back to
- * themselves hold rows without end. It is the first look at the file: only now does SQLite say
- * what is wrong with it. */
-static enum status refuse_unreadable(struct database *database)
+/* Refuses tables that are read if a column is computed by an expression of the file, which
+ * could take any time. It is the first look at the file: only now does SQLite say what is wrong
+ * with it. */
+static enum status refuse_computed(struct database *database)
 {
-#define TABLES                                                                                 \
-    "m.type = 'table' AND (m.name LIKE 'StringIds' OR m.name LIKE 'CUPTI%' OR m.name LIKE "    \
-    "'TARGET%' OR m.name LIKE 'ENUM%')"
-    enum status status =
-        refuse_tables(database,
-                      "SELECT m.name, 'column ' || x.name FROM sqlite_master AS m, "
-                      "pragma_table_xinfo(m.name) AS x WHERE x.hidden IN (2, 3) AND " TABLES,
-                      "is computed as it is read, which nsys export never writes");
-    if (status != STATUS_OK)
-        return status;
     return refuse_tables(
         database,
-        "SELECT m.name, 'its pages' FROM sqlite_master AS m, "
-        "pragma_quick_check(m.name) AS q WHERE q.quick_check <> 'ok' AND " TABLES,
-        "are damaged, says PRAGMA quick_check: cut short?");
-#undef TABLES
+        "SELECT m.name, 'column ' || x.name FROM sqlite_master AS m, "
+        "pragma_table_xinfo(m.name) AS x WHERE x.hidden IN (2, 3) AND " TABLES_READ,
+        " is computed as it is read, which nsys export never writes");
+}
+
+/* Refuses tables that are read if they are damaged: pages that lead back to themselves hold
+ * rows without end. The first line of a complaint but its title is shown. The file's own CHECK
+ * constraints, which could take any time as well, are left out. */
+static enum status refuse_damaged(struct database *database)
+{
+    sqlite3_exec(database->handle, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
+    return refuse_tables(
+        database,
+        "SELECT name, substr(said, 1, instr(said || char(10), char(10)) - 1) FROM (SELECT "
+        "m.name "
+        "AS name, replace(q.quick_check, '*** in database main ***' || char(10), '') AS said "
+        "FROM sqlite_master AS m, pragma_quick_check(m.name) AS q WHERE " TABLES_READ
+        ") WHERE said <> 'ok'",
+        ", says PRAGMA quick_check: is the file damaged, or cut short?");
 }
 
 static enum status read_sources(struct database *database)
 {
     int tables = 0;
-    enum status status = refuse_unreadable(database);
+    enum status status = refuse_computed(database);
+    if (status == STATUS_OK)
+        status = refuse_damaged(database);
     if (status == STATUS_OK)
         status = read_host(database);
     for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
