@@ -34,8 +34,8 @@ struct event_queue {
     uint64_t pushed; /* events so far */
 };
 
-/* Returns an event that comes after all that were made before, for its time: to be pushed, or
- * kept by a caller of whose events one kind is never in the queue twice. */
+/* Returns an event that leaves behind all that were made before for its time: for a caller that
+ * keeps some events itself. */
 static inline struct event event_make(struct event_queue *queue, int64_t time_ns, int kind,
                                       uint32_t subject, uint32_t stamp)
 {

@@ -249,7 +249,7 @@ static void pass_span(struct order_pass *pass, struct span *span, bool rebuild)
     pass_take(pass, span);
 }
 
-/* Of the ops, which are far more memory than the spans, only records and waits are looked at.
+/* Ops are far more memory than spans: only those that are records and waits are looked at.
  */
 static enum status pass_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
                             struct error *error)
@@ -264,7 +264,7 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
         plan_fetch_ahead(plan, i);
         if (span < end && span->op == i)
             pass_span(&pass, span++, rebuild);
-        else /* a record */
+        else if (op->kind == OP_RECORD)
             pass.event_end[op->event.event] = pass_reached(&pass, op->stream);
     }
     pass_end(&pass);

@@ -13,7 +13,7 @@ static struct event *timer_of(struct simulation *sim, enum event_kind kind, uint
     if (kind <= EVENT_TURNED)
         return &sim->timers[subject];
     bool call = kind == EVENT_ISSUED || kind == EVENT_CALL;
-    return call && subject == 0 ? &sim->timers[COPY_ENGINES] : NULL;
+    return call && subject == 0 ? &sim->timers[THREAD_TIMER] : NULL;
 }
 
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
@@ -33,7 +33,7 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
 bool simulation_next(struct simulation *sim, struct event *event)
 {
     struct event *first = &sim->timers[0];
-    for (int i = 1; i <= COPY_ENGINES; i++)
+    for (int i = 1; i < TIMERS; i++)
         first = event_before(&sim->timers[i], first) ? &sim->timers[i] : first;
     if (sim->events.count > 0 && event_before(&sim->events.heap[0], first))
         return event_queue_pop(&sim->events, event);
@@ -134,7 +134,7 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
             state->stream = spans[span++].stream;
             if (state->kind == OP_WAIT || state->kind == OP_SYNC_EVENT)
                 state->record = event_record[op_at(sim, i)->event.event];
-        } else {
+        } else { /* records alone have no span */
             const struct op *op = op_at(sim, i);
             state->kind = OP_RECORD;
             state->stream = op->stream;
@@ -252,7 +252,7 @@ enum status simulation_set_up(struct simulation *sim)
         line_init(&sim->copies[i].line);
         sim->copies[i].op = sim->copies[i].follower = NONE;
     }
-    for (int i = 0; i <= COPY_ENGINES; i++)
+    for (int i = 0; i < TIMERS; i++)
         sim->timers[i].time_ns = TIMER_OFF;
     line_init(&sim->callbacks.line);
     line_init(&sim->cpu.line);

@@ -25,6 +25,7 @@
 #define NONE  WAITERS_NONE /* no op, no stream */
 #define NEVER INT64_MIN
 
+/* Those of copy engines come first, up to EVENT_TURNED. */
 enum event_kind {
     EVENT_FLOW,     /* the copy on engine `subject` moves its first byte */
     EVENT_COPIED,   /* the copy on engine `subject` has moved its last byte */
@@ -45,7 +46,7 @@ struct line {
 
 /* The copy engines, as rule_copy_engine() numbers them. On a machine with one engine, the first
  * does the copies of both directions and the second never has one. */
-enum { COPIES_IN, COPIES_OUT, COPY_ENGINES };
+enum { COPIES_IN, COPIES_OUT, COPY_ENGINES, THREAD_TIMER = COPY_ENGINES, TIMERS };
 
 struct copy_engine {
     struct line line;
@@ -73,7 +74,7 @@ struct hardware_queue {
 };
 
 /* The state of an op. There is one for each op of a plan, so it is kept small. Its kind and its
- * stream stand here again: most of the simulation needs no more of an op, which is nine times
+ * stream stand here again: most of the simulation needs no more of an op, which is eight times
  * as large. */
 struct op_state {
     uint32_t next_in_stream;
@@ -166,7 +167,8 @@ struct simulation {
     struct simulator_hooks hooks;
     struct error *error;
     struct event_queue events;
-    struct event timers[COPY_ENGINES + 1]; /* simulation_post() has them; TIMER_OFF: none */
+    struct event timers[TIMERS]; /* of each copy engine, and of the first thread; see
+                                    simulation_post() */
     int64_t now;
 
     struct op_state *ops;
