@@ -153,7 +153,7 @@ static int experiments(const char *text, const char *names)
     return WEXITSTATUS(system(command));
 }
 
-/* Of every run the rows come together, under its name; a run that fails keeps what it printed.
+/* The rows of every run come together, under its name; a run that fails keeps what it printed.
  */
 START_TEST(test_experiments_make_one_table)
 {

@@ -234,7 +234,7 @@ function seconds(    width, bytes, work, gpu, calls, host) {
     return 0.1 + 6 * (gpu + calls + host)
 }
 
-# What a product reads beside C: a tile's columns of B, and A.
+# A product reads more than C: a tile's columns of B, and A.
 function second_bytes() {
     return product ? 8 * inner * (elements / rows + rows) : 0
 }

@@ -24,6 +24,8 @@ build=$1
 out=$2
 machine=${3:-}
 settings=${SETTINGS:-$here/matrix.ini}
+simulated=${DEVICE:-}
+simulated=${simulated#sim:}
 
 set -- compare -q "--runs=${RUNS:-5}" --warmup=0 --format=csv ${machine:+"--machine=$machine"} \
     ${DEVICE:+"--device=$DEVICE"}
@@ -31,13 +33,16 @@ case ${DEVICE:-} in
 sim*) set -- "$@" --no-data ;; # whose bytes would only be computed by the CPU
 esac
 
-# What was measured of other settings, with other options or by another program is no part of this.
+# Parts that were measured of other settings, with other options, on another simulated device or by
+# another program are no part of this.
 mkdir -p "$out/parts"
 {
     echo "$@"
     cksum "$build/pipeline"
     cat "$settings"
-    if [ -f "$machine" ]; then cat "$machine"; fi
+    for file in "$machine" "$simulated"; do
+        if [ -f "$file" ]; then cat "$file"; fi
+    done
 } > "$out/parts/asked.new"
 if ! cmp -s "$out/parts/asked.new" "$out/parts/asked"; then
     rm -f "$out"/parts/*.ini "$out"/parts/*.csv
@@ -63,8 +68,14 @@ for part in "$out"/parts/*.ini; do
     fi
 done
 
-LC_ALL=C awk -f "$plots/csv.awk" -f "$here/shared.awk" -f "$here/join.awk" "$out"/parts/*.csv \
-    > "$out/accuracy.csv"
+set -- "$out"/parts/*.csv
+if [ ! -f "$1" ]; then
+    echo "$0: no part could be measured" >&2
+    exit 1
+fi
+LC_ALL=C awk -f "$plots/csv.awk" -f "$here/shared.awk" -f "$here/join.awk" "$@" \
+    > "$out/accuracy.csv.new"
+mv "$out/accuracy.csv.new" "$out/accuracy.csv"
 "$here/summary.sh" "$plots" "$out"
 if [ "$failed" -gt 0 ]; then
     echo "parts that failed: $failed; their settings are missing; the next call tries them again" >&2

@@ -261,7 +261,7 @@ static void measure_beside(struct gate &gate)
     drop_streams(streams);
 }
 
-/* What the call itself costs the host, in a stream that a gate holds. */
+/* Measures the time that the call itself takes the host, in a stream that a gate holds. */
 static void measure_call(struct gate &gate)
 {
     enum { CALLS = 200 };

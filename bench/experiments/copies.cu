@@ -109,7 +109,7 @@ static void measure_order(struct gate &gate, int way, int streams, bool breadth,
     }
 }
 
-/* What lies between copies: nothing, a record, or a wait for a record of another stream. */
+/* Between two copies lies nothing, a record, or a wait for a record of another stream. */
 enum between { NOTHING, RECORDS, WAITS };
 
 struct row {

@@ -26,7 +26,7 @@ static const char *const patterns[][2] = {
     {"ckd", "h2d-kernel-d2h"},
 };
 
-/* What the nodes work on: a slice, an event, a mark and a counter for each. */
+/* Each node works on a slice, an event, a mark and a counter of its own. */
 static struct {
     char *host_in, *host_out, *device_in, *device_out, *zeros;
     std::vector<cudaEvent_t> events;

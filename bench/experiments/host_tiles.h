@@ -111,7 +111,7 @@ __host__ __device__ static inline uint32_t changed(uint32_t word, uint32_t salt)
     return word * 3 + salt;
 }
 
-/* What came out must be `changed` of what went in, or with `same` the input itself. */
+/* The output must be `changed` of the input, or with `same` the input itself. */
 static inline void tiles_verify(const char *what, bool same = false)
 {
     const size_t words = tiles.tile / 4;
