@@ -258,12 +258,12 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, plan))
         status = error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
-    struct span *span = timeline->spans, *end = span + timeline->span_count;
+    uint32_t next = 0; /* an empty timeline has no spans at all */
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         const struct op *op = &plan->ops[i];
         plan_fetch_ahead(plan, i);
-        if (span < end && span->op == i)
-            pass_span(&pass, span++, rebuild);
+        if (next < timeline->span_count && timeline->spans[next].op == i)
+            pass_span(&pass, &timeline->spans[next++], rebuild);
         else if (op->kind == OP_RECORD)
             pass.event_end[op->event.event] = pass_reached(&pass, op->stream);
     }
