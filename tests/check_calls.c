@@ -131,8 +131,9 @@ START_TEST(test_syncs_do_not_order_the_cpu)
     test_sync(&plan, 1);
     struct op cpu = {.kind = OP_CPU, .stream = 1, .tile = 1};
     cpu.cpu.count = 25;
-    cpu.cpu.in[0] = (struct range){BUFFER_HOST_IN0, 0, 100};
-    cpu.cpu.out = (struct range){BUFFER_HOST_OUT, 0, 100};
+    cpu.cpu.ranges = test_ranges(&plan);
+    cpu.cpu.ranges->in[0] = (struct range){BUFFER_HOST_IN0, 0, 100};
+    cpu.cpu.ranges->out = (struct range){BUFFER_HOST_OUT, 0, 100};
     ck_assert_int_eq(plan_append(&plan, &cpu, NULL), STATUS_OK);
     ck_assert_uint_eq(count_hazards(&plan), 1);
     plan_free(&plan);

@@ -120,22 +120,22 @@ static const struct op *writer_of(const struct plan *plan, const struct range *r
  * callback fed that, and the callback's total was copied out. */
 static void assert_fed(const struct plan *plan, const struct op *kernel)
 {
-    const struct op *in = writer_of(plan, &kernel->kernel.carry_in);
+    const struct op *in = writer_of(plan, &kernel->kernel.ranges->carry_in);
     ck_assert_int_eq(in->kind, OP_H2D);
     const struct op *feed = writer_of(plan, &in->copy.host);
     ck_assert(op_feeds(feed));
     ck_assert_int_eq(feed->tile, kernel->tile - 1);
-    ck_assert_uint_eq(feed->callback.before.bytes, kernel->tile > 1 ? 4 : 0);
+    ck_assert_uint_eq(feed->callback.ranges->in[0].bytes, kernel->tile > 1 ? 4 : 0);
     ck_assert_uint_eq(feed->callback.result.bytes, 0);
     if (kernel->tile > 1)
-        ck_assert(op_feeds(writer_of(plan, &feed->callback.before)));
-    const struct op *out = writer_of(plan, &feed->callback.total);
+        ck_assert(op_feeds(writer_of(plan, &feed->callback.ranges->in[0])));
+    const struct op *out = writer_of(plan, &feed->callback.ranges->in[1]);
     ck_assert_int_eq(out->kind, OP_D2H);
     const struct op *before = writer_of(plan, &out->copy.device);
     ck_assert_int_eq(before->kind, OP_KERNEL);
     ck_assert_int_eq(before->tile, kernel->tile - 1);
     ck_assert_uint_eq(before->kernel.link, kernel->kernel.link);
-    ck_assert(before->kernel.carry_own);
+    ck_assert(before->kernel.ranges->carry_own);
 }
 
 START_TEST(test_plans)

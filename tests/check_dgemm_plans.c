@@ -86,13 +86,15 @@ static void assert_op(const struct plan *plan, const struct op *op)
     else if (op->kind == OP_D2H)
         assert_panel(plan, op->copy.host, BUFFER_HOST_OUT, (uint32_t)op->tile, rows);
     if (op->kind == OP_KERNEL) {
-        assert_whole_a(plan, op->kernel.resident, BUFFER_DEVICE_RESIDENT);
-        ck_assert_mem_eq(&op->kernel.in[0], &op->kernel.out, sizeof op->kernel.out);
-        ck_assert_uint_eq(op->kernel.in[1].bytes * rows, op->kernel.out.bytes * inner);
+        assert_whole_a(plan, op->kernel.ranges->resident, BUFFER_DEVICE_RESIDENT);
+        ck_assert_mem_eq(&op->kernel.ranges->in[0], &op->kernel.ranges->out,
+                         sizeof op->kernel.ranges->out);
+        ck_assert_uint_eq(op->kernel.ranges->in[1].bytes * rows,
+                          op->kernel.ranges->out.bytes * inner);
     } else if (op->kind == OP_CPU) {
-        assert_whole_a(plan, op->cpu.resident, BUFFER_HOST_RESIDENT);
-        assert_panel(plan, op->cpu.in[1], BUFFER_HOST_IN1, (uint32_t)op->tile, inner);
-        assert_panel(plan, op->cpu.out, BUFFER_HOST_OUT, (uint32_t)op->tile, rows);
+        assert_whole_a(plan, op->cpu.ranges->resident, BUFFER_HOST_RESIDENT);
+        assert_panel(plan, op->cpu.ranges->in[1], BUFFER_HOST_IN1, (uint32_t)op->tile, inner);
+        assert_panel(plan, op->cpu.ranges->out, BUFFER_HOST_OUT, (uint32_t)op->tile, rows);
     }
 }
 

@@ -52,12 +52,12 @@ static bool is_host(const struct range *range)
 static void check_kernel(const struct plan *plan, const struct op *op)
 {
     uint32_t last = (uint32_t)plan->chain_length - 1;
-    ck_assert_int_eq(is_host(&op->kernel.in[0]), op->kernel.link == 0);
-    ck_assert_int_eq(is_host(&op->kernel.out), op->kernel.link == last);
+    ck_assert_int_eq(is_host(&op->kernel.ranges->in[0]), op->kernel.link == 0);
+    ck_assert_int_eq(is_host(&op->kernel.ranges->out), op->kernel.link == last);
     if (plan->chain[op->kernel.link]->inputs == 2)
-        ck_assert_int_eq(op->kernel.in[1].buffer, BUFFER_HOST_IN1);
+        ck_assert_int_eq(op->kernel.ranges->in[1].buffer, BUFFER_HOST_IN1);
     if (op->kernel.link > 0) {
-        ck_assert_uint_eq(op->kernel.in[0].offset % 256, 0);
+        ck_assert_uint_eq(op->kernel.ranges->in[0].offset % 256, 0);
         ck_assert_int_eq(plan->ops[op->id - 1].kind == OP_CALLBACK, false);
     }
 }

@@ -95,7 +95,7 @@ START_TEST(test_bad_ranges)
     assert_refused(&plan, "one side");
     plan = test_plan(1, 0, 1, 64);
     op = test_kernel(&plan, 0, 0, 0, 8, 1);
-    plan.ops[op].kernel.out.buffer = BUFFER_HOST_OUT;
+    plan.ops[op].kernel.ranges->out.buffer = BUFFER_HOST_OUT;
     assert_refused(&plan, "other side");
     plan = test_plan(1, 0, 1, 64);
     test_kernel(&plan, 0, 0, 0, 8, 0);

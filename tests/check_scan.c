@@ -78,11 +78,12 @@ static void assert_carries(const struct plan *plan)
         const struct op *before = NULL;
         for (int32_t tile = 0; tile < (int32_t)plan->tiles; tile++) {
             const struct op *op = &plan->ops[find_kernel(plan, link, tile)];
-            ck_assert_uint_eq(op->kernel.carry_out.bytes, scans ? 4 : 0);
-            ck_assert_uint_eq(op->kernel.carry_in.bytes, scans && tile > 0 ? 4 : 0);
-            ck_assert(!scans || op->kernel.carry_out.buffer == BUFFER_DEVICE_CARRY);
+            ck_assert_uint_eq(op->kernel.ranges->carry_out.bytes, scans ? 4 : 0);
+            ck_assert_uint_eq(op->kernel.ranges->carry_in.bytes, scans && tile > 0 ? 4 : 0);
+            ck_assert(!scans || op->kernel.ranges->carry_out.buffer == BUFFER_DEVICE_CARRY);
             if (scans && tile > 0) {
-                ck_assert(same_range(&op->kernel.carry_in, &before->kernel.carry_out));
+                ck_assert(same_range(&op->kernel.ranges->carry_in,
+                                     &before->kernel.ranges->carry_out));
                 ck_assert_uint_lt(before->id, op->id);
             }
             before = op;
@@ -97,7 +98,8 @@ static void assert_scratch_apart(const struct plan *plan)
         const struct op *one = &plan->ops[a];
         for (uint32_t b = 0; b < a && one->kind == OP_KERNEL; b++) {
             const struct op *other = &plan->ops[b];
-            const struct range *x = &one->kernel.scratch, *y = &other->kernel.scratch;
+            const struct range *x = &one->kernel.ranges->scratch,
+                               *y = &other->kernel.ranges->scratch;
             if (other->kind != OP_KERNEL || other->kernel.link == one->kernel.link)
                 continue;
             ck_assert(x->offset + x->bytes <= y->offset || y->offset + y->bytes <= x->offset);

@@ -174,6 +174,7 @@ START_TEST(test_cpu_work_does_not_part_kernels)
     test_kernel(&plan, 0, 0, 0, 50, 8);
     struct op work = {.kind = OP_CPU, .stream = 2, .tile = 2};
     work.cpu.count = 10;
+    work.cpu.ranges = test_ranges(&plan);
     ck_assert_int_eq(plan_append(&plan, &work, NULL), STATUS_OK);
     test_kernel(&plan, 1, 1, 50, 50, 8);
     test_d2h(&plan, 0, 0, 0, 100);

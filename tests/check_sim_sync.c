@@ -149,6 +149,7 @@ START_TEST(test_sync_waits_for_callbacks_and_waits)
     struct plan plan = test_plan(3, 1, 2, 100);
     struct op cpu = {.kind = OP_CPU, .stream = 3, .tile = 1};
     cpu.cpu.count = 100000;
+    cpu.cpu.ranges = test_ranges(&plan);
     ck_assert_int_eq(plan_append(&plan, &cpu, NULL), STATUS_OK);
     test_h2d(&plan, 0, 0, 0, 100);
     test_record(&plan, 0, 0);

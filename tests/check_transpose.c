@@ -299,7 +299,7 @@ START_TEST(test_plans_never_gather_in_place)
     for (uint32_t i = 0; i < run.plan.op_count; i++) {
         const struct op *op = &run.plan.ops[i];
         if (op->kind == OP_KERNEL && op->kernel.link == 0)
-            ck_assert_int_ne(op->kernel.in[0].buffer, op->kernel.out.buffer);
+            ck_assert_int_ne(op->kernel.ranges->in[0].buffer, op->kernel.ranges->out.buffer);
     }
     run_free(&run);
 }

@@ -191,20 +191,23 @@ static struct plan every_op(int *priorities)
         {.id = 6, .kind = OP_CALLBACK, .stream = 1, .tile = 0},
         {.id = 7, .kind = OP_WAIT, .stream = 1, .tile = -1},
     };
+    static struct op_ranges work, launch;
     ops[0].cpu.count = 342;
-    ops[0].cpu.in[0] = (struct range){BUFFER_HOST_IN0, 2728, 1368};
-    ops[0].cpu.in[1] = (struct range){BUFFER_HOST_IN1, 2728, 1368};
-    ops[0].cpu.out = (struct range){BUFFER_HOST_OUT, 2728, 1368};
+    ops[0].cpu.ranges = &work;
+    work.in[0] = (struct range){BUFFER_HOST_IN0, 2728, 1368};
+    work.in[1] = (struct range){BUFFER_HOST_IN1, 2728, 1368};
+    work.out = (struct range){BUFFER_HOST_OUT, 2728, 1368};
     ops[1].copy.host = (struct range){BUFFER_HOST_IN0, 0, 1364};
     ops[1].copy.device = (struct range){BUFFER_DEVICE_IN0, 256, 1364};
     ops[2].event.event = ops[3].event.event = ops[7].event.event = 0;
     ops[4].kernel.count = 341;
     ops[4].kernel.blocks = 2;
-    ops[4].kernel.in[0] = ops[1].copy.device;
-    ops[4].kernel.out = (struct range){BUFFER_DEVICE_OUT, 512, 1364};
-    ops[4].kernel.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, 64};
+    ops[4].kernel.ranges = &launch;
+    launch.in[0] = ops[1].copy.device;
+    launch.out = (struct range){BUFFER_DEVICE_OUT, 512, 1364};
+    launch.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, 64};
     ops[5].copy.host = (struct range){BUFFER_HOST_OUT, 0, 1364};
-    ops[5].copy.device = ops[4].kernel.out;
+    ops[5].copy.device = launch.out;
     ops[6].callback.result = ops[5].copy.host;
     struct plan plan = {.ops = ops,
                         .op_count = 8,

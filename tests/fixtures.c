@@ -140,14 +140,23 @@ uint32_t test_d2h(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t of
     return append(plan, &op);
 }
 
+struct op_ranges *test_ranges(struct plan *plan)
+{
+    struct error error = {0};
+    struct op_ranges *ranges = plan_take_ranges(plan, &error);
+    ck_assert_msg(ranges != NULL, "%s", error.text);
+    return ranges;
+}
+
 uint32_t test_kernel(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t first,
                      uint64_t count, uint32_t blocks)
 {
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
     op.kernel.count = count;
     op.kernel.blocks = blocks;
-    op.kernel.in[0] = (struct range){BUFFER_DEVICE_IN0, 4 * first, 4 * count};
-    op.kernel.out = (struct range){BUFFER_DEVICE_OUT, 4 * first, 4 * count};
+    op.kernel.ranges = test_ranges(plan);
+    op.kernel.ranges->in[0] = (struct range){BUFFER_DEVICE_IN0, 4 * first, 4 * count};
+    op.kernel.ranges->out = (struct range){BUFFER_DEVICE_OUT, 4 * first, 4 * count};
     return append(plan, &op);
 }
 

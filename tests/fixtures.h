@@ -36,6 +36,7 @@ uint32_t test_h2d(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t of
                   uint64_t bytes);
 uint32_t test_d2h(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t offset,
                   uint64_t bytes);
+struct op_ranges *test_ranges(struct plan *plan); /* plan_take_ranges() */
 uint32_t test_kernel(struct plan *plan, uint32_t stream, uint32_t tile, uint64_t first,
                      uint64_t count, uint32_t blocks);
 uint32_t test_record(struct plan *plan, uint32_t stream, uint32_t event);

@@ -87,6 +87,10 @@ struct plan recorded_of(const struct plan *built, const struct machine *machine)
     for (uint32_t i = 0; i < built->op_count; i++) {
         struct op op = built->ops[i];
         op.tile = -1;
+        if (op.kind == OP_KERNEL)
+            op.kernel.ranges = NULL;
+        else if (op.kind == OP_CALLBACK)
+            op.callback.ranges = NULL;
         ck_assert_int_eq(plan_append(&plan, &op, &error), STATUS_OK);
     }
     plan.streams = built->streams;

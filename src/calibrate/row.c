@@ -68,6 +68,17 @@ static void put(struct row_builder *builder, const struct op *op)
         builder->status = plan_append(builder->plan, op, builder->error);
 }
 
+/* Returns ranges for an op, or NULL where there was a failure, now or before. */
+static struct op_ranges *take_ranges(struct row_builder *builder)
+{
+    if (builder->status != STATUS_OK)
+        return NULL;
+    struct op_ranges *ranges = plan_take_ranges(builder->plan, builder->error);
+    if (ranges == NULL)
+        builder->status = STATUS_NO_MEMORY;
+    return ranges;
+}
+
 /* Returns the offset of the next `bytes` of a large array; behind its end they begin again. */
 static uint64_t next_part(uint64_t *offset, uint64_t bytes, uint64_t array)
 {
@@ -99,18 +110,20 @@ static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t li
     uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out)
                                                   : count * dtype_bytes(kernel->out);
     uint64_t at = next_part(&builder->device_offset, in > out ? in : out, ARRAY_BYTES);
-    struct op op = {.kind = OP_KERNEL,
-                    .stream = stream,
-                    .kernel = {.link = link,
-                               .count = count,
-                               .blocks = blocks,
-                               .in[0] = {BUFFER_DEVICE_IN0, at, in},
-                               .out = {BUFFER_DEVICE_OUT, at, out}}};
+    struct op op = {
+        .kind = OP_KERNEL,
+        .stream = stream,
+        .kernel = {
+            .link = link, .count = count, .blocks = blocks, .ranges = take_ranges(builder)}};
+    if (op.kernel.ranges == NULL)
+        return;
+    op.kernel.ranges->in[0] = (struct range){BUFFER_DEVICE_IN0, at, in};
+    op.kernel.ranges->out = (struct range){BUFFER_DEVICE_OUT, at, out};
     if (kernel->inputs == 2)
-        op.kernel.in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
+        op.kernel.ranges->in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
     uint64_t scratch = kernel_scratch_bytes(kernel, count);
     if (scratch > 0)
-        op.kernel.scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, scratch};
+        op.kernel.ranges->scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, scratch};
     put(builder, &op);
 }
 
@@ -119,12 +132,16 @@ static void put_cpu(struct row_builder *builder)
     const struct kernel *kernel = builder->plan->chain[0];
     uint64_t count = builder->row->elements, bytes = count * dtype_bytes(kernel->in);
     uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
-    struct op op = {.kind = OP_CPU, .stream = builder->plan->streams, .cpu = {.count = count}};
+    struct op op = {.kind = OP_CPU,
+                    .stream = builder->plan->streams,
+                    .cpu = {.count = count, .ranges = take_ranges(builder)}};
+    if (op.cpu.ranges == NULL)
+        return;
     uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out) : bytes;
-    op.cpu.in[0] = (struct range){BUFFER_HOST_IN0, at, bytes};
+    op.cpu.ranges->in[0] = (struct range){BUFFER_HOST_IN0, at, bytes};
     if (kernel->inputs == 2)
-        op.cpu.in[1] = (struct range){BUFFER_HOST_IN1, at, bytes};
-    op.cpu.out = (struct range){BUFFER_HOST_OUT, at, out};
+        op.cpu.ranges->in[1] = (struct range){BUFFER_HOST_IN1, at, bytes};
+    op.cpu.ranges->out = (struct range){BUFFER_HOST_OUT, at, out};
     put(builder, &op);
 }
 

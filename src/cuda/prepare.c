@@ -196,14 +196,15 @@ static void *kernel_pointer(const struct cuda_run *run, const struct range *rang
 
 static struct kernel_args kernel_args(const struct cuda_run *run, const struct op *op)
 {
+    const struct op_ranges *ranges = op->kernel.ranges;
     return (struct kernel_args){
-        .in = {kernel_pointer(run, &op->kernel.in[0]), kernel_pointer(run, &op->kernel.in[1])},
-        .resident = kernel_pointer(run, &op->kernel.resident),
-        .out = kernel_pointer(run, &op->kernel.out),
-        .scratch = range_pointer(run, &op->kernel.scratch),
-        .carry_in = range_pointer(run, &op->kernel.carry_in),
-        .carry_out = range_pointer(run, &op->kernel.carry_out),
-        .carry_own = op->kernel.carry_own,
+        .in = {kernel_pointer(run, &ranges->in[0]), kernel_pointer(run, &ranges->in[1])},
+        .resident = kernel_pointer(run, &ranges->resident),
+        .out = kernel_pointer(run, &ranges->out),
+        .scratch = range_pointer(run, &ranges->scratch),
+        .carry_in = range_pointer(run, &ranges->carry_in),
+        .carry_out = range_pointer(run, &ranges->carry_out),
+        .carry_own = ranges->carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
         .repeat = op->kernel.repeat,
@@ -217,9 +218,10 @@ static struct cuda_callback callback_of(struct cuda_run *run, const struct op *o
     struct cuda_callback callback = {
         .listener = run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
     if (op_feeds(op)) {
-        callback.before = range_pointer(run, &op->callback.before);
-        callback.total = range_pointer(run, &op->callback.total);
-        callback.next = range_pointer(run, &op->callback.next);
+        const struct op_ranges *ranges = op->callback.ranges;
+        callback.before = range_pointer(run, &ranges->in[0]);
+        callback.total = range_pointer(run, &ranges->in[1]);
+        callback.next = range_pointer(run, &ranges->out);
     }
     return callback;
 }

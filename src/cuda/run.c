@@ -348,8 +348,10 @@ int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
  * the run's result. */
 static void spoil_output(const struct cuda_run *run, const struct op *op)
 {
-    const struct range *out = &op->kernel.out;
-    if (op->kind != OP_KERNEL || out->buffer >= BUFFER_FIRST_DEVICE)
+    if (op->kind != OP_KERNEL)
+        return;
+    const struct range *out = &op->kernel.ranges->out;
+    if (out->buffer >= BUFFER_FIRST_DEVICE)
         return;
     arrays_fill_poison(run->workload.arrays, (char *)run->memory[out->buffer] + out->offset,
                        out->bytes);

@@ -93,6 +93,23 @@ static enum status write_carry_in(struct builder *builder, uint32_t stream, uint
     return write_carry(builder, op, link, CARRY_BEFORE);
 }
 
+/* Appends the callback that leaves what the next tile copies in. */
+static enum status write_feed(struct builder *builder, uint32_t stream, uint32_t tile,
+                              uint32_t link)
+{
+    const struct placement *placement = &builder->placement;
+    struct op_ranges *ranges = plan_take_ranges(builder->plan, builder->error);
+    struct op op = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
+    if (ranges == NULL)
+        return STATUS_NO_MEMORY;
+    if (tile > 0)
+        ranges->in[0] = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_BEFORE);
+    ranges->in[1] = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_TOTAL);
+    ranges->out = placement_carry(placement, BUFFER_HOST_CARRY, link, tile + 1, CARRY_BEFORE);
+    op.callback.ranges = ranges;
+    return append(builder, &op);
+}
+
 /* Appends what comes right behind it: the copy out of the tile's own total, and the callback
  * that leaves what the next tile copies in; with CARRY_SYNC the host waits for that. The next
  * tile's link waits for this stream: see steps_follow(). */
@@ -104,15 +121,8 @@ static enum status write_carry_out(struct builder *builder, uint32_t stream, uin
         return STATUS_OK;
     struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
     enum status status = write_carry(builder, op, link, CARRY_TOTAL);
-    op.kind = OP_CALLBACK;
-    if (tile > 0)
-        op.callback.before =
-            placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_BEFORE);
-    op.callback.total = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_TOTAL);
-    op.callback.next =
-        placement_carry(placement, BUFFER_HOST_CARRY, link, tile + 1, CARRY_BEFORE);
     if (status == STATUS_OK)
-        status = append(builder, &op);
+        status = write_feed(builder, stream, tile, link);
     op.kind = OP_SYNC;
     if (status == STATUS_OK && builder->settings->carry == CARRY_SYNC)
         status = append(builder, &op);
@@ -161,6 +171,9 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
                                 uint32_t link)
 {
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
+    op.kernel.ranges = plan_take_ranges(builder->plan, builder->error);
+    if (op.kernel.ranges == NULL)
+        return STATUS_NO_MEMORY;
     placement_kernel(&builder->placement, tile, link, &op);
     op.kernel.blocks =
         kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
@@ -336,11 +349,14 @@ static enum status write_cpu_tiles(struct builder *builder)
          tile++) {
         struct op op = {.kind = OP_CPU, .stream = plan->streams, .tile = (int32_t)tile};
         uint64_t first;
+        op.cpu.ranges = plan_take_ranges(plan, builder->error);
+        if (op.cpu.ranges == NULL)
+            return STATUS_NO_MEMORY;
         plan_tile(plan, tile, &first, &op.cpu.count);
         for (int input = 0; input < builder->placement.inputs; input++)
-            op.cpu.in[input] = placement_input(&builder->placement, input, tile);
-        op.cpu.resident = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
-        op.cpu.out = placement_output(&builder->placement, tile);
+            op.cpu.ranges->in[input] = placement_input(&builder->placement, input, tile);
+        op.cpu.ranges->resident = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
+        op.cpu.ranges->out = placement_output(&builder->placement, tile);
         status = append(builder, &op);
     }
     return status;

@@ -48,6 +48,24 @@ static int access_add(struct access access[], int count, struct range range, int
     return count + 1;
 }
 
+/* Adds all of `ranges`, which may be NULL; with `goes_on` the output is read, too. */
+static int ranges_add(struct access access[], int count, const struct op_ranges *ranges,
+                      bool goes_on)
+{
+    int n = count;
+    if (ranges == NULL)
+        return n;
+    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+        n = access_add(access, n, ranges->in[i], 0);
+    n = access_add(access, n, ranges->resident, 0);
+    n = access_add(access, n, ranges->carry_in, 0);
+    if (goes_on)
+        n = access_add(access, n, ranges->out, 0);
+    n = access_add(access, n, ranges->out, 1);
+    n = access_add(access, n, ranges->scratch, 1);
+    return access_add(access, n, ranges->carry_out, 1);
+}
+
 int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
 {
     int n = 0;
@@ -61,27 +79,15 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
         n = access_add(access, n, op->copy.host, 1);
         break;
     case OP_KERNEL:
-        for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
-            n = access_add(access, n, op->kernel.in[i], 0);
-        n = access_add(access, n, op->kernel.resident, 0);
-        n = access_add(access, n, op->kernel.carry_in, 0);
-        if (op->kernel.repeat > 0) /* reads what the launch before it left */
-            n = access_add(access, n, op->kernel.out, 0);
-        n = access_add(access, n, op->kernel.out, 1);
-        n = access_add(access, n, op->kernel.scratch, 1);
-        n = access_add(access, n, op->kernel.carry_out, 1);
+        /* A further launch reads what the one before it left. */
+        n = ranges_add(access, n, op->kernel.ranges, op->kernel.repeat > 0);
         break;
     case OP_CPU:
-        for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
-            n = access_add(access, n, op->cpu.in[i], 0);
-        n = access_add(access, n, op->cpu.resident, 0);
-        n = access_add(access, n, op->cpu.out, 1);
+        n = ranges_add(access, n, op->cpu.ranges, false);
         break;
     case OP_CALLBACK:
         n = access_add(access, n, op->callback.result, 0);
-        n = access_add(access, n, op->callback.before, 0);
-        n = access_add(access, n, op->callback.total, 0);
-        n = access_add(access, n, op->callback.next, 1);
+        n = ranges_add(access, n, op->callback.ranges, false);
         break;
     case OP_D2D:
         n = access_add(access, n, op->d2d.from, 0);
@@ -110,11 +116,11 @@ static uint64_t host_bytes(const struct range *range)
 void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
 {
     *in = *out = 0;
-    if (op->kind != OP_KERNEL)
+    if (op->kind != OP_KERNEL || op->kernel.ranges == NULL)
         return;
     for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
-        *in += host_bytes(&op->kernel.in[i]);
-    *out = host_bytes(&op->kernel.out);
+        *in += host_bytes(&op->kernel.ranges->in[i]);
+    *out = host_bytes(&op->kernel.ranges->out);
     if (op->kernel.repeat > 0) /* see op_accesses() */
         *in += *out;
 }

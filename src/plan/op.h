@@ -47,6 +47,15 @@ struct range {
     uint64_t offset, bytes;
 };
 
+/* What a kernel or the CPU's op works on, and a callback that feeds the next tile of a scan: it
+ * sets `out` to the sum of in[0], of all tiles before (no range for the first tile), and in[1],
+ * of its own tile. */
+struct op_ranges {
+    struct range in[KERNEL_INPUTS_MAX], resident, out, scratch;
+    struct range carry_in, carry_out; /* of scans; the first tile has no carry_in */
+    bool carry_own; /* carry_out is the total of this tile alone, without carry_in */
+};
+
 /* Returns true if a byte is in both ranges. */
 static inline bool ranges_overlap(const struct range *a, const struct range *b)
 {
@@ -108,7 +117,10 @@ struct engine_row {
 };
 extern const struct engine_row engine_rows[ENGINE_COUNT];
 
-/* One operation. Plain data: a plan is an array of these in host issue order. */
+/* One operation. Plain data: a plan is an array of these in host issue order. It may have
+ * millions, so that each is kept small: the ranges of ops that may have many stand apart, and
+ * are the plan's (plan_take_ranges()). Launches of one kernel on one tile share them. They are
+ * NULL in a recorded plan, which knows what its ops touch. */
 struct op {
     uint32_t id; /* its index in the plan */
     enum op_kind kind;
@@ -126,23 +138,19 @@ struct op {
             uint32_t repeat; /* the launch's place among the kernel_launches() of that kernel */
             uint32_t blocks;
             uint64_t count; /* elements */
-            struct range in[KERNEL_INPUTS_MAX], resident, out, scratch;
-            struct range carry_in, carry_out; /* of scans; the first tile has no carry_in */
-            bool carry_own; /* carry_out is the total of this tile alone, without carry_in */
+            struct op_ranges *ranges;
         } kernel;
         struct {
             uint32_t event; /* below plan.events */
         } event;
         struct {
-            struct range result; /* the host bytes that it reads */
-            int64_t sleep_ns;    /* how long it sleeps after that */
-            /* A callback that feeds the next tile of a scan has no result. It sets `next` to
-             * the sum of `before` (no range for the first tile) and `total`. */
-            struct range before, total, next;
+            struct range result;      /* the host bytes that it reads */
+            int64_t sleep_ns;         /* how long it sleeps after that */
+            struct op_ranges *ranges; /* NULL: it feeds no tile; else it has no result */
         } callback;
         struct {
             uint64_t count;
-            struct range in[KERNEL_INPUTS_MAX], resident, out;
+            struct op_ranges *ranges;
         } cpu;
         struct {
             struct range from, to; /* ranges of one size, which don't overlap */
@@ -209,7 +217,7 @@ static inline bool op_is_copy(enum op_kind kind)
  * its own tile has ended. */
 static inline bool op_feeds(const struct op *op)
 {
-    return op->kind == OP_CALLBACK && op->callback.next.bytes > 0;
+    return op->kind == OP_CALLBACK && op->callback.ranges != NULL;
 }
 
 /* Does the work of such a callback: *next = *before + *total, modulo 2^32. `before` is NULL for

@@ -89,17 +89,18 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
     const struct kernel *kernel = placement->plan->chain[link];
     uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
     if (bytes > 0) {
-        op->kernel.scratch = placement_slot(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
-        op->kernel.scratch.offset += placement->scratch[link];
+        op->kernel.ranges->scratch =
+            placement_slot(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
+        op->kernel.ranges->scratch.offset += placement->scratch[link];
     }
     if (kernel->shape != KERNEL_SCAN)
         return;
     if (tile > 0)
-        op->kernel.carry_in =
+        op->kernel.ranges->carry_in =
             placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_BEFORE);
-    op->kernel.carry_out =
+    op->kernel.ranges->carry_out =
         placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, CARRY_TOTAL);
-    op->kernel.carry_own = placement->carry_by_host;
+    op->kernel.ranges->carry_own = placement->carry_by_host;
 }
 
 /* Returns the buffer that a tile's elements are in between two kernels of the chain. */
@@ -116,11 +117,11 @@ static void place_on_host(const struct placement *placement, uint32_t tile, uint
     if (!placement->mapped)
         return;
     if (link == 0)
-        op->kernel.in[0] = placement_input(placement, 0, tile);
+        op->kernel.ranges->in[0] = placement_input(placement, 0, tile);
     if (plan->chain[link]->inputs == 2)
-        op->kernel.in[1] = placement_input(placement, 1, tile);
+        op->kernel.ranges->in[1] = placement_input(placement, 1, tile);
     if (link + 1 == (uint32_t)plan->chain_length)
-        op->kernel.out = placement_output(placement, tile);
+        op->kernel.ranges->out = placement_output(placement, tile);
 }
 
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
@@ -138,15 +139,16 @@ void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t
     op->kernel.count = count;
     bool reduces = kernel->shape == KERNEL_REDUCE;
     enum buffer work = work_buffer(placement);
-    op->kernel.in[0] = placement_slot(placement, link == 0 ? BUFFER_DEVICE_IN0 : work, tile,
-                                      count * dtype_bytes(kernel->in));
+    op->kernel.ranges->in[0] = placement_slot(placement, link == 0 ? BUFFER_DEVICE_IN0 : work,
+                                              tile, count * dtype_bytes(kernel->in));
     if (kernel->inputs == 2)
-        op->kernel.in[1] = placement_slot(placement, BUFFER_DEVICE_IN1, tile,
-                                          second_count(plan, count) * dtype_bytes(kernel->in));
+        op->kernel.ranges->in[1] =
+            placement_slot(placement, BUFFER_DEVICE_IN1, tile,
+                           second_count(plan, count) * dtype_bytes(kernel->in));
     if (kernel->resident_count != NULL)
-        op->kernel.resident = placement_resident(placement, BUFFER_DEVICE_RESIDENT);
-    op->kernel.out = placement_slot(placement, reduces ? BUFFER_DEVICE_OUT : work, tile,
-                                    (reduces ? 1 : count) * dtype_bytes(kernel->out));
+        op->kernel.ranges->resident = placement_resident(placement, BUFFER_DEVICE_RESIDENT);
+    op->kernel.ranges->out = placement_slot(placement, reduces ? BUFFER_DEVICE_OUT : work, tile,
+                                            (reduces ? 1 : count) * dtype_bytes(kernel->out));
     place_on_host(placement, tile, link, op);
     place_scratch_and_carry(placement, tile, op);
 }

@@ -54,7 +54,8 @@ struct range placement_input_slot(const struct placement *placement, int input, 
 /* Returns the device buffer that a tile's result is copied out of. */
 enum buffer placement_output_buffer(const struct placement *placement);
 
-/* Sets what `op`, link `link` of the tile, works on: its element count and all its ranges. */
+/* Sets what `op`, link `link` of the tile, works on: its element count and, in what
+ * op->kernel.ranges points to, all its ranges. */
 void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t link,
                       struct op *op);
 

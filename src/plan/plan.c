@@ -7,6 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Ranges don't move, since ops point to them: so they are taken in blocks. */
+enum { BLOCK_RANGES = 256 };
+struct ranges_block {
+    struct ranges_block *older;
+    size_t used;
+    struct op_ranges ranges[BLOCK_RANGES];
+};
+
 void plan_init(struct plan *plan)
 {
     *plan = (struct plan){0};
@@ -27,6 +35,11 @@ void plan_recorded_free(struct plan_recorded *recorded)
 
 void plan_free(struct plan *plan)
 {
+    while (plan->ranges != NULL) {
+        struct ranges_block *block = plan->ranges;
+        plan->ranges = block->older;
+        free(block);
+    }
     free(plan->ops);
     free(plan->priorities);
     free(plan->stream_kinds);
@@ -48,6 +61,25 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
     plan->ops[plan->op_count].id = plan->op_count;
     plan->op_count++;
     return STATUS_OK;
+}
+
+struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error)
+{
+    struct ranges_block *block = plan->ranges;
+    if (block == NULL || block->used == BLOCK_RANGES) {
+        block = malloc(sizeof *block);
+        if (block == NULL) {
+            error_set(error, STATUS_NO_MEMORY, "no memory for a plan of over %" PRIu32 " ops",
+                      plan->op_count);
+            return NULL;
+        }
+        block->older = plan->ranges;
+        block->used = 0;
+        plan->ranges = block;
+    }
+    struct op_ranges *ranges = &block->ranges[block->used++];
+    *ranges = (struct op_ranges){0};
+    return ranges;
 }
 
 /* Returns floor(a * b / c) without overflow, for b <= c. */

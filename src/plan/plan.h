@@ -20,6 +20,7 @@ enum stream_kind {
 
 struct plan {
     struct op *ops;
+    struct ranges_block *ranges; /* what ops' `ranges` point to: the newest block, then older */
     uint32_t op_count;
     size_t op_capacity; /* ops that there is room for */
     uint32_t streams;   /* CUDA streams; the CPU's lane is number `streams` */
@@ -51,6 +52,10 @@ void plan_free(struct plan *plan);
 
 /* Appends a copy of `op`, giving it its id. STATUS_FAILED when memory or ids run out. */
 enum status plan_append(struct plan *plan, const struct op *op, struct error *error);
+
+/* Returns ranges without a byte, for an op to point to; they are the plan's. NULL where there
+ * is no memory, which `error` then says. */
+struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error);
 
 /* Sets which elements, [*first, *first + *count), are tile `tile`: the sizes of tiles differ by
  * one at most. */

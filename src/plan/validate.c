@@ -74,6 +74,9 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
     if (op->kind == OP_KERNEL && (op->kernel.link >= (uint32_t)plan->chain_length ||
                                   op->kernel.count == 0 || op->kernel.blocks == 0))
         return "launches no kernel of the chain, or one without work";
+    if ((op->kind == OP_KERNEL && op->kernel.ranges == NULL) ||
+        (op->kind == OP_CPU && op->cpu.ranges == NULL))
+        return "has nothing to work on";
     if (op->kind == OP_SYNC_EVENT)
         return "waits for an event on the host, which only recorded programs do";
     if (op->kind == OP_ALLOC && op->alloc.bytes == 0)

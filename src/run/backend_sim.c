@@ -158,14 +158,15 @@ static void *at(const struct backend *backend, const struct range *range)
 static void do_kernel(const struct backend *backend, const struct op *op)
 {
     const struct plan *plan = backend->workload->plan;
+    const struct op_ranges *ranges = op->kernel.ranges;
     struct kernel_args args = {
-        .in = {at(backend, &op->kernel.in[0]), at(backend, &op->kernel.in[1])},
-        .resident = at(backend, &op->kernel.resident),
-        .out = at(backend, &op->kernel.out),
-        .scratch = at(backend, &op->kernel.scratch),
-        .carry_in = at(backend, &op->kernel.carry_in),
-        .carry_out = at(backend, &op->kernel.carry_out),
-        .carry_own = op->kernel.carry_own,
+        .in = {at(backend, &ranges->in[0]), at(backend, &ranges->in[1])},
+        .resident = at(backend, &ranges->resident),
+        .out = at(backend, &ranges->out),
+        .scratch = at(backend, &ranges->scratch),
+        .carry_in = at(backend, &ranges->carry_in),
+        .carry_out = at(backend, &ranges->carry_out),
+        .carry_own = ranges->carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
         .repeat = op->kernel.repeat,
@@ -177,9 +178,10 @@ static void do_kernel(const struct backend *backend, const struct op *op)
 static void do_cpu(const struct backend *backend, const struct op *op)
 {
     const struct plan *plan = backend->workload->plan;
-    chain_host_run(plan->chain, plan->chain_length, &plan->params, at(backend, &op->cpu.in[0]),
-                   at(backend, &op->cpu.in[1]), at(backend, &op->cpu.resident),
-                   at(backend, &op->cpu.out), op->cpu.count, backend->cpu_scratch);
+    const struct op_ranges *ranges = op->cpu.ranges;
+    chain_host_run(plan->chain, plan->chain_length, &plan->params, at(backend, &ranges->in[0]),
+                   at(backend, &ranges->in[1]), at(backend, &ranges->resident),
+                   at(backend, &ranges->out), op->cpu.count, backend->cpu_scratch);
 }
 
 /* Poisons the output of an op that raced and lost. A kernel's scratch is no output. */
@@ -235,8 +237,9 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     else if (op->kind == OP_CPU)
         do_cpu(backend, op);
     else if (op_feeds(op))
-        carry_feed(at(backend, &op->callback.before), at(backend, &op->callback.total),
-                   at(backend, &op->callback.next));
+        carry_feed(at(backend, &op->callback.ranges->in[0]),
+                   at(backend, &op->callback.ranges->in[1]),
+                   at(backend, &op->callback.ranges->out));
     return STATUS_OK;
 }
 

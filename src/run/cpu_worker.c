@@ -55,10 +55,11 @@ static void *range_pointer(const struct cpu_worker *worker, const struct range *
 static void run_tile(const struct cpu_worker *worker, const struct op *op)
 {
     const struct plan *plan = worker->plan;
+    const struct op_ranges *ranges = op->cpu.ranges;
     chain_host_run(plan->chain, plan->chain_length, &plan->params,
-                   range_pointer(worker, &op->cpu.in[0]), range_pointer(worker, &op->cpu.in[1]),
-                   range_pointer(worker, &op->cpu.resident),
-                   range_pointer(worker, &op->cpu.out), op->cpu.count, worker->scratch);
+                   range_pointer(worker, &ranges->in[0]), range_pointer(worker, &ranges->in[1]),
+                   range_pointer(worker, &ranges->resident),
+                   range_pointer(worker, &ranges->out), op->cpu.count, worker->scratch);
 }
 
 static void run_tiles(struct cpu_worker *worker)

@@ -74,8 +74,8 @@ struct hardware_queue {
 };
 
 /* The state of an op. There is one for each op of a plan, so it is kept small. Its kind and its
- * stream stand here again: most of the simulation needs no more of an op, which is eight times
- * as large. */
+ * stream stand here again: most of the simulation needs no more of an op, which is twice as
+ * large. */
 struct op_state {
     uint32_t next_in_stream;
     uint32_t next_in_line; /* of its hardware queue; once out of that, of its engine's line */

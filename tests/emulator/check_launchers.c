@@ -114,10 +114,10 @@ static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, 
             bench->op = &bench->plan.ops[i];
     const uint64_t in = dtype_bytes(bench->kernel->in), out = dtype_bytes(bench->kernel->out);
     for (int input = 0; input < bench->kernel->inputs; input++)
-        guarded_take(&bench->in[input], bench->op->kernel.in[input].bytes,
+        guarded_take(&bench->in[input], bench->op->kernel.ranges->in[input].bytes,
                      offset * (1 + (uint64_t)input) % 4 * in);
-    guarded_take(&bench->out, bench->op->kernel.out.bytes, offset * 3 % 4 * out);
-    guarded_take(&bench->scratch, bench->op->kernel.scratch.bytes, 0);
+    guarded_take(&bench->out, bench->op->kernel.ranges->out.bytes, offset * 3 % 4 * out);
+    guarded_take(&bench->scratch, bench->op->kernel.ranges->scratch.bytes, 0);
     bench->first_out = malloc(bench->out.bytes);
     ck_assert_ptr_nonnull(bench->first_out);
 }

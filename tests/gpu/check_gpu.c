@@ -412,7 +412,7 @@ START_TEST(test_lose_context)
     uint32_t bad = at.plan.op_count - 1;
     while (at.plan.ops[bad].kind != OP_KERNEL)
         bad--;
-    at.plan.ops[bad].kernel.out.offset = (uint64_t)1 << 45;
+    at.plan.ops[bad].kernel.ranges->out.offset = (uint64_t)1 << 45;
     must(cuda->prepare(at.backend, &at.workload, &error), &error);
     ck_assert_int_eq(cuda->run(at.backend, NULL, &times, &error), STATUS_FAILED);
     printf("check-gpu: as it should: %s\n", error.text);
