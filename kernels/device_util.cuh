@@ -35,15 +35,26 @@ template <typename... Parameters> int kernel_preload(void (*kernel)(Parameters..
     return cudaFuncGetAttributes(&attributes, kernel);
 }
 
-/* Defines the launcher of a row of kernels.def: `launch` is its function, and the last argument
- * the kernel that the runtime can load early. */
-#define KERNEL_LAUNCHER(name, launch, ...)                                                     \
+/* The same for two kernels. Returns the first error. */
+template <typename... Parameters, typename... Others>
+int kernel_preload(void (*kernel)(Parameters...), void (*other)(Others...))
+{
+    const int result = kernel_preload(kernel);
+    return result != cudaSuccess ? result : kernel_preload(other);
+}
+
+/* Defines the launcher of a row of kernels.def: `launch` and, for an elementwise kernel,
+ * `launch_tiles` are its functions, and the last arguments the one or two kernels that the
+ * runtime can load early. */
+#define KERNEL_TILES_LAUNCHER(name, launch, launch_tiles, ...)                                 \
     static int name##_preload()                                                                \
     {                                                                                          \
         return kernel_preload(__VA_ARGS__);                                                    \
     }                                                                                          \
-    const struct kernel_launcher name##_launcher = {launch, name##_preload, nullptr, nullptr,  \
-                                                    "cudaLaunchKernelEx"}
+    const struct kernel_launcher name##_launcher = {                                           \
+        launch, launch_tiles, name##_preload, nullptr, nullptr, "cudaLaunchKernelEx"}
+#define KERNEL_LAUNCHER(name, launch, ...)                                                     \
+    KERNEL_TILES_LAUNCHER(name, launch, nullptr, __VA_ARGS__)
 
 /* Returns this thread's number in the grid. */
 static __device__ inline uint64_t grid_thread()

@@ -70,6 +70,17 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
     return blocks > 0 ? (uint32_t)blocks : 1;
 }
 
+bool kernel_is_elementwise(const struct kernel *kernel)
+{
+    return kernel->shape == KERNEL_MAP && !kernel->gathers && kernel->unit == NULL;
+}
+
+bool kernel_joins(const struct kernel *kernel, uint64_t count)
+{
+    return kernel_is_elementwise(kernel) &&
+           (kernel->place_period == 0 || count % kernel->place_period == 0);
+}
+
 uint32_t kernel_launches(const struct kernel *kernel, const struct kernel_params *params)
 {
     return kernel->launch_per_repeat ? params->intensity : 1;

@@ -88,6 +88,9 @@ struct kernel {
     bool alone;    /* the only kernel of its chain */
     bool in_place; /* on the device the result replaces the first input */
     bool rated;    /* reports give its arithmetic as a rate, in Gflop/s */
+    /* Elementwise maps: a result depends on the element's place in its tile, too, but only on
+     * the place modulo this. 0: the place does not matter. */
+    uint32_t place_period;
 
     /* A tile, and the array, is a whole number of units: rows or columns of a matrix, as
      * `unit_name` says ("rows", "columns"). Returns the elements of one unit. Both are NULL
@@ -144,6 +147,17 @@ uint64_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
  * takes, up to KERNEL_GRID_MAX, and `resident_blocks` does not matter: blocks wait for others
  * to end. */
 uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks);
+
+/* Returns true if every element of the output depends on the inputs' elements of the same index
+ * alone, and at most on the place in the tile. That is so of each map that moves no element and
+ * has no units. One launch can then work on several tiles (kernel_launcher.launch_tiles). */
+bool kernel_is_elementwise(const struct kernel *kernel);
+
+/* Returns true if tiles of `count` elements, one right behind another in every array, can be
+ * worked on as if they were one tile, with the same results. The last of them may have another
+ * number of elements. So it is with an elementwise kernel, unless places matter to it and
+ * `count` is no multiple of place_period: then only a launch over the tiles will do. */
+bool kernel_joins(const struct kernel *kernel, uint64_t count);
 
 /* Returns the launches that the work on one tile takes: `intensity` for a .launch_per_repeat
  * kernel, else 1. */

@@ -36,6 +36,13 @@ struct kernel_args {
     void *context; /* launcher: what context_create() made for its stream, or NULL */
 };
 
+/* One of the tiles of a launch over several. */
+struct kernel_tile {
+    const void *in[KERNEL_INPUTS_MAX]; /* in[1] is not read by a kernel of one input */
+    void *out;                         /* as large as in[0] */
+    uint64_t count;                    /* elements; 0: there is nothing to do */
+};
+
 /* The exact values of `count` elements in double precision and, for each, how far a right
  * result may be from it. */
 struct oracle {
@@ -94,8 +101,26 @@ struct kernel_code {
 struct kernel_launcher {
     /* Launches on `stream`. Returns the launch's cudaError_t. */
     int (*launch)(const struct kernel_args *args, void *stream);
-    /* Makes the CUDA runtime load the kernel's code now, and not at its first launch. Returns a
+    /* Launches once on `stream` for `tile_count` tiles, at least 1, which may lie anywhere that
+     * the device can reach: in its own memory or in mapped memory of the host. NULL in kernels
+     * that are not elementwise; all others have it.
+     *
+     * `tiles` is an array that the device can read, and that stays as it is until the work is
+     * done; the host need not be able to read it. The work on a tile is that of `launch`, for
+     * places count from each tile's beginning. A tile begins at any element. Four elements are
+     * read or written at once where all arrays of the tile are equally far behind a boundary of
+     * 16 bytes, as they are when the tile is the same part of arrays that are aligned. A tile's
+     * output may be where `launch` allows it, at in[0]; nothing else may overlap, within a tile
+     * or between two.
+     *
+     * Of `args`, `in` and `out` are not read. `count` is the number of elements of the largest
+     * tile: work is dealt over the blocks by it. A wrong one costs time alone. The number of
+     * `blocks` may be any; `params` and `repeat` hold for all tiles. Returns the launch's
      * cudaError_t. */
+    int (*launch_tiles)(const struct kernel_args *args, const struct kernel_tile *tiles,
+                        uint32_t tile_count, void *stream);
+    /* Makes the CUDA runtime load the code of both launches now, and not at the first of each.
+     * Returns a cudaError_t. */
     int (*preload)(void);
     /* Makes kernel_args.context for a stream, before anything is timed. Returns NULL, or in
      * words why it can't be made: a text in `why`, or one that stays valid. Only kernels that

@@ -21,11 +21,21 @@
 
 #ifdef __cplusplus /* ---- the kernels and their launchers ---- */
 
-#include "kernels/device_util.cuh"
+#include "kernels/tiles.cuh"
 
 static __device__ inline float scale_once(float x)
 {
     return fmaf(SCALE_FACTOR, x, SCALE_TERM);
+}
+
+/* The four are independent chains, which hide the latency of one multiply-add behind another.
+ */
+static __device__ inline float4 scale_repeated(float4 x, uint32_t repeats)
+{
+#pragma unroll 4
+    for (uint32_t repeat = 0; repeat < repeats; repeat++)
+        x = {scale_once(x.x), scale_once(x.y), scale_once(x.z), scale_once(x.w)};
+    return x;
 }
 
 /* Loads up to four elements from `first` on; an element behind the end is 0. */
@@ -46,20 +56,16 @@ static __device__ inline void store_some(float *out, float4 x, uint64_t first, u
         out[first + 3] = x.w;
 }
 
-/* A thread takes four elements at a time: whole float4 where memory is aligned for them. They
- * are also four independent chains of repeats, which hide the latency of one multiply-add
- * behind another; that is why the last one to three elements are done in the same loop: in one
- * of their own they would make all wait for one chain. `out` may be `in`: each thread reads
- * what it will write. */
+/* A thread takes four elements at a time: whole float4 where memory is aligned for them. The
+ * last one to three elements are done in the same loop: in one of their own they would make all
+ * wait for one chain of repeats. `out` may be `in`: each thread reads what it will write. */
 static __global__ void __launch_bounds__(KERNEL_THREADS)
     scale_kernel(const float *in, float *out, uint64_t count, uint32_t repeats, bool aligned)
 {
     for (uint64_t i = 4 * grid_thread(); i < count; i += 4 * grid_threads()) {
         const bool whole = aligned && i + 4 <= count;
         float4 x = whole ? *reinterpret_cast<const float4 *>(in + i) : load_some(in, i, count);
-#pragma unroll 4
-        for (uint32_t repeat = 0; repeat < repeats; repeat++)
-            x = {scale_once(x.x), scale_once(x.y), scale_once(x.z), scale_once(x.w)};
+        x = scale_repeated(x, repeats);
         if (whole)
             *reinterpret_cast<float4 *>(out + i) = x;
         else
@@ -80,31 +86,53 @@ static int scale_launch(const struct kernel_args *args, void *stream)
                          aligned);
 }
 
-KERNEL_LAUNCHER(scale, scale_launch, scale_kernel);
+static __global__ void __launch_bounds__(KERNEL_THREADS)
+    scale_tiles_kernel(struct tile_table table, uint32_t repeats)
+{
+    tiles_each<1, TILE_FOURS>(
+        table, [&](const struct kernel_tile &tile, const struct tile_part &part) {
+            part.store(tile.out, scale_repeated(part.load(tile.in[0]), repeats));
+        });
+}
+
+static int scale_launch_tiles(const struct kernel_args *args, const struct kernel_tile *tiles,
+                              uint32_t tile_count, void *stream)
+{
+    return tiles_launch(scale_tiles_kernel, args, tiles, tile_count, stream,
+                        args->params.intensity);
+}
+
+KERNEL_TILES_LAUNCHER(scale, scale_launch, scale_launch_tiles, scale_kernel,
+                      scale_tiles_kernel);
 
 /* ---- uniform, divergent ---- */
 
-/* Each branch holds a loop of its own, and no compiler joins the two: a branch around a single
- * multiply-add would become a choice of constants. Threads go over the tile in strides of whole
- * warps, so a thread's lane is its element's index modulo 32. `out` may be `in`: each thread
- * reads what it will write. */
+/* Returns the result for the element with index `i` of its tile. Each branch holds a loop of
+ * its own, and no compiler joins the two: a branch around a single multiply-add would become a
+ * choice of constants. */
+template <bool DIVERGES>
+static __device__ inline float branch_repeated(uint64_t i, float x, uint32_t repeats)
+{
+    if (DIVERGES ? DIVERGENT_TAKES_SECOND(i) : UNIFORM_TAKES_SECOND(i)) {
+#pragma unroll 4
+        for (uint32_t repeat = 0; repeat < repeats; repeat++)
+            x = fmaf(SCALE_FACTOR, x, -SCALE_TERM);
+    } else {
+#pragma unroll 4
+        for (uint32_t repeat = 0; repeat < repeats; repeat++)
+            x = fmaf(SCALE_FACTOR, x, SCALE_TERM);
+    }
+    return x;
+}
+
+/* Threads go over the tile in strides of whole warps, so a thread's lane is its element's index
+ * modulo 32. `out` may be `in`: each thread reads what it will write. */
 template <bool DIVERGES>
 static __global__ void __launch_bounds__(KERNEL_THREADS)
     branch_kernel(const float *in, float *out, uint64_t count, uint32_t repeats)
 {
-    for (uint64_t i = grid_thread(); i < count; i += grid_threads()) {
-        float x = in[i];
-        if (DIVERGES ? DIVERGENT_TAKES_SECOND(i) : UNIFORM_TAKES_SECOND(i)) {
-#pragma unroll 4
-            for (uint32_t repeat = 0; repeat < repeats; repeat++)
-                x = fmaf(SCALE_FACTOR, x, -SCALE_TERM);
-        } else {
-#pragma unroll 4
-            for (uint32_t repeat = 0; repeat < repeats; repeat++)
-                x = fmaf(SCALE_FACTOR, x, SCALE_TERM);
-        }
-        out[i] = x;
-    }
+    for (uint64_t i = grid_thread(); i < count; i += grid_threads())
+        out[i] = branch_repeated<DIVERGES>(i, in[i], repeats);
 }
 
 template <bool DIVERGES> static int branch_launch(const struct kernel_args *args, void *stream)
@@ -114,8 +142,33 @@ template <bool DIVERGES> static int branch_launch(const struct kernel_args *args
                          static_cast<float *>(args->out), args->count, args->params.intensity);
 }
 
-KERNEL_LAUNCHER(uniform, branch_launch<false>, branch_kernel<false>);
-KERNEL_LAUNCHER(divergent, branch_launch<true>, branch_kernel<true>);
+/* A thread takes words, for with four elements side by side each would take both branches in
+ * turn, and no warp would diverge. */
+template <bool DIVERGES>
+static __global__ void __launch_bounds__(KERNEL_THREADS)
+    branch_tiles_kernel(struct tile_table table, uint32_t repeats)
+{
+    tiles_each<1, TILE_WORDS>(
+        table, [&](const struct kernel_tile &tile, const struct tile_part &part) {
+            const auto branch = [&](uint64_t i, float x) {
+                return branch_repeated<DIVERGES>(i, x, repeats);
+            };
+            part.store(tile.out, part.map(branch, part.load(tile.in[0])));
+        });
+}
+
+template <bool DIVERGES>
+static int branch_launch_tiles(const struct kernel_args *args, const struct kernel_tile *tiles,
+                               uint32_t tile_count, void *stream)
+{
+    return tiles_launch(branch_tiles_kernel<DIVERGES>, args, tiles, tile_count, stream,
+                        args->params.intensity);
+}
+
+KERNEL_TILES_LAUNCHER(uniform, branch_launch<false>, branch_launch_tiles<false>,
+                      branch_kernel<false>, branch_tiles_kernel<false>);
+KERNEL_TILES_LAUNCHER(divergent, branch_launch<true>, branch_launch_tiles<true>,
+                      branch_kernel<true>, branch_tiles_kernel<true>);
 
 #else /* ---- the CPU twins and the oracles ---- */
 

@@ -9,11 +9,25 @@
 
 #ifdef __cplusplus /* ---- the kernels and their launchers ---- */
 
-#include "kernels/device_util.cuh"
+#include "kernels/tiles.cuh"
 
 static __device__ inline float wave_once(float x, float y)
 {
     return sinf(cosf(sinf(sqrtf(powf(cosf(x * x + y * y), 2)))));
+}
+
+/* Returns what goes into a repeat in the place of x, after one with the result `v`. */
+static __device__ inline float wave_fed(float x, float v)
+{
+    return x + WAVE_FEEDBACK * v;
+}
+
+static __device__ inline float wave_repeated(float x, float y, uint32_t repeats)
+{
+    float v = 0;
+    for (uint32_t repeat = 0; repeat < repeats; repeat++)
+        v = wave_once(wave_fed(x, v), y);
+    return v;
 }
 
 /* A thread takes one element at a time, for the time goes into arithmetic and not into memory.
@@ -21,13 +35,8 @@ static __device__ inline float wave_once(float x, float y)
 static __global__ void __launch_bounds__(KERNEL_THREADS)
     wave_kernel(const float *x, const float *y, float *out, uint64_t count, uint32_t repeats)
 {
-    for (uint64_t i = grid_thread(); i < count; i += grid_threads()) {
-        const float xi = x[i], yi = y[i];
-        float v = 0;
-        for (uint32_t repeat = 0; repeat < repeats; repeat++)
-            v = wave_once(xi + WAVE_FEEDBACK * v, yi);
-        out[i] = v;
-    }
+    for (uint64_t i = grid_thread(); i < count; i += grid_threads())
+        out[i] = wave_repeated(x[i], y[i], repeats);
 }
 
 static int wave_launch(const struct kernel_args *args, void *stream)
@@ -37,7 +46,26 @@ static int wave_launch(const struct kernel_args *args, void *stream)
                          static_cast<float *>(args->out), args->count, args->params.intensity);
 }
 
-KERNEL_LAUNCHER(wave, wave_launch, wave_kernel);
+static __global__ void __launch_bounds__(KERNEL_THREADS)
+    wave_tiles_kernel(struct tile_table table, uint32_t repeats)
+{
+    tiles_each<2, TILE_FOURS>(
+        table, [&](const struct kernel_tile &tile, const struct tile_part &part) {
+            const auto wave = [&](uint64_t, float x, float y) {
+                return wave_repeated(x, y, repeats);
+            };
+            part.store(tile.out, part.map(wave, part.load(tile.in[0]), part.load(tile.in[1])));
+        });
+}
+
+static int wave_launch_tiles(const struct kernel_args *args, const struct kernel_tile *tiles,
+                             uint32_t tile_count, void *stream)
+{
+    return tiles_launch(wave_tiles_kernel, args, tiles, tile_count, stream,
+                        args->params.intensity);
+}
+
+KERNEL_TILES_LAUNCHER(wave, wave_launch, wave_launch_tiles, wave_kernel, wave_tiles_kernel);
 
 /* ---- wave-launches ---- */
 
@@ -48,7 +76,7 @@ static __global__ void __launch_bounds__(KERNEL_THREADS)
 {
     for (uint64_t i = grid_thread(); i < count; i += grid_threads()) {
         const float v = first ? 0 : out[i];
-        out[i] = wave_once(x[i] + WAVE_FEEDBACK * v, y[i]);
+        out[i] = wave_once(wave_fed(x[i], v), y[i]);
     }
 }
 
@@ -60,7 +88,30 @@ static int wave_launches_launch(const struct kernel_args *args, void *stream)
                          static_cast<float *>(args->out), args->count, args->repeat == 0);
 }
 
-KERNEL_LAUNCHER(wave_launches, wave_launches_launch, wave_repeat_kernel);
+/* The last results go into x at once: nothing of them is left in registers then. */
+static __global__ void __launch_bounds__(KERNEL_THREADS)
+    wave_repeat_tiles_kernel(struct tile_table table, bool first)
+{
+    tiles_each<2, TILE_FOURS>(table, [&](const struct kernel_tile &tile,
+                                         const struct tile_part &part) {
+        const auto wave = [](uint64_t, float x, float y) { return wave_once(x, y); };
+        const float4 v = first ? make_float4(0, 0, 0, 0) : part.load(tile.out);
+        float4 x = part.load(tile.in[0]);
+        x = {wave_fed(x.x, v.x), wave_fed(x.y, v.y), wave_fed(x.z, v.z), wave_fed(x.w, v.w)};
+        part.store(tile.out, part.map(wave, x, part.load(tile.in[1])));
+    });
+}
+
+static int wave_launches_launch_tiles(const struct kernel_args *args,
+                                      const struct kernel_tile *tiles, uint32_t tile_count,
+                                      void *stream)
+{
+    return tiles_launch(wave_repeat_tiles_kernel, args, tiles, tile_count, stream,
+                        args->repeat == 0);
+}
+
+KERNEL_TILES_LAUNCHER(wave_launches, wave_launches_launch, wave_launches_launch_tiles,
+                      wave_repeat_kernel, wave_repeat_tiles_kernel);
 
 #else /* ---- the CPU twins and the oracles ---- */
 

@@ -64,7 +64,8 @@ $(OBJ)/tests/emulator/%.o: tests/emulator/%.cpp
 	$(call compile,$(CXX) $(EMULATOR_CFLAGS) $(if $(findstring check,$*),$(EMULATOR_TRAPS)))
 
 $(OBJ)/bin/check-emulator: LINKER = $(CXX)
-$(OBJ)/bin/check-emulator: $(EMULATED) $(OBJ)/tests/emulator/check_launchers.o $(OBJ)/tests/fixtures.o \
+$(OBJ)/bin/check-emulator: $(EMULATED) $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/emulator/*.c)) \
+	$(OBJ)/tests/fixtures.o $(OBJ)/tests/check_kernels_util.o $(OBJ)/tests/tiles_cases.o \
 	$(filter-out $(CUDA_ROOMS:%.c=$(OBJ)/%.o) %/launchers_none.o %.cu.o,$(OBJECTS))
 
 # Inputs that nobody means well with, dealt to the program itself.

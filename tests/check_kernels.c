@@ -36,6 +36,8 @@ START_TEST(test_rows_are_whole)
                       (launcher->context_destroy == NULL));
             ck_assert(launcher->context_create == NULL || kernel->alone);
         }
+        ck_assert(kernel->place_period == 0 || kernel_is_elementwise(kernel));
+        ck_assert(kernel_is_elementwise(kernel) == (code->oracle_map != NULL));
         ck_assert(kernel->fold == KERNEL_FOLD_SUM || (reduces && kernel->out == DTYPE_I32));
         ck_assert(!kernel->exclusive || kernel->shape == KERNEL_SCAN);
         ck_assert((kernel_scratch_bytes(kernel, 1) == 0) == map);

@@ -256,6 +256,45 @@ START_TEST(test_bounds_carry_through_a_chain)
 }
 END_TEST
 
+/* Runs the twin on TILES tiles of `count` elements, one behind another: tile by tile, and all
+ * as one. Returns true if the results are the same. */
+static bool joined_is_same(const struct kernel *kernel, uint64_t count)
+{
+    enum { TILES = 3 };
+    float *x = random_floats(TILES * count, 1), *y = random_floats(TILES * count, 1);
+    float *apart = take_zeroed(TILES * count, sizeof *apart),
+          *joined = take_zeroed(TILES * count, sizeof *joined);
+    for (uint64_t first = 0; first < TILES * count; first += count)
+        run_host(kernel->name, x + first, kernel->inputs > 1 ? y + first : NULL, apart + first,
+                 count, 2);
+    run_host(kernel->name, x, kernel->inputs > 1 ? y : NULL, joined, TILES * count, 2);
+    const bool same = memcmp(apart, joined, TILES * count * sizeof *apart) == 0;
+    free(x);
+    free(y);
+    free(apart);
+    free(joined);
+    return same;
+}
+
+START_TEST(test_tiles_that_join)
+{
+    static const uint64_t counts[] = {33, 64, 96, 128, 130};
+    static const char *const names[] = {"scale", "wave", "wave-launches", "uniform",
+                                        "divergent"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_msg(kernel_is_elementwise(table_row(names[i])), "%s", names[i]);
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            const bool joins = kernel_joins(kernel, counts[i]);
+            if (!kernel_is_elementwise(kernel))
+                ck_assert_msg(!joins, "%s", kernel->name);
+            else if (kernel->in == DTYPE_F32 && kernel->out == DTYPE_F32)
+                ck_assert_msg(joined_is_same(kernel, counts[i]) == joins,
+                              "%s, tiles of %d elements", kernel->name, (int)counts[i]);
+        }
+}
+END_TEST
+
 TCase *kernels_maps_tcase(void)
 {
     TCase *maps = tcase_create("maps");
@@ -266,5 +305,6 @@ TCase *kernels_maps_tcase(void)
     tcase_add_test(maps, test_maps_of_nonfinite_values);
     tcase_add_test(maps, test_wrong_elements_of_maps_are_caught);
     tcase_add_test(maps, test_bounds_carry_through_a_chain);
+    tcase_add_test(maps, test_tiles_that_join);
     return maps;
 }

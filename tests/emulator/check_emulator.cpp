@@ -361,7 +361,7 @@ template <enum wrong wrong> int copy_launch(const struct kernel_args *args, void
 bool is_right(int (*launcher)(const struct kernel_args *, void *), const char *word)
 {
     struct kernel kernel = *kernel_find("scale");
-    const struct kernel_launcher own = {launcher, nullptr, nullptr, nullptr, nullptr};
+    const struct kernel_launcher own = {launcher, nullptr, nullptr, nullptr, nullptr, nullptr};
     char text[LAUNCHER_TEXT] = "";
     kernel.code = kernel_code(kernel_find("scale"));
     kernel.launcher = &own;
@@ -409,6 +409,7 @@ int main()
 {
     SRunner *runner = srunner_create(emulator_suite());
     srunner_add_suite(runner, launchers_suite());
+    srunner_add_suite(runner, tiles_suite());
     srunner_run_all(runner, CK_ENV);
     const int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -18,8 +18,9 @@ enum { LAUNCHER_TEXT = 1024 };
  * memory. Returns whether all is right; if not, `text` says what is not. */
 bool launcher_is_right(const struct kernel *kernel, uint64_t count, char text[LAUNCHER_TEXT]);
 
-/* The suite tests every row of the table that has a launcher. */
+/* The suites test every row of the table that has a launcher, on one tile and on several. */
 Suite *launchers_suite(void);
+Suite *tiles_suite(void);
 
 #ifdef __cplusplus
 }

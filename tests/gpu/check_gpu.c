@@ -8,6 +8,7 @@
 #include "check_gpu_marks.h"
 #include "check_gpu_mistakes.h"
 #include "check_gpu_scan.h"
+#include "check_gpu_tiles.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "plan/build.h"
@@ -502,7 +503,7 @@ int main(int argc, char *argv[])
     failed += run_suites(gpu_marks_suite(), gpu_calls_suite());
     failed += run_suites(gpu_scan_suite(), gpu_dgemm_suite());
     failed += run_suites(gpu_mistakes_suite(), gpu_graph_suite());
-    failed += run_suites(gpu_latency_suite(), NULL);
+    failed += run_suites(gpu_latency_suite(), gpu_tiles_suite());
     setenv("PIPELINE_NO_CUPTI", "1", 1);
     puts("check-gpu: again, with times from events:");
     failed += run_suites(contract_suite("cuda:0"), gpu_calls_suite());
