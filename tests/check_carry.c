@@ -93,11 +93,6 @@ END_TEST
 
 /* --- plans --- */
 
-static bool same_range(const struct range *a, const struct range *b)
-{
-    return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
-}
-
 /* Returns the one op that writes `range`. */
 static const struct op *writer_of(const struct plan *plan, const struct range *range)
 {
@@ -106,7 +101,7 @@ static const struct op *writer_of(const struct plan *plan, const struct range *r
         struct access access[OP_ACCESS_MAX];
         int count = op_accesses(&plan->ops[i], access);
         for (int k = 0; k < count; k++) {
-            if (!access[k].writes || !same_range(&access[k].range, range))
+            if (!access[k].writes || !range_equal(&access[k].range, range))
                 continue;
             ck_assert_msg(found == NULL, "ops %u and %u write the same place", found->id, i);
             found = &plan->ops[i];

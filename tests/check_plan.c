@@ -100,6 +100,46 @@ START_TEST(test_bad_ranges)
     plan = test_plan(1, 0, 1, 64);
     test_kernel(&plan, 0, 0, 0, 8, 0);
     assert_refused(&plan, "without work");
+    plan = test_plan(1, 0, 1, 64);
+    op = test_kernel(&plan, 0, 0, 0, 8, 1);
+    plan.ops[op].kernel.ranges = NULL;
+    assert_refused(&plan, "nothing to work on");
+}
+END_TEST
+
+/* Ranges that differ, be it in one field, are never one; the same ones in turn mostly are. */
+START_TEST(test_ranges_are_shared_by_the_same_only)
+{
+    enum { FIELDS = 22, ROUNDS = 300 };
+    struct plan plan = test_plan(1, 0, 1, 64);
+    struct op_ranges wanted[FIELDS] = {0};
+    const struct op_ranges *first[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        struct op_ranges *w = &wanted[i];
+        struct range *parts[] = {&w->in[0],   &w->in[1],    &w->resident, &w->out,
+                                 &w->scratch, &w->carry_in, &w->carry_out};
+        if (i == FIELDS - 1)
+            w->carry_own = true;
+        else if (i % 3 == 0)
+            parts[i / 3]->buffer = BUFFER_DEVICE_OTHER;
+        else
+            *(i % 3 == 1 ? &parts[i / 3]->offset : &parts[i / 3]->bytes) = UINT64_C(1) << 40;
+    }
+    for (int i = 0; i < FIELDS * ROUNDS; i++) {
+        struct error error = {0};
+        const struct op_ranges *kept = plan_keep_ranges(&plan, &wanted[i / ROUNDS], &error);
+        ck_assert_ptr_nonnull(kept);
+        ck_assert(op_ranges_equal(kept, &wanted[i / ROUNDS]));
+        if (i % ROUNDS == 0)
+            first[i / ROUNDS] = kept;
+        ck_assert_ptr_eq(kept, first[i / ROUNDS]);
+        test_ranges(&plan)->in[0].bytes = 1;
+    }
+    for (int i = 0; i < FIELDS; i++) {
+        for (int k = 0; k < FIELDS; k++)
+            ck_assert(op_ranges_equal(first[i], &wanted[k]) == (i == k));
+    }
+    plan_free(&plan);
 }
 END_TEST
 
@@ -322,6 +362,7 @@ Suite *plan_suite(void)
     tcase_add_test(tests, test_good_plan_is_accepted);
     tcase_add_test(tests, test_bad_streams_events_tiles);
     tcase_add_test(tests, test_bad_ranges);
+    tcase_add_test(tests, test_ranges_are_shared_by_the_same_only);
     tcase_add_test(tests, test_missing_wait_is_a_hazard);
     tcase_add_test(tests, test_wait_before_the_record_does_not_help);
     tcase_add_test(tests, test_paths_through_a_third_stream);

@@ -63,11 +63,6 @@ static uint32_t find_kernel(const struct plan *plan, uint32_t link, int32_t tile
     ck_abort_msg("no kernel %" PRIu32 " of tile %" PRId32, link, tile);
 }
 
-static bool same_range(const struct range *a, const struct range *b)
-{
-    return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
-}
-
 /* A scan's kernel begins with the carry that the kernel of the tile before left in its own
  * place. That kernel is issued earlier, for a stream that waits for a later op would never go
  * on. */
@@ -82,8 +77,8 @@ static void assert_carries(const struct plan *plan)
             ck_assert_uint_eq(op->kernel.ranges->carry_in.bytes, scans && tile > 0 ? 4 : 0);
             ck_assert(!scans || op->kernel.ranges->carry_out.buffer == BUFFER_DEVICE_CARRY);
             if (scans && tile > 0) {
-                ck_assert(same_range(&op->kernel.ranges->carry_in,
-                                     &before->kernel.ranges->carry_out));
+                ck_assert(range_equal(&op->kernel.ranges->carry_in,
+                                      &before->kernel.ranges->carry_out));
                 ck_assert_uint_lt(before->id, op->id);
             }
             before = op;

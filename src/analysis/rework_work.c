@@ -23,11 +23,6 @@ static const struct access *touch_of(const struct rework_draft *draft,
 
 /* --- copies within the device --- */
 
-static bool is_range(const struct range *a, const struct range *b)
-{
-    return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
-}
-
 /* Returns the next op that touches what a copy within the device writes; NULL: none is near. */
 static const struct rework_item *user_of(const struct rework_draft *draft, size_t copy_at)
 {
@@ -51,7 +46,7 @@ void rework_device_copies_drop(struct rework_draft *draft)
         bool swaps =
             user != NULL
                 ? user->op.kind == OP_KERNEL && touch_of(draft, user, &op->d2d.from) != NULL
-                : is_range(&from, &op->d2d.from) && is_range(&to, &op->d2d.to);
+                : range_equal(&from, &op->d2d.from) && range_equal(&to, &op->d2d.to);
         if (!swaps)
             continue;
         from = op->d2d.from;

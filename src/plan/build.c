@@ -171,10 +171,12 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, uint32
                                 uint32_t link)
 {
     struct op op = {.kind = OP_KERNEL, .stream = stream, .tile = (int32_t)tile};
-    op.kernel.ranges = plan_take_ranges(builder->plan, builder->error);
+    struct op_ranges ranges = {0};
+    op.kernel.ranges = &ranges;
+    placement_kernel(&builder->placement, tile, link, &op);
+    op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
     if (op.kernel.ranges == NULL)
         return STATUS_NO_MEMORY;
-    placement_kernel(&builder->placement, tile, link, &op);
     op.kernel.blocks =
         kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
     enum status status = write_carry_in(builder, stream, tile, link);

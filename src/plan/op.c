@@ -39,6 +39,16 @@ const struct engine_row engine_rows[ENGINE_COUNT] = {
     [ENGINE_HOST] = {"host", "host"}, [ENGINE_NONE] = {"none", "waits"},
 };
 
+bool op_ranges_equal(const struct op_ranges *a, const struct op_ranges *b)
+{
+    bool equal = a->carry_own == b->carry_own;
+    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+        equal = equal && range_equal(&a->in[i], &b->in[i]);
+    return equal && range_equal(&a->resident, &b->resident) && range_equal(&a->out, &b->out) &&
+           range_equal(&a->scratch, &b->scratch) && range_equal(&a->carry_in, &b->carry_in) &&
+           range_equal(&a->carry_out, &b->carry_out);
+}
+
 static int access_add(struct access access[], int count, struct range range, int writes)
 {
     if (range.bytes == 0)

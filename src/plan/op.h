@@ -56,6 +56,13 @@ struct op_ranges {
     bool carry_own; /* carry_out is the total of this tile alone, without carry_in */
 };
 
+/* Return true if both are the same. */
+static inline bool range_equal(const struct range *a, const struct range *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset && a->bytes == b->bytes;
+}
+bool op_ranges_equal(const struct op_ranges *a, const struct op_ranges *b);
+
 /* Returns true if a byte is in both ranges. */
 static inline bool ranges_overlap(const struct range *a, const struct range *b)
 {
@@ -119,8 +126,8 @@ extern const struct engine_row engine_rows[ENGINE_COUNT];
 
 /* One operation. Plain data: a plan is an array of these in host issue order. It may have
  * millions, so that each is kept small: the ranges of ops that may have many stand apart, and
- * are the plan's (plan_take_ranges()). Launches of one kernel on one tile share them. They are
- * NULL in a recorded plan, which knows what its ops touch. */
+ * are the plan's (plan_take_ranges()). Ops that work on the same share them. They are NULL in a
+ * recorded plan, which knows what its ops touch. */
 struct op {
     uint32_t id; /* its index in the plan */
     enum op_kind kind;

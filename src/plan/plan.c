@@ -8,11 +8,17 @@
 #include <stdlib.h>
 
 /* Ranges don't move, since ops point to them: so they are taken in blocks. */
-enum { BLOCK_RANGES = 256 };
+enum { BLOCK_RANGES = 256, KEPT_BITS = 12 };
 struct ranges_block {
     struct ranges_block *older;
     size_t used;
     struct op_ranges ranges[BLOCK_RANGES];
+};
+
+struct plan_ranges {
+    struct ranges_block *newest;
+    struct op_ranges
+        *kept[1 << KEPT_BITS]; /* by kept_place(): the latest there, to be shared */
 };
 
 void plan_init(struct plan *plan)
@@ -35,11 +41,12 @@ void plan_recorded_free(struct plan_recorded *recorded)
 
 void plan_free(struct plan *plan)
 {
-    while (plan->ranges != NULL) {
-        struct ranges_block *block = plan->ranges;
-        plan->ranges = block->older;
+    while (plan->ranges != NULL && plan->ranges->newest != NULL) {
+        struct ranges_block *block = plan->ranges->newest;
+        plan->ranges->newest = block->older;
         free(block);
     }
+    free(plan->ranges);
     free(plan->ops);
     free(plan->priorities);
     free(plan->stream_kinds);
@@ -63,23 +70,58 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
     return STATUS_OK;
 }
 
+/* Adds an empty block of ranges. Returns NULL where there is no memory. */
+static struct ranges_block *add_block(struct plan *plan)
+{
+    if (plan->ranges == NULL)
+        plan->ranges = calloc(1, sizeof *plan->ranges);
+    struct ranges_block *block = plan->ranges != NULL ? malloc(sizeof *block) : NULL;
+    if (block == NULL)
+        return NULL;
+    block->older = plan->ranges->newest;
+    block->used = 0;
+    plan->ranges->newest = block;
+    return block;
+}
+
 struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error)
 {
-    struct ranges_block *block = plan->ranges;
-    if (block == NULL || block->used == BLOCK_RANGES) {
-        block = malloc(sizeof *block);
-        if (block == NULL) {
-            error_set(error, STATUS_NO_MEMORY, "no memory for a plan of over %" PRIu32 " ops",
-                      plan->op_count);
-            return NULL;
-        }
-        block->older = plan->ranges;
-        block->used = 0;
-        plan->ranges = block;
+    struct ranges_block *block = plan->ranges != NULL ? plan->ranges->newest : NULL;
+    if (block == NULL || block->used == BLOCK_RANGES)
+        block = add_block(plan);
+    if (block == NULL) {
+        error_set(error, STATUS_NO_MEMORY, "no memory for a plan of over %" PRIu32 " ops",
+                  plan->op_count);
+        return NULL;
     }
     struct op_ranges *ranges = &block->ranges[block->used++];
     *ranges = (struct op_ranges){0};
     return ranges;
+}
+
+/* Returns a place in the table of those kept. The multiplier spreads offsets, which are
+ * multiples of much (Knuth, "The Art of Computer Programming", volume 3, section 6.4). */
+static size_t kept_place(const struct op_ranges *ranges)
+{
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t mixed = (ranges->in[0].offset + ranges->in[0].bytes) * golden;
+    mixed = (mixed ^ (ranges->out.offset + ranges->out.bytes)) * golden;
+    return mixed >> (64 - KEPT_BITS);
+}
+
+struct op_ranges *plan_keep_ranges(struct plan *plan, const struct op_ranges *wanted,
+                                   struct error *error)
+{
+    const size_t place = kept_place(wanted);
+    struct op_ranges *kept = plan->ranges != NULL ? plan->ranges->kept[place] : NULL;
+    if (kept != NULL && op_ranges_equal(kept, wanted))
+        return kept;
+    kept = plan_take_ranges(plan, error);
+    if (kept == NULL)
+        return NULL;
+    *kept = *wanted;
+    plan->ranges->kept[place] = kept;
+    return kept;
 }
 
 /* Returns floor(a * b / c) without overflow, for b <= c. */

@@ -20,7 +20,7 @@ enum stream_kind {
 
 struct plan {
     struct op *ops;
-    struct ranges_block *ranges; /* what ops' `ranges` point to: the newest block, then older */
+    struct plan_ranges *ranges; /* what ops' `ranges` point to; NULL: nothing yet */
     uint32_t op_count;
     size_t op_capacity; /* ops that there is room for */
     uint32_t streams;   /* CUDA streams; the CPU's lane is number `streams` */
@@ -56,6 +56,11 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
 /* Returns ranges without a byte, for an op to point to; they are the plan's. NULL where there
  * is no memory, which `error` then says. */
 struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error);
+
+/* Does the same with the ranges that are asked for. Kernels that work on the same slot mostly
+ * work on the same bytes: such ops share them, so that nobody may change them. */
+struct op_ranges *plan_keep_ranges(struct plan *plan, const struct op_ranges *wanted,
+                                   struct error *error);
 
 /* Sets which elements, [*first, *first + *count), are tile `tile`: the sizes of tiles differ by
  * one at most. */
