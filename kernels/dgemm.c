@@ -9,6 +9,7 @@
  * names, or the file that PIPELINE_OPENBLAS in the environment names. So the program runs on
  * machines without OpenBLAS, and only a run that needs it starts the threads that OpenBLAS
  * starts as it is loaded. */
+#include "core/mix.h"
 #include "kernels/host_util.h"
 #include "kernels/kernel_file.h"
 
@@ -172,14 +173,10 @@ static double growth_of(double roundings)
     return roundings * DOUBLE_ROUNDING / (1 - roundings * DOUBLE_ROUNDING);
 }
 
-/* Returns the weight of a row. splitmix64's finaliser makes its bits (Steele, Lea & Flood,
- * OOPSLA 2014). */
+/* Returns the weight of a row. */
 static double weight_of(uint64_t row)
 {
-    uint64_t z = (row + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    z ^= z >> 31;
+    const uint64_t z = mix_at(0, row);
     const double magnitude = 0.5 + (double)(z >> 12) * 0x1p-53; /* [1/2, 1) */
     return z & 1 ? magnitude : -magnitude;
 }

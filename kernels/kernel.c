@@ -198,3 +198,12 @@ bool kernel_chain_scans(const struct kernel *const chain[], int length)
             return true;
     return false;
 }
+
+const char *kernel_joins_tiles(const struct kernel *kernel)
+{
+    if (kernel->shape == KERNEL_SCAN)
+        return "goes on from tile to tile";
+    if (kernel->unit != NULL)
+        return "works on whole rows or columns of a matrix";
+    return kernel->gathers ? "reads its elements at a distance" : NULL;
+}

@@ -361,7 +361,8 @@ static void write_input(int npy, enum dtype dtype, uint64_t count)
         else
             ((int32_t *)data)[i] = (int32_t)i;
     }
-    ck_assert_int_eq(array_file_write(stream, path, npy, dtype, count, data, &error),
+    ck_assert_int_eq(array_file_write(stream, path, npy, &(struct array_file){dtype, count, 0},
+                                      0, count, data, &error),
                      STATUS_OK);
     ck_assert_int_eq(fclose(stream), 0);
     free(data);

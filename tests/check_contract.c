@@ -102,11 +102,12 @@ static bool is_poison(const void *element)
 /* The result's first and last bytes must be there when the callback runs. */
 static bool has_result(int32_t tile)
 {
-    const char *out = at.arrays.host[BUFFER_HOST_OUT];
     uint64_t first = (uint64_t)tile, count = 1;
     if (!reduces())
         plan_tile(&at.plan, (uint32_t)tile, &first, &count);
-    return !is_poison(out + 4 * first) && !is_poison(out + 4 * (first + count - 1));
+    const char *out =
+        arrays_at(&at.arrays, &(struct range){BUFFER_HOST_OUT, 4 * first, 4 * count});
+    return !is_poison(out) && !is_poison(out + 4 * (count - 1));
 }
 
 static void on_tile(void *context, int32_t tile)
@@ -155,9 +156,11 @@ static void show_case(const struct settings *settings)
         snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s%s", i > 0 ? "," : "",
                  settings->chain[i]->name);
     snprintf(at.shown, sizeof at.shown,
-             "-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32 " -k %s",
+             "-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32
+             " -k %s%s",
              settings->ways, order_names[settings->order], layout_names[settings->layout],
-             settings->elements, settings->tiles, settings->streams, chain);
+             settings->elements, settings->tiles, settings->streams, chain,
+             settings->scatter ? " --scatter" : "");
 }
 
 /* Up to a prepared plan. The backend must be open. */
@@ -331,15 +334,17 @@ START_TEST(test_slots)
 }
 END_TEST
 
+static const enum memory memories[] = {MEMORY_PINNED, MEMORY_REGISTERED, MEMORY_PAGEABLE,
+                                       MEMORY_MAPPED};
+enum { MEMORIES = sizeof memories / sizeof *memories };
+
 START_TEST(test_host_memory)
 {
-    static const enum memory kinds[] = {MEMORY_PINNED, MEMORY_REGISTERED, MEMORY_PAGEABLE,
-                                        MEMORY_MAPPED};
     struct settings first = test_settings("scale");
     open_device(_i, &first);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (int i = 0; i < MEMORIES; i++) {
         struct settings settings = shaped_settings(&shapes[4], "scale");
-        settings.memory = kinds[i];
+        settings.memory = memories[i];
         run_case(&settings);
     }
 }
@@ -380,6 +385,31 @@ START_TEST(test_mapped_chains)
         settings.callbacks = i % 2 == 0;
         settings.cpu_share = settings.ways == 4 ? 0.5 : -1;
         settings.intensity = (uint32_t)i / 4 + 1;
+        run_case(&settings);
+    }
+}
+END_TEST
+
+/* Tiles that lie apart in host memory: every shape, memory and way, call by call and as one
+ * graph, with the CPU at work and with callbacks. */
+START_TEST(test_scattered_tiles)
+{
+    struct settings first = test_settings("scale");
+    int turn = 0;
+    open_device(_i, &first);
+    for (int i = 0; i < SHAPES * MEMORIES; i++) {
+        struct settings settings = shaped_settings(&shapes[i / MEMORIES], chains[turn++ % 6]);
+        settings.scatter = true;
+        settings.memory = memories[i % MEMORIES];
+        settings.ways = turn % 4 + 1;
+        settings.streams = settings.ways == 1 ? 1 : settings.streams;
+        settings.cpu_share = settings.ways == 4 ? 0.5 : -1;
+        settings.order = turn % 3 ? ORDER_BREADTH : ORDER_DEPTH;
+        settings.layout = turn % 5 == 0 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.callbacks = turn % 2 == 0;
+        settings.issue =
+            turn % 3 == 1 && settings.memory != MEMORY_PAGEABLE ? ISSUE_GRAPH : ISSUE_STREAMS;
+        settings.seed = (uint64_t)turn;
         run_case(&settings);
     }
 }
@@ -527,6 +557,7 @@ Suite *contract_suite(const char *device)
     tcase_add_loop_test(tcase, test_host_memory, d, d + 1);
     tcase_add_loop_test(tcase, test_graphs, d, d + 1);
     tcase_add_loop_test(tcase, test_mapped_chains, d, d + 1);
+    tcase_add_loop_test(tcase, test_scattered_tiles, d, d + 1);
     tcase_add_loop_test(tcase, test_connections, d, d + 1);
     tcase_add_loop_test(tcase, test_description, d, d + 1);
     tcase_add_loop_test(tcase, test_used_again, d, d + 1);

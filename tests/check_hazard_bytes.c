@@ -39,6 +39,7 @@ static struct settings random_settings(uint64_t *random)
     settings.cpu_share = settings.ways == 4 ? 0.25 : -1;
     settings.memory = test_random_below(random, 8) == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
     settings.seed = test_random(random);
+    settings.scatter = settings.seed % 2 == 0;
     return settings;
 }
 

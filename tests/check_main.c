@@ -96,6 +96,8 @@ static const struct {
     {"carry", carry_suite},
     {"graph", graph_suite},
     {"mapped", mapped_suite},
+    {"scatter", scatter_suite},
+    {"scatter_runs", scatter_runs_suite},
     {"lesson_heads", lesson_heads_suite},
     {"lessons", lessons_suite},
     {"library", library_suite},

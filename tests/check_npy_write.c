@@ -22,7 +22,8 @@ static void write_values(const char *path, int npy, enum dtype dtype, uint64_t c
     const void *const values[DTYPE_COUNT] = {
         [DTYPE_F32] = f32, [DTYPE_I32] = i32, [DTYPE_F64] = f64};
     const void *data = values[dtype];
-    ck_assert_msg(array_file_write(stream, path, npy, dtype, count, data, &error) == STATUS_OK,
+    ck_assert_msg(array_file_write(stream, path, npy, &(struct array_file){dtype, count, 0}, 0,
+                                   count, data, &error) == STATUS_OK,
                   "%s", error.text);
     ck_assert_int_eq(fclose(stream), 0);
     free(f64);
@@ -95,9 +96,10 @@ START_TEST(a_full_disk_is_an_error)
             FILE *stream = fopen("/dev/full", "wb");
             ck_assert_ptr_nonnull(stream);
             struct error error = {0};
-            ck_assert_int_eq(
-                array_file_write(stream, "/out/x.npy", npy, DTYPE_F32, counts[i], data, &error),
-                STATUS_FAILED);
+            ck_assert_int_eq(array_file_write(stream, "/out/x.npy", npy,
+                                              &(struct array_file){DTYPE_F32, counts[i], 0}, 0,
+                                              counts[i], data, &error),
+                             STATUS_FAILED);
             ck_assert_str_eq(error.text, "cannot write '/out/x.npy': No space left on device");
             fclose(stream);
         }

@@ -113,7 +113,7 @@ START_TEST(defaults_are_those_of_the_design)
     ck_assert_uint_eq(run->runs, 5);
     ck_assert_uint_eq(run->warmup, 1);
     ck_assert_int_eq(run->issue, ISSUE_STREAMS);
-    ck_assert(!run->callbacks && !run->profile && !run->no_data);
+    ck_assert(!run->scatter && !run->callbacks && !run->profile && !run->no_data);
     ck_assert_uint_eq(run->seed, 1);
     options_free(&options);
     ck_assert_ptr_null(options.runs);
@@ -160,6 +160,7 @@ static const struct shown default_settings[] = {
     {"ways", "3", VALUE_INTEGER},
     {"cpu-share", "auto", VALUE_TEXT},
     {"memory", "pinned", VALUE_TEXT},
+    {"scatter", "false", VALUE_BOOL},
     {"priorities", NULL, VALUE_NULL},
     {"callbacks", "false", VALUE_BOOL},
     {"carry", "device", VALUE_TEXT},
@@ -246,6 +247,7 @@ static const struct {
     {{"--priorities=0,-5,100,-100"}, {"priorities", "0,-5,100,-100", VALUE_TEXT}},
     {{"--priorities", "-1"}, {"priorities", "-1", VALUE_TEXT}},
     {{"--priorities=none"}, {"priorities", NULL, VALUE_NULL}},
+    {{"--scatter"}, {"scatter", "true", VALUE_BOOL}},
     {{"--callbacks"}, {"callbacks", "true", VALUE_BOOL}},
     {{"--carry=device"}, {"carry", "device", VALUE_TEXT}},
     {{"--connections=32"}, {"connections", "32", VALUE_INTEGER}},

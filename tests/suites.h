@@ -40,6 +40,8 @@ Suite *dgemm_suite(void);
 Suite *dgemm_plans_suite(void);
 Suite *graph_suite(void);
 Suite *mapped_suite(void);
+Suite *scatter_suite(void);
+Suite *scatter_runs_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
 Suite *latency_suite(void);

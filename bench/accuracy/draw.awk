@@ -7,8 +7,9 @@
 # sizes are drawn evenly on a logarithmic scale. Where order matters, most settings stand there
 # depth-first and breadth-first, so that it can be seen which wins. A run's name says what it is
 # for: fit-N may be used to fit a machine file, judge-N not, and blind-N is measured once. What
-# races, or what the program refuses, is never drawn. No machine's figures go into it but rough
-# rates, which bound how long a setting takes.
+# races, or what the program refuses, is never drawn, nor are tiles that lie apart (scatter), which the
+# simulator takes to change no time. No machine's figures go into it but rough rates, which bound how
+# long a setting takes.
 
 BEGIN {
     state = seed * 7919 + 1

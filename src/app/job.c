@@ -426,12 +426,9 @@ enum status job_write_output(struct job *job, const struct run_report *report,
 {
     if (file->stream == NULL || report->verified != VERIFIED_YES)
         return STATUS_OK;
-    const struct kernel *last = plan_last_kernel(&job->plan);
-    uint64_t count = last->shape == KERNEL_REDUCE ? job->plan.tiles : job->plan.elements;
     marks_begin("write");
-    enum status status =
-        array_file_write(file->stream, file->path, array_path_is_npy(job->settings.output),
-                         last->out, count, job->arrays.host[BUFFER_HOST_OUT], error);
+    enum status status = arrays_write_output(&job->arrays, &job->plan, file->stream, file->path,
+                                             array_path_is_npy(job->settings.output), error);
     if (status == STATUS_OK)
         status = output_file_commit(file, error);
     marks_end();

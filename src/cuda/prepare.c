@@ -179,19 +179,12 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
-static void *range_pointer(const struct cuda_run *run, const struct range *range)
-{
-    if (range->bytes == 0)
-        return NULL;
-    return (char *)run->memory[range->buffer] + range->offset;
-}
-
 /* The address by which a kernel reaches the range: mapped host memory has one on the device. */
 static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
 {
     if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
-        return range_pointer(run, range);
-    return (char *)run->mapped[range->buffer] + range->offset;
+        return cuda_run_at(run, range);
+    return (char *)run->mapped[range->buffer] + host_layout_offset(run->workload.plan, range);
 }
 
 static struct kernel_args kernel_args(const struct cuda_run *run, const struct op *op)
@@ -201,9 +194,9 @@ static struct kernel_args kernel_args(const struct cuda_run *run, const struct o
         .in = {kernel_pointer(run, &ranges->in[0]), kernel_pointer(run, &ranges->in[1])},
         .resident = kernel_pointer(run, &ranges->resident),
         .out = kernel_pointer(run, &ranges->out),
-        .scratch = range_pointer(run, &ranges->scratch),
-        .carry_in = range_pointer(run, &ranges->carry_in),
-        .carry_out = range_pointer(run, &ranges->carry_out),
+        .scratch = cuda_run_at(run, &ranges->scratch),
+        .carry_in = cuda_run_at(run, &ranges->carry_in),
+        .carry_out = cuda_run_at(run, &ranges->carry_out),
         .carry_own = ranges->carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
@@ -219,9 +212,9 @@ static struct cuda_callback callback_of(struct cuda_run *run, const struct op *o
         .listener = run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
     if (op_feeds(op)) {
         const struct op_ranges *ranges = op->callback.ranges;
-        callback.before = range_pointer(run, &ranges->in[0]);
-        callback.total = range_pointer(run, &ranges->in[1]);
-        callback.next = range_pointer(run, &ranges->out);
+        callback.before = cuda_run_at(run, &ranges->in[0]);
+        callback.total = cuda_run_at(run, &ranges->in[1]);
+        callback.next = cuda_run_at(run, &ranges->out);
     }
     return callback;
 }
@@ -238,9 +231,9 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct kernel_
     case OP_H2D:
     case OP_D2H:
         issued->copy.to =
-            range_pointer(run, op->kind == OP_H2D ? &op->copy.device : &op->copy.host);
+            cuda_run_at(run, op->kind == OP_H2D ? &op->copy.device : &op->copy.host);
         issued->copy.from =
-            range_pointer(run, op->kind == OP_H2D ? &op->copy.host : &op->copy.device);
+            cuda_run_at(run, op->kind == OP_H2D ? &op->copy.host : &op->copy.device);
         issued->copy.bytes = op->copy.host.bytes;
         break;
     case OP_KERNEL:
@@ -259,12 +252,12 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct kernel_
         issued->event = run->events[op->event.event];
         break;
     case OP_D2D:
-        issued->copy.to = range_pointer(run, &op->d2d.to);
-        issued->copy.from = range_pointer(run, &op->d2d.from);
+        issued->copy.to = cuda_run_at(run, &op->d2d.to);
+        issued->copy.from = cuda_run_at(run, &op->d2d.from);
         issued->copy.bytes = op->d2d.to.bytes;
         break;
     case OP_MEMSET:
-        issued->set.at = range_pointer(run, &op->set.range);
+        issued->set.at = cuda_run_at(run, &op->set.range);
         issued->set.value = op->set.value;
         issued->set.bytes = op->set.range.bytes;
         break;

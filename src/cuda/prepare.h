@@ -9,6 +9,7 @@
 
 #include "cuda/check.h"
 #include "kernels/kernel_code.h"
+#include "plan/host_layout.h"
 #include "run/backend.h"
 #include "run/cpu_worker.h"
 #include "term/marks.h"
@@ -87,6 +88,15 @@ struct cuda_run {
 /* Prepares `workload`, which must outlive the run. On failure nothing stays taken. */
 enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
                              struct error *error);
+
+/* Returns the host's or the device's own address of a range that lies in one piece; NULL for
+ * none. */
+static inline void *cuda_run_at(const struct cuda_run *run, const struct range *range)
+{
+    if (range->bytes == 0)
+        return NULL;
+    return (char *)run->memory[range->buffer] + host_layout_offset(run->workload.plan, range);
+}
 
 /* Fills device memory, but for scratch, with the poison of the present run: what an earlier run
  * left could look right. Does nothing under PIPELINE_NO_POISON. */

@@ -353,8 +353,7 @@ static void spoil_output(const struct cuda_run *run, const struct op *op)
     const struct range *out = &op->kernel.ranges->out;
     if (out->buffer >= BUFFER_FIRST_DEVICE)
         return;
-    arrays_fill_poison(run->workload.arrays, (char *)run->memory[out->buffer] + out->offset,
-                       out->bytes);
+    arrays_fill_poison(run->workload.arrays, cuda_run_at(run, out), out->bytes);
 }
 
 enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error)

@@ -22,8 +22,8 @@ static void put_member(struct json *json, const char *key, const char *text)
 /* Returns true if a simulated run without data is another one with the option. */
 static bool has_use(const struct option_row *row)
 {
-    static const char *const useless[] = {"device",  "runs", "warmup",
-                                          "profile", "seed", "no-data"};
+    static const char *const useless[] = {"device", "runs",    "warmup", "profile",
+                                          "seed",   "no-data", "scatter"};
     if (row->scope != SCOPE_RUN || row->type == TYPE_FILE || row->type == TYPE_NAME)
         return false;
     for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {

@@ -165,6 +165,22 @@ static enum status check_memory(const struct judged *run)
                        "pageable and registered");
 }
 
+/* Tiles that lie apart in host memory are each a whole of their own. */
+static enum status check_scatter(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    char rest[LABEL_MAX];
+    for (int i = 0; i < settings->chain_length && settings->scatter; i++) {
+        const char *why = kernel_joins_tiles(settings->chain[i]);
+        if (why == NULL)
+            continue;
+        snprintf(rest, sizeof rest, " has %s, which %s: allowed are kernels such as scale",
+                 settings->chain[i]->name, why);
+        return refuse_pair(run, OPTION_SCATTER, "lays tiles apart, but", OPTION_KERNEL, rest);
+    }
+    return STATUS_OK;
+}
+
 /* A graph is launched by one call, and the host can't stage pageable copies within it. */
 static enum status check_issue(const struct judged *run)
 {
@@ -253,6 +269,7 @@ static const struct {
     [CHECK_TILES] = {NULL, check_tiles},
     [CHECK_WAYS] = {settle_ways, check_ways},
     [CHECK_MEMORY] = {NULL, check_memory},
+    [CHECK_SCATTER] = {NULL, check_scatter},
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},
     [CHECK_ISSUE] = {NULL, check_issue},

@@ -162,6 +162,13 @@ const struct option_row option_rows[OPTION_COUNT] = {
                        .with =
                            "pageable does not go with --issue=graph; mapped does not go with "
                            "kernels that work in place or keep an array on the device."},
+    [OPTION_SCATTER] = {"scatter", 0, NULL, TYPE_FLAG, RUN_FIELD(scatter, RUNS),
+                        .check = CHECK_SCATTER,
+                        .help =
+                            "tiles lie apart in host memory, in an order drawn from --seed, "
+                            "so that no two can be copied as one",
+                        .with = "It does not go with scans, transposes, stride-copy and dgemm. "
+                                "The resident input and one value per tile stay in one piece."},
     [OPTION_PRIORITIES] = {"priorities", 0, "P[,P...]", TYPE_PRIORITIES,
                            RUN_FIELD(priorities, RUNS), .fallback = "none",
                            .help = "stream priorities, lower is more urgent, dealt "
@@ -216,7 +223,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
          .help = "simulator only: times without the bytes, nothing verified",
          .with = "It goes with simulated devices, and neither with --input nor with --output."},
     [OPTION_SEED] = {"seed", 0, "N", TYPE_NUMBER, RUN_FIELD(seed, RUNS), .fallback = "1",
-                     .least = 0, .most = UINT64_MAX, .help = "which data to generate"},
+                     .least = 0, .most = UINT64_MAX,
+                     .help = "which data to generate, and where --scatter lays the tiles"},
 
     [OPTION_FORMAT] = {"format", 0, "text" REPORT_FORMATS(FORMAT_PLACEHOLDER), TYPE_CHOICE,
                        PROGRAM_FIELD(format, RUNS | BENCH | VIEW), .fallback = "text",

@@ -9,12 +9,14 @@
  * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan/build.h"
 
+#include "plan/host_layout.h"
 #include "plan/mistake.h"
 #include "plan/rules.h"
 #include "plan/steps.h"
 #include "plan/validate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { NO_EVENT = 0, MARKED = UINT32_MAX };
 
@@ -324,14 +326,10 @@ static enum status schedule_in_waves(struct builder *builder, uint32_t first)
 
 static enum status schedule(struct builder *builder)
 {
-    size_t streams = builder->plan->streams;
-    for (size_t i = 0; i < streams * streams; i++)
-        builder->known[i] = 0;
-    for (size_t i = 0; i < streams; i++)
-        builder->lengths[i] = 0;
-    enum status status = STATUS_OK;
-    if (steps_have_upload(&builder->steps))
-        status = issue_upload(builder);
+    const size_t streams = builder->plan->streams;
+    memset(builder->known, 0, streams * streams * sizeof *builder->known);
+    memset(builder->lengths, 0, streams * sizeof *builder->lengths);
+    enum status status = steps_have_upload(&builder->steps) ? issue_upload(builder) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
     if (builder->steps.ways == 1)
@@ -416,17 +414,17 @@ static enum status check_settings(const struct settings *settings, struct error 
                  settings->elements >= 1 && settings->tiles >= 1 &&
                  settings->tiles <= TILES_MAX && settings->streams >= 1 &&
                  settings->streams <= STREAMS_MAX;
-    return whole
-               ? STATUS_OK
-               : error_set(error, STATUS_FAILED,
-                           "a plan needs elements, up to %d tiles, up to %d streams and up to "
-                           "%d kernels",
-                           TILES_MAX, STREAMS_MAX, CHAIN_MAX);
+    if (whole)
+        return STATUS_OK;
+    return error_set(
+        error, STATUS_FAILED,
+        "a plan needs elements, up to %d tiles, up to %d streams and up to %d kernels",
+        TILES_MAX, STREAMS_MAX, CHAIN_MAX);
 }
 
 /* Sets what the settings say of the plan as a whole. */
-static void take_settings(struct plan *plan, const struct settings *settings,
-                          const struct machine *machine)
+static enum status take_settings(struct plan *plan, const struct settings *settings,
+                                 const struct machine *machine, struct error *error)
 {
     plan->memory = settings->memory;
     plan->issue = settings->issue;
@@ -438,6 +436,7 @@ static void take_settings(struct plan *plan, const struct settings *settings,
     plan->chain_length = settings->chain_length;
     for (int i = 0; i < settings->chain_length; i++)
         plan->chain[i] = settings->chain[i];
+    return settings->scatter ? host_layout_draw(plan, settings->seed, error) : STATUS_OK;
 }
 
 enum status plan_build(const struct settings *settings, const struct machine *machine,
@@ -450,11 +449,12 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     struct builder builder = {.settings = settings, .plan = plan, .error = error};
     builder.most_blocks =
         settings->blocks > 0 ? settings->blocks : machine_resident_blocks(machine);
-    take_settings(plan, settings, machine);
+    status = take_settings(plan, settings, machine, error);
     steps_begin(&builder.steps, settings, plan, &builder.placement);
     placement_begin(&builder.placement, plan, settings->carry != CARRY_DEVICE);
-    status =
-        mistake_begin(&builder.mistake, settings, machine, plan, &builder.placement, error);
+    if (status == STATUS_OK)
+        status =
+            mistake_begin(&builder.mistake, settings, machine, plan, &builder.placement, error);
     builder.steps.kernel_stream = builder.mistake.kernel_stream;
     if (status == STATUS_OK)
         status = plan_set_priorities(plan, settings, machine, error);

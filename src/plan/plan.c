@@ -50,6 +50,7 @@ void plan_free(struct plan *plan)
     free(plan->ops);
     free(plan->priorities);
     free(plan->stream_kinds);
+    free(plan->places);
     plan_recorded_free(plan->recorded);
     plan_init(plan);
 }
@@ -136,22 +137,20 @@ void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t
     *count = scale_u64(plan->elements, (uint64_t)tile + 1, plan->tiles) - *first;
 }
 
-static uint64_t sum_bytes(const struct plan *plan, int begin, int end)
+/* A tile t begins at floor(elements * t / tiles), which is at most `element` exactly if
+ * t < (element + 1) * tiles / elements. */
+uint32_t plan_tile_of(const struct plan *plan, uint64_t element)
 {
-    uint64_t bytes = 0;
-    for (int i = begin; i < end; i++)
-        bytes += plan->buffer_bytes[i];
-    return bytes;
-}
-
-uint64_t plan_host_bytes(const struct plan *plan)
-{
-    return sum_bytes(plan, 0, BUFFER_FIRST_DEVICE);
+    const unsigned __int128 beyond = (unsigned __int128)(element + 1) * plan->tiles;
+    return (uint32_t)((beyond - 1) / plan->elements);
 }
 
 uint64_t plan_device_bytes(const struct plan *plan)
 {
-    return sum_bytes(plan, BUFFER_FIRST_DEVICE, BUFFER_COUNT);
+    uint64_t bytes = 0;
+    for (int i = BUFFER_FIRST_DEVICE; i < BUFFER_COUNT; i++)
+        bytes += plan->buffer_bytes[i];
+    return bytes;
 }
 
 const struct kernel *plan_last_kernel(const struct plan *plan)

@@ -36,7 +36,9 @@ struct plan {
     bool loads_lazily;     /* the first launch of each kernel loads its code */
     enum issue issue;      /* the host's way to issue the ops */
     uint64_t elements;
-    uint64_t buffer_bytes[BUFFER_COUNT];
+    uint64_t buffer_bytes[BUFFER_COUNT]; /* of host arrays those that ranges count */
+    uint32_t *places; /* per tile, its place in host memory, where tiles lie apart and shuffled
+                         (plan/host_layout.h); NULL: arrays lie in one piece */
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     struct kernel_params params;
@@ -65,6 +67,9 @@ struct op_ranges *plan_keep_ranges(struct plan *plan, const struct op_ranges *wa
 /* Sets which elements, [*first, *first + *count), are tile `tile`: the sizes of tiles differ by
  * one at most. */
 void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t *count);
+
+/* Returns the tile that element `element` of the array is in. */
+uint32_t plan_tile_of(const struct plan *plan, uint64_t element);
 
 /* Returns how many buffers ops may touch: BUFFER_COUNT, or those of a recorded plan. */
 static inline uint32_t plan_buffer_count(const struct plan *plan)
@@ -102,7 +107,8 @@ static inline const struct access *plan_accesses(const struct plan *plan, const 
     return seen->access_count > 0 ? &plan->recorded->accesses[seen->first_access] : room;
 }
 
-/* Return the bytes that the host arrays and the device buffers take. */
+/* Return the bytes of memory that the host arrays (in plan/host_layout.c: with the gaps between
+ * tiles that lie apart) and the device buffers take. */
 uint64_t plan_host_bytes(const struct plan *plan);
 uint64_t plan_device_bytes(const struct plan *plan);
 

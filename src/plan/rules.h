@@ -36,7 +36,8 @@ int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_
 int rule_copy_engine(const struct machine *machine, enum op_kind kind);
 
 /* Rule 2. Returns the bytes per second of a copy while the other direction is busy or not. Both
- * share the link's joint rate evenly, unless one can't use its half. */
+ * share the link's joint rate evenly, unless one can't use its half. The place of the bytes in
+ * host memory is assumed not to matter: tiles that lie apart are copied as fast as others. */
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
 /* Rule 2. Returns the time from a copy's start to its first byte, and that from its end to the

@@ -41,6 +41,7 @@ struct settings {
     int ways;
     double cpu_share; /* 0 to 1; negative: auto */
     enum memory memory;
+    bool scatter; /* tiles lie apart and shuffled in host memory */
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;

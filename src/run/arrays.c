@@ -1,6 +1,7 @@
-/* arrays.c - the host arrays of a run: taken, filled, poisoned, given back. */
+/* arrays.c - the host arrays of a run: taken, filled, poisoned, kept in a file, given back. */
 #include "run/arrays.h"
 
+#include "core/mix.h"
 #include "core/units.h"
 #include "run/cpu_worker.h"
 #include "run/npy.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -93,21 +95,6 @@ void host_unmap(void *memory, uint64_t mapped)
         munmap(memory, mapped);
 }
 
-/* Maps 64 bits one to one to 64 bits, each of which depends on every bit of `z`. */
-static inline uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-/* Returns elements 2 * pair and 2 * pair + 1 of the sequence `key` in the low and the high
- * half. This is splitmix64, without computing the elements before. */
-static inline uint64_t random_pair(uint64_t key, uint64_t pair)
-{
-    return mix(key + (pair + 1) * UINT64_C(0x9E3779B97F4A7C15));
-}
-
 /* Makes an element of 32 random bits. A float takes 24 of them and is a multiple of 2^-23; a
  * double takes all. */
 static inline void element_set(enum dtype dtype, void *data, uint64_t index, uint32_t bits)
@@ -123,20 +110,22 @@ static inline void element_set(enum dtype dtype, void *data, uint64_t index, uin
 void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
                      void *data)
 {
-    const uint64_t key = mix(mix(seed) + (uint64_t)which);
+    /* Number `pair` of the sequence has elements 2 * pair and 2 * pair + 1, in its low and its
+     * high half. */
+    const uint64_t key = mix_bits(mix_bits(seed) + (uint64_t)which);
     const uint64_t head =
         first % 2 < count ? first % 2 : count; /* half a pair, before whole ones */
     const uint64_t pairs = (count - head) / 2;
     if (head > 0)
-        element_set(dtype, data, 0, (uint32_t)(random_pair(key, first / 2) >> 32));
+        element_set(dtype, data, 0, (uint32_t)(mix_at(key, first / 2) >> 32));
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_ELEMENTS)
     for (uint64_t i = 0; i < pairs; i++) {
-        const uint64_t bits = random_pair(key, (first + head) / 2 + i);
+        const uint64_t bits = mix_at(key, (first + head) / 2 + i);
         element_set(dtype, data, head + 2 * i, (uint32_t)bits);
         element_set(dtype, data, head + 2 * i + 1, (uint32_t)(bits >> 32));
     }
     if (head + 2 * pairs < count)
-        element_set(dtype, data, count - 1, (uint32_t)random_pair(key, (first + count) / 2));
+        element_set(dtype, data, count - 1, (uint32_t)mix_at(key, (first + count) / 2));
 }
 
 void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes)
@@ -170,16 +159,17 @@ static void poison_draw(struct arrays *arrays)
     for (int i = 0; i < DRAWS; i++) {
         uint32_t payload = 0;
         while (payload == 0 || payload == PAYLOAD_BITS)
-            payload = (uint32_t)mix(++arrays->drawn) & PAYLOAD_BITS;
+            payload = (uint32_t)mix_bits(++arrays->drawn) & PAYLOAD_BITS;
         arrays->poison = NAN_BITS | payload;
         if (!output_holds(arrays, arrays->poison))
             return;
     }
 }
 
-uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count)
+/* Does the work of arrays_find_poison() in `count` elements at `out`. */
+static uint64_t find_poison(const uint32_t *out, uint32_t poison, size_t element_bytes,
+                            uint64_t count)
 {
-    const uint32_t *out = arrays->host[BUFFER_HOST_OUT], poison = arrays->poison;
     const size_t words = element_bytes / sizeof *out, last = words - 1;
     uint64_t found = count;
 #pragma omp parallel for schedule(static) reduction(min : found) if (count >= PARALLEL_ELEMENTS)
@@ -190,6 +180,21 @@ uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, u
     return found;
 }
 
+uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count)
+{
+    if (arrays->scattered == NULL)
+        return find_poison(arrays->host[BUFFER_HOST_OUT], arrays->poison, element_bytes, count);
+    struct range rest = {BUFFER_HOST_OUT, 0, count * element_bytes}, piece;
+    while (host_layout_next(arrays->scattered, &rest, &piece)) {
+        const uint64_t there = piece.bytes / element_bytes;
+        const uint64_t found =
+            find_poison(arrays_at(arrays, &piece), arrays->poison, element_bytes, there);
+        if (found < there)
+            return piece.offset / element_bytes + found;
+    }
+    return count;
+}
+
 void arrays_poison(struct arrays *arrays)
 {
     all_cores_worked = true;
@@ -197,6 +202,7 @@ void arrays_poison(struct arrays *arrays)
     arrays_fill_poison(arrays, arrays->host[BUFFER_HOST_OUT], arrays->bytes[BUFFER_HOST_OUT]);
     arrays_fill_poison(arrays, arrays->host[BUFFER_HOST_CARRY],
                        arrays->bytes[BUFFER_HOST_CARRY]);
+    arrays_guard_gaps(arrays);
 }
 
 static enum status input_probe(const struct plan *plan, const char *path,
@@ -212,10 +218,30 @@ static enum status input_probe(const struct plan *plan, const char *path,
     return STATUS_OK;
 }
 
+/* Reads a part of the file to where its elements lie: for tiles that lie apart by way of memory
+ * of its own, since a read for each tile would take long where they are many. */
+static enum status part_read(const struct arrays *arrays, const char *path,
+                             const struct array_file *file, uint64_t first, uint64_t count,
+                             struct error *error)
+{
+    const uint64_t size = dtype_bytes(file->dtype);
+    struct range rest = {BUFFER_HOST_IN0, first * size, count * size}, piece;
+    if (arrays->scattered == NULL)
+        return array_file_read(path, file, first, count, arrays_at(arrays, &rest), error);
+    char *part = malloc(rest.bytes);
+    if (part == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to read '%s'", path);
+    const enum status status = array_file_read(path, file, first, count, part, error);
+    while (status == STATUS_OK && host_layout_next(arrays->scattered, &rest, &piece))
+        memcpy(arrays_at(arrays, &piece), part + (piece.offset - first * size), piece.bytes);
+    free(part);
+    return status;
+}
+
 /* Reads the whole file with all cores, each a part of it: one core would read from the page
  * cache more slowly than the memory allows. */
-static enum status input_read(const char *path, const struct array_file *file, void *data,
-                              struct error *error)
+static enum status input_read(const struct arrays *arrays, const char *path,
+                              const struct array_file *file, struct error *error)
 {
     const uint64_t parts = (file->count + READ_ELEMENTS - 1) / READ_ELEMENTS;
     enum status status = STATUS_OK;
@@ -224,8 +250,7 @@ static enum status input_read(const char *path, const struct array_file *file, v
         const uint64_t first = part * READ_ELEMENTS, left = file->count - first;
         const uint64_t count = left < READ_ELEMENTS ? left : READ_ELEMENTS;
         struct error own = {0};
-        if (array_file_read(path, file, first, count,
-                            (char *)data + first * dtype_bytes(file->dtype), &own) != STATUS_OK)
+        if (part_read(arrays, path, file, first, count, &own) != STATUS_OK)
 #pragma omp critical(arrays_input_read)
             status = error_pass(error, &own);
     }
@@ -239,7 +264,7 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
     char needed_text[UNITS_TEXT], available_text[UNITS_TEXT];
     uint64_t needed = 0;
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
-        if (__builtin_add_overflow(needed, plan->buffer_bytes[i], &needed))
+        if (__builtin_add_overflow(needed, host_layout_bytes(plan, (enum buffer)i), &needed))
             needed = UINT64_MAX;
     }
     const uint64_t available = host_memory_available();
@@ -248,14 +273,15 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
             error, STATUS_NO_MEMORY, "the arrays need %s of host memory and %s are available",
             units_bytes(needed, needed_text), units_bytes(available, available_text));
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
-        if (plan->buffer_bytes[i] == 0)
+        const uint64_t bytes = host_layout_bytes(plan, (enum buffer)i);
+        if (bytes == 0)
             continue;
-        arrays->host[i] = map_untouched(plan->buffer_bytes[i], huge, &arrays->mapped[i]);
+        arrays->host[i] = map_untouched(bytes, huge, &arrays->mapped[i]);
         if (arrays->host[i] == NULL)
             return error_set(error, STATUS_NO_MEMORY,
                              "the arrays need %s of host memory, which can't be had: %s",
                              units_bytes(needed, needed_text), strerror(errno));
-        arrays->bytes[i] = plan->buffer_bytes[i];
+        arrays->bytes[i] = bytes;
     }
     return STATUS_OK;
 }
@@ -270,6 +296,21 @@ static enum dtype second_dtype(const struct plan *plan)
     return plan->chain[0]->in;
 }
 
+/* Generates input array `which` in its buffer, with all cores: each takes a part of a large
+ * tile, or a part of many small ones. */
+static void input_generate(const struct arrays *arrays, const struct plan *plan,
+                           enum buffer buffer, enum dtype dtype, uint64_t seed, int which)
+{
+    const uint64_t size = dtype_bytes(dtype);
+    const uint32_t pieces = host_layout_pieces(plan, buffer);
+#pragma omp parallel for schedule(static) if (plan->elements / pieces < PARALLEL_ELEMENTS)
+    for (uint32_t i = 0; i < pieces; i++) {
+        const struct range piece = host_layout_piece(plan, buffer, i);
+        arrays_generate(dtype, seed, which, piece.offset / size, piece.bytes / size,
+                        arrays_at(arrays, &piece));
+    }
+}
+
 /* Fills the inputs and poisons the output, which also touches their memory. */
 static enum status arrays_fill(struct arrays *arrays, const struct plan *plan,
                                const struct settings *settings, const struct array_file *file,
@@ -282,16 +323,13 @@ static enum status arrays_fill(struct arrays *arrays, const struct plan *plan,
     } generated[] = {{BUFFER_HOST_IN1, 1}, {BUFFER_HOST_RESIDENT, 2}};
     for (size_t i = 0; i < sizeof generated / sizeof generated[0]; i++) {
         const enum buffer buffer = generated[i].buffer;
-        const enum dtype dtype = second_dtype(plan);
         if (arrays->host[buffer] != NULL)
-            arrays_generate(dtype, settings->seed, generated[i].which, 0,
-                            plan->buffer_bytes[buffer] / dtype_bytes(dtype),
-                            arrays->host[buffer]);
+            input_generate(arrays, plan, buffer, second_dtype(plan), settings->seed,
+                           generated[i].which);
     }
     if (settings->input != NULL)
-        return input_read(settings->input, file, arrays->host[BUFFER_HOST_IN0], error);
-    arrays_generate(plan->chain[0]->in, settings->seed, 0, 0, plan->elements,
-                    arrays->host[BUFFER_HOST_IN0]);
+        return input_read(arrays, settings->input, file, error);
+    input_generate(arrays, plan, BUFFER_HOST_IN0, plan->chain[0]->in, settings->seed, 0);
     return STATUS_OK;
 }
 
@@ -300,7 +338,7 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 {
     all_cores_worked = true;
     const bool huge = plan->memory == MEMORY_PINNED || plan->memory == MEMORY_MAPPED;
-    struct arrays taken = {0};
+    struct arrays taken = {.scattered = plan->places != NULL ? plan : NULL};
     struct array_file file = {0};
     enum status status = STATUS_OK;
     if (settings->input != NULL)
@@ -322,6 +360,20 @@ void arrays_free(struct arrays *arrays)
     for (int i = 0; i < BUFFER_FIRST_DEVICE; i++)
         host_unmap(arrays->host[i], arrays->mapped[i]);
     *arrays = (struct arrays){0};
+}
+
+enum status arrays_write_output(const struct arrays *arrays, const struct plan *plan,
+                                FILE *stream, const char *path, int npy, struct error *error)
+{
+    const enum dtype dtype = plan_last_kernel(plan)->out;
+    const uint64_t size = dtype_bytes(dtype);
+    struct range rest = {BUFFER_HOST_OUT, 0, plan->buffer_bytes[BUFFER_HOST_OUT]}, piece;
+    const struct array_file file = {.dtype = dtype, .count = rest.bytes / size};
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && host_layout_next(plan, &rest, &piece))
+        status = array_file_write(stream, path, npy, &file, piece.offset / size,
+                                  piece.bytes / size, arrays_at(arrays, &piece), error);
+    return status;
 }
 
 void arrays_settle(void)

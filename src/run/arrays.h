@@ -1,4 +1,4 @@
-/* arrays.h - the host arrays of a run: taken, filled, poisoned, given back.
+/* arrays.h - the host arrays of a run: taken, filled, poisoned, kept in a file, given back.
  *
  * Memory comes from mmap with huge pages where there are any, and is touched by all cores, so
  * that a backend can page-lock it fast afterwards. */
@@ -7,17 +7,20 @@
 
 #include "core/status.h"
 #include "options/options.h"
-#include "plan/plan.h"
+#include "plan/host_layout.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* The host buffers, by enum buffer; NULL where a plan does not use one. */
 struct arrays {
     void *host[BUFFER_FIRST_DEVICE];
-    uint64_t bytes[BUFFER_FIRST_DEVICE];  /* bytes that the plan asks for */
+    uint64_t bytes[BUFFER_FIRST_DEVICE];  /* bytes that they take: host_layout_bytes() */
     uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
     uint32_t poison; /* every word of the output before the present run; 0: it is not known */
     uint32_t drawn;  /* numbers drawn for poisons so far */
+    const struct plan *scattered; /* says where the tiles lie, and must outlive the arrays;
+                                     NULL: each array lies in one piece */
 };
 
 /* Returns the bytes of host memory that could be taken now (MemAvailable). 0: unknown. */
@@ -37,6 +40,20 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 
 void arrays_free(struct arrays *arrays);
 
+/* Returns the address of a logical range of a host buffer that is there. The bytes lie in one
+ * piece: of a buffer whose tiles lie apart, the range is within one tile. host_layout_next()
+ * walks over longer ones. */
+static inline void *arrays_at(const struct arrays *arrays, const struct range *range)
+{
+    char *memory = arrays->host[range->buffer];
+    return memory + (arrays->scattered != NULL ? host_layout_offset(arrays->scattered, range)
+                                               : range->offset);
+}
+
+/* Writes the output, in the order of the tiles, to `stream` as array_file_write() does. */
+enum status arrays_write_output(const struct arrays *arrays, const struct plan *plan,
+                                FILE *stream, const char *path, int npy, struct error *error);
+
 /* Waits 20 ms for the host to settle, awake, because a core that slept would begin slowly.
  * Right after all cores have filled or checked arrays, a short run on a device takes about a
  * fifth longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB on 16 cores, even where OpenMP's
@@ -46,9 +63,10 @@ void arrays_free(struct arrays *arrays);
 void arrays_settle(void);
 
 /* Draws a poison, and fills the output with it and the totals that scans carry through the
- * host. In floats it is a NaN, with a payload that nothing computes; in ints a number near
- * 2^31. The output as the last run left it holds it nowhere: what two runs give alike is the
- * poison in one of them at most. */
+ * host. The gaps between tiles that lie apart, of the inputs too, are guarded: see
+ * arrays_guard_gaps(). In floats it is a NaN, with a payload that nothing computes; in ints a
+ * number near 2^31. The output as the last run left it holds it nowhere: what two runs give
+ * alike is the poison in one of them at most. */
 void arrays_poison(struct arrays *arrays);
 
 /* Fills `bytes` of memory, a multiple of 4, with the poison. */
@@ -64,5 +82,14 @@ uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, u
  * Flood, OOPSLA 2014). */
 void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
                      void *data);
+
+/* --- run/array_gaps.c: the gaps between tiles that lie apart --- */
+
+/* Fills the gaps, the inputs' too, with words of their own. */
+void arrays_guard_gaps(struct arrays *arrays);
+
+/* Looks for words that were written in the gaps since then. STATUS_FAILED names the first tile,
+ * in tile order, behind which there are any. */
+enum status arrays_check_gaps(const struct arrays *arrays, struct error *error);
 
 #endif

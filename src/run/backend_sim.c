@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "kernels/kernel_code.h"
 #include "plan/device.h"
+#include "plan/host_layout.h"
 #include "run/arrays.h"
 #include "run/chain_host.h"
 #include "run/machine_file.h"
@@ -152,7 +153,9 @@ static enum status sim_prepare(struct backend *backend, const struct workload *w
 
 static void *at(const struct backend *backend, const struct range *range)
 {
-    return range->bytes > 0 ? backend->buffers[range->buffer] + range->offset : NULL;
+    return range->bytes > 0 ? backend->buffers[range->buffer] +
+                                  host_layout_offset(backend->workload->plan, range)
+                            : NULL;
 }
 
 static void do_kernel(const struct backend *backend, const struct op *op)

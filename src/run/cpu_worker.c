@@ -1,6 +1,7 @@
 /* cpu_worker.c - the thread behind the fourth way. */
 #include "run/cpu_worker.h"
 
+#include "plan/host_layout.h"
 #include "run/chain_host.h"
 #include "term/marks.h"
 
@@ -49,7 +50,7 @@ static void *range_pointer(const struct cpu_worker *worker, const struct range *
 {
     if (range->bytes == 0)
         return NULL;
-    return (char *)worker->host[range->buffer] + range->offset;
+    return (char *)worker->host[range->buffer] + host_layout_offset(worker->plan, range);
 }
 
 static void run_tile(const struct cpu_worker *worker, const struct op *op)

@@ -189,12 +189,14 @@ static bool npy_write_header(FILE *stream, enum dtype dtype, uint64_t count)
            fprintf(stream, "%-*s\n", header - 1, dict) == header;
 }
 
-enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype dtype,
-                             uint64_t count, const void *data, struct error *error)
+enum status array_file_write(FILE *stream, const char *path, int npy,
+                             const struct array_file *file, uint64_t first, uint64_t count,
+                             const void *data, struct error *error)
 {
-    bool written = !npy || npy_write_header(stream, dtype, count);
-    written = written && fwrite(data, dtype_bytes(dtype), count, stream) == count;
-    if (!written || fflush(stream) != 0)
+    const bool last = first + count == file->count;
+    bool written = !npy || first > 0 || npy_write_header(stream, file->dtype, file->count);
+    written = written && fwrite(data, dtype_bytes(file->dtype), count, stream) == count;
+    if (!written || (last && fflush(stream) != 0))
         return error_set(error, STATUS_FAILED, "cannot write '%s': %s", path, strerror(errno));
     return STATUS_OK;
 }

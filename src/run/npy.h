@@ -27,11 +27,13 @@ enum status array_file_probe(const char *path, enum dtype dtype, struct array_fi
 enum status array_file_read(const char *path, const struct array_file *file, uint64_t first,
                             uint64_t count, void *data, struct error *error);
 
-/* Writes `count` elements to `stream`: with a .npy header (version 1.0, shape (count,)) if
- * `npy`, else raw. STATUS_FAILED on a full disk or any other failed write; `path` is for the
- * message. */
-enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype dtype,
-                             uint64_t count, const void *data, struct error *error);
+/* Writes elements [first, first + count) of `file`, whose data_offset does not matter, to
+ * `stream`, which has all before them: from the first on behind a .npy header (version 1.0,
+ * shape (file->count,)) if `npy`, else raw. The stream is flushed behind the last.
+ * STATUS_FAILED on a full disk or any other failed write; `path` is for the message. */
+enum status array_file_write(FILE *stream, const char *path, int npy,
+                             const struct array_file *file, uint64_t first, uint64_t count,
+                             const void *data, struct error *error);
 
 /* Returns true if `path` ends in ".npy". */
 int array_path_is_npy(const char *path);

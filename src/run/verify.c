@@ -57,21 +57,31 @@ struct cutter {
     uint64_t done; /* elements of that tile that are in earlier pieces */
 };
 
-/* Loads elements [first, first + count) of an array as doubles, which hold all values. */
-static void elements_load(enum dtype dtype, const void *data, uint64_t first, size_t count,
-                          double *to)
+/* Returns the address of `count` elements of a host buffer. */
+static const void *elements_at(const struct arrays *arrays, enum buffer buffer,
+                               enum dtype dtype, uint64_t first, uint64_t count)
 {
+    const uint64_t size = dtype_bytes(dtype);
+    return arrays_at(arrays, &(struct range){buffer, first * size, count * size});
+}
+
+/* Loads elements [first, first + count) of a host buffer as doubles, which hold all values.
+ * They lie in one piece: in one tile, where tiles lie apart. */
+static void elements_load(const struct arrays *arrays, enum buffer buffer, enum dtype dtype,
+                          uint64_t first, size_t count, double *to)
+{
+    const void *data = elements_at(arrays, buffer, dtype, first, count);
     switch (dtype) {
     case DTYPE_F32:
         for (size_t i = 0; i < count; i++)
-            to[i] = ((const float *)data)[first + i];
+            to[i] = ((const float *)data)[i];
         return;
     case DTYPE_I32:
         for (size_t i = 0; i < count; i++)
-            to[i] = ((const int32_t *)data)[first + i];
+            to[i] = ((const int32_t *)data)[i];
         return;
     case DTYPE_F64:
-        memcpy(to, (const double *)data + first, count * sizeof *to);
+        memcpy(to, data, count * sizeof *to);
         return;
     case DTYPE_COUNT:
         return;
@@ -80,9 +90,10 @@ static void elements_load(enum dtype dtype, const void *data, uint64_t first, si
 
 /* Loads the elements that the first kernel, one that gathers, moves to places [first, first +
  * count) of tile `tile`. */
-static void elements_gather(const struct plan *plan, const void *data, uint32_t tile,
+static void elements_gather(const struct verification *verification, uint32_t tile,
                             uint64_t first, size_t count, double *to)
 {
+    const struct plan *plan = verification->plan;
     const struct kernel *kernel = plan->chain[0];
     uint64_t (*gather)(uint64_t, uint64_t, const struct kernel_params *) =
         kernel_code(kernel)->gather;
@@ -90,7 +101,8 @@ static void elements_gather(const struct plan *plan, const void *data, uint32_t 
     plan_tile(plan, tile, &tile_first, &tile_count);
     for (size_t i = 0; i < count; i++) {
         const uint64_t from = gather(first + i - tile_first, tile_count, &plan->params);
-        elements_load(kernel->in, data, tile_first + from, 1, &to[i]);
+        elements_load(verification->arrays, BUFFER_HOST_IN0, kernel->in, tile_first + from, 1,
+                      &to[i]);
     }
 }
 
@@ -133,12 +145,12 @@ static struct oracle chunk_predict(const struct verification *verification,
                                    struct workspace *work)
 {
     const struct plan *plan = verification->plan;
-    const void *input = verification->arrays->host[BUFFER_HOST_IN0];
+    const struct arrays *arrays = verification->arrays;
     struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
     if (plan->chain[0]->gathers)
-        elements_gather(plan, input, piece->tile, first, count, work->value);
+        elements_gather(verification, piece->tile, first, count, work->value);
     else
-        elements_load(plan->chain[0]->in, input, first, count, work->value);
+        elements_load(arrays, BUFFER_HOST_IN0, plan->chain[0]->in, first, count, work->value);
     memset(work->bound, 0, count * sizeof work->bound[0]);
     for (int link = 0; link < plan->chain_length; link++) {
         const struct kernel *kernel = plan->chain[link];
@@ -148,12 +160,13 @@ static struct oracle chunk_predict(const struct verification *verification,
             chunk_scan(&oracle, kernel->exclusive, &verification->totals[link]);
             continue;
         }
-        const char *second = verification->arrays->host[BUFFER_HOST_IN1];
         const struct kernel_code *code = kernel_code(kernel);
         if (code->oracle_map != NULL) /* a map that only moves elements has none */
-            code->oracle_map(
-                &oracle, kernel->inputs > 1 ? second + first * dtype_bytes(kernel->in) : NULL,
-                &plan->params);
+            code->oracle_map(&oracle,
+                             kernel->inputs > 1 ? elements_at(arrays, BUFFER_HOST_IN1,
+                                                              kernel->in, first, count)
+                                                : NULL,
+                             &plan->params);
     }
     return oracle;
 }
@@ -162,7 +175,7 @@ static struct oracle chunk_predict(const struct verification *verification,
 static size_t chunk_compare(const struct verification *verification,
                             const struct oracle *oracle, uint64_t first, struct workspace *work)
 {
-    elements_load(verification->last->out, verification->arrays->host[BUFFER_HOST_OUT], first,
+    elements_load(verification->arrays, BUFFER_HOST_OUT, verification->last->out, first,
                   oracle->count, work->actual);
     size_t right = 0;
     while (right < oracle->count && is_right(verification->last->out, oracle->value[right],
@@ -235,11 +248,10 @@ enum { PLACE_TEXT = 192 };
 static const char *place_of(const struct plan *plan, uint64_t element, char text[PLACE_TEXT])
 {
     const struct kernel *matrix = chain_unit_kernel(plan->chain, plan->chain_length);
-    uint32_t tile = 0;
+    const uint32_t tile = plan_tile_of(plan, element);
     uint64_t first, count;
     char where[96] = "";
-    for (plan_tile(plan, 0, &first, &count); element >= first + count;)
-        plan_tile(plan, ++tile, &first, &count);
+    plan_tile(plan, tile, &first, &count);
     if (matrix != NULL && strcmp(matrix->unit_name, "columns") == 0) {
         const uint64_t rows = matrix->unit(&plan->params);
         snprintf(where, sizeof where, ": row %" PRIu64 ", column %" PRIu64, element % rows,
@@ -271,7 +283,7 @@ static enum status tile_judge(const struct verification *verification, uint32_t 
     const struct kernel *last = verification->last;
     double bound = 0, actual = NAN;
     const double value = kernel_code(last)->oracle_result(sum, &bound);
-    elements_load(last->out, verification->arrays->host[BUFFER_HOST_OUT], tile, 1, &actual);
+    elements_load(verification->arrays, BUFFER_HOST_OUT, last->out, tile, 1, &actual);
     if (is_right(last->out, value, bound, actual))
         return STATUS_OK;
     char text[EXPECTATION_TEXT];
@@ -393,6 +405,8 @@ enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
 {
     struct judgement found = {0};
     const enum status status = judge_values(plan, arrays, &found.wrong, error);
+    if (status == STATUS_OK && found.wrong.status == STATUS_OK)
+        arrays_check_gaps(arrays, &found.wrong);
     if (status == STATUS_OK && found.wrong.status == STATUS_OK && arrays->poison != 0)
         find_unwritten(plan, arrays, &found);
     if (status == STATUS_OK)

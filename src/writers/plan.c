@@ -63,8 +63,9 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
         fprintf(out, "%s%s", i > 0 ? ", " : "  chain    ", plan->chain[i]->name);
     fprintf(out, " at intensity %" PRIu32 "\n", plan->params.intensity);
     print_streams(out, plan);
-    fprintf(out, "  memory   host %s (%s), device %s in %" PRIu32 " slot%s\n",
+    fprintf(out, "  memory   host %s (%s%s), device %s in %" PRIu32 " slot%s\n",
             units_bytes(plan_host_bytes(plan), host), memory_names[plan->memory],
+            plan->places != NULL ? ", tiles scattered" : "",
             units_bytes(plan_device_bytes(plan), device), plan->slots,
             plan->slots == 1 ? "" : "s");
     if (settings->mistake != MISTAKE_NONE)

@@ -9,10 +9,10 @@
 enum { SETTING_TEXT = 160 };
 
 /* Settings that a reader needs to make the same sweep again. */
-static const char *const told[] = {"kernel",      "elements", "input",  "intensity", "columns",
-                                   "stride",      "blocks",   "ways",   "order",     "layout",
-                                   "streams",     "tiles",    "memory", "callbacks", "carry",
-                                   "connections", "seed",     NULL};
+static const char *const told[] = {"kernel",  "elements",    "input",  "intensity", "columns",
+                                   "stride",  "blocks",      "ways",   "order",     "layout",
+                                   "streams", "tiles",       "memory", "scatter",   "callbacks",
+                                   "carry",   "connections", "seed",   NULL};
 
 struct search {
     const char *name;

@@ -108,15 +108,17 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_EVENTS] = "ends from CUDA events, starts worked out from each engine's order",
     };
     const char *memory = memory_names[run->settings->memory];
+    const char *apart = run->settings->scatter ? ", tiles scattered" : "";
     const int mistake = run->settings->mistake;
     char made[64] = "";
     if (mistake != MISTAKE_NONE)
         snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));
     if (run->profiled)
         snprintf(text, FACT_TEXT,
-                 "%s memory%s; profiled: time by the host's clock, no timeline", memory, made);
+                 "%s memory%s%s; profiled: time by the host's clock, no timeline", memory,
+                 apart, made);
     else
-        snprintf(text, FACT_TEXT, "%s memory%s; timeline: %s", memory, made,
+        snprintf(text, FACT_TEXT, "%s memory%s%s; timeline: %s", memory, apart, made,
                  words[run->timeline.timing]);
 }
 

@@ -42,7 +42,7 @@ static void require_again(const struct array_file *file, const uint8_t *elements
     FILE *stream = open_memstream(&text, &size);
     FUZZ_REQUIRE(stream != NULL);
     enum status status =
-        array_file_write(stream, "memory", 1, file->dtype, file->count, elements, &error);
+        array_file_write(stream, "memory", 1, file, 0, file->count, elements, &error);
     FUZZ_REQUIRE_TEXT(status == STATUS_OK, error.text);
     fclose(stream);
     const char *path = fuzz_file("again.npy", text, size);

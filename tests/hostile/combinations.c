@@ -126,9 +126,9 @@ static void fit_elements(struct input *input, struct drawn *drawn)
 
 /* Options that say how the work is done, not what it is. */
 static const enum option_id arrangement[] = {
-    OPTION_STREAMS,     OPTION_ORDER,  OPTION_LAYOUT,     OPTION_WAYS,
-    OPTION_CPU_SHARE,   OPTION_MEMORY, OPTION_PRIORITIES, OPTION_CALLBACKS,
-    OPTION_CONNECTIONS, OPTION_ISSUE,  OPTION_DEVICE,     OPTION_BLOCKS,
+    OPTION_STREAMS, OPTION_ORDER,      OPTION_LAYOUT,    OPTION_WAYS,        OPTION_CPU_SHARE,
+    OPTION_MEMORY,  OPTION_PRIORITIES, OPTION_CALLBACKS, OPTION_CONNECTIONS, OPTION_ISSUE,
+    OPTION_DEVICE,  OPTION_BLOCKS,     OPTION_SCATTER,
 };
 static const enum option_id work[] = {OPTION_INTENSITY, OPTION_STRIDE, OPTION_SEED,
                                       OPTION_RUNS,      OPTION_WARMUP, OPTION_PROFILE,
@@ -141,6 +141,10 @@ static void draw_arrangement(struct input *input, struct drawn *drawn)
         drawn->values[id] = draw_percent(&input->chance, 35) ? draw_value(input, id) : NULL;
     }
     drawn->values[OPTION_DEVICE] = draw_value(input, OPTION_DEVICE);
+    for (int i = 0; i < drawn->length; i++) {
+        if (kernel_joins_tiles(drawn->chain[i]) != NULL)
+            drawn->values[OPTION_SCATTER] = NULL;
+    }
     bool rare = draw_percent(&input->chance, 95); /* blocks go with few kernels */
     drawn->values[OPTION_BLOCKS] = rare ? NULL : drawn->values[OPTION_BLOCKS];
     if (drawn->length > 0 && kernel_chain_scans(drawn->chain, drawn->length) &&

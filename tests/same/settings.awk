@@ -37,6 +37,7 @@ BEGIN {
         if (line ~ /kernel=scan/)
             line = line maybe(0.4, "--carry=" pick("callback sync"))
         line = line maybe(0.25, "--mistake=" pick(mistakes)) maybe(0.1, "--columns=256")
+        line = line maybe(0.1, "--scatter")
         print line
     }
 }

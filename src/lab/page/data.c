@@ -75,15 +75,14 @@ enum status array_file_probe(const char *path, enum dtype dtype, struct array_fi
     return refuse(error);
 }
 
-enum status array_file_write(FILE *stream, const char *path, int npy, enum dtype dtype,
-                             uint64_t count, const void *elements, struct error *error)
+enum status arrays_write_output(const struct arrays *arrays, const struct plan *plan,
+                                FILE *stream, const char *path, int npy, struct error *error)
 {
+    (void)arrays;
+    (void)plan;
     (void)stream;
     (void)path;
     (void)npy;
-    (void)dtype;
-    (void)count;
-    (void)elements;
     return refuse(error);
 }
 
