@@ -23,6 +23,7 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX };
 struct builder {
     const struct settings *settings;
     struct plan *plan;
+    uint32_t ops_most;
     uint32_t most_blocks; /* a launch's, where its work does not say */
     struct steps steps;
     struct placement placement;
@@ -48,14 +49,14 @@ static uint64_t steps_so_far(const struct builder *builder)
 static enum status refuse_size(const struct builder *builder)
 {
     uint64_t cpu = builder->plan->tiles - builder->steps.gpu_tiles;
-    double done = (double)(builder->marking ? PLAN_OPS_MOST : cpu + steps_so_far(builder));
-    return settings_refuse_size(builder->settings, done / (double)(cpu + builder->marked),
-                                builder->error);
+    uint64_t done = builder->marking ? builder->ops_most : cpu + steps_so_far(builder);
+    return settings_refuse_size(builder->settings,
+                                (double)done / (double)(cpu + builder->marked), builder->error);
 }
 
 static enum status append(struct builder *builder, const struct op *op)
 {
-    if (builder->plan->op_count >= PLAN_OPS_MOST)
+    if (builder->plan->op_count >= builder->ops_most)
         return refuse_size(builder);
     return plan_append(builder->plan, op, builder->error);
 }
@@ -447,6 +448,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     if (status != STATUS_OK)
         return status;
     struct builder builder = {.settings = settings, .plan = plan, .error = error};
+    builder.ops_most = settings_ops_most(settings);
     builder.most_blocks =
         settings->blocks > 0 ? settings->blocks : machine_resident_blocks(machine);
     status = take_settings(plan, settings, machine, error);

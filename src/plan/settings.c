@@ -80,19 +80,33 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
     return above == 0 || (below > 0 && tiles - below <= above - tiles) ? below : above;
 }
 
+/* Kernels share their ranges where they work in slots that are used again: not in mapped
+ * memory, nor where each tile has a carry of its own. */
+static uint64_t op_bytes_most(const struct settings *settings)
+{
+    const bool shares = settings->ways == 3 && settings->memory != MEMORY_MAPPED &&
+                        !kernel_chain_scans(settings->chain, settings->chain_length);
+    return shares ? PLAN_OP_BYTES : PLAN_OP_BYTES_ALONE;
+}
+
+uint32_t settings_ops_most(const struct settings *settings)
+{
+    return (uint32_t)(PLAN_BYTES_MOST / op_bytes_most(settings));
+}
+
 enum status settings_refuse_size(const struct settings *settings, double part,
                                  struct error *error)
 {
     char bytes[UNITS_TEXT], time[UNITS_TEXT], remedy[64] = "";
-    double ops = PLAN_OPS_MOST / part;
+    const uint32_t most = settings_ops_most(settings);
+    const double ops = most / part, all_bytes = ops * (double)op_bytes_most(settings);
     /* A little less, for what does not grow with the tiles. */
     uint32_t tiles = settings_tiles_below(settings, (uint32_t)(0.99 * part * settings->tiles));
     if (tiles > 0)
         snprintf(remedy, sizeof remedy, ": --tiles=%" PRIu32 " would do", tiles);
-    return error_set(
-        error, STATUS_USAGE,
-        "--tiles=%" PRIu32 ": the plan would have %.3g million operations, which "
-        "would take about %s of memory and %s; %.3g million are allowed%s",
-        settings->tiles, ops / 1e6, units_bytes((uint64_t)(ops * PLAN_OP_BYTES), bytes),
-        units_time((int64_t)(ops * PLAN_OP_NS), time), PLAN_OPS_MOST / 1e6, remedy);
+    return error_set(error, STATUS_USAGE,
+                     "--tiles=%" PRIu32 ": the plan would have %.3g million operations, which "
+                     "would take about %s of memory and %s; %.3g million are allowed%s",
+                     settings->tiles, ops / 1e6, units_bytes((uint64_t)all_bytes, bytes),
+                     units_time((int64_t)(ops * PLAN_OP_NS), time), most / 1e6, remedy);
 }

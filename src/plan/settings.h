@@ -79,15 +79,20 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
 
-/* The ops that a plan may have: all that is done with so many, by the simulator and to explain
- * the run, takes less than 4 GiB and a minute. An op took 640 bytes at most, those of the
- * trials of fixes included, and 1.4 to 3 us on one core of a server. Where addresses have 32
- * bits, as in WebAssembly, half as many find room. */
-enum {
-    PLAN_OPS_MOST = sizeof(void *) < 8 ? 3 << 20 : 6 << 20,
-    PLAN_OP_BYTES = 640,
-    PLAN_OP_NS = 3000,
-};
+/* The memory that a plan may take, with all that is done with it by the simulator and to
+ * explain the run: that takes less than a minute, too. Where addresses have 32 bits, as in
+ * WebAssembly, half as much finds room. */
+#define PLAN_BYTES_MOST (UINT64_C(1) << (sizeof(void *) < 8 ? 31 : 32))
+
+/* The most that an op takes of it. Plans of 8 million ops took 226 to 375 bytes an op where
+ * kernels share their ranges (plan_keep_ranges()), and 353 to 585 where they don't; and 0.7 to
+ * 1.9 us on one core of a server; twelve kinds as large as they may be took 2 to 3.9 GiB and 6
+ * to 15 s. Of smaller plans, for which all fixes are tried, an op takes up to 692 bytes and 2.4
+ * us, but these are less in all. */
+enum { PLAN_OP_BYTES = 384, PLAN_OP_BYTES_ALONE = 592, PLAN_OP_NS = 3000 };
+
+/* Returns how many ops a plan of these settings may have. */
+uint32_t settings_ops_most(const struct settings *settings);
 
 /* Refuses settings whose plan has too many ops: those that there may be are `part` of it.
  * STATUS_USAGE, with what all would take and the tiles that would do. */
