@@ -81,11 +81,11 @@ START_TEST(test_every_setting_is_possible)
 }
 END_TEST
 
-/* Every option that changes what the simulator sees of a plan has its line in `text`. */
+/* Every option that changes what a plan is has its line in `text`. */
 static void assert_option(void *text, const char *name, const char *value, enum value_kind kind)
 {
-    static const char *const others[] = {"input",   "output",  "device", "runs",   "warmup",
-                                         "profile", "no-data", "seed",   "scatter"};
+    static const char *const others[] = {"input",  "output",  "device",  "runs",
+                                         "warmup", "profile", "no-data", "seed"};
     char line[64];
     (void)value;
     (void)kind;

@@ -99,9 +99,12 @@ static bool is_poison(const void *element)
     return memcmp(element, &at.arrays.poison, sizeof at.arrays.poison) == 0;
 }
 
-/* The result's first and last bytes must be there when the callback runs. */
+/* The result's first and last bytes must be there when the callback runs. A result that is
+ * packed is still to be unpacked then. */
 static bool has_result(int32_t tile)
 {
+    if (at.plan.packs && !reduces())
+        return true;
     uint64_t first = (uint64_t)tile, count = 1;
     if (!reduces())
         plan_tile(&at.plan, (uint32_t)tile, &first, &count);
@@ -227,6 +230,8 @@ static const char *const chains[] = {
     "reduce-shuffle",
     "scale,sum",
     "scale,scale,scale",
+    "divergent",
+    "uniform,scale",
     "transpose-naive",
     "transpose-coarse,wave,scale",
     "stride-copy",
@@ -234,6 +239,7 @@ static const char *const chains[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, CHAINS = sizeof chains / sizeof *chains };
 enum { CPU_CHAINS = CHAINS - 1 }; /* the CPU has no part in a scan */
+enum { APART_CHAINS = 8 };        /* the first ones' tiles may lie apart */
 
 static struct settings shaped_settings(const struct shape *shape, const char *chain)
 {
@@ -364,6 +370,54 @@ START_TEST(test_graphs)
             if (memory != MEMORY_PAGEABLE)
                 run_case(&settings);
         }
+    }
+}
+END_TEST
+
+/* All chains in batches of several sizes, copied and mapped, the last batch often smaller. */
+START_TEST(test_batches)
+{
+    struct settings first = test_settings("scale");
+    open_device(_i, &first);
+    for (int i = 0; i < 3 * CHAINS; i++) {
+        const bool alone = i / 3 >= CPU_CHAINS; /* the CPU has no part in it */
+        struct settings settings = shaped_settings(&shapes[i % 2 ? 3 : 4], chains[i / 3]);
+        settings.issue = ISSUE_BATCH;
+        settings.batch = (uint32_t)i % 3 * 2 + 2;
+        settings.scatter = i / 3 < APART_CHAINS && i % 5 > 1;
+        settings.memory = i % 4 == 3 ? MEMORY_MAPPED : MEMORY_PINNED;
+        settings.ways = alone ? i % 3 + 1 : i % 4 + 1;
+        settings.streams = settings.ways == 1 ? 1 : 3;
+        settings.order = i % 3 ? ORDER_BREADTH : ORDER_DEPTH;
+        settings.layout = i % 5 == 0 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.callbacks = i % 2 == 0;
+        settings.cpu_share = settings.ways == 4 ? 0.5 : -1;
+        settings.carry = alone ? (enum carry)(i % 3) : CARRY_DEVICE;
+        struct error error = {0};
+        must(at.ops->describe(at.backend, &settings, &at.machine, &error), &error);
+        if (at.ops->measures || at.machine.batch_gap_ns > 0)
+            run_case(&settings);
+    }
+}
+END_TEST
+
+/* All chains in batches that the host packs and unpacks. */
+START_TEST(test_packing)
+{
+    static const enum memory kinds[] = {MEMORY_PINNED, MEMORY_REGISTERED, MEMORY_PAGEABLE};
+    struct settings first = test_settings("scale");
+    open_device(_i, &first);
+    for (int i = 0; i < 2 * CHAINS; i++) {
+        struct settings settings = shaped_settings(&shapes[i % 2 ? 3 : 4], chains[i / 2]);
+        settings.pack = true;
+        settings.batch = (uint32_t)i % 4 + 1;
+        settings.scatter = i / 2 < APART_CHAINS && i % 4 > 1;
+        settings.memory = kinds[i % 3];
+        settings.streams = (uint32_t)i % 5 + 1;
+        settings.order = i % 3 ? ORDER_BREADTH : ORDER_DEPTH;
+        settings.layout = i % 5 == 0 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.callbacks = i % 2 == 0;
+        run_case(&settings);
     }
 }
 END_TEST
@@ -556,6 +610,8 @@ Suite *contract_suite(const char *device)
     tcase_add_loop_test(tcase, test_slots, d, d + 1);
     tcase_add_loop_test(tcase, test_host_memory, d, d + 1);
     tcase_add_loop_test(tcase, test_graphs, d, d + 1);
+    tcase_add_loop_test(tcase, test_batches, d, d + 1);
+    tcase_add_loop_test(tcase, test_packing, d, d + 1);
     tcase_add_loop_test(tcase, test_mapped_chains, d, d + 1);
     tcase_add_loop_test(tcase, test_scattered_tiles, d, d + 1);
     tcase_add_loop_test(tcase, test_connections, d, d + 1);

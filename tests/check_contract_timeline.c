@@ -53,7 +53,8 @@ static enum engine engine_of(enum op_kind kind)
         [OP_H2D] = ENGINE_H2D,     [OP_KERNEL] = ENGINE_COMPUTE, [OP_D2H] = ENGINE_D2H,
         [OP_RECORD] = ENGINE_NONE, [OP_WAIT] = ENGINE_NONE,      [OP_CALLBACK] = ENGINE_HOST,
         [OP_CPU] = ENGINE_CPU,     [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
-        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
+        [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,     [OP_SYNC_EVENT] = ENGINE_HOST,
+        [OP_PACK] = ENGINE_HOST,
     };
     return engines[kind];
 }

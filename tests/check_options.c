@@ -113,7 +113,8 @@ START_TEST(defaults_are_those_of_the_design)
     ck_assert_uint_eq(run->runs, 5);
     ck_assert_uint_eq(run->warmup, 1);
     ck_assert_int_eq(run->issue, ISSUE_STREAMS);
-    ck_assert(!run->scatter && !run->callbacks && !run->profile && !run->no_data);
+    ck_assert_uint_eq(run->batch, 0);
+    ck_assert(!run->scatter && !run->callbacks && !run->profile && !run->no_data && !run->pack);
     ck_assert_uint_eq(run->seed, 1);
     options_free(&options);
     ck_assert_ptr_null(options.runs);
@@ -170,6 +171,8 @@ static const struct shown default_settings[] = {
     {"runs", "5", VALUE_INTEGER},
     {"warmup", "1", VALUE_INTEGER},
     {"issue", "streams", VALUE_TEXT},
+    {"batch", "auto", VALUE_TEXT},
+    {"pack", "false", VALUE_BOOL},
     {"profile", "false", VALUE_BOOL},
     {"no-data", "false", VALUE_BOOL},
     {"seed", "1", VALUE_INTEGER},
@@ -261,6 +264,8 @@ static const struct {
     {{"--runs=10000"}, {"runs", "10000", VALUE_INTEGER}},
     {{"--warmup=0"}, {"warmup", "0", VALUE_INTEGER}},
     {{"--issue=streams"}, {"issue", "streams", VALUE_TEXT}},
+    {{"--issue=batch"}, {"issue", "batch", VALUE_TEXT}},
+    {{"--pack"}, {"pack", "true", VALUE_BOOL}},
     {{"--no-data"}, {"no-data", "true", VALUE_BOOL}},
     {{"--seed=0"}, {"seed", "0", VALUE_INTEGER}},
     {{"--seed=18446744073709551615"}, {"seed", "18446744073709551615", VALUE_INTEGER}},

@@ -70,7 +70,7 @@ static const struct {
     {{"--order=Depth"}, {"--order=Depth is unknown", "allowed are depth, breadth"}},
     {{"--layout="}, {"--layout= is unknown", "allowed are tile, stage"}},
     {{"--memory=unified"}, {"--memory=unified ", "allowed are pinned, pageable, registered"}},
-    {{"--issue=batch"}, {"--issue=batch ", "allowed are streams"}},
+    {{"--issue=batches"}, {"--issue=batches ", "allowed are streams, graph"}},
     {{"--format=xml"}, {"--format=xml ", "allowed are text, json, csv"}},
     {{"--gantt=no"}, {"--gantt=no ", "allowed are engines, streams, none"}},
     {{"--kernel=scael"}, {"--kernel=scael: ", "'scael'", "did you mean scale?"}},

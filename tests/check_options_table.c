@@ -93,7 +93,7 @@ START_TEST(help_says_limits_and_defaults)
         "(default the one of the device's name)",
         "by simulating the machine file (default none) --window",
         "without copies (default pinned) --scatter",
-        "launched as a CUDA graph (default streams) --profile",
+        "one launch for its kernels (default streams) --batch",
         "instrumentation of our own --no-data",
         "for every pair (default none) --machine",
         "sim alone means",
@@ -117,6 +117,7 @@ START_TEST(enums_have_names)
     ck_assert_str_eq(memory_names[MEMORY_MAPPED], "mapped");
     ck_assert_str_eq(issue_names[ISSUE_STREAMS], "streams");
     ck_assert_str_eq(issue_names[ISSUE_GRAPH], "graph");
+    ck_assert_str_eq(issue_names[ISSUE_BATCH], "batch");
 }
 END_TEST
 

@@ -23,6 +23,7 @@ Suite *verify_suite(void);
 Suite *machine_suite(void);
 Suite *plan_suite(void);
 Suite *plan_build_suite(void);
+Suite *batch_suite(void);
 Suite *deadlock_suite(void);
 Suite *hazard_suite(void);
 Suite *hazard_bytes_suite(void);

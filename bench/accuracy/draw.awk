@@ -7,9 +7,8 @@
 # sizes are drawn evenly on a logarithmic scale. Where order matters, most settings stand there
 # depth-first and breadth-first, so that it can be seen which wins. A run's name says what it is
 # for: fit-N may be used to fit a machine file, judge-N not, and blind-N is measured once. What
-# races, or what the program refuses, is never drawn, nor are tiles that lie apart (scatter), which the
-# simulator takes to change no time. No machine's figures go into it but rough rates, which bound how
-# long a setting takes.
+# races, or what the program refuses, is never drawn. No machine's figures go into it but rough
+# rates, which bound how long a setting takes.
 
 BEGIN {
     state = seed * 7919 + 1
@@ -143,7 +142,7 @@ function draw_options() {
     layout = deal("tile tile stage")
     memory = deal(product ? "pinned pinned registered pageable" : "pinned pinned pinned pinned " \
                   "pinned registered registered pageable pageable mapped mapped")
-    issue = deal("streams streams streams graph")
+    issue = deal("streams streams streams graph batch")
     callbacks = deal("no no no yes")
     carry = scans ? deal("device device callback sync") : ""
     connections = deal("- - - - 1 2 4 16 32")
@@ -153,6 +152,9 @@ function draw_options() {
               ? deal("pageable-memory legacy-stream blocking-stream sync-in-loop alloc-in-loop " \
                      "pinned-alloc-in-loop memset-in-loop launch-blocking slow-callback " \
                      "lazy-loading pin-in-run") : ""
+    scatter = deal("no no no yes")
+    pack = deal("no no no no no yes")
+    batch = deal("auto auto given") == "given" ? int(between(2, 257)) : 0
 }
 
 # Other kernels settle their number of blocks themselves.
@@ -185,10 +187,17 @@ function make_possible() {
         connections = "-"
     if (mistake ~ /callback/)
         callbacks = "no"
-    if (memory == "pageable" || carry == "sync" || mistake !~ /^$|slow-callback|memset-in-loop/)
+    if (memory == "pageable" || carry == "sync" || mistake !~ /^$|slow-callback|memset-in-loop/ || \
+        (issue == "batch" && mistake != ""))
         issue = "streams"
     if (ways == 1)
         streams = 1
+    if (ways != 3 || issue != "streams" || memory == "mapped" || mistake != "")
+        pack = "no"
+    if (issue != "batch" && pack == "no")
+        batch = 0
+    if (scans || product || kernel ~ /transpose|stride/)
+        scatter = "no"
 }
 
 function draw() {
@@ -281,6 +290,12 @@ function put(order,    text) {
         text = text line("connections", connections)
     if (mistake != "")
         text = text line("mistake", mistake)
+    if (scatter == "yes")
+        text = text line("scatter", scatter)
+    if (pack == "yes")
+        text = text line("pack", pack)
+    if (batch)
+        text = text line("batch", batch)
     sections = sections text
     drawn++
     total += seconds()

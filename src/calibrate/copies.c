@@ -139,10 +139,36 @@ static enum status measure_pageable(struct rig *rig)
     return STATUS_OK;
 }
 
+/* A copy more in a batch takes its bytes and the gap, and a part of the host's call. */
+static enum status measure_batches(struct rig *rig)
+{
+    const struct machine *machine = &rig->calibration->machine;
+    const struct row row = {
+        .steps = "h", .count = 256, .bytes = 64 << 10, .batch = true, .gate = true};
+    struct measured step, issue;
+    bool knows = rig->ops->measures || rig->device->batch_gap_ns > 0;
+    enum status status = knows ? rig_step(rig, &row, &step, &issue) : STATUS_USAGE;
+    if (status == STATUS_USAGE) { /* refused before it was run */
+        *rig->error = (struct error){0};
+        rig_known(rig, "batch_gap_ns", 0, "not measured: this machine knows no batches");
+        rig_known(rig, "issue_batch_copy_ns", 0, "likewise");
+        return STATUS_OK;
+    }
+    if (status != STATUS_OK)
+        return status;
+    double bytes_ns = 1e9 * (double)row.bytes / machine->h2d_bytes_per_s;
+    rig_found(rig, "batch_gap_ns", fmax(1, step.ns - bytes_ns), step,
+              "batches of 64 and 256 copies of 64 KiB in: a copy more, less its bytes");
+    rig_found(rig, "issue_batch_copy_ns", fmax(0, issue.ns), issue,
+              "such batches: what a copy more costs the host");
+    return STATUS_OK;
+}
+
 enum status calibrate_copies(struct rig *rig)
 {
     if (measure_direction(rig, &directions[0]) != STATUS_OK ||
         measure_direction(rig, &directions[1]) != STATUS_OK || measure_both(rig) != STATUS_OK)
         return rig->error->status;
-    return measure_pageable(rig);
+    enum status status = measure_pageable(rig);
+    return status == STATUS_OK ? measure_batches(rig) : status;
 }

@@ -46,7 +46,7 @@ static void plan_shape(struct row_builder *builder)
     plan->slots = 1;
     plan->memory = row->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
     plan->loads_lazily = row->lazy;
-    plan->issue = row->graph ? ISSUE_GRAPH : ISSUE_STREAMS;
+    plan->issue = row->graph ? ISSUE_GRAPH : row->batch ? ISSUE_BATCH : ISSUE_STREAMS;
     plan->elements = (row_needs_arrays(row) ? ARRAY_BYTES : SMALL_ELEMENTS) / sizeof(float);
     plan->chain[0] = kernel;
     /* The gate's kernel. It is left out where the CPU works, which would run the whole chain.
@@ -92,12 +92,14 @@ static uint64_t next_part(uint64_t *offset, uint64_t bytes, uint64_t array)
 static void put_copy(struct row_builder *builder, enum op_kind kind, uint32_t stream)
 {
     bool in = kind == OP_H2D;
-    uint64_t bytes = builder->row->bytes;
+    const uint32_t copies = builder->row->batch ? builder->row->count : 1;
+    uint64_t bytes = copies * builder->row->bytes;
     uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
     put(builder,
         &(struct op){
             .kind = kind,
             .stream = stream,
+            .tiles = copies,
             .copy = {.host = {in ? BUFFER_HOST_IN0 : BUFFER_HOST_OUT, at, bytes},
                      .device = {in ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT, at, bytes}}});
 }
@@ -193,7 +195,7 @@ enum status row_plan(const struct row *row, struct plan *plan, struct error *err
     uint32_t streams = row->streams > 0 ? row->streams : 1;
     if (row->gate)
         put_gate(&builder);
-    for (uint32_t i = 0; i < row->count; i++) {
+    for (uint32_t i = 0; i < (row->batch ? 1 : row->count); i++) {
         builder.event = i + 1;
         for (const char *step = row->steps; *step != '\0'; step++)
             put_step(&builder, (enum row_op) * step, i % streams);

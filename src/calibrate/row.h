@@ -32,6 +32,7 @@ struct row {
     bool pageable; /* host memory is not page-locked */
     bool lazy;     /* the kernel's code is loaded by its first launch */
     bool graph;    /* issued as one graph */
+    bool batch;    /* copies of one direction, as one batch */
 };
 
 /* The ops that a gate puts before the row: a long kernel and an event record. */

@@ -74,6 +74,23 @@ static void count_per_launch(struct matching *matching)
         matching->per_launch = kernels / launches;
 }
 
+/* Returns how many of a stream's next records are `op`'s. A batch of copies may be one record,
+ * or one for each copy: they are as many as move its bytes. */
+static size_t records_of(const struct matching *matching, const struct op *op)
+{
+    const struct stream_records *stream = &matching->streams[op->stream];
+    const uint64_t wanted = op_bytes(op);
+    uint64_t bytes = 0;
+    size_t count = 0;
+    if (op->kind == OP_KERNEL)
+        return matching->per_launch;
+    if (!matching->traced->run->issued[op->id].batched)
+        return 1;
+    while (bytes < wanted && stream->next + count < stream->end)
+        bytes += matching->records[stream->next + count++].bytes;
+    return count > 0 ? count : 1;
+}
+
 /* Leaves out the records of the ops that warmed CUPTI up: they came before all else. */
 static void skip_warm_records(struct matching *matching)
 {
@@ -81,7 +98,7 @@ static void skip_warm_records(struct matching *matching)
     int count = cuda_first_ops(matching->traced->run, warm);
     for (int i = 0; i < count; i++) {
         const struct op *op = &matching->traced->plan->ops[warm[i]];
-        const size_t left = op->kind == OP_KERNEL ? matching->per_launch : 1;
+        const size_t left = records_of(matching, op);
         matching->streams[op->stream].next += left;
         matching->warm_records += left;
     }
@@ -124,19 +141,24 @@ static void tell_mismatch(const struct matching *matching, const struct span *sp
 static size_t match_span(const struct matching *matching, struct span *span)
 {
     struct stream_records *stream = &matching->streams[span->stream];
-    const size_t wanted = span->kind == OP_KERNEL ? matching->per_launch : 1;
+    const size_t wanted = records_of(matching, &matching->traced->plan->ops[span->op]);
     const int64_t begin_ns = matching->traced->begin_ns;
     if (stream->next + wanted > stream->end)
         return 0;
     const struct cupti_record *first = &matching->records[stream->next];
-    const struct cupti_record *last = first + wanted - 1;
-    for (const struct cupti_record *record = first; record <= last; record++) {
-        if (record->kind != span->kind ||
-            (span->kind != OP_KERNEL && record->bytes != span->bytes))
+    int64_t start_ns = first->start_ns, end_ns = first->end_ns;
+    uint64_t bytes = 0;
+    for (const struct cupti_record *record = first; record < first + wanted; record++) {
+        if (record->kind != span->kind)
             return 0;
+        start_ns = record->start_ns < start_ns ? record->start_ns : start_ns;
+        end_ns = record->end_ns > end_ns ? record->end_ns : end_ns;
+        bytes += record->bytes;
     }
+    if (span->kind != OP_KERNEL && bytes != span->bytes)
+        return 0;
     stream->next += wanted;
-    traced_span_set(span, first->start_ns - begin_ns, last->end_ns - begin_ns);
+    traced_span_set(span, start_ns - begin_ns, end_ns - begin_ns);
     return wanted;
 }
 

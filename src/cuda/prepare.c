@@ -2,6 +2,7 @@
 #include "cuda/prepare.h"
 
 #include "core/units.h"
+#include "cuda/calls.h"
 #include "cuda/device.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
@@ -15,6 +16,8 @@ static enum status refuse_settings(const struct workload *workload, struct error
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
     if (workload->plan->issue == ISSUE_GRAPH &&
         plan_check_graph(workload->plan, error) != STATUS_OK)
+        return error->status;
+    if (cuda_calls_check(workload->plan, error) != STATUS_OK)
         return error->status;
     for (int i = 0; i < workload->plan->chain_length; i++) {
         if (kernel_launcher(workload->plan->chain[i]) == NULL)
@@ -105,8 +108,10 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     const enum memory memory = run->workload.plan->memory;
     const bool mapped = memory == MEMORY_MAPPED;
     const unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
-    for (int b = 0; b < BUFFER_FIRST_DEVICE && memory != MEMORY_PAGEABLE; b++) {
-        if (arrays->host[b] == NULL || arrays->bytes[b] == 0)
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        const bool packed = b >= BUFFER_HOST_PACK_IN0; /* page-locked in any case */
+        if (arrays->host[b] == NULL || arrays->bytes[b] == 0 ||
+            (memory == MEMORY_PAGEABLE && !packed))
             continue;
         if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
             STATUS_OK)
@@ -175,128 +180,6 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
             launcher->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
         if (failed != NULL)
             return error_set(error, STATUS_FAILED, "kernel %s: %s", kernel->name, failed);
-    }
-    return STATUS_OK;
-}
-
-/* The address by which a kernel reaches the range: mapped host memory has one on the device. */
-static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
-{
-    if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
-        return cuda_run_at(run, range);
-    return (char *)run->mapped[range->buffer] + host_layout_offset(run->workload.plan, range);
-}
-
-static struct kernel_args kernel_args(const struct cuda_run *run, const struct op *op)
-{
-    const struct op_ranges *ranges = op->kernel.ranges;
-    return (struct kernel_args){
-        .in = {kernel_pointer(run, &ranges->in[0]), kernel_pointer(run, &ranges->in[1])},
-        .resident = kernel_pointer(run, &ranges->resident),
-        .out = kernel_pointer(run, &ranges->out),
-        .scratch = cuda_run_at(run, &ranges->scratch),
-        .carry_in = cuda_run_at(run, &ranges->carry_in),
-        .carry_out = cuda_run_at(run, &ranges->carry_out),
-        .carry_own = ranges->carry_own,
-        .count = op->kernel.count,
-        .blocks = op->kernel.blocks,
-        .repeat = op->kernel.repeat,
-        .params = run->workload.plan->params,
-        .context = run->contexts != NULL ? run->contexts[op->stream] : NULL,
-    };
-}
-
-static struct cuda_callback callback_of(struct cuda_run *run, const struct op *op)
-{
-    struct cuda_callback callback = {
-        .listener = run->listener, .tile = op->tile, .sleep_ns = op->callback.sleep_ns};
-    if (op_feeds(op)) {
-        const struct op_ranges *ranges = op->callback.ranges;
-        callback.before = cuda_run_at(run, &ranges->in[0]);
-        callback.total = cuda_run_at(run, &ranges->in[1]);
-        callback.next = cuda_run_at(run, &ranges->out);
-    }
-    return callback;
-}
-
-/* Turns an op into the arguments of its CUDA call; a kernel's or a callback's are kept at the
- * next of `args` or `callback`. */
-static void look_up_op(struct cuda_run *run, const struct op *op, struct kernel_args **args,
-                       struct cuda_callback **callback, struct cuda_issued *issued)
-{
-    const struct plan *plan = run->workload.plan;
-    if (op->stream < plan->streams)
-        issued->stream = run->streams[op->stream];
-    switch (op->kind) {
-    case OP_H2D:
-    case OP_D2H:
-        issued->copy.to =
-            cuda_run_at(run, op->kind == OP_H2D ? &op->copy.device : &op->copy.host);
-        issued->copy.from =
-            cuda_run_at(run, op->kind == OP_H2D ? &op->copy.host : &op->copy.device);
-        issued->copy.bytes = op->copy.host.bytes;
-        break;
-    case OP_KERNEL:
-        **args = kernel_args(run, op);
-        issued->kernel.launch = kernel_launcher(plan->chain[op->kernel.link])->launch;
-        issued->kernel.call = kernel_launcher(plan->chain[op->kernel.link])->call;
-        issued->kernel.args = (*args)++;
-        break;
-    case OP_CALLBACK:
-        **callback = callback_of(run, op);
-        issued->callback = (*callback)++;
-        break;
-    case OP_RECORD:
-    case OP_WAIT:
-    case OP_SYNC_EVENT:
-        issued->event = run->events[op->event.event];
-        break;
-    case OP_D2D:
-        issued->copy.to = cuda_run_at(run, &op->d2d.to);
-        issued->copy.from = cuda_run_at(run, &op->d2d.from);
-        issued->copy.bytes = op->d2d.to.bytes;
-        break;
-    case OP_MEMSET:
-        issued->set.at = cuda_run_at(run, &op->set.range);
-        issued->set.value = op->set.value;
-        issued->set.bytes = op->set.range.bytes;
-        break;
-    case OP_SYNC:
-        issued->device = op->stream == plan->streams;
-        break;
-    case OP_ALLOC:
-        issued->alloc.bytes = op->alloc.bytes;
-        issued->alloc.pinned = op->alloc.pinned;
-        break;
-    case OP_CPU:
-    case OP_KIND_COUNT:
-        break;
-    }
-}
-
-static size_t count_kind(const struct plan *plan, enum op_kind kind)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < plan->op_count; i++)
-        count += plan->ops[i].kind == kind;
-    return count;
-}
-
-/* Turns the plan's ops into the arguments of CUDA calls. */
-static enum status look_up_ops(struct cuda_run *run, struct error *error)
-{
-    const struct plan *plan = run->workload.plan;
-    run->issued = calloc(plan->op_count + (size_t)1, sizeof *run->issued);
-    run->args = calloc(count_kind(plan, OP_KERNEL) + 1, sizeof *run->args);
-    run->callbacks = calloc(count_kind(plan, OP_CALLBACK) + 1, sizeof *run->callbacks);
-    if (run->issued == NULL || run->args == NULL || run->callbacks == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to issue %" PRIu32 " ops",
-                         plan->op_count);
-    struct kernel_args *args = run->args;
-    struct cuda_callback *callback = run->callbacks;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        run->issued[i].kind = plan->ops[i].kind;
-        look_up_op(run, &plan->ops[i], &args, &callback, &run->issued[i]);
     }
     return STATUS_OK;
 }
@@ -399,7 +282,8 @@ enum status cuda_run_prepare(struct cuda_run *run, const struct workload *worklo
     if (create_listener(run, error) == STATUS_OK &&
         take_device_memory(run, error) == STATUS_OK && clear_scratch(run, error) == STATUS_OK &&
         register_arrays(run, error) == STATUS_OK && create_streams(run, error) == STATUS_OK &&
-        create_contexts(run, error) == STATUS_OK && look_up_ops(run, error) == STATUS_OK &&
+        create_contexts(run, error) == STATUS_OK &&
+        cuda_calls_look_up(run, error) == STATUS_OK &&
         preload_kernels(workload->plan, error) == STATUS_OK &&
         cpu_worker_create(&run->worker, workload->plan, run->memory, error) == STATUS_OK)
         return STATUS_OK;
@@ -413,8 +297,7 @@ void cuda_run_release(struct cuda_run *run)
         return; /* nothing is prepared */
     cpu_worker_free(run->worker);
     free_callbacks(run, wait_for_device(run));
-    free(run->args);
-    free(run->issued);
+    cuda_calls_free(run);
     while (run->event_count > 0)
         cuda_run_warn(run, cudaEventDestroy(run->events[--run->event_count]),
                       "cudaEventDestroy");

@@ -12,6 +12,7 @@
 #include "plan/host_layout.h"
 #include "run/backend.h"
 #include "run/cpu_worker.h"
+#include "run/pieces.h"
 #include "term/marks.h"
 
 #include <pthread.h>
@@ -31,6 +32,7 @@ struct cuda_listener {
 struct cuda_callback {
     struct cuda_listener *listener;
     int32_t tile;
+    uint32_t tiles; /* of a batch, or 1 */
     int64_t sleep_ns;
     const void *before, *total; /* arguments of carry_feed(), with `next` */
     void *next;           /* what feeds the next tile; NULL: the listener is told instead */
@@ -47,10 +49,17 @@ struct cuda_issued {
             const void *from;
             size_t bytes;
         } copy;
+        struct pieces *pieces; /* of a batch of copies, or of what the host packs */
         struct {
             int (*launch)(const struct kernel_args *args, void *stream);
             const struct kernel_args *args;
             const char *call; /* the function that launches, for errors */
+            /* A launch over tiles that lie apart; `tiles` is the device's. NULL: `launch` does.
+             */
+            int (*launch_tiles)(const struct kernel_args *args, const struct kernel_tile *tiles,
+                                uint32_t tile_count, void *stream);
+            const struct kernel_tile *tiles;
+            uint32_t tile_count;
         } kernel;
         cudaEvent_t event;
         struct cuda_callback *callback;
@@ -65,6 +74,7 @@ struct cuda_issued {
         } alloc;
         bool device; /* a sync: true if it waits for all streams */
     };
+    bool batched; /* a copy that is a batch of them */
 };
 
 /* A prepared plan. Zeroed where nothing is prepared; what is NULL was not taken. */
@@ -78,7 +88,10 @@ struct cuda_run {
     uint32_t stream_count, event_count; /* created so far */
     struct cuda_issued *issued;         /* one per op of the plan */
     struct kernel_args *args;           /* one per kernel op */
-    void **contexts; /* one per stream, from the kernel's context_create(); or NULL */
+    struct pieces *pieces;              /* one per op that is several copies */
+    struct pieces all_pieces;           /* of all of them */
+    struct kernel_tile *tiles; /* on the device: of all launches over tiles that lie apart */
+    void **contexts;           /* one per stream, from the kernel's context_create(); or NULL */
     struct cuda_callback *callbacks; /* one per callback op */
     struct cuda_listener *listener;
     struct cpu_worker *worker;

@@ -24,6 +24,13 @@ static void sleep_for(int64_t ns)
         continue;
 }
 
+static void tell_tiles(const struct cuda_callback *callback)
+{
+    const struct cuda_listener *listener = callback->listener;
+    for (uint32_t i = 0; i < callback->tiles; i++)
+        listener->on_tile(listener->context, callback->tile + (int32_t)i);
+}
+
 void CUDART_CB cuda_callback_main(void *argument)
 {
     struct cuda_callback *callback = argument;
@@ -40,7 +47,7 @@ void CUDART_CB cuda_callback_main(void *argument)
     if (callback->next != NULL && !listener->closed)
         carry_feed(callback->before, callback->total, callback->next);
     else if (listener->on_tile != NULL && !listener->muted && !listener->closed)
-        listener->on_tile(listener->context, callback->tile);
+        tell_tiles(callback);
     pthread_mutex_unlock(&listener->lock);
     sleep_for(callback->sleep_ns);
     callback->time.end_ns = clock_now_ns();
@@ -66,6 +73,8 @@ static const char *call_name(const struct cuda_issued *op)
         return "cudaMallocHost or cudaFreeHost";
     if (op->kind == OP_KERNEL)
         return op->kernel.call;
+    if (op->batched)
+        return "cudaMemcpyBatchAsync";
     return op_rows[op->kind].call;
 }
 

@@ -3,6 +3,7 @@
 #ifndef PIPELINE_CUDA_RUN_H
 #define PIPELINE_CUDA_RUN_H
 
+#include "cuda/calls.h"
 #include "cuda/prepare.h"
 
 /* --- one op --- */
@@ -18,12 +19,19 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
     switch (op->kind) {
     case OP_H2D:
+        if (op->batched)
+            return cuda_issue_batch(op->pieces, op->stream);
         return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
                                cudaMemcpyHostToDevice, op->stream);
     case OP_D2H:
+        if (op->batched)
+            return cuda_issue_batch(op->pieces, op->stream);
         return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
                                cudaMemcpyDeviceToHost, op->stream);
     case OP_KERNEL:
+        if (op->kernel.tiles != NULL)
+            return (cudaError_t)op->kernel.launch_tiles(op->kernel.args, op->kernel.tiles,
+                                                        op->kernel.tile_count, op->stream);
         return (cudaError_t)op->kernel.launch(op->kernel.args, op->stream);
     case OP_RECORD:
         return cudaEventRecord(op->event, op->stream);
@@ -42,6 +50,9 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
         return cudaEventSynchronize(op->event);
     case OP_ALLOC:
         return cuda_issue_alloc(op);
+    case OP_PACK:
+        pieces_copy(op->pieces);
+        return cudaSuccess;
     case OP_CPU:
     case OP_KIND_COUNT:
         break;

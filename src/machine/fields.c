@@ -48,6 +48,8 @@ const struct machine_field machine_fields[] = {
     LIKE("copies", d2h_gap_ns, FIELD_NS, 0, 1e9, 1, h2d_gap_ns),
     /* Without it, a copy that something waits for is followed by the next one as any other. */
     LIKE("copies", signal_gap_ns, FIELD_NS, 0, 1e9, 1, h2d_gap_ns),
+    /* Nobody guesses these two: batches of copies came with CUDA 12.8. */
+    MEANS("copies", batch_gap_ns, FIELD_NS, 0, 1e9, 0),
     /* Half of the rate from page-locked memory, for each byte is moved twice. */
     LIKE("copies", pageable_h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.5, h2d_bytes_per_s),
     LIKE("copies", pageable_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.5, d2h_bytes_per_s),
@@ -91,6 +93,7 @@ const struct machine_field machine_fields[] = {
     MEANS("host", graph_launch_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", graph_launch_node_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", graph_node_ns, FIELD_NS, 0, 1e9, 0),
+    MEANS("host", issue_batch_copy_ns, FIELD_NS, 0, 1e9, 0),
     /* Calls to the driver were measured beside an H200; other hosts are assumed to be alike. */
     MEANS("host", issue_copy_ns, FIELD_NS, 0, 1e9, 1900),
     MEANS("host", issue_kernel_ns, FIELD_NS, 0, 1e9, 4200),

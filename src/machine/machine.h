@@ -42,6 +42,9 @@ struct machine {
     /* From a copy's end to the next one's start on its engine: in one stream; and where
      * something else waits for the copy that ended. */
     int64_t h2d_gap_ns, d2h_gap_ns, signal_gap_ns;
+    /* From a copy's last byte to the first one of the next copy of its batch. A machine whose
+     * gap is 0 knows no batches. */
+    int64_t batch_gap_ns;
     /* Pageable memory: the rates at which the host copies to and from its staging buffer, and
      * that buffer's size. */
     double pageable_h2d_bytes_per_s, pageable_d2h_bytes_per_s;
@@ -77,6 +80,7 @@ struct machine {
      * for each node, one after another, before it can start. A machine whose launch takes 0
      * knows no graphs. */
     int64_t graph_launch_ns, graph_launch_node_ns, graph_node_ns;
+    int64_t issue_batch_copy_ns; /* a copy's part of the call that issues a batch of them */
     int64_t issue_copy_ns, issue_kernel_ns, issue_record_ns, issue_wait_ns, issue_callback_ns;
     int64_t callback_ns;  /* a callback's time on the driver's thread */
     int64_t lazy_load_ns; /* loading a kernel's code: added to the call of its first launch */

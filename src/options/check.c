@@ -184,11 +184,54 @@ static enum status check_scatter(const struct judged *run)
 /* A graph is launched by one call, and the host can't stage pageable copies within it. */
 static enum status check_issue(const struct judged *run)
 {
+    if (run->settings->issue == ISSUE_BATCH && run->settings->memory == MEMORY_PAGEABLE)
+        return refuse_pair(run, OPTION_ISSUE, "hands many copies over at once, but with",
+                           OPTION_MEMORY,
+                           " the host has a part in every copy: allowed are pinned, registered "
+                           "and mapped");
+    if (run->settings->issue == ISSUE_BATCH && run->settings->mistake != MISTAKE_NONE)
+        return refuse_pair(run, OPTION_ISSUE, "has no tile that goes by itself, but",
+                           OPTION_MISTAKE,
+                           " is made tile by tile: allowed are streams and graph");
     if (run->settings->issue != ISSUE_GRAPH || run->settings->memory != MEMORY_PAGEABLE)
         return STATUS_OK;
     return refuse_pair(run, OPTION_ISSUE, "is launched by one call, but with", OPTION_MEMORY,
                        " the host has a part in every copy: allowed are pinned, registered and "
                        "mapped");
+}
+
+/* Elsewhere each tile goes by itself. */
+static enum status check_batch(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    if (settings->batch == 0 || settings->issue == ISSUE_BATCH || settings->pack)
+        return STATUS_OK;
+    return refuse_pair(run, OPTION_BATCH, "is about tiles that go as one, but with",
+                       OPTION_ISSUE,
+                       " each goes by itself: allowed is auto, or --issue=batch or --pack");
+}
+
+/* The thread that issues packs in between, with all cores. */
+static enum status check_pack(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    if (!settings->pack)
+        return STATUS_OK;
+    if (settings->ways != 3)
+        return refuse_pair(run, OPTION_PACK,
+                           "has the CPU pack tiles while others are under way, but",
+                           OPTION_WAYS, " was given: allowed is 3");
+    if (settings->issue != ISSUE_STREAMS)
+        return refuse_pair(run, OPTION_PACK, "has the host work between its calls, but",
+                           OPTION_ISSUE, " hands much over at once: allowed is streams");
+    if (settings->memory == MEMORY_MAPPED)
+        return refuse_pair(run, OPTION_PACK, "makes large copies out of small ones, but with",
+                           OPTION_MEMORY,
+                           " there are none: allowed are pinned, pageable and registered");
+    if (settings->mistake != MISTAKE_NONE)
+        return refuse_pair(run, OPTION_PACK, "has no tile that goes by itself, but",
+                           OPTION_MISTAKE, " is made tile by tile: allowed is one of them");
+    return STATUS_OK;
 }
 
 /* --- what follows from other settings --- */
@@ -273,6 +316,8 @@ static const struct {
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},
     [CHECK_ISSUE] = {NULL, check_issue},
+    [CHECK_BATCH] = {NULL, check_batch},
+    [CHECK_PACK] = {NULL, check_pack},
     [CHECK_PROFILE] = {settle_profile, NULL},
     [CHECK_NO_DATA] = {NULL, check_no_data},
 };

@@ -41,6 +41,8 @@ enum option_id {
     OPTION_RUNS,
     OPTION_WARMUP,
     OPTION_ISSUE,
+    OPTION_BATCH,
+    OPTION_PACK,
     OPTION_PROFILE,
     OPTION_NO_DATA,
     OPTION_SEED,
@@ -110,6 +112,8 @@ enum option_check {
     CHECK_CARRY,
     CHECK_MISTAKE,
     CHECK_ISSUE,
+    CHECK_BATCH,
+    CHECK_PACK,
     CHECK_PROFILE,
     CHECK_NO_DATA,
     CHECK_COUNT

@@ -288,8 +288,22 @@ static bool host_waits_for(const struct plan *plan, const struct op *op)
     return seen != NULL && (seen->waits || (seen->pageable && op->kind == OP_D2H));
 }
 
+/* Takes up what the host's cores do in a call of their own: it comes after all that the host
+ * has waited for, and before all that it issues later. */
+static enum status finder_pack(struct hazard_finder *finder, const struct op *op)
+{
+    uint32_t *clock = &finder->clocks[(size_t)op->stream * finder->lanes];
+    clock_join(finder, clock, finder->host);
+    enum status status = finder_do(finder, op);
+    finder->host[op->stream] = clock[op->stream];
+    finder->syncs++;
+    return status;
+}
+
 static enum status finder_step(struct hazard_finder *finder, const struct op *op)
 {
+    if (op->kind == OP_PACK)
+        return finder_pack(finder, op);
     if (op_is_sync(op->kind))
         finder_sync(finder, op);
     if (op_is_call(op->kind))

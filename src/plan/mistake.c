@@ -42,11 +42,11 @@ static enum status shape_slow_callback(struct plan_mistake *mistake)
 {
     const struct machine *machine = mistake->machine;
     const struct placement *placement = mistake->placement;
-    double copies_ns =
-        machine_copy_ns(machine, 0, placement_output(placement, FIRST_TILE).bytes);
+    const struct tiles first = plan_batch(mistake->plan, 0);
+    double copies_ns = machine_copy_ns(machine, 0, placement_output(placement, first).bytes);
     for (int input = 0; input < placement->inputs; input++)
         copies_ns +=
-            machine_copy_ns(machine, 1, placement_input(placement, input, FIRST_TILE).bytes);
+            machine_copy_ns(machine, 1, placement_input(placement, input, first).bytes);
     mistake->sleep_ns = machine_round_ns(SLEEP_COPIES * copies_ns);
     if (mistake->sleep_ns < SLEEP_LEAST_NS)
         mistake->sleep_ns = SLEEP_LEAST_NS;
@@ -111,9 +111,10 @@ static enum status synchronise(struct plan_mistake *mistake, uint32_t stream, ui
  * for all host arrays. */
 static enum status allocate(struct plan_mistake *mistake, bool pinned, int32_t tile)
 {
-    const uint64_t bytes = tile == NO_TILE
-                               ? plan_host_bytes(mistake->plan)
-                               : placement_input_bytes(mistake->placement, (uint32_t)tile);
+    const uint64_t bytes =
+        tile == NO_TILE
+            ? plan_host_bytes(mistake->plan)
+            : placement_input_bytes(mistake->placement, (struct tiles){(uint32_t)tile, 1});
     const struct op op = {.kind = OP_ALLOC,
                           .stream = mistake->plan->streams,
                           .tile = tile,
@@ -155,7 +156,7 @@ static enum status set_inputs(struct plan_mistake *mistake, uint32_t stream, uin
     enum status status = STATUS_OK;
     for (int input = 0; input < mistake->placement->inputs && status == STATUS_OK; input++) {
         struct op op = {.kind = OP_MEMSET, .stream = stream, .tile = (int32_t)tile};
-        op.set.range = placement_input_slot(mistake->placement, input, tile);
+        op.set.range = placement_input_slot(mistake->placement, input, (struct tiles){tile, 1});
         status = append(mistake, &op);
     }
     return status;

@@ -31,6 +31,8 @@ const struct op_row op_rows[OP_KIND_COUNT] = {
     [OP_SYNC_EVENT] = {"event-sync", "event-sync", "the host waits for an event",
                        "cudaEventSynchronize", ENGINE_HOST, 'S', 245, 0x999999, .on_host = true,
                        .waits = true},
+    [OP_PACK] = {"pack", "pack", "the host packs or unpacks tiles", "the host's own copy",
+                 ENGINE_HOST, 'P', 96, 0x8C6BB1, .on_host = true, .light_text = true},
 };
 
 const struct engine_row engine_rows[ENGINE_COUNT] = {
@@ -103,6 +105,10 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
         n = access_add(access, n, op->d2d.from, 0);
         n = access_add(access, n, op->d2d.to, 1);
         break;
+    case OP_PACK:
+        n = access_add(access, n, op->pack.from, 0);
+        n = access_add(access, n, op->pack.to, 1);
+        break;
     case OP_MEMSET:
         n = access_add(access, n, op->set.range, 1);
         break;
@@ -138,12 +144,21 @@ void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
 const char *buffer_name(enum buffer buffer)
 {
     static const char *const names[BUFFER_COUNT] = {
-        [BUFFER_HOST_IN0] = "host.in0",           [BUFFER_HOST_IN1] = "host.in1",
-        [BUFFER_HOST_RESIDENT] = "host.resident", [BUFFER_HOST_OUT] = "host.out",
-        [BUFFER_HOST_CARRY] = "host.carry",       [BUFFER_DEVICE_IN0] = "device.in0",
-        [BUFFER_DEVICE_IN1] = "device.in1",       [BUFFER_DEVICE_RESIDENT] = "device.resident",
-        [BUFFER_DEVICE_OUT] = "device.out",       [BUFFER_DEVICE_SCRATCH] = "device.scratch",
-        [BUFFER_DEVICE_CARRY] = "device.carry",   [BUFFER_DEVICE_OTHER] = "device.other",
+        [BUFFER_HOST_IN0] = "host.in0",
+        [BUFFER_HOST_IN1] = "host.in1",
+        [BUFFER_HOST_RESIDENT] = "host.resident",
+        [BUFFER_HOST_OUT] = "host.out",
+        [BUFFER_HOST_CARRY] = "host.carry",
+        [BUFFER_HOST_PACK_IN0] = "host.pack.in0",
+        [BUFFER_HOST_PACK_IN1] = "host.pack.in1",
+        [BUFFER_HOST_PACK_OUT] = "host.pack.out",
+        [BUFFER_DEVICE_IN0] = "device.in0",
+        [BUFFER_DEVICE_IN1] = "device.in1",
+        [BUFFER_DEVICE_RESIDENT] = "device.resident",
+        [BUFFER_DEVICE_OUT] = "device.out",
+        [BUFFER_DEVICE_SCRATCH] = "device.scratch",
+        [BUFFER_DEVICE_CARRY] = "device.carry",
+        [BUFFER_DEVICE_OTHER] = "device.other",
     };
     return names[buffer];
 }

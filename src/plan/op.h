@@ -15,7 +15,10 @@ enum buffer {
     BUFFER_HOST_IN1,
     BUFFER_HOST_RESIDENT, /* an input that every tile needs whole */
     BUFFER_HOST_OUT,
-    BUFFER_HOST_CARRY, /* sums that scans hand from tile to tile by way of the host */
+    BUFFER_HOST_CARRY,    /* sums that scans hand from tile to tile by way of the host */
+    BUFFER_HOST_PACK_IN0, /* page-locked memory that the CPU packs tiles into, in slots */
+    BUFFER_HOST_PACK_IN1,
+    BUFFER_HOST_PACK_OUT, /* and that it unpacks results from */
     BUFFER_DEVICE_IN0,
     BUFFER_DEVICE_IN1,
     BUFFER_DEVICE_RESIDENT, /* whole, without slots */
@@ -39,6 +42,7 @@ enum memory {
 enum issue {
     ISSUE_STREAMS, /* one call per op */
     ISSUE_GRAPH,   /* captured once as a graph; a run is one launch of it */
+    ISSUE_BATCH,   /* tiles go in batches: one call for a batch's copies each way */
 };
 
 /* Bytes [offset, offset + bytes) of a buffer; a range of 0 bytes stands for none. */
@@ -82,8 +86,8 @@ enum op_kind {
     OP_MEMSET,     /* sets bytes of the device */
     OP_SYNC,       /* the host waits until a stream, or the device, has done what was issued */
     OP_ALLOC,      /* the host takes memory and gives it back */
-    OP_SYNC_EVENT, /* the host waits until what came before an event's latest record is done; no
-                      built plan has it */
+    OP_SYNC_EVENT, /* the host waits until what came before an event's latest record is done */
+    OP_PACK,       /* the host's cores copy tiles into one piece of its memory, or out of one */
     OP_KIND_COUNT
 };
 
@@ -132,10 +136,11 @@ struct op {
     uint32_t id; /* its index in the plan */
     enum op_kind kind;
     /* A stream's number is below plan.streams. The number plan.streams itself stands for none
-     * of them: the CPU's own lane for OP_CPU, the whole device for OP_SYNC, OP_ALLOC and
-     * OP_SYNC_EVENT. */
+     * of them: the CPU's own lane for OP_CPU and OP_PACK, the whole device for OP_SYNC,
+     * OP_ALLOC and OP_SYNC_EVENT. */
     uint32_t stream;
-    int32_t tile; /* -1 where an op belongs to no tile */
+    int32_t tile;   /* the first tile that it is for; -1 where an op belongs to no tile */
+    uint32_t tiles; /* how many tiles, one behind the other; 0 stands for 1 */
     union {
         struct {
             struct range host, device;
@@ -162,6 +167,9 @@ struct op {
         struct {
             struct range from, to; /* ranges of one size, which don't overlap */
         } d2d;
+        struct {
+            struct range from, to; /* of host buffers, of one size */
+        } pack;
         struct {
             struct range range;
             uint8_t value; /* that every byte is set to */
@@ -220,6 +228,12 @@ static inline bool op_is_copy(enum op_kind kind)
     return kind == OP_H2D || kind == OP_D2H;
 }
 
+/* Returns how many tiles an op is for: those of a batch, or 1. */
+static inline uint32_t op_tiles(const struct op *op)
+{
+    return op->tiles > 1 ? op->tiles : 1;
+}
+
 /* Returns true if a callback feeds the next tile of a scan, and false if it is only told that
  * its own tile has ended. */
 static inline bool op_feeds(const struct op *op)
@@ -240,8 +254,8 @@ static inline void carry_feed(const void *before, const void *total, void *next)
  * and for other kinds. */
 void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out);
 
-/* Returns the bytes that a copy moves, a memset sets or a kernel moves over the link by itself;
- * 0 for other kinds. */
+/* Returns the bytes that a copy or the host's packing moves, a memset sets or a kernel moves
+ * over the link by itself; 0 for other kinds. */
 static inline uint64_t op_bytes(const struct op *op)
 {
     if (op->kind == OP_KERNEL) {
@@ -253,6 +267,8 @@ static inline uint64_t op_bytes(const struct op *op)
         return op->copy.host.bytes;
     if (op->kind == OP_D2D)
         return op->d2d.to.bytes;
+    if (op->kind == OP_PACK)
+        return op->pack.to.bytes;
     return op->kind == OP_MEMSET ? op->set.range.bytes : 0;
 }
 

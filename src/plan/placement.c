@@ -12,11 +12,31 @@ static uint64_t second_count(const struct plan *plan, uint64_t count)
     return chain_second_count(plan->chain, plan->chain_length, &plan->params, count);
 }
 
-struct range placement_slot(const struct placement *placement, enum buffer buffer,
-                            uint32_t tile, uint64_t bytes)
+/* Returns how many bytes of other tiles of its batch lie before a tile in its slot. Scratch
+ * serves one tile after another. */
+static uint64_t slot_offset(const struct placement *placement, enum buffer buffer,
+                            uint32_t tile)
 {
-    uint64_t slot = tile % placement->plan->slots;
-    return (struct range){buffer, slot * placement->stride[buffer], bytes};
+    const struct plan *plan = placement->plan;
+    const uint32_t batch = plan_batch(plan, plan_batch_of(plan, tile)).first;
+    const struct tiles before = {batch, tile - batch};
+    if (before.count == 0 || buffer == BUFFER_DEVICE_SCRATCH)
+        return 0;
+    if (buffer == BUFFER_DEVICE_IN0)
+        return placement_input(placement, 0, before).bytes;
+    if (buffer == BUFFER_DEVICE_IN1)
+        return placement_input(placement, 1, before).bytes;
+    return placement_output(placement, before).bytes;
+}
+
+/* Returns `bytes` of what a device buffer holds, from `tile` on. */
+static struct range slot_range(const struct placement *placement, enum buffer buffer,
+                               uint32_t tile, uint64_t bytes)
+{
+    const struct plan *plan = placement->plan;
+    uint64_t slot = plan_batch_of(plan, tile) % plan->slots;
+    uint64_t offset = slot * placement->stride[buffer];
+    return (struct range){buffer, offset + slot_offset(placement, buffer, tile), bytes};
 }
 
 struct range placement_resident(const struct placement *placement, enum buffer buffer)
@@ -24,42 +44,67 @@ struct range placement_resident(const struct placement *placement, enum buffer b
     return (struct range){buffer, 0, placement->plan->buffer_bytes[BUFFER_HOST_RESIDENT]};
 }
 
-struct range placement_input(const struct placement *placement, int input, uint32_t tile)
+struct range placement_input(const struct placement *placement, int input, struct tiles tiles)
 {
     uint64_t first, count, size = placement->in_bytes;
-    plan_tile(placement->plan, tile, &first, &count);
+    plan_tiles(placement->plan, tiles, &first, &count);
     if (input == 0)
         return (struct range){BUFFER_HOST_IN0, first * size, count * size};
     return (struct range){BUFFER_HOST_IN1, second_count(placement->plan, first) * size,
                           second_count(placement->plan, count) * size};
 }
 
-uint64_t placement_input_bytes(const struct placement *placement, uint32_t tile)
+uint64_t placement_input_bytes(const struct placement *placement, struct tiles tiles)
 {
     uint64_t bytes = 0;
     for (int input = 0; input < placement->inputs; input++)
-        bytes += placement_input(placement, input, tile).bytes;
+        bytes += placement_input(placement, input, tiles).bytes;
     return bytes;
 }
 
-struct range placement_input_slot(const struct placement *placement, int input, uint32_t tile)
+struct range placement_input_slot(const struct placement *placement, int input,
+                                  struct tiles tiles)
 {
-    return placement_slot(placement, input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1, tile,
-                          placement_input(placement, input, tile).bytes);
+    return slot_range(placement, input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1,
+                      tiles.first, placement_input(placement, input, tiles).bytes);
 }
 
-struct range placement_output(const struct placement *placement, uint32_t tile)
+struct range placement_output(const struct placement *placement, struct tiles tiles)
 {
     uint64_t first, count, size = placement->out_bytes;
-    plan_tile(placement->plan, tile, &first, &count);
+    plan_tiles(placement->plan, tiles, &first, &count);
     if (placement->reduces)
-        return (struct range){BUFFER_HOST_OUT, tile * size, size};
+        return (struct range){BUFFER_HOST_OUT, tiles.first * size, tiles.count * size};
     return (struct range){BUFFER_HOST_OUT, first * size, count * size};
 }
 
-enum buffer placement_output_buffer(const struct placement *placement)
+struct range placement_sent_input(const struct placement *placement, int input,
+                                  struct tiles tiles)
+{
+    const struct range place = placement_input(placement, input, tiles);
+    struct range slot = placement_input_slot(placement, input, tiles);
+    slot.buffer = input == 0 ? BUFFER_HOST_PACK_IN0 : BUFFER_HOST_PACK_IN1;
+    return placement->plan->packs ? slot : place;
+}
+
+struct range placement_sent_output(const struct placement *placement, struct tiles tiles)
+{
+    const struct range place = placement_output(placement, tiles);
+    struct range slot = placement_output_slot(placement, tiles);
+    slot.buffer = BUFFER_HOST_PACK_OUT;
+    return placement->plan->packs && !placement->reduces ? slot : place;
+}
+
+/* Returns the device buffer that a tile's result is copied out of. */
+static enum buffer output_buffer(const struct placement *placement)
 {
     return placement->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+struct range placement_output_slot(const struct placement *placement, struct tiles tiles)
+{
+    return slot_range(placement, output_buffer(placement), tiles.first,
+                      placement_output(placement, tiles).bytes);
 }
 
 /* Returns the bytes of a tile's places. By the host there are two: the tile's total and, behind
@@ -89,8 +134,7 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
     const struct kernel *kernel = placement->plan->chain[link];
     uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
     if (bytes > 0) {
-        op->kernel.ranges->scratch =
-            placement_slot(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
+        op->kernel.ranges->scratch = slot_range(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
         op->kernel.ranges->scratch.offset += placement->scratch[link];
     }
     if (kernel->shape != KERNEL_SCAN)
@@ -106,51 +150,52 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
 /* Returns the buffer that a tile's elements are in between two kernels of the chain. */
 static enum buffer work_buffer(const struct placement *placement)
 {
-    return placement->reduces ? BUFFER_DEVICE_IN0 : placement_output_buffer(placement);
+    return placement->reduces ? BUFFER_DEVICE_IN0 : output_buffer(placement);
 }
 
 /* Moves the chain's begin and end to the host's arrays, where memory is mapped. */
-static void place_on_host(const struct placement *placement, uint32_t tile, uint32_t link,
+static void place_on_host(const struct placement *placement, struct tiles tiles, uint32_t link,
                           struct op *op)
 {
     const struct plan *plan = placement->plan;
     if (!placement->mapped)
         return;
     if (link == 0)
-        op->kernel.ranges->in[0] = placement_input(placement, 0, tile);
+        op->kernel.ranges->in[0] = placement_input(placement, 0, tiles);
     if (plan->chain[link]->inputs == 2)
-        op->kernel.ranges->in[1] = placement_input(placement, 1, tile);
+        op->kernel.ranges->in[1] = placement_input(placement, 1, tiles);
     if (link + 1 == (uint32_t)plan->chain_length)
-        op->kernel.ranges->out = placement_output(placement, tile);
+        op->kernel.ranges->out = placement_output(placement, tiles);
 }
 
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
  * buffer, unless its kernel works in place from the start: so its first kernel, and it alone,
  * may gather. One that ends in a reduction works in place on the input buffer; only the value
  * goes to the output. */
-void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t link,
+void placement_kernel(const struct placement *placement, struct tiles tiles, uint32_t link,
                       struct op *op)
 {
     const struct plan *plan = placement->plan;
     const struct kernel *kernel = plan->chain[link];
     uint64_t first, count;
-    plan_tile(plan, tile, &first, &count);
+    plan_tiles(plan, tiles, &first, &count);
     op->kernel.link = link;
     op->kernel.count = count;
     bool reduces = kernel->shape == KERNEL_REDUCE;
     enum buffer work = work_buffer(placement);
-    op->kernel.ranges->in[0] = placement_slot(placement, link == 0 ? BUFFER_DEVICE_IN0 : work,
-                                              tile, count * dtype_bytes(kernel->in));
+    op->kernel.ranges->in[0] = slot_range(placement, link == 0 ? BUFFER_DEVICE_IN0 : work,
+                                          tiles.first, count * dtype_bytes(kernel->in));
     if (kernel->inputs == 2)
         op->kernel.ranges->in[1] =
-            placement_slot(placement, BUFFER_DEVICE_IN1, tile,
-                           second_count(plan, count) * dtype_bytes(kernel->in));
+            slot_range(placement, BUFFER_DEVICE_IN1, tiles.first,
+                       second_count(plan, count) * dtype_bytes(kernel->in));
     if (kernel->resident_count != NULL)
         op->kernel.ranges->resident = placement_resident(placement, BUFFER_DEVICE_RESIDENT);
-    op->kernel.ranges->out = placement_slot(placement, reduces ? BUFFER_DEVICE_OUT : work, tile,
-                                            (reduces ? 1 : count) * dtype_bytes(kernel->out));
-    place_on_host(placement, tile, link, op);
-    place_scratch_and_carry(placement, tile, op);
+    op->kernel.ranges->out =
+        slot_range(placement, reduces ? BUFFER_DEVICE_OUT : work, tiles.first,
+                   (reduces ? 1 : count) * dtype_bytes(kernel->out));
+    place_on_host(placement, tiles, link, op);
+    place_scratch_and_carry(placement, tiles.first, op);
 }
 
 static uint64_t slot_aligned(uint64_t bytes)
@@ -169,28 +214,29 @@ static uint64_t lay_out_scratch(struct placement *placement, uint64_t count)
     return bytes;
 }
 
-/* Sets a slot's bytes of what is copied in and out; where nothing is copied, of what is between
- * kernels. */
-static void size_slots(struct placement *placement, uint64_t tile)
+/* Sets a slot's bytes, of `tiles` tiles with `count` elements at most, of what is copied in and
+ * out; where nothing is copied, of what is between kernels. */
+static void size_slots(struct placement *placement, uint32_t tiles, uint64_t count)
 {
     const struct plan *plan = placement->plan;
     uint64_t in = placement->in_bytes, out = placement->out_bytes;
     bool reduces = placement->reduces;
     if (placement->mapped) {
         if (plan->chain_length > 1)
-            placement->stride[work_buffer(placement)] = tile * (reduces ? in : out);
+            placement->stride[work_buffer(placement)] = count * (reduces ? in : out);
         return;
     }
-    placement->stride[BUFFER_DEVICE_IN0] = tile * in;
-    placement->stride[BUFFER_DEVICE_IN1] = second_count(plan, tile) * in;
-    placement->stride[placement_output_buffer(placement)] = reduces ? out : tile * out;
+    placement->stride[BUFFER_DEVICE_IN0] = count * in;
+    placement->stride[BUFFER_DEVICE_IN1] = second_count(plan, count) * in;
+    placement->stride[output_buffer(placement)] = (reduces ? tiles : count) * out;
 }
 
 static void size_buffers(struct placement *placement, struct plan *plan)
 {
     uint64_t in = placement->in_bytes, out = placement->out_bytes;
     uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
-    size_slots(placement, tile);
+    uint32_t tiles = plan_batches(plan) > 0 ? plan_batch(plan, 0).count : 1;
+    size_slots(placement, tiles, tiles * tile);
     placement->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(placement, tile);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         placement->stride[b] = slot_aligned(placement->stride[b]);
@@ -199,6 +245,12 @@ static void size_buffers(struct placement *placement, struct plan *plan)
     if (kernel_chain_scans(plan->chain, plan->chain_length))
         plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
             (uint64_t)plan->chain_length * plan->tiles * carry_bytes(placement);
+    if (plan->packs) { /* a slot of the host's for each of the device's */
+        plan->buffer_bytes[BUFFER_HOST_PACK_IN0] = plan->buffer_bytes[BUFFER_DEVICE_IN0];
+        plan->buffer_bytes[BUFFER_HOST_PACK_IN1] = plan->buffer_bytes[BUFFER_DEVICE_IN1];
+        plan->buffer_bytes[BUFFER_HOST_PACK_OUT] =
+            placement->reduces ? 0 : plan->buffer_bytes[output_buffer(placement)];
+    }
     if (placement->carry_by_host)
         plan->buffer_bytes[BUFFER_HOST_CARRY] = plan->buffer_bytes[BUFFER_DEVICE_CARRY];
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;

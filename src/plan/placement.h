@@ -33,30 +33,34 @@ void placement_begin(struct placement *placement, struct plan *plan, bool carry_
 struct range placement_carry(const struct placement *placement, enum buffer buffer,
                              uint32_t link, uint32_t tile, enum carry_place place);
 
-/* Return the tile's part of input 0 or 1, and of the result, on the host. */
-struct range placement_input(const struct placement *placement, int input, uint32_t tile);
-struct range placement_output(const struct placement *placement, uint32_t tile);
+/* Return the tiles' part of input 0 or 1, and of the result, on the host. */
+struct range placement_input(const struct placement *placement, int input, struct tiles tiles);
+struct range placement_output(const struct placement *placement, struct tiles tiles);
 
-/* Returns the bytes that all inputs of the tile have together. */
-uint64_t placement_input_bytes(const struct placement *placement, uint32_t tile);
+/* Return the same, or where the host packs tiles the part of a slot of its page-locked memory:
+ * that is what copies move. A reduction's values lie together already, and are not packed. */
+struct range placement_sent_input(const struct placement *placement, int input,
+                                  struct tiles tiles);
+struct range placement_sent_output(const struct placement *placement, struct tiles tiles);
+
+/* Returns the bytes that all inputs of the tiles have together. */
+uint64_t placement_input_bytes(const struct placement *placement, struct tiles tiles);
 
 /* Returns the whole resident input, in `buffer`, which is the host's or the device's; an empty
  * range where there is none. */
 struct range placement_resident(const struct placement *placement, enum buffer buffer);
 
-/* Returns the first `bytes` of what a device buffer holds of the tile. */
-struct range placement_slot(const struct placement *placement, enum buffer buffer,
-                            uint32_t tile, uint64_t bytes);
+/* Return the parts of a slot that input 0 or 1 of the tiles is copied into, and that their
+ * result is copied out of. The tiles are of one batch; a slot holds those of a batch one behind
+ * the other. */
+struct range placement_input_slot(const struct placement *placement, int input,
+                                  struct tiles tiles);
+struct range placement_output_slot(const struct placement *placement, struct tiles tiles);
 
-/* Returns the slot's part that input 0 or 1 of the tile is copied into. */
-struct range placement_input_slot(const struct placement *placement, int input, uint32_t tile);
-
-/* Returns the device buffer that a tile's result is copied out of. */
-enum buffer placement_output_buffer(const struct placement *placement);
-
-/* Sets what `op`, link `link` of the tile, works on: its element count and, in what
- * op->kernel.ranges points to, all its ranges. */
-void placement_kernel(const struct placement *placement, uint32_t tile, uint32_t link,
+/* Sets what `op`, link `link` of the tiles, works on: its element count and, in what
+ * op->kernel.ranges points to, all its ranges. Only a kernel whose launch may join tiles can
+ * have more than one. */
+void placement_kernel(const struct placement *placement, struct tiles tiles, uint32_t link,
                       struct op *op);
 
 #endif

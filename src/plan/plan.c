@@ -137,6 +137,48 @@ void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t
     *count = scale_u64(plan->elements, (uint64_t)tile + 1, plan->tiles) - *first;
 }
 
+void plan_tiles(const struct plan *plan, struct tiles tiles, uint64_t *first, uint64_t *count)
+{
+    uint64_t end, last;
+    plan_tile(plan, tiles.first, first, count);
+    plan_tile(plan, tiles.first + tiles.count - 1, &end, &last);
+    *count = end + last - *first;
+}
+
+static uint32_t tiles_of_batch(const struct plan *plan)
+{
+    return plan->batch > 1 ? plan->batch : 1;
+}
+
+uint32_t plan_batches(const struct plan *plan)
+{
+    const uint32_t tiles = plan->tiles - plan->cpu_tiles, batch = tiles_of_batch(plan);
+    return tiles / batch + (tiles % batch != 0);
+}
+
+struct tiles plan_batch(const struct plan *plan, uint32_t number)
+{
+    const uint32_t tiles = plan->tiles - plan->cpu_tiles, batch = tiles_of_batch(plan);
+    const uint32_t first = number * batch, left = tiles - first;
+    return (struct tiles){first, left < batch ? left : batch};
+}
+
+uint32_t plan_batch_of(const struct plan *plan, uint32_t tile)
+{
+    return tile / tiles_of_batch(plan);
+}
+
+struct range plan_tile_part(const struct plan *plan, const struct range *range,
+                            struct tiles tiles, uint32_t tile)
+{
+    uint64_t first, count, own, own_count;
+    plan_tiles(plan, tiles, &first, &count);
+    plan_tile(plan, tile, &own, &own_count);
+    return (struct range){range->buffer,
+                          range->offset + scale_u64(range->bytes, own - first, count),
+                          scale_u64(range->bytes, own_count, count)};
+}
+
 /* A tile t begins at floor(elements * t / tiles), which is at most `element` exactly if
  * t < (element + 1) * tiles / elements. */
 uint32_t plan_tile_of(const struct plan *plan, uint64_t element)
@@ -191,6 +233,9 @@ const char *plan_op_label(const struct plan *plan, const struct op *op, char tex
         snprintf(text, OP_LABEL, "%s device", name);
     else if (op->kind == OP_ALLOC)
         snprintf(text, OP_LABEL, "%s %s", name, op->alloc.pinned ? "page-locked" : "device");
+    else if (op->tile >= 0 && op_tiles(op) > 1)
+        snprintf(text, OP_LABEL, "%s %" PRId32 "-%" PRIu32, name, op->tile,
+                 (uint32_t)op->tile + op->tiles - 1);
     else if (op->tile >= 0)
         snprintf(text, OP_LABEL, "%s %" PRId32, name, op->tile);
     else

@@ -28,13 +28,15 @@ struct plan {
     uint32_t tiles;     /* all tiles, the CPU's too */
     uint32_t cpu_tiles; /* tiles, the last ones, that the CPU works on */
     bool cpu_helps;     /* the CPU may work on tiles, even where it got none: 4-way */
-    uint32_t slots;     /* device buffer sets */
+    uint32_t batch;  /* tiles that go as one; the last batch may be smaller; 0 stands for 1 */
+    uint32_t slots;  /* device buffer sets, each for as many tiles */
     int *priorities; /* one per stream: 0 default, negative is more urgent; NULL: all default */
     uint8_t *stream_kinds; /* enum stream_kind, one per stream; NULL: all non-blocking */
     enum memory memory;    /* where the host arrays live */
     bool launches_block;   /* the call that launches a kernel returns when that has ended */
     bool loads_lazily;     /* the first launch of each kernel loads its code */
     enum issue issue;      /* the host's way to issue the ops */
+    bool packs; /* the host packs and unpacks tiles: copies know only its page-locked slots */
     uint64_t elements;
     uint64_t buffer_bytes[BUFFER_COUNT]; /* of host arrays those that ranges count */
     uint32_t *places; /* per tile, its place in host memory, where tiles lie apart and shuffled
@@ -70,6 +72,26 @@ void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t
 
 /* Returns the tile that element `element` of the array is in. */
 uint32_t plan_tile_of(const struct plan *plan, uint64_t element);
+
+/* Tiles that follow one another. */
+struct tiles {
+    uint32_t first, count;
+};
+
+/* Sets which elements several tiles are. */
+void plan_tiles(const struct plan *plan, struct tiles tiles, uint64_t *first, uint64_t *count);
+
+/* The GPU's tiles go in batches, numbered from 0; each is one tile unless plan.batch says
+ * otherwise. Return how many there are, the tiles of batch `number`, and the batch of a tile.
+ */
+uint32_t plan_batches(const struct plan *plan);
+struct tiles plan_batch(const struct plan *plan, uint32_t number);
+uint32_t plan_batch_of(const struct plan *plan, uint32_t tile);
+
+/* Returns the part of `range` that is tile `tile`'s: the range is what a copy, or a mapped
+ * kernel, moves of `tiles`, one behind the other. */
+struct range plan_tile_part(const struct plan *plan, const struct range *range,
+                            struct tiles tiles, uint32_t tile);
 
 /* Returns how many buffers ops may touch: BUFFER_COUNT, or those of a recorded plan. */
 static inline uint32_t plan_buffer_count(const struct plan *plan)

@@ -70,6 +70,16 @@ int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool 
     return other_busy || signal < gap ? signal : (gap + signal) / 2;
 }
 
+uint32_t rule_copies(const struct plan *plan, const struct op *op)
+{
+    if (op->kind == OP_PACK)
+        return op_tiles(op);
+    if (plan->issue != ISSUE_BATCH || !op_is_copy(op->kind))
+        return 1;
+    bool values = op->kind == OP_D2H && plan_last_kernel(plan)->shape == KERNEL_REDUCE;
+    return values ? 1 : op_tiles(op);
+}
+
 uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op)
 {
     const uint64_t block_bytes = 16 * KERNEL_THREADS;
@@ -226,6 +236,7 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     case OP_SYNC:
     case OP_ALLOC:
     case OP_SYNC_EVENT:
+    case OP_PACK:
     case OP_KIND_COUNT:
         break;
     }
@@ -236,12 +247,16 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op)
 {
     if (op_is_sync(op->kind))
         return machine->sync_ns;
+    if (op->kind == OP_PACK)
+        return machine_ceil_ns(2e9 * (double)op->pack.to.bytes / machine->cpu_bytes_per_s);
     double bytes = op->alloc.pinned ? (double)op->alloc.bytes : 0;
     return machine->alloc_ns + machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
 }
 
 bool rule_call_synchronises(const struct machine *machine, const struct op *op)
 {
+    if (op->kind == OP_PACK)
+        return false;
     return op_is_sync(op->kind) || rule_alloc_synchronises(machine, op->alloc.pinned);
 }
 

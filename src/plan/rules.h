@@ -49,6 +49,13 @@ int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool waited_for,
                          bool other_busy, uint32_t waiting);
 
+/* Rule 2. Batches of copies. Returns the copies that an op is made of: one for each tile where
+ * a batch goes by one call of cudaMemcpyBatchAsync(), and where the host packs tiles; else 1.
+ * The values that a reduction leaves of a batch's tiles lie together, and go as one. The engine
+ * does a batch's copies one behind another, with batch_gap_ns between. [API: the copies of a
+ * batch may run in any order; it is assumed that they run in that of the call] */
+uint32_t rule_copies(const struct plan *plan, const struct op *op);
+
 /* Rule 3. Return the blocks and the cost of a copy within the device or a memset, which is a
  * launch of blocks that do no arithmetic: at the memory's rate, each byte read and written, or
  * only written. It is assumed that a thread moves 16 bytes, and that the launch takes no more
@@ -145,8 +152,15 @@ bool rule_check_holds_kernel(uint32_t check, uint32_t kernel);
  * be a launch's. The host's own calls are issued to nobody: see rule_call_ns(). */
 int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind);
 
+/* Rule 6. Returns what that call takes beside, where it issues a batch of `copies` copies. */
+static inline int64_t rule_issue_batch_ns(const struct machine *machine, uint32_t copies)
+{
+    return copies > 1 ? copies * machine->issue_batch_copy_ns : 0;
+}
+
 /* Rule 6. Returns what the host's own call takes once what it waits for is done: the way back
- * from a sync, or taking memory and giving it back. */
+ * from a sync, taking memory and giving it back, or packing tiles. It is assumed that the cores
+ * pack at cpu_bytes_per_s, each byte read and written. */
 int64_t rule_call_ns(const struct machine *machine, const struct op *op);
 
 /* Rule 6. Returns true if the host's own call waits until the device has done all that was
@@ -197,11 +211,12 @@ bool rule_op_synchronises(const struct machine *machine, enum op_kind kind);
 bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
 /* Rule 8. Returns true if a copy goes through the host's staging buffer: its memory is
- * pageable. */
+ * pageable. Where the host packs tiles, copies have page-locked memory in any case. */
 static inline bool rule_copy_staged(const struct plan *plan, const struct op *op)
 {
     const struct op_recorded *seen = plan_seen(plan, op);
-    bool pageable = seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE;
+    bool pageable =
+        seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE && !plan->packs;
     return pageable && op_is_copy(op->kind);
 }
 

@@ -10,7 +10,7 @@ const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
-const char *const issue_names[] = {"streams", "graph", NULL};
+const char *const issue_names[] = {"streams", "graph", "batch", NULL};
 
 uint32_t settings_intensity(const struct settings *settings)
 {
@@ -32,6 +32,20 @@ uint64_t settings_unit(const struct settings *settings)
 {
     const struct kernel_params params = settings_params(settings);
     return chain_unit(settings->chain, settings->chain_length, &params);
+}
+
+uint32_t settings_batch(const struct settings *settings)
+{
+    enum { BYTES = 8 << 20, FEWEST = 8 };
+    if (settings->issue != ISSUE_BATCH && !settings->pack)
+        return 1;
+    if (settings->batch > 0)
+        return settings->batch < settings->tiles ? settings->batch : settings->tiles;
+    const double tile = (double)settings->elements / settings->tiles *
+                        (double)dtype_bytes(settings->chain[0]->in);
+    const double most = (double)settings->tiles / FEWEST / settings->streams;
+    const double batch = BYTES / tile < most ? BYTES / tile : most;
+    return batch > 1 ? (uint32_t)batch : 1;
 }
 
 /* Rows and columns are dealt out evenly: each tile has the same number of them. Other tiles may

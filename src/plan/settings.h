@@ -51,6 +51,8 @@ struct settings {
     const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
     uint32_t runs, warmup;
     enum issue issue;
+    bool pack;      /* the CPU packs batches of tiles, which then go by one copy */
+    uint32_t batch; /* with ISSUE_BATCH or pack: tiles of a batch; 0: auto */
     bool profile;
     bool no_data;
     uint64_t seed;
@@ -78,6 +80,11 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
  * there is none. */
 uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
+
+/* Returns the tiles of a batch: 1 unless tiles go in batches; those given; or as many as come
+ * to 8 MiB of the first input, about the tiles with which an H200 comes closest to its limit,
+ * where that leaves 8 batches in turn for each that is in flight. */
+uint32_t settings_batch(const struct settings *settings);
 
 /* The memory that a plan may take, with all that is done with it by the simulator and to
  * explain the run: that takes less than a minute, too. Where addresses have 32 bits, as in

@@ -1,7 +1,7 @@
 /* steps.c - which steps a plan has, in which stream each goes, and which it follows. */
 #include "plan/steps.h"
 
-/* Returns how many streams there are for `in_flight` tiles. A stream per stage is one stream
+/* Returns how many streams there are for `in_flight` batches. A stream per stage is one stream
  * where there are no copies. */
 static uint32_t count_streams(const struct steps *steps, uint32_t in_flight)
 {
@@ -19,15 +19,15 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
     *steps = (struct steps){.settings = settings,
                             .plan = plan,
                             .placement = placement,
-                            .gpu_tiles = plan->tiles - plan->cpu_tiles,
+                            .batches = plan_batches(plan),
                             .stages = (uint32_t)plan->chain_length + 2,
                             .kernel_stream = -1,
                             .ways = mapped && settings->ways < 3 ? 3 : settings->ways};
     uint32_t in_flight = settings->streams;
-    if (in_flight > steps->gpu_tiles)
-        in_flight = steps->gpu_tiles > 0 ? steps->gpu_tiles : 1; /* 0: all is the CPU's */
+    if (in_flight > steps->batches)
+        in_flight = steps->batches > 0 ? steps->batches : 1; /* 0: all is the CPU's */
     /* Serial and 2-way hold the whole array on the device at once. */
-    plan->slots = steps->ways <= 2 ? steps->gpu_tiles : in_flight;
+    plan->slots = steps->ways <= 2 ? steps->batches : in_flight;
     plan->streams = steps->tile_streams = count_streams(steps, in_flight);
 }
 
@@ -43,13 +43,13 @@ bool steps_have_stage(const struct steps *steps, uint32_t stage)
 
 bool steps_have_upload(const struct steps *steps)
 {
-    return steps->plan->buffer_bytes[BUFFER_HOST_RESIDENT] > 0 && steps->gpu_tiles > 0;
+    return steps->plan->buffer_bytes[BUFFER_HOST_RESIDENT] > 0 && steps->batches > 0;
 }
 
 uint32_t steps_stream(const struct steps *steps, struct step step)
 {
     const bool by_stage = steps->settings->layout == LAYOUT_STAGE;
-    if (steps->ways == 1 || step.tile == steps->gpu_tiles)
+    if (steps->ways == 1 || step.batch == steps->batches)
         return 0;
     if (by_stage && steps->placement->mapped)
         return 0;
@@ -59,17 +59,17 @@ uint32_t steps_stream(const struct steps *steps, struct step step)
         return step.stage == 0 ? 0 : is_kernel(steps, step.stage) ? 1 : 2;
     if (steps->ways == 2 && step.stage == 0)
         return 0;
-    return step.tile % steps->tile_streams;
+    return step.batch % steps->tile_streams;
 }
 
-/* Returns true if a step begins with what its kernel left of the tile before. */
+/* Returns true if a step begins with what its kernel left of the batch before. */
 static bool step_carries(const struct steps *steps, struct step step)
 {
-    return step.tile > 0 && is_kernel(steps, step.stage) &&
+    return step.batch > 0 && is_kernel(steps, step.stage) &&
            steps->plan->chain[step.stage - 1]->shape == KERNEL_SCAN;
 }
 
-/* Returns the stage of the slot's tile before that works on what `stage` overwrites, and so
+/* Returns the stage of the slot's batch before that works on what `stage` overwrites, and so
  * must have ended; `none` where `stage` overwrites nothing. */
 static uint32_t last_use(const struct steps *steps, uint32_t stage, uint32_t none)
 {
@@ -77,7 +77,7 @@ static uint32_t last_use(const struct steps *steps, uint32_t stage, uint32_t non
     const uint32_t out = steps_out(steps);
     if (placement->mapped) /* kernels alone use a slot: the last one frees it for the first */
         return stage == 1 ? out - 1 : none;
-    if (stage == 0) /* what the tile before still sends out, or its kernels still read */
+    if (stage == 0) /* what the batch before still sends out, or its kernels still read */
         return placement->in_place ? out : (uint32_t)placement->last_input_link + 1;
     if (stage == (uint32_t)placement->first_output_link + 1 && !placement->in_place)
         return out;
@@ -88,21 +88,21 @@ int steps_follow(const struct steps *steps, struct step step,
                  struct step follows[STEP_FOLLOWS_MAX])
 {
     enum { NONE = UINT32_MAX };
-    const uint32_t stage = step.stage, tile = step.tile, slots = steps->plan->slots;
+    const uint32_t stage = step.stage, batch = step.batch, slots = steps->plan->slots;
     int count = 0;
-    /* 2-way kernels come after H2D of everything, for which a scan's first tile has waited
+    /* 2-way kernels come after H2D of everything, for which a scan's first batch has waited
      * already. */
     bool after_all = stage == 1 && steps->ways == 2;
     bool carries = step_carries(steps, step);
     if (carries)
-        follows[count++] = (struct step){stage, tile - 1};
+        follows[count++] = (struct step){stage, batch - 1};
     if (after_all && !carries)
-        follows[count++] = (struct step){0, steps->gpu_tiles - 1};
+        follows[count++] = (struct step){0, steps->batches - 1};
     if (stage > 0 && steps_have_stage(steps, stage - 1) && !(after_all && carries))
-        follows[count++] = (struct step){stage - 1, tile};
-    uint32_t used = tile >= slots ? last_use(steps, stage, NONE) : NONE;
+        follows[count++] = (struct step){stage - 1, batch};
+    uint32_t used = batch >= slots ? last_use(steps, stage, NONE) : NONE;
     if (used != NONE)
-        follows[count++] = (struct step){used, tile - slots};
+        follows[count++] = (struct step){used, batch - slots};
     if (stage == 1 && steps_have_upload(steps)) /* last: mostly another wait covers it */
         follows[count++] = steps_upload(steps);
     return count;

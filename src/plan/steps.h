@@ -1,7 +1,8 @@
-/* steps.h - the steps of a plan: one stage of one tile each.
+/* steps.h - the steps of a plan: one stage of one batch each.
  *
- * A tile goes through stages: 0 copies it in, 1 to L run the chain's L kernels, L + 1 copies it
- * out. The resident input's copy in is a step, too: stage 0 of a tile behind the last. */
+ * A batch is a tile, or with --issue=batch several that go as one. It goes through stages: 0
+ * copies it in, 1 to L run the chain's L kernels, L + 1 copies it out. The resident input's
+ * copy in is a step, too: stage 0 of a batch behind the last. */
 #ifndef PIPELINE_PLAN_STEPS_H
 #define PIPELINE_PLAN_STEPS_H
 
@@ -10,7 +11,7 @@
 #include "plan/settings.h"
 
 struct step {
-    uint32_t stage, tile;
+    uint32_t stage, batch;
 };
 
 /* The steps of a plan. It refers to the settings, the plan and its placement. */
@@ -18,9 +19,9 @@ struct steps {
     const struct settings *settings;
     const struct plan *plan;
     const struct placement *placement;
-    uint32_t gpu_tiles;    /* tiles that are not the CPU's: the first ones */
-    uint32_t stages;       /* of a tile */
-    uint32_t tile_streams; /* streams that tiles are dealt over: the plan may have more */
+    uint32_t batches;      /* those of the tiles that are not the CPU's */
+    uint32_t stages;       /* of a batch */
+    uint32_t tile_streams; /* streams that batches are dealt over: the plan may have more */
     int32_t kernel_stream; /* all kernels' stream, whatever their tile; negative: none such */
     int ways;              /* as asked for; with no copies to overlap, 1 and 2 are 3 */
 };
@@ -39,11 +40,11 @@ static inline uint32_t steps_out(const struct steps *steps)
 /* Steps are numbered from 0: steps_number() of them at most. */
 static inline size_t steps_number(const struct steps *steps)
 {
-    return ((size_t)steps->gpu_tiles + 1) * steps->stages; /* 1: for the upload */
+    return ((size_t)steps->batches + 1) * steps->stages; /* 1: for the upload */
 }
 static inline size_t steps_index(const struct steps *steps, struct step step)
 {
-    return (size_t)step.tile * steps->stages + step.stage;
+    return (size_t)step.batch * steps->stages + step.stage;
 }
 
 /* Returns false for a tile's copies where kernels work on the host's memory: they need none. */
@@ -52,7 +53,7 @@ bool steps_have_stage(const struct steps *steps, uint32_t stage);
 /* Returns the resident input's copy in, which comes first of all, in the first stream. */
 static inline struct step steps_upload(const struct steps *steps)
 {
-    return (struct step){0, steps->gpu_tiles};
+    return (struct step){0, steps->batches};
 }
 bool steps_have_upload(const struct steps *steps);
 

@@ -23,6 +23,9 @@ static const char *op_fault_in_copy(const struct op *op)
             return "copies between ranges of different sizes";
         if (ranges_overlap(&op->d2d.from, &op->d2d.to))
             return "copies between ranges that overlap";
+    } else if (op->kind == OP_PACK) {
+        if (op->pack.from.bytes != op->pack.to.bytes)
+            return "packs ranges of different sizes";
     } else if (op_is_copy(op->kind)) {
         if (op->copy.host.buffer >= BUFFER_FIRST_DEVICE ||
             op->copy.device.buffer < BUFFER_FIRST_DEVICE)
@@ -53,7 +56,8 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
         bool on_device = range->buffer >= BUFFER_FIRST_DEVICE;
         bool reaches = op->kind == OP_KERNEL && plan->memory == MEMORY_MAPPED;
         if ((op_is_launch(op->kind) && !on_device && !reaches) ||
-            ((op->kind == OP_CPU || op->kind == OP_CALLBACK) && on_device))
+            ((op->kind == OP_CPU || op->kind == OP_CALLBACK || op->kind == OP_PACK) &&
+             on_device))
             return "works on a buffer of the other side";
     }
     return op_fault_in_copy(op);
@@ -68,7 +72,7 @@ static bool op_is_in_its_place(const struct plan *plan, const struct op *op)
 
 static const char *op_fault_in_kind(const struct plan *plan, const struct op *op)
 {
-    bool event = op->kind == OP_RECORD || op->kind == OP_WAIT;
+    bool event = op->kind == OP_RECORD || op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT;
     if (event && op->event.event >= plan->events)
         return "names an event that the plan does not have";
     if (op->kind == OP_KERNEL && (op->kernel.link >= (uint32_t)plan->chain_length ||
@@ -77,8 +81,10 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
     if ((op->kind == OP_KERNEL && op->kernel.ranges == NULL) ||
         (op->kind == OP_CPU && op->cpu.ranges == NULL))
         return "has nothing to work on";
-    if (op->kind == OP_SYNC_EVENT)
-        return "waits for an event on the host, which only recorded programs do";
+    if (op->kind == OP_SYNC_EVENT && !plan->packs)
+        return "waits for an event on the host, which only recorded programs do, and plans "
+               "that "
+               "pack tiles";
     if (op->kind == OP_ALLOC && op->alloc.bytes == 0)
         return "takes no memory";
     if (!op_is_in_its_place(plan, op))
@@ -139,7 +145,7 @@ enum status plan_validate(const struct plan *plan, struct error *error)
             status = op_fault(plan, op, fault, error);
         else if (op->kind == OP_RECORD)
             recorded[op->event.event] = true;
-        else if (op->kind == OP_WAIT)
+        else if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
             in_order &= recorded[op->event.event];
     }
     free(recorded);

@@ -10,6 +10,7 @@
 #include "kernels/kernel_code.h"
 #include "plan/device.h"
 #include "plan/host_layout.h"
+#include "plan/rules.h"
 #include "run/arrays.h"
 #include "run/chain_host.h"
 #include "run/machine_file.h"
@@ -158,14 +159,48 @@ static void *at(const struct backend *backend, const struct range *range)
                             : NULL;
 }
 
+/* Does an op's copies: one, or one for each of its tiles. */
+static void do_copies(const struct backend *backend, const struct op *op,
+                      const struct range *to, const struct range *from)
+{
+    const struct plan *plan = backend->workload->plan;
+    const struct tiles tiles = {(uint32_t)op->tile, rule_copies(plan, op)};
+    if (tiles.count == 1)
+        memcpy(at(backend, to), at(backend, from), to->bytes);
+    for (uint32_t i = 0; i < tiles.count && tiles.count > 1; i++) {
+        const struct range target = plan_tile_part(plan, to, tiles, tiles.first + i);
+        const struct range source = plan_tile_part(plan, from, tiles, tiles.first + i);
+        memcpy(at(backend, &target), at(backend, &source), target.bytes);
+    }
+}
+
+/* Runs a launch on several tiles by the CPU twin, tile by tile: they may lie apart, and to some
+ * kernels an element's place in its tile matters. */
+static void do_tiles(const struct backend *backend, const struct op *op,
+                     struct kernel_args *args)
+{
+    const struct plan *plan = backend->workload->plan;
+    const struct op_ranges *ranges = op->kernel.ranges;
+    const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
+    for (uint32_t tile = tiles.first; tile < tiles.first + tiles.count; tile++) {
+        const struct range out = plan_tile_part(plan, &ranges->out, tiles, tile);
+        uint64_t first;
+        plan_tile(plan, tile, &first, &args->count);
+        for (int i = 0; i < KERNEL_INPUTS_MAX; i++) {
+            const struct range in = plan_tile_part(plan, &ranges->in[i], tiles, tile);
+            args->in[i] = at(backend, &in);
+        }
+        args->out = at(backend, &out);
+        kernel_code(plan->chain[op->kernel.link])->host(args);
+    }
+}
+
 static void do_kernel(const struct backend *backend, const struct op *op)
 {
     const struct plan *plan = backend->workload->plan;
     const struct op_ranges *ranges = op->kernel.ranges;
     struct kernel_args args = {
-        .in = {at(backend, &ranges->in[0]), at(backend, &ranges->in[1])},
         .resident = at(backend, &ranges->resident),
-        .out = at(backend, &ranges->out),
         .scratch = at(backend, &ranges->scratch),
         .carry_in = at(backend, &ranges->carry_in),
         .carry_out = at(backend, &ranges->carry_out),
@@ -175,6 +210,13 @@ static void do_kernel(const struct backend *backend, const struct op *op)
         .repeat = op->kernel.repeat,
         .params = plan->params,
     };
+    if (op_tiles(op) > 1) {
+        do_tiles(backend, op, &args);
+        return;
+    }
+    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+        args.in[i] = at(backend, &ranges->in[i]);
+    args.out = at(backend, &ranges->out);
     kernel_code(plan->chain[op->kernel.link])->host(&args);
 }
 
@@ -221,16 +263,20 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     struct backend *backend = context;
     const struct workload *workload = backend->workload;
     (void)error;
-    if (op->kind == OP_CALLBACK && !op_feeds(op) && workload->on_tile != NULL)
-        workload->on_tile(workload->context, op->tile);
+    if (op->kind == OP_CALLBACK && !op_feeds(op) && workload->on_tile != NULL) {
+        for (uint32_t i = 0; i < op_tiles(op); i++)
+            workload->on_tile(workload->context, op->tile + (int32_t)i);
+    }
     if (workload->arrays == NULL)
         return STATUS_OK;
     if (is_spoiled(backend, op))
         poison_output(backend, op);
     else if (op->kind == OP_H2D)
-        memcpy(at(backend, &op->copy.device), at(backend, &op->copy.host), op->copy.host.bytes);
+        do_copies(backend, op, &op->copy.device, &op->copy.host);
     else if (op->kind == OP_D2H)
-        memcpy(at(backend, &op->copy.host), at(backend, &op->copy.device), op->copy.host.bytes);
+        do_copies(backend, op, &op->copy.host, &op->copy.device);
+    else if (op->kind == OP_PACK)
+        do_copies(backend, op, &op->pack.to, &op->pack.from);
     else if (op->kind == OP_D2D)
         memcpy(at(backend, &op->d2d.to), at(backend, &op->d2d.from), op->d2d.to.bytes);
     else if (op->kind == OP_MEMSET)

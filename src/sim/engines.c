@@ -45,6 +45,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
         return simulation_post(sim, wait, EVENT_TURNED, index, 0);
     }
     engine->op = line_pop(sim, &engine->line);
+    engine->copies = engine->to_copy = rule_copies(sim->plan, op_at(sim, engine->op));
     int64_t latency = rule_copy_latency_ns(sim->machine, kind_of(sim, engine->op));
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
@@ -75,7 +76,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     const struct op *op = op_at(sim, engine->op);
     engine->flowing = true;
     engine->staged = rule_copy_staged(sim->plan, op);
-    engine->bytes_left = (double)span_at(sim, engine->op)->bytes;
+    engine->bytes_left = (double)span_at(sim, engine->op)->bytes / engine->copies;
     engine->bytes_per_s = 0;
     engine->since_ns = sim->now;
     enum status status = copy_set_rate(sim, index);
@@ -130,6 +131,12 @@ enum status copies_end(struct simulation *sim, uint32_t index)
     uint32_t op = engine->op;
     enum op_kind kind = kind_of(sim, op);
     engine->flowing = false;
+    if (engine->to_copy > 1) {
+        engine->to_copy--;
+        enum status status =
+            simulation_post(sim, sim->machine->batch_gap_ns, EVENT_FLOW, index, 0);
+        return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
+    }
     if (engine->staged && !engine->draining) {
         uint64_t bytes = op_at(sim, op)->copy.host.bytes;
         uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);

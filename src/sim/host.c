@@ -156,6 +156,8 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
         queue->calls++;
     int64_t call_ns =
         rule_issue_ns(sim->machine, kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
+    if (sim->plan->issue == ISSUE_BATCH)
+        call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
     return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
 }
 
@@ -209,7 +211,7 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
     return go_on(sim, thread);
 }
 
-void host_end_call(struct simulation *sim, struct host_thread *thread)
+enum status host_end_call(struct simulation *sim, struct host_thread *thread)
 {
     const uint32_t op = thread->next;
     const enum op_kind kind = kind_of(sim, op);
@@ -230,14 +232,17 @@ void host_end_call(struct simulation *sim, struct host_thread *thread)
     if (op_is_call(kind)) {
         span_at(sim, op)->end_ns = sim->now;
         state->ended = true;
-        return;
+        bool moves = kind == OP_PACK && sim->hooks.on_end != NULL;
+        return moves ? sim->hooks.on_end(sim->hooks.context, op_at(sim, op), sim->error)
+                     : STATUS_OK;
     }
     if (state->queue < 0)
-        return;
+        return STATUS_OK;
     struct hardware_queue *queue = &sim->hardware_queues[state->queue];
     queue->calls--;
     if (queue->length++ == 0)
         sim->waiting[(uint32_t)state->queue / sim->queues]++;
+    return STATUS_OK;
 }
 
 enum status host_go_on(struct simulation *sim, struct host_thread *thread)

@@ -152,9 +152,8 @@ static enum status advance_all(struct simulation *sim)
 static enum status op_issued(struct simulation *sim, struct host_thread *thread)
 {
     uint32_t op = thread->next, stream = stream_of(sim, op);
-    enum status status = STATUS_OK;
-    host_end_call(sim, thread);
-    if (sim->lanes[stream].head == op)
+    enum status status = host_end_call(sim, thread);
+    if (status == STATUS_OK && sim->lanes[stream].head == op)
         status = stream_advance(sim, stream, false);
     if (status == STATUS_OK)
         status = advance_all(sim);
@@ -245,6 +244,12 @@ static enum status check_all_ended(const struct simulation *sim)
 enum status simulator_check(const struct machine *machine, const struct plan *plan,
                             struct error *error)
 {
+    if (plan->issue == ISSUE_BATCH && machine->batch_gap_ns == 0)
+        return error_set(
+            error, STATUS_USAGE,
+            "--issue=batch: the machine %s knows no batches of copies, or its file "
+            "does not say how they run (batch_gap_ns, issue_batch_copy_ns)",
+            machine->name);
     if (plan->issue != ISSUE_GRAPH)
         return STATUS_OK;
     if (machine->graph_launch_ns == 0)

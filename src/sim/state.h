@@ -54,7 +54,10 @@ struct copy_engine {
     uint32_t follower; /* goes before all others in line, or NONE */
     int64_t free_ns;   /* when it can take its next copy */
     bool flowing, turning;
-    bool staged;   /* it goes through the staging buffer */
+    bool staged;     /* it goes through the staging buffer */
+    uint32_t copies; /* that the op is made of: rule_copies() */
+    uint32_t
+        to_copy; /* those of them that have not ended, the last one counted until the op ends */
     bool draining; /* all of a staged copy is over but its last piece */
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */
@@ -315,9 +318,9 @@ enum status host_continue_calls(struct simulation *sim);
 /* Lets threads that wait for room in a queue look again. */
 enum status host_find_room(struct simulation *sim, struct hardware_queue *queue);
 
-/* Takes note that a thread's call has issued its op; lets the thread go on, unless the call
- * waits; and returns from the call for `op`, if that still waits. */
-void host_end_call(struct simulation *sim, struct host_thread *thread);
+/* Takes note that a thread's call has issued its op, or done its own work; lets the thread go
+ * on, unless the call waits; and returns from the call for `op`, if that still waits. */
+enum status host_end_call(struct simulation *sim, struct host_thread *thread);
 enum status host_go_on(struct simulation *sim, struct host_thread *thread);
 enum status host_return_call(struct simulation *sim, uint32_t op);
 

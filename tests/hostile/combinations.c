@@ -128,11 +128,27 @@ static void fit_elements(struct input *input, struct drawn *drawn)
 static const enum option_id arrangement[] = {
     OPTION_STREAMS, OPTION_ORDER,      OPTION_LAYOUT,    OPTION_WAYS,        OPTION_CPU_SHARE,
     OPTION_MEMORY,  OPTION_PRIORITIES, OPTION_CALLBACKS, OPTION_CONNECTIONS, OPTION_ISSUE,
-    OPTION_DEVICE,  OPTION_BLOCKS,     OPTION_SCATTER,
+    OPTION_DEVICE,  OPTION_BLOCKS,     OPTION_SCATTER,   OPTION_BATCH,
 };
 static const enum option_id work[] = {OPTION_INTENSITY, OPTION_STRIDE, OPTION_SEED,
                                       OPTION_RUNS,      OPTION_WARMUP, OPTION_PROFILE,
                                       OPTION_CARRY};
+
+/* Has some runs pack tiles, which few other settings go with, and leaves batches out elsewhere.
+ */
+static void draw_batches(struct input *input, struct drawn *drawn)
+{
+    const char *issue = drawn->values[OPTION_ISSUE];
+    if (draw_percent(&input->chance, 12)) {
+        drawn->values[OPTION_PACK] = draw_value(input, OPTION_PACK);
+        drawn->values[OPTION_WAYS] = drawn->values[OPTION_ISSUE] = NULL;
+        if (draw_percent(&input->chance, 90))
+            drawn->values[OPTION_MEMORY] = NULL;
+    } else if ((issue == NULL || strcmp(issue, "batch") != 0) &&
+               draw_percent(&input->chance, 95)) {
+        drawn->values[OPTION_BATCH] = NULL;
+    }
+}
 
 static void draw_arrangement(struct input *input, struct drawn *drawn)
 {
@@ -145,6 +161,7 @@ static void draw_arrangement(struct input *input, struct drawn *drawn)
         if (kernel_joins_tiles(drawn->chain[i]) != NULL)
             drawn->values[OPTION_SCATTER] = NULL;
     }
+    draw_batches(input, drawn);
     bool rare = draw_percent(&input->chance, 95); /* blocks go with few kernels */
     drawn->values[OPTION_BLOCKS] = rare ? NULL : drawn->values[OPTION_BLOCKS];
     if (drawn->length > 0 && kernel_chain_scans(drawn->chain, drawn->length) &&

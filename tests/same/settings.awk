@@ -32,12 +32,12 @@ BEGIN {
             line = line maybe(0.5, "--cpu-share=" pick("0 0.1 0.5"))
         line = line maybe(0.3, "--memory=" pick("pageable registered mapped"))
         line = line maybe(0.2, "--priorities=" pick("0,-5 0,0,-1 -5,0")) maybe(0.2, "--callbacks")
-        line = line maybe(0.15, "--connections=" pick("1 2 8")) maybe(0.15, "--issue=graph")
+        line = line maybe(0.15, "--connections=" pick("1 2 8")) maybe(0.25, "--issue=" pick("graph batch"))
         line = line maybe(0.3, "--intensity=" pick("10 100 1000")) maybe(0.1, "--blocks=" pick("1 8 132"))
         if (line ~ /kernel=scan/)
             line = line maybe(0.4, "--carry=" pick("callback sync"))
         line = line maybe(0.25, "--mistake=" pick(mistakes)) maybe(0.1, "--columns=256")
-        line = line maybe(0.1, "--scatter")
+        line = line maybe(0.1, "--scatter") maybe(0.05, "--pack")
         print line
     }
 }

@@ -1,0 +1,326 @@
+/* calls.c - turns a plan's ops into the arguments of CUDA calls, before anything is timed. */
+#include "cuda/calls.h"
+
+#include "plan/rules.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* cudaMemcpyBatchAsync() came with this version. */
+#define BATCH_VERSION 12080
+
+enum status cuda_calls_check(const struct plan *plan, struct error *error)
+{
+    int driver;
+    if (plan->issue != ISSUE_BATCH)
+        return STATUS_OK;
+    if (CUDART_VERSION < BATCH_VERSION)
+        return error_set(error, STATUS_USAGE,
+                         "--issue=batch needs CUDA 12.8, and this program was built with %d.%d",
+                         CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    if (CUDA_CHECK(cudaDriverGetVersion(&driver), error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (driver < BATCH_VERSION)
+        return error_set(
+            error, STATUS_USAGE,
+            "--issue=batch needs a driver for CUDA 12.8, and this one is for %d.%d",
+            driver / 1000, driver % 1000 / 10);
+    return STATUS_OK;
+}
+
+cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream)
+{
+#if CUDART_VERSION >= BATCH_VERSION
+    /* One attribute is for all copies, from the first on. */
+    struct cudaMemcpyAttributes alike = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
+    size_t first = 0;
+#if CUDART_VERSION >= 13000
+    return cudaMemcpyBatchAsync(pieces->to, pieces->from, pieces->bytes, pieces->count, &alike,
+                                &first, 1, stream);
+#else
+    size_t failed;
+    return cudaMemcpyBatchAsync(pieces->to, (void **)pieces->from, pieces->bytes, pieces->count,
+                                &alike, &first, 1, &failed, stream);
+#endif
+#else
+    (void)pieces, (void)stream;
+    return cudaErrorNotSupported;
+#endif
+}
+
+/* What is still free of the memory that ops' arguments are kept in. */
+struct room {
+    struct kernel_args *args;
+    struct cuda_callback *callback;
+    struct pieces *op_pieces;
+    struct pieces pieces;                  /* with no count */
+    struct kernel_tile *tiles;             /* of `table` */
+    struct kernel_tile *table, *on_device; /* both as large */
+};
+
+/* The address by which a kernel reaches the range: mapped host memory has one on the device. */
+static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
+{
+    if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
+        return cuda_run_at(run, range);
+    return (char *)run->mapped[range->buffer] + host_layout_offset(run->workload.plan, range);
+}
+
+/* Returns true if a launch on several tiles has to be told where each is. */
+static bool launch_is_over_tiles(const struct plan *plan, const struct op *op)
+{
+    const struct op_ranges *ranges = op->kernel.ranges;
+    const struct kernel *kernel = plan->chain[op->kernel.link];
+    bool apart = plan->elements % plan->tiles != 0
+                     ? kernel->place_period != 0
+                     : !kernel_joins(kernel, plan->elements / plan->tiles);
+    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+        apart |= host_layout_is_scattered(plan, ranges->in[i].buffer);
+    return op_tiles(op) > 1 && (apart || host_layout_is_scattered(plan, ranges->out.buffer));
+}
+
+static struct kernel_args kernel_args(const struct cuda_run *run, const struct op *op)
+{
+    const struct op_ranges *ranges = op->kernel.ranges;
+    const struct kernel_args args = {
+        .resident = kernel_pointer(run, &ranges->resident),
+        .scratch = cuda_run_at(run, &ranges->scratch),
+        .carry_in = cuda_run_at(run, &ranges->carry_in),
+        .carry_out = cuda_run_at(run, &ranges->carry_out),
+        .carry_own = ranges->carry_own,
+        .count = op->kernel.count,
+        .blocks = op->kernel.blocks,
+        .repeat = op->kernel.repeat,
+        .params = run->workload.plan->params,
+        .context = run->contexts != NULL ? run->contexts[op->stream] : NULL,
+    };
+    return args;
+}
+
+/* Fills the next of the table's places with the tiles of a launch over several. */
+static void look_up_tiles(const struct cuda_run *run, const struct op *op, struct room *room,
+                          struct kernel_args *args, struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct op_ranges *ranges = op->kernel.ranges;
+    const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
+    issued->kernel.tiles = room->on_device + (room->tiles - room->table);
+    issued->kernel.tile_count = tiles.count;
+    issued->kernel.launch_tiles = kernel_launcher(plan->chain[op->kernel.link])->launch_tiles;
+    args->count = 0;
+    for (uint32_t i = 0; i < tiles.count; i++) {
+        struct kernel_tile *tile = room->tiles++;
+        const struct range out = plan_tile_part(plan, &ranges->out, tiles, tiles.first + i);
+        uint64_t first;
+        plan_tile(plan, tiles.first + i, &first, &tile->count);
+        for (int input = 0; input < KERNEL_INPUTS_MAX; input++) {
+            const struct range in =
+                plan_tile_part(plan, &ranges->in[input], tiles, tiles.first + i);
+            tile->in[input] = kernel_pointer(run, &in);
+        }
+        tile->out = kernel_pointer(run, &out);
+        args->count = tile->count > args->count ? tile->count : args->count;
+    }
+}
+
+static void look_up_launch(const struct cuda_run *run, const struct op *op, struct room *room,
+                           struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct op_ranges *ranges = op->kernel.ranges;
+    struct kernel_args *args = room->args++;
+    *args = kernel_args(run, op);
+    issued->kernel.launch = kernel_launcher(plan->chain[op->kernel.link])->launch;
+    issued->kernel.call = kernel_launcher(plan->chain[op->kernel.link])->call;
+    issued->kernel.args = args;
+    if (launch_is_over_tiles(plan, op)) {
+        look_up_tiles(run, op, room, args, issued);
+        return;
+    }
+    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+        args->in[i] = kernel_pointer(run, &ranges->in[i]);
+    args->out = kernel_pointer(run, &ranges->out);
+}
+
+/* Returns how many copies an op is made of that go together; 0: it is one, or none. */
+static uint32_t pieces_of(const struct plan *plan, const struct op *op)
+{
+    const uint32_t copies = rule_copies(plan, op);
+    return copies > 1 || op->kind == OP_PACK ? copies : 0;
+}
+
+/* Fills the next free pieces with the copies of each tile from one range to the other. */
+static void look_up_pieces(const struct cuda_run *run, const struct op *op,
+                           const struct range *from, const struct range *to, struct room *room,
+                           struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
+    issued->pieces = room->op_pieces++;
+    *issued->pieces = room->pieces;
+    issued->pieces->count = tiles.count;
+    for (uint32_t i = 0; i < tiles.count; i++) {
+        const struct range source = plan_tile_part(plan, from, tiles, tiles.first + i);
+        const struct range target = plan_tile_part(plan, to, tiles, tiles.first + i);
+        *room->pieces.to++ = cuda_run_at(run, &target);
+        *room->pieces.from++ = cuda_run_at(run, &source);
+        *room->pieces.bytes++ = source.bytes;
+    }
+}
+
+static struct cuda_callback callback_of(struct cuda_run *run, const struct op *op)
+{
+    struct cuda_callback callback = {.listener = run->listener,
+                                     .tile = op->tile,
+                                     .tiles = op_tiles(op),
+                                     .sleep_ns = op->callback.sleep_ns};
+    if (op_feeds(op)) {
+        const struct op_ranges *ranges = op->callback.ranges;
+        callback.before = cuda_run_at(run, &ranges->in[0]);
+        callback.total = cuda_run_at(run, &ranges->in[1]);
+        callback.next = cuda_run_at(run, &ranges->out);
+    }
+    return callback;
+}
+
+static void look_up_copy(const struct cuda_run *run, const struct op *op, struct room *room,
+                         struct cuda_issued *issued)
+{
+    const struct range *from = op->kind == OP_H2D ? &op->copy.host : &op->copy.device;
+    const struct range *to = op->kind == OP_H2D ? &op->copy.device : &op->copy.host;
+    issued->batched = pieces_of(run->workload.plan, op) > 0;
+    if (issued->batched) {
+        look_up_pieces(run, op, from, to, room, issued);
+        return;
+    }
+    issued->copy.to = cuda_run_at(run, to);
+    issued->copy.from = cuda_run_at(run, from);
+    issued->copy.bytes = op->copy.host.bytes;
+}
+
+/* Turns an op into the arguments of its CUDA call, which are kept in the next free room. */
+static void look_up_op(struct cuda_run *run, const struct op *op, struct room *room,
+                       struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    issued->kind = op->kind;
+    if (op->stream < plan->streams)
+        issued->stream = run->streams[op->stream];
+    switch (op->kind) {
+    case OP_H2D:
+    case OP_D2H:
+        look_up_copy(run, op, room, issued);
+        break;
+    case OP_KERNEL:
+        look_up_launch(run, op, room, issued);
+        break;
+    case OP_CALLBACK:
+        *room->callback = callback_of(run, op);
+        issued->callback = room->callback++;
+        break;
+    case OP_RECORD:
+    case OP_WAIT:
+    case OP_SYNC_EVENT:
+        issued->event = run->events[op->event.event];
+        break;
+    case OP_D2D:
+        issued->copy.to = cuda_run_at(run, &op->d2d.to);
+        issued->copy.from = cuda_run_at(run, &op->d2d.from);
+        issued->copy.bytes = op->d2d.to.bytes;
+        break;
+    case OP_MEMSET:
+        issued->set.at = cuda_run_at(run, &op->set.range);
+        issued->set.value = op->set.value;
+        issued->set.bytes = op->set.range.bytes;
+        break;
+    case OP_SYNC:
+        issued->device = op->stream == plan->streams;
+        break;
+    case OP_ALLOC:
+        issued->alloc.bytes = op->alloc.bytes;
+        issued->alloc.pinned = op->alloc.pinned;
+        break;
+    case OP_PACK:
+        look_up_pieces(run, op, &op->pack.from, &op->pack.to, room, issued);
+        break;
+    case OP_CPU:
+    case OP_KIND_COUNT:
+        break;
+    }
+}
+
+/* How much room a plan's ops need. */
+struct needs {
+    size_t kernels, callbacks, ops, pieces, tiles;
+};
+
+static struct needs count_needs(const struct plan *plan)
+{
+    struct needs needs = {0};
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        const uint32_t pieces = pieces_of(plan, op);
+        needs.kernels += op->kind == OP_KERNEL;
+        needs.callbacks += op->kind == OP_CALLBACK;
+        needs.ops += pieces > 0;
+        needs.pieces += pieces;
+        if (op->kind == OP_KERNEL && launch_is_over_tiles(plan, op))
+            needs.tiles += op_tiles(op);
+    }
+    return needs;
+}
+
+static bool take_room(struct cuda_run *run, const struct needs *needs, struct room *room)
+{
+    struct pieces *all = &run->all_pieces;
+    run->issued = calloc(run->workload.plan->op_count + (size_t)1, sizeof *run->issued);
+    run->args = calloc(needs->kernels + 1, sizeof *run->args);
+    run->callbacks = calloc(needs->callbacks + 1, sizeof *run->callbacks);
+    run->pieces = calloc(needs->ops + 1, sizeof *run->pieces);
+    all->to = calloc(needs->pieces + 1, sizeof *all->to);
+    all->from = calloc(needs->pieces + 1, sizeof *all->from);
+    all->bytes = calloc(needs->pieces + 1, sizeof *all->bytes);
+    room->table = calloc(needs->tiles + 1, sizeof *room->table);
+    room->args = run->args;
+    room->callback = run->callbacks;
+    room->op_pieces = run->pieces;
+    room->pieces = *all;
+    room->tiles = room->table;
+    room->on_device = run->tiles;
+    return run->issued && run->args && run->callbacks && run->pieces && all->to && all->from &&
+           all->bytes && room->table;
+}
+
+enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    const struct needs needs = count_needs(plan);
+    const size_t table_bytes = needs.tiles * sizeof *run->tiles;
+    struct room room = {0};
+    if (table_bytes > 0 &&
+        CUDA_CHECK(cudaMalloc((void **)&run->tiles, table_bytes), error) != STATUS_OK)
+        return STATUS_FAILED;
+    enum status status = STATUS_OK;
+    if (!take_room(run, &needs, &room))
+        status = error_set(error, STATUS_NO_MEMORY, "no memory to issue %" PRIu32 " ops",
+                           plan->op_count);
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
+        look_up_op(run, &plan->ops[i], &room, &run->issued[i]);
+    if (table_bytes > 0 && status == STATUS_OK)
+        status = CUDA_CHECK(
+            cudaMemcpy(run->tiles, room.table, table_bytes, cudaMemcpyHostToDevice), error);
+    free(room.table);
+    return status;
+}
+
+void cuda_calls_free(struct cuda_run *run)
+{
+    free(run->issued);
+    free(run->args);
+    free(run->pieces);
+    free(run->all_pieces.to);
+    free(run->all_pieces.from);
+    free(run->all_pieces.bytes);
+    if (run->tiles != NULL)
+        cuda_run_warn(run, cudaFree(run->tiles), "cudaFree");
+}

@@ -1,0 +1,239 @@
+/* build_ops.c - the ops that a plan's steps are made of. */
+#include "plan/build_parts.h"
+
+uint64_t build_steps_so_far(const struct builder *builder)
+{
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < builder->plan->streams; i++)
+        steps += builder->lengths[i];
+    return steps;
+}
+
+static enum status refuse_size(const struct builder *builder)
+{
+    uint64_t cpu = builder->plan->cpu_tiles;
+    uint64_t done = builder->marking ? builder->ops_most : cpu + build_steps_so_far(builder);
+    return settings_refuse_size(builder->settings,
+                                (double)done / (double)(cpu + builder->marked), builder->error);
+}
+
+enum status build_append(struct builder *builder, const struct op *op)
+{
+    if (builder->plan->op_count >= builder->ops_most)
+        return refuse_size(builder);
+    return plan_append(builder->plan, op, builder->error);
+}
+
+/* --- a scan's carry by way of the host ---
+ *
+ * A carry that stays on the device needs no host: a kernel leaves it, the next one waits for an
+ * event and takes it. The way by the host stands for all that only the host can do between two
+ * tiles: a tile's total is copied out, a callback adds it to the sum, and what that leaves is
+ * copied in for the next tile. Stream order and events put these in their order, so that nobody
+ * waits but the streams. */
+
+static bool carries_by_host(const struct placement *placement, uint32_t link)
+{
+    return placement->carry_by_host && placement->plan->chain[link]->shape == KERNEL_SCAN;
+}
+
+/* Appends `op`, a copy of the carry. Its place has the same offset on both sides. */
+static enum status write_carry(struct builder *builder, struct op op, uint32_t link,
+                               enum carry_place place)
+{
+    const uint32_t tile = (uint32_t)op.tile;
+    op.copy.host = placement_carry(&builder->placement, BUFFER_HOST_CARRY, link, tile, place);
+    op.copy.device =
+        placement_carry(&builder->placement, BUFFER_DEVICE_CARRY, link, tile, place);
+    return build_append(builder, &op);
+}
+
+/* Appends what comes right before link `link` of the tile: the copy in of the sum of all tiles
+ * before it, which a callback has left on the host. The first tile needs none. */
+static enum status write_carry_in(struct builder *builder, uint32_t stream, uint32_t tile,
+                                  uint32_t link)
+{
+    if (!carries_by_host(&builder->placement, link) || tile == 0)
+        return STATUS_OK;
+    const struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
+    return write_carry(builder, op, link, CARRY_BEFORE);
+}
+
+/* Appends the callback that leaves what the next tile copies in. */
+static enum status write_feed(struct builder *builder, uint32_t stream, uint32_t tile,
+                              uint32_t link)
+{
+    const struct placement *placement = &builder->placement;
+    struct op_ranges *ranges = plan_take_ranges(builder->plan, builder->error);
+    struct op op = {.kind = OP_CALLBACK, .stream = stream, .tile = (int32_t)tile};
+    if (ranges == NULL)
+        return STATUS_NO_MEMORY;
+    if (tile > 0)
+        ranges->in[0] = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_BEFORE);
+    ranges->in[1] = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_TOTAL);
+    ranges->out = placement_carry(placement, BUFFER_HOST_CARRY, link, tile + 1, CARRY_BEFORE);
+    op.callback.ranges = ranges;
+    return build_append(builder, &op);
+}
+
+/* Appends what comes right behind it: the copy out of the tile's own total, and the callback
+ * that leaves what the next tile copies in; with CARRY_SYNC the host waits for that. The next
+ * tile's link waits for this stream: see steps_follow(). */
+static enum status write_carry_out(struct builder *builder, uint32_t stream, uint32_t tile,
+                                   uint32_t link)
+{
+    const struct placement *placement = &builder->placement;
+    if (!carries_by_host(placement, link) || tile + 1 == builder->plan->tiles)
+        return STATUS_OK;
+    struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
+    enum status status = write_carry(builder, op, link, CARRY_TOTAL);
+    if (status == STATUS_OK)
+        status = write_feed(builder, stream, tile, link);
+    op.kind = OP_SYNC;
+    if (status == STATUS_OK && builder->settings->carry == CARRY_SYNC)
+        status = build_append(builder, &op);
+    return status;
+}
+
+/* --- steps --- */
+
+static enum status write_copies_in(struct builder *builder, uint32_t stream, struct tiles tiles)
+{
+    enum status status = STATUS_OK;
+    for (int input = 0; input < builder->placement.inputs && status == STATUS_OK; input++) {
+        struct op op = build_op(OP_H2D, stream, tiles);
+        op.copy.host = placement_sent_input(&builder->placement, input, tiles);
+        op.copy.device = placement_input_slot(&builder->placement, input, tiles);
+        status = build_append(builder, &op);
+    }
+    return status;
+}
+
+/* Appends all launches of a tile's kernel, one behind the other in its stream. A launch per
+ * repeat goes on in the output with what the last one left there. */
+static enum status append_launches(struct builder *builder, struct op *op)
+{
+    const struct kernel *kernel = builder->plan->chain[op->kernel.link];
+    const uint32_t launches = kernel_launches(kernel, &builder->plan->params);
+    enum status status = STATUS_OK;
+    for (uint32_t repeat = 0; repeat < launches && status == STATUS_OK; repeat++) {
+        op->kernel.repeat = repeat;
+        status = build_append(builder, op);
+    }
+    return status;
+}
+
+static enum status write_callback(struct builder *builder, uint32_t stream, struct tiles tiles)
+{
+    struct op callback = build_op(OP_CALLBACK, stream, tiles);
+    if (!builder->settings->callbacks && builder->mistake.sleep_ns == 0)
+        return STATUS_OK;
+    callback.callback.result = placement_sent_output(&builder->placement, tiles);
+    callback.callback.sleep_ns = builder->mistake.sleep_ns;
+    return build_append(builder, &callback);
+}
+
+/* Appends a launch of link `link` on the tiles, with what carries a scan over. */
+static enum status write_launch(struct builder *builder, uint32_t stream, struct tiles tiles,
+                                uint32_t link)
+{
+    struct op op = build_op(OP_KERNEL, stream, tiles);
+    struct op_ranges ranges = {0};
+    op.kernel.ranges = &ranges;
+    placement_kernel(&builder->placement, tiles, link, &op);
+    op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
+    if (op.kernel.ranges == NULL)
+        return STATUS_NO_MEMORY;
+    op.kernel.blocks =
+        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
+    enum status status = write_carry_in(builder, stream, tiles.first, link);
+    if (status == STATUS_OK)
+        status = append_launches(builder, &op);
+    return status == STATUS_OK ? write_carry_out(builder, stream, tiles.first, link) : status;
+}
+
+/* Appends one launch on all the tiles, or one on each where the kernel can't join them. */
+static enum status write_kernel(struct builder *builder, uint32_t stream, struct tiles tiles,
+                                uint32_t link)
+{
+    const bool joins = kernel_is_elementwise(builder->plan->chain[link]);
+    const uint32_t end = tiles.first + tiles.count, step = joins ? tiles.count : 1;
+    enum status status = STATUS_OK;
+    for (uint32_t tile = tiles.first; tile < end && status == STATUS_OK; tile += step)
+        status = write_launch(builder, stream, (struct tiles){tile, step}, link);
+    bool on_host = !steps_have_stage(&builder->steps, link + 2); /* no copy out follows */
+    if (status == STATUS_OK && on_host)
+        status = write_callback(builder, stream, tiles);
+    return status;
+}
+
+static enum status write_copy_out(struct builder *builder, uint32_t stream, struct tiles tiles)
+{
+    struct op op = build_op(OP_D2H, stream, tiles);
+    op.copy.host = placement_sent_output(&builder->placement, tiles);
+    op.copy.device = placement_output_slot(&builder->placement, tiles);
+    enum status status = build_append(builder, &op);
+    return status == STATUS_OK ? write_callback(builder, stream, tiles) : status;
+}
+enum status build_stage(struct builder *builder, uint32_t stage, struct tiles tiles,
+                        uint32_t stream)
+{
+    if (stage == 0)
+        return write_copies_in(builder, stream, tiles);
+    if (stage == steps_out(&builder->steps))
+        return write_copy_out(builder, stream, tiles);
+    return write_kernel(builder, stream, tiles, stage - 1);
+}
+
+/* Appends a copy within the host's memory, by its cores. */
+static enum status write_pack(struct builder *builder, struct tiles tiles, struct range from,
+                              struct range to)
+{
+    struct op op = build_op(OP_PACK, builder->plan->streams, tiles);
+    op.pack.from = from;
+    op.pack.to = to;
+    return build_append(builder, &op);
+}
+
+enum status build_packs(struct builder *builder, uint32_t batch)
+{
+    const struct placement *placement = &builder->placement;
+    const struct tiles tiles = plan_batch(builder->plan, batch);
+    enum status status = STATUS_OK;
+    for (int input = 0; input < placement->inputs && status == STATUS_OK; input++)
+        status = write_pack(builder, tiles, placement_input(placement, input, tiles),
+                            placement_sent_input(placement, input, tiles));
+    return status;
+}
+
+enum status build_unpacks(struct builder *builder, uint32_t batch)
+{
+    const struct placement *placement = &builder->placement;
+    const struct tiles tiles = plan_batch(builder->plan, batch);
+    if (placement->reduces)
+        return STATUS_OK;
+    return write_pack(builder, tiles, placement_sent_output(placement, tiles),
+                      placement_output(placement, tiles));
+}
+
+enum status build_cpu_tiles(struct builder *builder)
+{
+    struct plan *plan = builder->plan;
+    enum status status = STATUS_OK;
+    for (uint32_t tile = plan->tiles - plan->cpu_tiles;
+         tile < plan->tiles && status == STATUS_OK; tile++) {
+        struct op op = {.kind = OP_CPU, .stream = plan->streams, .tile = (int32_t)tile};
+        uint64_t first;
+        op.cpu.ranges = plan_take_ranges(plan, builder->error);
+        if (op.cpu.ranges == NULL)
+            return STATUS_NO_MEMORY;
+        plan_tile(plan, tile, &first, &op.cpu.count);
+        for (int input = 0; input < builder->placement.inputs; input++)
+            op.cpu.ranges->in[input] =
+                placement_input(&builder->placement, input, (struct tiles){tile, 1});
+        op.cpu.ranges->resident = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
+        op.cpu.ranges->out = placement_output(&builder->placement, (struct tiles){tile, 1});
+        status = build_append(builder, &op);
+    }
+    return status;
+}

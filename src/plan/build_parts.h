@@ -1,0 +1,52 @@
+/* build_parts.h - a plan that is being built: private to the builder's files.
+ *
+ *   plan/build_ops.c  the ops that a step is made of
+ *   plan/build.c      when each step is issued, in which stream, and what it waits for */
+#ifndef PIPELINE_PLAN_BUILD_PARTS_H
+#define PIPELINE_PLAN_BUILD_PARTS_H
+
+#include "plan/mistake.h"
+#include "plan/steps.h"
+
+struct builder {
+    const struct settings *settings;
+    struct plan *plan;
+    uint32_t ops_most;
+    uint32_t most_blocks; /* a launch's, where its work does not say */
+    struct steps steps;
+    struct placement placement;
+    struct plan_mistake mistake;
+    bool marking;      /* the schedule's first run, which writes no ops */
+    uint32_t *events;  /* per step: NO_EVENT, MARKED, or its event's number plus 1 */
+    uint32_t *places;  /* per step: its place in its stream, from 1 */
+    uint32_t *known;   /* streams x streams: place in the other up to which each has waited */
+    uint32_t *lengths; /* per stream: steps so far */
+    uint64_t marked;   /* steps of the schedule's first run */
+    struct error *error;
+};
+
+/* Counts the steps of the schedule's present run. */
+uint64_t build_steps_so_far(const struct builder *builder);
+
+/* Appends an op. STATUS_USAGE where there are too many of them. */
+enum status build_append(struct builder *builder, const struct op *op);
+
+/* Returns an op for all of those tiles, with no more of it settled. */
+static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tiles tiles)
+{
+    return (struct op){
+        .kind = kind, .stream = stream, .tile = (int32_t)tiles.first, .tiles = tiles.count};
+}
+
+/* Appends the ops that a stage of those tiles is made of, in `stream`. */
+enum status build_stage(struct builder *builder, uint32_t stage, struct tiles tiles,
+                        uint32_t stream);
+
+/* Append that the host packs a batch's inputs, and unpacks its result, if it does so. */
+enum status build_packs(struct builder *builder, uint32_t batch);
+enum status build_unpacks(struct builder *builder, uint32_t batch);
+
+/* Appends the ops of the tiles that the CPU works on. */
+enum status build_cpu_tiles(struct builder *builder);
+
+#endif

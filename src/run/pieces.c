@@ -1,0 +1,34 @@
+/* pieces.c - copies within the host's memory, by all cores. */
+#include "run/pieces.h"
+
+#include <omp.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Copies bytes [begin, end) of all pieces, as if these lay one behind another. */
+static void copy_part(const struct pieces *pieces, uint64_t begin, uint64_t end)
+{
+    uint64_t first = 0; /* of the present piece */
+    for (size_t i = 0; i < pieces->count && first < end; i++) {
+        const uint64_t last = first + pieces->bytes[i];
+        const uint64_t from = begin > first ? begin : first, to = end < last ? end : last;
+        if (from < to)
+            memcpy((char *)pieces->to[i] + (from - first),
+                   (const char *)pieces->from[i] + (from - first), to - from);
+        first = last;
+    }
+}
+
+void pieces_copy(const struct pieces *pieces)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < pieces->count; i++)
+        all += pieces->bytes[i];
+#pragma omp parallel
+    {
+        const uint64_t threads = (uint64_t)omp_get_num_threads();
+        const uint64_t thread = (uint64_t)omp_get_thread_num();
+        copy_part(pieces, all / threads * thread + all % threads * thread / threads,
+                  all / threads * (thread + 1) + all % threads * (thread + 1) / threads);
+    }
+}

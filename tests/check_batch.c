@@ -1,0 +1,440 @@
+/* check_batch.c - tiles that go in batches: which ops a plan then has, how long the simulator
+ * takes for a batch's copies, and what is refused. */
+#include "fixtures.h"
+#include "plan/build.h"
+#include "plan/rules.h"
+#include "sim/simulator.h"
+#include "suites.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { GAP = 7, CALL = 100, COPY_CALL = 3 };
+
+static struct machine batch_machine(void)
+{
+    struct machine machine = test_machine();
+    machine.batch_gap_ns = GAP;
+    return machine;
+}
+
+static struct settings batch_settings(const char *chain, uint32_t tiles, uint32_t batch)
+{
+    struct settings settings = test_settings(chain);
+    settings.elements = 100 * tiles;
+    settings.tiles = tiles;
+    settings.issue = ISSUE_BATCH;
+    settings.batch = batch;
+    return settings;
+}
+
+static struct plan build(const struct settings *settings)
+{
+    const struct machine machine = batch_machine();
+    struct plan plan;
+    struct error error = {0};
+    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+/* Every tile is copied in, worked on by each kernel and copied out exactly once, whatever the
+ * batch; and the host's bytes of all ops of a kind are the whole array, in one piece. */
+static void check_covers(const struct plan *plan, enum op_kind kind, int link)
+{
+    uint32_t next = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != kind || (kind == OP_KERNEL && op->kernel.link != (uint32_t)link))
+            continue;
+        ck_assert_int_eq(op->tile, next);
+        next += op_tiles(op);
+        if (kind == OP_KERNEL)
+            continue;
+        ck_assert_uint_eq(op->copy.host.offset, bytes);
+        ck_assert_uint_eq(op->copy.host.bytes, op->copy.device.bytes);
+        bytes += op->copy.host.bytes;
+    }
+    ck_assert_uint_eq(next, plan->tiles);
+    if (kind == OP_H2D)
+        ck_assert_uint_eq(bytes, plan->buffer_bytes[BUFFER_HOST_IN0]);
+    else if (kind == OP_D2H)
+        ck_assert_uint_eq(bytes, plan->buffer_bytes[BUFFER_HOST_OUT]);
+}
+
+START_TEST(test_every_tile_goes_once)
+{
+    static const char *const chains[] = {"scale", "scale,sum", "transpose-naive,scale", "scan"};
+    static const uint32_t batches[] = {1, 2, 7, 10, 16, 17, 100};
+    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
+        for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+            struct settings settings = batch_settings(chains[c], 17, batches[b]);
+            settings.columns = 10;
+            struct plan plan = build(&settings);
+            check_covers(&plan, OP_H2D, 0);
+            for (int link = 0; link < plan.chain_length; link++)
+                check_covers(&plan, OP_KERNEL, link);
+            check_covers(&plan, OP_D2H, 0);
+            plan_free(&plan);
+        }
+    }
+}
+END_TEST
+
+/* Kernels whose elements stand alone are launched once for a batch, others once for each tile;
+ * a slot holds a batch, so as many slots are needed as batches are in flight. */
+START_TEST(test_ops_of_a_batch)
+{
+    struct settings settings = batch_settings("scale,sum", 32, 8);
+    settings.streams = 2;
+    settings.callbacks = true;
+    struct plan plan = build(&settings);
+    uint32_t scales = 0, sums = 0, copies = 0, callbacks = 0;
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        const struct op *op = &plan.ops[i];
+        scales += op->kind == OP_KERNEL && op->kernel.link == 0;
+        sums += op->kind == OP_KERNEL && op->kernel.link == 1;
+        copies += op->kind == OP_H2D;
+        callbacks += op->kind == OP_CALLBACK;
+        ck_assert_uint_eq(op_tiles(op), op->kind == OP_KERNEL && op->kernel.link == 1 ? 1 : 8);
+        /* The values of a batch's tiles lie together, so they are one copy. */
+        ck_assert_uint_eq(rule_copies(&plan, op), op->kind == OP_H2D ? 8 : 1);
+    }
+    ck_assert_uint_eq(scales, 4);
+    ck_assert_uint_eq(sums, 32);
+    ck_assert_uint_eq(copies, 4);
+    ck_assert_uint_eq(callbacks, 4);
+    ck_assert_uint_eq(plan.slots, 2);
+    ck_assert_uint_ge(plan.buffer_bytes[BUFFER_DEVICE_IN0], 2 * 8 * 400);
+    ck_assert_uint_lt(plan.buffer_bytes[BUFFER_DEVICE_IN0], 3 * 8 * 400);
+    char label[OP_LABEL];
+    ck_assert_str_eq(plan_op_label(&plan, &plan.ops[0], label), "h2d 0-7");
+    plan_free(&plan);
+}
+END_TEST
+
+/* The CPU's tiles, the last ones, are in no batch. */
+START_TEST(test_cpu_tiles_go_alone)
+{
+    struct settings settings = batch_settings("scale", 20, 8);
+    settings.ways = 4;
+    settings.cpu_share = 0.25;
+    struct plan plan = build(&settings);
+    uint32_t cpu = 0, gpu = 0;
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        cpu += plan.ops[i].kind == OP_CPU ? op_tiles(&plan.ops[i]) : 0;
+        gpu += plan.ops[i].kind == OP_KERNEL ? op_tiles(&plan.ops[i]) : 0;
+    }
+    ck_assert_uint_eq(cpu, 5);
+    ck_assert_uint_eq(gpu, 15);
+    ck_assert_uint_eq(plan_batches(&plan), 2);
+    ck_assert_uint_eq(plan_batch(&plan, 1).count, 7);
+    plan_free(&plan);
+}
+END_TEST
+
+/* One call for a batch of n copies, each of which takes its bytes, with a gap between two. */
+START_TEST(test_time_of_a_batch)
+{
+    enum { TILES = 6, BYTES = 400 };
+    struct machine machine = batch_machine();
+    machine.issue_copy_ns = CALL;
+    machine.issue_batch_copy_ns = COPY_CALL;
+    struct settings settings = batch_settings("scale", TILES, TILES);
+    struct plan plan = build(&settings);
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    ck_assert_int_eq(simulator_run(&machine, 0, &plan, NULL, &timeline, &issued_ns, &error),
+                     STATUS_OK);
+    const struct span *in = &timeline.spans[0];
+    ck_assert_int_eq(in->kind, OP_H2D);
+    ck_assert_int_eq(in->start_ns, CALL + TILES * COPY_CALL);
+    ck_assert_int_eq(in->end_ns - in->start_ns, TILES * BYTES + (TILES - 1) * GAP);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* While one direction pauses between two copies of its batch, the other has the whole link. */
+START_TEST(test_gaps_leave_the_link_to_the_other_way)
+{
+    enum { TILES = 64, BYTES = 400, LONG_GAP = 400 };
+    struct machine machine = batch_machine();
+    machine.joint_bytes_per_s = 1e9; /* half for each when both are busy */
+    machine.batch_gap_ns = LONG_GAP;
+    struct settings settings = batch_settings("scale", 2 * TILES, TILES);
+    struct plan plan = build(&settings);
+    int64_t paused_ns, joint_ns;
+    struct error error = {0};
+    ck_assert_int_eq(simulator_time(&machine, 0, &plan, &paused_ns, &error), STATUS_OK);
+    machine.batch_gap_ns = 1;
+    ck_assert_int_eq(simulator_time(&machine, 0, &plan, &joint_ns, &error), STATUS_OK);
+    /* Both ways are busy with the second batch in and the first one out; were the link halved
+     * in the pauses too, each copy of these would take twice its bytes and a gap. */
+    const int64_t halved_ns = 2 * TILES * (BYTES + LONG_GAP) + TILES * (2 * BYTES + LONG_GAP);
+    ck_assert_int_gt(paused_ns, joint_ns);
+    ck_assert_int_lt(paused_ns, halved_ns);
+    plan_free(&plan);
+}
+END_TEST
+
+/* A batch of small tiles is far faster than as many calls, and with the figures of an H200 as
+ * fast as it was there: 1 GiB each way in 34 ms. */
+START_TEST(test_batch_on_an_h200)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct settings settings = batch_settings("scale", 16384, 0);
+    settings.elements = 256 << 20;
+    settings.intensity = 1;
+    int64_t batch_ns, single_ns;
+    for (int single = 0; single < 2; single++) {
+        struct plan plan;
+        settings.issue = single ? ISSUE_STREAMS : ISSUE_BATCH;
+        ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+        ck_assert_int_eq(
+            simulator_time(&machine, 0, &plan, single ? &single_ns : &batch_ns, &error),
+            STATUS_OK);
+        plan_free(&plan);
+    }
+    ck_assert_int_gt(batch_ns, 33000000);
+    ck_assert_int_lt(batch_ns, 36000000);
+    ck_assert_int_gt(single_ns, 3 * batch_ns);
+}
+END_TEST
+
+START_TEST(test_batch_is_as_many_tiles_as_it_should)
+{
+    static const struct {
+        uint64_t elements;
+        uint32_t tiles, streams, given, wanted;
+    } cases[] = {
+        {256 << 20, 16384, 4, 0, 128}, /* 8 MiB of 64 KiB each */
+        {256 << 20, 32, 4, 0, 1},      /* tiles of 32 MiB */
+        {1 << 20, 64, 4, 0, 2},        /* 8 batches in turn for each of 4 in flight */
+        {1 << 20, 8, 4, 0, 1},         /* as few as they are */
+        {1 << 20, 64, 4, 5, 5},        /* as it was given */
+        {1 << 20, 64, 4, 1000, 64},    /* no more than there are */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct settings settings = batch_settings("scale", cases[i].tiles, cases[i].given);
+        settings.elements = cases[i].elements;
+        settings.streams = cases[i].streams;
+        ck_assert_uint_eq(settings_batch(&settings), cases[i].wanted);
+        settings.issue = ISSUE_STREAMS;
+        ck_assert_uint_eq(settings_batch(&settings), 1);
+    }
+}
+END_TEST
+
+static void must_refuse(const struct settings *settings, const char *named)
+{
+    struct error error = {0};
+    ck_assert_int_eq(settings_check(settings, &error), STATUS_USAGE);
+    ck_assert_msg(strstr(error.text, named) != NULL, "%s", error.text);
+}
+
+START_TEST(test_refusals)
+{
+    const struct machine without = test_machine();
+    struct error error = {0};
+    int64_t time_ns;
+    struct settings settings = batch_settings("scale", 8, 4);
+    struct plan plan = build(&settings);
+    ck_assert_int_eq(simulator_time(&without, 0, &plan, &time_ns, &error), STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "batch_gap_ns"));
+    plan_free(&plan);
+    ck_assert_int_eq(settings_check(&settings, &(struct error){0}), STATUS_OK);
+    settings.memory = MEMORY_PAGEABLE;
+    must_refuse(&settings, "memory=pageable");
+    settings.memory = MEMORY_PINNED;
+    settings.mistake = test_mistake("missing-wait");
+    must_refuse(&settings, "mistake=missing-wait");
+    settings.mistake = MISTAKE_NONE;
+    settings.issue = ISSUE_STREAMS;
+    must_refuse(&settings, "batch=4");
+}
+END_TEST
+
+/* --- packing --- */
+
+static struct settings packed_settings(const char *chain, uint32_t tiles, uint32_t batch)
+{
+    struct settings settings = batch_settings(chain, tiles, batch);
+    settings.issue = ISSUE_STREAMS;
+    settings.pack = true;
+    settings.streams = 2;
+    return settings;
+}
+
+static size_t hazards_of(const struct plan *plan)
+{
+    struct hazard hazard;
+    struct error error = {0};
+    size_t count;
+    ck_assert_int_eq(plan_hazards(plan, &hazard, 1, &count, &error), STATUS_OK);
+    return count;
+}
+
+/* Copies move the host's slots alone, and the packing all of the arrays, once. */
+START_TEST(test_packing_moves_every_byte)
+{
+    static const char *const chains[] = {"scale", "wave", "sum", "scan"};
+    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
+        struct settings settings = packed_settings(chains[c], 17, 4);
+        struct plan plan = build(&settings);
+        uint64_t packed[BUFFER_COUNT] = {0};
+        for (uint32_t i = 0; i < plan.op_count; i++) {
+            const struct op *op = &plan.ops[i];
+            bool values = op->kind == OP_D2H && c == 2;
+            if (op->kind == OP_H2D || op->kind == OP_D2H) {
+                ck_assert(values || op->copy.host.buffer >= BUFFER_HOST_PACK_IN0);
+                ck_assert_uint_eq(rule_copies(&plan, op), 1);
+            }
+            if (op->kind != OP_PACK)
+                continue;
+            packed[op->pack.from.buffer] += op->pack.from.bytes;
+            packed[op->pack.to.buffer] += op->pack.to.bytes;
+        }
+        ck_assert_uint_eq(packed[BUFFER_HOST_IN0], plan.buffer_bytes[BUFFER_HOST_IN0]);
+        ck_assert_uint_eq(packed[BUFFER_HOST_IN1], plan.buffer_bytes[BUFFER_HOST_IN1]);
+        ck_assert_uint_eq(packed[BUFFER_HOST_OUT],
+                          c == 2 ? 0 : plan.buffer_bytes[BUFFER_HOST_OUT]);
+        ck_assert_uint_eq(hazards_of(&plan), 0);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Without the host's wait for a batch it would unpack what is not there yet, and pack over what
+ * is still being copied: each of these is a race that is found. */
+START_TEST(test_packing_without_a_wait_races)
+{
+    struct settings settings = packed_settings("scale", 12, 2);
+    struct plan plan = build(&settings);
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        const struct op op = plan.ops[i];
+        if (op.kind != OP_SYNC_EVENT)
+            continue;
+        waits++;
+        plan.ops[i] = (struct op){.id = i, .kind = OP_ALLOC, .stream = op.stream, .tile = -1};
+        plan.ops[i].alloc.bytes = 1;
+        ck_assert_uint_gt(hazards_of(&plan), 0);
+        plan.ops[i] = op;
+        ck_assert_uint_eq(hazards_of(&plan), 0);
+    }
+    ck_assert_uint_eq(waits, 6);
+    plan_free(&plan);
+}
+END_TEST
+
+/* The host's cores read and write each byte; while they do, nothing is issued. */
+START_TEST(test_time_of_packing)
+{
+    enum { TILES = 4, BYTES = TILES * 400 };
+    struct machine machine = test_machine();
+    machine.cpu_bytes_per_s = 4e9;
+    struct settings settings = packed_settings("scale", TILES, TILES);
+    struct plan plan = build(&settings);
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    ck_assert_int_eq(simulator_run(&machine, 0, &plan, NULL, &timeline, &issued_ns, &error),
+                     STATUS_OK);
+    int64_t packed_ns = 0, unpacked_ns = 0, back_ns = 0;
+    for (uint32_t i = 0; i < timeline.span_count; i++) {
+        const struct span *span = &timeline.spans[i];
+        const bool packs = span->kind == OP_PACK && span->issue_ns == 0;
+        packed_ns = packs ? span->end_ns : packed_ns;
+        back_ns = span->kind == OP_D2H ? span->end_ns : back_ns;
+        if (span->kind == OP_H2D)
+            ck_assert_int_eq(span->start_ns, packed_ns);
+        if (span->kind != OP_PACK || packs)
+            continue;
+        ck_assert_int_eq(span->start_ns, back_ns);
+        unpacked_ns = span->end_ns - span->start_ns;
+    }
+    ck_assert_int_eq(packed_ns, BYTES / 2);
+    ck_assert_int_eq(unpacked_ns, BYTES / 2);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* With pageable arrays only the packing is the CPU's: copies have page-locked memory, so their
+ * calls wait for nothing. */
+START_TEST(test_packing_pageable_memory)
+{
+    struct settings settings = packed_settings("scale", 8, 2);
+    int64_t pinned_ns, pageable_ns, staged_ns;
+    struct error error = {0};
+    struct machine machine;
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    settings.elements = 8 << 20;
+    struct plan plan = build(&settings);
+    ck_assert_int_eq(simulator_time(&machine, 0, &plan, &pinned_ns, &error), STATUS_OK);
+    plan.memory = MEMORY_PAGEABLE;
+    ck_assert_int_eq(simulator_time(&machine, 0, &plan, &pageable_ns, &error), STATUS_OK);
+    plan.packs = false;
+    ck_assert(rule_copy_staged(&plan, &plan.ops[1]));
+    plan_free(&plan);
+    settings.pack = false;
+    settings.batch = 0;
+    settings.memory = MEMORY_PAGEABLE;
+    plan = build(&settings);
+    ck_assert_int_eq(simulator_time(&machine, 0, &plan, &staged_ns, &error), STATUS_OK);
+    ck_assert_int_eq(pageable_ns, pinned_ns);
+    ck_assert_int_gt(staged_ns, pageable_ns);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_packing_is_refused)
+{
+    struct settings settings = packed_settings("scale", 8, 4);
+    ck_assert_int_eq(settings_check(&settings, &(struct error){0}), STATUS_OK);
+    settings.ways = 4;
+    must_refuse(&settings, "ways=4");
+    settings.ways = 3;
+    settings.issue = ISSUE_GRAPH;
+    must_refuse(&settings, "issue=graph");
+    settings.issue = ISSUE_BATCH;
+    must_refuse(&settings, "issue=batch");
+    settings.issue = ISSUE_STREAMS;
+    settings.memory = MEMORY_MAPPED;
+    must_refuse(&settings, "memory=mapped");
+    settings.memory = MEMORY_PINNED;
+    settings.mistake = test_mistake("slow-callback");
+    must_refuse(&settings, "mistake=slow-callback");
+}
+END_TEST
+
+Suite *batch_suite(void)
+{
+    Suite *suite = suite_create("batch");
+    TCase *plans = tcase_create("plans");
+    tcase_add_test(plans, test_every_tile_goes_once);
+    tcase_add_test(plans, test_ops_of_a_batch);
+    tcase_add_test(plans, test_cpu_tiles_go_alone);
+    tcase_add_test(plans, test_batch_is_as_many_tiles_as_it_should);
+    tcase_add_test(plans, test_refusals);
+    suite_add_tcase(suite, plans);
+    TCase *times = tcase_create("times");
+    tcase_add_test(times, test_time_of_a_batch);
+    tcase_add_test(times, test_gaps_leave_the_link_to_the_other_way);
+    tcase_add_test(times, test_batch_on_an_h200);
+    suite_add_tcase(suite, times);
+    TCase *packing = tcase_create("packing");
+    tcase_add_test(packing, test_packing_moves_every_byte);
+    tcase_add_test(packing, test_packing_without_a_wait_races);
+    tcase_add_test(packing, test_time_of_packing);
+    tcase_add_test(packing, test_packing_pageable_memory);
+    tcase_add_test(packing, test_packing_is_refused);
+    suite_add_tcase(suite, packing);
+    return suite;
+}
