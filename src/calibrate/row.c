@@ -99,7 +99,7 @@ static void put_copy(struct row_builder *builder, enum op_kind kind, uint32_t st
         &(struct op){
             .kind = kind,
             .stream = stream,
-            .tiles = copies,
+            .tiles = copies & OP_TILES_MOST,
             .copy = {.host = {in ? BUFFER_HOST_IN0 : BUFFER_HOST_OUT, at, bytes},
                      .device = {in ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT, at, bytes}}});
 }

@@ -219,8 +219,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                           "--mistake. Kernels that can't join tiles, such as reductions, "
                           "are launched on each tile of a batch."},
     [OPTION_BATCH] = {"batch", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(batch, RUNS),
-                      .check = CHECK_BATCH, .fallback = "auto", .least = 1, .most = TILES_MAX,
-                      .suffixes = true, .automatic = true,
+                      .check = CHECK_BATCH, .fallback = "auto", .least = 1,
+                      .most = OP_TILES_MOST, .suffixes = true, .automatic = true,
                       .help = "tiles of a batch; auto: as many as come to 8 MiB of input, but "
                               "fewer where there would be less than 8 batches in turn",
                       .with = "Only --issue=batch and --pack use it."},

@@ -34,8 +34,10 @@ enum status build_append(struct builder *builder, const struct op *op);
 /* Returns an op for all of those tiles, with no more of it settled. */
 static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tiles tiles)
 {
-    return (struct op){
-        .kind = kind, .stream = stream, .tile = (int32_t)tiles.first, .tiles = tiles.count};
+    return (struct op){.kind = kind,
+                       .stream = stream,
+                       .tile = (int32_t)tiles.first,
+                       .tiles = tiles.count & OP_TILES_MOST};
 }
 
 /* Appends the ops that a stage of those tiles is made of, in `stream`. */

@@ -128,19 +128,22 @@ struct engine_row {
 };
 extern const struct engine_row engine_rows[ENGINE_COUNT];
 
+/* The most tiles that one op may be for. */
+#define OP_TILES_MOST ((UINT32_C(1) << 24) - 1)
+
 /* One operation. Plain data: a plan is an array of these in host issue order. It may have
  * millions, so that each is kept small: the ranges of ops that may have many stand apart, and
  * are the plan's (plan_take_ranges()). Ops that work on the same share them. They are NULL in a
  * recorded plan, which knows what its ops touch. */
 struct op {
     uint32_t id; /* its index in the plan */
-    enum op_kind kind;
+    enum op_kind kind : 8;
+    uint32_t tiles : 24; /* how many tiles it is for, one behind the other; 0 stands for 1 */
     /* A stream's number is below plan.streams. The number plan.streams itself stands for none
      * of them: the CPU's own lane for OP_CPU and OP_PACK, the whole device for OP_SYNC,
      * OP_ALLOC and OP_SYNC_EVENT. */
     uint32_t stream;
-    int32_t tile;   /* the first tile that it is for; -1 where an op belongs to no tile */
-    uint32_t tiles; /* how many tiles, one behind the other; 0 stands for 1 */
+    int32_t tile; /* the first tile that it is for; -1 where an op belongs to no tile */
     union {
         struct {
             struct range host, device;
