@@ -199,7 +199,7 @@ bool kernel_chain_scans(const struct kernel *const chain[], int length)
     return false;
 }
 
-const char *kernel_joins_tiles(const struct kernel *kernel)
+const char *kernel_needs_neighbours(const struct kernel *kernel)
 {
     if (kernel->shape == KERNEL_SCAN)
         return "goes on from tile to tile";

@@ -221,7 +221,7 @@ bool kernel_chain_scans(const struct kernel *const chain[], int length);
 /* Returns why the kernel's tiles have to lie side by side in the host's arrays, as what a
  * sentence about the kernel goes on with ("goes on from tile to tile"); NULL where each may lie
  * anywhere. */
-const char *kernel_joins_tiles(const struct kernel *kernel);
+const char *kernel_needs_neighbours(const struct kernel *kernel);
 
 #ifdef __cplusplus
 }

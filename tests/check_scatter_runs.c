@@ -396,10 +396,10 @@ START_TEST(every_kernel_is_known)
         settings.rows = 1;
         settings.inner = 8;
         settings.tiles = 1;
-        joined += kernel_joins_tiles(kernel) != NULL;
-        if (kernel_joins_tiles(kernel) != NULL) {
+        joined += kernel_needs_neighbours(kernel) != NULL;
+        if (kernel_needs_neighbours(kernel) != NULL) {
             ck_assert_int_eq(settings_check(&settings, &error), STATUS_USAGE);
-            ck_assert_ptr_nonnull(strstr(error.text, kernel_joins_tiles(kernel)));
+            ck_assert_ptr_nonnull(strstr(error.text, kernel_needs_neighbours(kernel)));
             continue;
         }
         settings.tiles = 64;

@@ -171,7 +171,7 @@ static enum status check_scatter(const struct judged *run)
     const struct settings *settings = run->settings;
     char rest[LABEL_MAX];
     for (int i = 0; i < settings->chain_length && settings->scatter; i++) {
-        const char *why = kernel_joins_tiles(settings->chain[i]);
+        const char *why = kernel_needs_neighbours(settings->chain[i]);
         if (why == NULL)
             continue;
         snprintf(rest, sizeof rest, " has %s, which %s: allowed are kernels such as scale",

@@ -158,7 +158,7 @@ static void draw_arrangement(struct input *input, struct drawn *drawn)
     }
     drawn->values[OPTION_DEVICE] = draw_value(input, OPTION_DEVICE);
     for (int i = 0; i < drawn->length; i++) {
-        if (kernel_joins_tiles(drawn->chain[i]) != NULL)
+        if (kernel_needs_neighbours(drawn->chain[i]) != NULL)
             drawn->values[OPTION_SCATTER] = NULL;
     }
     draw_batches(input, drawn);
