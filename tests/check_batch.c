@@ -3,6 +3,7 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "plan/rules.h"
+#include "run/pieces.h"
 #include "sim/simulator.h"
 #include "suites.h"
 
@@ -414,6 +415,38 @@ START_TEST(test_packing_is_refused)
 }
 END_TEST
 
+/* Every byte of every piece arrives, and none beside them, whatever the team's threads share.
+ */
+START_TEST(test_pieces_are_copied)
+{
+    enum { MOST = 40, ROOM = 1 << 16 };
+    static unsigned char from[ROOM], to[ROOM];
+    uint64_t random = 99 + (uint64_t)_i;
+    void *targets[MOST];
+    const void *sources[MOST];
+    size_t bytes[MOST], place = 0, copied = 0, changed = 0;
+    const size_t count = test_random_below(&random, MOST + 1);
+    for (size_t i = 0; i < ROOM; i++) {
+        from[i] = (unsigned char)(1 + i % 251);
+        to[i] = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = test_random_below(&random, i % 5 == 0 ? 5 : 1500);
+        sources[i] = from + place;
+        targets[i] = to + ROOM - place - bytes[i] - i; /* in the other order, a byte apart */
+        place += bytes[i];
+        copied += bytes[i];
+    }
+    const struct pieces pieces = {targets, sources, bytes, count};
+    pieces_copy(&pieces);
+    for (size_t i = 0; i < count; i++)
+        ck_assert(memcmp(targets[i], sources[i], bytes[i]) == 0);
+    for (size_t i = 0; i < ROOM; i++)
+        changed += to[i] != 0;
+    ck_assert_uint_eq(changed, copied);
+}
+END_TEST
+
 Suite *batch_suite(void)
 {
     Suite *suite = suite_create("batch");
@@ -435,6 +468,7 @@ Suite *batch_suite(void)
     tcase_add_test(packing, test_time_of_packing);
     tcase_add_test(packing, test_packing_pageable_memory);
     tcase_add_test(packing, test_packing_is_refused);
+    tcase_add_loop_test(packing, test_pieces_are_copied, 0, 20);
     suite_add_tcase(suite, packing);
     return suite;
 }
