@@ -366,7 +366,7 @@ static const struct compared *subject_compare(struct subject *subject, const cha
     struct machine other;
     struct error error = {0};
     ck_assert_int_eq(machine_built_in(&other, machine, &error), STATUS_OK);
-    enum status status = compare_run(&subject->plan, &other, &subject->run, &error);
+    enum status status = compare_run(&subject->plan, &other, NULL, &subject->run, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     ck_assert_ptr_nonnull(subject->run.compared);
     return subject->run.compared;

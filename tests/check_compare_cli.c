@@ -158,6 +158,97 @@ START_TEST(test_winner_of_the_wrong_machine)
 }
 END_TEST
 
+/* --- with the host's calls as they are --- */
+
+/* Writes host.ini: an H200 whose host takes twice as long for its calls, and a run that does
+ * nothing else. */
+static const char HOST_BOUND[] = "--device=sim:./host.ini --machine=h200 --calibrate --no-data "
+                                 "-n 1M -t 1024 --intensity=1";
+
+static void write_host(void)
+{
+    ck_assert_int_eq(system(PIPELINE_PROGRAM " calibrate --device=sim:h200 >h200.ini"), 0);
+    ck_assert_int_eq(
+        system("awk '/^issue_[a-z]*_ns = |^sync_ns = |^graph_launch[a-z_]* = |^callback_ns = / "
+               "{ $3 *= 2 } { print }' h200.ini >host.ini"),
+        0);
+}
+
+/* The prediction with the calls as calibrated is right, and the file's own is not. */
+START_TEST(test_calibrated_calls)
+{
+    static const char *const more[] = {"", " --issue=graph", " --callbacks",
+                                       " --layout=stage --sweep=streams=3,4"};
+    char arguments[256];
+    snprintf(arguments, sizeof arguments, "%s%s", HOST_BOUND, more[_i]);
+    write_host();
+    json_t *report = compare_json(arguments), *runs = json_object_get(report, "runs"), *run;
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        const json_t *compared = json_object_get(run, "compare");
+        double without = number(compared, "file_error");
+        ck_assert_double_lt(fabs(number(compared, "error")), 0.01);
+        ck_assert_double_lt(without, -0.1);
+        ck_assert_double_eq_tol(
+            without, number(compared, "file_simulated_ms") / number(run, "time_ms") - 1, 1e-9);
+    }
+    ck_assert_double_lt(number(report, "summary|error|largest"), 0.01);
+    ck_assert_double_gt(number(report, "summary|file_error|median"), 0.1);
+    json_decref(report);
+}
+END_TEST
+
+/* Without the option nothing of it is shown; with it, in all forms. */
+START_TEST(test_calibrated_calls_are_shown)
+{
+    char arguments[256];
+    write_host();
+    snprintf(arguments, sizeof arguments, "%s --sweep=streams=1,2", HOST_BOUND);
+    compare(arguments, 0);
+    char *text = test_file_text("out");
+    assert_shown(text, "as calibrated first|by file|its file alone");
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        ck_assert_uint_le(strcspn(line, "\n"), 80);
+    free(text);
+    snprintf(arguments, sizeof arguments, "%s --format=csv", HOST_BOUND);
+    compare(arguments, 0);
+    text = test_file_text("out");
+    assert_shown(text, ",same_order,file_simulated_ms,file_error,settings.");
+    free(text);
+    compare("--device=sim:h200 --machine=h100 --no-data -n 1M --sweep=streams=1,2", 0);
+    text = test_file_text("out");
+    ck_assert(strstr(text, "by file") == NULL && strstr(text, "calibrated") == NULL);
+    free(text);
+    json_t *report = compare_json("--device=sim:h200 --machine=h100 --no-data -n 1M");
+    const json_t *run = json_array_get(json_object_get(report, "runs"), 0);
+    ck_assert_ptr_null(json_object_get(json_object_get(run, "compare"), "file_error"));
+    json_decref(report);
+}
+END_TEST
+
+/* A device is calibrated once for all runs on it, and each for itself. */
+START_TEST(test_calibrated_calls_of_two_devices)
+{
+    write_host();
+    FILE *file = fopen("two.ini", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("[global]\nno-data = yes\nelements = 1M\ntiles = 1024\nintensity = 1\n"
+          "[slow]\ndevice = sim:./host.ini\n[usual]\ndevice = sim:h200\n"
+          "[slow again]\ndevice = sim:./host.ini\nstreams = 2\n",
+          file);
+    ck_assert_int_eq(fclose(file), 0);
+    json_t *report = compare_json("--machine=h200 --calibrate two.ini");
+    const json_t *runs = json_object_get(report, "runs");
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *compared = json_object_get(json_array_get(runs, i), "compare");
+        ck_assert_double_lt(fabs(number(compared, "error")), 0.01);
+        ck_assert((fabs(number(compared, "file_error")) > 0.1) == (i != 1));
+    }
+    json_decref(report);
+}
+END_TEST
+
 /* --- what is shown --- */
 
 static int count(const char *text, const char *word)
@@ -288,6 +379,9 @@ START_TEST(test_refusals)
     assert_refused("--device=sim:h200 --machine=./nowhere.ini", "nowhere.ini");
     assert_refused("--device=cuda --profile", "--profile|compare");
     assert_refused("nowhere.ini", "nowhere.ini");
+    assert_refused("--device=sim:h200 --calibrate", "--calibrate|sim:h200|--machine");
+    assert_refused("--device=sim:h200 --machine=h100 --calibrate --dry-run",
+                   "--calibrate|--dry-run");
 }
 END_TEST
 
@@ -302,6 +396,8 @@ Suite *compare_cli_suite(void)
     tcase_add_checked_fixture(other, test_folder_enter, test_folder_leave);
     tcase_add_test(other, test_summary_is_of_the_runs);
     tcase_add_test(other, test_winner_of_the_wrong_machine);
+    tcase_add_loop_test(other, test_calibrated_calls, 0, 4);
+    tcase_add_test(other, test_calibrated_calls_of_two_devices);
     suite_add_tcase(suite, other);
     TCase *shown = tcase_create("shown");
     tcase_add_checked_fixture(shown, test_folder_enter, test_folder_leave);
@@ -310,6 +406,7 @@ Suite *compare_cli_suite(void)
     tcase_add_test(shown, test_csv);
     tcase_add_test(shown, test_files_show_both);
     tcase_add_test(shown, test_dry_run_compares_nothing);
+    tcase_add_test(shown, test_calibrated_calls_are_shown);
     suite_add_tcase(suite, shown);
     TCase *refused = tcase_create("refused");
     tcase_add_checked_fixture(refused, test_folder_enter, test_folder_leave);

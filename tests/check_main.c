@@ -83,6 +83,8 @@ static const struct {
     {"tune", tune_suite},
     {"calibrate", calibrate_suite},
     {"calibrate_file", calibrate_file_suite},
+    {"calibrate_held", calibrate_held_suite},
+    {"calibrate_noise", calibrate_noise_suite},
     {"calibrate_cli", calibrate_cli_suite},
     {"reductions", reductions_suite},
     {"bench", bench_suite},

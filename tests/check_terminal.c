@@ -325,6 +325,31 @@ START_TEST(no_terminal_means_no_line)
 }
 END_TEST
 
+/* More runs than it began with are counted: "run 2 of 3", where there was to be one. */
+START_TEST(line_counts_more_runs)
+{
+    int ends[2], kept = dup(STDERR_FILENO);
+    char text[4096];
+    setenv("TERM", "xterm", 1);
+    ck_assert_int_eq(openpty(&ends[0], &ends[1], NULL, NULL, NULL), 0);
+    dup2(ends[1], STDERR_FILENO);
+    progress_begin(1, 1, false);
+    progress_next("one", 1);
+    progress_more(2, 2);
+    progress_next("two", 1);
+    usleep(1600000);
+    progress_end();
+    dup2(kept, STDERR_FILENO);
+    ssize_t length = read(ends[0], text, sizeof text - 1);
+    ck_assert_int_gt(length, 0);
+    text[length] = '\0';
+    ck_assert_msg(strstr(text, "run 2 of 3") != NULL, "%s", text);
+    close(kept);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
 #define ADD_ALL(tcase, test, table)                                                            \
     tcase_add_loop_test(tcase, test, 0, (int)(sizeof(table) / sizeof(table)[0]))
 
@@ -342,6 +367,7 @@ Suite *terminal_suite(void)
     tcase_add_test(line, line_fits_and_never_goes_back);
     tcase_add_test(line, time_left_goes_with_the_work);
     tcase_add_test(line, no_terminal_means_no_line);
+    tcase_add_test(line, line_counts_more_runs);
     suite_add_tcase(suite, line);
     return suite;
 }

@@ -18,7 +18,7 @@ now() {
 
 # Suites that take longest go first, so that none of them is left to run alone at the end.
 longest="emulator emulator-full emulator-quick contract writer_hostile writer_trace plot html hazard_bytes
-transpose options npy terminal calibrate_file scan deadlock bench"
+transpose options npy terminal calibrate_noise calibrate_held calibrate_file scan deadlock bench"
 
 # Runs the suite $1; its words and its exit status are left in BUILD/suites.
 one() {

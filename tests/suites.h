@@ -61,6 +61,8 @@ Suite *compare_cli_suite(void);
 Suite *accuracy_suite(void);
 Suite *calibrate_suite(void);
 Suite *calibrate_file_suite(void);
+Suite *calibrate_held_suite(void);
+Suite *calibrate_noise_suite(void);
 Suite *calibrate_cli_suite(void);
 Suite *tile_fold_suite(void);
 Suite *backend_suite(void);

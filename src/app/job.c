@@ -87,6 +87,7 @@ static enum status find_reference(struct job *job, struct error *error)
                           opened_with ? job->machine.queues : 0, &job->reference, &why);
     if (status != STATUS_OK) /* without one, runs are judged and no fix is tried */
         return needed || status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+    job->reference = job->calibrated != NULL ? *job->calibrated : job->reference;
     job->model = job->reference;
     if (real)
         reference_adapt(&job->model, &job->machine);
@@ -414,7 +415,7 @@ enum status job_compare(struct job *job, struct run_report *report, struct error
     if (status != STATUS_OK || job->options->command != COMMAND_COMPARE)
         return status;
     marks_begin("compare");
-    status = compare_run(&job->plan, &job->reference, report, error);
+    status = compare_run(&job->plan, &job->reference, job->file, report, error);
     marks_end();
     return status;
 }

@@ -21,6 +21,9 @@ struct job {
     bool model_known;
     struct settings asked;    /* the settings before the plan changed any: fixes begin there */
     struct machine reference; /* stands for the device, where it is simulated beside it */
+    /* compare --calibrate: the machine file, and the reference: the same with what calls cost
+     * the device's host as measured. Else NULL. */
+    const struct machine *file, *calibrated;
     struct plan plan;
     struct arrays arrays;
     struct workload workload;

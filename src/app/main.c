@@ -7,6 +7,7 @@
 #include "app/lab.h"
 #include "app/lesson.h"
 #include "app/list.h"
+#include "app/measured.h"
 #include "app/outputs.h"
 #include "app/process.h"
 #include "app/process_check.h"
@@ -249,6 +250,7 @@ static enum status run_settings(const struct options *options, struct error *err
     double work = 0;
     struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
     struct job *jobs = calloc(count, sizeof *jobs);
+    struct calls_measured *calls = NULL;
     struct report report = {.version = PIPELINE_VERSION,
                             .runs = calloc(count, sizeof *report.runs),
                             .run_count = (int)count,
@@ -262,6 +264,8 @@ static enum status run_settings(const struct options *options, struct error *err
     status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
+    if (status == STATUS_OK)
+        status = measured_calls(options, jobs, &calls, error);
     if (status == STATUS_OK) {
         note_findings(options);
         for (size_t i = 0; i < count; i++)
@@ -282,6 +286,7 @@ static enum status run_settings(const struct options *options, struct error *err
     report_free(&report);
 free_all:
     free(report.runs);
+    free(calls);
     free(jobs);
     free(outputs.arrays);
     return status;
@@ -324,31 +329,6 @@ static enum status print_recorded_plans(const struct options *options,
     return status;
 }
 
-/* Measures the CUDA device that is here, for `pipeline view --calibrate`. Sets *found on
- * STATUS_OK: to be freed. */
-static enum status calibrate_here(const struct options *options, struct calibration **found,
-                                  struct error *error)
-{
-    struct settings settings;
-    if (options->machine != NULL)
-        return error_set(error, STATUS_USAGE,
-                         "--machine and --calibrate both say which machine fixes are tried on: "
-                         "give one of them");
-    struct calibration *calibration = calloc(1, sizeof *calibration);
-    if (calibration == NULL || settings_set_defaults(&settings, NULL) != STATUS_OK) {
-        free(calibration);
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
-    }
-    settings.device = "cuda";
-    enum status status =
-        calibrate_device(&settings, options->quiet, backends, calibration, error);
-    if (status == STATUS_OK)
-        *found = calibration;
-    else
-        free(calibration);
-    return status;
-}
-
 /* Draws, measures and explains what another program did. */
 static enum status view_traces(const struct options *options, struct error *error)
 {
@@ -357,7 +337,7 @@ static enum status view_traces(const struct options *options, struct error *erro
     struct calibration *here = NULL;
     enum status status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK && options->calibrate)
-        status = calibrate_here(options, &here, error);
+        status = measured_device(options, &here, error);
     if (status == STATUS_OK)
         status = view_read(options, here != NULL ? &here->machine : NULL, &view, error);
     if (status == STATUS_OK && options->dry_run) {

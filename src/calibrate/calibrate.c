@@ -37,29 +37,79 @@ static void take_known(struct rig *rig)
 }
 
 /* The parts in their order: each takes the figures of those before it as given. */
-static const struct {
+static const struct part {
     const char *name; /* for the progress line */
     enum status (*measure)(struct rig *rig);
+    bool calls; /* it is also done where only what the host decides is measured */
 } parts[] = {
-    {"calls", calibrate_host},      {"copies", calibrate_copies},
-    {"kernels", calibrate_kernels}, {"signals", calibrate_signals},
-    {"graphs", calibrate_graphs},
+    {"calls", calibrate_calls, true},      {"host", calibrate_host, false},
+    {"copies", calibrate_copies, false},   {"kernels", calibrate_kernels, false},
+    {"signals", calibrate_signals, false}, {"callbacks", calibrate_callbacks, true},
+    {"graphs", calibrate_graphs, true},    {"checks", calibrate_checks, true},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-static enum status measure(struct rig *rig)
+static int passes(const struct backend_ops *ops)
+{
+    return ops->measures ? RIG_PASSES : 1;
+}
+
+/* Returns how many parts are measured in all passes. */
+static int count_parts(const struct backend_ops *ops, bool calls_only)
+{
+    int count = 0;
+    for (int i = 0; i < PARTS; i++)
+        count += !calls_only || parts[i].calls;
+    return passes(ops) * count;
+}
+
+static enum status measure_pass(struct rig *rig)
 {
     enum status status = STATUS_OK;
-    take_known(rig);
+    rig->refusal = (struct error){0};
+    rig->sample = 0;
+    if (!rig->calls_only)
+        take_known(rig);
     for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
+        if (rig->calls_only && !parts[i].calls)
+            continue;
         progress_next(parts[i].name, 1);
         status = parts[i].measure(rig);
-        if (status == STATUS_OK) /* a figure that was refused is an error, too */
-            status = rig->error->status;
+    }
+    return status;
+}
+
+/* Measures pass by pass, beginning with no sample and with `calibration` as `blank`. */
+static enum status measure_passes(struct rig *rig, const struct calibration *blank)
+{
+    enum status status = STATUS_OK;
+    *rig->calibration = *blank;
+    rig->sample_count = 0;
+    for (int pass = 0; pass < passes(rig->ops) && status == STATUS_OK; pass++) {
+        rig->pass = pass;
+        rig->last = pass == passes(rig->ops) - 1;
+        status = measure_pass(rig);
+    }
+    return status;
+}
+
+/* Measures all of it again from the beginning, a few times at most, where in the end a figure
+ * is impossible or does not hold. */
+static enum status measure(struct rig *rig, const struct calibration *blank)
+{
+    enum { ATTEMPTS = 3 };
+    enum status status = measure_passes(rig, blank);
+    for (int attempt = 1; attempt < ATTEMPTS && rig->ops->measures && status == STATUS_OK &&
+                          rig->refusal.status != STATUS_OK;
+         attempt++) {
+        int more = count_parts(rig->ops, rig->calls_only);
+        progress_more(more, more);
+        status = measure_passes(rig, blank);
     }
     arrays_free(&rig->arrays);
     arrays_free(&rig->small);
-    return status;
+    free(rig->samples);
+    return status == STATUS_OK ? error_pass(rig->error, &rig->refusal) : status;
 }
 
 /* Reads the machine file back: figures that are possible each by itself may still contradict
@@ -76,14 +126,30 @@ static enum status check_file(const struct calibration *calibration, struct erro
     if (status == STATUS_OK)
         return status;
     return error_set(error, STATUS_FAILED,
-                     "this device can't be calibrated: its figures contradict each other (is "
-                     "something else running on it?): %s",
-                     why.text);
+                     "this device, %s, can't be calibrated: its figures contradict each other "
+                     "(is something else running on it?): %s",
+                     calibration->machine.summary, why.text);
 }
 
-enum status calibrate(const struct backend_ops *ops, struct backend *backend,
-                      const struct settings *settings, struct calibration *calibration,
-                      struct error *error)
+/* Fills what is known before anything is measured: with a `file`, its figures. */
+static void begin_calibration(const struct backend_ops *ops, const struct machine *device,
+                              const struct machine *file, struct calibration *blank)
+{
+    struct machine *machine = &blank->machine;
+    blank->simulated = !ops->measures;
+    if (file != NULL) {
+        *machine = *file;
+        return;
+    }
+    memcpy(machine->name, device->name, sizeof device->name);
+    memcpy(machine->summary, blank->simulated ? device->summary : device->name, MACHINE_TEXT);
+    memcpy(machine->architecture, device->architecture, sizeof device->architecture);
+}
+
+/* Calibrates all of the device, or with a `file` only what the host decides. */
+static enum status calibrate_part(const struct backend_ops *ops, struct backend *backend,
+                                  const struct settings *settings, const struct machine *file,
+                                  struct calibration *calibration, struct error *error)
 {
     struct machine device;
     struct error why = {0};
@@ -91,32 +157,54 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
     enum status status = ops->describe(backend, settings, &device, error);
     if (status != STATUS_OK)
         return status;
-    struct calibration *found = calloc(1, sizeof *found);
+    struct calibration *found = calloc(2, sizeof *found);
     if (found == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+    struct calibration *blank = &found[1];
     struct rig rig = {.ops = ops,
                       .backend = backend,
                       .settings = *settings,
                       .calibration = found,
                       .device = &device,
+                      .calls_only = file != NULL,
                       .error = &why};
-    rig.settings.no_data = !ops->measures;
+    rig.settings.no_data = settings->no_data || !ops->measures;
     rig.settings.profile = false;
     rig.settings.input = rig.settings.output = NULL;
-    found->simulated = !ops->measures;
-    memcpy(found->machine.name, device.name, sizeof device.name);
-    memcpy(found->machine.summary, found->simulated ? device.summary : device.name,
-           MACHINE_TEXT);
-    memcpy(found->machine.architecture, device.architecture, sizeof device.architecture);
-    status = measure(&rig);
+    begin_calibration(ops, &device, file, blank);
+    status = measure(&rig, blank);
     found->took_ns = clock_now_ns() - begin;
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && file == NULL)
         status = check_file(found, &why);
     if (status == STATUS_OK)
         *calibration = *found;
     else
         error_pass(error, &why);
     free(found);
+    return status;
+}
+
+enum status calibrate(const struct backend_ops *ops, struct backend *backend,
+                      const struct settings *settings, struct calibration *calibration,
+                      struct error *error)
+{
+    return calibrate_part(ops, backend, settings, NULL, calibration, error);
+}
+
+enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
+                               const struct settings *settings, struct machine *machine,
+                               bool quiet, struct error *error)
+{
+    struct calibration *calibration = malloc(sizeof *calibration);
+    if (calibration == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+    int count = count_parts(ops, true);
+    progress_begin(count, count, quiet);
+    enum status status = calibrate_part(ops, backend, settings, machine, calibration, error);
+    progress_end();
+    if (status == STATUS_OK)
+        *machine = calibration->machine;
+    free(calibration);
     return status;
 }
 
@@ -136,7 +224,8 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     if (strcmp(settings->device, "auto") == 0 && !ops->measures)
         note_print(quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
                           "gives its own figures back (--device=sim:h200)");
-    progress_begin(PARTS, PARTS, quiet);
+    int count = count_parts(ops, false);
+    progress_begin(count, count, quiet);
     status = calibrate(ops, backend, settings, calibration, error);
     progress_end();
     ops->close(backend);

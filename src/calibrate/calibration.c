@@ -113,8 +113,7 @@ static void put_head(FILE *out, const struct calibration *calibration)
     put_comment(out, 0, 0,
                 calibration->simulated
                     ? "Nothing here was measured on a real device."
-                    : "+-: half the distance between the quartiles of a figure's repeats. What "
-                      "has none was not timed.");
+                    : "+-: half the range of a figure's passes. What has none was not timed.");
     fprintf(out, "\n[machine]\nformat = %d\nsummary = %s\narchitecture = %s\n", MACHINE_FORMAT,
             machine->summary, machine->architecture);
 }

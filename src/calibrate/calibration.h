@@ -11,10 +11,10 @@ enum { FIGURES_MAX = 64 + 8 * MACHINE_KERNELS_MAX, FIGURE_TEXT = 160 };
 
 /* Where a figure of the machine comes from. */
 struct figure {
-    const char *key;    /* in a machine file */
-    const char *kernel; /* the NAME of [kernel NAME]; NULL: the machine's own figure */
-    double spread;      /* of a figure that was timed: half the distance between the quartiles
-                           of its repeats, in its own unit; negative: it was not timed */
+    const char *key;       /* in a machine file */
+    const char *kernel;    /* the NAME of [kernel NAME]; NULL: the machine's own figure */
+    double spread;         /* of a figure that was timed: half the range of its passes, in its
+                              own unit; negative: it was not timed */
     char how[FIGURE_TEXT]; /* how it was found: timed, counted, read off the device, taken from
                               documentation, or not measured and why */
 };
@@ -29,7 +29,7 @@ struct calibration {
 };
 
 /* Writes the machine file: a comment beside each figure says how it was found and how much its
- * repeats differ. machine_parse() reads it back, with rates and shares to four digits. */
+ * passes differ. machine_parse() reads it back, with rates and shares to four digits. */
 void calibration_write(FILE *out, const struct calibration *calibration);
 
 /* Returns the same as a string, to be freed. NULL: no memory. */

@@ -4,14 +4,17 @@
 
 #include <math.h>
 
-/* The sizes that a line is fitted to, and how many copies there are of each. */
+/* The sizes that are timed, and how many copies there are of each. The longest tells the rate,
+ * for what else it takes is a thousandth of its time; the short ones tell the latency. All are
+ * longer than the calls that issue them, so that nothing has to hold them back meanwhile. */
 static const struct {
     uint64_t bytes;
     uint32_t count;
-} sizes[] = {{64 << 10, 512}, {256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}};
+} sizes[] = {{256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}, {64 << 20, 8}};
 enum {
     SIZES = sizeof sizes / sizeof sizes[0],
-    LARGE = SIZES - 1,
+    LARGE = SIZES - 2,
+    LONG = SIZES - 1,
     GAP_COPIES = 64,
     GAP_BYTES = 256 << 10,
 };
@@ -24,32 +27,54 @@ static const struct direction directions[] = {
     {"d", "d2h_bytes_per_s", "d2h_latency_ns", "d2h_gap_ns", "pageable_d2h_bytes_per_s"},
 };
 
-static enum status measure_direction(struct rig *rig, const struct direction *direction)
+static double beside_ns(const struct measured steps[SIZES], int size, double bytes_per_s)
 {
-    double bytes[SIZES], ns[SIZES];
-    struct measured steps[SIZES], gap;
+    return steps[size].ns - 1e9 * (double)sizes[size].bytes / bytes_per_s;
+}
+
+/* Returns the median of what the short copies take beside their bytes. */
+static double median_beside_ns(const struct measured steps[SIZES], double bytes_per_s)
+{
+    double a = beside_ns(steps, 0, bytes_per_s), b = beside_ns(steps, 1, bytes_per_s),
+           c = beside_ns(steps, 2, bytes_per_s);
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+static enum status time_sizes(struct rig *rig, const struct direction *direction,
+                              struct measured steps[SIZES])
+{
     for (int i = 0; i < SIZES; i++) {
-        struct row row = {.steps = direction->step,
-                          .count = sizes[i].count,
-                          .bytes = sizes[i].bytes,
-                          .gate = true};
+        struct row row = {
+            .steps = direction->step, .count = sizes[i].count, .bytes = sizes[i].bytes};
         if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
             return rig->error->status;
-        bytes[i] = (double)sizes[i].bytes;
-        ns[i] = steps[i].ns;
     }
+    return STATUS_OK;
+}
+
+static enum status measure_direction(struct rig *rig, const struct direction *direction)
+{
+    const double ends[] = {(double)sizes[0].bytes, (double)sizes[LONG].bytes};
+    struct measured steps[SIZES], gap;
     struct row row = {.steps = direction->step, .count = GAP_COPIES, .bytes = GAP_BYTES};
-    if (rig_gap(rig, &row, &gap) != STATUS_OK)
+    if (time_sizes(rig, direction, steps) != STATUS_OK ||
+        rig_traced(rig, &row, rig_draw_gaps, &gap) != STATUS_OK)
         return rig->error->status;
-    struct copy_line line = copy_line_fit(bytes, ns, SIZES);
+    double ns[] = {steps[0].ns, steps[LONG].ns};
+    double rate = copy_line_fit(ends, ns, 2).bytes_per_s, worst = 0;
+    double beside = median_beside_ns(steps, rate);
+    for (int i = 0; i < SIZES; i++)
+        worst = fmax(worst, fabs(beside_ns(steps, i, rate) - beside) / steps[i].ns);
     char how[FIGURE_TEXT];
-    snprintf(how, sizeof how, "copies of 64 KiB to 16 MiB in a row: a line, all within %.1f %%",
-             100 * line.worst);
-    rig_found(rig, direction->rate, line.bytes_per_s, steps[LARGE], how);
-    rig_found(rig, direction->latency, fmax(0, line.latency_ns - gap.ns), steps[0],
-              "what such a copy takes beside its bytes, less the gap");
+    snprintf(how, sizeof how,
+             "copies of 64 MiB in a row, less what a copy takes beside its bytes; all from "
+             "256 KiB on within %.1f %%",
+             100 * worst);
+    rig_found(rig, direction->rate, rate, steps[LONG], how);
+    rig_found(rig, direction->latency, beside - gap.ns, steps[0],
+              "what copies of 256 KiB to 4 MiB take beside their bytes, less the gap");
     rig_found(rig, direction->gap, gap.ns, gap,
-              "from such a copy's end to the next one's start");
+              "from the end of a copy of 256 KiB to the next one's start");
     return STATUS_OK;
 }
 
@@ -65,52 +90,73 @@ static enum status fit_rate(struct rig *rig, const struct fitted_rate *fitted,
 {
     enum { ROUNDS = 16 };
     double rate = fitted->most, simulated;
+    if (step.ns <= 0)
+        rig_refuse(rig, "%s can't be told: more copies took no longer than fewer (%s)",
+                   fitted->key, fitted->how);
     for (int round = 0; round < ROUNDS; round++) {
         rig_found(rig, fitted->key, rate, step, fitted->how);
-        if (rig_simulated_step(rig, row, &simulated) != STATUS_OK)
+        if (rig_simulated_step(rig, row, &simulated, NULL) != STATUS_OK)
             return rig->error->status;
         rate = fmin(fmax(rate * simulated / step.ns, fitted->least), fitted->most);
     }
     return STATUS_OK;
 }
 
-/* Measures both directions' joint rate. As many copies each way take as long as the slower
+/* The rows that tell the joint rate: as many copies each way, and twice as many in one. All are
+ * timed in every pass, whichever of them turns out to tell it. */
+enum { ALIKE, MORE_IN, MORE_OUT, BOTH_ROWS };
+struct both {
+    struct row row;
+    struct measured step;
+};
+
+static enum status time_both(struct rig *rig, struct both both[BOTH_ROWS])
+{
+    static const char *const steps[BOTH_ROWS] = {"hd", "hhd", "ddh"};
+    for (int i = 0; i < BOTH_ROWS; i++) {
+        both[i].row = (struct row){.steps = steps[i],
+                                   .count = sizes[LONG].count,
+                                   .bytes = sizes[LONG].bytes,
+                                   .apart = true};
+        if (rig_step(rig, &both[i].row, &both[i].step, NULL) != STATUS_OK)
+            return rig->error->status;
+    }
+    return STATUS_OK;
+}
+
+/* Finds both directions' joint rate. As many copies each way take as long as the slower
  * direction needs. If that direction has its full rate beside the other, the time says nothing
  * of what is left for the faster one; then twice as many copies in the faster direction do. */
-static enum status measure_joint(struct rig *rig, const struct row *alike, struct measured step)
+static enum status find_joint(struct rig *rig, const struct both both[BOTH_ROWS])
 {
     const struct machine *machine = &rig->calibration->machine;
     double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     double twice_slower = 2 * fmin(in, out);
     const struct fitted_rate joint = {
-        "joint_bytes_per_s", "copies of 16 MiB in and out at once", fmax(in, out), in + out};
-    struct row row = *alike;
-    enum status status = fit_rate(rig, &joint, &row, step);
+        "joint_bytes_per_s", "copies of 64 MiB in and out at once", fmax(in, out), in + out};
+    enum status status = fit_rate(rig, &joint, &both[ALIKE].row, both[ALIKE].step);
     if (status != STATUS_OK || machine->joint_bytes_per_s < 0.995 * twice_slower ||
         in + out < 1.01 * twice_slower)
         return status;
-    row.steps = in > out ? "hhd" : "ddh";
-    status = rig_step(rig, &row, &step, NULL);
-    return status == STATUS_OK ? fit_rate(rig, &joint, &row, step) : status;
+    const struct both *more = &both[in > out ? MORE_IN : MORE_OUT];
+    return fit_rate(rig, &joint, &more->row, more->step);
 }
 
 /* Finds if both directions go at once; with one copy engine they take turns. */
 static enum status measure_both(struct rig *rig)
 {
-    struct row row = {
-        .steps = "hd", .count = sizes[LARGE].count, .bytes = sizes[LARGE].bytes, .apart = true};
     const struct machine *machine = &rig->calibration->machine;
-    struct measured step;
-    if (rig_step(rig, &row, &step, NULL) != STATUS_OK)
+    struct both both[BOTH_ROWS];
+    if (time_both(rig, both) != STATUS_OK)
         return rig->error->status;
-    double in = machine_copy_ns(machine, true, row.bytes),
-           out = machine_copy_ns(machine, false, row.bytes);
-    bool turns = step.ns > 0.95 * (in + out);
+    double in = machine_copy_ns(machine, true, both[ALIKE].row.bytes),
+           out = machine_copy_ns(machine, false, both[ALIKE].row.bytes);
+    bool turns = both[ALIKE].step.ns > 0.95 * (in + out);
     rig_known(rig, "copy_engines", turns ? 1 : 2,
               turns ? "found: copies in and out take turns"
                     : "found: copies in and out overlap");
     if (!turns)
-        return measure_joint(rig, &row, step);
+        return find_joint(rig, both);
     rig_known(rig, "joint_bytes_per_s",
               fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s),
               "not measured: copies never go both ways at once");

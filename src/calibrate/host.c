@@ -8,26 +8,27 @@ enum {
     STREAMS = 4,
     TINY_BYTES = 4 << 10,
     CPU_ELEMENTS = 4 << 20,
-    CPU_TILES = 12,
-    CPU_HEAVY = 200,
+    CPU_TILES = 3,    /* in each repeat */
+    CPU_FLOPS = 1000, /* for each element of a heavy tile */
     DEEP = 4096,
 };
 
 /* Arithmetic that takes this part of a tile's time may be all that its time tells. */
 static const double MOSTLY = 0.9;
 
-/* Measures what each kind of call costs. In a pipeline a call takes longer than in a row of
- * alike ones, for it finds the caches as another kind left them. So the calls are measured by
- * themselves and then scaled to what they take together: in the order of a tile in one stream
- * ("hkd"), and of a tile whose stages are joined by events ("hrwkrwd"). */
+/* Measures what each kind of call costs. In a pipeline a copy's or a launch's call takes longer
+ * than in a row of alike ones, for it finds the caches as another kind left them. So these are
+ * scaled to what they take together, in the order of a tile ("hkd"). An event's call costs so
+ * little that the difference of two such rows would say nothing of it: it stands as measured by
+ * itself, and calibrate_checks() holds it against a row of tiles joined by events. */
 static enum status measure_calls(struct rig *rig)
 {
     static const struct {
         const char *steps;
         uint32_t count;
-    } rows[] = {{"h", CALLS},     {"k", CALLS},   {"r", CALLS},          {"rw", CALLS},
-                {"c", CALLS / 4}, {"hkd", CALLS}, {"hrwkrwd", CALLS / 2}};
-    enum { COPY, KERNEL, RECORD, BOTH, CALLBACK, TILE, JOINED, ROWS };
+    } rows[] = {{"h", CALLS},  {"k", CALLS},     {"r", CALLS},
+                {"rw", CALLS}, {"c", CALLS / 4}, {"hkd", CALLS}};
+    enum { COPY, KERNEL, RECORD, BOTH, CALLBACK, TILE, ROWS };
     struct measured of[ROWS];
     for (int i = 0; i < ROWS; i++) {
         struct row row = {.steps = rows[i].steps,
@@ -39,18 +40,15 @@ static enum status measure_calls(struct rig *rig)
         if (rig_step(rig, &row, NULL, &of[i]) != STATUS_OK)
             return rig->error->status;
     }
-    double alone = 2 * of[COPY].ns + of[KERNEL].ns, events = 2 * of[BOTH].ns;
+    double alone = 2 * of[COPY].ns + of[KERNEL].ns;
     double scale = alone > 0 ? of[TILE].ns / alone : 1;
-    double joined = events > 0 ? fmax(0, of[JOINED].ns - of[TILE].ns) / events : 1;
     char how[FIGURE_TEXT];
     snprintf(how, sizeof how, "512 calls in 4 streams, times %.2f: as among a tile's", scale);
     rig_found(rig, "issue_copy_ns", scale * of[COPY].ns, of[COPY], how);
     rig_found(rig, "issue_kernel_ns", scale * of[KERNEL].ns, of[KERNEL], how);
-    snprintf(how, sizeof how, "512 calls in 4 streams, times %.2f: as between a tile's",
-             joined);
-    rig_found(rig, "issue_record_ns", joined * of[RECORD].ns, of[RECORD], how);
-    rig_found(rig, "issue_wait_ns", joined * fmax(0, of[BOTH].ns - of[RECORD].ns), of[BOTH],
-              how);
+    rig_found(rig, "issue_record_ns", of[RECORD].ns, of[RECORD], "512 calls in 4 streams");
+    rig_found(rig, "issue_wait_ns", of[BOTH].ns - of[RECORD].ns, of[BOTH],
+              "512 records and waits in 4 streams, less the records");
     rig_found(rig, "issue_callback_ns", of[CALLBACK].ns, of[CALLBACK],
               "128 calls in 4 streams");
     return STATUS_OK;
@@ -59,19 +57,15 @@ static enum status measure_calls(struct rig *rig)
 static enum status measure_waiting_calls(struct rig *rig)
 {
     enum { COUNT = 32, BYTES = 16 << 20 };
-    struct measured callback, sync, alloc, pinned;
-    const struct row callbacks = {.steps = "c", .count = 4 * COUNT, .gate = true},
-                     syncs = {.steps = "s", .count = 4 * COUNT},
+    struct measured sync, alloc, pinned;
+    const struct row syncs = {.steps = "s", .count = 4 * COUNT},
                      allocs = {.steps = "a", .count = COUNT, .bytes = BYTES},
-                     pins = {.steps = "p", .count = COUNT, .bytes = BYTES};
-    if (rig_step(rig, &callbacks, &callback, NULL) != STATUS_OK ||
-        rig_step(rig, &syncs, &sync, NULL) != STATUS_OK ||
+                     pins = {.steps = "p", .count = COUNT / 4, .bytes = BYTES};
+    if (rig_step(rig, &syncs, &sync, NULL) != STATUS_OK ||
         rig_step(rig, &allocs, &alloc, NULL) != STATUS_OK ||
         rig_step(rig, &pins, &pinned, NULL) != STATUS_OK)
         return rig->error->status;
-    rig_found(rig, "callback_ns", callback.ns, callback, "callbacks one behind another");
-    rig_found(rig, "sync_ns", fmax(0, sync.ns), sync,
-              "cudaDeviceSynchronize() with nothing to do");
+    rig_found(rig, "sync_ns", sync.ns, sync, "cudaDeviceSynchronize() with nothing to do");
     rig_found(rig, "alloc_ns", alloc.ns, alloc, "cudaMalloc() of 16 MiB and cudaFree()");
     rig_found(rig, "pinned_bytes_per_s", 1e9 * BYTES / fmax(1, pinned.ns - alloc.ns), pinned,
               "cudaMallocHost() of 16 MiB and cudaFreeHost(), less the former");
@@ -98,13 +92,13 @@ static enum status time_load(struct rig *rig, const struct kernel *kernel, int64
     return status;
 }
 
-/* Measures what loading a kernel costs. A process loads each kernel once, so this takes some
- * that nothing else here launches. */
-static enum status measure_loads(struct rig *rig)
+/* Times what loading kernels costs, those that nothing else here launches. None can be
+ * repeated, and disturbances make them longer: a quarter of them took less than what is taken.
+ */
+static enum status time_loads(struct rig *rig)
 {
-    enum { LOADS_MAX = 8 };
+    enum { LOADS_MAX = 32 };
     int64_t loads[LOADS_MAX];
-    char how[FIGURE_TEXT];
     int count = 0;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool fits = !kernel->calibrated && kernel->shape == KERNEL_REDUCE &&
@@ -112,10 +106,23 @@ static enum status measure_loads(struct rig *rig)
         if (fits && count < LOADS_MAX && time_load(rig, kernel, &loads[count++]) != STATUS_OK)
             return rig->error->status;
     }
-    struct measured load = measured_median(loads, count);
-    snprintf(how, sizeof how, "first launches of %d kernels, each less the next one's call",
-             count);
-    rig_found(rig, "lazy_load_ns", fmax(0, load.ns), load, how);
+    rig->loads = (struct loads){measured_median(loads, count), count};
+    rig->loads.time.ns = (double)loads[(count - 1) / 4]; /* they are sorted now */
+    return STATUS_OK;
+}
+
+/* Sets what loading a kernel costs. A process loads each once, so the first pass alone measures
+ * it, and all later ones, also of another attempt, take it from there. */
+static enum status measure_loads(struct rig *rig)
+{
+    char how[FIGURE_TEXT];
+    if (rig->loads.kernels == 0 && time_loads(rig) != STATUS_OK)
+        return rig->error->status;
+    snprintf(how, sizeof how,
+             "once: the lower quartile of the first launches of %d kernels, each less the next "
+             "one's call; their range, no pass's",
+             rig->loads.kernels);
+    rig_found(rig, "lazy_load_ns", fmax(0, rig->loads.time.ns), rig->loads.time, how);
     return STATUS_OK;
 }
 
@@ -134,19 +141,36 @@ static enum status measure_depth(struct rig *rig)
     timeline_init(&timeline);
     enum status status = rig_trace(rig, &row, &timeline);
     uint32_t depth = 0;
+    struct measured usually;
     double usual = (double)rig->calibration->machine.issue_kernel_ns;
-    for (uint32_t i = 0; status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0;
-         i++) {
+    for (uint32_t i = ROW_GATE_OPS + 1;
+         status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0; i++) {
         if ((double)(timeline.issue_ns[i + 1] - timeline.issue_ns[i]) > MUCH_LONGER * usual)
             depth = i - ROW_GATE_OPS;
     }
     timeline_free(&timeline);
+    if (status == STATUS_OK)
+        status = rig_sample(rig, depth > 0 ? depth : DEEP, 1, &usually);
     if (status != STATUS_OK)
         return status;
-    rig_known(rig, "queue_depth", depth > 0 ? depth : DEEP,
+    depth = usually.ns < DEEP ? (uint32_t)usually.ns : 0;
+    rig_known(rig, "queue_depth", usually.ns,
               depth > 0 ? "found: launches behind a long kernel until a call waits"
                         : "at least, not measured beyond: none of 4096 calls had to wait");
     return STATUS_OK;
+}
+
+static int draw_cpu_tiles(const struct row *row, const struct timeline *timeline,
+                          int64_t *times)
+{
+    int count = 0;
+    (void)row;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_CPU)
+            times[count++] = span->end_ns - span->start_ns;
+    }
+    return count;
 }
 
 /* Times a tile on the CPU while copies go both ways, as they do in 4-way runs. */
@@ -160,18 +184,7 @@ static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32
                       .elements = intensity > 1 ? CPU_ELEMENTS / 16 : CPU_ELEMENTS,
                       .intensity = intensity,
                       .apart = true};
-    struct timeline timeline;
-    int64_t times[CPU_TILES];
-    int count = 0;
-    timeline_init(&timeline);
-    enum status status = rig_trace(rig, &row, &timeline);
-    for (uint32_t i = 0; status == STATUS_OK && i < timeline.span_count; i++) {
-        const struct span *span = &timeline.spans[i];
-        if (span->kind == OP_CPU)
-            times[count++] = span->end_ns - span->start_ns;
-    }
-    timeline_free(&timeline);
-    *timing = measured_median(times, count);
+    enum status status = rig_traced(rig, &row, draw_cpu_tiles, timing);
     timing->elements = row.elements;
     return status;
 }
@@ -179,7 +192,9 @@ static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32
 static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
 {
     struct measured light, heavy;
-    struct kernel_params once = {.intensity = 1}, often = {.intensity = CPU_HEAVY};
+    struct kernel_params once = {.intensity = 1},
+                         often = {.intensity = (uint32_t)fmax(2, CPU_FLOPS / kernel->flops)};
+    char how[FIGURE_TEXT];
     double arithmetic_ns = 0; /* the part of the light tile's time that is arithmetic */
     enum status status = time_cpu(rig, kernel, once.intensity, &light);
     if (status == STATUS_OK && kernel->repeats)
@@ -191,8 +206,9 @@ static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
         double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
         double flops_per_s = 1e9 * flops / heavy.ns;
         arithmetic_ns = 1e9 * kernel_flops_per_element(kernel, &once) * elements / flops_per_s;
-        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy,
-                         "likewise, of 256k elements at an intensity of 200");
+        snprintf(how, sizeof how, "likewise, of 256k elements at an intensity of %u",
+                 often.intensity);
+        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy, how);
     }
     rig_found_kernel(
         rig, kernel, "cpu_bytes_per_s",
@@ -204,15 +220,22 @@ static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
     return STATUS_OK;
 }
 
+enum status calibrate_calls(struct rig *rig)
+{
+    enum status status = measure_calls(rig);
+    return status == STATUS_OK ? measure_waiting_calls(rig) : status;
+}
+
 enum status calibrate_host(struct rig *rig)
 {
-    if (measure_calls(rig) != STATUS_OK || measure_waiting_calls(rig) != STATUS_OK ||
-        measure_loads(rig) != STATUS_OK || measure_depth(rig) != STATUS_OK)
+    if (measure_depth(rig) != STATUS_OK)
         return rig->error->status;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         if (kernel->calibrated && measure_cpu(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
+    if (measure_loads(rig) != STATUS_OK)
+        return rig->error->status;
     const struct machine_kernel *scale =
         machine_kernel_find(&rig->calibration->machine, "scale");
     rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
@@ -232,8 +255,9 @@ enum status calibrate_graphs(struct rig *rig)
                       .blocks = 1,
                       .graph = true};
     struct measured step, issue, launch;
-    /* A simulated machine says if it knows graphs; every real device of today's CUDA does. */
-    if (!rig->ops->measures && rig->device->graph_launch_ns == 0) {
+    if (!rig_knows_graphs(rig) && rig->calls_only) /* as the machine file says */
+        return STATUS_OK;
+    if (!rig_knows_graphs(rig)) {
         rig_known(rig, "graph_launch_ns", 0, "not measured: this machine knows no graphs");
         rig_known(rig, "graph_launch_node_ns", 0, "likewise");
         rig_known(rig, "graph_node_ns", 0, "likewise");
@@ -242,12 +266,12 @@ enum status calibrate_graphs(struct rig *rig)
     if (rig_step(rig, &row, &step, &issue) != STATUS_OK ||
         rig_issue(rig, &row, &launch) != STATUS_OK)
         return rig->error->status;
-    double node_ns = fmax(0, issue.ns);
-    rig_found(rig, "graph_launch_ns", fmax(1, launch.ns - NODES * node_ns), launch,
+    rig_found(rig, "graph_launch_ns", launch.ns - NODES * issue.ns, launch,
               "a graph of 512 small kernels, less their parts");
-    rig_found(rig, "graph_launch_node_ns", node_ns, issue,
+    rig_found(rig, "graph_launch_node_ns", issue.ns, issue,
               "such graphs: what a node more costs the host");
-    rig_found(rig, "graph_node_ns", fmax(0, step.ns - node_ns), step,
-              "likewise in 32 branches: and the device, at most");
+    if (!rig->calls_only)
+        rig_found(rig, "graph_node_ns", fmax(0, step.ns - issue.ns), step,
+                  "likewise in 32 branches: and the device, at most");
     return STATUS_OK;
 }

@@ -1,19 +1,25 @@
 /* kernels.c - what launches cost, and what the GPU's rates are for each kernel. */
 #include "calibrate/rig.h"
-#include "kernels/kernel_code.h"
 #include "plan/rules.h"
 
 #include <math.h>
 
 enum {
     GAP_LAUNCHES = 64,
-    TINY_LAUNCHES = 256,
-    FULL_LAUNCHES = 16,
+    TINY_LAUNCHES = 512,
+    LIGHT_LAUNCHES = 64,
+    FULL_LAUNCHES = 8,
     LIGHT_ELEMENTS = 32 << 20, /* beyond the caches, for launches that tell the memory's rate;
                                   a little fewer where that makes whole sweeps */
-    INTENSITY = 2000,
-    SWEEPS = 2, /* so much work that the start of a sweep counts little */
+    HEAVY_FLOPS = 4000,        /* for each element, where arithmetic is to decide */
+    SWEEPS = 2,                /* so much work that the start of a sweep counts little */
 };
+
+/* Returns the intensity that makes the kernel's arithmetic as much as it is in others. */
+static uint32_t heavy(const struct kernel *kernel)
+{
+    return (uint32_t)fmax(2, HEAVY_FLOPS / kernel->flops);
+}
 
 /* Returns launches of whole sweeps of a grid, so that all its blocks have as much to do. */
 static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32_t sweeps,
@@ -25,15 +31,16 @@ static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32
                         .kernel = kernel,
                         .elements = sweep * sweeps,
                         .blocks = blocks,
-                        .intensity = intensity,
-                        .gate = true};
+                        .intensity = intensity};
 }
 
 /* Returns launches of as many whole sweeps as make about `elements`. */
 static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint64_t elements)
 {
     uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
-    return sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
+    struct row row = sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
+    row.count = LIGHT_LAUNCHES;
+    return row;
 }
 
 /* Returns the row with the GPU idle before each launch, as in a pipeline. Behind another launch
@@ -68,12 +75,14 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
     uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
     timed[TINY].row = sweeps_of(kernel, sms / 4 > 0 ? sms / 4 : 1, 1, 1);
     timed[TINY].row.count = TINY_LAUNCHES;
+    timed[TINY].row.gate = true; /* its call takes longer than itself */
     timed[LIGHT].row = sweeps_over(kernel, resident, LIGHT_ELEMENTS);
     timed[THIN].row = sweeps_over(kernel, (resident + 3) / 4, LIGHT_ELEMENTS);
-    timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, INTENSITY));
+    timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, heavy(kernel)));
     /* There are fewer blocks than SMs: else two might share one. */
-    timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, INTENSITY));
+    timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, heavy(kernel)));
     timed[ALONE].row = alone(timed[TINY].row);
+    timed[ALONE].row.count = LIGHT_LAUNCHES;
 }
 
 /* Returns the time of a launch by the figures in `row`. *beside is the part that is no work. */
@@ -146,7 +155,7 @@ static void take_figures(struct rig *rig, const struct kernel *kernel,
     if (!kernel->repeats)
         return;
     snprintf(how, sizeof how, "%d sweeps of a full grid at an intensity of %d", SWEEPS,
-             INTENSITY);
+             (int)heavy(kernel));
     rig_found_kernel(rig, kernel, "flops_per_s", row->flops_per_s, timed[HEAVY].step, how);
     rig_found_kernel(rig, kernel, "arithmetic_fill", row->arithmetic_fill, timed[SINGLE].step,
                      "as flops_per_s, with one block on three SMs of four");
@@ -161,7 +170,7 @@ static const double LEAST = 0.025, STEP = 0.05;
 static struct row sweep_and_part(const struct rig *rig, const struct kernel *kernel, int part)
 {
     uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
-    struct row row = sweeps_of(kernel, resident, 1, INTENSITY);
+    struct row row = sweeps_of(kernel, resident, 1, heavy(kernel));
     double on_fullest = fmax(1, floor(0.75 * resident / sms));
     double blocks = floor(sms * on_fullest / (1 + LEAST + STEP * part));
     row.elements += (uint64_t)blocks * KERNEL_THREADS * kernel->sweep;
@@ -226,7 +235,8 @@ static enum status measure_leftover(struct rig *rig)
         spread.ns += steps[i].ns / PARTS;
         spread.spread_ns += steps[i].spread_ns / PARTS;
     }
-    fit_leftover(rig, steps, spread);
+    if (rig->last)
+        fit_leftover(rig, steps, spread);
     return STATUS_OK;
 }
 
@@ -284,7 +294,8 @@ enum status calibrate_kernels(struct rig *rig)
     struct row small = sweeps_of(scale, 1, 1, 1);
     struct measured gap;
     small.count = GAP_LAUNCHES;
-    if (rig_gap(rig, &small, &gap) != STATUS_OK)
+    small.gate = true;
+    if (rig_traced(rig, &small, rig_draw_gaps, &gap) != STATUS_OK)
         return rig->error->status;
     rig_found(rig, "kernel_gap_ns", gap.ns, gap,
               "from a kernel's end to the next one's start in its stream");
@@ -292,9 +303,7 @@ enum status calibrate_kernels(struct rig *rig)
         return rig->error->status;
     take_from_scale(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        bool there = kernel_launcher(kernel) != NULL || !rig->ops->measures;
-        if (kernel != scale && kernel->calibrated && there &&
-            measure_kernel(rig, kernel) != STATUS_OK)
+        if (kernel != scale && kernel->calibrated && measure_kernel(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
     return measure_leftover(rig);

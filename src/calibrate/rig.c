@@ -2,15 +2,23 @@
 #include "calibrate/rig.h"
 
 #include "analysis/analysis.h"
+#include "core/items.h"
 #include "machine/fields.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 5 };
+/* A device is busy with a row for WARM_NS before that is timed, so that its clocks are those of
+ * work. Then the row is repeated: disturbances make repeats longer, and never shorter. */
+enum { REPEATS = 5, WARM_NS = 10000000, WARM_RUNS = 4096 };
+
+/* Repeats that are longer than the least of them by no more than this part were not disturbed.
+ */
+static const double NEAR = 0.02;
 
 /* Finds the host arrays for the row; they are taken once and kept. */
 static enum status take_arrays(struct rig *rig, const struct row *row, const struct plan *plan,
@@ -34,8 +42,8 @@ struct measured measured_median(int64_t *values, int count)
     if (count == 0)
         return (struct measured){0};
     struct measured timing = {.ns = (double)median_ns(values, (size_t)count)}; /* sorts them */
-    int64_t first = values[(count - 1) / 4], third = values[(count - 1) * 3 / 4];
-    timing.spread_ns = ((double)third - (double)first) / 2;
+    timing.spread_ns = (double)(values[count - 1] - values[0]) / 2;
+    timing.least_ns = (double)values[0];
     return timing;
 }
 
@@ -47,28 +55,56 @@ static enum status run_once(struct rig *rig, struct timeline *timeline, struct r
     return status;
 }
 
+/* Runs a prepared plan untimed, at least once, until the device is warm. */
+static enum status warm_up(struct rig *rig)
+{
+    int64_t busy_ns = 0;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < WARM_RUNS && busy_ns < WARM_NS && status == STATUS_OK; i++) {
+        struct run_times times;
+        status = run_once(rig, NULL, &times);
+        /* Where the device has nothing to do, it is the host that is busy. */
+        if (status == STATUS_OK)
+            busy_ns += times.time_ns > times.issue_ns ? times.time_ns : times.issue_ns;
+    }
+    return status;
+}
+
+/* Returns the mean of those repeats that were not disturbed. */
+static int64_t undisturbed_ns(const int64_t values[REPEATS], int count)
+{
+    int64_t least = values[0];
+    double sum = 0;
+    int near = 0;
+    for (int i = 1; i < count; i++)
+        least = values[i] < least ? values[i] : least;
+    for (int i = 0; i < count; i++) {
+        bool taken = (double)values[i] <= (1 + NEAR) * (double)least;
+        sum += taken ? (double)values[i] : 0;
+        near += taken;
+    }
+    return near > 0 ? llround(sum / near) : least;
+}
+
 /* Times a prepared plan. Before each run the CPU writes the memory that is copied back to, as
  * it does before the runs that the calibration is for. */
 static enum status run_repeats(struct rig *rig, const struct workload *workload,
-                               struct measured *time, struct measured *issue)
+                               struct run_times *found)
 {
-    int64_t totals[REPEATS], issues[REPEATS];
-    int repeats = rig->ops->measures ? REPEATS : 1, warmup = rig->ops->measures ? 1 : 0;
-    for (int i = -warmup; i < repeats; i++) {
-        struct run_times times;
+    int64_t time_ns[REPEATS] = {0}, issue_ns[REPEATS] = {0};
+    int repeats = rig->ops->measures ? REPEATS : 1;
+    enum status status = rig->ops->measures ? warm_up(rig) : STATUS_OK;
+    for (int i = 0; i < repeats && status == STATUS_OK; i++) {
+        struct run_times times = {0};
         if (workload->arrays == &rig->arrays)
             arrays_poison(workload->arrays);
-        enum status status = run_once(rig, NULL, &times);
-        if (status != STATUS_OK)
-            return status;
-        if (i < 0)
-            continue;
-        totals[i] = times.time_ns;
-        issues[i] = times.issue_ns;
+        status = run_once(rig, NULL, &times);
+        time_ns[i] = times.time_ns;
+        issue_ns[i] = times.issue_ns;
     }
-    *time = measured_median(totals, repeats);
-    *issue = measured_median(issues, repeats);
-    return STATUS_OK;
+    found->time_ns = undisturbed_ns(time_ns, repeats);
+    found->issue_ns = undisturbed_ns(issue_ns, repeats);
+    return status;
 }
 
 /* Builds the row's plan and prepares it. Both are the caller's to give back in any case. */
@@ -87,24 +123,38 @@ static enum status make_ready(struct rig *rig, const struct row *row, struct pla
     return rig->ops->prepare(rig->backend, workload, rig->error);
 }
 
-static enum status time_row(struct rig *rig, const struct row *row, struct measured *time,
-                            struct measured *issue)
+static enum status time_row(struct rig *rig, const struct row *row, struct run_times *found)
 {
     struct plan plan;
     struct settings settings;
     struct workload workload;
     enum status status = make_ready(rig, row, &plan, &settings, &workload);
     if (status == STATUS_OK)
-        status = run_repeats(rig, &workload, time, issue);
+        status = run_repeats(rig, &workload, found);
     rig->ops->release(rig->backend);
     plan_free(&plan);
     return status;
 }
 
-static struct measured shared(struct measured many, struct measured few, uint32_t more)
+enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
+                       struct measured *measured)
 {
-    return (struct measured){.ns = (many.ns - few.ns) / more,
-                             .spread_ns = (many.spread_ns + few.spread_ns) / more};
+    if (rig->sample == rig->sample_count) {
+        struct samples *all = items_grow(rig->samples, rig->sample_count, &rig->sample_capacity,
+                                         sizeof *rig->samples);
+        if (all == NULL)
+            return error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
+        rig->samples = all;
+        rig->sample_count++;
+    }
+    struct samples *samples = &rig->samples[rig->sample++], sorted;
+    samples->values[rig->pass] = value;
+    sorted = *samples;
+    *measured = measured_median(sorted.values, rig->pass + 1);
+    measured->ns /= share;
+    measured->spread_ns /= share;
+    measured->least_ns /= share;
+    return STATUS_OK;
 }
 
 /* Returns the row that the time of a step is the difference to. */
@@ -118,28 +168,29 @@ enum status rig_step(struct rig *rig, const struct row *row, struct measured *st
                      struct measured *issue)
 {
     const struct row fewer = fewer_steps(*row);
-    struct measured many, few, many_issue, few_issue;
-    if (time_row(rig, row, &many, &many_issue) != STATUS_OK ||
-        time_row(rig, &fewer, &few, &few_issue) != STATUS_OK)
-        return rig->error->status;
-    if (step != NULL)
-        *step = shared(many, few, row->count - fewer.count);
-    if (issue != NULL)
-        *issue = shared(many_issue, few_issue, row->count - fewer.count);
-    return STATUS_OK;
+    uint32_t more = row->count - fewer.count;
+    struct run_times many = {0}, few = {0};
+    enum status status = time_row(rig, row, &many);
+    if (status == STATUS_OK)
+        status = time_row(rig, &fewer, &few);
+    if (status == STATUS_OK && step != NULL)
+        status = rig_sample(rig, many.time_ns - few.time_ns, more, step);
+    if (status == STATUS_OK && issue != NULL)
+        status = rig_sample(rig, many.issue_ns - few.issue_ns, more, issue);
+    return status;
 }
 
 enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue)
 {
-    struct measured time;
-    return time_row(rig, row, &time, issue);
+    struct run_times found;
+    enum status status = time_row(rig, row, &found);
+    return status == STATUS_OK ? rig_sample(rig, found.issue_ns, 1, issue) : status;
 }
 
-static enum status simulate_row(struct rig *rig, const struct row *row, double *time_ns)
+static enum status simulate_row(struct rig *rig, const struct row *row, struct run_times *times)
 {
     struct plan plan;
     struct timeline timeline;
-    int64_t issued_ns;
     struct machine machine = rig->calibration->machine;
     if (machine.queue_depth == 0) /* the depth is not found yet */
         machine.queue_depth = UINT32_MAX;
@@ -147,34 +198,42 @@ static enum status simulate_row(struct rig *rig, const struct row *row, double *
     enum status status = row_plan(row, &plan, rig->error);
     if (status == STATUS_OK)
         status = simulator_run(&machine, rig->device->queues, &plan, NULL, &timeline,
-                               &issued_ns, rig->error);
+                               &times->issue_ns, rig->error);
     if (status == STATUS_OK)
-        *time_ns = (double)timeline_time_ns(&timeline);
+        times->time_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
     return status;
 }
 
-enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns)
+enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns,
+                               double *issue_ns)
 {
     const struct row fewer = fewer_steps(*row);
-    double many, few;
+    uint32_t more = row->count - fewer.count;
+    struct run_times many, few;
     if (simulate_row(rig, row, &many) != STATUS_OK ||
         simulate_row(rig, &fewer, &few) != STATUS_OK)
         return rig->error->status;
-    *step_ns = (many - few) / (row->count - fewer.count);
+    *step_ns = (double)(many.time_ns - few.time_ns) / more;
+    if (issue_ns != NULL)
+        *issue_ns = (double)(many.issue_ns - few.issue_ns) / more;
     return STATUS_OK;
 }
 
-enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *timeline)
+enum status rig_simulated_issue(struct rig *rig, const struct row *row, double *issue_ns)
 {
-    struct plan plan;
-    struct settings settings;
-    struct workload workload;
     struct run_times times;
-    enum status status = make_ready(rig, row, &plan, &settings, &workload);
-    if (status == STATUS_OK)
-        status = run_once(rig, timeline, &times);
+    if (simulate_row(rig, row, &times) != STATUS_OK)
+        return rig->error->status;
+    *issue_ns = (double)times.issue_ns;
+    return STATUS_OK;
+}
+
+static enum status trace_once(struct rig *rig, struct timeline *timeline)
+{
+    struct run_times times;
+    enum status status = run_once(rig, timeline, &times);
     if (status == STATUS_OK && timeline->timing == TIMING_EVENTS)
         status = error_set(rig->error, STATUS_FAILED,
                            "this device can't be calibrated: CUPTI is needed to see when ops "
@@ -183,28 +242,82 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
     if (status == STATUS_OK)
         snprintf(rig->calibration->driver, sizeof rig->calibration->driver, "%s",
                  timeline->driver);
+    return status;
+}
+
+enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *timeline)
+{
+    struct plan plan;
+    struct settings settings;
+    struct workload workload;
+    enum status status = make_ready(rig, row, &plan, &settings, &workload);
+    if (status == STATUS_OK && rig->ops->measures && !row->lazy)
+        status = warm_up(rig);
+    if (status == STATUS_OK)
+        status = trace_once(rig, timeline);
     rig->ops->release(rig->backend);
     plan_free(&plan);
     return status;
 }
 
-enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap)
+static enum status trace_and_draw(struct rig *rig, const struct row *row, rig_draw *draw,
+                                  int64_t *median)
 {
-    int64_t *gaps = calloc(row->count, sizeof *gaps);
     struct timeline timeline;
     timeline_init(&timeline);
-    enum status status =
-        gaps != NULL ? rig_trace(rig, row, &timeline)
-                     : error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
-    for (uint32_t i = 0; status == STATUS_OK && i + 1 < row->count; i++) {
-        const struct span *span = &timeline.spans[timeline.span_count - row->count + i];
-        gaps[i] = span[1].start_ns - span[0].end_ns;
-    }
+    enum status status = trace_once(rig, &timeline);
+    int64_t *times = calloc(timeline.span_count + (size_t)1, sizeof *times);
+    if (times == NULL)
+        status = error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
     if (status == STATUS_OK)
-        *gap = measured_median(gaps, (int)row->count - 1);
+        *median = (int64_t)measured_median(times, draw(row, &timeline, times)).ns;
+    free(times);
     timeline_free(&timeline);
-    free(gaps);
     return status;
+}
+
+enum status rig_traced(struct rig *rig, const struct row *row, rig_draw *draw,
+                       struct measured *measured)
+{
+    struct plan plan;
+    struct settings settings;
+    struct workload workload;
+    int64_t medians[REPEATS];
+    int repeats = rig->ops->measures ? REPEATS : 1;
+    enum status status = make_ready(rig, row, &plan, &settings, &workload);
+    bool long_enough = plan.cpu_tiles > 0; /* a tile of the CPU's is */
+    if (status == STATUS_OK && rig->ops->measures && !long_enough)
+        status = warm_up(rig);
+    for (int i = 0; i < repeats && status == STATUS_OK; i++)
+        status = trace_and_draw(rig, row, draw, &medians[i]);
+    rig->ops->release(rig->backend);
+    plan_free(&plan);
+    if (status != STATUS_OK)
+        return status;
+    return rig_sample(rig, undisturbed_ns(medians, repeats), 1, measured);
+}
+
+int rig_draw_gaps(const struct row *row, const struct timeline *timeline, int64_t *times)
+{
+    for (uint32_t i = 0; i + 1 < row->count; i++) {
+        const struct span *span = &timeline->spans[timeline->span_count - row->count + i];
+        times[i] = span[1].start_ns - span[0].end_ns;
+    }
+    return (int)row->count - 1;
+}
+
+void rig_refuse(struct rig *rig, const char *format, ...)
+{
+    char why[sizeof rig->refusal.text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    if (rig->refusal.status == STATUS_OK)
+        error_set(&rig->refusal, STATUS_FAILED,
+                  "this device, %s, can't be calibrated: %s (is something else running on it?)",
+                  rig->device->summary[0] != '\0' ? rig->device->summary : rig->device->name,
+                  why);
 }
 
 static struct figure *add_figure(struct rig *rig, const char *kernel, const char *key)
@@ -221,27 +334,48 @@ static struct figure *add_figure(struct rig *rig, const char *kernel, const char
     return figure;
 }
 
-/* Returns true if a machine file can hold the value. If not, something disturbed the
- * measurements, which is reported. */
-static bool is_figure(struct rig *rig, const struct machine_field *field, double value)
+bool rig_knows_graphs(const struct rig *rig)
 {
-    bool unknown = value == 0 && field->zero_unknown;
-    if ((value >= field->least && value <= field->most) || unknown)
-        return true;
-    error_set(rig->error, STATUS_FAILED,
-              "this device can't be calibrated: its times make %s %.4g, and %.4g to %.4g are "
-              "possible (is something else running on it?)",
-              field->key, value, field->least, field->most);
-    return false;
+    bool device = rig->ops->measures || rig->device->graph_launch_ns > 0;
+    return device && (!rig->calls_only || rig->calibration->machine.graph_launch_ns > 0);
+}
+
+/* These may be nothing on a real device, too; any other time that was found to be nothing, or
+ * less, was disturbed. */
+static const char *const may_be_nothing[] = {
+    "h2d_dependency_ns", "kernel_dependency_ns", "d2h_dependency_ns", "kernel_latency_ns",
+    "poll_ns",           "graph_node_ns",        "lazy_load_ns"};
+
+static double least_of(const struct rig *rig, const struct machine_field *field)
+{
+    bool nothing = !rig->ops->measures || field->type != FIELD_NS;
+    for (size_t i = 0; i < sizeof may_be_nothing / sizeof may_be_nothing[0]; i++)
+        nothing = nothing || strcmp(may_be_nothing[i], field->key) == 0;
+    return nothing ? field->least : fmax(1, field->least);
+}
+
+/* Returns the value, or where a machine file can't hold it, or no device can have it, the
+ * nearest that can be. Something disturbed the measurements then, which is reported. */
+static double possible(struct rig *rig, const struct machine_field *field, double value)
+{
+    double least = least_of(rig, field);
+    if (value == 0 && field->zero_unknown)
+        return value;
+    if (field->type == FIELD_NS)
+        value = round(value);
+    if (value >= least && value <= field->most)
+        return value;
+    rig_refuse(rig, "its times make %s %.4g, and %.4g to %.4g are possible", field->key, value,
+               least, field->most);
+    return value > field->most ? field->most : least;
 }
 
 /* Sets a figure of the machine, or with `kernel` of that kernel's row. */
 static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
                        void *record, double value, struct measured timing, const char *how)
 {
-    if (!is_figure(rig, field, value))
-        return;
     struct figure *figure = add_figure(rig, kernel, field->key);
+    value = possible(rig, field, value);
     /* A rate or a share is off by as large a part as the times that it was made of. */
     figure->spread = field->type == FIELD_NS || timing.ns <= 0
                          ? timing.spread_ns

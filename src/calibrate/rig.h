@@ -1,4 +1,12 @@
-/* rig.h - times rows of ops on the device that is calibrated, and sets the figures found. */
+/* rig.h - times rows of ops on the device that is calibrated, and sets the figures found.
+ *
+ * All parts of a calibration are measured several times over, pass by pass, so that the times
+ * of one row are taken far apart. Each pass adds a sample to those that the rig keeps of a row,
+ * and figures are made of the medians so far: a disturbance, a slow start or a drift that
+ * spoils one pass moves none of them. The figures of the last pass are those that count.
+ *
+ * A sample is known by its number in its pass. So every pass takes the same samples in the same
+ * order: which rows are timed may depend on the device, but never on what was measured. */
 #ifndef PIPELINE_CALIBRATE_RIG_H
 #define PIPELINE_CALIBRATE_RIG_H
 
@@ -6,15 +14,29 @@
 #include "calibrate/row.h"
 #include "run/backend.h"
 
+enum { RIG_PASSES = 3 };
+
 /* A measured time, in ns. */
 struct measured {
-    double ns;         /* the median of the repeats */
-    double spread_ns;  /* half the distance between their quartiles */
+    double ns;         /* the median of the passes */
+    double spread_ns;  /* half their range */
+    double least_ns;   /* the least of them */
     uint64_t elements; /* that were timed, where it matters */
 };
 
 /* Makes one of `count` values, which are left sorted; zeros where there are none. */
 struct measured measured_median(int64_t *values, int count);
+
+/* What loading a kernel's code takes. A process does that once, so it is timed once, too. */
+struct loads {
+    struct measured time;
+    int kernels; /* that were loaded; 0: not timed yet */
+};
+
+/* The values of one sample, one of each pass. */
+struct samples {
+    int64_t values[RIG_PASSES];
+};
 
 struct rig {
     const struct backend_ops *ops;
@@ -25,32 +47,62 @@ struct rig {
     struct arrays arrays;         /* large host arrays, for rows that copy or use the CPU */
     struct arrays small;          /* small ones, for rows that use none but must have some */
     const struct kernel *arrays_for, *small_for; /* the kernels whose inputs they hold */
-    double between_ns; /* a launch alone takes that much longer than one behind another */
-    double launch_ns;  /* of `scale` on one block, set by calibrate_kernels() */
-    struct error *error;
+    double between_ns;       /* a launch alone takes that much longer than one behind another */
+    double launch_ns;        /* of `scale` on one block, set by calibrate_kernels() */
+    struct loads loads;      /* outlives the attempts */
+    bool calls_only;         /* only what the host decides is measured */
+    int pass;                /* from 0 */
+    bool last;               /* this pass is: figures that take many simulations wait for it */
+    struct samples *samples; /* by number; owned */
+    size_t sample, sample_count,
+        sample_capacity;  /* the next one's number; how many there are */
+    struct error *error;  /* ends the calibration */
+    struct error refusal; /* the first figure of this pass that can't be as it was found */
 };
 
+/* Adds this pass's value of the next sample and sets what its values say, each divided by
+ * `share`. */
+enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
+                       struct measured *measured);
+
+/* Says in rig->refusal that the device can't be calibrated, and why, unless that says so
+ * already. */
+__attribute__((format(printf, 2, 3))) void rig_refuse(struct rig *rig, const char *format, ...);
+
 /* Sets the time that one step more takes, of the whole run and (*issue) of the host's time to
- * issue it: rows of count and of count / 4 steps are timed, and the difference is shared out.
- * Either may be NULL. */
+ * issue it: rows of count and of count / 4 steps are timed, one behind the other, and the
+ * difference is shared out. Either may be NULL. */
 enum status rig_step(struct rig *rig, const struct row *row, struct measured *step,
                      struct measured *issue);
 
 /* Sets the time that the host takes to issue the whole row. */
 enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue);
 
-/* Sets the time of a step as the simulator predicts it by the figures found so far; those not
- * found yet cost nothing. */
-enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns);
+/* Sets the time of a step, and of its issue, as the simulator predicts them by the figures
+ * found so far; those not found yet cost nothing. `issue_ns` may be NULL. */
+enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns,
+                               double *issue_ns);
+
+/* Sets the time of the host's calls for the whole row, predicted likewise. */
+enum status rig_simulated_issue(struct rig *rig, const struct row *row, double *issue_ns);
 
 /* Runs the row once with a timeline, which is the caller's to free. */
 enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *timeline);
 
-/* Measures the gaps in a row of one op a step: from an op's end to the next one's start. */
-enum status rig_gap(struct rig *rig, const struct row *row, struct measured *gap);
+/* Takes times from a row's timeline, no more than it has spans, and returns how many. */
+typedef int rig_draw(const struct row *row, const struct timeline *timeline, int64_t *times);
+
+/* Sets the median of the times that `draw` takes from the row's timeline, of the repeats that
+ * nothing disturbed. */
+enum status rig_traced(struct rig *rig, const struct row *row, rig_draw *draw,
+                       struct measured *measured);
+
+/* For rows of one op a step: takes the gaps from an op's end to the next one's start. */
+rig_draw rig_draw_gaps;
 
 /* Sets a figure that was measured; its spread is that of `timing`, of which `value` was made.
- * One that no machine file may hold is not set, but reported in rig->error. */
+ * One that no machine file may hold, or no real device can have, is reported in rig->refusal.
+ */
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
                const char *how);
 void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
@@ -61,10 +113,20 @@ void rig_known(struct rig *rig, const char *key, double value, const char *how);
 
 /* The parts of a calibration, in the order in which they have to be done: each takes the
  * figures of those before it as given, and sets its own. */
+enum status calibrate_calls(struct rig *rig);
 enum status calibrate_host(struct rig *rig);
 enum status calibrate_copies(struct rig *rig);
 enum status calibrate_kernels(struct rig *rig);
 enum status calibrate_signals(struct rig *rig);
+enum status calibrate_callbacks(struct rig *rig);
 enum status calibrate_graphs(struct rig *rig);
+
+/* Returns true if graphs are measured: a simulated machine says if it knows them, and a machine
+ * file whose calls alone are measured; every real device of today's CUDA does. */
+bool rig_knows_graphs(const struct rig *rig);
+
+/* The last part: holds the figures against plain runs, measured in the same passes. The first
+ * that fails is reported in rig->refusal. */
+enum status calibrate_checks(struct rig *rig);
 
 #endif

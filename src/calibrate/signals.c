@@ -101,8 +101,8 @@ static enum status simulate_polls(struct rig *rig, double *ns)
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
     double one, many;
-    if (rig_simulated_step(rig, &one_row, &one) != STATUS_OK ||
-        rig_simulated_step(rig, &many_row, &many) != STATUS_OK)
+    if (rig_simulated_step(rig, &one_row, &one, NULL) != STATUS_OK ||
+        rig_simulated_step(rig, &many_row, &many, NULL) != STATUS_OK)
         return rig->error->status;
     *ns = poll_ns(streams, many, one);
     return STATUS_OK;
@@ -141,7 +141,7 @@ static int engine_turns(const struct rig *rig)
 
 static enum status simulate_signals(struct rig *rig, double *ns)
 {
-    enum status status = rig_simulated_step(rig, &pipeline, ns);
+    enum status status = rig_simulated_step(rig, &pipeline, ns, NULL);
     *ns /= engine_turns(rig);
     return status;
 }
@@ -276,29 +276,33 @@ static enum status measure_signals_and_polls(struct rig *rig)
         rig_known(rig, "poll_ns", 0, "not measured: there is but one queue");
     if (status == STATUS_OK)
         status = measure_signals(rig, &sought[0]);
-    return status == STATUS_OK ? seek(rig, sought, queues ? 2 : 1) : status;
+    if (status != STATUS_OK || !rig->last)
+        return status;
+    return seek(rig, sought, queues ? 2 : 1);
+}
+
+/* Takes the times from the ends of the calls to the starts of the kernels that they launched.
+ */
+static int draw_delays(const struct row *row, const struct timeline *timeline, int64_t *times)
+{
+    int found = 0;
+    (void)row;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL && span->op + 1 < timeline->issue_count)
+            times[found++] = span->start_ns - timeline->issue_ns[span->op + 1];
+    }
+    return found;
 }
 
 /* Measures the time from the end of a call to the start of the kernel that it launched, with
  * nothing else to do. */
 static enum status measure_launch(struct rig *rig)
 {
-    enum { LAUNCHES = 32 };
-    struct row row = {.steps = "ks", .count = LAUNCHES, .elements = 1024, .blocks = 1};
-    int64_t delays[LAUNCHES];
-    struct timeline timeline;
-    timeline_init(&timeline);
-    enum status status = rig_trace(rig, &row, &timeline);
-    int found = 0;
-    for (uint32_t i = 0; status == STATUS_OK && i < timeline.span_count; i++) {
-        const struct span *span = &timeline.spans[i];
-        if (span->kind == OP_KERNEL && span->op + 1 < timeline.issue_count)
-            delays[found++] = span->start_ns - timeline.issue_ns[span->op + 1];
-    }
-    timeline_free(&timeline);
-    if (status != STATUS_OK)
-        return status;
-    struct measured delay = measured_median(delays, found);
+    const struct row row = {.steps = "ks", .count = 32, .elements = 1024, .blocks = 1};
+    struct measured delay;
+    if (rig_traced(rig, &row, draw_delays, &delay) != STATUS_OK)
+        return rig->error->status;
     rig_found(rig, "kernel_latency_ns", fmax(0, delay.ns), delay,
               "from a call's end to its kernel's start on an idle device");
     return STATUS_OK;
@@ -309,4 +313,69 @@ enum status calibrate_signals(struct rig *rig)
     if (measure_launch(rig) != STATUS_OK || measure_ways(rig) != STATUS_OK)
         return rig->error->status;
     return measure_signals_and_polls(rig);
+}
+
+/* --- callbacks --- */
+
+/* Takes the times from a callback's start to the next one's. */
+static int draw_pitches(const struct row *row, const struct timeline *timeline, int64_t *times)
+{
+    int64_t last_ns = 0;
+    int found = -1; /* the first callback has none before it */
+    (void)row;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind != OP_CALLBACK)
+            continue;
+        if (found >= 0)
+            times[found] = span->start_ns - last_ns;
+        last_ns = span->start_ns;
+        found++;
+    }
+    return found > 0 ? found : 0;
+}
+
+/* Sets how much longer a stream takes for a kernel and a callback behind it than the figures
+ * say, with `streams` of them side by side. The rules have nothing that it could be put down
+ * to. */
+static enum status measure_beyond(struct rig *rig, uint32_t streams, double *beyond_ns)
+{
+    const struct row row = {.steps = "kc",
+                            .count = CHAIN * streams,
+                            .streams = streams,
+                            .elements = 1024 * POLL_SWEEPS,
+                            .blocks = 1,
+                            .intensity = POLL_INTENSITY};
+    struct measured step;
+    double simulated = 0;
+    enum status status = rig_step(rig, &row, &step, NULL);
+    if (status == STATUS_OK && rig->last)
+        status = rig_simulated_step(rig, &row, &simulated, NULL);
+    if (status == STATUS_OK)
+        *beyond_ns = streams * (step.ns - simulated);
+    return status;
+}
+
+enum status calibrate_callbacks(struct rig *rig)
+{
+    /* All are issued before the first is called. */
+    const struct row row = {.steps = "c", .count = 128, .gate = true};
+    struct measured pitch;
+    double alone, many;
+    uint32_t streams = poll_streams(rig);
+    char how[FIGURE_TEXT];
+    if (rig_traced(rig, &row, draw_pitches, &pitch) != STATUS_OK)
+        return rig->error->status;
+    rig_found(rig, "callback_ns", pitch.ns, pitch, "callbacks one behind another");
+    if (!rig->ops->measures || rig->calls_only) /* the first obeys the rules */
+        return STATUS_OK;
+    if (measure_beyond(rig, 1, &alone) != STATUS_OK ||
+        measure_beyond(rig, streams, &many) != STATUS_OK)
+        return rig->error->status;
+    snprintf(how, sizeof how,
+             "callbacks one behind another. Between kernels each takes %.1f us more in one "
+             "stream, and %.1f in %u: no figure says so",
+             1e-3 * alone, 1e-3 * many, streams);
+    rig_found(rig, "callback_ns", pitch.ns, pitch, how);
+    return STATUS_OK;
 }

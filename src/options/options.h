@@ -132,7 +132,8 @@ struct options {
     int fail_above_count;
     bool quick;     /* COMMAND_BENCH: smaller and fewer */
     bool fix;       /* beside each run, one with better settings */
-    bool calibrate; /* COMMAND_VIEW: fixes are tried on the device that is here */
+    bool calibrate; /* COMMAND_VIEW: fixes are tried on the device that is here.
+                       COMMAND_COMPARE: predictions have its host's calls as they are now */
     bool dry_run, quiet, no_color;
     int verbose;
     struct kept_text *storage; /* owned; options_free() */

@@ -329,10 +329,16 @@ const struct option_row option_rows[OPTION_COUNT] = {
                             "fixes",
                     .with = "With `pipeline view` it needs the whole recording: not --window, "
                             "--stream or --dry-run."},
-    [OPTION_CALIBRATE] = {"calibrate", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(calibrate, VIEW),
-                          .help = "view: measure the CUDA device that is here first, which "
-                                  "takes some ten seconds, and try the fixes of a recording on "
-                                  "that, not on the machine file of the device's name"},
+    [OPTION_CALIBRATE] = {"calibrate", 0, NULL, TYPE_FLAG,
+                          PROGRAM_FIELD(calibrate, VIEW | 1u << COMMAND_COMPARE),
+                          .help =
+                              "view: measure the CUDA device that is here first, which "
+                              "takes a while, and try the fixes of a recording on "
+                              "that, not on the machine file of the device's name; compare: "
+                              "measure first what calls cost the device's host, and "
+                              "predict with that in the machine file's place",
+                          .with = "With `pipeline compare` it needs a device that is not its "
+                                  "own machine file, and does not go with --dry-run."},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),
                         .help =
                             "print the plan, run nothing; of `view`, the plan that a recording "

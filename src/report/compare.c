@@ -160,6 +160,12 @@ static void summarise_errors(const struct comparison *comparisons, uint32_t coun
     for (uint32_t i = 0; i < count; i++)
         values[i] = comparisons[i].noise;
     summary->noise = quantiles_of(values, count);
+    summary->calibrated = count > 0;
+    for (uint32_t i = 0; i < count; i++) {
+        summary->calibrated &= comparisons[i].calibrated;
+        values[i] = fabs(comparisons[i].file_error);
+    }
+    summary->file = quantiles_of(values, count);
 }
 
 /* --- many settings: depth or breadth --- */
@@ -333,7 +339,8 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
 }
 
 enum status compare_run(const struct plan *plan, const struct machine *machine,
-                        struct run_report *measured, struct error *error)
+                        const struct machine *file, struct run_report *measured,
+                        struct error *error)
 {
     struct compared *compared = calloc(1, sizeof *compared);
     if (compared == NULL)
@@ -346,6 +353,8 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK)
         status =
             compare_timelines(&measured->timeline, &compared->run.timeline, comparison, error);
+    if (status == STATUS_OK && file != NULL)
+        status = simulator_time(file, 0, plan, &comparison->file_ns, error);
     if (status != STATUS_OK) {
         compared_free(compared);
         return status;
@@ -354,6 +363,9 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
     comparison->simulated_ns = compared->run.median_ns;
     comparison->error = compare_error(comparison->simulated_ns, comparison->measured_ns);
     comparison->noise = measured->noise;
+    comparison->calibrated = file != NULL;
+    if (file != NULL)
+        comparison->file_error = compare_error(comparison->file_ns, comparison->measured_ns);
     measured->compared = compared;
     return STATUS_OK;
 }

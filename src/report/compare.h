@@ -25,8 +25,11 @@ struct comparison {
     int64_t measured_ns,
         simulated_ns; /* times: the median of the repeats that nothing traced; virtual */
     double error;     /* compare_error(simulated_ns, measured_ns) */
-    double noise;     /* of the hardware: compare_noise() of its repeats */
-    uint32_t spans;   /* number of spans that were compared: those on engines */
+    bool calibrated;  /* by a machine whose host's calls were measured; then also by its file */
+    int64_t file_ns;  /* the virtual time by the machine file as it is */
+    double file_error;           /* compare_error(file_ns, measured_ns) */
+    double noise;                /* of the hardware: compare_noise() of its repeats */
+    uint32_t spans;              /* number of spans that were compared: those on engines */
     struct deviation start, end; /* how far their starts and ends are apart, each timeline from
                                     its own first issue */
     double traced_error; /* compare_error() for the traced run, which takes longer: the spans
@@ -56,6 +59,8 @@ struct compare_quantiles {
 struct compare_summary {
     uint32_t settings;
     struct compare_quantiles simulator, noise;
+    bool calibrated; /* all were compared so */
+    struct compare_quantiles file;
     uint32_t pairs, apart, right; /* pairs of settings that differ in their order alone; those
                                      that are over 3 % apart as measured; and those of them in
                                      which the simulator has the same winner */
@@ -69,11 +74,13 @@ enum status compare_summarise(const struct comparison *comparisons,
                               struct compare_summary *summary, struct error *error);
 
 /* Simulates `plan`, which `measured` is the report of a run of, on `machine`, whose queues are
- * those to simulate with, and compares. Sets measured->compared, which report_free() frees.
- * `measured` needs its timeline: not one with --profile. STATUS_FAILED when it can't be
- * simulated, or memory runs out. */
+ * those to simulate with, and compares. Unless `file` is NULL, `machine` is that file's with
+ * its host's calls as calibrated, and the file's own prediction stands beside it. Sets
+ * measured->compared, which report_free() frees. `measured` needs its timeline: not one with
+ * --profile. STATUS_FAILED when it can't be simulated, or memory runs out. */
 enum status compare_run(const struct plan *plan, const struct machine *machine,
-                        struct run_report *measured, struct error *error);
+                        const struct machine *file, struct run_report *measured,
+                        struct error *error);
 
 /* Summarises the runs of `report`, each of which has been compared. `settings` as
  * compare_summarise() has them. */

@@ -1,7 +1,6 @@
 /* copy_line.h - the rate and the latency of copies, from the times of some.
  *
- * Both who describes a device (quickly, by two sizes) and who calibrates it (by many) take them
- * from here. */
+ * Both who describes a device and who calibrates it take them from here. */
 #ifndef PIPELINE_RUN_COPY_LINE_H
 #define PIPELINE_RUN_COPY_LINE_H
 

@@ -173,6 +173,16 @@ void progress_begin(int runs, double work, bool quiet)
     line.on = start_thread(); /* where that fails there is no line, and the run goes on */
 }
 
+void progress_more(int runs, double work)
+{
+    if (!line.on)
+        return;
+    pthread_mutex_lock(&line.lock);
+    line.state.runs += runs;
+    line.state.work_left += work;
+    pthread_mutex_unlock(&line.lock);
+}
+
 /* Learns from the run that ends how long one unit of work takes. */
 static void learn_rate(int64_t ns)
 {

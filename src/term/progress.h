@@ -18,6 +18,9 @@
 /* Begins a program of `runs` runs, whose work adds up to `work`, in any unit. */
 void progress_begin(int runs, double work, bool quiet);
 
+/* There are more runs than the program began with: so many, and so much work. */
+void progress_more(int runs, double work);
+
 /* The next run begins, called `name` (copied), and the one before it has ended. */
 void progress_next(const char *name, double work);
 

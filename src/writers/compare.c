@@ -36,6 +36,11 @@ static void cell_error(const struct run_report *run, char text[CELL_TEXT])
     put_percent(comparison_of(run)->error, "%+.1f%%", text);
 }
 
+static void cell_file_error(const struct run_report *run, char text[CELL_TEXT])
+{
+    put_percent(comparison_of(run)->file_error, "%+.1f%%", text);
+}
+
 static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
 {
     put_percent(comparison_of(run)->same_order, "%.1f%%", text);
@@ -51,7 +56,8 @@ static TIME_CELL(cell_end_p95, comparison_of(run)->end.p95_ns)
     /* The titles of the two times are those of runs that were measured: see name_columns(). */
     enum {
         COLUMN_TIME = 3,
-        COLUMN_SIMULATED = 5
+        COLUMN_SIMULATED = 5,
+        COLUMN_FILE = 7 /* of runs that were compared with --calibrate */
     };
 static const struct table_column columns[] = {
     {0, "tiles", cell_tiles, false},
@@ -61,6 +67,7 @@ static const struct table_column columns[] = {
     {0, "noise", cell_noise, false},
     {0, "simulated", cell_simulated, false},
     {0, "error", cell_error, false},
+    {0, "by file", cell_file_error, false},
     {1, "start p50", cell_start_median, false},
     {1, "start p95", cell_start_p95, false},
     {1, "end p95", cell_end_p95, false},
@@ -110,6 +117,9 @@ static void put_head(FILE *out, const struct report *report)
         snprintf(head, sizeof head, "  %s: ", text);
         put_devices(out, &report->runs[i], same ? "" : head);
     }
+    if (comparison_of(&report->runs[0])->calibrated)
+        fputs("with the host's calls as calibrated first; \"by file\" is the error without\n",
+              out);
     if (count_measured(report) == 0)
         fputs("nothing was measured: the errors are those of one machine file to another\n",
               out);
@@ -184,7 +194,11 @@ static enum status put_rows(FILE *out, const struct report *report,
                 report->run_count);
     }
     name_columns(report, titles, named);
-    table_write(out, &shown, style, named, COLUMN_COUNT);
+    bool calibrated = comparison_of(&report->runs[0])->calibrated;
+    if (!calibrated)
+        memmove(&named[COLUMN_FILE], &named[COLUMN_FILE + 1],
+                (COLUMN_COUNT - COLUMN_FILE - 1) * sizeof named[0]);
+    table_write(out, &shown, style, named, COLUMN_COUNT - !calibrated);
     free(worst);
     return STATUS_OK;
 }
@@ -220,6 +234,8 @@ static void put_summary(FILE *out, const struct report *report)
     fprintf(out, "\n%-17s%9s%9s%9s\n", "|error| of", "median", "p95", "largest");
     bool measured = count_measured(report) > 0;
     put_quantiles(out, measured ? "the simulator" : "the other machine", &summary->simulator);
+    if (summary->calibrated)
+        put_quantiles(out, "its file alone", &summary->file);
     if (repeated)
         put_quantiles(out, "noise of repeats", &summary->noise);
     put_orders(out, summary, measured);

@@ -82,6 +82,10 @@ static void put_compared(FILE *out, const struct compared *compared)
     put_deviation(out, &comparison->start);
     put_deviation(out, &comparison->end);
     put_real(out, comparison->same_order, 9);
+    if (comparison->calibrated) {
+        put_ms(out, comparison->file_ns);
+        put_real(out, comparison->file_error, 9);
+    }
 }
 
 /* Returns true if a run of the report has a kernel whose arithmetic is rated, in Gflop/s. */
@@ -93,8 +97,8 @@ static bool is_rated(const struct report *report)
     return rated;
 }
 
-static void put_report_header(FILE *out, const struct settings *settings, bool compared,
-                              bool rated)
+static void put_report_header(FILE *out, const struct settings *settings,
+                              const struct compared *compared, bool rated)
 {
     fputs("run,source,timing,device,driver,verified,time_ms,time_min_ms,time_max_ms,limit_ms,"
           "limit_ratio,speedup",
@@ -106,11 +110,13 @@ static void put_report_header(FILE *out, const struct settings *settings, bool c
           out);
     if (rated)
         fputs(",gflops", out);
-    if (compared)
+    if (compared != NULL)
         fputs(
             ",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,"
             "start_p95_ms,start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
             out);
+    if (compared != NULL && compared->comparison.calibrated)
+        fputs(",file_simulated_ms,file_error", out);
     if (settings != NULL)
         settings_each(settings, put_setting_name, out);
     putc('\n', out);
@@ -184,7 +190,7 @@ enum status write_csv_report(FILE *out, const struct report *report)
 {
     const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
     put_report_header(out, first != NULL ? first->settings : NULL,
-                      first != NULL && first->compared != NULL, is_rated(report));
+                      first != NULL ? first->compared : NULL, is_rated(report));
     for (int i = 0; i < report->run_count; i++)
         put_report_row(out, &report->runs[i], is_rated(report));
     return STATUS_OK;

@@ -155,6 +155,10 @@ static void put_compared(struct json *json, const struct compared *compared)
     json_put_text(json_key(json, "machine"), compared->device);
     json_put_ms(json_key(json, "simulated_ms"), comparison->simulated_ns);
     json_put_real(json_key(json, "error"), comparison->error);
+    if (comparison->calibrated) {
+        json_put_ms(json_key(json, "file_simulated_ms"), comparison->file_ns);
+        json_put_real(json_key(json, "file_error"), comparison->file_error);
+    }
     json_put_real(json_key(json, "noise"), comparison->noise);
     json_put_real(json_key(json, "traced_error"), comparison->traced_error);
     json_put_count(json_key(json, "spans"), comparison->spans);
@@ -179,6 +183,8 @@ static void put_summary(struct json *json, const struct compare_summary *summary
     json_open(json_key(json, "summary"), '{');
     json_put_count(json_key(json, "settings"), summary->settings);
     put_quantiles(json, "error", &summary->simulator);
+    if (summary->calibrated)
+        put_quantiles(json, "file_error", &summary->file);
     put_quantiles(json, "noise", &summary->noise);
     json_put_count(json_key(json, "order_pairs"), summary->pairs);
     json_put_count(json_key(json, "order_apart"), summary->apart);
