@@ -103,7 +103,7 @@ static void link_in_stream(struct simulation *sim, uint32_t i, uint32_t *last_in
     uint32_t *last = &last_in_stream[state->stream];
     *(*last == NONE ? &sim->lanes[state->stream].head : &sim->ops[*last].next_in_stream) = i;
     *last = i;
-    if (sim->plan->issue != ISSUE_STREAMS)
+    if (sim->plan->issue == ISSUE_GRAPH)
         return; /* no branch of a graph holds up another, as streams in a queue do */
     int queue = rule_queue(sim->machine, sim->queues, kind_of(sim, i), state->stream);
     state->queue = (int16_t)queue;
