@@ -93,6 +93,10 @@ START_TEST(test_what_the_command_chooses_is_refused)
     ck_assert(pipeline_set(run, "tiles", "auto", &error));
     ck_assert(!pipeline_simulate(run, &error));
     ck_assert_ptr_nonnull(strstr(error.text, "auto"));
+    ck_assert(pipeline_set(run, "tiles", "4", &error));
+    ck_assert(pipeline_set(run, "issue", "auto", &error));
+    ck_assert(!pipeline_simulate(run, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "auto"));
 }
 END_TEST
 

@@ -22,9 +22,31 @@ START_TEST(auto_and_models_are_taken)
 }
 END_TEST
 
+/* The way to issue is kept open, and with it whether memory was given, wherever that was. */
+START_TEST(issue_auto_is_taken)
+{
+    struct options options = parse_right(LINE("--issue=auto", "--machine=c2050", "--batch=8"));
+    ck_assert_int_eq(options.runs[0].issue, ISSUE_AUTO);
+    ck_assert(settings_are_open(&options.runs[0]));
+    ck_assert(!options.runs[0].memory_given);
+    options_free(&options);
+    options = parse_right(LINE("--issue=auto", "--memory=pinned", "--profile"));
+    ck_assert(options.runs[0].memory_given);
+    options_free(&options);
+    options = parse_right(LINE("--issue=auto", "--sweep=memory=pinned,mapped"));
+    ck_assert(options.runs[0].memory_given && options.runs[1].memory_given);
+    options_free(&options);
+    options = parse_right(LINE("--sweep=issue=streams,auto,graph"));
+    ck_assert_int_eq(options.runs[1].issue, ISSUE_AUTO);
+    ck_assert(!settings_are_open(&options.runs[2]));
+    options_free(&options);
+}
+END_TEST
+
 TCase *options_auto_tcase(void)
 {
     TCase *tcase = tcase_create("auto");
     tcase_add_test(tcase, auto_and_models_are_taken);
+    tcase_add_test(tcase, issue_auto_is_taken);
     return tcase;
 }

@@ -6,14 +6,14 @@
 #include "sim/simulator.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "tune_cases.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-static struct machine h200(void)
+struct machine tune_h200(void)
 {
     struct machine machine;
     struct error error = {0};
@@ -43,7 +43,7 @@ static struct tuned tune(struct settings *settings, const struct machine *machin
     return tuned;
 }
 
-static int64_t simulated_ns(const struct settings *settings, const struct machine *machine)
+int64_t tune_simulated_ns(const struct settings *settings, const struct machine *machine)
 {
     struct plan plan;
     struct error error = {0};
@@ -58,7 +58,7 @@ static int64_t simulated_ns(const struct settings *settings, const struct machin
 
 START_TEST(test_only_auto_is_chosen)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", 1 << 24);
     tune(&settings, &machine);
     struct settings other = settings;
@@ -69,12 +69,12 @@ START_TEST(test_only_auto_is_chosen)
     struct tuned tuned = tune(&settings, &machine);
     ck_assert_uint_eq(settings.tiles, 5);
     ck_assert_uint_le(settings.streams, 5);
-    ck_assert_int_eq(tuned.time_ns, simulated_ns(&settings, &machine));
+    ck_assert_int_eq(tuned.time_ns, tune_simulated_ns(&settings, &machine));
     settings.tiles = 0;
     settings.streams = 7;
     tuned = tune(&settings, &machine);
     ck_assert_uint_eq(settings.streams, 7);
-    ck_assert_int_eq(tuned.time_ns, simulated_ns(&settings, &machine));
+    ck_assert_int_eq(tuned.time_ns, tune_simulated_ns(&settings, &machine));
     settings.tiles = other.tiles;
     settings.streams = other.streams;
     ck_assert_mem_eq(&settings, &other, sizeof settings);
@@ -83,7 +83,7 @@ END_TEST
 
 START_TEST(test_nothing_to_choose_of)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", 1);
     tune(&settings, &machine);
     ck_assert_uint_eq(settings.tiles, 1);
@@ -98,7 +98,7 @@ END_TEST
 /* Serial, nothing overlaps: dividing the work only costs. */
 START_TEST(test_serial_takes_one_tile)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", 1 << 22);
     settings.ways = 1;
     settings.streams = 1;
@@ -109,7 +109,7 @@ END_TEST
 
 START_TEST(test_the_same_is_chosen_again)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings first = auto_settings("scale,scale", 1 << 24), second = first;
     struct tuned one = tune(&first, &machine), two = tune(&second, &machine);
     ck_assert_uint_eq(one.tiles, two.tiles);
@@ -127,7 +127,7 @@ static int64_t best_ns(struct settings settings, const struct machine *machine)
     for (settings.tiles = 1; settings.tiles <= 64; settings.tiles++) {
         for (settings.streams = 1; settings.streams <= 12 && settings.streams <= settings.tiles;
              settings.streams++) {
-            int64_t span_ns = simulated_ns(&settings, machine);
+            int64_t span_ns = tune_simulated_ns(&settings, machine);
             best = span_ns < best ? span_ns : best;
         }
     }
@@ -167,7 +167,7 @@ START_TEST(test_within_a_per_cent_of_the_best)
     settings.layout = workloads[_i].layout;
     int64_t best = best_ns(settings, &machine);
     struct tuned tuned = tune(&settings, &machine);
-    ck_assert_int_eq(tuned.time_ns, simulated_ns(&settings, &machine));
+    ck_assert_int_eq(tuned.time_ns, tune_simulated_ns(&settings, &machine));
     ck_assert_msg((double)tuned.time_ns <= 1.01 * (double)best,
                   "%u tiles, %u streams: %ld ns, the best %ld ns", tuned.tiles, tuned.streams,
                   (long)tuned.time_ns, (long)best);
@@ -177,7 +177,7 @@ END_TEST
 /* A machine too small for two slots of half the array, but not for many of little. */
 START_TEST(test_device_memory_is_kept_to)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", 1 << 24);
     struct plan plan;
     struct error error = {0};
@@ -192,7 +192,7 @@ END_TEST
 /* 2-way holds the whole array, however it is divided. */
 START_TEST(test_what_never_fits_is_refused)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", 1 << 24);
     struct tuned tuned = {.tiles = 77};
     struct error error = {0};
@@ -210,7 +210,7 @@ END_TEST
 /* A hundred thousand tiles are not simulated to choose the streams. */
 START_TEST(test_many_given_tiles)
 {
-    struct machine machine = h200();
+    struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", UINT64_C(1) << 30);
     settings.tiles = 100000;
     tune(&settings, &machine);
@@ -224,7 +224,7 @@ END_TEST
 /* --- the program --- */
 
 /* Runs `pipeline ARGUMENTS` with its output in "out" and its notes in "err". */
-static int run(const char *arguments)
+int tune_program(const char *arguments)
 {
     char command[512];
     snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
@@ -242,18 +242,18 @@ static void read_text(const char *path, char text[4096])
     fclose(file);
 }
 
-static void assert_said(const char *path, const char *wanted)
+void tune_assert_said(const char *path, const char *wanted)
 {
     char text[4096];
     read_text(path, text);
     ck_assert_msg(strstr(text, wanted) != NULL, "\"%s\" is not in: %s", wanted, text);
 }
 
-static json_t *report_of(const char *arguments)
+json_t *tune_report(const char *arguments)
 {
     char line[512], text[4096];
     snprintf(line, sizeof line, "--device=sim:h200 --format=json %s", arguments);
-    int code = run(line);
+    int code = tune_program(line);
     read_text("err", text);
     ck_assert_msg(code == 0, "%s: exit %d: %s", line, code, text);
     json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, NULL);
@@ -261,7 +261,7 @@ static json_t *report_of(const char *arguments)
     return report;
 }
 
-static json_t *run_of(const json_t *report, size_t index)
+json_t *tune_run_of(const json_t *report, size_t index)
 {
     json_t *one = json_array_get(json_object_get(report, "runs"), index);
     ck_assert_ptr_nonnull(one);
@@ -279,16 +279,16 @@ static json_int_t setting(const json_t *one, const char *name)
 START_TEST(test_report_has_what_was_chosen)
 {
     char note[64];
-    json_t *report = report_of("-n 1M -t auto -s auto");
-    json_t *one = run_of(report, 0);
+    json_t *report = tune_report("-n 1M -t auto -s auto");
+    json_t *one = tune_run_of(report, 0);
     ck_assert(json_is_true(json_object_get(one, "verified")));
     snprintf(note, sizeof note, "tiles=%d streams=%d, chosen of ", (int)setting(one, "tiles"),
              (int)setting(one, "streams"));
-    assert_said("err", note);
-    assert_said("err", " by simulating h200\n");
+    tune_assert_said("err", note);
+    tune_assert_said("err", " by simulating h200\n");
     json_decref(report);
-    report = report_of("-n 1M -t auto -s 3 -q");
-    ck_assert_int_eq(setting(run_of(report, 0), "streams"), 3);
+    report = tune_report("-n 1M -t auto -s 3 -q");
+    ck_assert_int_eq(setting(tune_run_of(report, 0), "streams"), 3);
     json_decref(report);
     char text[4096];
     read_text("err", text);
@@ -302,24 +302,25 @@ START_TEST(test_configs_and_sweeps_choose_for_each_run)
     ck_assert_ptr_nonnull(file);
     fputs("[global]\nelements=1M\ntiles=auto\nstreams=auto\n[one]\nways=1\n[three]\n", file);
     ck_assert_int_eq(fclose(file), 0);
-    json_t *report = report_of("two.ini");
-    ck_assert_int_eq(setting(run_of(report, 0), "tiles"), 1);
-    ck_assert_int_eq(setting(run_of(report, 0), "streams"), 1);
-    ck_assert_int_gt(setting(run_of(report, 1), "tiles"), 1);
+    json_t *report = tune_report("two.ini");
+    ck_assert_int_eq(setting(tune_run_of(report, 0), "tiles"), 1);
+    ck_assert_int_eq(setting(tune_run_of(report, 0), "streams"), 1);
+    ck_assert_int_gt(setting(tune_run_of(report, 1), "tiles"), 1);
     json_decref(report);
-    report = report_of("--no-data -n 16M -t auto --sweep streams=1,4");
-    ck_assert_int_eq(setting(run_of(report, 0), "tiles"), 1);
-    ck_assert_int_gt(setting(run_of(report, 1), "tiles"), 4);
+    report = tune_report("--no-data -n 16M -t auto --sweep streams=1,4");
+    ck_assert_int_eq(setting(tune_run_of(report, 0), "tiles"), 1);
+    ck_assert_int_gt(setting(tune_run_of(report, 1), "tiles"), 4);
     json_decref(report);
 }
 END_TEST
 
 START_TEST(test_dry_run_shows_the_plan_that_was_chosen)
 {
-    ck_assert_int_eq(run("--device=sim:h200 --dry-run -n 64k -t auto -s auto -w 1"), 2);
-    ck_assert_int_eq(run("--device=sim:h200 --dry-run -n 64k -t auto -w 1"), 0);
-    assert_said("err", "tiles=1, chosen of ");
-    assert_said("out", "tiles    1 of 64k elements");
+    ck_assert_int_eq(tune_program("--device=sim:h200 --dry-run -n 64k -t auto -s auto -w 1"),
+                     2);
+    ck_assert_int_eq(tune_program("--device=sim:h200 --dry-run -n 64k -t auto -w 1"), 0);
+    tune_assert_said("err", "tiles=1, chosen of ");
+    tune_assert_said("out", "tiles    1 of 64k elements");
 }
 END_TEST
 
@@ -327,12 +328,13 @@ END_TEST
  * it. */
 START_TEST(test_other_machines_can_be_asked)
 {
-    ck_assert_int_eq(run("--no-data --device=sim:h200 --machine=c1060 -t auto -s auto"), 0);
-    assert_said("err", "by simulating c1060\n");
-    ck_assert_int_eq(run("--no-data --device=sim:h200 --machine=c1061 -t auto"), 2);
-    assert_said("err", "there is no machine 'c1061'");
-    ck_assert_int_eq(run("--no-data --device=sim:h200 --machine=./no.ini -t auto"), 2);
-    assert_said("err", "./no.ini");
+    ck_assert_int_eq(
+        tune_program("--no-data --device=sim:h200 --machine=c1060 -t auto -s auto"), 0);
+    tune_assert_said("err", "by simulating c1060\n");
+    ck_assert_int_eq(tune_program("--no-data --device=sim:h200 --machine=c1061 -t auto"), 2);
+    tune_assert_said("err", "there is no machine 'c1061'");
+    ck_assert_int_eq(tune_program("--no-data --device=sim:h200 --machine=./no.ini -t auto"), 2);
+    tune_assert_said("err", "./no.ini");
 }
 END_TEST
 
@@ -350,32 +352,34 @@ static void assert_prediction(const json_t *one, size_t index, const char *model
 /* A simulated run is predicted exactly. */
 START_TEST(test_models_are_in_the_report)
 {
-    json_t *report = report_of("-n 1M --model=sim");
-    ck_assert_uint_eq(json_array_size(json_object_get(run_of(report, 0), "predictions")), 1);
-    assert_prediction(run_of(report, 0), 0, "sim");
-    json_t *first = json_array_get(json_object_get(run_of(report, 0), "predictions"), 0);
+    json_t *report = tune_report("-n 1M --model=sim");
+    ck_assert_uint_eq(json_array_size(json_object_get(tune_run_of(report, 0), "predictions")),
+                      1);
+    assert_prediction(tune_run_of(report, 0), 0, "sim");
+    json_t *first = json_array_get(json_object_get(tune_run_of(report, 0), "predictions"), 0);
     ck_assert_double_eq(json_real_value(json_object_get(first, "error")), 0);
     json_decref(report);
-    report = report_of("-n 1M --model=sim --machine=c2050");
-    assert_prediction(run_of(report, 0), 0, "sim");
-    first = json_array_get(json_object_get(run_of(report, 0), "predictions"), 0);
+    report = tune_report("-n 1M --model=sim --machine=c2050");
+    assert_prediction(tune_run_of(report, 0), 0, "sim");
+    first = json_array_get(json_object_get(tune_run_of(report, 0), "predictions"), 0);
     ck_assert_double_gt(json_real_value(json_object_get(first, "error")), 1); /* PCIe 2 */
     json_decref(report);
-    report = report_of("-n 1M");
-    ck_assert_uint_eq(json_array_size(json_object_get(run_of(report, 0), "predictions")), 0);
+    report = tune_report("-n 1M");
+    ck_assert_uint_eq(json_array_size(json_object_get(tune_run_of(report, 0), "predictions")),
+                      0);
     json_decref(report);
 }
 END_TEST
 
 START_TEST(test_models_are_in_the_text)
 {
-    ck_assert_int_eq(run("-q --device=sim:h200 -n 1M --gantt=none --model=sim"), 0);
-    assert_said("out", "     sim  off by\n");
-    assert_said("out", "+0.0%");
-    ck_assert_int_eq(run("-q --device=sim:h200 -n 1M --no-data --model=sim "
-                         "--sweep=streams=1,2"),
+    ck_assert_int_eq(tune_program("-q --device=sim:h200 -n 1M --gantt=none --model=sim"), 0);
+    tune_assert_said("out", "     sim  off by\n");
+    tune_assert_said("out", "+0.0%");
+    ck_assert_int_eq(tune_program("-q --device=sim:h200 -n 1M --no-data --model=sim "
+                                  "--sweep=streams=1,2"),
                      0);
-    assert_said("out", "     sim  off by\n");
+    tune_assert_said("out", "     sim  off by\n");
 }
 END_TEST
 
@@ -401,5 +405,7 @@ Suite *tune_suite(void)
     tcase_add_test(program, test_models_are_in_the_report);
     tcase_add_test(program, test_models_are_in_the_text);
     suite_add_tcase(suite, program);
+    suite_add_tcase(suite, tune_issue_room_case());
+    suite_add_tcase(suite, tune_issue_program_case());
     return suite;
 }

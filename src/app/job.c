@@ -4,15 +4,14 @@
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
 #include "app/backends.h"
+#include "app/choice.h"
 #include "core/units.h"
 #include "plan/build.h"
 #include "plan/device.h"
 #include "plan/mistake.h"
-#include "plan/validate.h"
 #include "report/compare.h"
 #include "report/hazard_report.h"
 #include "report/reference.h"
-#include "report/tune.h"
 #include "run/npy.h"
 #include "run/verify.h"
 #include "sim/simulator.h"
@@ -78,8 +77,7 @@ static enum status open_device(struct job *job, struct error *error)
 static enum status find_reference(struct job *job, struct error *error)
 {
     bool needed = job->options->command == COMMAND_COMPARE ||
-                  job->options->model != MODEL_NONE || job->settings.tiles == 0 ||
-                  job->settings.streams == 0;
+                  job->options->model != MODEL_NONE || settings_are_open(&job->settings);
     struct error why = {0};
     bool real = job->ops->measures, opened_with = real || job->settings.connections > 0;
     enum status status =
@@ -104,38 +102,6 @@ enum status job_open(struct job *job, struct error *error)
 }
 
 /* --- the plan --- */
-
-/* Notes "tiles=24 streams=3, chosen of 32 in 5.1 ms by simulating h200". */
-static void note_tuned(const struct job *job, const struct settings *asked,
-                       const struct tuned *tuned)
-{
-    char tiles[32] = "", streams[32] = "", took[UNITS_TEXT];
-    if (asked->tiles == 0)
-        snprintf(tiles, sizeof tiles, "tiles=%" PRIu32, tuned->tiles);
-    if (asked->streams == 0)
-        snprintf(streams, sizeof streams, "%sstreams=%" PRIu32, asked->tiles == 0 ? " " : "",
-                 tuned->streams);
-    note_print(job->options->quiet, "%s%s, chosen of %" PRIu32 " in %s by simulating %s", tiles,
-               streams, tuned->candidates, units_time(tuned->took_ns, took),
-               job->reference.name);
-}
-
-/* Chooses tiles and streams where they are left to the simulator: from here on they are
- * numbers. */
-static enum status resolve_auto(struct job *job, struct error *error)
-{
-    if (job->settings.tiles > 0 && job->settings.streams > 0)
-        return STATUS_OK;
-    struct settings asked = job->settings;
-    struct machine machine = job->reference;
-    struct tuned tuned;
-    if (job->machine.memory_bytes < machine.memory_bytes) /* the device has less */
-        machine.memory_bytes = job->machine.memory_bytes;
-    enum status status = tune_settings(&job->settings, &machine, &tuned, error);
-    if (status == STATUS_OK)
-        note_tuned(job, &asked, &tuned);
-    return status;
-}
 
 static void note_clamped_priorities(const struct job *job)
 {
@@ -182,19 +148,9 @@ static void resolve_cpu_share(struct job *job)
     job->settings.cpu_share = (double)job->plan.cpu_tiles / job->plan.tiles;
 }
 
-/* Refuses a graph that can't be, which a backend finds out only as it prepares for the run: a
- * dry run is refused where the run would be. */
-static enum status judge_graph(const struct job *job, struct error *error)
-{
-    if (job->plan.issue != ISSUE_GRAPH)
-        return STATUS_OK;
-    return job->ops->measures ? plan_check_graph(&job->plan, error)
-                              : simulator_check(&job->machine, &job->plan, error);
-}
-
 static enum status build_plan(struct job *job, struct run_report *report, struct error *error)
 {
-    enum status status = resolve_auto(job, error);
+    enum status status = choice_make(job, error);
     if (status == STATUS_OK)
         status = plan_build(&job->settings, &job->machine, &job->plan, error);
     if (status != STATUS_OK)
@@ -202,10 +158,12 @@ static enum status build_plan(struct job *job, struct run_report *report, struct
     job->asked = job->settings;
     resolve_cpu_share(job);
     job->settings.memory = job->plan.memory;
+    if (job->plan.issue == ISSUE_BATCH || job->plan.packs)
+        job->settings.batch = job->plan.batch;
     if (job->ops->measures) /* the model's auto could be another than the device's */
         job->asked.cpu_share = job->settings.cpu_share;
     note_clamped_priorities(job);
-    status = judge_graph(job, error);
+    status = job->ops->check(job->backend, &job->plan, error);
     return status == STATUS_OK ? judge_hazards(job, report, error) : status;
 }
 

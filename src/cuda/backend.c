@@ -43,6 +43,13 @@ static enum status cuda_describe(struct backend *backend, const struct settings 
     return cuda_rates_describe(&backend->device, settings, machine, error);
 }
 
+static enum status cuda_check_hook(struct backend *backend, const struct plan *plan,
+                                   struct error *error)
+{
+    (void)backend;
+    return cuda_run_check(plan, error);
+}
+
 static void cuda_release(struct backend *backend)
 {
     cuda_graph_free(&backend->run, &backend->graph);
@@ -102,6 +109,7 @@ const struct backend_ops backend_cuda_ops = {
     .configure = cuda_process_configure,
     .open = cuda_open,
     .describe = cuda_describe,
+    .check = cuda_check_hook,
     .prepare = cuda_prepare,
     .run = cuda_run_hook,
     .release = cuda_release,

@@ -10,14 +10,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum status cuda_run_check(const struct plan *plan, struct error *error)
+{
+    enum status status = plan->issue == ISSUE_GRAPH ? plan_check_graph(plan, error) : STATUS_OK;
+    return status == STATUS_OK ? cuda_calls_check(plan, error) : status;
+}
+
 static enum status refuse_settings(const struct workload *workload, struct error *error)
 {
     if (workload->arrays == NULL)
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
-    if (workload->plan->issue == ISSUE_GRAPH &&
-        plan_check_graph(workload->plan, error) != STATUS_OK)
-        return error->status;
-    if (cuda_calls_check(workload->plan, error) != STATUS_OK)
+    if (cuda_run_check(workload->plan, error) != STATUS_OK)
         return error->status;
     for (int i = 0; i < workload->plan->chain_length; i++) {
         if (kernel_launcher(workload->plan->chain[i]) == NULL)

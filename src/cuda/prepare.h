@@ -98,6 +98,10 @@ struct cuda_run {
     bool lost; /* the context is unusable: clean-up frees what it can and is silent */
 };
 
+/* Refuses a plan that can't be issued as it says: a graph that can't be, or batches that CUDA,
+ * or its driver, is too old for. STATUS_USAGE. */
+enum status cuda_run_check(const struct plan *plan, struct error *error);
+
 /* Prepares `workload`, which must outlive the run. On failure nothing stays taken. */
 enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
                              struct error *error);

@@ -183,10 +183,10 @@ bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error)
     bool races = false;
     drop_results(pipeline);
     enum status status = settings_check(&pipeline->settings, &why);
-    if (status == STATUS_OK &&
-        (pipeline->settings.tiles == 0 || pipeline->settings.streams == 0))
+    if (status == STATUS_OK && settings_are_open(&pipeline->settings))
         status = error_set(&why, STATUS_USAGE,
-                           "tiles and streams must be numbers here: auto is the command's");
+                           "tiles and streams must be numbers here, and issue chosen: auto is "
+                           "the command's");
     if (status == STATUS_OK)
         status = use_machine(pipeline, &why);
     if (status == STATUS_OK)

@@ -204,7 +204,8 @@ static enum status check_issue(const struct judged *run)
 static enum status check_batch(const struct judged *run)
 {
     const struct settings *settings = run->settings;
-    if (settings->batch == 0 || settings->issue == ISSUE_BATCH || settings->pack)
+    if (settings->batch == 0 || settings->issue == ISSUE_BATCH ||
+        settings->issue == ISSUE_AUTO || settings->pack)
         return STATUS_OK;
     return refuse_pair(run, OPTION_BATCH, "is about tiles that go as one, but with",
                        OPTION_ISSUE,
@@ -221,6 +222,9 @@ static enum status check_pack(const struct judged *run)
         return refuse_pair(run, OPTION_PACK,
                            "has the CPU pack tiles while others are under way, but",
                            OPTION_WAYS, " was given: allowed is 3");
+    if (settings->issue == ISSUE_AUTO)
+        return refuse_pair(run, OPTION_PACK, "is one of the ways that", OPTION_ISSUE,
+                           " chooses from: allowed is one of them");
     if (settings->issue != ISSUE_STREAMS)
         return refuse_pair(run, OPTION_PACK, "has the host work between its calls, but",
                            OPTION_ISSUE, " hands much over at once: allowed is streams");
@@ -343,6 +347,7 @@ enum status draft_finish(struct draft *draft, struct error *error)
     const struct judged run = {&draft->settings, draft->origins, error};
     enum status status = STATUS_OK;
     draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
+    draft->settings.memory_given = draft->origins[OPTION_MEMORY].source != SOURCE_DEFAULT;
     for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
         if (checks[option_rows[i].check].settle != NULL)
             status = checks[option_rows[i].check].settle(&run, &draft->settings);

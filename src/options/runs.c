@@ -141,15 +141,16 @@ static enum status check_machine(const struct drafts *drafts, const struct optio
     bool used = options->command == COMMAND_COMPARE || options->model != MODEL_NONE;
     for (int i = 0; i < drafts->count; i++) {
         const struct settings *settings = &drafts->items[i].settings;
-        used |= settings->tiles == 0 || settings->streams == 0;
+        used |= settings_are_open(settings);
     }
     if (used || options->machine == NULL)
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE,
-                     "--machine=%s stands for the device in compare, and where --tiles, "
-                     "--streams or --model ask for the simulator: to run on a simulated "
-                     "machine, give --device=sim:NAME",
-                     text_shown(options->machine, shown));
+    return error_set(
+        error, STATUS_USAGE,
+        "--machine=%s stands for the device in compare, and where --tiles, "
+        "--streams, --issue or --model ask for the simulator: to run on a simulated "
+        "machine, give --device=sim:NAME",
+        text_shown(options->machine, shown));
 }
 
 static enum status take_runs(const struct drafts *drafts, struct options *options,

@@ -242,12 +242,13 @@ static enum status check_settings(const struct settings *settings, struct error 
     bool whole = settings->chain_length >= 1 && settings->chain_length <= CHAIN_MAX &&
                  settings->elements >= 1 && settings->tiles >= 1 &&
                  settings->tiles <= TILES_MAX && settings->streams >= 1 &&
-                 settings->streams <= STREAMS_MAX;
+                 settings->streams <= STREAMS_MAX && settings->issue < ISSUE_AUTO;
     if (whole)
         return STATUS_OK;
     return error_set(
         error, STATUS_FAILED,
-        "a plan needs elements, up to %d tiles, up to %d streams and up to %d kernels",
+        "a plan needs elements, up to %d tiles, up to %d streams, up to %d kernels "
+        "and a way to be issued",
         TILES_MAX, STREAMS_MAX, CHAIN_MAX);
 }
 

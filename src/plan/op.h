@@ -43,6 +43,7 @@ enum issue {
     ISSUE_STREAMS, /* one call per op */
     ISSUE_GRAPH,   /* captured once as a graph; a run is one launch of it */
     ISSUE_BATCH,   /* tiles go in batches: one call for a batch's copies each way */
+    ISSUE_AUTO,    /* settings alone: not chosen yet */
 };
 
 /* Bytes [offset, offset + bytes) of a buffer; a range of 0 bytes stands for none. */

@@ -10,7 +10,12 @@ const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
-const char *const issue_names[] = {"streams", "graph", "batch", NULL};
+const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};
+
+bool settings_are_open(const struct settings *settings)
+{
+    return settings->tiles == 0 || settings->streams == 0 || settings->issue == ISSUE_AUTO;
+}
 
 uint32_t settings_intensity(const struct settings *settings)
 {

@@ -41,7 +41,8 @@ struct settings {
     int ways;
     double cpu_share; /* 0 to 1; negative: auto */
     enum memory memory;
-    bool scatter; /* tiles lie apart and shuffled in host memory */
+    bool memory_given; /* true: no choice of `issue` may take another */
+    bool scatter;      /* tiles lie apart and shuffled in host memory */
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;
@@ -50,13 +51,16 @@ struct settings {
     int mistake;          /* index in mistake_rows (plan/mistake.h) */
     const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
     uint32_t runs, warmup;
-    enum issue issue;
-    bool pack;      /* the CPU packs batches of tiles, which then go by one copy */
-    uint32_t batch; /* with ISSUE_BATCH or pack: tiles of a batch; 0: auto */
+    enum issue issue; /* ISSUE_AUTO: until the device is known, memory and pack with it */
+    bool pack;        /* the CPU packs batches of tiles, which then go by one copy */
+    uint32_t batch;   /* with ISSUE_BATCH or pack: tiles of a batch; 0: auto */
     bool profile;
     bool no_data;
     uint64_t seed;
 };
+
+/* Returns true where tiles, streams or issue are auto: no plan can be built yet. */
+bool settings_are_open(const struct settings *settings);
 
 /* Returns the intensity that counts: the one given, or what is usual for the chain. */
 uint32_t settings_intensity(const struct settings *settings);

@@ -70,3 +70,24 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     for (int i = 0; i < device->kernel_count; i++)
         adapt_kernel(machine, &device->kernels[i]);
 }
+
+/* Returns true if the device can run plans that are issued so. */
+static bool can_issue(const struct backend_ops *ops, struct backend *backend, enum issue issue)
+{
+    struct error why = {0};
+    struct plan plan;
+    plan_init(&plan);
+    plan.issue = issue;
+    return ops->check(backend, &plan, &why) == STATUS_OK;
+}
+
+void reference_restrict(struct machine *machine, const struct machine *device,
+                        const struct backend_ops *ops, struct backend *backend)
+{
+    if (device->memory_bytes < machine->memory_bytes)
+        machine->memory_bytes = device->memory_bytes;
+    if (!can_issue(ops, backend, ISSUE_GRAPH))
+        machine->graph_launch_ns = 0;
+    if (!can_issue(ops, backend, ISSUE_BATCH))
+        machine->batch_gap_ns = 0;
+}

@@ -4,6 +4,7 @@
 
 #include "core/status.h"
 #include "machine/machine.h"
+#include "run/backend.h"
 
 #include <stdbool.h>
 
@@ -21,5 +22,11 @@ enum status reference_machine(const char *asked, const struct machine *device, b
  * itself: those of the link, and of the kernels that were measured. The CPU's rates stay: those
  * of a file hold beside copies, which use a part of the memory's bandwidth. */
 void reference_adapt(struct machine *machine, const struct machine *device);
+
+/* Takes from `machine`, which stands for the device, what the opened device has not got: the
+ * memory beyond its own, and ways to issue that its backend refuses. Choices are made on what
+ * is left. */
+void reference_restrict(struct machine *machine, const struct machine *device,
+                        const struct backend_ops *ops, struct backend *backend);
 
 #endif

@@ -1,58 +1,199 @@
-/* tune.c - tries tiles and streams in the simulator, coarsely and then around the best.
+/* tune.c - tries each way to bring tiles to the device and back, and takes the fastest.
  *
- * The least time that a number of tiles can take is known without simulating: the limit, and
- * the host's time to issue them. Once a trial came near to that, no other with as many tiles is
- * made; most of the large numbers of tiles, which are dear to simulate, are saved that way. The
- * choice doesn't depend on how fast the host is, so it is the same everywhere. */
+ * For each way tiles and streams are chosen first, from trials that may be of the first tiles
+ * alone. Ways are then compared by the time of all tiles. Where these are too many to simulate,
+ * the second half of the first ones tells how long each further tile takes: from there on a
+ * pipeline goes on as it is. What a way takes at the least is known without simulating; the
+ * ways begin with the lowest, and one that can't come near the best is not simulated. */
 #include "report/tune.h"
 
-#include "analysis/limit.h"
-#include "core/units.h"
-#include "plan/build.h"
-#include "plan/rules.h"
-#include "plan/timeline.h"
-#include "sim/simulator.h"
+#include "report/tune_tiles.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 
-enum {
-    TILES_MOST = 1024,       /* of a trial; where more are given, so many stand for all */
-    STREAMS_MOST = 32,       /* of a trial, unless more are given */
-    TILE_BYTES_LEAST = 4096, /* a smaller copy is all latency */
-    LAUNCHES_MOST = 65536,   /* of a trial; but TILES_LEAST tiles may have more */
-    TILES_LEAST = 16,        /* so many tiles are tried, however many launches each has */
-    TRIALS_MAX = 256,
-    OPS_MOST = 60000,    /* of all trials, some 25 ms: beyond it no further trial begins */
-    OPS_TRIALS = 8,      /* so many trials of TILES_LEAST tiles may take more ops, */
-    OPS_LIMIT = 2000000, /* up to this number: about a second */
-    WORTH = 200,         /* a trial is made only for a gain of a 200th or more */
-    TIES = 1000,         /* times that differ by a thousandth are alike */
-    FINEST = 16,         /* the search's last steps are a sixteenth */
+enum { TIES = 1000 }; /* times that differ by a thousandth are alike */
+
+const char *const tuned_way_names[WAY_COUNT] = {
+    [WAY_STREAMS] = "streams",
+    [WAY_GRAPH] = "graph",
+    [WAY_BATCH] = "batch",
+    [WAY_MAPPED] = "mapped",
+    [WAY_MAPPED_GRAPH] = "mapped graph",
+    [WAY_MAPPED_BATCH] = "mapped batch",
+    [WAY_PACK] = "pack",
 };
 
-/* The time of a trial that can't be run. */
-static const int64_t TIME_NONE = INT64_MAX;
-
-struct trial {
-    uint32_t tiles, streams;
-    int64_t time_ns;
+/* A way while it is judged. */
+struct way {
+    struct settings settings; /* with the way, and once it was tried with tiles and streams */
+    bool possible;
+    bool reached; /* its turn has come */
+    int64_t floor_ns;
+    struct tuned_trial trial;
+    struct error why; /* it could not be gone */
 };
 
-struct tuner {
-    struct settings settings; /* the run's, with the tiles and streams of the trial */
+struct chooser {
     const struct machine *machine;
-    uint32_t given_tiles, given_streams; /* 0: to be chosen */
-    uint32_t tiles_most;
-    uint64_t ops_most;
-    struct trial trials[TRIALS_MAX];
-    uint32_t count;
-    uint64_t ops;       /* simulated so far */
-    struct trial best;  /* time_ns is TIME_NONE before the first */
-    struct error error; /* of the first trial that could not be simulated */
-    bool starved;       /* memory ran out: no further trial begins */
+    struct way ways[WAY_COUNT];
+    int64_t best_ns; /* of the ways tried so far; INT64_MAX before the first */
+    uint32_t candidates;
 };
+
+static bool is_mapped(enum tuned_way way)
+{
+    return way == WAY_MAPPED || way == WAY_MAPPED_GRAPH || way == WAY_MAPPED_BATCH;
+}
+
+/* Sets the way in settings whose issue is auto. */
+static void set_way(struct settings *settings, enum tuned_way way)
+{
+    static const enum issue issues[WAY_COUNT] = {
+        [WAY_STREAMS] = ISSUE_STREAMS,    [WAY_GRAPH] = ISSUE_GRAPH,
+        [WAY_BATCH] = ISSUE_BATCH,        [WAY_MAPPED] = ISSUE_STREAMS,
+        [WAY_MAPPED_GRAPH] = ISSUE_GRAPH, [WAY_MAPPED_BATCH] = ISSUE_BATCH,
+        [WAY_PACK] = ISSUE_STREAMS,
+    };
+    settings->issue = issues[way];
+    settings->pack = way == WAY_PACK;
+    if (is_mapped(way))
+        settings->memory = MEMORY_MAPPED;
+    if (settings->issue != ISSUE_BATCH && !settings->pack)
+        settings->batch = 0;
+}
+
+/* Returns false where memory would have to be another than the one given, where the machine has
+ * no figures, or where the settings don't go together. */
+static bool is_possible(const struct chooser *chooser, const struct settings *asked,
+                        enum tuned_way way)
+{
+    const struct settings *settings = &chooser->ways[way].settings;
+    const struct machine *machine = chooser->machine;
+    struct error unheard = {0};
+    if ((asked->memory_given && settings->memory != asked->memory) ||
+        (asked->memory == MEMORY_MAPPED && !is_mapped(way)))
+        return false;
+    if ((settings->issue == ISSUE_GRAPH && machine->graph_launch_ns == 0) ||
+        (settings->issue == ISSUE_BATCH && machine->batch_gap_ns == 0))
+        return false;
+    return settings_check(settings, &unheard) == STATUS_OK;
+}
+
+/* Simulates settings with tiles and streams: all tiles, or as many as may be, and half of
+ * these; a further tile takes what one of the second half did. */
+static enum status time_all(struct chooser *chooser, const struct settings *settings,
+                            int64_t *time_ns, struct error *error)
+{
+    const uint32_t batch = settings_batch(settings), most = tune_tiles_most(settings);
+    const struct settings first = tune_shorten(settings, most);
+    const struct settings half = tune_shorten(settings, most / batch / 2 * batch);
+    uint64_t ops = 0;
+    int64_t half_ns = 0;
+    enum status status = tune_simulate(&first, chooser->machine, time_ns, &ops, error);
+    chooser->candidates++;
+    if (status != STATUS_OK || first.tiles == settings->tiles)
+        return status;
+    status = tune_simulate(&half, chooser->machine, &half_ns, &ops, error);
+    double further = (double)(settings->tiles - first.tiles) / (first.tiles - half.tiles);
+    *time_ns += llround(further * (double)(*time_ns - half_ns));
+    return status;
+}
+
+/* Chooses tiles and streams of a way and simulates it, unless it can't come near the best. */
+static enum status try_way(struct chooser *chooser, struct way *way, struct error *error)
+{
+    struct tuned tuned;
+    const int64_t best_ns = chooser->best_ns;
+    const uint32_t most = tune_tiles_most(&way->settings); /* those of the trials */
+    way->trial.time_ns = way->floor_ns;
+    if (way->floor_ns > best_ns && way->floor_ns - best_ns > best_ns / TIES)
+        return STATUS_OK;
+    enum status status =
+        tune_tiles(&way->settings, chooser->machine, WAY_COUNT, &tuned, &way->why);
+    if (status == STATUS_OK) {
+        chooser->candidates += tuned.candidates;
+        way->trial.time_ns = tuned.time_ns;
+        if (most < way->settings.tiles)
+            status = time_all(chooser, &way->settings, &way->trial.time_ns, &way->why);
+    }
+    way->possible = way->trial.simulated = status == STATUS_OK;
+    if (way->possible && way->trial.time_ns < best_ns)
+        chooser->best_ns = way->trial.time_ns;
+    return status == STATUS_NO_MEMORY ? error_pass(error, &way->why) : STATUS_OK;
+}
+
+/* Returns the possible way with the lowest floor, the simplest of several, whose turn has not
+ * come yet; NULL: there is none. */
+static struct way *next_way(struct chooser *chooser)
+{
+    struct way *next = NULL;
+    for (int i = 0; i < WAY_COUNT; i++) {
+        struct way *way = &chooser->ways[i];
+        if (way->possible && !way->reached && (next == NULL || way->floor_ns < next->floor_ns))
+            next = way;
+    }
+    return next;
+}
+
+static enum tuned_way choose(const struct chooser *chooser)
+{
+    int way = 0;
+    while (!chooser->ways[way].trial.simulated ||
+           chooser->ways[way].trial.time_ns - chooser->best_ns > chooser->best_ns / TIES)
+        way++;
+    return (enum tuned_way)way;
+}
+
+static void begin_way(struct chooser *chooser, const struct settings *asked,
+                      enum tuned_way which)
+{
+    struct way *way = &chooser->ways[which];
+    way->settings = *asked;
+    set_way(&way->settings, which);
+    way->possible = is_possible(chooser, asked, which);
+    if (way->possible && asked->tiles > 0 && asked->streams > 0)
+        way->floor_ns = tune_floor_ns(&way->settings, chooser->machine);
+}
+
+/* Passes on why the simplest of the ways that were tried could not be gone. */
+static enum status refuse(const struct chooser *chooser, struct error *error)
+{
+    int way = 0;
+    while (chooser->ways[way].why.status == STATUS_OK)
+        way++;
+    return error_pass(error, &chooser->ways[way].why);
+}
+
+/* Does all of tune_settings() where issue is auto, but for the time that it takes. */
+static enum status choose_way(struct settings *settings, const struct machine *machine,
+                              struct tuned *tuned, struct error *error)
+{
+    struct chooser chooser = {.machine = machine, .best_ns = INT64_MAX};
+    enum status status = STATUS_OK;
+    for (int i = 0; i < WAY_COUNT; i++)
+        begin_way(&chooser, settings, (enum tuned_way)i);
+    for (struct way *way; status == STATUS_OK && (way = next_way(&chooser)) != NULL;) {
+        way->reached = true;
+        status = try_way(&chooser, way, error);
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (chooser.best_ns == INT64_MAX)
+        return refuse(&chooser, error);
+    const enum tuned_way chosen = choose(&chooser);
+    *settings = chooser.ways[chosen].settings;
+    *tuned = (struct tuned){.tiles = settings->tiles,
+                            .streams = settings->streams,
+                            .time_ns = chooser.ways[chosen].trial.time_ns,
+                            .candidates = chooser.candidates,
+                            .way = chosen};
+    for (int i = 0; i < WAY_COUNT; i++) {
+        if (chooser.ways[i].possible)
+            tuned->ways[i] = chooser.ways[i].trial;
+    }
+    return STATUS_OK;
+}
 
 static int64_t host_now_ns(void)
 {
@@ -61,274 +202,14 @@ static int64_t host_now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* --- the least time that a number of tiles can take --- */
-
-/* A plan without ops, with all that its limit depends on. */
-static struct plan plan_outline(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    plan_init(&plan);
-    plan.memory = settings->memory;
-    plan.issue = settings->issue;
-    plan.elements = settings->elements;
-    plan.tiles = settings->tiles;
-    plan.cpu_tiles = plan_cpu_tiles(settings, machine);
-    plan.cpu_helps = settings->ways == 4;
-    plan.params = settings_params(settings);
-    plan.chain_length = settings->chain_length;
-    for (int i = 0; i < settings->chain_length; i++)
-        plan.chain[i] = settings->chain[i];
-    return plan;
-}
-
-/* Returns the least time to issue the tiles' copies and kernels: a call for each, or one call
- * for a graph, whose nodes the device then takes up one by one. */
-static int64_t issue_floor_ns(const struct machine *machine, const struct plan *plan)
-{
-    int64_t tiles = plan->tiles - plan->cpu_tiles;
-    int64_t copies = plan->memory == MEMORY_MAPPED ? 0 : 1;
-    int64_t launches =
-        (int64_t)kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
-    int64_t nodes = tiles * (2 * copies + launches);
-    if (plan->issue == ISSUE_GRAPH)
-        return rule_graph_launch_ns(machine, (uint32_t)nodes) +
-               nodes * rule_graph_node_ns(machine);
-    int64_t copy_ns = rule_issue_ns(machine, OP_H2D) + rule_issue_ns(machine, OP_D2H);
-    return tiles * (copies * copy_ns + launches * rule_issue_ns(machine, OP_KERNEL));
-}
-
-/* Returns the least time in which a pipeline with these tiles fills, works and drains: whatever
- * takes longest, a tile goes through the other stages before its first and behind its last. */
-static int64_t fill_floor_ns(const struct machine *machine, const struct plan *plan)
-{
-    const struct kernel *last = plan_last_kernel(plan);
-    double tiles = plan->tiles, kernels_ns = 0, elements = (double)plan->elements;
-    if (plan->memory == MEMORY_MAPPED || plan->cpu_helps)
-        return 0;
-    for (int i = 0; i < plan->chain_length; i++)
-        kernels_ns += machine_kernel_ns(machine, plan->chain[i], &plan->params, plan->elements);
-    double in_ns =
-        1e9 * elements * (double)dtype_bytes(plan->chain[0]->in) / machine->h2d_bytes_per_s;
-    double out_ns =
-        last->shape == KERNEL_REDUCE
-            ? 0
-            : 1e9 * elements * (double)dtype_bytes(last->out) / machine->d2h_bytes_per_s;
-    double longest_ns = fmax(fmax(in_ns, out_ns), kernels_ns);
-    double sum_ns = in_ns + out_ns + kernels_ns;
-    return machine_round_ns(longest_ns + (sum_ns - longest_ns) / (tiles + 1));
-}
-
-/* Returns the least time of a trial: the limit, or the time to fill and drain, or to issue. */
-static int64_t floor_ns(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan = plan_outline(settings, machine);
-    int64_t limit_ns = limit_of(machine, &plan).ns;
-    int64_t floor_ns = later(issue_floor_ns(machine, &plan), fill_floor_ns(machine, &plan));
-    return later(limit_ns, floor_ns);
-}
-
-/* --- trials --- */
-
-static enum status simulate(struct tuner *tuner, int64_t *time_ns)
-{
-    const struct settings *settings = &tuner->settings;
-    struct error *error = &tuner->error;
-    struct plan plan;
-    char text[UNITS_TEXT];
-    enum status status = plan_build(settings, tuner->machine, &plan, error);
-    if (status != STATUS_OK)
-        return status;
-    tuner->ops += plan.op_count;
-    if (plan_device_bytes(&plan) > tuner->machine->memory_bytes)
-        status = error_set(error, STATUS_FAILED,
-                           "with %" PRIu32 " tiles in %" PRIu32 " streams the plan needs %s of "
-                           "device memory, more than %s has",
-                           settings->tiles, settings->streams,
-                           units_bytes(plan_device_bytes(&plan), text), tuner->machine->name);
-    else
-        status = simulator_time(tuner->machine, 0, &plan, time_ns, error);
-    plan_free(&plan);
-    return status;
-}
-
-static bool is_tried(const struct tuner *tuner, uint32_t tiles, uint32_t streams)
-{
-    for (uint32_t i = 0; i < tuner->count; i++) {
-        if (tuner->trials[i].tiles == tiles && tuner->trials[i].streams == streams)
-            return true;
-    }
-    return false;
-}
-
-/* Simulates a trial; tiles or streams that were given replace those asked for. Nothing is
- * simulated twice, nor what is no setting, nor what can't be better than the best. More streams
- * than tiles would be as good as one for each tile. */
-static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
-{
-    struct trial trial = {tiles, streams, TIME_NONE};
-    if (tuner->given_tiles > 0)
-        trial.tiles = tuner->given_tiles;
-    else
-        trial.tiles = settings_tiles_near(&tuner->settings, trial.tiles);
-    if (tuner->given_streams > 0)
-        trial.streams = tuner->given_streams;
-    else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)
-        return;
-    if (trial.tiles < 1 || trial.tiles > tuner->tiles_most || trial.streams < 1 ||
-        tuner->starved || tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
-        !settings_tiles_fit(&tuner->settings, trial.tiles) ||
-        is_tried(tuner, trial.tiles, trial.streams))
-        return;
-    tuner->settings.tiles = trial.tiles;
-    tuner->settings.streams = trial.streams;
-    int64_t worth_ns = tuner->best.time_ns - tuner->best.time_ns / WORTH;
-    if (floor_ns(&tuner->settings, tuner->machine) >= worth_ns)
-        return;
-    enum status status = simulate(tuner, &trial.time_ns);
-    tuner->starved |= status == STATUS_NO_MEMORY;
-    if (status != STATUS_OK)
-        trial.time_ns = TIME_NONE;
-    tuner->trials[tuner->count++] = trial;
-    if (trial.time_ns < tuner->best.time_ns)
-        tuner->best = trial;
-}
-
-/* --- the search --- */
-
-/* Tries a coarse grid from its middle outwards, so that good settings are known early. The
- * climb that follows may go beyond its ends. */
-static void try_coarsely(struct tuner *tuner)
-{
-    static const uint32_t tiles[] = {16, 64, 4, 256}, streams[] = {1, 2, 4, 8, 32};
-    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
-        for (size_t j = 0; j < sizeof streams / sizeof streams[0]; j++)
-            try_settings(tuner, tiles[i], streams[j]);
-    }
-}
-
-/* Tries, in 4-way, numbers of tiles of which the CPU's share is about a whole number: CPU and
- * GPU then end together, and numbers in between are worse. */
-static void try_whole_shares(struct tuner *tuner)
-{
-    struct settings fine = tuner->settings;
-    fine.tiles = 1 << 20;
-    double share = (double)plan_cpu_tiles(&fine, tuner->machine) / fine.tiles;
-    for (int cpu_tiles = 1; cpu_tiles <= 4 && cpu_tiles <= share * TILES_MOST; cpu_tiles++) {
-        for (uint32_t streams = 2; streams <= 8; streams *= 2)
-            try_settings(tuner, (uint32_t)lround(cpu_tiles / share), streams);
-    }
-}
-
-/* Returns the number one step up or down: by one part of `parts`, and by one at least. */
-static uint32_t step(uint32_t number, int direction, uint32_t parts)
-{
-    uint32_t up = number / parts, down = number / (parts + 1);
-    if (direction == 0)
-        return number;
-    return direction > 0 ? number + (up > 0 ? up : 1) : number - (down > 0 ? down : 1);
-}
-
-static void try_around(struct tuner *tuner, struct trial centre, uint32_t parts)
-{
-    for (int tiles = -1; tiles <= 1; tiles++) {
-        for (int streams = -1; streams <= 1; streams++)
-            try_settings(tuner, step(centre.tiles, tiles, parts),
-                         step(centre.streams, streams, parts));
-    }
-}
-
-/* Climbs from the best of the grid in ever smaller steps. */
-static void search(struct tuner *tuner)
-{
-    try_coarsely(tuner);
-    try_whole_shares(tuner);
-    for (uint32_t parts = 1; parts <= FINEST; parts *= 2) {
-        int64_t before_ns;
-        do {
-            before_ns = tuner->best.time_ns;
-            try_around(tuner, tuner->best, parts);
-        } while (tuner->best.time_ns < before_ns);
-    }
-}
-
-/* Chooses, among trials as good as the best, the one with the fewest streams and then tiles. */
-static struct trial choose(const struct tuner *tuner)
-{
-    struct trial chosen = tuner->best;
-    int64_t most_ns = tuner->best.time_ns + tuner->best.time_ns / TIES;
-    for (uint32_t i = 0; i < tuner->count; i++) {
-        struct trial trial = tuner->trials[i];
-        bool fewer = trial.streams < chosen.streams ||
-                     (trial.streams == chosen.streams && trial.tiles < chosen.tiles);
-        if (trial.time_ns <= most_ns && fewer)
-            chosen = trial;
-    }
-    return chosen;
-}
-
-static uint64_t launches_of_tile(const struct settings *settings)
-{
-    const struct kernel_params params = settings_params(settings);
-    return kernel_chain_launches(settings->chain, settings->chain_length, &params);
-}
-
-static uint32_t trial_tiles_most(const struct settings *settings)
-{
-    const uint64_t most = LAUNCHES_MOST / launches_of_tile(settings);
-    return most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : (uint32_t)most;
-}
-
-static uint64_t ops_most(const struct settings *settings)
-{
-    const uint64_t most = OPS_TRIALS * TILES_LEAST * launches_of_tile(settings);
-    return most < OPS_MOST ? OPS_MOST : most > OPS_LIMIT ? OPS_LIMIT : most;
-}
-
-/* Cuts the work down to the first tiles, where more are given than are tried. */
-static void shorten(struct settings *settings)
-{
-    const uint32_t most = trial_tiles_most(settings);
-    if (settings->tiles <= most)
-        return;
-    settings->elements = settings->elements / settings->tiles * most;
-    settings->tiles = most;
-}
-
-static uint32_t tiles_most(const struct settings *settings)
-{
-    uint64_t most = settings->elements * dtype_bytes(settings->chain[0]->in) / TILE_BYTES_LEAST;
-    const uint32_t tried = trial_tiles_most(settings);
-    if (settings->tiles > 0)
-        return settings->tiles;
-    return most < 1 ? 1 : most > tried ? tried : (uint32_t)most;
-}
-
 enum status tune_settings(struct settings *settings, const struct machine *machine,
                           struct tuned *tuned, struct error *error)
 {
     int64_t began_ns = host_now_ns();
-    struct tuner tuner = {.settings = *settings, .machine = machine, .best = {1, 1, TIME_NONE}};
-    shorten(&tuner.settings);
-    tuner.given_tiles = tuner.settings.tiles;
-    tuner.given_streams = tuner.settings.streams;
-    tuner.tiles_most = tiles_most(&tuner.settings);
-    tuner.ops_most = ops_most(&tuner.settings);
-    search(&tuner);
-    if (tuner.starved)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to choose tiles and streams");
-    if (tuner.best.time_ns == TIME_NONE)
-        return error_pass(error, &tuner.error);
-    struct trial chosen = choose(&tuner);
-    if (settings->tiles == 0)
-        settings->tiles = chosen.tiles;
-    if (settings->streams == 0)
-        settings->streams = chosen.streams;
-    *tuned = (struct tuned){
-        .tiles = settings->tiles,
-        .streams = settings->streams,
-        .time_ns = chosen.time_ns,
-        .candidates = tuner.count,
-        .took_ns = host_now_ns() - began_ns,
-    };
-    return STATUS_OK;
+    enum status status = settings->issue == ISSUE_AUTO
+                             ? choose_way(settings, machine, tuned, error)
+                             : tune_tiles(settings, machine, 1, tuned, error);
+    if (status == STATUS_OK)
+        tuned->took_ns = host_now_ns() - began_ns;
+    return status;
 }

@@ -1,5 +1,5 @@
-/* tune.h - --tiles=auto and --streams=auto: the simulator tries what there is to choose from.
- */
+/* tune.h - --tiles=auto, --streams=auto and --issue=auto: the simulator tries what there is to
+ * choose from. */
 #ifndef PIPELINE_REPORT_TUNE_H
 #define PIPELINE_REPORT_TUNE_H
 
@@ -7,21 +7,54 @@
 #include "machine/machine.h"
 #include "options/options.h"
 
+/* The ways to bring tiles to the device and back that --issue=auto chooses from, the simplest
+ * first: by calls, as a graph, in batches; the same with kernels that work on mapped memory; in
+ * batches that the CPU packs. */
+enum tuned_way {
+    WAY_STREAMS,
+    WAY_GRAPH,
+    WAY_BATCH,
+    WAY_MAPPED,
+    WAY_MAPPED_GRAPH,
+    WAY_MAPPED_BATCH,
+    WAY_PACK,
+    WAY_COUNT
+};
+
+/* The names of the ways, by value: "streams", "mapped graph" and so on. */
+extern const char *const tuned_way_names[WAY_COUNT];
+
+/* A way, as it was tried. */
+struct tuned_trial {
+    int64_t time_ns; /* of all tiles; where over 1024 were given, simulated for the first and
+                        carried on. 0: the way can't be gone */
+    bool simulated;  /* false: time_ns is the least that it could take, which is too much */
+};
+
 /* The choice, and how it was made. */
 struct tuned {
     uint32_t tiles, streams;
     int64_t time_ns; /* simulated with the choice; where more than 1024 tiles were given, of the
-                        first 1024 */
+                        first 1024, unless ways were tried */
     uint32_t candidates; /* number of settings that were simulated */
     int64_t took_ns;     /* time of the host to choose */
+    enum tuned_way way;  /* of --issue=auto; else WAY_STREAMS, and the next ones are zeroes */
+    struct tuned_trial ways[WAY_COUNT];
 };
 
 /* Chooses settings->tiles (up to 1024) and settings->streams (up to 32), each only where it is
- * 0 (auto), by simulating plans of `settings` on `machine` without data. Among settings whose
- * times are within a thousandth it takes the one with the fewest streams and then the fewest
- * tiles; settings that do not fit the device's memory are never taken. Sets both numbers and
- * *tuned on STATUS_OK. The choice is the same on every host. Where no plan can be built or
- * simulated, returns the status of the first. */
+ * 0 (auto), and settings->issue where it is ISSUE_AUTO, by simulating plans of `settings` on
+ * `machine` without data. Among settings whose times are within a thousandth it takes the
+ * simplest way, then the one with the fewest streams and then the fewest tiles; settings that
+ * do not fit the device's memory are never taken.
+ *
+ * With the issue it sets memory and pack; memory only to mapped, and only where it was not
+ * given. A way is left out that settings_check() refuses, of which no plan can be built, or of
+ * which the machine has no figures. A batch that was given counts for the ways that have
+ * batches, and is 0 where another is chosen.
+ *
+ * Sets all of it and *tuned on STATUS_OK. The choice is the same on every host. Where no plan
+ * can be built or simulated, returns the status of the first. */
 enum status tune_settings(struct settings *settings, const struct machine *machine,
                           struct tuned *tuned, struct error *error);
 

@@ -58,6 +58,10 @@ struct backend_ops {
     enum status (*describe)(struct backend *backend, const struct settings *settings,
                             struct machine *machine, struct error *error);
 
+    /* Refuses a plan that the device can't run, of all that is known before it is prepared: how
+     * it is issued. A plan without ops asks about that alone. */
+    enum status (*check)(struct backend *backend, const struct plan *plan, struct error *error);
+
     /* Takes device memory, page-locks the host arrays, creates streams and events, preloads
      * kernels: everything that should not be in the timed run. Refuses a plan with ops that it
      * can't do. */

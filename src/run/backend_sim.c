@@ -73,10 +73,16 @@ static enum status sim_describe(struct backend *backend, const struct settings *
     return STATUS_OK;
 }
 
-static enum status refuse(const struct backend *backend, const struct workload *workload,
+static enum status sim_check(struct backend *backend, const struct plan *plan,
+                             struct error *error)
+{
+    return simulator_check(&backend->machine, plan, error);
+}
+
+static enum status refuse(struct backend *backend, const struct workload *workload,
                           struct error *error)
 {
-    if (simulator_check(&backend->machine, workload->plan, error) != STATUS_OK)
+    if (sim_check(backend, workload->plan, error) != STATUS_OK)
         return error->status;
     uint64_t needed = plan_device_bytes(workload->plan);
     char needed_text[UNITS_TEXT], there_text[UNITS_TEXT];
@@ -351,6 +357,7 @@ const struct backend_ops backend_sim_ops = {
     .configure = sim_configure,
     .open = sim_open,
     .describe = sim_describe,
+    .check = sim_check,
     .prepare = sim_prepare,
     .run = sim_run,
     .release = sim_release,

@@ -19,7 +19,7 @@ enum {
 };
 
 /* The runs for which a column is worth its place. */
-enum when { ALWAYS, COMPARED, REPEATED, REDUCED, SHARED, RATED, GRAPHED, ISSUED, VERBOSE };
+enum when { ALWAYS, COMPARED, REPEATED, REDUCED, SHARED, RATED, NOT_CALLS, ISSUED, VERBOSE };
 
 struct text_column {
     int group;
@@ -37,7 +37,7 @@ static const struct text_column columns[] = {
     {0, "tiles", cell_tiles, ALWAYS, false},
     {0, "CPU tiles", cell_cpu_tiles, SHARED, false},
     {0, "slots", cell_slots, VERBOSE, false},
-    {0, "issued by", cell_issued_by, GRAPHED, true},
+    {0, "issued by", cell_issued_by, NOT_CALLS, true},
     {1, "time", cell_time, ALWAYS, false},
     {1, "fastest", cell_fastest, REPEATED, false},
     {1, "slowest", cell_slowest, REPEATED, false},
@@ -71,8 +71,8 @@ static bool column_wanted(const struct text_column *column, const struct report 
         const struct run_report *run = &report->runs[i];
         if ((column->when == REPEATED && run->repeats > 1) ||
             (column->when == REDUCED && run->has_result) ||
-            ((column->when == GRAPHED || column->when == ISSUED) &&
-             run->settings->issue == ISSUE_GRAPH) ||
+            ((column->when == NOT_CALLS || column->when == ISSUED) &&
+             run->settings->issue != ISSUE_STREAMS) ||
             (column->when == RATED && !isnan(report_gflops(run))) ||
             (column->when == SHARED && run->cpu_tiles > 0))
             return true;
