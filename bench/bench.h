@@ -103,7 +103,10 @@ enum status bench_transforms(struct bench *bench, struct error *error);
 enum status bench_transposes(struct bench *bench, struct error *error);
 enum status bench_strides(struct bench *bench, struct error *error);
 
-/* These two measure the first CUDA device, but make no CUDA call of their own. */
+enum status bench_small_tiles_sim(struct bench *bench, struct error *error);
+
+/* These measure the first CUDA device, but make no CUDA call of their own. */
+enum status bench_small_tiles(struct bench *bench, struct error *error);
 enum status bench_tune_device(struct bench *bench, struct error *error);
 enum status bench_verdicts_device(struct bench *bench, struct error *error);
 
@@ -115,6 +118,12 @@ int bench_cuda_context(void);
 /* The clocks now, as the driver has them: "SM 1980 MHz, memory 3201 MHz"; "" where it won't
  * say. */
 void bench_cuda_clocks(char text[64]);
+
+/* Copies the first `bytes` of a run's input to the device and, at the same time, as many to its
+ * output, as bare as can be, and sets the time from the first call until both are over. The
+ * run is prepared; its memory is page-locked. */
+enum status bench_cuda_bare(const struct bench_run *run, uint64_t bytes, double *time_ms,
+                            struct error *error);
 
 enum status bench_cuda_copies(struct bench *bench, struct error *error);
 enum status bench_cuda_dgemm(struct bench *bench, struct error *error);

@@ -58,6 +58,20 @@ enum status bare_copies_time(struct bare_copies *copies, const void *in, void *o
     return status;
 }
 
+enum status bench_cuda_bare(const struct bench_run *run, uint64_t bytes, double *time_ms,
+                            struct error *error)
+{
+    struct bare_copies copies = {0};
+    double seconds = 0;
+    enum status status = bare_copies_open(&copies, bytes, error);
+    if (status == STATUS_OK)
+        status = bare_copies_time(&copies, run->arrays.host[BUFFER_HOST_IN0],
+                                  run->arrays.host[BUFFER_HOST_OUT], bytes, &seconds, error);
+    bare_copies_close(&copies);
+    *time_ms = 1e3 * seconds;
+    return status;
+}
+
 /* Runs bare copies and a pipeline in turn; each repeat gives one ratio. */
 static enum status compare(struct bench *bench, struct bench_run *run, struct series *ratios,
                            struct series *rates, struct error *error)

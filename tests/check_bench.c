@@ -1,4 +1,5 @@
 /* check_bench.c - the output of `pipeline bench`, in each form; times are not checked. */
+#include "core/version.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "plot_cases.h"
@@ -69,6 +70,76 @@ START_TEST(test_csv)
 }
 END_TEST
 
+/* The simulated group holds all ways against each other, tiles in one piece and apart. */
+START_TEST(test_small_tiles)
+{
+    json_t *result;
+    size_t i;
+    int times = 0, goals = 0;
+    char *text = bench("--format=json small-tiles-sim");
+    json_t *root = json_loads(text, 0, NULL);
+    json_array_foreach(json_object_get(root, "results"), i, result)
+    {
+        const char *name = json_string_value(json_object_get(result, "name"));
+        times += strncmp(name, "64 MiB each way, ", 17) == 0;
+        goals += strstr(name, ": auto over the best") != NULL;
+        if (strstr(name, ": auto over the best") != NULL)
+            ck_assert_msg(json_is_true(json_object_get(result, "met")), "%s", name);
+        ck_assert_double_gt(json_number_value(json_object_get(result, "median")), 0);
+    }
+    ck_assert_int_eq(times, 2 * 5 * 9); /* layouts, sizes, ways with auto and bare copies */
+    ck_assert_int_eq(goals, 2 * 5);
+    json_decref(root);
+    free(text);
+    text = bench("small-tiles-sim");
+    ck_assert_ptr_nonnull(
+        strstr(text, "\n64 MiB each way, scattered, 4 streams, ms (medians)\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\n  64 KiB "));
+    ck_assert_ptr_nonnull(strstr(text, "\n0 goals missed\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(test_small_tiles_are_drawn)
+{
+    if (!plot_have_gnuplot())
+        return;
+    free(bench("--format=csv small-tiles-sim"));
+    ck_assert_int_eq(plot_by_hand("tiles.gp out tiles.svg"), 0);
+    plot_assert_texts("tiles.svg",
+                      "time against the size of tiles|64 MiB each way|"
+                      "tiles contiguous|tiles scattered|bytes of a tile|ms|"
+                      "64 KiB|4 MiB|bare copies|streams|mapped batch|pack|auto|"
+                      "simulated, sim:h200, without data; pipeline " PIPELINE_VERSION);
+    free(bench("--format=csv marks"));
+    ck_assert_int_ne(plot_by_hand("tiles.gp out none.svg"), 0);
+    char *text = test_file_text("err");
+    ck_assert_ptr_nonnull(strstr(text, "the file has no rows of the group small-tiles"));
+    free(text);
+    /* Of a device that has no batches, in one layout, with spreads. */
+    plot_write_file(
+        "some.csv",
+        "# pipeline 9\n#   source: measured\n#   device: GPU \"X\"\n"
+        "group,name,unit,median,least,most,repeats,at_least,at_most\n"
+        "small-tiles,\"1 GiB each way, contiguous, tiles of 4 KiB: bare copies\",ms,"
+        "21,20,22,5,,\n"
+        "small-tiles,\"1 GiB each way, contiguous, tiles of 4 KiB: pack\",ms,"
+        "41,40,52,5,,\n"
+        "small-tiles,\"1 GiB each way, contiguous, tiles of 1 MiB: pack\",ms,"
+        "41,40,52,5,,\n",
+        0644);
+    ck_assert_int_eq(plot_by_hand("tiles.gp some.csv some.svg paper"), 0);
+    plot_assert_texts("some.svg",
+                      "1 GiB each way|tiles contiguous|pack|bare copies|4 KiB|1 MiB|"
+                      "measured, GPU \"X\"; pipeline 9");
+    plot_write_file("bad.csv",
+                    "group,name,unit,median,least,most,repeats,at_least,at_most\n"
+                    "small-tiles,\"1 GiB each way, contiguous: %s%n\",ms,1,1,1,5,,\n",
+                    0644);
+    ck_assert_int_ne(plot_by_hand("tiles.gp bad.csv bad.svg"), 0);
+}
+END_TEST
+
 /* Without a GPU the CPU's rows are there; with one the kernels' are, too. */
 START_TEST(test_tables_of_kernels)
 {
@@ -116,6 +187,8 @@ START_TEST(test_without_a_gpu)
     text = test_file_text("err");
     ck_assert_str_eq(text, "pipeline: bench pinned: there is no CUDA device\n");
     free(text);
+    code = system(PIPELINE_PROGRAM " bench --quick small-tiles >out 2>err");
+    ck_assert_int_eq(WEXITSTATUS(code), 77);
 }
 END_TEST
 
@@ -205,6 +278,8 @@ Suite *bench_suite(void)
     tcase_add_test(tcase, test_csv);
     tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 5);
     tcase_add_test(tcase, test_strides_are_drawn);
+    tcase_add_test(tcase, test_small_tiles);
+    tcase_add_test(tcase, test_small_tiles_are_drawn);
     tcase_add_test(tcase, test_without_a_gpu);
     tcase_add_test(tcase, test_no_folder_is_a_command);
     tcase_add_test(tcase, test_experiments_make_one_table);

@@ -394,6 +394,7 @@ START_TEST(no_argument_is_run_by_hand)
         {"sweep.gp", "x.svg", ""},
         {"bandwidth.gp", "x.svg", "'|touch BAD'"},
         {"strides.gp", "x.svg", ""},
+        {"tiles.gp", "x.svg", ""},
         {"accuracy.gp", "x.svg", ""},
     };
     char arguments[256];
