@@ -200,7 +200,12 @@ function setting_text(key, value) {
     if (key == "connections")
         return counted(value, "connection")
     if (key == "issue")
-        return value == "streams" ? "" : "issued as a " value
+        return value == "streams" ? "" : value == "graph" ? "issued as a graph" : \
+               value == "batch" ? "issued in batches" : "issued by " value
+    if (key == "pack")
+        return value == "true" ? "packed by the CPU" : ""
+    if (key == "scatter")
+        return value == "true" ? "tiles scattered" : ""
     return key == "mistake" ? "mistake: " value : value
 }
 

@@ -26,7 +26,7 @@ BEGIN {
     }
     CLASS["none"] = WAITS = CLASS_OF_KIND["wait"]
     KERNELS = CLASS_OF_KIND["kernel"]
-    n = split("callback d2d memset sync event-sync alloc", extras, " ")
+    n = split("callback d2d memset sync event-sync alloc pack", extras, " ")
     for (i = 1; i <= n; i++)
         KIND_EXTRA[CLASS_OF_KIND[extras[i]]] = 1
 }
@@ -491,7 +491,7 @@ function range(key, word,    i, least, most, value) {
 
 function how(    text, keys, n, i) {
     text = listed(range("tiles", "tile"), range("streams", "stream"))
-    n = split("blocks ways order layout memory callbacks carry connections issue mistake", keys, " ")
+    n = split("blocks ways order layout memory scatter callbacks carry connections issue pack mistake", keys, " ")
     for (i = 1; i <= n; i++)
         if (keys[i] != "ways" || common("ways", "/") !~ /\//)
             text = listed(text, setting_text(keys[i], common(keys[i], "/")))

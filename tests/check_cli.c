@@ -303,6 +303,51 @@ START_TEST(test_fix_runs_what_was_predicted)
 }
 END_TEST
 
+/* A fix can be another way for tiles: what was given is undone, and their size is left alone.
+ */
+START_TEST(test_fix_of_tiles_apart)
+{
+    write_file("apart.ini", "[global]\ndevice = sim:h200\nelements = 4M\ntiles = 256\n"
+                            "intensity = 1\nruns = 1\nwarmup = 0\n"
+                            "[packed]\npack = yes\nbatch = 8\nscatter = yes\n"
+                            "[batches]\nissue = batch\nscatter = yes\n"
+                            "[side-by-side]\npack = yes\n");
+    assert_ok("--fix --format=json apart.ini");
+    json_t *report = load_report(6);
+    const char *options = assert_fixed(report, 0);
+    ck_assert_ptr_nonnull(strstr(options, "--pack=no"));
+    ck_assert_ptr_nonnull(strstr(options, "--batch=auto"));
+    ck_assert_ptr_null(strstr(options, "--tiles"));
+    options = assert_fixed(report, 2);
+    ck_assert_ptr_nonnull(strstr(options, "--memory=mapped"));
+    ck_assert_ptr_null(strstr(options, "--tiles"));
+    options = assert_fixed(report, 4);
+    ck_assert_ptr_nonnull(strstr(options, "--pack=no"));
+    ck_assert_ptr_nonnull(strstr(options, "--tiles"));
+    json_decref(report);
+}
+END_TEST
+
+/* What a run of ours lost by packing is found in its file, too. */
+START_TEST(test_packing_seen_in_a_file)
+{
+    static const char *const files[] = {"packed.json", "packed.csv"};
+    char command[256], text[16384];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(command, sizeof command,
+                 "-d sim:h200 -n 4M -t 1024 --scatter --pack --intensity=1 --no-data "
+                 "--timeline=%s",
+                 files[i]);
+        assert_ok(command);
+        snprintf(command, sizeof command, "view %s", files[i]);
+        assert_ok(command);
+        read_file("out", text, sizeof text);
+        const char *cause = strstr(text, "%: packing: ");
+        ck_assert_msg(cause != NULL && strstr(text, "%: ") + 3 == cause + 3, "%s", text);
+    }
+}
+END_TEST
+
 /* Where nothing gains a hundredth the run stands alone, and a note says so. */
 START_TEST(test_fix_of_what_is_good)
 {
@@ -469,6 +514,8 @@ Suite *cli_suite(void)
     tcase_add_test(good, test_help_version_and_lists);
     tcase_add_test(good, test_fix_runs_what_was_predicted);
     tcase_add_test(good, test_fix_of_what_is_good);
+    tcase_add_test(good, test_fix_of_tiles_apart);
+    tcase_add_test(good, test_packing_seen_in_a_file);
     tcase_add_test(good, test_fix_with_an_output);
     suite_add_tcase(suite, good);
     TCase *bad = tcase_create("bad input");

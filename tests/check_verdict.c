@@ -6,15 +6,13 @@
 #include "analysis/headway.h"
 #include "analysis/pieces.h"
 #include "analysis/verdict_parts.h"
-#include "analysis/whatif.h"
 #include "fixtures.h"
 #include "hostile_cases.h"
-#include "plan/build.h"
 #include "plan/mistake.h"
 #include "report/report.h"
-#include "sim/simulator.h"
 #include "suites.h"
 #include "trace/view.h"
+#include "verdict_cases.h"
 #include "writers/writer.h"
 
 #include <jansson.h>
@@ -22,107 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run of the simulator, judged. */
-struct judged {
-    struct settings settings;
-    struct machine machine;
-    struct plan plan;
-    struct timeline timeline;
-    struct critical critical;
-    struct limit limit;
-    struct verdicts verdicts;
-};
-
-static void judged_free(struct judged *judged)
-{
-    critical_free(&judged->critical);
-    timeline_free(&judged->timeline);
-    plan_free(&judged->plan);
-}
-
-static struct verdict_case case_of(const struct judged *judged)
-{
-    return (struct verdict_case){.timeline = &judged->timeline,
-                                 .critical = &judged->critical,
-                                 .plan = &judged->plan,
-                                 .machine = &judged->machine,
-                                 .limit = &judged->limit,
-                                 .settings = &judged->settings,
-                                 .model = &judged->machine};
-}
-
-/* Simulates the plan of `settings` on judged->machine; false where they don't go together. */
-static bool simulate(const struct settings *settings, struct judged *judged)
-{
-    struct error error = {0};
-    int64_t issued;
-    judged->settings = *settings;
-    timeline_init(&judged->timeline);
-    enum status status = plan_build(settings, &judged->machine, &judged->plan, &error);
-    if (status == STATUS_USAGE)
-        return false;
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    struct simulator_hooks hooks = {0};
-    status = simulator_run(&judged->machine, judged->machine.queues, &judged->plan, &hooks,
-                           &judged->timeline, &issued, &error);
-    if (status == STATUS_USAGE || strstr(error.text, "more than 36 years") != NULL) {
-        judged_free(judged);
-        return false;
-    }
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    judged->timeline.timing = TIMING_VIRTUAL;
-    judged->limit = limit_of(&judged->machine, &judged->plan);
-    return true;
-}
-
-static bool judge(const struct settings *settings, struct judged *judged)
-{
-    struct error error = {0};
-    if (!simulate(settings, judged))
-        return false;
-    ck_assert_int_eq(
-        critical_find(&judged->timeline, &judged->machine, &judged->critical, &error),
-        STATUS_OK);
-    struct verdict_case facts = case_of(judged);
-    ck_assert_msg(verdicts_find(&facts, &judged->verdicts, &error) == STATUS_OK, "%s",
-                  error.text);
-    return true;
-}
-
-static void load(struct judged *judged, const char *name)
-{
-    struct error error = {0};
-    memset(judged, 0, sizeof *judged);
-    ck_assert_msg(machine_built_in(&judged->machine, name, &error) == STATUS_OK, "%s",
-                  error.text);
-}
-
 /* --- sums --- */
-
-static void random_settings(uint64_t *random, struct settings *settings)
-{
-    static const char *const chains[] = {"scale",     "wave", "scale,scale",  "sum",
-                                         "scale,sum", "scan", "reduce-atomic"};
-    *settings = test_settings(chains[test_random_below(random, 7)]);
-    settings->tiles = 1 + test_random_below(random, 60);
-    settings->elements =
-        settings->tiles * ((uint64_t)1 << test_random_below(random, 22)) + settings->tiles;
-    settings->layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings->order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings->ways = 1 + (int)test_random_below(random, 4);
-    settings->streams = 1 + test_random_below(random, 8);
-    settings->callbacks = test_random_below(random, 4) == 0;
-    settings->intensity = 1 + test_random_below(random, 400);
-    settings->memory = test_random_below(random, 5) == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
-    settings->mistake = (int)test_random_below(random, (uint32_t)test_mistake_count());
-    if (test_random_below(random, 6) == 0)
-        settings->memory = MEMORY_MAPPED;
-    if (test_random_below(random, 4) == 0)
-        settings->issue = ISSUE_GRAPH;
-    if (test_random_below(random, 4) == 0)
-        settings->blocks = 1 + test_random_below(random, 100);
-    settings->carry = (enum carry)test_random_below(random, 3);
-}
 
 /* The pieces cover the span: none is empty, and each begins where the last one ended. */
 static void assert_covered(const struct judged *judged)
@@ -162,28 +60,50 @@ static void assert_adds_up(const struct verdicts *verdicts, int64_t time_ns, int
     ck_assert_int_eq(verdicts->items[verdicts->count - 1].code, VERDICT_REST);
 }
 
+/* Returns what nothing explains of a run's time. What a scan hands from tile to tile is no part
+ * of the limit, nor of any cause. */
+static double unknown_share(const struct judged *judged)
+{
+    const struct verdicts *verdicts = &judged->verdicts;
+    double share = 0;
+    for (int i = 0; i < verdicts->named && judged->settings.chain[0]->shape != KERNEL_SCAN; i++)
+        share += verdicts->items[i].code == VERDICT_UNKNOWN
+                     ? (double)verdicts->items[i].cost_ns / (double)verdicts->time_ns
+                     : 0;
+    return share;
+}
+
 START_TEST(test_charges_add_up)
 {
     uint64_t random = 20161;
-    int machines = 0, tried = 0;
+    int machines = 0, tried = 0, count[2] = {0};
+    double unknown[2] = {0}; /* of tiles that go one by one, and in other ways */
     while (machine_texts[machines].name != NULL)
         machines++;
     for (int i = 0; i < test_cases(3000); i++) {
         struct judged judged;
         struct settings settings;
-        load(&judged, machine_texts[test_random_below(&random, (uint32_t)machines)].name);
+        judged_load(&judged,
+                    machine_texts[test_random_below(&random, (uint32_t)machines)].name);
         if (test_random_below(&random, 4) == 0)
             judged.machine = test_machine();
         judged.machine.queues = 1 + test_random_below(&random, judged.machine.queues);
-        random_settings(&random, &settings);
-        if (!judge(&settings, &judged))
+        judged_draw_settings(&random, &settings);
+        if (!judged_make(&settings, &judged))
             continue;
         tried++;
         assert_covered(&judged);
         assert_adds_up(&judged.verdicts, timeline_time_ns(&judged.timeline), judged.limit.ns);
+        bool apart = settings.scatter || settings.pack || settings.issue == ISSUE_BATCH;
+        unknown[apart] += unknown_share(&judged);
+        count[apart]++;
         judged_free(&judged);
     }
     ck_assert_int_gt(tried, test_cases(3000) / 2);
+    for (int apart = 0; apart < 2; apart++) {
+        ck_assert_int_gt(count[apart], test_cases(3000) / 20);
+        ck_assert_double_le(unknown[apart], 0.01 * count[apart]);
+    }
 }
 END_TEST
 
@@ -196,9 +116,9 @@ START_TEST(test_charges_add_up_of_noisy_times)
         struct judged judged;
         struct settings settings;
         struct error error = {0};
-        load(&judged, "h200");
-        random_settings(&random, &settings);
-        if (!simulate(&settings, &judged))
+        judged_load(&judged, "h200");
+        judged_draw_settings(&random, &settings);
+        if (!judged_simulate(&settings, &judged))
             continue;
         tried++;
         for (uint32_t s = 0; s < judged.timeline.span_count; s++) {
@@ -210,7 +130,7 @@ START_TEST(test_charges_add_up_of_noisy_times)
         ck_assert_int_eq(
             critical_find(&judged.timeline, &judged.machine, &judged.critical, &error),
             STATUS_OK);
-        struct verdict_case facts = case_of(&judged);
+        struct verdict_case facts = judged_facts(&judged);
         facts.untraced_ns = timeline_time_ns(&judged.timeline) * 4 / 5;
         limit_correct(&judged.limit, facts.untraced_ns);
         ck_assert_msg(verdicts_find(&facts, &judged.verdicts, &error) == STATUS_OK, "%s",
@@ -268,6 +188,9 @@ static const struct named_case {
         enum layout layout;
         enum memory memory;
         uint32_t queues, intensity;
+        enum issue issue;
+        bool pack, scatter;
+        uint32_t batch;
     } settings;
     enum verdict_code first;
 } named_cases[] = {
@@ -284,6 +207,33 @@ static const struct named_case {
     {"c2050", {.tiles = 4, .intensity = 400, .order = ORDER_BREADTH}, VERDICT_LATE_SIGNAL},
     {"k20c", HYPERQ(1), VERDICT_ONE_QUEUE},
     {"k20c", HYPERQ(4), VERDICT_FEW_QUEUES},
+    /* Tiles in batches, packed, and apart in the host's memory. */
+    {"h200", {.tiles = 4096, .issue = ISSUE_BATCH}, VERDICT_SMALL_TILES},
+    {"h200", {.tiles = 4096, .scatter = true}, VERDICT_SMALL_TILES},
+    {"a100", {.tiles = 4096, .scatter = true}, VERDICT_SMALL_TILES},
+    {"h200", {.tiles = 4096, .issue = ISSUE_GRAPH, .scatter = true}, VERDICT_SMALL_TILES},
+    {"h200", {.tiles = 4096, .issue = ISSUE_BATCH, .scatter = true}, VERDICT_SMALL_TILES},
+    {"h200", {.tiles = 4096, .memory = MEMORY_MAPPED, .scatter = true}, VERDICT_SMALL_TILES},
+    {"h200",
+     {.tiles = 4096, .memory = MEMORY_MAPPED, .issue = ISSUE_BATCH, .scatter = true},
+     VERDICT_MAPPED_MEMORY},
+    {"h200",
+     {.tiles = 4096, .memory = MEMORY_PAGEABLE, .scatter = true},
+     VERDICT_PAGEABLE_MEMORY},
+    {"h200",
+     {.tiles = 64, .issue = ISSUE_BATCH, .batch = 32, .scatter = true},
+     VERDICT_FEW_TILES},
+    {"h200", {.tiles = 32, .pack = true}, VERDICT_PACKING},
+    {"h200", {.tiles = 4096, .pack = true}, VERDICT_PACKING},
+    {"h200", {.tiles = 4096, .pack = true, .scatter = true}, VERDICT_PACKING},
+    {"h200", {.tiles = 4096, .pack = true, .batch = 1, .scatter = true}, VERDICT_PACKING},
+    {"h200",
+     {.tiles = 4096, .pack = true, .memory = MEMORY_PAGEABLE, .scatter = true},
+     VERDICT_PACKING},
+    /* Beside a slow link there is time to pack. */
+    {"k20c", {.tiles = 32, .pack = true, .intensity = 100}, VERDICT_COPY_BOUND},
+    {"h200", {.tiles = 32, .scatter = true}, VERDICT_COPY_BOUND},
+    {"h200", {.tiles = 32, .issue = ISSUE_BATCH}, VERDICT_COPY_BOUND},
     /* And nothing is named where nothing is wrong. */
     {"h200", {.tiles = 32}, VERDICT_COPY_BOUND},
     {"h200", {.tiles = 32, .layout = LAYOUT_STAGE}, VERDICT_COPY_BOUND},
@@ -305,6 +255,10 @@ static struct settings settings_of(const struct settings_change *change)
     settings.layout = change->layout;
     settings.memory = change->memory;
     settings.intensity = change->intensity > 0 ? change->intensity : 1;
+    settings.issue = change->issue;
+    settings.pack = change->pack;
+    settings.scatter = change->scatter;
+    settings.batch = change->batch;
     return settings;
 }
 
@@ -313,10 +267,10 @@ START_TEST(test_names)
     const struct named_case *given = &named_cases[_i];
     const struct settings settings = settings_of(&given->settings);
     struct judged judged;
-    load(&judged, given->machine);
+    judged_load(&judged, given->machine);
     if (given->settings.queues > 0)
         judged.machine.queues = given->settings.queues;
-    ck_assert(judge(&settings, &judged));
+    ck_assert(judged_make(&settings, &judged));
     enum verdict_code first = judged.verdicts.items[0].code;
     if (first == VERDICT_SHORT_RUN && given->first >= VERDICT_COPY_BOUND)
         first = given->first; /* no setting's fault */
@@ -331,9 +285,9 @@ START_TEST(test_races_come_first)
 {
     struct settings settings = settings_of(&(struct settings_change){.ways = 1});
     struct judged judged;
-    load(&judged, "h200");
-    ck_assert(judge(&settings, &judged));
-    struct verdict_case facts = case_of(&judged);
+    judged_load(&judged, "h200");
+    ck_assert(judged_make(&settings, &judged));
+    struct verdict_case facts = judged_facts(&judged);
     facts.races = true;
     ck_assert_int_eq(verdicts_find(&facts, &judged.verdicts, NULL), STATUS_OK);
     ck_assert_int_eq(judged.verdicts.items[0].code, VERDICT_MISSING_WAIT);
@@ -348,15 +302,15 @@ START_TEST(test_tracing_is_no_cause)
 {
     struct settings settings = settings_of(&(struct settings_change){.tiles = 32});
     struct judged judged;
-    load(&judged, "h200");
-    ck_assert(judge(&settings, &judged));
+    judged_load(&judged, "h200");
+    ck_assert(judged_make(&settings, &judged));
     const int64_t time_ns = judged.verdicts.time_ns;
     for (uint32_t i = 0; i < judged.timeline.span_count; i++) {
         struct span *span = &judged.timeline.spans[i];
         span->start_ns += span->start_ns / 10;
         span->end_ns += span->end_ns / 10;
     }
-    struct verdict_case facts = case_of(&judged);
+    struct verdict_case facts = judged_facts(&judged);
     facts.untraced_ns = time_ns;
     judged.timeline.timing = TIMING_CUPTI;
     ck_assert_int_eq(verdicts_find(&facts, &judged.verdicts, NULL), STATUS_OK);
@@ -364,159 +318,6 @@ START_TEST(test_tracing_is_no_cause)
     for (int i = 0; i < judged.verdicts.named; i++)
         ck_assert_int_eq(judged.verdicts.items[i].code, VERDICT_SHORT_RUN);
     judged_free(&judged);
-}
-END_TEST
-
-/* --- fixes --- */
-
-static int64_t time_with(const struct judged *judged, struct settings settings, enum knob knob,
-                         const struct settings *better)
-{
-    int64_t time_ns = -1;
-    settings.connections =
-        settings.connections > 0 ? settings.connections : judged->machine.queues;
-    whatif_turn(knob, better, &settings);
-    (void)whatif_time(&settings, &judged->machine, &time_ns, NULL);
-    return time_ns;
-}
-
-/* The parts add up, none is negative, and each turn's time is that of the run so changed. */
-START_TEST(test_whatif)
-{
-    static const char *const machines[] = {"h200", "a100", "k20c", "c2050", "c1060"};
-    uint64_t random = 77;
-    int turned = 0;
-    for (int i = 0; i < test_cases(300); i++) {
-        struct judged judged;
-        struct whatif whatif;
-        load(&judged, machines[i % 5]);
-        random_settings(&random, &judged.settings);
-        if (whatif_find(&judged.settings, &judged.machine, &whatif, NULL) != STATUS_OK)
-            continue;
-        int64_t sum_ns = 0, time_ns = -1;
-        for (int t = 0; t < whatif.count; t++) {
-            const struct whatif_turn *turn = &whatif.turns[t];
-            ck_assert_int_ge(turn->cost_ns, 0);
-            sum_ns += turn->cost_ns;
-            int64_t alone_ns = time_with(&judged, judged.settings, turn->knob, &whatif.better);
-            ck_assert_int_eq(turn->fixed_ns, alone_ns >= 0 ? alone_ns : whatif.given_ns);
-        }
-        ck_assert_int_eq(sum_ns, whatif.given_ns - whatif.better_ns);
-        ck_assert_int_eq(whatif_time(&whatif.better, &judged.machine, &time_ns, NULL),
-                         STATUS_OK);
-        ck_assert_int_eq(time_ns, whatif.better_ns);
-        turned += whatif.count;
-    }
-    ck_assert_int_gt(turned, test_cases(300));
-}
-END_TEST
-
-/* A mistake is told from what the settings ask for themselves: here the host waits because of
- * the scan's carry, and the memory is pageable by mistake. */
-START_TEST(test_mistake_beside_a_setting)
-{
-    struct settings settings = test_settings("scan");
-    struct judged judged;
-    load(&judged, "h200");
-    settings.elements = 4 << 20;
-    settings.tiles = 16;
-    settings.carry = CARRY_SYNC;
-    ck_assert(mistake_find("pageable-memory", &settings.mistake));
-    ck_assert(judge(&settings, &judged));
-    const struct verdict *first = &judged.verdicts.items[0];
-    ck_assert_int_eq(first->code, VERDICT_PAGEABLE_MEMORY);
-    ck_assert_str_eq(first->command, "--mistake=none");
-    settings.mistake = MISTAKE_NONE;
-    settings.connections = judged.machine.queues;
-    int64_t time_ns = -1;
-    ck_assert_int_eq(whatif_time(&settings, &judged.machine, &time_ns, NULL), STATUS_OK);
-    ck_assert_int_eq(first->predicted_ns, time_ns);
-    judged_free(&judged);
-}
-END_TEST
-
-/* The share that is advised is the one that was tried: of 18 tiles, 35/36 are half a tile more
- * or less, by its last digit. */
-START_TEST(test_share_as_typed)
-{
-    static const char option[] = "--cpu-share=";
-    int fixes = 0;
-    for (uint32_t tiles = 4; tiles <= 40; tiles++) {
-        struct settings settings = test_settings("reduce-sequential");
-        struct judged judged;
-        load(&judged, "v100");
-        settings.elements = 1275604;
-        settings.tiles = tiles;
-        settings.ways = 4;
-        settings.cpu_share = 0.95;
-        ck_assert(judge(&settings, &judged));
-        for (int i = 0; i < judged.verdicts.named; i++) {
-            const struct verdict *verdict = &judged.verdicts.items[i];
-            int64_t time_ns = -1;
-            if (strncmp(verdict->command, option, strlen(option)) != 0)
-                continue;
-            settings.cpu_share = strtod(verdict->command + strlen(option), NULL);
-            ck_assert_int_eq(whatif_time(&settings, &judged.machine, &time_ns, NULL),
-                             STATUS_OK);
-            ck_assert_int_eq(verdict->predicted_ns, time_ns);
-            fixes++;
-        }
-        judged_free(&judged);
-    }
-    ck_assert_int_gt(fixes, 10);
-}
-END_TEST
-
-/* Serial goes with one stream alone: streams are advised with other ways, where both are
- * needed. */
-START_TEST(test_serial_keeps_one_stream)
-{
-    struct settings settings = test_settings("scale");
-    struct judged judged;
-    load(&judged, "rtx3050-laptop");
-    settings.elements = 7 << 20;
-    settings.tiles = 32;
-    settings.streams = 1;
-    settings.ways = 1;
-    settings.callbacks = true;
-    ck_assert(judge(&settings, &judged));
-    ck_assert_msg(strstr(judged.verdicts.best, "--streams=") == NULL ||
-                      strstr(judged.verdicts.best, "--ways=") != NULL,
-                  "%s", judged.verdicts.best);
-    for (int i = 0; i < judged.verdicts.named; i++)
-        ck_assert_str_ne(judged.verdicts.items[i].command, "--streams=4");
-    ck_assert_str_ne(judged.verdicts.best, "");
-    judged_free(&judged);
-}
-END_TEST
-
-/* What is set already, or would make it slower, is never advised. */
-START_TEST(test_fixes_gain)
-{
-    static const char *const machines[] = {"h200", "a100", "k20c", "c2050", "c1060"};
-    uint64_t random = 4711;
-    int fixes = 0;
-    for (int i = 0; i < test_cases(300); i++) {
-        struct judged judged;
-        struct settings settings;
-        load(&judged, machines[i % 5]);
-        random_settings(&random, &settings);
-        if (!judge(&settings, &judged))
-            continue;
-        for (int v = 0; v < judged.verdicts.named; v++) {
-            const struct verdict *verdict = &judged.verdicts.items[v];
-            ck_assert_int_eq(verdict->predicted_ns > 0, verdict->command[0] != '\0');
-            if (verdict->predicted_ns == 0)
-                continue;
-            ck_assert_double_le((double)verdict->predicted_ns,
-                                0.99 * (double)judged.verdicts.time_ns);
-            bool graph = settings.issue == ISSUE_GRAPH;
-            ck_assert(!graph || strstr(verdict->command, "--issue=graph") == NULL);
-            fixes++;
-        }
-        judged_free(&judged);
-    }
-    ck_assert_int_gt(fixes, test_cases(300) / 2);
 }
 END_TEST
 
@@ -550,7 +351,7 @@ static void assert_refused(struct judged *judged, const char *words)
 {
     struct error error = {0};
     struct verdicts verdicts = {.count = 77};
-    struct verdict_case facts = case_of(judged);
+    struct verdict_case facts = judged_facts(judged);
     ck_assert_int_eq(verdicts_find(&facts, &verdicts, &error), STATUS_FAILED);
     ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" is not in: %s", words, error.text);
     ck_assert_int_eq(verdicts.count, 77);
@@ -560,8 +361,8 @@ START_TEST(test_impossible_timelines)
 {
     struct settings settings = settings_of(&(struct settings_change){.tiles = 4});
     struct judged judged;
-    load(&judged, "h200");
-    ck_assert(judge(&settings, &judged));
+    judged_load(&judged, "h200");
+    ck_assert(judged_make(&settings, &judged));
     struct span *spans = judged.timeline.spans, saved = spans[3];
     spans[3].end_ns = spans[3].start_ns - 1;
     assert_refused(&judged, "op 3 (h2d) ends before it starts");
@@ -629,8 +430,8 @@ START_TEST(test_text)
     struct settings settings = settings_of(&(struct settings_change){.ways = 1});
     snprintf(settings.name, sizeof settings.name, "serial");
     struct judged judged;
-    load(&judged, "h200");
-    ck_assert(judge(&settings, &judged));
+    judged_load(&judged, "h200");
+    ck_assert(judged_make(&settings, &judged));
     struct run_report run = {.settings = &settings, .verdicts = judged.verdicts};
     char *text = shown(&run, 4000);
     ck_assert_msg(strstr(text, "\nwhy\nserial: 9.84 ms; limit 5.32 ms, set by the copies\n") ==
@@ -690,13 +491,6 @@ Suite *verdict_suite(void)
     tcase_add_test(names, test_races_come_first);
     tcase_add_test(names, test_tracing_is_no_cause);
     tcase_add_test(names, test_rows);
-    TCase *fixes = tcase_create("fixes");
-    tcase_set_timeout(fixes, 120);
-    tcase_add_test(fixes, test_whatif);
-    tcase_add_test(fixes, test_mistake_beside_a_setting);
-    tcase_add_test(fixes, test_share_as_typed);
-    tcase_add_test(fixes, test_serial_keeps_one_stream);
-    tcase_add_test(fixes, test_fixes_gain);
     TCase *refusals = tcase_create("refusals");
     tcase_add_test(refusals, test_impossible_timelines);
     tcase_add_loop_test(refusals, test_hostile, 0, hostile_case_count);
@@ -705,7 +499,7 @@ Suite *verdict_suite(void)
     tcase_add_test(shows, test_trace);
     suite_add_tcase(suite, sums);
     suite_add_tcase(suite, names);
-    suite_add_tcase(suite, fixes);
+    suite_add_tcase(suite, verdict_fixes_case());
     suite_add_tcase(suite, refusals);
     suite_add_tcase(suite, shows);
     return suite;

@@ -113,6 +113,22 @@ START_TEST(engines_show_callbacks_but_no_waits)
 }
 END_TEST
 
+/* What the CPU packs is told from what it waits for, in the host's row. */
+START_TEST(packing_has_a_letter)
+{
+    struct test_report *test = first_and(test_report_new(3), 3);
+    test_report_span(test, 1, OP_PACK, 4, 2, 250000, 290000);
+    test_report_span(test, 1, OP_SYNC_EVENT, 4, 2, 290000, 320000);
+    const uint32_t count = test->runs[1].timeline.span_count;
+    test->spans[1][count - 2].engine = test->spans[1][count - 1].engine = ENGINE_HOST;
+    char *gantt = test_gantt(&test->report, &engines);
+    check_row(gantt, 1, "host", DOTS10 DOTS10 ".....P2==S2=");
+    ck_assert_ptr_nonnull(strstr(gantt, "S sync   P pack"));
+    free(gantt);
+    free(test);
+}
+END_TEST
+
 /* A run whose spans are taken one after another from `at`, with the same pause after each. */
 static void add_train(struct test_report *test, int run, enum op_kind kind, int count,
                       int64_t start_ns, int64_t length_ns, int64_t pause_ns)
@@ -434,6 +450,7 @@ TCase *writer_gantt_case(void)
     tcase_add_test(gantt, axis_and_legend_explain);
     tcase_add_test(gantt, streams_have_a_row_each);
     tcase_add_test(gantt, engines_show_callbacks_but_no_waits);
+    tcase_add_test(gantt, packing_has_a_letter);
     tcase_add_test(gantt, numbers_stand_only_where_they_fit);
     tcase_add_test(gantt, many_spans_show_how_busy_they_are);
     tcase_add_test(gantt, limit_is_marked_in_any_case);

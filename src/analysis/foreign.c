@@ -187,7 +187,7 @@ static bool is_mostly_pageable(const struct foreign *foreign)
 static enum verdict_code keeps_late(const struct foreign *foreign)
 {
     static const enum verdict_code waits[] = {VERDICT_SYNC_IN_LOOP, VERDICT_ALLOC_IN_LOOP,
-                                              VERDICT_PINNED_ALLOC_IN_LOOP};
+                                              VERDICT_PINNED_ALLOC_IN_LOOP, VERDICT_PACKING};
     if (foreign->launches_block)
         return VERDICT_LAUNCH_BLOCKING;
     if (is_mostly_pageable(foreign))

@@ -126,7 +126,7 @@ static bool is_certain(enum verdict_code code)
         VERDICT_PAGEABLE_MEMORY, VERDICT_SYNC_IN_LOOP,         VERDICT_ALLOC_IN_LOOP,
         VERDICT_PIN_IN_RUN,      VERDICT_PINNED_ALLOC_IN_LOOP, VERDICT_LAUNCH_BLOCKING,
         VERDICT_LAZY_LOADING,    VERDICT_SLOW_CALLBACK,        VERDICT_FEW_TILES,
-        VERDICT_SHORT_RUN,       VERDICT_DEVICE_COPIES};
+        VERDICT_SHORT_RUN,       VERDICT_DEVICE_COPIES,        VERDICT_PACKING};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         if (codes[i] == code)
             return true;

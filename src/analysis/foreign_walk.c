@@ -25,7 +25,8 @@ static bool is_host_cause(enum verdict_code cause)
 {
     return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
            cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING ||
-           cause == VERDICT_PAGEABLE_MEMORY || cause == VERDICT_LAZY_LOADING;
+           cause == VERDICT_PAGEABLE_MEMORY || cause == VERDICT_LAZY_LOADING ||
+           cause == VERDICT_PACKING;
 }
 
 /* Returns true if what comes behind such a piece is its consequence. */
@@ -76,6 +77,8 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
         return VERDICT_ALLOC_IN_LOOP;
     case CALL_PIN:
         return foreign->pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
+    case CALL_PACK:
+        return VERDICT_PACKING;
     case CALL_COPY_WAIT:
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_SYNC_IN_LOOP;
     case CALL_COPY:
@@ -215,6 +218,8 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
     case HELD_BY_LEGACY:
         return legacy_cause(foreign, from, span);
     case HELD_BY_CALL:
+        if (from->kind == OP_PACK || span->kind == OP_PACK)
+            return VERDICT_PACKING;
         return op_is_sync(from->kind)   ? VERDICT_SYNC_IN_LOOP
                : from->kind != OP_ALLOC ? VERDICT_REST /* a copy that the call waited for */
                : from->link == 0        ? VERDICT_ALLOC_IN_LOOP

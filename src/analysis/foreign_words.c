@@ -306,6 +306,9 @@ void foreign_put_evidence(const struct foreign *foreign, struct verdict *verdict
     case VERDICT_ALLOC_IN_LOOP:
         put_calls(foreign, CALL_ALLOC, verdict->seen);
         break;
+    case VERDICT_PACKING:
+        put_calls(foreign, CALL_PACK, verdict->seen);
+        break;
     case VERDICT_PIN_IN_RUN:
     case VERDICT_PINNED_ALLOC_IN_LOOP:
         put_calls(foreign, CALL_PIN, verdict->seen);

@@ -2,6 +2,7 @@
 #include "analysis/pieces.h"
 
 #include "core/items.h"
+#include "plan/rules.h"
 
 #include <stdlib.h>
 
@@ -85,7 +86,9 @@ static enum link call_waited(const struct way_back *way, const struct op *op, in
 {
     uint32_t own = way->span_of[op->id];
     uint32_t before = op->id > 0 ? way->last_ends[op->id - 1] : SPAN_NONE;
-    if (op->kind == OP_SYNC && own != SPAN_NONE) {
+    if (op->kind == OP_PACK) /* at work itself, all the time */
+        return LINK_NONE;
+    if (op_is_sync(op->kind) && own != SPAN_NONE) {
         uint32_t target = span_at(way, own)->target;
         *waited_for = target < way->plan->op_count ? way->span_of[target] : SPAN_NONE;
         return ended_in_call(way, *waited_for, since_ns) ? LINK_SYNC : LINK_NONE;
@@ -99,8 +102,7 @@ static enum link call_waited(const struct way_back *way, const struct op *op, in
     if (op->kind == OP_KERNEL && ended_in_call(way, own, since_ns) &&
         span_at(way, own)->end_ns <= way->now)
         return LINK_LAUNCH;
-    bool staged = way->plan->memory == MEMORY_PAGEABLE &&
-                  (op->kind == OP_H2D || op->kind == OP_D2H); /* its own work takes long */
+    bool staged = rule_copy_staged(way->plan, op); /* its own work takes long */
     *waited_for = last_ended(way, way->now);
     bool full = !staged && way->now - since_ns > LONG_CALL_NS && op->id >= way->plan->streams &&
                 ended_in_call(way, *waited_for, since_ns);

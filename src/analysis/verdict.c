@@ -37,7 +37,8 @@ static void join_options(const struct verdict_judgement *judgement, enum verdict
         whatif_turn(knob, &whatif->better, settings);
         if (used > 0)
             command[used++] = ' ';
-        whatif_option(knob, &whatif->better, command + used, VERDICT_COMMAND - used);
+        whatif_option(knob, &whatif->given, &whatif->better, command + used,
+                      VERDICT_COMMAND - used);
         used += strlen(command + used);
     }
 }
@@ -111,7 +112,8 @@ static void set_best(const struct verdict_judgement *judgement, struct verdicts 
     if (count > 1)
         join_options(judgement, VERDICT_COUNT, &settings, verdicts->best);
     else
-        whatif_option(turns[0], &whatif->better, verdicts->best, sizeof verdicts->best);
+        whatif_option(turns[0], &whatif->given, &whatif->better, verdicts->best,
+                      sizeof verdicts->best);
 }
 
 /* --- the verdicts --- */

@@ -118,7 +118,8 @@ static void find_hand_overs(const struct verdict_case *facts, const struct path_
 static bool keeps_host(enum verdict_code cause)
 {
     return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
-           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING;
+           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING ||
+           cause == VERDICT_PACKING;
 }
 
 static void charge_piece(const struct verdict_case *facts, const struct path_piece *piece,

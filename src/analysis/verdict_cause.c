@@ -8,6 +8,7 @@
 enum {
     SHORT_CALLBACKS = 8, /* a callback is short if that many fill what it followed */
     OVERHEADS = 4, /* an op is slow for being short if it lost that many latencies at most */
+    GAPS = 2,      /* and a batch that many times its gaps */
 };
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
@@ -202,7 +203,7 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
     case LINK_HELD:
         return held_cause(facts, piece);
     case LINK_SYNC:
-        return marked(MARKED_CALL, OP_SYNC);
+        return marked(MARKED_CALL, facts->plan->ops[piece->op].kind);
     case LINK_ALLOC:
         return alloc_cause(facts->plan, piece->op);
     case LINK_LAUNCH:
@@ -225,7 +226,7 @@ static enum verdict_code call_cause(const struct verdict_case *facts,
         return alloc_cause(facts->plan, piece->op);
     if (op_is_call(op->kind))
         return marked(MARKED_CALL, op->kind);
-    if (op_is_copy(op->kind) && facts->plan->memory == MEMORY_PAGEABLE)
+    if (rule_copy_staged(facts->plan, op))
         return VERDICT_PAGEABLE_MEMORY;
     if (loads_code(facts, op))
         return VERDICT_LAZY_LOADING;
@@ -238,9 +239,9 @@ static enum verdict_code work_cause(const struct verdict_case *facts,
 {
     const struct span *span = span_of(facts, piece->span);
     bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
-    bool pageable = facts->plan->memory == MEMORY_PAGEABLE;
+    bool staged = rule_copy_staged(facts->plan, &facts->plan->ops[span->op]);
     if (op_is_copy(span->kind))
-        return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_REST;
+        return staged ? VERDICT_PAGEABLE_MEMORY : VERDICT_REST;
     if (span->kind == OP_MEMSET && legacy)
         return VERDICT_BLOCKING_STREAM;
     return marked(MARKED_WORK, span->kind);
@@ -260,16 +261,21 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
 
 /* --- work slower than the machine's rate --- */
 
-static int64_t copy_slowness_ns(const struct machine *machine, const struct span *span,
+/* The engine needs some time between the copies of a batch. */
+static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct span *span,
                                 enum verdict_code *cause)
 {
+    const struct machine *machine = facts->machine;
+    uint32_t copies = rule_copies(facts->plan, &facts->plan->ops[span->op]);
+    int64_t gaps_ns = GAPS * (copies - 1) * machine->batch_gap_ns;
     bool in = span->kind == OP_H2D;
     double alone = in ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
     double rate = fmin(alone, machine->joint_bytes_per_s / 2);
     int64_t latency_ns = in ? machine->h2d_latency_ns : machine->d2h_latency_ns;
     int64_t work_ns = machine_round_ns(1e9 * (double)span->bytes / rate);
     int64_t more_ns = span->end_ns - span->start_ns - work_ns;
-    *cause = more_ns <= OVERHEADS * latency_ns ? VERDICT_SMALL_TILES : VERDICT_SLOW_COPIES;
+    bool small = more_ns <= OVERHEADS * latency_ns + gaps_ns;
+    *cause = small ? VERDICT_SMALL_TILES : VERDICT_SLOW_COPIES;
     return more_ns;
 }
 
@@ -300,7 +306,7 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
     const struct span *span = span_of(facts, piece->span);
     int64_t length_ns = span->end_ns - span->start_ns, more_ns = 0;
     if (facts->limit->cause == LIMIT_COPIES && op_is_copy(span->kind)) {
-        more_ns = copy_slowness_ns(facts->machine, span, cause);
+        more_ns = copy_slowness_ns(facts, span, cause);
     } else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL) {
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
     } else if (facts->plan->memory == MEMORY_MAPPED && span->kind == OP_KERNEL) {

@@ -1,5 +1,6 @@
 /* verdict_charge.c - deals out what a run lost among its causes. */
 #include "analysis/verdict_parts.h"
+#include "plan/build.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
@@ -60,6 +61,41 @@ static enum verdict_code order_code(const struct verdict_judgement *judgement)
     return VERDICT_FULL_GPU;
 }
 
+/* Returns true if it is better not to pack: what has to come in its place is of the same cause.
+ */
+static bool leaves_packing(const struct verdict_judgement *judgement)
+{
+    return judgement->whatif.given.pack && !judgement->whatif.better.pack;
+}
+
+/* Returns the cause of another way for tiles being better, in which fewer or more go as one. */
+static enum verdict_code issue_code(const struct verdict_judgement *judgement)
+{
+    const struct settings *given = &judgement->whatif.given;
+    const uint32_t before = settings_batch(given);
+    const uint32_t now = settings_batch(&judgement->whatif.better);
+    if (leaves_packing(judgement))
+        return VERDICT_PACKING;
+    if (now < before)
+        return VERDICT_FEW_TILES;
+    return given->issue == ISSUE_GRAPH && now == 1 ? VERDICT_GRAPH_LAUNCH : VERDICT_SMALL_TILES;
+}
+
+/* Returns the cause of other memory being better. */
+static enum verdict_code memory_code(const struct verdict_judgement *judgement)
+{
+    const struct settings *given = &judgement->whatif.given;
+    const bool mapped = judgement->whatif.better.memory == MEMORY_MAPPED;
+    if (given->memory == MEMORY_MAPPED)
+        return VERDICT_MAPPED_MEMORY;
+    if (leaves_packing(judgement))
+        return VERDICT_PACKING;
+    if (mapped && judgement->facts->model->copy_engines == 1)
+        return VERDICT_ONE_COPY_ENGINE;
+    return mapped && given->memory != MEMORY_PAGEABLE ? VERDICT_SMALL_TILES
+                                                      : VERDICT_PAGEABLE_MEMORY;
+}
+
 enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, enum knob knob)
 {
     const struct settings *given = &judgement->whatif.given;
@@ -68,7 +104,7 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
     case KNOB_ORDER:
         return order_code(judgement);
     case KNOB_ISSUE:
-        return better->issue == ISSUE_GRAPH ? VERDICT_SMALL_TILES : VERDICT_GRAPH_LAUNCH;
+        return issue_code(judgement);
     case KNOB_PRIORITIES:
         return VERDICT_PRIORITY_INVERSION;
     case KNOB_CALLBACKS:
@@ -84,6 +120,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
     case KNOB_LAYOUT:
         return VERDICT_FEW_STREAMS;
     case KNOB_TILES:
+        if (better->tiles < given->tiles && leaves_packing(judgement))
+            return VERDICT_PACKING; /* which made large copies of small tiles */
         return better->tiles > given->tiles ? VERDICT_FEW_TILES : VERDICT_SMALL_TILES;
     case KNOB_BLOCKS:
         return VERDICT_FEW_BLOCKS;
@@ -92,9 +130,7 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
     case KNOB_WAYS:
         return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
     case KNOB_MEMORY:
-        return better->memory == MEMORY_MAPPED  ? VERDICT_ONE_COPY_ENGINE
-               : given->memory == MEMORY_MAPPED ? VERDICT_MAPPED_MEMORY
-                                                : VERDICT_PAGEABLE_MEMORY;
+        return memory_code(judgement);
     case KNOB_MISTAKE:
         return mistake_code(judgement);
     case KNOB_COUNT:
@@ -116,16 +152,84 @@ static void charge_turns(struct verdict_judgement *judgement, double scale)
     }
 }
 
+/* Accounts for a plan as the simulator runs it. timeline_free() in any case. */
+static enum status account_simulated(const struct verdict_judgement *judgement,
+                                     const struct plan *plan, uint32_t connections,
+                                     struct timeline *timeline, struct verdict_account *account,
+                                     struct error *error)
+{
+    struct verdict_case simulated = *judgement->facts;
+    struct critical critical = {0};
+    int64_t issued_ns;
+    timeline_init(timeline);
+    enum status status =
+        simulator_run(simulated.model, connections, plan, NULL, timeline, &issued_ns, error);
+    if (status == STATUS_OK)
+        status = critical_find(timeline, simulated.model, &critical, error);
+    simulated.plan = plan;
+    simulated.timeline = timeline;
+    simulated.critical = &critical;
+    if (status == STATUS_OK)
+        status = verdict_account_find(&simulated, account, error);
+    critical_free(&critical);
+    return status;
+}
+
+/* Returns what of the time on the best settings' path no better way for the tiles saves, as a
+ * cause of the run that is judged: that goes another way, where that costs more. */
+static enum verdict_code way_code(const struct settings *given, enum verdict_code code)
+{
+    bool there = code == VERDICT_PACKING         ? given->pack
+                 : code == VERDICT_MAPPED_MEMORY ? given->memory == MEMORY_MAPPED
+                 : code == VERDICT_SMALL_TILES   ? !given->pack
+                                                 : true;
+    return there ? code : given->pack ? VERDICT_PACKING : VERDICT_SMALL_TILES;
+}
+
+/* Charges up to *left_ns of what the best settings leave to what the way that tiles go costs
+ * even so: their own path shows it. Elsewhere tiles can have any size, and the best one
+ * balances that against what few tiles cost. */
+static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
+                                      struct error *error)
+{
+    static const enum verdict_code codes[] = {VERDICT_PACKING, VERDICT_SMALL_TILES,
+                                              VERDICT_MAPPED_MEMORY, VERDICT_ONE_COPY_ENGINE};
+    const struct settings *better = &judgement->whatif.better;
+    struct verdict_account account;
+    struct timeline timeline;
+    struct plan plan;
+    if (*left_ns <= 0 || !(better->scatter || better->pack || better->issue == ISSUE_BATCH))
+        return STATUS_OK;
+    enum status status = plan_build(better, judgement->facts->model, &plan, error);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        account_simulated(judgement, &plan, better->connections, &timeline, &account, error);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0] && status == STATUS_OK; i++) {
+        int64_t cost_ns = earlier(later(0, account.items[codes[i]].cost_ns), *left_ns);
+        struct verdict *item = &judgement->items[way_code(&judgement->whatif.given, codes[i])];
+        item->cost_ns += cost_ns;
+        item->tried |= cost_ns > 0; /* and nothing better was found */
+        *left_ns -= cost_ns;
+    }
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return status;
+}
+
 /* Charges up to `left_ns` of what the best settings still leave above the limit: to the array's
- * being short, and to kernels that take longer than at full rate. */
-static void charge_remains(struct verdict_judgement *judgement, int64_t left_ns)
+ * being short, to what their path shows, and to kernels that take longer than at full rate. */
+static enum status charge_remains(struct verdict_judgement *judgement, int64_t left_ns,
+                                  struct error *error)
 {
     const struct whatif *whatif = &judgement->whatif;
     int64_t short_ns = earlier(whatif->short_ns, left_ns);
     judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
+    enum status status = charge_better_path(judgement, &left_ns, error);
     if (judgement->facts->limit->cause == LIMIT_COMPUTE)
         judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
+    return status;
 }
 
 /* Returns true if what a measured run took beyond its simulation may be charged to a cause: it
@@ -157,19 +261,11 @@ static enum status charge_excess(struct verdict_judgement *judgement, int64_t ex
 {
     const struct verdict_case *facts = judgement->facts;
     struct timeline timeline;
-    struct critical critical = {0};
     struct verdict_account account;
-    int64_t issued_ns, more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
-    timeline_init(&timeline);
-    enum status status = simulator_run(facts->model, judgement->whatif.given.connections,
-                                       facts->plan, NULL, &timeline, &issued_ns, error);
-    if (status == STATUS_OK)
-        status = critical_find(&timeline, facts->model, &critical, error);
-    struct verdict_case simulated = *facts;
-    simulated.timeline = &timeline;
-    simulated.critical = &critical;
-    if (status == STATUS_OK)
-        status = verdict_account_find(&simulated, &account, error);
+    int64_t more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
+    enum status status =
+        account_simulated(judgement, facts->plan, judgement->whatif.given.connections,
+                          &timeline, &account, error);
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
         if (!may_exceed(judgement, (enum verdict_code)code))
             continue;
@@ -186,7 +282,6 @@ static enum status charge_excess(struct verdict_judgement *judgement, int64_t ex
     double scale = sum_ns > excess_ns ? (double)excess_ns / (double)sum_ns : 1;
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++)
         judgement->items[code].cost_ns += (int64_t)(scale * (double)more_ns[code]);
-    critical_free(&critical);
     timeline_free(&timeline);
     return status;
 }
@@ -200,7 +295,9 @@ enum status verdict_charge_tried(struct verdict_judgement *judgement, struct err
     int64_t model_ns = gain_ns + remain_ns;
     double scale = model_ns > above_ns ? (double)above_ns / (double)model_ns : 1;
     charge_turns(judgement, scale);
-    charge_remains(judgement, (int64_t)(scale * (double)remain_ns));
+    enum status status = charge_remains(judgement, (int64_t)(scale * (double)remain_ns), error);
+    if (status != STATUS_OK)
+        return status;
     int64_t excess_ns = above_ns - (int64_t)(scale * (double)model_ns);
     if (judgement->facts->timeline->timing == TIMING_VIRTUAL || excess_ns <= 0)
         return STATUS_OK;

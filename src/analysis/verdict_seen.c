@@ -1,6 +1,7 @@
 /* verdict_seen.c - what was seen of a cause in a run of our own, in words. */
 #include "analysis/verdict_parts.h"
 #include "core/units.h"
+#include "plan/rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +11,10 @@ struct sight {
     uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits;
     uint32_t legacy_stream, legacy_kernels, legacy_memsets;
     uint32_t most_blocks; /* of a launch */
+    uint32_t most_copies; /* that one op is made of */
     uint64_t alloc_bytes;
     int64_t callbacks_ns;             /* of all callbacks */
+    int64_t packs_ns, syncs_ns;       /* of all the host's packing and waiting */
     int64_t gpu_end_ns, cpu_end_ns;   /* the last ends */
     int64_t first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
     int64_t first_kernel_ns;
@@ -27,6 +30,8 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->syncs += op_is_sync(op->kind);
     sight->callbacks += op->kind == OP_CALLBACK;
     sight->waits += op->kind == OP_WAIT;
+    if (rule_copies(plan, op) > sight->most_copies)
+        sight->most_copies = rule_copies(plan, op);
     if (op->kind == OP_ALLOC) {
         sight->allocs++;
         sight->alloc_bytes += op->alloc.bytes;
@@ -46,6 +51,10 @@ static void see_span(const struct timeline *timeline, const struct span *span,
     int64_t length_ns = span->end_ns - span->start_ns;
     if (span->kind == OP_CALLBACK)
         sight->callbacks_ns += length_ns;
+    if (span->kind == OP_PACK)
+        sight->packs_ns += length_ns;
+    if (op_is_sync(span->kind))
+        sight->syncs_ns += length_ns;
     if (span->kind == OP_CPU)
         sight->cpu_end_ns = later(sight->cpu_end_ns, span->end_ns);
     else if (op_on_device(span->kind))
@@ -71,13 +80,37 @@ static struct sight sight_of(const struct verdict_case *facts)
     return sight;
 }
 
+/* What a tile costs beside its bytes, which depends on the way that tiles go. */
+static void see_small_tiles(const struct verdict_case *facts, const struct sight *sight,
+                            int64_t work_ns, char text[VERDICT_SEEN])
+{
+    const struct plan *plan = facts->plan;
+    const char *work = sight->copies > 0 ? "copy" : "kernel";
+    char time[UNITS_TEXT], gap[UNITS_TEXT];
+    units_time(work_ns, time);
+    if (plan->batch <= 1)
+        snprintf(text, VERDICT_SEEN,
+                 "%" PRIu32 " tiles, each with ops of its own to issue, of which a "
+                 "%s takes %s",
+                 plan->tiles, work, time);
+    else if (sight->most_copies > 1)
+        snprintf(text, VERDICT_SEEN,
+                 "%" PRIu32 " tiles, copied in batches of %" PRIu32 ", of which one takes %s; "
+                 "from a tile to the next an engine takes %s",
+                 plan->tiles, plan->batch, time, units_time(facts->machine->batch_gap_ns, gap));
+    else
+        snprintf(text, VERDICT_SEEN,
+                 "%" PRIu32 " tiles%s in batches of %" PRIu32 ", of which a %s takes %s",
+                 plan->tiles, plan->packs ? ", packed" : "", plan->batch, work, time);
+}
+
 /* Writes what was seen, and returns what it is worth: certain where it is the cause itself,
  * likely where it is a pattern that has this cause in the simulator, too. */
 static enum evidence see(const struct verdict_case *facts, const struct sight *sight,
                          struct verdict *verdict)
 {
     const struct plan *plan = facts->plan;
-    char *text = verdict->seen, a[UNITS_TEXT], b[UNITS_TEXT];
+    char *text = verdict->seen, a[UNITS_TEXT], b[UNITS_TEXT], of[32] = "";
     const size_t room = sizeof verdict->seen;
     int64_t apart_ns = sight->cpu_end_ns - sight->gpu_end_ns;
     int64_t work_ns = sight->copies > 0 ? later(sight->first_in_ns, sight->last_out_ns)
@@ -161,18 +194,24 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     case VERDICT_FEW_TILES:
         if (sight->copies == 0)
             return EVIDENCE_LIKELY;
+        if (plan->batch > 1)
+            snprintf(of, sizeof of, " in batches of %" PRIu32, plan->batch);
         snprintf(text, room,
-                 "%" PRIu32 " tile%s: the first copy in takes %s, the last copy "
+                 "%" PRIu32 " tile%s%s: the first copy in takes %s, the last copy "
                  "out %s",
-                 plan->tiles, plan->tiles == 1 ? "" : "s", units_time(sight->first_in_ns, a),
-                 units_time(sight->last_out_ns, b));
+                 plan->tiles, plan->tiles == 1 ? "" : "s", of,
+                 units_time(sight->first_in_ns, a), units_time(sight->last_out_ns, b));
         return EVIDENCE_LIKELY;
     case VERDICT_SMALL_TILES:
-        snprintf(text, room,
-                 "%" PRIu32 " tiles, each with ops of its own to issue, of which a "
-                 "%s takes %s",
-                 plan->tiles, sight->copies > 0 ? "copy" : "kernel", units_time(work_ns, a));
+        see_small_tiles(facts, sight, work_ns, text);
         return EVIDENCE_LIKELY;
+    case VERDICT_PACKING:
+        snprintf(text, room,
+                 "%" PRIu32 " tiles in batches of %" PRIu32
+                 ": the CPU packed and unpacked for %s, and waited for copies for %s",
+                 plan->tiles, plan->batch, units_time(sight->packs_ns, a),
+                 units_time(sight->syncs_ns, b));
+        return EVIDENCE_CERTAIN;
     case VERDICT_GRAPH_LAUNCH:
         snprintf(text, room, "one call launched %" PRIu32 " ops as a graph", plan->op_count);
         return EVIDENCE_LIKELY;

@@ -55,6 +55,8 @@ static enum status simulate(const struct settings *settings, const struct machin
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error)
 {
+    if (!settings_way_fits(settings))
+        return error_set(error, STATUS_USAGE, "these settings don't go together");
     return simulate(settings, machine, UINT32_MAX, time_ns, error);
 }
 
@@ -64,7 +66,7 @@ static int64_t try_settings(struct search *search, const struct settings *settin
 {
     int64_t time_ns = TIME_NONE;
     struct error why = {0};
-    if (search->why.status != STATUS_OK)
+    if (search->why.status != STATUS_OK || !settings_way_fits(settings))
         return TIME_NONE;
     enum status status = simulate(settings, search->machine, search->ops_most, &time_ns, &why);
     if (status == STATUS_NO_MEMORY)
@@ -106,23 +108,29 @@ static struct settings put_right(const struct search *search)
         settings.ways = 3;
     if (settings.ways == 4)
         settings.cpu_share = -1;
+    if (settings.pack && !settings.scatter) { /* what lies together is a large tile already */
+        settings.pack = false;
+        settings.batch = 0;
+    }
     if (settings.streams < STREAMS_GOOD)
         settings.streams = STREAMS_GOOD;
     uint32_t most =
         search->machine->queues_max < QUEUES_GOOD ? search->machine->queues_max : QUEUES_GOOD;
     if (settings.connections < most)
         settings.connections = most;
-    if (settings.tiles < TILES_GOOD && settings_tiles_near(&settings, TILES_GOOD) > 0)
+    if (!settings.scatter && settings.tiles < TILES_GOOD &&
+        settings_tiles_near(&settings, TILES_GOOD) > 0)
         settings.tiles = settings_tiles_near(&settings, TILES_GOOD);
     return settings;
 }
 
+/* Tiles that lie apart are as large as the data has them. */
 static bool try_tiles(struct search *search, uint32_t tiles)
 {
     struct settings settings = search->best;
     settings.tiles = settings_tiles_near(&settings, tiles);
     uint64_t bytes = settings.elements * dtype_bytes(settings.chain[0]->in);
-    if (settings.tiles == search->best.tiles ||
+    if (settings.scatter || settings.tiles == search->best.tiles ||
         !settings_tiles_fit(&settings, settings.tiles) ||
         (settings.tiles > search->best.tiles && bytes / settings.tiles < TILE_BYTES_LEAST))
         return false;
@@ -141,6 +149,26 @@ static void search_tiles(struct search *search)
     (void)try_tiles(search, search->best.tiles / 2 * 3);
 }
 
+/* Tries the ways in which tiles can go. Where very many go in batches, to go one by one can
+ * only cost more, and long simulations. */
+static void search_ways(struct search *search)
+{
+    const bool batches = search->machine->batch_gap_ns > 0 &&
+                         search->given.tiles > 2 * SEARCH_TILES &&
+                         settings_batch(&search->given) > 1;
+    struct settings settings = search->best;
+    for (int way = 0; whatif_set_way(way, &settings); way++) {
+        bool other = whatif_is_turned(KNOB_ISSUE, &settings, &search->best) ||
+                     whatif_is_turned(KNOB_MEMORY, &settings, &search->best);
+        /* With one engine mapped memory is the way for both directions at once. */
+        if (other && !(batches && settings_batch(&settings) == 1) &&
+            (settings.scatter || settings.memory != MEMORY_MAPPED ||
+             search->machine->copy_engines == 1))
+            (void)take(search, &settings, GAIN);
+        settings = search->best;
+    }
+}
+
 static void search_flips(struct search *search)
 {
     for (uint32_t streams = 2; streams <= 32; streams *= 2) {
@@ -149,22 +177,17 @@ static void search_flips(struct search *search)
         if (streams != search->best.streams)
             (void)take(search, &settings, GAIN);
     }
-    for (int flip = 0; flip < 5; flip++) {
-        struct settings settings = search->best;
-        if (flip == 0)
-            settings.order = settings.order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
-        else if (flip == 1)
-            settings.layout = settings.layout == LAYOUT_TILE ? LAYOUT_STAGE : LAYOUT_TILE;
-        else if (flip == 2)
-            settings.issue = settings.issue == ISSUE_STREAMS ? ISSUE_GRAPH : ISSUE_STREAMS;
-        else if (flip == 3 && settings.ways == 4)
-            settings.cpu_share = 0;
-        else if (flip == 4 && search->machine->copy_engines == 1)
-            settings.memory = MEMORY_MAPPED; /* both directions at once, without an engine */
-        else
-            continue;
+    struct settings settings = search->best;
+    settings.order = settings.order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
+    (void)take(search, &settings, GAIN);
+    settings = search->best;
+    settings.layout = settings.layout == LAYOUT_TILE ? LAYOUT_STAGE : LAYOUT_TILE;
+    (void)take(search, &settings, GAIN);
+    search_ways(search);
+    settings = search->best;
+    settings.cpu_share = 0;
+    if (settings.ways == 4)
         (void)take(search, &settings, GAIN);
-    }
 }
 
 /* Tries a few tiles more or fewer for the CPU than the rates alone would give it, and finer
@@ -174,7 +197,8 @@ static void search_share(struct search *search)
     const struct settings base = search->best;
     if (base.ways != 4 || base.cpu_share >= 0)
         return;
-    for (uint32_t tiles = base.tiles; tiles <= 4 * base.tiles; tiles *= 2) {
+    const uint32_t most = base.scatter ? base.tiles : 4 * base.tiles;
+    for (uint32_t tiles = base.tiles; tiles <= most; tiles *= 2) {
         struct settings settings = base;
         settings.tiles = tiles;
         if (!settings_tiles_fit(&settings, tiles))
@@ -232,11 +256,11 @@ static void turn_alternatives(struct search *search, const struct settings *all)
     }
 }
 
-/* Cuts very many tiles down to a part that stands for all: fewer tiles, each of as many
- * elements. Returns how many times as many there are in truth. */
+/* Cuts very many tiles, or batches of them, down to a part that stands for all: fewer tiles,
+ * each of as many elements. Returns how many times as many there are in truth. */
 static uint32_t shorten(struct settings *settings)
 {
-    uint32_t parts = settings->tiles / SEARCH_TILES;
+    uint32_t parts = settings->tiles / settings_batch(settings) / SEARCH_TILES;
     if (parts < 2)
         return 1;
     struct settings shorter = *settings;
@@ -271,7 +295,8 @@ static int search_better(struct search *search, struct whatif *whatif)
     int64_t right_ns = try_settings(search, &right);
     if (right_ns == TIME_NONE) { /* fewer and smaller buffers may fit */
         right.streams = STREAMS_GOOD;
-        right.tiles = settings_tiles_near(&right, TILES_FINE);
+        if (!right.scatter)
+            right.tiles = settings_tiles_near(&right, TILES_FINE);
         right_ns = try_settings(search, &right);
     }
     if (right_ns != TIME_NONE) {
@@ -357,17 +382,21 @@ static void share_out(struct search *search, struct whatif *whatif)
  * at best both grow as the root of the array's size, and all else with the size. Of sixteen
  * times the elements in four times the tiles, a sixteenth of the time has a quarter of the
  * root's part. With the CPU, of which tiles are to be a whole number, finer ones may be better.
- */
+ * Where the tiles' size is the data's, there are sixteen times as many of them; all that then
+ * weighs less is what the first and the last ones cost, in batches of four times the size. */
 static void find_short(struct search *search, struct whatif *whatif)
 {
     struct settings larger = whatif->better;
-    larger.elements *= LARGER * LARGER;
-    larger.tiles *= LARGER;
-    if (larger.tiles > LARGER * SEARCH_TILES)
+    const uint32_t times = larger.scatter ? LARGER * LARGER : LARGER;
+    if (larger.tiles > LARGER * SEARCH_TILES / (times / LARGER))
         return;
+    larger.elements *= LARGER * LARGER;
+    larger.tiles *= times;
+    if (larger.scatter)
+        larger.batch *= LARGER;
     int64_t time_ns = try_settings(search, &larger);
     larger.tiles *= 2;
-    if (larger.ways == 4)
+    if (larger.ways == 4 && !larger.scatter)
         time_ns = earlier(time_ns, try_settings(search, &larger));
     int64_t saved_ns = whatif->better_ns - time_ns / (LARGER * LARGER);
     if (time_ns != TIME_NONE && saved_ns > 0)

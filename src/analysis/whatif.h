@@ -18,7 +18,7 @@
 enum knob {
     KNOB_LAYOUT,
     KNOB_ORDER,
-    KNOB_ISSUE,
+    KNOB_ISSUE, /* how tiles go: one by one, as a graph, in batches, or packed by the CPU */
     KNOB_PRIORITIES,
     KNOB_CALLBACKS,
     KNOB_CARRY,
@@ -57,7 +57,7 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
                         struct whatif *whatif, struct error *error);
 
 /* Simulates `settings` on `machine` and sets *time_ns to the run's time. The statuses of
- * plan_build() and simulator_run(). */
+ * plan_build() and simulator_run(); STATUS_USAGE, too, where settings_way_fits() is false. */
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error);
 
@@ -71,7 +71,17 @@ void whatif_turn(enum knob knob, const struct settings *from, struct settings *t
 /* Returns true if both have different values for it. */
 bool whatif_is_turned(enum knob knob, const struct settings *a, const struct settings *b);
 
-/* Writes the option that sets a knob as in `settings` ("--tiles=64") into `text`. */
-void whatif_option(enum knob knob, const struct settings *settings, char *text, size_t room);
+/* Has tiles go in way `number`, from 0: one by one, as a graph, fetched by kernels from mapped
+ * memory in one of these ways or, where they lie apart, in batches, fetched in batches, and
+ * packed by the CPU; of tiles that lie side by side larger ones do as well as these. Returns
+ * false behind the last one. */
+bool whatif_set_way(int number, struct settings *settings);
+
+/* Writes into `text` what sets a knob as in `settings` ("--tiles=64") behind the options of
+ * `given`: one option, or for the way in which tiles go up to three ("--pack=no
+ * --issue=batch").
+ */
+void whatif_option(enum knob knob, const struct settings *given,
+                   const struct settings *settings, char *text, size_t room);
 
 #endif

@@ -6,38 +6,101 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIELD(name)                                                                            \
+#define FIELD(knob, name)                                                                      \
     {                                                                                          \
-        offsetof(struct settings, name), sizeof(((struct settings *)0)->name)                  \
+        knob, offsetof(struct settings, name), sizeof(((struct settings *)0)->name)            \
     }
 
-static const struct {
+static const struct field {
+    enum knob knob;
     size_t offset, size;
-} fields[KNOB_COUNT] = {
-    [KNOB_LAYOUT] = FIELD(layout),       [KNOB_ORDER] = FIELD(order),
-    [KNOB_ISSUE] = FIELD(issue),         [KNOB_PRIORITIES] = FIELD(priority_count),
-    [KNOB_CALLBACKS] = FIELD(callbacks), [KNOB_CARRY] = FIELD(carry),
-    [KNOB_QUEUES] = FIELD(connections),  [KNOB_STREAMS] = FIELD(streams),
-    [KNOB_TILES] = FIELD(tiles),         [KNOB_BLOCKS] = FIELD(blocks),
-    [KNOB_SHARE] = FIELD(cpu_share),     [KNOB_WAYS] = FIELD(ways),
-    [KNOB_MEMORY] = FIELD(memory),       [KNOB_MISTAKE] = FIELD(mistake),
+} fields[] = {
+    FIELD(KNOB_LAYOUT, layout),       FIELD(KNOB_ORDER, order),
+    FIELD(KNOB_ISSUE, issue),         FIELD(KNOB_ISSUE, pack),
+    FIELD(KNOB_ISSUE, batch),         FIELD(KNOB_PRIORITIES, priority_count),
+    FIELD(KNOB_CALLBACKS, callbacks), FIELD(KNOB_CARRY, carry),
+    FIELD(KNOB_QUEUES, connections),  FIELD(KNOB_STREAMS, streams),
+    FIELD(KNOB_TILES, tiles),         FIELD(KNOB_BLOCKS, blocks),
+    FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
+    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_MISTAKE, mistake),
 };
+
+enum { FIELDS = sizeof fields / sizeof fields[0] };
 
 void whatif_turn(enum knob knob, const struct settings *from, struct settings *to)
 {
-    memcpy((char *)to + fields[knob].offset, (const char *)from + fields[knob].offset,
-           fields[knob].size);
+    for (int i = 0; i < FIELDS; i++) {
+        if (fields[i].knob == knob)
+            memcpy((char *)to + fields[i].offset, (const char *)from + fields[i].offset,
+                   fields[i].size);
+    }
     if (knob == KNOB_WAYS && to->ways == 1)
         to->streams = 1; /* no other number of streams goes with serial */
 }
 
 bool whatif_is_turned(enum knob knob, const struct settings *a, const struct settings *b)
 {
-    return memcmp((const char *)a + fields[knob].offset, (const char *)b + fields[knob].offset,
-                  fields[knob].size) != 0;
+    bool turned = false;
+    for (int i = 0; i < FIELDS; i++)
+        turned |= fields[i].knob == knob &&
+                  memcmp((const char *)a + fields[i].offset, (const char *)b + fields[i].offset,
+                         fields[i].size) != 0;
+    return turned;
 }
 
-void whatif_option(enum knob knob, const struct settings *settings, char *text, size_t room)
+bool whatif_set_way(int number, struct settings *settings)
+{
+    static const struct {
+        enum issue issue;
+        bool pack, mapped;
+    } ways[] = {
+        {ISSUE_STREAMS, false, false}, {ISSUE_GRAPH, false, false},
+        {ISSUE_STREAMS, false, true},  {ISSUE_GRAPH, false, true},
+        {ISSUE_BATCH, false, false},   {ISSUE_BATCH, false, true},
+        {ISSUE_STREAMS, true, false},
+    };
+    enum { SIDE_BY_SIDE = 4, APART = sizeof ways / sizeof ways[0] };
+    if (number >= (settings->scatter ? APART : SIDE_BY_SIDE))
+        return false;
+    settings->issue = ways[number].issue;
+    settings->pack = ways[number].pack;
+    settings->batch = 0;
+    if (ways[number].mapped)
+        settings->memory = MEMORY_MAPPED;
+    else if (settings->memory == MEMORY_MAPPED)
+        settings->memory = MEMORY_PINNED;
+    return true;
+}
+
+/* Writes what of the way in which tiles go has to be given anew. A size of batches that is no
+ * longer meant would be refused beside a way that has none. */
+static void issue_options(const struct settings *given, const struct settings *settings,
+                          char *text, size_t room)
+{
+    char batch[32] = "--batch=auto";
+    if (settings->batch > 0)
+        snprintf(batch, sizeof batch, "--batch=%" PRIu32, settings->batch);
+    const struct {
+        bool needed;
+        const char *before, *option;
+    } options[] = {
+        {given->pack && !settings->pack, "", "--pack=no"},
+        {given->issue != settings->issue, "--issue=", issue_names[settings->issue]},
+        {!given->pack && settings->pack, "", "--pack"},
+        {given->batch != settings->batch, "", batch},
+    };
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof options / sizeof options[0] && used + 1 < room; i++) {
+        if (options[i].needed)
+            snprintf(text + used, room - used, "%s%s%s", used > 0 ? " " : "", options[i].before,
+                     options[i].option);
+        used += strlen(text + used);
+    }
+}
+
+void whatif_option(enum knob knob, const struct settings *given,
+                   const struct settings *settings, char *text, size_t room)
 {
     switch (knob) {
     case KNOB_LAYOUT:
@@ -47,7 +110,7 @@ void whatif_option(enum knob knob, const struct settings *settings, char *text, 
         snprintf(text, room, "--order=%s", order_names[settings->order]);
         break;
     case KNOB_ISSUE:
-        snprintf(text, room, "--issue=%s", issue_names[settings->issue]);
+        issue_options(given, settings, text, room);
         break;
     case KNOB_PRIORITIES:
         snprintf(text, room, "--priorities=none");

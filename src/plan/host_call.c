@@ -127,6 +127,7 @@ static const struct {
     {"cuMemAllocPitch", CALL_ALLOC},
     {"cuMemAllocManaged", CALL_ALLOC},
     {"cuMemFree", CALL_ALLOC},
+    {"memcpy", CALL_PACK}, /* no call of CUDA's: only files of ours tell of it */
     {"cudaMallocHost", CALL_PIN},
     {"cudaHostAlloc", CALL_PIN},
     {"cudaHostRegister", CALL_PIN},

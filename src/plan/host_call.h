@@ -17,6 +17,7 @@ enum host_call_kind {
     CALL_SYNC,      /* waits for a stream, an event or the device */
     CALL_ALLOC,     /* takes or gives back memory of the device */
     CALL_PIN,       /* the same of page-locked memory of the host */
+    CALL_PACK,      /* copies within the host's memory, by the thread that makes the calls */
     CALL_MAKE,      /* makes or gives back a stream, an event or a graph */
 };
 
@@ -40,12 +41,12 @@ uint16_t host_call_rows(void);
 const char *host_call_name(uint16_t row);
 enum host_call_kind host_call_kind(uint16_t row);
 
-/* Returns true if calls of that kind tend to keep the host: they wait, or take and give back
- * memory. */
+/* Returns true if calls of that kind tend to keep the host: they wait, take and give back
+ * memory, or move the host's bytes. */
 static inline bool host_call_holds(enum host_call_kind kind)
 {
     return kind == CALL_SYNC || kind == CALL_COPY_WAIT || kind == CALL_ALLOC ||
-           kind == CALL_PIN;
+           kind == CALL_PIN || kind == CALL_PACK;
 }
 
 #endif

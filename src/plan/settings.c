@@ -39,6 +39,19 @@ uint64_t settings_unit(const struct settings *settings)
     return chain_unit(settings->chain, settings->chain_length, &params);
 }
 
+bool settings_way_fits(const struct settings *settings)
+{
+    const struct kernel *first = settings->chain[0];
+    const bool batch = settings->issue == ISSUE_BATCH, pack = settings->pack;
+    const bool pageable = settings->memory == MEMORY_PAGEABLE;
+    const bool mapped = settings->memory == MEMORY_MAPPED;
+    return !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
+           !((batch || pack) && settings->mistake != MISTAKE_NONE) &&
+           !(pack && (mapped || settings->ways != 3)) &&
+           !(settings->batch > 0 && !batch && !pack) &&
+           !(mapped && (first->in_place || first->resident_count != NULL));
+}
+
 uint32_t settings_batch(const struct settings *settings)
 {
     enum { BYTES = 8 << 20, FEWEST = 8 };

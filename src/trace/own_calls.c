@@ -28,6 +28,8 @@ static const char *call_name(const struct timeline *timeline, const struct span 
                                                 : "cudaDeviceSynchronize";
     case OP_SYNC_EVENT:
         return "cudaEventSynchronize";
+    case OP_PACK:
+        return "memcpy";
     case OP_ALLOC:
         return span->link != 0 ? "cudaMallocHost" : "cudaMalloc";
     default:

@@ -149,10 +149,14 @@ static bool search_engines(struct search *search)
     return search->overlap_ns > 0;
 }
 
-/* A cause that is the op itself, which takes longer than it should. */
-static bool is_slowness(enum verdict_code code)
+/* A cause that is the op itself, which takes longer than it should: a batch of small copies,
+ * too. */
+static bool is_slowness(const struct run_report *run, enum verdict_code code,
+                        const struct span *span)
 {
-    return code == VERDICT_MAPPED_MEMORY || code == VERDICT_SLOW_COPIES ||
+    bool batch = run->settings != NULL && run->settings->issue == ISSUE_BATCH;
+    return (code == VERDICT_SMALL_TILES && batch && op_is_copy(span->kind)) ||
+           code == VERDICT_MAPPED_MEMORY || code == VERDICT_SLOW_COPIES ||
            code == VERDICT_SLOW_KERNELS || code == VERDICT_FEW_BLOCKS ||
            code == VERDICT_DEVICE_COPIES;
 }
@@ -172,6 +176,7 @@ static uint32_t holders_of(enum verdict_code code)
         [VERDICT_LAUNCH_BLOCKING] = host,
         [VERDICT_LAZY_LOADING] = host,
         [VERDICT_SMALL_TILES] = host,
+        [VERDICT_PACKING] = host,
         [VERDICT_GRAPH_LAUNCH] = host,
         [VERDICT_SLOW_CALLBACK] = order,
         [VERDICT_ONE_STREAM] = order,
@@ -243,7 +248,7 @@ static bool find_gap(struct search *search, const struct verdict *verdict)
     const struct span *span = &search->timeline->spans[verdict->span];
     const struct hold *hold = &search->run->critical.holds[verdict->span];
     search->end_ns = span->end_ns;
-    if (is_slowness(verdict->code)) {
+    if (is_slowness(search->run, verdict->code, span)) {
         *search->best =
             (struct gap){verdict->code, span->start_ns, span->end_ns, verdict->span};
         return true;

@@ -15,6 +15,7 @@ enum mark {
     MARK_MEMSET,
     MARK_SYNC,
     MARK_ALLOC,
+    MARK_PACK,
     MARK_WAIT,
     MARK_COUNT,
     MARK_IDLE = MARK_COUNT,

@@ -122,6 +122,7 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
     case OP_H2D:
     case OP_D2H:
     case OP_D2D:
+    case OP_PACK:
         snprintf(text, WORK_TEXT, "%s", units_bytes(op_bytes(op), amount));
         break;
     case OP_MEMSET:
@@ -184,7 +185,8 @@ static void print_op(FILE *out, const struct plan *plan, const struct op *op, in
     work_text(plan, op, recorders, work);
     plan_op_label(plan, op, label);
     /* The line of an op that touches no bytes ends here. */
-    bool ends = op->kind == OP_RECORD || op->kind == OP_WAIT || op_is_call(op->kind);
+    bool ends = op->kind == OP_RECORD || op->kind == OP_WAIT ||
+                (op_is_call(op->kind) && op->kind != OP_PACK);
     fprintf(out, "%6" PRIu32 "  %6s  %-*s", op->id, stream, work[0] || !ends ? width : 0,
             label);
     if (work[0] || !ends)
