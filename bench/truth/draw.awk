@@ -1,6 +1,7 @@
 # draw.awk - draws settings of which it is known what is wrong with them: bench/truth/cases.txt.
 #
 #     awk -f bench/truth/draw.awk -v seed=48271 -v program=build/pipeline > bench/truth/cases.txt
+#     awk -f bench/truth/draw.awk -v seed=16807 -v program=build/pipeline -v part=apart >> bench/truth/cases.txt
 #
 # The simulator's times decide, never a verdict. A base is drawn over machines, kernels and options,
 # and kept where nothing that is tried is faster by more than 2 %: such settings are clean. Tried are
@@ -8,7 +9,9 @@
 # chooses them, pinned memory, and, of 4 ways, 3. Other shares for the CPU, other connections, and 4
 # ways in place of 3 are not. A fault is put into a base, and kept where it makes the run 10 %
 # longer; missing-wait, which makes none longer, is kept anyhow. Of two faults at once each has to
-# cost 5 % beside the other. A line is the name of the device, the causes that the settings were
+# cost 5 % beside the other. The part `apart` is of small tiles that lie apart in the host's memory, go in
+# batches, or are packed by the CPU: clean is the same work in large tiles that are handed over one by
+# one, and of all ways for the small ones the given one is 10 % longer than the best. A line is the name of the device, the causes that the settings were
 # drawn for (or "clean"), and the options.
 BEGIN {
     state = seed
@@ -25,6 +28,10 @@ BEGIN {
     setting_count = split( \
         "few-tiles small-tiles one-stream few-streams needless-wait few-blocks cpu-share " \
         "pageable-memory mapped-memory one-copy-engine late-signal one-queue few-queues", settings)
+    if (part == "apart") {
+        draw_apart(60)
+        exit
+    }
     draw_clean(200, 50)
     draw_single(144, mistake_count, "mistake", 45)
     draw_single(105, setting_count, "setting", 40)
@@ -70,12 +77,14 @@ function least_of(options,    command, line, fields, least) {
 # The options of the present base: an array of names, joined in a fixed order.
 function join(base,    names, count, i, text) {
     count = split("device elements kernel intensity rows inner columns tiles streams order layout ways " \
-                  "cpu-share memory issue blocks connections callbacks mistake", names, " ")
+                  "cpu-share memory scatter issue pack batch blocks connections callbacks mistake", names, " ")
     text = ""
     for (i = 1; i <= count; i++)
         if (names[i] in base)
             text = text (text == "" ? "" : " ") "--" names[i] "=" base[names[i]]
     gsub("--callbacks=on", "--callbacks", text)
+    gsub("--scatter=on", "--scatter", text)
+    gsub("--pack=on", "--pack", text)
     return text
 }
 
@@ -282,6 +291,52 @@ function draw_single(count, kinds, kind, on_h200,    i, base, machine, fault, cl
         tries = 0
     }
     is_mistake["pageable-memory"] = 1
+}
+
+# Returns the least time of all ways for the base's tiles.
+function best_way(base,    i, n, ways, text, best, t) {
+    n = split("issue=streams issue=graph issue=batch pack memory=mapped memory=mapped+issue=graph " \
+              "memory=mapped+issue=batch", ways, " ")
+    for (i = 1; i <= n; i++) {
+        text = join(base)
+        gsub(/ --(issue|memory|batch)=[a-z0-9]*| --pack/, "", text)
+        gsub(/[+]/, " --", ways[i])
+        t = time_of(text " --" ways[i])
+        best = best == 0 ? t : least(best, t)
+    }
+    return best
+}
+
+function draw_apart(count,    i, base, machine, fault, clean, tiles) {
+    for (i = 1; i <= count;) {
+        fault = i % 3 == 0 ? "packing" : "small-tiles"
+        machine = chance(0.7) ? "h200" : machines[among(1, machine_count)]
+        draw_base(base, machine, "")
+        if (base["kernel"] ~ /scan|transpose|stride|dgemm|launches/)
+            continue
+        base["ways"] = 3
+        delete base["cpu-share"]
+        delete base["issue"]
+        delete base["callbacks"]
+        if (!is_clean(base))
+            continue
+        clean = time_of(join(base))
+        tiles = least(16384, int(base["elements"] / power(12, 15)))
+        base["scatter"] = "on"
+        base["tiles"] = tiles
+        if (fault == "packing")
+            base["pack"] = "on"
+        else if (chance(0.6))
+            base["issue"] = chance(0.5) && machine == "h200" ? "batch" : modern(machine) ? "graph" : "streams"
+        else if (machine == "h200" && chance(0.3)) # elsewhere not mapped at all may be the better way
+            base["memory"] = "mapped"
+        if (time_of(join(base)) < 1.1 * clean || time_of(join(base)) < 1.1 * best_way(base))
+            continue
+        if (fault == "packing" && chance(0.3))
+            delete base["scatter"]
+        put(base, fault)
+        i++
+    }
 }
 
 function draw_pairs(count, on_h200,    i, base, first, second, machine, a, b, both, only_a, only_b, key) {
