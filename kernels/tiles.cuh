@@ -158,7 +158,8 @@ int tiles_launch(void (*kernel)(struct tile_table, Parameters...),
                  const struct kernel_args *args, const struct kernel_tile *tiles,
                  uint32_t tile_count, void *stream, Arguments... arguments)
 {
-    const uint64_t sweeps = args->count / TILE_SWEEP + (args->count % TILE_SWEEP != 0);
+    const uint64_t whole = args->count / TILE_SWEEP + (args->count % TILE_SWEEP != 0);
+    const uint64_t sweeps = whole > 0 ? whole : 1;
     const struct tile_table table = {
         tiles, tile_count, sweeps < UINT32_MAX ? static_cast<uint32_t>(sweeps) : UINT32_MAX};
     return kernel_launch(kernel, args, stream, table, arguments...);

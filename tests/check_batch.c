@@ -385,8 +385,6 @@ START_TEST(test_packing_pageable_memory)
     ck_assert_int_eq(simulator_time(&machine, 0, &plan, &pinned_ns, &error), STATUS_OK);
     plan.memory = MEMORY_PAGEABLE;
     ck_assert_int_eq(simulator_time(&machine, 0, &plan, &pageable_ns, &error), STATUS_OK);
-    plan.packs = false;
-    ck_assert(rule_copy_staged(&plan, &plan.ops[1]));
     plan_free(&plan);
     settings.pack = false;
     settings.batch = 0;
@@ -395,6 +393,73 @@ START_TEST(test_packing_pageable_memory)
     ck_assert_int_eq(simulator_time(&machine, 0, &plan, &staged_ns, &error), STATUS_OK);
     ck_assert_int_eq(pageable_ns, pinned_ns);
     ck_assert_int_gt(staged_ns, pageable_ns);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Only the packed slots are page-locked then: the values of a reduction, and what every tile
+ * needs whole, are staged by the host as anywhere. */
+START_TEST(test_only_packed_copies_are_not_staged)
+{
+    struct settings settings = packed_settings("sum", 8, 2);
+    settings.memory = MEMORY_PAGEABLE;
+    struct plan plan = build(&settings);
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        const struct op *op = &plan.ops[i];
+        ck_assert(rule_copy_staged(&plan, op) == (op->kind == OP_D2H));
+        if (op->kind == OP_D2H)
+            ck_assert_int_eq(op->copy.host.buffer, BUFFER_HOST_OUT);
+    }
+    plan_free(&plan);
+}
+END_TEST
+
+/* The host can't wait for an event before it is recorded. */
+START_TEST(test_waits_come_behind_records)
+{
+    struct settings settings = packed_settings("scale", 8, 2);
+    struct plan plan = build(&settings);
+    struct error error = {0};
+    uint32_t at = 0;
+    while (plan.ops[at].kind != OP_SYNC_EVENT)
+        at++;
+    ck_assert_int_eq(plan_validate(&plan, &error), STATUS_OK);
+    plan.ops[at].event.event = plan.events - 1;
+    ck_assert_int_ne(plan_validate(&plan, &error), STATUS_OK);
+    plan_free(&plan);
+}
+END_TEST
+
+/* A batch's tiles each have a place of their own in its slot, so that kernels which don't join
+ * them share nothing, and fewer ops find room. */
+START_TEST(test_room_for_ops)
+{
+    struct settings settings = batch_settings("sum", 1000, 10);
+    const uint32_t batched = settings_ops_most(&settings);
+    settings.batch = 1;
+    ck_assert_uint_lt(batched, settings_ops_most(&settings));
+    settings = batch_settings("scale,scale", 1000, 10);
+    ck_assert_uint_gt(settings_ops_most(&settings), batched);
+    /* The launches of a chain's two kernels share what is in each slot. */
+    const struct machine machine = batch_machine();
+    struct error error = {0};
+    struct plan plan;
+    settings = batch_settings("scale,scale", 1000, 1);
+    settings.streams = 4;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    const struct op_ranges *seen[16];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        uint32_t known = 0;
+        if (plan.ops[i].kind != OP_KERNEL)
+            continue;
+        while (known < count && seen[known] != plan.ops[i].kernel.ranges)
+            known++;
+        ck_assert_uint_lt(known, 16);
+        seen[known] = plan.ops[i].kernel.ranges;
+        count += known == count;
+    }
+    ck_assert_uint_eq(count, 8);
     plan_free(&plan);
 }
 END_TEST
@@ -459,6 +524,7 @@ Suite *batch_suite(void)
     tcase_add_test(plans, test_ops_of_a_batch);
     tcase_add_test(plans, test_cpu_tiles_go_alone);
     tcase_add_test(plans, test_batch_is_as_many_tiles_as_it_should);
+    tcase_add_test(plans, test_room_for_ops);
     tcase_add_test(plans, test_refusals);
     suite_add_tcase(suite, plans);
     TCase *times = tcase_create("times");
@@ -471,6 +537,8 @@ Suite *batch_suite(void)
     tcase_add_test(packing, test_packing_without_a_wait_races);
     tcase_add_test(packing, test_time_of_packing);
     tcase_add_test(packing, test_packing_pageable_memory);
+    tcase_add_test(packing, test_only_packed_copies_are_not_staged);
+    tcase_add_test(packing, test_waits_come_behind_records);
     tcase_add_test(packing, test_packing_is_refused);
     tcase_add_loop_test(packing, test_pieces_are_copied, 0, 20);
     suite_add_tcase(suite, packing);

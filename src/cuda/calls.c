@@ -74,7 +74,7 @@ static bool launch_is_over_tiles(const struct plan *plan, const struct op *op)
     bool apart = plan->elements % plan->tiles != 0
                      ? kernel->place_period != 0
                      : !kernel_joins(kernel, plan->elements / plan->tiles);
-    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
+    for (int i = 0; i < plan->chain[op->kernel.link]->inputs; i++)
         apart |= host_layout_is_scattered(plan, ranges->in[i].buffer);
     return op_tiles(op) > 1 && (apart || host_layout_is_scattered(plan, ranges->out.buffer));
 }
@@ -309,6 +309,9 @@ enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
     if (table_bytes > 0 && status == STATUS_OK)
         status = CUDA_CHECK(
             cudaMemcpy(run->tiles, room.table, table_bytes, cudaMemcpyHostToDevice), error);
+    /* A copy from pageable memory may return before the device has it. */
+    if (table_bytes > 0 && status == STATUS_OK)
+        status = CUDA_CHECK(cudaDeviceSynchronize(), error);
     free(room.table);
     return status;
 }

@@ -359,10 +359,11 @@ static void spoil_output(const struct cuda_run *run, const struct op *op)
 {
     if (op->kind != OP_KERNEL)
         return;
-    const struct range *out = &op->kernel.ranges->out;
-    if (out->buffer >= BUFFER_FIRST_DEVICE)
+    struct range out = op->kernel.ranges->out, piece;
+    if (out.buffer >= BUFFER_FIRST_DEVICE)
         return;
-    arrays_fill_poison(run->workload.arrays, cuda_run_at(run, out), out->bytes);
+    while (host_layout_next(run->workload.plan, &out, &piece))
+        arrays_fill_poison(run->workload.arrays, cuda_run_at(run, &piece), piece.bytes);
 }
 
 enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error)

@@ -76,9 +76,9 @@ static enum status write_feed(struct builder *builder, uint32_t stream, uint32_t
     return build_append(builder, &op);
 }
 
-/* Appends what comes right behind it: the copy out of the tile's own total, and the callback
- * that leaves what the next tile copies in; with CARRY_SYNC the host waits for that. The next
- * tile's link waits for this stream: see steps_follow(). */
+/* Appends what comes right behind a scan's link: the copy out of the tile's own total, and the
+ * callback that leaves what the next tile copies in; with CARRY_SYNC the host waits for that.
+ * The next tile's link waits for this stream: see steps_follow(). */
 static enum status write_carry_out(struct builder *builder, uint32_t stream, uint32_t tile,
                                    uint32_t link)
 {
@@ -175,6 +175,7 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, stru
     enum status status = build_append(builder, &op);
     return status == STATUS_OK ? write_callback(builder, stream, tiles) : status;
 }
+
 enum status build_stage(struct builder *builder, uint32_t stage, struct tiles tiles,
                         uint32_t stream)
 {

@@ -11,13 +11,13 @@
 struct builder {
     const struct settings *settings;
     struct plan *plan;
-    uint32_t ops_most;
+    uint32_t ops_most;    /* that a plan of these settings may have */
     uint32_t most_blocks; /* a launch's, where its work does not say */
     struct steps steps;
     struct placement placement;
     struct plan_mistake mistake;
     bool marking;      /* the schedule's first run, which writes no ops */
-    uint32_t *events;  /* per step: NO_EVENT, MARKED, or its event's number plus 1 */
+    uint32_t *events;  /* per step: none, to be recorded, or its event's number plus 1 */
     uint32_t *places;  /* per step: its place in its stream, from 1 */
     uint32_t *known;   /* streams x streams: place in the other up to which each has waited */
     uint32_t *lengths; /* per stream: steps so far */

@@ -211,13 +211,14 @@ bool rule_op_synchronises(const struct machine *machine, enum op_kind kind);
 bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
 /* Rule 8. Returns true if a copy goes through the host's staging buffer: its memory is
- * pageable. Where the host packs tiles, copies have page-locked memory in any case. */
+ * pageable. The slots that the host packs tiles into are page-locked in any case. */
 static inline bool rule_copy_staged(const struct plan *plan, const struct op *op)
 {
     const struct op_recorded *seen = plan_seen(plan, op);
-    bool pageable =
-        seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE && !plan->packs;
-    return pageable && op_is_copy(op->kind);
+    bool pageable = seen != NULL ? seen->pageable : plan->memory == MEMORY_PAGEABLE;
+    if (!pageable || !op_is_copy(op->kind))
+        return false;
+    return seen != NULL || op->copy.host.buffer < BUFFER_HOST_PACK_IN0;
 }
 
 /* Rule 8. Returns true if the call that issues `op` waits until that has ended, not only until

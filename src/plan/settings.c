@@ -113,11 +113,13 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
 }
 
 /* Kernels share their ranges where they work in slots that are used again: not in mapped
- * memory, nor where each tile has a carry of its own. */
+ * memory, nor where each tile has a carry of its own, or a place of its own in its batch. */
 static uint64_t op_bytes_most(const struct settings *settings)
 {
-    const bool shares = settings->ways == 3 && settings->memory != MEMORY_MAPPED &&
-                        !kernel_chain_scans(settings->chain, settings->chain_length);
+    bool shares = settings->ways == 3 && settings->memory != MEMORY_MAPPED &&
+                  !kernel_chain_scans(settings->chain, settings->chain_length);
+    for (int i = 0; i < settings->chain_length && settings_batch(settings) > 1; i++)
+        shares &= kernel_is_elementwise(settings->chain[i]);
     return shares ? PLAN_OP_BYTES : PLAN_OP_BYTES_ALONE;
 }
 

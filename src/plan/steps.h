@@ -1,8 +1,8 @@
 /* steps.h - the steps of a plan: one stage of one batch each.
  *
- * A batch is a tile, or with --issue=batch several that go as one. It goes through stages: 0
- * copies it in, 1 to L run the chain's L kernels, L + 1 copies it out. The resident input's
- * copy in is a step, too: stage 0 of a batch behind the last. */
+ * A batch is a tile, or with --issue=batch and --pack several that go as one. It goes through
+ * stages: 0 copies it in, 1 to L run the chain's L kernels, L + 1 copies it out. The resident
+ * input's copy in is a step, too: stage 0 of a batch behind the last. */
 #ifndef PIPELINE_PLAN_STEPS_H
 #define PIPELINE_PLAN_STEPS_H
 

@@ -82,9 +82,7 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
         (op->kind == OP_CPU && op->cpu.ranges == NULL))
         return "has nothing to work on";
     if (op->kind == OP_SYNC_EVENT && !plan->packs)
-        return "waits for an event on the host, which only recorded programs do, and plans "
-               "that "
-               "pack tiles";
+        return "waits for an event on the host, which only recorded programs and packing do";
     if (op->kind == OP_ALLOC && op->alloc.bytes == 0)
         return "takes no memory";
     if (!op_is_in_its_place(plan, op))
@@ -145,7 +143,9 @@ enum status plan_validate(const struct plan *plan, struct error *error)
             status = op_fault(plan, op, fault, error);
         else if (op->kind == OP_RECORD)
             recorded[op->event.event] = true;
-        else if (op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
+        else if (op->kind == OP_SYNC_EVENT && !recorded[op->event.event])
+            status = op_fault(plan, op, "waits for an event that is recorded later", error);
+        else if (op->kind == OP_WAIT)
             in_order &= recorded[op->event.event];
     }
     free(recorded);

@@ -54,11 +54,10 @@ struct copy_engine {
     uint32_t follower; /* goes before all others in line, or NONE */
     int64_t free_ns;   /* when it can take its next copy */
     bool flowing, turning;
-    bool staged;     /* it goes through the staging buffer */
-    uint32_t copies; /* that the op is made of: rule_copies() */
-    uint32_t
-        to_copy; /* those of them that have not ended, the last one counted until the op ends */
-    bool draining; /* all of a staged copy is over but its last piece */
+    bool staged;      /* it goes through the staging buffer */
+    uint32_t copies;  /* that the op is made of: rule_copies() */
+    uint32_t to_copy; /* those that have not ended, the last one until the op does */
+    bool draining;    /* all of a staged copy is over but its last piece */
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */
 };

@@ -19,6 +19,8 @@ static void print_tiles(FILE *out, const struct plan *plan)
     if (rest > 0)
         fprintf(out, " or %s", units_count(each + 1, next));
     fprintf(out, " elements");
+    if (plan->batch > 1)
+        fprintf(out, ", in batches of %" PRIu32, plan->batch);
     if (plan->cpu_tiles > 0)
         fprintf(out, ", the last %" PRIu32 " on the CPU", plan->cpu_tiles);
     putc('\n', out);

@@ -95,6 +95,11 @@ static void put_op(struct json *json, const struct plan *plan, const struct op *
         json_put_integer(json, op->tile);
     else
         json_put_null(json);
+    json_key(json, "tiles");
+    if (op->tile >= 0)
+        json_put_count(json, op_tiles(op));
+    else
+        json_put_null(json);
     put_work(json, op);
     put_accesses(json, "reads", plan, op, false);
     put_accesses(json, "writes", plan, op, true);

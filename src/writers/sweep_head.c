@@ -12,7 +12,8 @@ enum { SETTING_TEXT = 160 };
 static const char *const told[] = {"kernel",  "elements",    "input",  "intensity", "columns",
                                    "stride",  "blocks",      "ways",   "order",     "layout",
                                    "streams", "tiles",       "memory", "scatter",   "callbacks",
-                                   "carry",   "connections", "seed",   NULL};
+                                   "carry",   "connections", "issue",  "batch",     "pack",
+                                   "seed",    NULL};
 
 struct search {
     const char *name;
@@ -40,7 +41,9 @@ static bool is_idle(const struct settings *settings, const char *name)
            (strcmp(name, "inner") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "stride") == 0 && settings->stride == 1) ||
            (strcmp(name, "blocks") == 0 && settings->blocks == 0) ||
-           (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE);
+           (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE) ||
+           (strcmp(name, "issue") == 0 && settings->issue == ISSUE_STREAMS) ||
+           (strcmp(name, "batch") == 0 && settings_batch(settings) == 1);
 }
 
 /* Writes the setting as it was used; an empty text where there is none, or it is off. */

@@ -109,17 +109,21 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
     };
     const char *memory = memory_names[run->settings->memory];
     const char *apart = run->settings->scatter ? ", tiles scattered" : "";
+    const char *packed = run->settings->pack ? ", packed by the CPU" : "";
     const int mistake = run->settings->mistake;
-    char made[64] = "";
+    char made[64] = "", batches[64] = "";
+    if (settings_batch(run->settings) > 1)
+        snprintf(batches, sizeof batches, ", in batches of %" PRIu32 " tiles",
+                 settings_batch(run->settings));
     if (mistake != MISTAKE_NONE)
         snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));
     if (run->profiled)
         snprintf(text, FACT_TEXT,
-                 "%s memory%s%s; profiled: time by the host's clock, no timeline", memory,
-                 apart, made);
+                 "%s memory%s%s%s%s; profiled: time by the host's clock, no timeline", memory,
+                 apart, packed, batches, made);
     else
-        snprintf(text, FACT_TEXT, "%s memory%s%s; timeline: %s", memory, apart, made,
-                 words[run->timeline.timing]);
+        snprintf(text, FACT_TEXT, "%s memory%s%s%s%s; timeline: %s", memory, apart, packed,
+                 batches, made, words[run->timeline.timing]);
 }
 
 static uint64_t bytes_in(const struct settings *settings)
