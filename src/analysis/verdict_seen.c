@@ -80,7 +80,7 @@ static struct sight sight_of(const struct verdict_case *facts)
     return sight;
 }
 
-/* What a tile costs beside its bytes, which depends on the way that tiles go. */
+/* Writes what was seen of tiles being small, which depends on the way that they go. */
 static void see_small_tiles(const struct verdict_case *facts, const struct sight *sight,
                             int64_t work_ns, char text[VERDICT_SEEN])
 {

@@ -27,7 +27,8 @@ struct measured {
 /* Makes one of `count` values, which are left sorted; zeros where there are none. */
 struct measured measured_median(int64_t *values, int count);
 
-/* What loading a kernel's code takes. A process does that once, so it is timed once, too. */
+/* The time that loading a kernel's code takes. A process does that once, so it is timed once,
+ * too. */
 struct loads {
     struct measured time;
     int kernels; /* that were loaded; 0: not timed yet */

@@ -48,7 +48,7 @@ cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream)
 #endif
 }
 
-/* What is still free of the memory that ops' arguments are kept in. */
+/* The memory that ops' arguments are kept in, as far as it is still free. */
 struct room {
     struct kernel_args *args;
     struct cuda_callback *callback;

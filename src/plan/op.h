@@ -52,9 +52,9 @@ struct range {
     uint64_t offset, bytes;
 };
 
-/* What a kernel or the CPU's op works on, and a callback that feeds the next tile of a scan: it
- * sets `out` to the sum of in[0], of all tiles before (no range for the first tile), and in[1],
- * of its own tile. */
+/* All that a kernel or the CPU's op works on, and a callback that feeds the next tile of a
+ * scan: it sets `out` to the sum of in[0], of all tiles before (no range for the first tile),
+ * and in[1], of its own tile. */
 struct op_ranges {
     struct range in[KERNEL_INPUTS_MAX], resident, out, scratch;
     struct range carry_in, carry_out; /* of scans; the first tile has no carry_in */

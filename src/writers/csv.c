@@ -91,34 +91,32 @@ static void put_compared(FILE *out, const struct compared *compared)
 /* Returns true if a run of the report has a kernel whose arithmetic is rated, in Gflop/s. */
 static bool is_rated(const struct report *report)
 {
-    bool rated = false;
-    for (int i = 0; i < report->run_count; i++)
-        rated |= !isnan(report_gflops(&report->runs[i]));
-    return rated;
+    int i = 0;
+    while (i < report->run_count && isnan(report_gflops(&report->runs[i])))
+        i++;
+    return i < report->run_count;
 }
 
-static void put_report_header(FILE *out, const struct settings *settings,
-                              const struct compared *compared, bool rated)
+static void put_report_header(FILE *out, const struct run_report *first, bool rated)
 {
-    fputs("run,source,timing,device,driver,verified,time_ms,time_min_ms,time_max_ms,limit_ms,"
-          "limit_ratio,speedup",
-          out);
+    const struct compared *compared = first != NULL ? first->compared : NULL;
+    fprintf(out, "run,source,timing,device,driver,verified,time_ms,time_min_ms,time_max_ms,"
+                 "limit_ms,limit_ratio,speedup");
     for (int i = 0; i < ENGINE_WORKING; i++)
         fprintf(out, ",%1$s_busy_ms,%1$s_utilisation,%1$s_bytes", engine_name((enum engine)i));
-    fputs(",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
-          "cpu_tiles,host_bytes,device_bytes,predicted_sim_ms",
-          out);
-    if (rated)
-        fputs(",gflops", out);
+    fprintf(
+        out,
+        ",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
+        "cpu_tiles,host_bytes,device_bytes,predicted_sim_ms%s",
+        rated ? ",gflops" : "");
     if (compared != NULL)
-        fputs(
-            ",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,"
-            "start_p95_ms,start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order",
-            out);
-    if (compared != NULL && compared->comparison.calibrated)
-        fputs(",file_simulated_ms,file_error", out);
-    if (settings != NULL)
-        settings_each(settings, put_setting_name, out);
+        fprintf(
+            out,
+            ",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,start_p95_ms,"
+            "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order%s",
+            compared->comparison.calibrated ? ",file_simulated_ms,file_error" : "");
+    if (first != NULL)
+        settings_each(first->settings, put_setting_name, out);
     putc('\n', out);
 }
 
@@ -149,18 +147,13 @@ static void put_analysis(FILE *out, const struct run_report *run)
 
 static void put_report_row(FILE *out, const struct run_report *run, bool rated)
 {
-    static const char *const verified[] = {
-        [VERIFIED_NO] = "false",
-        [VERIFIED_YES] = "true",
-        [VERIFIED_NOT_ASKED] = "",
-        [VERIFIED_RACED] = "",
-    };
+    const bool right = run->verified == VERIFIED_YES, wrong = run->verified == VERIFIED_NO;
     write_csv_field(out, run->settings->name);
     put_text(out, timeline_source(&run->timeline));
     put_text(out, run->profiled ? "" : timeline_timing(&run->timeline));
     put_text(out, writer_device(run));
     put_text(out, run->timeline.driver);
-    put_text(out, verified[run->verified]);
+    put_text(out, right ? "true" : wrong ? "false" : "");
     put_ms(out, run->median_ns);
     put_ms(out, run->min_ns);
     put_ms(out, run->max_ns);
@@ -189,10 +182,10 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
 enum status write_csv_report(FILE *out, const struct report *report)
 {
     const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
-    put_report_header(out, first != NULL ? first->settings : NULL,
-                      first != NULL ? first->compared : NULL, is_rated(report));
+    const bool rated = is_rated(report);
+    put_report_header(out, first, rated);
     for (int i = 0; i < report->run_count; i++)
-        put_report_row(out, &report->runs[i], is_rated(report));
+        put_report_row(out, &report->runs[i], rated);
     return STATUS_OK;
 }
 
