@@ -93,10 +93,10 @@ static void assert_scratch_apart(const struct plan *plan)
         const struct op *one = &plan->ops[a];
         for (uint32_t b = 0; b < a && one->kind == OP_KERNEL; b++) {
             const struct op *other = &plan->ops[b];
-            const struct range *x = &one->kernel.ranges->scratch,
-                               *y = &other->kernel.ranges->scratch;
             if (other->kind != OP_KERNEL || other->kernel.link == one->kernel.link)
                 continue;
+            const struct range *x = &one->kernel.ranges->scratch,
+                               *y = &other->kernel.ranges->scratch;
             ck_assert(x->offset + x->bytes <= y->offset || y->offset + y->bytes <= x->offset);
         }
     }

@@ -351,6 +351,7 @@ START_TEST(gaps_are_not_alike)
     struct range other = host_layout_piece(&filled->plan, BUFFER_HOST_OUT, 4);
     memcpy((char *)arrays_at(&filled->arrays, &one) + one.bytes,
            (char *)arrays_at(&filled->arrays, &other) + other.bytes, HOST_GAP_BYTES);
+    error_clear(&error);
     ck_assert_int_eq(arrays_check_gaps(&filled->arrays, &error), STATUS_FAILED);
     ck_assert_ptr_nonnull(strstr(error.text, "tile 3: bytes 0 to 256 behind its end in host."));
     drop(filled);
