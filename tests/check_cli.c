@@ -280,7 +280,8 @@ static const char *assert_fixed(json_t *report, size_t index)
 START_TEST(test_fix_runs_what_was_predicted)
 {
     char command[512];
-    write_file("two.ini", "[global]\ndevice = sim:h200\nelements = 8M\nruns = 1\nwarmup = 0\n"
+    write_file("two.ini", "[global]\ndevice = sim:h200\nelements = 8M\nintensity = 60\n"
+                          "runs = 1\nwarmup = 0\n"
                           "[one]\ntiles = 8\nmistake = sync-in-loop\n"
                           "[several]\ntiles = 2\nstreams = 2\nmemory = pageable\n");
     assert_ok("--fix --format=json two.ini");
@@ -290,10 +291,10 @@ START_TEST(test_fix_runs_what_was_predicted)
     options = assert_fixed(report, 2);
     ck_assert_ptr_nonnull(strstr(options, "--memory=pinned"));
     ck_assert_ptr_nonnull(strchr(options, ' '));
-    snprintf(
-        command, sizeof command,
-        "--format=json -d sim:h200 -n 8M --runs=1 --warmup=0 -t 2 -s 2 --memory=pageable %s",
-        options);
+    snprintf(command, sizeof command,
+             "--format=json -d sim:h200 -n 8M --intensity=60 --runs=1 --warmup=0 -t 2 -s 2 "
+             "--memory=pageable %s",
+             options);
     long long fixed_ns = time_ns(run_at(report, 3), "time_ms");
     json_decref(report);
     assert_ok(command);
