@@ -135,7 +135,7 @@ static void measure_streams(enum memory memory, enum way way, size_t bytes)
     const std::string name = std::string(memory_names[memory]) + "-" + way_names[way];
     const struct side *side = &sides[memory][way];
     const size_t each = bytes / COPIES;
-    if (each == 0 || each % 4 != 0)
+    if (bytes % (COPIES * sizeof(uint32_t)) != 0)
         return;
     for (int streams = 1; streams <= 2; streams++) {
         prepare(side, way, bytes);
