@@ -60,6 +60,8 @@ static enum status cuda_prepare(struct backend *backend, const struct workload *
                                 struct error *error)
 {
     struct cuda_run *run = &backend->run;
+    if (!workload->traced)
+        cupti_trace_detach(backend->tracer.cupti);
     enum status status = cuda_run_prepare(run, workload, error);
     if (status != STATUS_OK)
         return status;

@@ -69,6 +69,8 @@ struct cupti_trace {
                                       CUpti_BuffersCallbackCompleteFunc);
     CUptiResult (*enable)(CUpti_ActivityKind);
     CUptiResult (*disable)(CUpti_ActivityKind);
+    CUptiResult (*finalize)(void);
+    CUptiResult (*version)(uint32_t *);
     CUptiResult (*flush)(uint32_t);
     CUptiResult (*next_record)(uint8_t *, size_t, CUpti_Activity **);
     CUptiResult (*dropped_records)(CUcontext, uint32_t, size_t *);
@@ -80,6 +82,7 @@ struct cupti_trace {
     struct cupti_record *records;
     size_t count, capacity;
     bool lost;
+    bool attached; /* to this process */
     void *library;
 };
 
@@ -184,6 +187,16 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     free(buffer);
 }
 
+/* Has CUPTI know the callbacks, unless it does. */
+static bool attach(struct cupti_trace *trace)
+{
+    trace->attached =
+        trace->attached ||
+        (trace->register_timestamp(timestamp) == CUPTI_SUCCESS &&
+         trace->register_callbacks(buffer_requested, buffer_completed) == CUPTI_SUCCESS);
+    return trace->attached;
+}
+
 struct cupti_trace *cupti_trace_open(const char **why)
 {
     void *library = open_library();
@@ -200,6 +213,8 @@ struct cupti_trace *cupti_trace_open(const char **why)
         {"cuptiActivityRegisterCallbacks", &trace->register_callbacks},
         {"cuptiActivityEnable", &trace->enable},
         {"cuptiActivityDisable", &trace->disable},
+        {"cuptiFinalize", &trace->finalize},
+        {"cuptiGetVersion", &trace->version},
         {"cuptiActivityFlushAll", &trace->flush},
         {"cuptiActivityGetNextRecord", &trace->next_record},
         {"cuptiActivityGetNumDroppedRecords", &trace->dropped_records},
@@ -211,8 +226,7 @@ struct cupti_trace *cupti_trace_open(const char **why)
     trace->library = library;
     if (!find_functions(library, functions, sizeof functions / sizeof *functions))
         *why = "libcupti.so is too old";
-    else if (trace->register_timestamp(timestamp) != CUPTI_SUCCESS ||
-             trace->register_callbacks(buffer_requested, buffer_completed) != CUPTI_SUCCESS)
+    else if (!attach(trace))
         *why = "CUPTI refused: is a profiler attached?";
     else
         return trace;
@@ -235,6 +249,8 @@ bool cupti_trace_start(struct cupti_trace *trace)
     trace->count = 0;
     trace->lost = false;
     pthread_mutex_unlock(&trace->lock);
+    if (!attach(trace))
+        return false;
     for (int i = 0; i < RECORDED; i++) {
         if (trace->enable(recorded[i]) == CUPTI_SUCCESS)
             continue;
@@ -286,10 +302,20 @@ bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *numbe
     return trace->stream_number(NULL, stream, 0, number) == CUPTI_SUCCESS;
 }
 
+void cupti_trace_detach(struct cupti_trace *trace)
+{
+    enum { DETACHES_WELL = 130000 }; /* earlier versions have not been tried */
+    uint32_t version = 0;
+    if (trace != NULL && trace->attached && trace->version(&version) == CUPTI_SUCCESS &&
+        version >= DETACHES_WELL)
+        trace->attached = trace->finalize() != CUPTI_SUCCESS;
+}
+
 void cupti_trace_close(struct cupti_trace *trace)
 {
     if (trace == NULL)
         return;
+    cupti_trace_detach(trace);
     open_trace = NULL;
     pthread_mutex_destroy(&trace->lock);
     while (trace->spare_count > 0)

@@ -112,9 +112,8 @@ static enum status register_arrays(struct cuda_run *run, struct error *error)
     const bool mapped = memory == MEMORY_MAPPED;
     const unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
-        const bool packed = b >= BUFFER_HOST_PACK_IN0; /* page-locked in any case */
         if (arrays->host[b] == NULL || arrays->bytes[b] == 0 ||
-            (memory == MEMORY_PAGEABLE && !packed))
+            (memory == MEMORY_PAGEABLE && !buffer_is_page_locked((enum buffer)b)))
             continue;
         if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
             STATUS_OK)

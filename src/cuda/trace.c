@@ -241,7 +241,9 @@ static enum status start_cupti(struct cuda_tracer *tracer, const struct cuda_run
         return STATUS_OK;
     cupti_trace_stop(tracer->cupti, &unwanted, &count);
     if (status == STATUS_OK)
-        tracer->no_cupti = "it gave no records: is a profiler attached?";
+        tracer->no_cupti = run->workload.plan->issue == ISSUE_BATCH
+                               ? "it gave no records of batches of copies"
+                               : "it gave no records: is a profiler attached?";
     return status;
 }
 

@@ -24,6 +24,8 @@ struct workload {
     const struct plan *plan;
     const struct settings *settings;
     struct arrays *arrays; /* NULL with --no-data */
+    bool
+        traced; /* every run that is timed gets a timeline: a tracer may stay from run to run */
     bool races; /* the plan has hazards: a simulated machine's bytes show which were lost */
     /* A callback op calls it, in stream order, one at a time, on any thread. It may be NULL,
      * and must not call CUDA. */
