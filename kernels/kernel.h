@@ -77,7 +77,6 @@ struct kernel {
      * the work, beyond what the GPU holds at once. */
     bool whole_grid;
     bool any_threads; /* a block may have another size than KERNEL_THREADS */
-    bool calibrated;  /* `pipeline calibrate` measures this kernel's own rates */
     /* A kernel with the same arithmetic, whose rates in a machine file count for this one too.
      * NULL: there is none. */
     const char *rates_of;

@@ -1,6 +1,7 @@
 /* check_calibrate_file.c - the machine file that a calibration writes, the keys of machine
  * files, and calibrations that fail. */
 #include "calibrate/calibrate.h"
+#include "calibrate/rig.h"
 #include "fixtures.h"
 #include "machine/fields.h"
 #include "suites.h"
@@ -52,9 +53,11 @@ static void comment_of(const char *text, const char *section, const char *key,
 }
 
 /* Returns true if the file has this key for this kernel: it has no flops where none can be
- * told. */
+ * told, and nothing of the CPU for scans. */
 static bool has_key(const struct kernel *kernel, const struct machine_field *field)
 {
+    if (kernel->shape == KERNEL_SCAN && strncmp(field->key, "cpu_", 4) == 0)
+        return false;
     return kernel->repeats ||
            (strstr(field->key, "flops") == NULL && strcmp(field->key, "arithmetic_fill") != 0);
 }
@@ -69,7 +72,7 @@ START_TEST(test_every_figure_has_its_source)
             comment_of(text, field->section, field->key, comment);
     }
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (!kernel->calibrated)
+        if (!rig_measures(kernel))
             continue;
         snprintf(section, sizeof section, "kernel %s", kernel->name);
         for (const struct machine_field *field = machine_kernel_fields; field->key != NULL;
@@ -197,6 +200,42 @@ START_TEST(test_spreads)
         comment_of(text, unmeasured[i].section, unmeasured[i].key, comment);
         ck_assert_msg(strstr(comment, "+-") == NULL, "%s: %s", unmeasured[i].key, comment);
     }
+    free(text);
+    free(calibration);
+}
+END_TEST
+
+/* The last lines say how the figures were held, and the comment of one that needed more than is
+ * usual says so; a simulated device's file has neither. */
+START_TEST(test_outcomes)
+{
+    struct calibration *calibration = calibrated("h200");
+    char comment[512], *text = calibration_text(calibration);
+    ck_assert_ptr_null(strstr(text, "; Held against plain runs"));
+    free(text);
+    ck_assert_int_gt(calibration->outcome_count, 20);
+    calibration->simulated = false;
+    for (int i = 0; i < calibration->outcome_count; i++) {
+        struct outcome *outcome = &calibration->outcomes[i];
+        if (strcmp(outcome->key, "sync_ns") == 0)
+            *outcome = (struct outcome){.key = outcome->key,
+                                        .said_ns = 412,
+                                        .took_ns = 693,
+                                        .apart = 0.682,
+                                        .usual = 0.25,
+                                        .allowed = 1.02};
+    }
+    text = calibration_text(calibration);
+    comment_of(text, "host", "sync_ns", comment);
+    ck_assert_msg(strstr(comment, "nothing to do; held within 69 %") != NULL, "%s", comment);
+    comment_of(text, "copies", "h2d_bytes_per_s", comment);
+    ck_assert_ptr_null(strstr(comment, "held within"));
+    const char *held = strstr(text, "\n\n; Held against plain runs");
+    ck_assert_ptr_nonnull(held);
+    const char *line = strstr(held, "\n; sync_ns ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_ptr_nonnull(strstr(line, " 0.412 us     0.693 us   68.2 % of 102 %\n"));
+    ck_assert_ptr_nonnull(strstr(held, "\n; [kernel reduce-shuffle] bytes_per_s "));
     free(text);
     free(calibration);
 }
@@ -434,6 +473,7 @@ Suite *calibrate_file_suite(void)
                         sizeof unmeasured / sizeof unmeasured[0]);
     tcase_add_test(file, test_what_could_not_be_found_says_so);
     tcase_add_test(file, test_spreads);
+    tcase_add_test(file, test_outcomes);
     tcase_add_test(file, test_reads_back);
     suite_add_tcase(suite, file);
     TCase *fields = tcase_create("keys");

@@ -266,8 +266,10 @@ START_TEST(test_every_way)
         settings.streams = ways == 1 ? 1 : settings.streams;
         settings.order = i % 2 ? ORDER_BREADTH : ORDER_DEPTH;
         settings.layout = i / 2 % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
-        if (kernel_chain_scans(settings.chain, settings.chain_length))
+        if (kernel_chain_scans(settings.chain, settings.chain_length)) {
             settings.carry = (enum carry)(i % 3);
+            settings.memory = i % 2 ? MEMORY_PAGEABLE : MEMORY_PINNED;
+        }
         settings.seed = (uint64_t)i;
         run_case(&settings);
     }

@@ -1,6 +1,7 @@
 /* check_critical.c - what ops waited for, in timelines laid out by hand. */
 #include "analysis/critical.h"
 #include "critical_cases.h"
+#include "fixtures.h"
 #include "suites.h"
 
 #include <stdlib.h>
@@ -328,6 +329,32 @@ START_TEST(test_cpu_and_callbacks_take_turns)
 }
 END_TEST
 
+/* The thread is told of a callback some time after the op before it: it then held the callback
+ * only if it was still at work. */
+START_TEST(test_callbacks_are_told_of)
+{
+    struct span spans[] = {
+        {.kind = OP_D2H, .end_ns = 10},
+        {.kind = OP_CALLBACK, .start_ns = 30, .end_ns = 45},
+        {.kind = OP_D2H, .stream = 1, .tile = 1, .start_ns = 10, .end_ns = 40},
+        {.kind = OP_CALLBACK, .stream = 1, .tile = 1, .start_ns = 60, .end_ns = 75},
+    };
+    struct timeline timeline = by_hand(spans, 4, TIMING_VIRTUAL);
+    struct machine machine = test_machine();
+    for (int i = 0; i < 2; i++) {
+        struct critical critical;
+        struct error error = {0};
+        machine.callback_latency_ns = i == 0 ? 20 : 3;
+        ck_assert_int_eq(critical_find(&timeline, &machine, &critical, &error), STATUS_OK);
+        if (i == 0)
+            assert_hold(&critical, 3, HELD_BY_STREAM, 2, 40);
+        else
+            assert_hold(&critical, 3, HELD_BY_ENGINE, 1, 45);
+        critical_free(&critical);
+    }
+}
+END_TEST
+
 /* Measured ends may lie behind the start of what they let go: never free after the start. */
 START_TEST(test_jitter)
 {
@@ -462,6 +489,7 @@ static TCase *by_hand_case(void)
     tcase_add_test(tests, test_shared_copy_engine);
     tcase_add_test(tests, test_copies_that_never_meet);
     tcase_add_test(tests, test_cpu_and_callbacks_take_turns);
+    tcase_add_test(tests, test_callbacks_are_told_of);
     tcase_add_test(tests, test_jitter);
     tcase_add_test(tests, test_issue_unknown);
     tcase_add_test(tests, test_long_names);

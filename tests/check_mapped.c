@@ -181,6 +181,31 @@ START_TEST(test_one_direction_alone)
 }
 END_TEST
 
+/* A launch that reads or writes the host's memory takes longer by the latency; one between two
+ * others of its chain is on the device. A kernel may get another share of the link. */
+START_TEST(test_latency_and_share)
+{
+    struct machine machine = test_machine();
+    machine.flops_per_s = 1e15;
+    struct settings settings = mapped_settings("scale,scale,scale", 100, 1);
+    struct plan plan = plan_of(&settings, &machine);
+    int64_t without_ns = span_of_plan(&machine, &plan);
+    machine.mapped_latency_ns = 3000;
+    ck_assert_int_eq(span_of_plan(&machine, &plan), without_ns + 2 * 3000);
+    machine.mapped_latency_ns = 0;
+    machine.kernel_count = 1;
+    machine.kernels[0] = (struct machine_kernel){.name = "scale", .mapped_share = 0.1};
+    int64_t more_ns = 2 * (llround(400 / 0.1) - at_share(400));
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - without_ns - more_ns)), 8);
+    ck_assert_double_eq(machine_mapped_share(&machine, kernel_find("wave")),
+                        MACHINE_MAPPED_SHARE);
+    ck_assert_double_eq(machine_mapped_share(&machine, NULL), MACHINE_MAPPED_SHARE);
+    machine.kernels[0].mapped_share = 0.97; /* which is the limit's, too */
+    ck_assert_double_eq(machine_mapped_share(&machine, NULL), 0.97);
+    plan_free(&plan);
+}
+END_TEST
+
 /* The limit counts what the plan's kernels move, without lead and tail; and holds. */
 START_TEST(test_limit)
 {
@@ -247,6 +272,7 @@ Suite *mapped_suite(void)
     tcase_add_test(tcase, test_only_mapped_memory_is_reached);
     tcase_add_test(tcase, test_the_link_is_the_bound);
     tcase_add_test(tcase, test_one_direction_alone);
+    tcase_add_test(tcase, test_latency_and_share);
     tcase_add_test(tcase, test_limit);
     tcase_add_test(tcase, test_what_an_h200_does);
     suite_add_tcase(suite, tcase);

@@ -307,7 +307,7 @@ END_TEST
 START_TEST(allocations_take_as_long_as_seen)
 {
     struct machine machine = test_machine();
-    machine.alloc_ns = 300;
+    machine.alloc_small_ns = 300;
     struct plan built = test_plan(1, 0, 1, 256);
     uint32_t alloc = test_alloc(&built, 8, false), copy = test_h2d(&built, 0, 0, 0, 10);
     struct plan plan = recorded_of(&built, &machine);

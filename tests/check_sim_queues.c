@@ -374,6 +374,56 @@ START_TEST(test_callbacks_take_turns_and_hold_their_stream)
 }
 END_TEST
 
+/* The thread is told of a callback; and one that has slept, for 1 ms before a run, wakes. One
+ * right behind another in its stream is called at once. */
+START_TEST(test_callbacks_are_told_of)
+{
+    struct machine machine = test_machine();
+    machine.callback_ns = 40;
+    struct plan plan = test_plan(2, 0, 2, 50);
+    test_kernel(&plan, 0, 0, 0, 25, 8); /* 50 ns */
+    sim_callback(&plan, 0, 0);
+    sim_callback(&plan, 0, 0);
+    test_kernel(&plan, 0, 0, 0, 25, 8);
+    sim_callback(&plan, 0, 0);
+    sim_assert_start(&machine, &plan, 1, 50);
+    machine.callback_latency_ns = 300;
+    struct timeline timeline = sim_run(&machine, &plan);
+    sim_assert_span(&timeline, 1, 350, 390);
+    sim_assert_span(&timeline, 2, 390, 430);
+    sim_assert_span(&timeline, 4, 780, 820);
+    timeline_free(&timeline);
+    machine.callback_wake_ns = 100000; /* times the roots of 0.100005 and of 50 / 10^7 */
+    timeline = sim_run(&machine, &plan);
+    sim_assert_span(&timeline, 1, 31974, 32014);
+    sim_assert_span(&timeline, 4, 32628, 32668);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* A thread that is at work, or on its way, is only told: it wakes once for both streams. */
+START_TEST(test_threads_wake_once)
+{
+    struct machine machine = test_machine();
+    machine.callback_ns = 1000;
+    machine.callback_latency_ns = 300;
+    machine.callback_wake_ns = 100000;
+    struct plan plan = test_plan(3, 0, 3, 50);
+    sim_callback(&plan, 0, 0);
+    test_kernel(&plan, 1, 1, 0, 25, 8);
+    sim_callback(&plan, 1, 1);
+    test_kernel(&plan, 2, 2, 0, 25, 1); /* ends at 400 */
+    sim_callback(&plan, 2, 2);
+    struct timeline timeline = sim_run(&machine, &plan);
+    sim_assert_span(&timeline, 0, 31923, 32923);
+    sim_assert_span(&timeline, 2, 32923, 33923);
+    sim_assert_span(&timeline, 4, 33923, 34923);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
 Suite *sim_queues_suite(void)
 {
     Suite *suite = suite_create("sim_queues");
@@ -393,6 +443,8 @@ Suite *sim_queues_suite(void)
     tcase_add_test(tests, test_pageable_copies_follow_one_another);
     tcase_add_test(tests, test_pageable_copies_synchronise_their_stream);
     tcase_add_test(tests, test_callbacks_take_turns_and_hold_their_stream);
+    tcase_add_test(tests, test_callbacks_are_told_of);
+    tcase_add_test(tests, test_threads_wake_once);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -58,14 +58,23 @@ START_TEST(test_rule_costs)
 {
     struct machine machine = sync_machine(9.0);
     machine.sync_ns = 7;
+    machine.alloc_small_ns = 20;
     machine.alloc_ns = 30;
     machine.pinned_bytes_per_s = 2e9;
     struct op op = {.kind = OP_SYNC};
     ck_assert_int_eq(rule_call_ns(&machine, &op), 7);
     op = (struct op){.kind = OP_ALLOC, .alloc = {.bytes = 100}};
+    ck_assert_int_eq(rule_call_ns(&machine, &op), 20); /* out of a piece that is there */
+    op.alloc.bytes = 1 << 20;
     ck_assert_int_eq(rule_call_ns(&machine, &op), 30);
+    op.alloc.bytes = 100;
     op.alloc.pinned = true;
     ck_assert_int_eq(rule_call_ns(&machine, &op), 80);
+    machine.pinned_ns = 400; /* a fixed part of its own, whatever its size */
+    ck_assert_int_eq(rule_call_ns(&machine, &op), 480);
+    op = (struct op){.kind = OP_ALLOC, .alloc = {.bytes = 3 << 20}};
+    machine.alloc_mib_ns = 5; /* the device's memory goes by its size, too */
+    ck_assert_int_eq(rule_call_ns(&machine, &op), 45);
     op = (struct op){.kind = OP_MEMSET, .set = {.range = {BUFFER_DEVICE_OUT, 0, 8193}}};
     ck_assert_uint_eq(rule_memory_blocks(&machine, &op), 3); /* of 4096 bytes */
     ck_assert_double_eq_tol(rule_memory_cost(&machine, &op).memory_ns, 8193, 1e-6);
@@ -305,7 +314,7 @@ START_TEST(test_implicit_synchronisation_by_generation)
         for (int old = 0; old <= 1; old++) {
             struct machine machine = sync_machine(old ? 3.5 : 9.0);
             const int64_t *expected = old ? cases[i].old : cases[i].now;
-            machine.alloc_ns = 30;
+            machine.alloc_small_ns = machine.alloc_ns = 30;
             assert_ran(&machine, &plan, 1, expected[0], expected[1]);
             sim_assert_start(&machine, &plan, 2, expected[2]);
         }

@@ -81,14 +81,14 @@ END_TEST
 START_TEST(test_small_and_large_tiles)
 {
     const struct machine machine = tune_h200();
-    struct settings small = auto_settings(64 * KIB), large = auto_settings(16 * MIB);
+    struct settings small = auto_settings(16 * KIB), large = auto_settings(16 * MIB);
     ck_assert_int_eq(choose(&small, &machine).way, WAY_MAPPED_BATCH);
     ck_assert_int_eq(small.memory, MEMORY_MAPPED);
     ck_assert_int_eq(choose(&large, &machine).way, WAY_STREAMS);
     ck_assert_int_eq(large.issue, ISSUE_STREAMS);
     ck_assert_int_eq(large.memory, MEMORY_PINNED);
     ck_assert(!large.pack);
-    small = auto_settings(256 * KIB); /* copies are faster than mapped memory again */
+    small = auto_settings(64 * KIB); /* copies are faster than mapped memory again */
     ck_assert_int_eq(choose(&small, &machine).way, WAY_BATCH);
 }
 END_TEST
@@ -125,12 +125,13 @@ START_TEST(test_machines_without_figures)
     ck_assert_int_gt(tuned.ways[WAY_GRAPH].time_ns, 0);
     ck_assert_int_eq(tuned.way, WAY_MAPPED_GRAPH);
     machine.graph_launch_ns = 0;
+    machine.pack_bytes_per_s = 50e9; /* cores that pack slowly */
     settings = auto_settings(64 * KIB);
     tuned = choose(&settings, &machine);
     ck_assert_int_eq(tuned.ways[WAY_GRAPH].time_ns, 0);
     ck_assert_int_eq(tuned.ways[WAY_MAPPED_GRAPH].time_ns, 0);
     ck_assert_int_eq(tuned.way, WAY_MAPPED);
-    machine.cpu_bytes_per_s = 1e13; /* cores that pack in no time */
+    machine.pack_bytes_per_s = 1e13; /* cores that pack in no time */
     settings = auto_settings(16 * KIB);
     tuned = choose(&settings, &machine);
     ck_assert_int_eq(tuned.way, WAY_PACK);
@@ -300,7 +301,7 @@ START_TEST(test_every_run_has_its_own)
 {
     FILE *file = fopen("two.ini", "w");
     ck_assert_ptr_nonnull(file);
-    fputs("[global]\nelements=64M\nintensity=1\nissue=auto\n[small]\ntiles=4k\n[large]\n"
+    fputs("[global]\nelements=64M\nintensity=1\nissue=auto\n[small]\ntiles=16k\n[large]\n"
           "tiles=16\n[kept]\ntiles=4k\nmemory=pinned\n",
           file);
     ck_assert_int_eq(fclose(file), 0);

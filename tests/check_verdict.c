@@ -216,7 +216,7 @@ static const struct named_case {
     {"h200", {.tiles = 4096, .memory = MEMORY_MAPPED, .scatter = true}, VERDICT_SMALL_TILES},
     {"h200",
      {.tiles = 4096, .memory = MEMORY_MAPPED, .issue = ISSUE_BATCH, .scatter = true},
-     VERDICT_MAPPED_MEMORY},
+     VERDICT_SMALL_TILES},
     {"h200",
      {.tiles = 4096, .memory = MEMORY_PAGEABLE, .scatter = true},
      VERDICT_PAGEABLE_MEMORY},

@@ -167,16 +167,15 @@ static const struct {
     enum verdict_code code; /* of the fix that is the best one */
 } apart_cases[] = {
     {"h200", "-t 4096 --scatter", "--issue=batch --memory=mapped", VERDICT_SMALL_TILES},
-    {"h200", "-t 4096 --scatter --issue=graph", "--memory=mapped --issue=batch",
+    {"h200", "-t 4096 --scatter --issue=graph", "--issue=batch --memory=mapped",
      VERDICT_SMALL_TILES},
-    {"h200", "-t 4096 --scatter --issue=batch", "--memory=mapped", VERDICT_SMALL_TILES},
+    {"h200", "-t 16384 --scatter --issue=batch", "--memory=mapped", VERDICT_SMALL_TILES},
     {"h200", "-t 4096 --scatter --issue=batch --batch=1", "--batch=auto --memory=mapped",
      VERDICT_SMALL_TILES},
     {"h200", "-t 4096 --scatter --memory=mapped", "--issue=batch", VERDICT_SMALL_TILES},
-    {"h200", "-t 4096 --scatter --pack", "--pack=no --issue=batch --memory=mapped",
-     VERDICT_PACKING},
+    {"h200", "-t 4096 --scatter --pack", "--pack=no --issue=batch", VERDICT_PACKING},
     {"h200", "-t 4096 --scatter --pack --batch=64 --memory=pageable",
-     "--pack=no --issue=batch --batch=auto --memory=mapped", VERDICT_PACKING},
+     "--memory=pinned --pack=no --issue=batch --batch=auto", VERDICT_PACKING},
     /* No file says how an A100 or a K20c runs batches: other ways are left. */
     {"a100", "-t 4096 --scatter", "--pack", VERDICT_SMALL_TILES},
     {"k20c", "-t 16384 --scatter", "--pack", VERDICT_SMALL_TILES},

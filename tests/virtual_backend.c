@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* How many times as long a host takes for what it does, by its speed. */
-static const double slowness[VIRTUAL_SPEEDS] = {1, 1.1, 1.4, 2, 3};
+static const double slowness[VIRTUAL_SPEEDS] = {1, 1.1, 1.4, 1.7, 3};
+enum { MOOD = 3 };
 
 struct backend {
     struct virtual_device device;
@@ -79,12 +80,21 @@ static double paced(const struct virtual_device *device)
     return 1 + noise->drift * (fabs(remainder(done, 2)) - 0.5);
 }
 
+/* Returns true if any of it is the device's. */
+static bool has_work(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        if (op_in_stream(plan->ops[i].kind))
+            return true;
+    return false;
+}
+
 /* Returns how many times as long the device takes for work of `ns` because it is cold. */
 static double cold(const struct virtual_device *device, int64_t ns)
 {
     int64_t until = device->prepared_ns + device->noise.cold_ns, ramp = device->noise.ramp_ns;
     double left = (double)((until > ramp ? until : ramp) - device->busy_ns), own = (double)ns;
-    if (left <= 0 || ns <= 0)
+    if (left <= 0 || ns <= 0 || !has_work(device->workload->plan))
         return 1;
     return 2 * own <= left ? 2 : 1 + left / 2 / own;
 }
@@ -121,7 +131,7 @@ static void disturb_trace(struct virtual_device *device, struct timeline *timeli
 void virtual_slow_host(struct machine *machine, double factor)
 {
     static const char *const rates[] = {"pinned_bytes_per_s", "cpu_bytes_per_s",
-                                        "cpu_flops_per_s"};
+                                        "cpu_flops_per_s", "pack_bytes_per_s"};
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
         bool host = strcmp(field->section, "host") == 0;
         bool device = strcmp(field->key, "graph_node_ns") == 0;
@@ -157,6 +167,12 @@ static enum status simulate(struct virtual_device *device, double slow_host,
 /* Returns which of the host's speeds a run has: the first is the usual one. */
 static int host_speed(struct virtual_device *device)
 {
+    const int64_t mood_ns = device->noise.mood_ns;
+    if (mood_ns > 0) {
+        uint64_t state =
+            (uint64_t)(1 + device->busy_ns / mood_ns) * UINT64_C(0x9E3779B97F4A7C15);
+        return test_random_below(&state, 2) == 0 ? MOOD : 0;
+    }
     bool busy = device->noise.busy > 0 && random_share(device) < device->noise.busy;
     return busy ? 1 + (int)test_random_below(&device->random, VIRTUAL_SPEEDS - 1) : 0;
 }

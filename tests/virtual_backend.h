@@ -24,6 +24,7 @@ struct virtual_noise {
     int64_t tick_ns; /* clocks count in so many */
     double busy; /* in that share of runs the host has other things to do: its calls, callbacks
                     and CPU take 1.1 to 3 times as long */
+    int64_t mood_ns; /* that long at a time they take 1.7 times as long, or do not, by chance */
 };
 
 /* The device that the hooks are given as their struct backend. */

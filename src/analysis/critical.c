@@ -197,6 +197,26 @@ static void hold_by_turn(struct finder *finder, unsigned engines)
     }
 }
 
+/* The thread of callbacks held one if it was at work when it could have been told of it: see
+ * rule_callback_told_ns(). One behind another in its stream is called at once. */
+static void hold_by_thread(struct finder *finder)
+{
+    const struct machine *machine = finder->machine;
+    const struct span *spans = finder->timeline->spans;
+    uint32_t count = finder_sort(finder, 1U << ENGINE_HOST);
+    int64_t told_ns = machine != NULL ? rule_callback_told_ns(machine, 0) : 0;
+    struct engine_pass pass = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = finder->by_start[i];
+        const struct hold *hold = &finder->holds[index];
+        finder_reach(finder, &pass, index);
+        bool behind = hold->by == HELD_BY_STREAM && spans[hold->span].kind == OP_CALLBACK;
+        if (pass.latest != SPAN_NONE &&
+            spans[pass.latest].end_ns > hold->free_ns + (behind ? 0 : told_ns))
+            finder_consider(finder, index, HELD_BY_ENGINE, pass.latest, false);
+    }
+}
+
 /* Returns true if one engine does the copies of both directions. Where no machine says so, the
  * timeline does: such copies never overlap, and one that was free to go while one of the other
  * direction ran began right behind it, that is, close to its end against the time that it had
@@ -283,7 +303,7 @@ static void hold_by_room(struct finder *finder)
 static void hold_all_by_engine(struct finder *finder)
 {
     hold_by_room(finder);
-    hold_by_turn(finder, 1U << ENGINE_HOST);
+    hold_by_thread(finder);
     if (copies_share_engine(finder)) {
         hold_by_turn(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
     } else {

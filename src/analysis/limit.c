@@ -65,7 +65,7 @@ static double link_ns(const struct machine *machine, double in, double out, cons
 {
     double in_s = in / machine->h2d_bytes_per_s, out_s = out / machine->d2h_bytes_per_s;
     double copies = copies_ns(machine, in, out);
-    double mapped = machine_link_ns(machine, in, out) / MACHINE_MAPPED_SHARE;
+    double mapped = machine_link_ns(machine, in, out) / machine_mapped_share(machine, NULL);
     bool shared = machine->copy_engines == 2 || mapped < copies;
     bool joint = (in + out) / machine->joint_bytes_per_s > fmax(in_s, out_s);
     *figure = shared && joint ? "joint_bytes_per_s"

@@ -95,6 +95,20 @@ static enum status try_fix(const struct verdict_judgement *judgement, struct ver
     return STATUS_OK;
 }
 
+/* Takes a single fix for the best where it is as good: fewer turns may end up a little ahead.
+ */
+static void take_better_fix(struct verdicts *verdicts)
+{
+    for (int i = verdicts->named - 1; i >= 0;
+         i--) { /* the first one wins where two are alike */
+        const struct verdict *verdict = &verdicts->items[i];
+        if (verdict->predicted_ns <= 0 || verdict->predicted_ns > verdicts->best_ns)
+            continue;
+        verdicts->best_ns = verdict->predicted_ns;
+        memcpy(verdicts->best, verdict->command, sizeof verdicts->best);
+    }
+}
+
 /* Sets the best settings that were found, if they are worth it: one turn, or all of them. */
 static void set_best(const struct verdict_judgement *judgement, struct verdicts *verdicts)
 {
@@ -114,6 +128,7 @@ static void set_best(const struct verdict_judgement *judgement, struct verdicts 
     else
         whatif_option(turns[0], &whatif->given, &whatif->better, verdicts->best,
                       sizeof verdicts->best);
+    take_better_fix(verdicts);
 }
 
 /* --- the verdicts --- */

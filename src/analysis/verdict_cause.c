@@ -55,8 +55,9 @@ static struct sharing sharing_of(const struct op *first, const struct op *second
     return sharing;
 }
 
-/* Returns the cause of an op that waited for a callback. A callback that is short against what
- * it followed only came last in its stream, for which the op would have waited anyway. */
+/* Returns the cause of an op that waited for a callback. A callback that is short, with the way
+ * to the thread that calls it, against what it followed only came last in its stream, for which
+ * the op would have waited anyway. */
 static enum verdict_code callback_cause(const struct verdict_case *facts,
                                         const struct span *callback, const struct span *span)
 {
@@ -66,7 +67,7 @@ static enum verdict_code callback_cause(const struct verdict_case *facts,
         return VERDICT_SLOW_CALLBACK;
     const struct span *before = span_of(facts, hold->span);
     bool slow = before->kind == OP_CALLBACK ||
-                callback->end_ns - callback->start_ns >
+                callback->end_ns - before->end_ns >
                     (before->end_ns - before->start_ns) / SHORT_CALLBACKS;
     return slow                            ? VERDICT_SLOW_CALLBACK
            : facts->timeline->streams == 1 ? VERDICT_ONE_STREAM
@@ -256,7 +257,8 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
         return work_cause(facts, piece);
     /* Handing an op over takes long, unless what it waited for is a cause. */
     enum verdict_code link = verdict_link_cause(facts, piece);
-    return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
+    bool callback = span_of(facts, piece->span)->kind == OP_CALLBACK;
+    return link != VERDICT_REST ? link : callback ? VERDICT_SLOW_CALLBACK : VERDICT_SMALL_TILES;
 }
 
 /* --- work slower than the machine's rate --- */

@@ -42,10 +42,11 @@ static const struct part {
     enum status (*measure)(struct rig *rig);
     bool calls; /* it is also done where only what the host decides is measured */
 } parts[] = {
-    {"calls", calibrate_calls, true},      {"host", calibrate_host, false},
-    {"copies", calibrate_copies, false},   {"kernels", calibrate_kernels, false},
-    {"signals", calibrate_signals, false}, {"callbacks", calibrate_callbacks, true},
-    {"graphs", calibrate_graphs, true},    {"checks", calibrate_checks, true},
+    {"calls", calibrate_calls, true},         {"host", calibrate_host, false},
+    {"copies", calibrate_copies, false},      {"kernels", calibrate_kernels, false},
+    {"mapped", calibrate_mapped, false},      {"signals", calibrate_signals, false},
+    {"callbacks", calibrate_callbacks, true}, {"graphs", calibrate_graphs, true},
+    {"checks", calibrate_checks, true},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -54,19 +55,19 @@ static int passes(const struct backend_ops *ops)
     return ops->measures ? RIG_PASSES : 1;
 }
 
-/* Returns how many parts are measured in all passes. */
-static int count_parts(const struct backend_ops *ops, bool calls_only)
+/* Returns how many parts a pass has. */
+static int count_parts(bool calls_only)
 {
     int count = 0;
     for (int i = 0; i < PARTS; i++)
         count += !calls_only || parts[i].calls;
-    return passes(ops) * count;
+    return count;
 }
 
 static enum status measure_pass(struct rig *rig)
 {
     enum status status = STATUS_OK;
-    rig->refusal = (struct error){0};
+    rig->refusal = (struct refusal){0};
     rig->sample = 0;
     if (!rig->calls_only)
         take_known(rig);
@@ -79,37 +80,44 @@ static enum status measure_pass(struct rig *rig)
     return status;
 }
 
-/* Measures pass by pass, beginning with no sample and with `calibration` as `blank`. */
-static enum status measure_passes(struct rig *rig, const struct calibration *blank)
+/* Says why the device can't be calibrated. */
+static enum status refuse_device(const struct rig *rig)
 {
-    enum status status = STATUS_OK;
-    *rig->calibration = *blank;
-    rig->sample_count = 0;
-    for (int pass = 0; pass < passes(rig->ops) && status == STATUS_OK; pass++) {
-        rig->pass = pass;
-        rig->last = pass == passes(rig->ops) - 1;
-        status = measure_pass(rig);
-    }
-    return status;
+    const struct machine *device = rig->device;
+    const struct refusal *refusal = &rig->refusal;
+    char more[32] = "";
+    if (refusal->more > 0)
+        snprintf(more, sizeof more, "; and %d more", refusal->more);
+    return error_set(rig->error, STATUS_FAILED,
+                     "this device, %s, can't be calibrated: %s%s (is something else running on "
+                     "it?)",
+                     device->summary[0] != '\0' ? device->summary : device->name, refusal->text,
+                     more);
 }
 
-/* Measures all of it again from the beginning, a few times at most, where in the end a figure
- * is impossible or does not hold. */
-static enum status measure(struct rig *rig, const struct calibration *blank)
+/* Measures pass by pass. Where in the end a figure is impossible or does not hold, and the
+ * passes differ so much that others may agree, a few more take the places of the oldest. */
+static enum status measure(struct rig *rig)
 {
-    enum { ATTEMPTS = 3 };
-    enum status status = measure_passes(rig, blank);
-    for (int attempt = 1; attempt < ATTEMPTS && rig->ops->measures && status == STATUS_OK &&
-                          rig->refusal.status != STATUS_OK;
-         attempt++) {
-        int more = count_parts(rig->ops, rig->calls_only);
-        progress_more(more, more);
-        status = measure_passes(rig, blank);
+    enum { MORE_PASSES = 2 };
+    const int planned = passes(rig->ops), parts_each = count_parts(rig->calls_only);
+    enum status status = STATUS_OK;
+    bool more = true;
+    for (rig->pass = 0; more && status == STATUS_OK; rig->pass++) {
+        if (rig->pass >= planned)
+            progress_more(parts_each, parts_each);
+        rig->last = rig->pass + 1 >= planned;
+        status = measure_pass(rig);
+        bool refused = rig->refusal.text[0] != '\0' && !rig->refusal.final;
+        more = !rig->last ||
+               (rig->ops->measures && refused && rig->pass + 1 < planned + MORE_PASSES);
     }
     arrays_free(&rig->arrays);
     arrays_free(&rig->small);
     free(rig->samples);
-    return status == STATUS_OK ? error_pass(rig->error, &rig->refusal) : status;
+    if (status != STATUS_OK || rig->refusal.text[0] == '\0')
+        return status;
+    return refuse_device(rig);
 }
 
 /* Reads the machine file back: figures that are possible each by itself may still contradict
@@ -133,16 +141,17 @@ static enum status check_file(const struct calibration *calibration, struct erro
 
 /* Fills what is known before anything is measured: with a `file`, its figures. */
 static void begin_calibration(const struct backend_ops *ops, const struct machine *device,
-                              const struct machine *file, struct calibration *blank)
+                              const struct machine *file, struct calibration *calibration)
 {
-    struct machine *machine = &blank->machine;
-    blank->simulated = !ops->measures;
+    struct machine *machine = &calibration->machine;
+    calibration->simulated = !ops->measures;
     if (file != NULL) {
         *machine = *file;
         return;
     }
     memcpy(machine->name, device->name, sizeof device->name);
-    memcpy(machine->summary, blank->simulated ? device->summary : device->name, MACHINE_TEXT);
+    memcpy(machine->summary, calibration->simulated ? device->summary : device->name,
+           MACHINE_TEXT);
     memcpy(machine->architecture, device->architecture, sizeof device->architecture);
 }
 
@@ -157,10 +166,9 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
     enum status status = ops->describe(backend, settings, &device, error);
     if (status != STATUS_OK)
         return status;
-    struct calibration *found = calloc(2, sizeof *found);
+    struct calibration *found = calloc(1, sizeof *found);
     if (found == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
-    struct calibration *blank = &found[1];
     struct rig rig = {.ops = ops,
                       .backend = backend,
                       .settings = *settings,
@@ -171,8 +179,8 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
     rig.settings.no_data = settings->no_data || !ops->measures;
     rig.settings.profile = false;
     rig.settings.input = rig.settings.output = NULL;
-    begin_calibration(ops, &device, file, blank);
-    status = measure(&rig, blank);
+    begin_calibration(ops, &device, file, found);
+    status = measure(&rig);
     found->took_ns = clock_now_ns() - begin;
     if (status == STATUS_OK && file == NULL)
         status = check_file(found, &why);
@@ -198,7 +206,7 @@ enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *ba
     struct calibration *calibration = malloc(sizeof *calibration);
     if (calibration == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
-    int count = count_parts(ops, true);
+    int count = passes(ops) * count_parts(true);
     progress_begin(count, count, quiet);
     enum status status = calibrate_part(ops, backend, settings, machine, calibration, error);
     progress_end();
@@ -224,7 +232,7 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     if (strcmp(settings->device, "auto") == 0 && !ops->measures)
         note_print(quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
                           "gives its own figures back (--device=sim:h200)");
-    int count = count_parts(ops, false);
+    int count = passes(ops) * count_parts(false);
     progress_begin(count, count, quiet);
     status = calibrate(ops, backend, settings, calibration, error);
     progress_end();

@@ -12,8 +12,8 @@
 #include "run/backend.h"
 
 /* Measures the opened device; `settings` are those it was opened with; with their no_data no
- * host arrays are made, which a real device needs. Keeps an H200 busy for some 24 s by its own
- * machine file, three times that where a figure does not hold, and takes 768 MiB of its memory
+ * host arrays are made, which a real device needs. Keeps an H200 busy for some 22 s by its own
+ * machine file, two thirds more where a figure does not hold, and takes 768 MiB of its memory
  * and 512 MiB of the host's. STATUS_FAILED when a measurement fails, or its figures are
  * impossible, do not hold or contradict each other; nothing is guessed in their place.
  * *calibration is set only on STATUS_OK. */
@@ -24,7 +24,7 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
 /* Measures only what the host decides on the opened device, in the same way: the calls, what
  * callbacks cost, taking memory, and a graph's launch; these figures of `machine` are replaced,
  * unless it knows no graphs. The others are its own, and what is found is held against plain
- * runs with both. Progress is shown unless `quiet`. Keeps an H200 busy for some 6 s by its
+ * runs with both. Progress is shown unless `quiet`. Keeps an H200 busy for some 7 s by its
  * own machine file. As calibrate() otherwise; on a failure `machine` stays as it was. */
 enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
                                const struct settings *settings, struct machine *machine,

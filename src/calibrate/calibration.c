@@ -10,19 +10,30 @@
 #include <string.h>
 #include <time.h>
 
-enum { COMMENT_COLUMN = 36, COLUMNS = 100, DIGITS = 4, COMMENT_TEXT = FIGURE_TEXT + 32 };
+enum { COMMENT_COLUMN = 36, COLUMNS = 100, DIGITS = 4, COMMENT_TEXT = FIGURE_TEXT + 64 };
 
-/* Returns the figure of the kernel's section, or with "" of the machine's own; NULL: none. */
-static const struct figure *figure_of(const struct calibration *calibration, const char *kernel,
-                                      const char *key)
+static bool same_kernel(const char *one, const char *other)
+{
+    return strcmp(one != NULL ? one : "", other != NULL ? other : "") == 0;
+}
+
+const struct figure *calibration_figure(const struct calibration *calibration,
+                                        const char *kernel, const char *key)
 {
     for (int i = 0; i < calibration->figure_count; i++) {
         const struct figure *figure = &calibration->figures[i];
-        const char *name = figure->kernel != NULL ? figure->kernel : "";
-        if (strcmp(name, kernel) == 0 && strcmp(figure->key, key) == 0)
+        if (same_kernel(figure->kernel, kernel) && strcmp(figure->key, key) == 0)
             return figure;
     }
     return NULL;
+}
+
+void figure_name(const char *kernel, const char *key, char name[FIGURE_NAME])
+{
+    if (kernel != NULL)
+        snprintf(name, FIGURE_NAME, "[kernel %s] %s", kernel, key);
+    else
+        snprintf(name, FIGURE_NAME, "%s", key);
 }
 
 /* Writes rates as people do: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full. */
@@ -52,6 +63,14 @@ static void comment_text(const struct calibration *calibration,
     else
         snprintf(text, COMMENT_TEXT, "+-%.1f %%: %s", 100 * figure->spread / number,
                  figure->how);
+    for (int i = 0; i < calibration->outcome_count; i++) {
+        const struct outcome *outcome = &calibration->outcomes[i];
+        size_t used = strlen(text);
+        if (same_kernel(outcome->kernel, figure->kernel) &&
+            strcmp(outcome->key, figure->key) == 0 && outcome->apart > outcome->usual)
+            snprintf(text + used, COMMENT_TEXT - used, "; held within %.0f %%",
+                     ceil(100 * outcome->apart));
+    }
 }
 
 /* Puts a comment at `column` of a line of which `used` columns are taken; a long comment goes
@@ -90,7 +109,8 @@ static void put_kernels(FILE *out, const struct calibration *calibration)
         fprintf(out, "\n[kernel %s]\n", row->name);
         for (const struct machine_field *field = machine_kernel_fields; field->key != NULL;
              field++) {
-            const struct figure *figure = figure_of(calibration, row->name, field->key);
+            const struct figure *figure =
+                calibration_figure(calibration, row->name, field->key);
             if (figure != NULL)
                 put_figure(out, calibration, field, row, figure);
         }
@@ -118,12 +138,32 @@ static void put_head(FILE *out, const struct calibration *calibration)
             machine->summary, machine->architecture);
 }
 
+/* Puts how the figures were held against plain runs. */
+static void put_outcomes(FILE *out, const struct calibration *calibration)
+{
+    char name[FIGURE_NAME];
+    if (calibration->simulated || calibration->outcome_count == 0)
+        return;
+    fputc('\n', out);
+    put_comment(
+        out, 0, 0,
+        "Held against plain runs: what a step of them takes by this file, what it took, "
+        "and how far these are apart, of what is allowed.");
+    for (int i = 0; i < calibration->outcome_count; i++) {
+        const struct outcome *outcome = &calibration->outcomes[i];
+        figure_name(outcome->kernel, outcome->key, name);
+        fprintf(out, "; %-37s %9.4g us %9.4g us %6.1f %% of %.0f %%\n", name,
+                1e-3 * outcome->said_ns, 1e-3 * outcome->took_ns, 100 * outcome->apart,
+                100 * outcome->allowed);
+    }
+}
+
 void calibration_write(FILE *out, const struct calibration *calibration)
 {
     const char *section = "machine";
     put_head(out, calibration);
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
-        const struct figure *figure = figure_of(calibration, "", field->key);
+        const struct figure *figure = calibration_figure(calibration, NULL, field->key);
         if (figure == NULL)
             continue;
         if (strcmp(section, field->section) != 0)
@@ -132,6 +172,7 @@ void calibration_write(FILE *out, const struct calibration *calibration)
         put_figure(out, calibration, field, &calibration->machine, figure);
     }
     put_kernels(out, calibration);
+    put_outcomes(out, calibration);
 }
 
 enum { TEXT_MAX = 1 << 20 }; /* as much as a reader takes */

@@ -13,7 +13,6 @@ static const struct {
 } sizes[] = {{256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}, {64 << 20, 8}};
 enum {
     SIZES = sizeof sizes / sizeof sizes[0],
-    LARGE = SIZES - 2,
     LONG = SIZES - 1,
     GAP_COPIES = 64,
     GAP_BYTES = 256 << 10,
@@ -91,8 +90,8 @@ static enum status fit_rate(struct rig *rig, const struct fitted_rate *fitted,
     enum { ROUNDS = 16 };
     double rate = fitted->most, simulated;
     if (step.ns <= 0)
-        rig_refuse(rig, "%s can't be told: more copies took no longer than fewer (%s)",
-                   fitted->key, fitted->how);
+        rig_refuse(rig, fitted->key,
+                   "can't be told: more copies took no longer than fewer (%s)", fitted->how);
     for (int round = 0; round < ROUNDS; round++) {
         rig_found(rig, fitted->key, rate, step, fitted->how);
         if (rig_simulated_step(rig, row, &simulated, NULL) != STATUS_OK)
@@ -171,13 +170,13 @@ static enum status measure_pageable(struct rig *rig)
               "programming guide");
     for (int i = 0; i < 2; i++) {
         struct row row = {.steps = directions[i].step,
-                          .count = 8,
-                          .bytes = sizes[LARGE].bytes,
+                          .count = 4,
+                          .bytes = sizes[LONG].bytes,
                           .pageable = true};
         struct measured step;
         double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
         const struct fitted_rate rate = {directions[i].pageable,
-                                         "copies of 16 MiB, staged by the host", 1e6, pinned};
+                                         "copies of 64 MiB, staged by the host", 1e6, pinned};
         if (rig_step(rig, &row, &step, NULL) != STATUS_OK ||
             fit_rate(rig, &rate, &row, step) != STATUS_OK)
             return rig->error->status;
@@ -185,12 +184,30 @@ static enum status measure_pageable(struct rig *rig)
     return STATUS_OK;
 }
 
-/* A copy more in a batch takes its bytes and the gap, and a part of the host's call. */
+/* Sets what a copy more in a batch takes beside its bytes: so much that the simulator takes as
+ * long for a batch as the device. */
+static enum status find_batch_gap(struct rig *rig, const struct row *row, struct measured step)
+{
+    enum { ROUNDS = 3 };
+    double gap = 1, simulated;
+    struct measured copy = {.ns = step.ns / row->batch,
+                            .spread_ns = step.spread_ns / row->batch};
+    for (int round = 0; round <= ROUNDS; round++) {
+        rig_found(rig, "batch_gap_ns", gap, copy,
+                  "batches of 64 copies of 64 KiB in, in a row: a copy more, less its bytes");
+        if (rig_simulated_step(rig, row, &simulated, NULL) != STATUS_OK)
+            return rig->error->status;
+        gap = fmax(1, gap + (step.ns - simulated) / (row->batch - 1));
+    }
+    return STATUS_OK;
+}
+
+/* Measures batches behind one another. Their calls take less time than their copies, so that
+ * nothing has to hold these back, and fewer copies are under way than a queue holds. */
 static enum status measure_batches(struct rig *rig)
 {
     const struct machine *machine = &rig->calibration->machine;
-    const struct row row = {
-        .steps = "h", .count = 256, .bytes = 64 << 10, .batch = true, .gate = true};
+    const struct row row = {.steps = "h", .count = 12, .bytes = 64 << 10, .batch = 64};
     struct measured step, issue;
     bool knows = rig->ops->measures || rig->device->batch_gap_ns > 0;
     enum status status = knows ? rig_step(rig, &row, &step, &issue) : STATUS_USAGE;
@@ -202,12 +219,11 @@ static enum status measure_batches(struct rig *rig)
     }
     if (status != STATUS_OK)
         return status;
-    double bytes_ns = 1e9 * (double)row.bytes / machine->h2d_bytes_per_s;
-    rig_found(rig, "batch_gap_ns", fmax(1, step.ns - bytes_ns), step,
-              "batches of 64 and 256 copies of 64 KiB in: a copy more, less its bytes");
-    rig_found(rig, "issue_batch_copy_ns", fmax(0, issue.ns), issue,
+    issue.ns = fmax(0, issue.ns - (double)machine->issue_copy_ns) / row.batch;
+    issue.spread_ns /= row.batch;
+    rig_found(rig, "issue_batch_copy_ns", issue.ns, issue,
               "such batches: what a copy more costs the host");
-    return STATUS_OK;
+    return find_batch_gap(rig, &row, step);
 }
 
 enum status calibrate_copies(struct rig *rig)

@@ -1,5 +1,6 @@
 /* host.c - what calls and graphs cost the host, and how fast the CPU is. */
 #include "calibrate/rig.h"
+#include "kernels/kernel_code.h"
 
 #include <math.h>
 
@@ -7,7 +8,8 @@ enum {
     CALLS = 512, /* a queue holds more, so that no call waits */
     STREAMS = 4,
     TINY_BYTES = 4 << 10,
-    CPU_ELEMENTS = 4 << 20,
+    CPU_BYTES = 16 << 20, /* of a tile's input; that of a heavy one is a part of it */
+    HEAVY_PART = 16,
     CPU_TILES = 3,    /* in each repeat */
     CPU_FLOPS = 1000, /* for each element of a heavy tile */
     DEEP = 4096,
@@ -54,22 +56,78 @@ static enum status measure_calls(struct rig *rig)
     return STATUS_OK;
 }
 
+/* A time that is linear in bytes. */
+struct line {
+    double fixed_ns, byte_ns;
+    struct measured small, large;
+};
+
+/* Finds it by two sizes of the row's op. */
+static enum status measure_line(struct rig *rig, struct row row, uint64_t small, uint64_t large,
+                                struct line *line)
+{
+    row.bytes = small;
+    if (rig_step(rig, &row, &line->small, NULL) != STATUS_OK)
+        return rig->error->status;
+    row.bytes = large;
+    if (rig_step(rig, &row, &line->large, NULL) != STATUS_OK)
+        return rig->error->status;
+    line->byte_ns = fmax(0, line->large.ns - line->small.ns) / (double)(large - small);
+    line->fixed_ns = line->small.ns - line->byte_ns * (double)small;
+    return STATUS_OK;
+}
+
+/* Measures what memory costs. Small pieces of the device's are taken beside the scratch memory
+ * of a reduction, lest each be the driver's first. */
+static enum status measure_memory(struct rig *rig)
+{
+    enum { COUNT = 32, MIB = 1 << 20, LITTLE = 128 << 10 };
+    const struct row smalls = {.steps = "a",
+                               .count = 4 * COUNT,
+                               .bytes = TINY_BYTES,
+                               .kernel = kernel_find("sum")},
+                     allocs = {.steps = "a", .count = COUNT},
+                     pins = {.steps = "p", .count = COUNT / 4};
+    struct measured small;
+    struct line alloc, pinned;
+    if (rig_step(rig, &smalls, &small, NULL) != STATUS_OK ||
+        measure_line(rig, allocs, 4 * MIB, 32 * MIB, &alloc) != STATUS_OK ||
+        measure_line(rig, pins, LITTLE, 16 * MIB, &pinned) != STATUS_OK)
+        return rig->error->status;
+    rig_found(rig, "alloc_small_ns", small.ns, small, "cudaMalloc() of 4 KiB and cudaFree()");
+    rig_found(rig, "alloc_ns", alloc.fixed_ns, alloc.small, "likewise of 4 MiB, less the size");
+    rig_found(rig, "alloc_mib_ns", MIB * alloc.byte_ns, alloc.large,
+              "likewise: 32 MiB less 4 MiB");
+    rig_found(rig, "pinned_ns", fmax(0, pinned.fixed_ns - alloc.fixed_ns), pinned.small,
+              "cudaMallocHost() of 128 KiB and cudaFreeHost(), less its bytes and alloc_ns");
+    rig_found(rig, "pinned_bytes_per_s", 1e9 / fmax(1e-6, pinned.byte_ns), pinned.large,
+              "likewise: 16 MiB less 128 KiB");
+    return STATUS_OK;
+}
+
+/* Measures what packing costs. Batches of 4 MiB are packed by default; twice as much tells the
+ * rate. */
+static enum status measure_packing(struct rig *rig)
+{
+    const struct row packs = {.steps = "x", .count = 64};
+    struct line pack;
+    if (measure_line(rig, packs, TINY_BYTES, 8 << 20, &pack) != STATUS_OK)
+        return rig->error->status;
+    rig_found(rig, "pack_ns", pack.fixed_ns, pack.small, "packing 4 KiB, less the bytes");
+    rig_found(rig, "pack_bytes_per_s", 2e9 / fmax(1e-6, pack.byte_ns), pack.large,
+              "packing 8 MiB, less 4 KiB: each byte is read and written");
+    return STATUS_OK;
+}
+
 static enum status measure_waiting_calls(struct rig *rig)
 {
-    enum { COUNT = 32, BYTES = 16 << 20 };
-    struct measured sync, alloc, pinned;
-    const struct row syncs = {.steps = "s", .count = 4 * COUNT},
-                     allocs = {.steps = "a", .count = COUNT, .bytes = BYTES},
-                     pins = {.steps = "p", .count = COUNT / 4, .bytes = BYTES};
-    if (rig_step(rig, &syncs, &sync, NULL) != STATUS_OK ||
-        rig_step(rig, &allocs, &alloc, NULL) != STATUS_OK ||
-        rig_step(rig, &pins, &pinned, NULL) != STATUS_OK)
+    const struct row syncs = {.steps = "s", .count = 128};
+    struct measured sync;
+    if (rig_step(rig, &syncs, &sync, NULL) != STATUS_OK)
         return rig->error->status;
     rig_found(rig, "sync_ns", sync.ns, sync, "cudaDeviceSynchronize() with nothing to do");
-    rig_found(rig, "alloc_ns", alloc.ns, alloc, "cudaMalloc() of 16 MiB and cudaFree()");
-    rig_found(rig, "pinned_bytes_per_s", 1e9 * BYTES / fmax(1, pinned.ns - alloc.ns), pinned,
-              "cudaMallocHost() of 16 MiB and cudaFreeHost(), less the former");
-    return STATUS_OK;
+    const enum status status = measure_memory(rig);
+    return status == STATUS_OK ? measure_packing(rig) : status;
 }
 
 /* Sets by how much longer the first call of three launches takes than the second. */
@@ -92,22 +150,26 @@ static enum status time_load(struct rig *rig, const struct kernel *kernel, int64
     return status;
 }
 
-/* Times what loading kernels costs, those that nothing else here launches. None can be
- * repeated, and disturbances make them longer: a quarter of them took less than what is taken.
- */
+/* Times what loading kernels costs, those that nothing has loaded yet: the device refuses the
+ * others. None can be repeated, and disturbances make them longer: a quarter of them took less
+ * than what is taken. */
 static enum status time_loads(struct rig *rig)
 {
     enum { LOADS_MAX = 32 };
     int64_t loads[LOADS_MAX];
     int count = 0;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        bool fits = !kernel->calibrated && kernel->shape == KERNEL_REDUCE &&
-                    dtype_bytes(kernel->in) == sizeof(float);
-        if (fits && count < LOADS_MAX && time_load(rig, kernel, &loads[count++]) != STATUS_OK)
-            return rig->error->status;
+        bool fits = kernel->shape == KERNEL_REDUCE && dtype_bytes(kernel->in) == sizeof(float);
+        enum status status =
+            fits && count < LOADS_MAX ? time_load(rig, kernel, &loads[count]) : STATUS_USAGE;
+        if (status != STATUS_OK && status != STATUS_USAGE)
+            return status;
+        count += status == STATUS_OK;
     }
+    *rig->error = (struct error){0};
     rig->loads = (struct loads){measured_median(loads, count), count};
-    rig->loads.time.ns = (double)loads[(count - 1) / 4]; /* they are sorted now */
+    if (count > 0)
+        rig->loads.time.ns = (double)loads[(count - 1) / 4]; /* they are sorted now */
     return STATUS_OK;
 }
 
@@ -179,11 +241,12 @@ static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32
 {
     struct row row = {.steps = "uhd",
                       .count = CPU_TILES,
-                      .bytes = CPU_ELEMENTS * sizeof(float),
+                      .bytes = CPU_BYTES,
                       .kernel = kernel,
-                      .elements = intensity > 1 ? CPU_ELEMENTS / 16 : CPU_ELEMENTS,
+                      .elements = CPU_BYTES / dtype_bytes(kernel->in),
                       .intensity = intensity,
                       .apart = true};
+    row.elements /= intensity > 1 ? HEAVY_PART : 1;
     enum status status = rig_traced(rig, &row, draw_cpu_tiles, timing);
     timing->elements = row.elements;
     return status;
@@ -206,17 +269,42 @@ static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
         double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
         double flops_per_s = 1e9 * flops / heavy.ns;
         arithmetic_ns = 1e9 * kernel_flops_per_element(kernel, &once) * elements / flops_per_s;
-        snprintf(how, sizeof how, "likewise, of 256k elements at an intensity of %u",
-                 often.intensity);
+        snprintf(how, sizeof how, "likewise, of 1 MiB at an intensity of %u", often.intensity);
         rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy, how);
     }
-    rig_found_kernel(
-        rig, kernel, "cpu_bytes_per_s",
-        1e9 * kernel_bytes_per_element(kernel) * elements / light.ns, light,
-        arithmetic_ns < MOSTLY * light.ns
-            ? "tiles of 4M elements on the CPU beside copies both ways"
-            : "at least, for arithmetic takes as long: tiles of 4M elements on the "
-              "CPU beside copies both ways");
+    rig_found_kernel(rig, kernel, "cpu_bytes_per_s",
+                     1e9 * kernel_bytes_per_element(kernel) * elements / light.ns, light,
+                     arithmetic_ns < MOSTLY * light.ns
+                         ? "tiles of 16 MiB on the CPU beside copies both ways"
+                         : "at least, for arithmetic takes as long: tiles of 16 MiB on the CPU "
+                           "beside copies both ways");
+    return STATUS_OK;
+}
+
+/* Returns the first kernel that has the same CPU twin, which may be the kernel itself, among
+ * those that are measured. */
+static const struct kernel *same_twin(const struct kernel *kernel)
+{
+    const struct kernel *first = kernel_table;
+    while (!rig_measures(first) || kernel_code(first) != kernel_code(kernel))
+        first++;
+    return first;
+}
+
+/* Measures the CPU twin of a kernel, or takes its figures where it is another's, too. Scans
+ * have none that the CPU could help with: each tile needs the sum of those before it. */
+static enum status find_cpu(struct rig *rig, const struct kernel *kernel)
+{
+    const struct kernel *twin = same_twin(kernel);
+    char how[FIGURE_TEXT];
+    if (kernel->shape == KERNEL_SCAN)
+        return STATUS_OK;
+    if (twin == kernel)
+        return measure_cpu(rig, kernel);
+    const struct machine_kernel *row =
+        machine_kernel_find(&rig->calibration->machine, twin->name);
+    snprintf(how, sizeof how, "as of [kernel %s]: the CPU does the same for both", twin->name);
+    rig_known_kernel(rig, kernel, "cpu_bytes_per_s", row->cpu_bytes_per_s, how);
     return STATUS_OK;
 }
 
@@ -230,12 +318,12 @@ enum status calibrate_host(struct rig *rig)
 {
     if (measure_depth(rig) != STATUS_OK)
         return rig->error->status;
+    if (measure_loads(rig) != STATUS_OK) /* before a row of the CPU's has a kernel loaded */
+        return rig->error->status;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (kernel->calibrated && measure_cpu(rig, kernel) != STATUS_OK)
+        if (rig_measures(kernel) && find_cpu(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
-    if (measure_loads(rig) != STATUS_OK)
-        return rig->error->status;
     const struct machine_kernel *scale =
         machine_kernel_find(&rig->calibration->machine, "scale");
     rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
@@ -246,15 +334,18 @@ enum status calibrate_host(struct rig *rig)
 /* Measures the costs of a graph: its launch costs the host, its nodes host and device. */
 enum status calibrate_graphs(struct rig *rig)
 {
-    /* There are so many branches that the nodes' own times hide behind one another. */
-    enum { NODES = 512, BRANCHES = 32 };
+    /* There are so many branches that the nodes' own times hide behind one another. The launch
+     * itself is told by a graph of few nodes: their part in its time is small. */
+    enum { NODES = 512, BRANCHES = 32, FEW = 16 };
     struct row row = {.steps = "k",
                       .count = NODES,
                       .streams = BRANCHES,
                       .elements = 1024,
                       .blocks = 1,
                       .graph = true};
+    struct row small = row;
     struct measured step, issue, launch;
+    small.count = small.streams = FEW;
     if (!rig_knows_graphs(rig) && rig->calls_only) /* as the machine file says */
         return STATUS_OK;
     if (!rig_knows_graphs(rig)) {
@@ -264,12 +355,12 @@ enum status calibrate_graphs(struct rig *rig)
         return STATUS_OK;
     }
     if (rig_step(rig, &row, &step, &issue) != STATUS_OK ||
-        rig_issue(rig, &row, &launch) != STATUS_OK)
+        rig_issue(rig, &small, &launch) != STATUS_OK)
         return rig->error->status;
-    rig_found(rig, "graph_launch_ns", launch.ns - NODES * issue.ns, launch,
-              "a graph of 512 small kernels, less their parts");
+    rig_found(rig, "graph_launch_ns", launch.ns - FEW * issue.ns, launch,
+              "a graph of 16 small kernels, less their parts");
     rig_found(rig, "graph_launch_node_ns", issue.ns, issue,
-              "such graphs: what a node more costs the host");
+              "graphs of 512 and of 128: what a node more costs the host");
     if (!rig->calls_only)
         rig_found(rig, "graph_node_ns", fmax(0, step.ns - issue.ns), step,
                   "likewise in 32 branches: and the device, at most");

@@ -1,4 +1,9 @@
-/* kernels.c - what launches cost, and what the GPU's rates are for each kernel. */
+/* kernels.c - what launches cost, and what the GPU's rates are for each kernel.
+ *
+ * All launches are timed in traces: a span is a launch's own time, without the gap before it
+ * and without what the host takes, so that a few launches tell as much as a long row. Kernels
+ * whose rates are another's (`rates_of`) are left to that one's section. So is the matrix
+ * product: a library has its code, whose rate depends on the matrices' shapes. */
 #include "calibrate/rig.h"
 #include "plan/rules.h"
 
@@ -6,14 +11,31 @@
 
 enum {
     GAP_LAUNCHES = 64,
-    TINY_LAUNCHES = 512,
-    LIGHT_LAUNCHES = 64,
-    FULL_LAUNCHES = 8,
-    LIGHT_ELEMENTS = 32 << 20, /* beyond the caches, for launches that tell the memory's rate;
-                                  a little fewer where that makes whole sweeps */
-    HEAVY_FLOPS = 4000,        /* for each element, where arithmetic is to decide */
-    SWEEPS = 2,                /* so much work that the start of a sweep counts little */
+    TINY_LAUNCHES = 32,
+    LIGHT_LAUNCHES = 8,
+    FULL_LAUNCHES = 4,
+    LIGHT_BYTES = ROW_ARRAY_BYTES, /* beyond the caches, for launches that tell the memory's
+                                      rate; a little less where that makes whole sweeps */
+    HEAVY_FLOPS = 4000,            /* for each element, where arithmetic is to decide */
+    SWEEPS = 2,                    /* so much work that the start of a sweep counts little */
 };
+
+bool rig_measures(const struct kernel *kernel)
+{
+    return kernel->rates_of == NULL && kernel->work == NULL;
+}
+
+int rig_draw_launches(const struct row *row, const struct timeline *timeline, int64_t *times)
+{
+    int count = 0;
+    (void)row;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL)
+            times[count++] = span->end_ns - span->start_ns;
+    }
+    return count;
+}
 
 /* Returns the intensity that makes the kernel's arithmetic as much as it is in others. */
 static uint32_t heavy(const struct kernel *kernel)
@@ -21,22 +43,24 @@ static uint32_t heavy(const struct kernel *kernel)
     return (uint32_t)fmax(2, HEAVY_FLOPS / kernel->flops);
 }
 
-/* Returns launches of whole sweeps of a grid, so that all its blocks have as much to do. */
+/* Returns launches of whole sweeps of a grid, so that all its blocks have as much to do. A grid
+ * that grows with the work has as many blocks for each sweep. */
 static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32_t sweeps,
                             uint32_t intensity)
 {
     uint64_t sweep = (uint64_t)blocks * KERNEL_THREADS * kernel->sweep;
     return (struct row){.steps = "k",
-                        .count = FULL_LAUNCHES,
+                        .count = TINY_LAUNCHES,
                         .kernel = kernel,
                         .elements = sweep * sweeps,
-                        .blocks = blocks,
+                        .blocks = kernel->whole_grid ? blocks * sweeps : blocks,
                         .intensity = intensity};
 }
 
-/* Returns launches of as many whole sweeps as make about `elements`. */
-static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint64_t elements)
+/* Returns launches of as many whole sweeps as fill the arrays, for a kernel's memory. */
+static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks)
 {
+    uint64_t elements = LIGHT_BYTES / dtype_bytes(kernel->in);
     uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
     struct row row = sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
     row.count = LIGHT_LAUNCHES;
@@ -48,47 +72,51 @@ static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks, uint
 static struct row alone(struct row row)
 {
     row.steps = "ks";
-    row.gate = false;
     row.count = FULL_LAUNCHES;
     return row;
+}
+
+/* Returns the blocks of a launch that hardly loads the GPU: whole squares of a matrix where
+ * there are that many, for the kernels that work on these. */
+static uint32_t few_blocks(uint32_t sms)
+{
+    enum { SQUARES = 16 };
+    uint32_t blocks = sms / 4;
+    return blocks >= SQUARES ? blocks - blocks % SQUARES : blocks > 0 ? blocks : 1;
 }
 
 /* The launches that are timed. Each tells one figure, if the others are known. */
 enum launch {
     TINY,   /* a few blocks, one sweep: what a launch takes beside its work */
     LIGHT,  /* a full grid on large arrays: the memory's rate */
-    THIN,   /* a quarter of a grid on the same: how few blocks take all of it */
+    THIN,   /* a quarter of a grid on the same: how few blocks take all of it. A grid that grows
+               with the work can't be that: one sweep of as many blocks as the GPU holds */
     HEAVY,  /* a full grid with much arithmetic: the rate of that */
     SINGLE, /* one block on most SMs with as much: how few blocks of an SM do all of it */
-    ALONE,  /* TINY with each launch by itself, as HEAVY and SINGLE are */
     LAUNCHES
 };
 
 struct timed {
     struct row row;
-    struct measured step; /* a launch and the gap behind it */
+    struct measured step; /* a launch */
 };
 
 static void choose_launches(const struct rig *rig, const struct kernel *kernel,
                             struct timed timed[LAUNCHES])
 {
     uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
-    timed[TINY].row = sweeps_of(kernel, sms / 4 > 0 ? sms / 4 : 1, 1, 1);
-    timed[TINY].row.count = TINY_LAUNCHES;
-    timed[TINY].row.gate = true; /* its call takes longer than itself */
-    timed[LIGHT].row = sweeps_over(kernel, resident, LIGHT_ELEMENTS);
-    timed[THIN].row = sweeps_over(kernel, (resident + 3) / 4, LIGHT_ELEMENTS);
+    timed[TINY].row = sweeps_of(kernel, few_blocks(sms), 1, 1);
+    timed[LIGHT].row = sweeps_over(kernel, resident);
+    timed[THIN].row = kernel->whole_grid ? sweeps_of(kernel, resident, 1, 1)
+                                         : sweeps_over(kernel, (resident + 3) / 4);
     timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, heavy(kernel)));
     /* There are fewer blocks than SMs: else two might share one. */
     timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, heavy(kernel)));
-    timed[ALONE].row = alone(timed[TINY].row);
-    timed[ALONE].row.count = LIGHT_LAUNCHES;
 }
 
-/* Returns the time of a launch by the figures in `row`. *beside is the part that is no work. */
+/* Returns the time of a launch by the figures in `row`. */
 static double predict(const struct rig *rig, const struct kernel *kernel,
-                      const struct machine_kernel *row, const struct row *launch,
-                      double *beside)
+                      const struct machine_kernel *row, const struct row *launch)
 {
     struct machine machine = rig->calibration->machine;
     struct kernel_params params = {.intensity = launch->intensity};
@@ -97,22 +125,43 @@ static double predict(const struct rig *rig, const struct kernel *kernel,
     machine.blocks_per_sm = rig->device->blocks_per_sm;
     machine.kernels[0] = *row;
     machine.kernel_count = 1;
-    *beside = (double)(row->fixed_ns + machine.kernel_gap_ns);
-    return (double)machine.kernel_gap_ns +
-           rule_launch_alone_ns(&machine, kernel, &params, launch->elements, launch->blocks);
+    return rule_launch_alone_ns(&machine, kernel, &params, launch->elements, launch->blocks);
 }
 
 /* Returns the launch's work as measured over that by the figures in `row`. */
 static double more_work(const struct rig *rig, const struct kernel *kernel,
                         const struct machine_kernel *row, const struct timed *timed)
 {
-    double beside, ns = predict(rig, kernel, row, &timed->row, &beside);
+    double beside = (double)row->fixed_ns, ns = predict(rig, kernel, row, &timed->row);
     return fmax(1, timed->step.ns - beside) / fmax(1, ns - beside);
+}
+
+/* Returns by how much longer the launch takes than by the figures in `row`. */
+static double longer_ns(const struct rig *rig, const struct kernel *kernel,
+                        const struct machine_kernel *row, const struct timed *timed)
+{
+    return timed->step.ns - predict(rig, kernel, row, &timed->row);
 }
 
 static double between(double value, double least, double most)
 {
     return fmin(most, fmax(least, value));
+}
+
+/* Brings memory_fill and fixed_ns nearer to what two launches say. Of a grid that grows with
+ * the work, one that fills the GPU tells fixed_ns, and one of few blocks the fill. Else fewer
+ * blocks than were measured are not guessed at: a quarter of the grid may be as fast as all of
+ * it, or faster. */
+static void fit_few_blocks(const struct rig *rig, const struct kernel *kernel,
+                           const struct timed timed[LAUNCHES], struct machine_kernel *row)
+{
+    const double resident = machine_resident_blocks(rig->device);
+    const bool grows = kernel->whole_grid;
+    const double least = (grows ? timed[TINY].row.blocks : ceil(resident / 4)) / resident;
+    double more = more_work(rig, kernel, row, &timed[grows ? TINY : THIN]);
+    row->memory_fill = between(row->memory_fill * more, least, 1);
+    double longer = longer_ns(rig, kernel, row, &timed[grows ? THIN : TINY]);
+    row->fixed_ns = llround(between((double)row->fixed_ns + longer, 1, 1e9));
 }
 
 /* Finds the figures: each in turn is scaled by the error of the launch that tells it, with the
@@ -121,24 +170,17 @@ static void fit(const struct rig *rig, const struct kernel *kernel,
                 const struct timed timed[LAUNCHES], struct machine_kernel *row)
 {
     enum { ROUNDS = 60 };
-    double resident = machine_resident_blocks(rig->device), beside;
-    /* Fewer blocks than were measured are not guessed at: a quarter of the grid may be as fast
-     * as all of it, or faster. */
-    double least_arithmetic = rig->device->sms / resident,
-           least_memory = ceil(resident / 4) / resident;
+    double resident = machine_resident_blocks(rig->device);
+    double least_arithmetic = rig->device->sms / resident;
     for (int round = 0; round < ROUNDS; round++) {
         row->bytes_per_s /= more_work(rig, kernel, row, &timed[LIGHT]);
-        row->memory_fill = between(row->memory_fill * more_work(rig, kernel, row, &timed[THIN]),
-                                   least_memory, 1);
         if (kernel->repeats) {
             row->flops_per_s /= more_work(rig, kernel, row, &timed[HEAVY]);
             row->arithmetic_fill =
                 between(row->arithmetic_fill * more_work(rig, kernel, row, &timed[SINGLE]),
                         least_arithmetic, 1);
         }
-        double tiny = predict(rig, kernel, row, &timed[TINY].row, &beside);
-        row->fixed_ns =
-            llround(between((double)row->fixed_ns + timed[TINY].step.ns - tiny, 1, 1e9));
+        fit_few_blocks(rig, kernel, timed, row);
     }
 }
 
@@ -146,12 +188,17 @@ static void take_figures(struct rig *rig, const struct kernel *kernel,
                          const struct timed timed[LAUNCHES], const struct machine_kernel *row)
 {
     char how[FIGURE_TEXT];
-    rig_found_kernel(rig, kernel, "fixed_ns", (double)row->fixed_ns, timed[TINY].step,
-                     "launches of a few blocks, less their work and the gap");
+    const bool grows = kernel->whole_grid;
+    rig_found_kernel(rig, kernel, "fixed_ns", (double)row->fixed_ns,
+                     timed[grows ? THIN : TINY].step,
+                     grows ? "launches that just fill the GPU, less their work"
+                           : "launches of a few blocks, less their work");
     rig_found_kernel(rig, kernel, "bytes_per_s", row->bytes_per_s, timed[LIGHT].step,
-                     "a full grid on 32M elements at an intensity of 1");
-    rig_found_kernel(rig, kernel, "memory_fill", row->memory_fill, timed[THIN].step,
-                     "as bytes_per_s, with a quarter of the grid");
+                     grows ? "launches on 128 MiB" : "a full grid on 128 MiB");
+    rig_found_kernel(rig, kernel, "memory_fill", row->memory_fill,
+                     timed[grows ? TINY : THIN].step,
+                     grows ? "launches of a few blocks, less fixed_ns"
+                           : "as bytes_per_s, with a quarter of the grid");
     if (!kernel->repeats)
         return;
     snprintf(how, sizeof how, "%d sweeps of a full grid at an intensity of %d", SWEEPS,
@@ -182,13 +229,12 @@ static double misfit(struct rig *rig, double excess, const struct measured steps
 {
     const struct kernel *scale = kernel_find("scale");
     const struct machine *machine = &rig->calibration->machine;
-    double sum = 0, beside;
+    double sum = 0;
     rig->calibration->machine.leftover_excess = excess;
     for (int i = 0; i < PARTS; i++) {
         struct row row = sweep_and_part(rig, scale, i);
-        double off = predict(rig, scale, machine_kernel_find(machine, "scale"), &row, &beside) /
-                         steps[i].ns -
-                     1;
+        double off =
+            predict(rig, scale, machine_kernel_find(machine, "scale"), &row) / steps[i].ns - 1;
         sum += off * off / PARTS;
     }
     return sum;
@@ -228,10 +274,9 @@ static enum status measure_leftover(struct rig *rig)
     struct measured steps[PARTS], spread = {0};
     for (int i = 0; i < PARTS; i++) {
         struct row row = sweep_and_part(rig, kernel_find("scale"), i);
-        enum status status = rig_step(rig, &row, &steps[i], NULL);
+        enum status status = rig_traced(rig, &row, rig_draw_launches, &steps[i]);
         if (status != STATUS_OK)
             return status;
-        steps[i].ns -= rig->between_ns;
         spread.ns += steps[i].ns / PARTS;
         spread.spread_ns += steps[i].spread_ns / PARTS;
     }
@@ -245,17 +290,9 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
     struct timed timed[LAUNCHES] = {0};
     choose_launches(rig, kernel, timed);
     for (int i = 0; i < (kernel->repeats ? LAUNCHES : HEAVY); i++) {
-        enum status status = rig_step(rig, &timed[i].row, &timed[i].step, NULL);
+        enum status status = rig_traced(rig, &timed[i].row, rig_draw_launches, &timed[i].step);
         if (status != STATUS_OK)
             return status;
-    }
-    /* The host's time between launches is taken off, for kernels that are issued ahead run
-     * without such gaps. */
-    double between_ns = timed[ALONE].step.ns - timed[TINY].step.ns;
-    if (kernel->repeats) {
-        timed[HEAVY].step.ns -= between_ns;
-        timed[SINGLE].step.ns -= between_ns;
-        rig->between_ns = between_ns;
     }
     struct machine_kernel row = {.fixed_ns = 1000,
                                  .bytes_per_s = 1e12,
@@ -267,9 +304,7 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
     take_figures(rig, kernel, timed, &row);
     if (kernel == kernel_find("scale")) {
         struct row one_block = sweeps_of(kernel, 1, 1, 1);
-        double beside;
-        rig->launch_ns = predict(rig, kernel, &row, &one_block, &beside) -
-                         (double)rig->calibration->machine.kernel_gap_ns;
+        rig->launch_ns = predict(rig, kernel, &row, &one_block);
     }
     return STATUS_OK;
 }
@@ -303,7 +338,7 @@ enum status calibrate_kernels(struct rig *rig)
         return rig->error->status;
     take_from_scale(rig);
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (kernel != scale && kernel->calibrated && measure_kernel(rig, kernel) != STATUS_OK)
+        if (kernel != scale && rig_measures(kernel) && measure_kernel(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
     return measure_leftover(rig);

@@ -3,22 +3,31 @@
 
 #include "analysis/analysis.h"
 #include "core/items.h"
-#include "machine/fields.h"
+#include "run/cpu_worker.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A device is busy with a row for WARM_NS before that is timed, so that its clocks are those of
- * work. Then the row is repeated: disturbances make repeats longer, and never shorter. */
-enum { REPEATS = 5, WARM_NS = 10000000, WARM_RUNS = 4096 };
+ * work. Then the row is repeated: disturbances make repeats longer, and never shorter. Fewer
+ * repeats do for long work of the device's, which is disturbed less than the host. */
+enum { REPEATS = 5, LONG_REPEATS = 3, LONG_NS = 2000000, WARM_NS = 10000000, WARM_RUNS = 128 };
+
+/* Traced rows that take longer are repeated once: so slow may the CPU's work be. */
+enum { TRACED_NS = 100000000 };
 
 /* Repeats that are longer than the least of them by no more than this part were not disturbed.
  */
 static const double NEAR = 0.02;
+
+/* Returns true if arrays that were made for one kernel will do for the other. */
+static bool alike(const struct kernel *one, const struct kernel *other)
+{
+    return one != NULL && one->inputs == other->inputs && one->in == other->in;
+}
 
 /* Finds the host arrays for the row; they are taken once and kept. */
 static enum status take_arrays(struct rig *rig, const struct row *row, const struct plan *plan,
@@ -30,7 +39,7 @@ static enum status take_arrays(struct rig *rig, const struct row *row, const str
     bool large = row_needs_arrays(row);
     const struct kernel **made_for = large ? &rig->arrays_for : &rig->small_for;
     *arrays = large ? &rig->arrays : &rig->small;
-    if (*made_for == row_kernel(row))
+    if (alike(*made_for, row_kernel(row)))
         return STATUS_OK;
     arrays_free(*arrays);
     *made_for = row_kernel(row);
@@ -55,19 +64,26 @@ static enum status run_once(struct rig *rig, struct timeline *timeline, struct r
     return status;
 }
 
-/* Runs a prepared plan untimed, at least once, until the device is warm. */
-static enum status warm_up(struct rig *rig)
+/* Runs a prepared plan untimed, at least once, until the device is warm. Sets the last run's
+ * times. */
+static enum status warm_up(struct rig *rig, struct run_times *times)
 {
     int64_t busy_ns = 0;
     enum status status = STATUS_OK;
     for (int i = 0; i < WARM_RUNS && busy_ns < WARM_NS && status == STATUS_OK; i++) {
-        struct run_times times;
-        status = run_once(rig, NULL, &times);
+        status = run_once(rig, NULL, times);
         /* Where the device has nothing to do, it is the host that is busy. */
         if (status == STATUS_OK)
-            busy_ns += times.time_ns > times.issue_ns ? times.time_ns : times.issue_ns;
+            busy_ns += times->time_ns > times->issue_ns ? times->time_ns : times->issue_ns;
     }
     return status;
+}
+
+/* Returns how often a row is repeated whose times are about these. */
+static int count_repeats(const struct row *row, const struct run_times *times)
+{
+    bool device = times->issue_ns < times->time_ns / 2 && !row->gate;
+    return device && times->time_ns > LONG_NS ? LONG_REPEATS : REPEATS;
 }
 
 /* Returns the mean of those repeats that were not disturbed. */
@@ -86,18 +102,32 @@ static int64_t undisturbed_ns(const int64_t values[REPEATS], int count)
     return near > 0 ? llround(sum / near) : least;
 }
 
-/* Times a prepared plan. Before each run the CPU writes the memory that is copied back to, as
- * it does before the runs that the calibration is for. */
-static enum status run_repeats(struct rig *rig, const struct workload *workload,
-                               struct run_times *found)
+/* Writes the memory that is copied back to, as the CPU does before the runs that the
+ * calibration is for. One core alone does: after work of all cores the host would need 20 ms to
+ * settle. */
+static void write_output(const struct workload *workload)
+{
+    const struct plan *plan = workload->plan;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct range *host = &plan->ops[i].copy.host;
+        if (plan->ops[i].kind == OP_D2H && host->offset + host->bytes > end)
+            end = host->offset + host->bytes;
+    }
+    if (end > 0 && workload->arrays != NULL)
+        memset(workload->arrays->host[BUFFER_HOST_OUT], 0, end);
+}
+
+/* Times a prepared plan. */
+static enum status run_repeats(struct rig *rig, const struct row *row,
+                               const struct workload *workload, struct run_times *found)
 {
     int64_t time_ns[REPEATS] = {0}, issue_ns[REPEATS] = {0};
-    int repeats = rig->ops->measures ? REPEATS : 1;
-    enum status status = rig->ops->measures ? warm_up(rig) : STATUS_OK;
+    struct run_times times = {0};
+    enum status status = rig->ops->measures ? warm_up(rig, &times) : STATUS_OK;
+    int repeats = rig->ops->measures ? count_repeats(row, &times) : 1;
     for (int i = 0; i < repeats && status == STATUS_OK; i++) {
-        struct run_times times = {0};
-        if (workload->arrays == &rig->arrays)
-            arrays_poison(workload->arrays);
+        write_output(workload);
         status = run_once(rig, NULL, &times);
         time_ns[i] = times.time_ns;
         issue_ns[i] = times.issue_ns;
@@ -109,7 +139,7 @@ static enum status run_repeats(struct rig *rig, const struct workload *workload,
 
 /* Builds the row's plan and prepares it. Both are the caller's to give back in any case. */
 static enum status make_ready(struct rig *rig, const struct row *row, struct plan *plan,
-                              struct settings *settings, struct workload *workload)
+                              struct settings *settings, struct workload *workload, bool traced)
 {
     struct arrays *arrays;
     enum status status = row_plan(row, plan, rig->error);
@@ -119,7 +149,8 @@ static enum status make_ready(struct rig *rig, const struct row *row, struct pla
         return status;
     *settings = rig->settings;
     settings->issue = plan->issue;
-    *workload = (struct workload){.plan = plan, .settings = settings, .arrays = arrays};
+    *workload = (struct workload){
+        .plan = plan, .settings = settings, .arrays = arrays, .traced = traced};
     return rig->ops->prepare(rig->backend, workload, rig->error);
 }
 
@@ -128,9 +159,9 @@ static enum status time_row(struct rig *rig, const struct row *row, struct run_t
     struct plan plan;
     struct settings settings;
     struct workload workload;
-    enum status status = make_ready(rig, row, &plan, &settings, &workload);
+    enum status status = make_ready(rig, row, &plan, &settings, &workload, false);
     if (status == STATUS_OK)
-        status = run_repeats(rig, &workload, found);
+        status = run_repeats(rig, row, &workload, found);
     rig->ops->release(rig->backend);
     plan_free(&plan);
     return status;
@@ -148,9 +179,10 @@ enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
         rig->sample_count++;
     }
     struct samples *samples = &rig->samples[rig->sample++], sorted;
-    samples->values[rig->pass] = value;
+    samples->values[rig->pass % RIG_PASSES] = value;
     sorted = *samples;
-    *measured = measured_median(sorted.values, rig->pass + 1);
+    *measured =
+        measured_median(sorted.values, rig->pass < RIG_PASSES ? rig->pass + 1 : RIG_PASSES);
     measured->ns /= share;
     measured->spread_ns /= share;
     measured->least_ns /= share;
@@ -250,9 +282,9 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
     struct plan plan;
     struct settings settings;
     struct workload workload;
-    enum status status = make_ready(rig, row, &plan, &settings, &workload);
+    enum status status = make_ready(rig, row, &plan, &settings, &workload, true);
     if (status == STATUS_OK && rig->ops->measures && !row->lazy)
-        status = warm_up(rig);
+        status = warm_up(rig, &(struct run_times){0});
     if (status == STATUS_OK)
         status = trace_once(rig, timeline);
     rig->ops->release(rig->backend);
@@ -284,12 +316,16 @@ enum status rig_traced(struct rig *rig, const struct row *row, rig_draw *draw,
     struct workload workload;
     int64_t medians[REPEATS];
     int repeats = rig->ops->measures ? REPEATS : 1;
-    enum status status = make_ready(rig, row, &plan, &settings, &workload);
+    enum status status = make_ready(rig, row, &plan, &settings, &workload, true);
     bool long_enough = plan.cpu_tiles > 0; /* a tile of the CPU's is */
+    int64_t begin_ns = clock_now_ns();
     if (status == STATUS_OK && rig->ops->measures && !long_enough)
-        status = warm_up(rig);
-    for (int i = 0; i < repeats && status == STATUS_OK; i++)
+        status = warm_up(rig, &(struct run_times){0});
+    for (int i = 0; i < repeats && status == STATUS_OK; i++) {
         status = trace_and_draw(rig, row, draw, &medians[i]);
+        if (i > 0 && clock_now_ns() - begin_ns > TRACED_NS)
+            repeats = i + 1;
+    }
     rig->ops->release(rig->backend);
     plan_free(&plan);
     if (status != STATUS_OK)
@@ -306,108 +342,8 @@ int rig_draw_gaps(const struct row *row, const struct timeline *timeline, int64_
     return (int)row->count - 1;
 }
 
-void rig_refuse(struct rig *rig, const char *format, ...)
-{
-    char why[sizeof rig->refusal.text];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
-    va_end(arguments);
-    if (rig->refusal.status == STATUS_OK)
-        error_set(&rig->refusal, STATUS_FAILED,
-                  "this device, %s, can't be calibrated: %s (is something else running on it?)",
-                  rig->device->summary[0] != '\0' ? rig->device->summary : rig->device->name,
-                  why);
-}
-
-static struct figure *add_figure(struct rig *rig, const char *kernel, const char *key)
-{
-    struct calibration *calibration = rig->calibration;
-    for (int i = 0; i < calibration->figure_count; i++) {
-        struct figure *figure = &calibration->figures[i];
-        if (strcmp(figure->key, key) == 0 && figure->kernel == kernel)
-            return figure;
-    }
-    struct figure *figure = &calibration->figures[calibration->figure_count++];
-    figure->key = key;
-    figure->kernel = kernel;
-    return figure;
-}
-
 bool rig_knows_graphs(const struct rig *rig)
 {
     bool device = rig->ops->measures || rig->device->graph_launch_ns > 0;
     return device && (!rig->calls_only || rig->calibration->machine.graph_launch_ns > 0);
-}
-
-/* These may be nothing on a real device, too; any other time that was found to be nothing, or
- * less, was disturbed. */
-static const char *const may_be_nothing[] = {
-    "h2d_dependency_ns", "kernel_dependency_ns", "d2h_dependency_ns", "kernel_latency_ns",
-    "poll_ns",           "graph_node_ns",        "lazy_load_ns"};
-
-static double least_of(const struct rig *rig, const struct machine_field *field)
-{
-    bool nothing = !rig->ops->measures || field->type != FIELD_NS;
-    for (size_t i = 0; i < sizeof may_be_nothing / sizeof may_be_nothing[0]; i++)
-        nothing = nothing || strcmp(may_be_nothing[i], field->key) == 0;
-    return nothing ? field->least : fmax(1, field->least);
-}
-
-/* Returns the value, or where a machine file can't hold it, or no device can have it, the
- * nearest that can be. Something disturbed the measurements then, which is reported. */
-static double possible(struct rig *rig, const struct machine_field *field, double value)
-{
-    double least = least_of(rig, field);
-    if (value == 0 && field->zero_unknown)
-        return value;
-    if (field->type == FIELD_NS)
-        value = round(value);
-    if (value >= least && value <= field->most)
-        return value;
-    rig_refuse(rig, "its times make %s %.4g, and %.4g to %.4g are possible", field->key, value,
-               least, field->most);
-    return value > field->most ? field->most : least;
-}
-
-/* Sets a figure of the machine, or with `kernel` of that kernel's row. */
-static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
-                       void *record, double value, struct measured timing, const char *how)
-{
-    struct figure *figure = add_figure(rig, kernel, field->key);
-    value = possible(rig, field, value);
-    /* A rate or a share is off by as large a part as the times that it was made of. */
-    figure->spread = field->type == FIELD_NS || timing.ns <= 0
-                         ? timing.spread_ns
-                         : value * timing.spread_ns / timing.ns;
-    snprintf(figure->how, sizeof figure->how, "%s", how);
-    machine_field_put(field, record, value);
-}
-
-void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
-               const char *how)
-{
-    set_figure(rig, machine_field_find(machine_fields, key), NULL, &rig->calibration->machine,
-               value, timing, how);
-}
-
-void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
-                      double value, struct measured timing, const char *how)
-{
-    struct machine *machine = &rig->calibration->machine;
-    struct machine_kernel *row =
-        (struct machine_kernel *)machine_kernel_find(machine, kernel->name);
-    if (row == NULL) {
-        row = &machine->kernels[machine->kernel_count++];
-        *row = (struct machine_kernel){0};
-        snprintf(row->name, sizeof row->name, "%s", kernel->name);
-    }
-    set_figure(rig, machine_field_find(machine_kernel_fields, key), kernel->name, row, value,
-               timing, how);
-}
-
-void rig_known(struct rig *rig, const char *key, double value, const char *how)
-{
-    rig_found(rig, key, value, (struct measured){0}, how);
-    add_figure(rig, NULL, key)->spread = -1;
 }

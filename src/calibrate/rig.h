@@ -3,7 +3,8 @@
  * All parts of a calibration are measured several times over, pass by pass, so that the times
  * of one row are taken far apart. Each pass adds a sample to those that the rig keeps of a row,
  * and figures are made of the medians so far: a disturbance, a slow start or a drift that
- * spoils one pass moves none of them. The figures of the last pass are those that count.
+ * spoils one pass moves none of them. The figures of the last pass are those that count. Where
+ * they do not hold, more passes take the places of the oldest.
  *
  * A sample is known by its number in its pass. So every pass takes the same samples in the same
  * order: which rows are timed may depend on the device, but never on what was measured. */
@@ -34,9 +35,17 @@ struct loads {
     int kernels; /* that were loaded; 0: not timed yet */
 };
 
-/* The values of one sample, one of each pass. */
+/* The values of one sample, one of each of the latest passes. */
 struct samples {
     int64_t values[RIG_PASSES];
+};
+
+/* The reasons why figures can't be as they were found, each with its name, as many as fit. */
+enum { REFUSAL_TEXT = 800 }; /* with what stands around it, it fits a struct error */
+struct refusal {
+    char text[REFUSAL_TEXT];
+    int more;   /* that did not fit */
+    bool final; /* another pass would not change one of them */
 };
 
 struct rig {
@@ -48,17 +57,16 @@ struct rig {
     struct arrays arrays;         /* large host arrays, for rows that copy or use the CPU */
     struct arrays small;          /* small ones, for rows that use none but must have some */
     const struct kernel *arrays_for, *small_for; /* the kernels whose inputs they hold */
-    double between_ns;       /* a launch alone takes that much longer than one behind another */
-    double launch_ns;        /* of `scale` on one block, set by calibrate_kernels() */
-    struct loads loads;      /* outlives the attempts */
-    bool calls_only;         /* only what the host decides is measured */
-    int pass;                /* from 0 */
-    bool last;               /* this pass is: figures that take many simulations wait for it */
+    double launch_ns; /* of `scale` on one block, set by calibrate_kernels() */
+    struct loads loads;
+    bool calls_only; /* only what the host decides is measured */
+    int pass;        /* from 0 */
+    bool last;       /* this pass may be: figures that take many simulations wait for it */
     struct samples *samples; /* by number; owned */
     size_t sample, sample_count,
-        sample_capacity;  /* the next one's number; how many there are */
-    struct error *error;  /* ends the calibration */
-    struct error refusal; /* the first figure of this pass that can't be as it was found */
+        sample_capacity;    /* the next one's number; how many there are */
+    struct error *error;    /* ends the calibration */
+    struct refusal refusal; /* of this pass's figures */
 };
 
 /* Adds this pass's value of the next sample and sets what its values say, each divided by
@@ -66,9 +74,10 @@ struct rig {
 enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
                        struct measured *measured);
 
-/* Says in rig->refusal that the device can't be calibrated, and why, unless that says so
- * already. */
-__attribute__((format(printf, 2, 3))) void rig_refuse(struct rig *rig, const char *format, ...);
+/* Says in rig->refusal why the figure of that name (figure_name()) can't be as it was found,
+ * unless that says so of it already: "NAME is 0 by its times, ...". */
+__attribute__((format(printf, 3, 4))) void rig_refuse(struct rig *rig, const char *figure,
+                                                      const char *format, ...);
 
 /* Sets the time that one step more takes, of the whole run and (*issue) of the host's time to
  * issue it: rows of count and of count / 4 steps are timed, one behind the other, and the
@@ -109,8 +118,16 @@ void rig_found(struct rig *rig, const char *key, double value, struct measured t
 void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
                       double value, struct measured timing, const char *how);
 
+/* Takes the kernels' own times from a row's timeline. */
+rig_draw rig_draw_launches;
+
+/* Returns true if the kernel gets a section of its own. */
+bool rig_measures(const struct kernel *kernel);
+
 /* Sets a figure that was not timed. */
 void rig_known(struct rig *rig, const char *key, double value, const char *how);
+void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
+                      double value, const char *how);
 
 /* The parts of a calibration, in the order in which they have to be done: each takes the
  * figures of those before it as given, and sets its own. */
@@ -118,6 +135,7 @@ enum status calibrate_calls(struct rig *rig);
 enum status calibrate_host(struct rig *rig);
 enum status calibrate_copies(struct rig *rig);
 enum status calibrate_kernels(struct rig *rig);
+enum status calibrate_mapped(struct rig *rig);
 enum status calibrate_signals(struct rig *rig);
 enum status calibrate_callbacks(struct rig *rig);
 enum status calibrate_graphs(struct rig *rig);
@@ -126,8 +144,8 @@ enum status calibrate_graphs(struct rig *rig);
  * file whose calls alone are measured; every real device of today's CUDA does. */
 bool rig_knows_graphs(const struct rig *rig);
 
-/* The last part: holds the figures against plain runs, measured in the same passes. The first
- * that fails is reported in rig->refusal. */
+/* The last part: holds the figures against plain runs, measured in the same passes. Those that
+ * fail are reported in rig->refusal, and how all came out in the calibration's outcomes. */
 enum status calibrate_checks(struct rig *rig);
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    ARRAY_BYTES = 128 << 20, /* beyond the GPU's caches: ops take its parts in turn */
-    SMALL_ELEMENTS = 1 << 20,
+    COLUMNS = 1024, /* of matrices; these two are what runs have unless they say otherwise */
+    STRIDE = 1,
     GATE_ELEMENTS = 8 << 20, /* one block does them in some ms: time to issue a thousand ops */
     GATE_EVENT = 0,
 };
@@ -29,7 +29,21 @@ const struct kernel *row_kernel(const struct row *row)
 
 bool row_needs_arrays(const struct row *row)
 {
-    return strpbrk(row->steps, (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU, 0}) != NULL;
+    return strpbrk(row->steps,
+                   (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU, ROW_PACK, 0}) != NULL;
+}
+
+/* Returns how many copies an op is. */
+static uint32_t copies_of(const struct row *row)
+{
+    return row->batch > 0 ? row->batch : 1;
+}
+
+/* Returns the bytes of each array on the device. */
+static uint64_t device_bytes(const struct row *row)
+{
+    uint64_t launch = row->elements * dtype_bytes(row_kernel(row)->in);
+    return launch > ROW_ARRAY_BYTES ? launch : ROW_ARRAY_BYTES;
 }
 
 static void plan_shape(struct row_builder *builder)
@@ -41,25 +55,30 @@ static void plan_shape(struct row_builder *builder)
     plan->streams = row->streams > 0 ? row->streams : 1;
     plan->streams *= row->apart ? 2 : 1;
     plan->events = row->count + 2;
-    plan->tiles = row->count;
+    plan->tiles = row->count * copies_of(row);
     plan->cpu_tiles = strchr(row->steps, ROW_CPU) != NULL ? row->count : 0;
     plan->slots = 1;
-    plan->memory = row->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED;
+    plan->memory = row->pageable ? MEMORY_PAGEABLE
+                   : row->mapped ? MEMORY_MAPPED
+                                 : MEMORY_PINNED;
     plan->loads_lazily = row->lazy;
-    plan->issue = row->graph ? ISSUE_GRAPH : row->batch ? ISSUE_BATCH : ISSUE_STREAMS;
-    plan->elements = (row_needs_arrays(row) ? ARRAY_BYTES : SMALL_ELEMENTS) / sizeof(float);
+    plan->issue = row->graph ? ISSUE_GRAPH : row->batch > 0 ? ISSUE_BATCH : ISSUE_STREAMS;
+    uint64_t host = row_needs_arrays(row) ? ROW_ARRAY_BYTES : ROW_SMALL_BYTES;
+    plan->elements = host / dtype_bytes(kernel->in);
     plan->chain[0] = kernel;
     /* The gate's kernel. It is left out where the CPU works, which would run the whole chain.
      */
     plan->chain[1] = kernel_find("scale");
     plan->chain_length = plan->cpu_tiles > 0 ? 1 : 2;
-    plan->params.intensity = row->intensity > 0 ? row->intensity : 1;
-    uint64_t host = plan->elements * sizeof(float);
+    plan->params = (struct kernel_params){.intensity = row->intensity > 0 ? row->intensity : 1,
+                                          .columns = COLUMNS,
+                                          .stride = STRIDE};
+    uint64_t device = device_bytes(row);
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->buffer_bytes[BUFFER_HOST_OUT] = host;
     plan->buffer_bytes[BUFFER_HOST_IN1] = kernel->inputs == 2 ? host : 0;
-    plan->buffer_bytes[BUFFER_DEVICE_IN0] = plan->buffer_bytes[BUFFER_DEVICE_OUT] = ARRAY_BYTES;
-    plan->buffer_bytes[BUFFER_DEVICE_IN1] = kernel->inputs == 2 ? ARRAY_BYTES : 0;
-    plan->buffer_bytes[BUFFER_DEVICE_SCRATCH] = kernel_scratch_bytes(kernel, plan->elements);
+    plan->buffer_bytes[BUFFER_DEVICE_IN0] = plan->buffer_bytes[BUFFER_DEVICE_OUT] = device;
+    plan->buffer_bytes[BUFFER_DEVICE_IN1] = kernel->inputs == 2 ? device : 0;
+    plan->buffer_bytes[BUFFER_DEVICE_SCRATCH] = kernel_scratch_bytes(kernel, row->elements);
 }
 
 static void put(struct row_builder *builder, const struct op *op)
@@ -92,9 +111,9 @@ static uint64_t next_part(uint64_t *offset, uint64_t bytes, uint64_t array)
 static void put_copy(struct row_builder *builder, enum op_kind kind, uint32_t stream)
 {
     bool in = kind == OP_H2D;
-    const uint32_t copies = builder->row->batch ? builder->row->count : 1;
+    const uint32_t copies = copies_of(builder->row);
     uint64_t bytes = copies * builder->row->bytes;
-    uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
+    uint64_t at = next_part(&builder->host_offset, bytes, ROW_ARRAY_BYTES);
     put(builder,
         &(struct op){
             .kind = kind,
@@ -111,7 +130,12 @@ static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t li
     uint64_t in = count * dtype_bytes(kernel->in);
     uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out)
                                                   : count * dtype_bytes(kernel->out);
-    uint64_t at = next_part(&builder->device_offset, in > out ? in : out, ARRAY_BYTES);
+    const bool mapped = builder->row->mapped;
+    const enum buffer in0 = mapped ? BUFFER_HOST_IN0 : BUFFER_DEVICE_IN0,
+                      in1 = mapped ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1,
+                      to = mapped ? BUFFER_HOST_OUT : BUFFER_DEVICE_OUT;
+    uint64_t at = next_part(&builder->device_offset, in > out ? in : out,
+                            builder->plan->buffer_bytes[to]);
     struct op op = {
         .kind = OP_KERNEL,
         .stream = stream,
@@ -119,10 +143,10 @@ static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t li
             .link = link, .count = count, .blocks = blocks, .ranges = take_ranges(builder)}};
     if (op.kernel.ranges == NULL)
         return;
-    op.kernel.ranges->in[0] = (struct range){BUFFER_DEVICE_IN0, at, in};
-    op.kernel.ranges->out = (struct range){BUFFER_DEVICE_OUT, at, out};
+    op.kernel.ranges->in[0] = (struct range){in0, at, in};
+    op.kernel.ranges->out = (struct range){to, at, out};
     if (kernel->inputs == 2)
-        op.kernel.ranges->in[1] = (struct range){BUFFER_DEVICE_IN1, at, in};
+        op.kernel.ranges->in[1] = (struct range){in1, at, in};
     uint64_t scratch = kernel_scratch_bytes(kernel, count);
     if (scratch > 0)
         op.kernel.ranges->scratch = (struct range){BUFFER_DEVICE_SCRATCH, 0, scratch};
@@ -133,7 +157,7 @@ static void put_cpu(struct row_builder *builder)
 {
     const struct kernel *kernel = builder->plan->chain[0];
     uint64_t count = builder->row->elements, bytes = count * dtype_bytes(kernel->in);
-    uint64_t at = next_part(&builder->host_offset, bytes, ARRAY_BYTES);
+    uint64_t at = next_part(&builder->host_offset, bytes, ROW_ARRAY_BYTES);
     struct op op = {.kind = OP_CPU,
                     .stream = builder->plan->streams,
                     .cpu = {.count = count, .ranges = take_ranges(builder)}};
@@ -145,6 +169,17 @@ static void put_cpu(struct row_builder *builder)
         op.cpu.ranges->in[1] = (struct range){BUFFER_HOST_IN1, at, bytes};
     op.cpu.ranges->out = (struct range){BUFFER_HOST_OUT, at, out};
     put(builder, &op);
+}
+
+/* Puts a copy from the next part of the array to one place, as to a slot. */
+static void put_pack(struct row_builder *builder)
+{
+    const uint64_t bytes = builder->row->bytes;
+    const uint64_t at = next_part(&builder->host_offset, bytes, ROW_ARRAY_BYTES);
+    put(builder, &(struct op){.kind = OP_PACK,
+                              .stream = builder->plan->streams,
+                              .pack = {.from = {BUFFER_HOST_IN0, at, bytes},
+                                       .to = {BUFFER_HOST_OUT, 0, bytes}}});
 }
 
 static void put_step(struct row_builder *builder, enum row_op step, uint32_t stream)
@@ -170,6 +205,8 @@ static void put_step(struct row_builder *builder, enum row_op step, uint32_t str
     case ROW_SYNC:
         return put(builder,
                    &(struct op){.kind = OP_SYNC, .stream = builder->plan->streams, .tile = -1});
+    case ROW_PACK:
+        return put_pack(builder);
     case ROW_ALLOC:
     case ROW_PINNED:
         return put(builder, &(struct op){.kind = OP_ALLOC,
@@ -195,7 +232,7 @@ enum status row_plan(const struct row *row, struct plan *plan, struct error *err
     uint32_t streams = row->streams > 0 ? row->streams : 1;
     if (row->gate)
         put_gate(&builder);
-    for (uint32_t i = 0; i < (row->batch ? 1 : row->count); i++) {
+    for (uint32_t i = 0; i < row->count; i++) {
         builder.event = i + 1;
         for (const char *step = row->steps; *step != '\0'; step++)
             put_step(&builder, (enum row_op) * step, i % streams);

@@ -19,6 +19,7 @@ enum row_op {
     ROW_SYNC = 's',     /* the host waits for the device */
     ROW_ALLOC = 'a',    /* device memory taken and given back */
     ROW_PINNED = 'p',   /* page-locked host memory taken and given back */
+    ROW_PACK = 'x',     /* host memory copied by the host's cores */
 };
 struct row {
     const char *steps;           /* letters of enum row_op */
@@ -29,11 +30,17 @@ struct row {
     uint32_t blocks, intensity;  /* intensity 0: 1 */
     bool gate;  /* all streams are held until every op is issued: the times are the device's */
     bool apart; /* copies out have streams of their own, as many again */
-    bool pageable; /* host memory is not page-locked */
-    bool lazy;     /* the kernel's code is loaded by its first launch */
-    bool graph;    /* issued as one graph */
-    bool batch;    /* copies of one direction, as one batch */
+    bool pageable;  /* host memory is not page-locked */
+    bool lazy;      /* the kernel's code is loaded by its first launch */
+    bool graph;     /* issued as one graph */
+    bool mapped;    /* launches work on the small host arrays themselves */
+    uint32_t batch; /* each copy is a batch of so many, of `bytes` each; 0: none is */
 };
+
+/* Each host array where no op of the row copies or uses the CPU. */
+enum { ROW_SMALL_BYTES = 4 << 20 };
+
+enum { ROW_ARRAY_BYTES = 128 << 20 }; /* beyond the GPU's caches: ops take its parts in turn */
 
 /* The ops that a gate puts before the row: a long kernel and an event record. */
 enum { ROW_GATE_OPS = 2 };

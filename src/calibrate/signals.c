@@ -1,6 +1,7 @@
 /* signals.c - the time that an op takes to start once what it waits for, another engine or the
  * host, is done. */
 #include "calibrate/rig.h"
+#include "plan/rules.h"
 
 #include <math.h>
 
@@ -14,6 +15,7 @@ enum {
     POLL_BYTES = 4 << 10,
     POLL_SWEEPS = 10,
     POLL_INTENSITY = 4000, /* some 200 us on one block */
+    SLOW_CHAIN = 8,
 };
 
 /* Measures the time from the end of one op to the start of one that waits for it on another
@@ -335,25 +337,73 @@ static int draw_pitches(const struct row *row, const struct timeline *timeline, 
     return found > 0 ? found : 0;
 }
 
-/* Sets how much longer a stream takes for a kernel and a callback behind it than the figures
- * say, with `streams` of them side by side. The rules have nothing that it could be put down
- * to. */
-static enum status measure_beyond(struct rig *rig, uint32_t streams, double *beyond_ns)
+/* Takes the times from a kernel's end to the start of the callback behind it. */
+static int draw_told(const struct row *row, const struct timeline *timeline, int64_t *times)
 {
-    const struct row row = {.steps = "kc",
-                            .count = CHAIN * streams,
-                            .streams = streams,
-                            .elements = 1024 * POLL_SWEEPS,
-                            .blocks = 1,
-                            .intensity = POLL_INTENSITY};
-    struct measured step;
-    double simulated = 0;
-    enum status status = rig_step(rig, &row, &step, NULL);
-    if (status == STATUS_OK && rig->last)
-        status = rig_simulated_step(rig, &row, &simulated, NULL);
-    if (status == STATUS_OK)
-        *beyond_ns = streams * (step.ns - simulated);
+    int found = 0;
+    (void)row;
+    for (uint32_t i = 0; i + 1 < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span[0].kind == OP_KERNEL && span[1].kind == OP_CALLBACK)
+            times[found++] = span[1].start_ns - span[0].end_ns;
+    }
+    return found;
+}
+
+/* Kernels in one stream, with a callback behind each or without. */
+static struct row called_row(const char *steps, uint32_t count, uint32_t intensity)
+{
+    return (struct row){.steps = steps,
+                        .count = count,
+                        .elements = 1024 * POLL_SWEEPS,
+                        .blocks = 1,
+                        .intensity = intensity};
+}
+
+/* Finds how long the thread has slept, as a part of the longest sleep that counts, when a
+ * kernel of the row ends; and *beside_ns, what the row's step takes beside what tells a thread
+ * of its callback. */
+static enum status find_sleep(struct rig *rig, const struct row *row, double *part,
+                              double *beside_ns)
+{
+    enum status status = rig_simulated_step(rig, row, beside_ns, NULL);
+    int64_t slept_ns = llround(*beside_ns) - rig->calibration->machine.callback_ns;
+    *part = rule_sleep_part(slept_ns);
     return status;
+}
+
+/* Measures how long it takes until a callback behind a kernel is called, once the thread has
+ * slept a little, and once for long: that gives two equations for two figures. The first is the
+ * difference that callbacks make to a row of kernels. In the second that would be little of the
+ * kernels' time, so it is drawn from a trace. */
+static enum status measure_told(struct rig *rig)
+{
+    struct machine *machine = &rig->calibration->machine;
+    const struct row bare = called_row("k", CHAIN, POLL_INTENSITY / 10);
+    const struct row called = called_row("kc", CHAIN, POLL_INTENSITY / 10);
+    const struct row slow = called_row("kc", SLOW_CHAIN, POLL_INTENSITY * 15);
+    struct measured without, with, late;
+    double parts[2], bare_ns, called_ns, slow_ns;
+    if (rig_step(rig, &bare, &without, NULL) != STATUS_OK ||
+        rig_step(rig, &called, &with, NULL) != STATUS_OK ||
+        rig_traced(rig, &slow, draw_told, &late) != STATUS_OK)
+        return rig->error->status;
+    if (!rig->last)
+        return STATUS_OK;
+    machine->callback_latency_ns = machine->callback_wake_ns = 0;
+    if (rig_simulated_step(rig, &bare, &bare_ns, NULL) != STATUS_OK ||
+        find_sleep(rig, &called, &parts[0], &called_ns) != STATUS_OK ||
+        find_sleep(rig, &slow, &parts[1], &slow_ns) != STATUS_OK)
+        return rig->error->status;
+    const double soon_ns = (with.ns - without.ns) - (called_ns - bare_ns);
+    const double wake_ns = fmax(0, (late.ns - soon_ns) / (parts[1] - parts[0]));
+    with.spread_ns += without.spread_ns;
+    late.spread_ns = (late.spread_ns + with.spread_ns) / (parts[1] - parts[0]);
+    rig_found(rig, "callback_latency_ns", fmax(0, soon_ns - parts[0] * wake_ns), with,
+              "what callbacks add to kernels of 20 us in one stream, less the next");
+    rig_found(rig, "callback_wake_ns", wake_ns, late,
+              "likewise behind kernels of 3 ms, in a trace");
+    return STATUS_OK;
 }
 
 enum status calibrate_callbacks(struct rig *rig)
@@ -361,21 +411,8 @@ enum status calibrate_callbacks(struct rig *rig)
     /* All are issued before the first is called. */
     const struct row row = {.steps = "c", .count = 128, .gate = true};
     struct measured pitch;
-    double alone, many;
-    uint32_t streams = poll_streams(rig);
-    char how[FIGURE_TEXT];
     if (rig_traced(rig, &row, draw_pitches, &pitch) != STATUS_OK)
         return rig->error->status;
     rig_found(rig, "callback_ns", pitch.ns, pitch, "callbacks one behind another");
-    if (!rig->ops->measures || rig->calls_only) /* the first obeys the rules */
-        return STATUS_OK;
-    if (measure_beyond(rig, 1, &alone) != STATUS_OK ||
-        measure_beyond(rig, streams, &many) != STATUS_OK)
-        return rig->error->status;
-    snprintf(how, sizeof how,
-             "callbacks one behind another. Between kernels each takes %.1f us more in one "
-             "stream, and %.1f in %u: no figure says so",
-             1e-3 * alone, 1e-3 * many, streams);
-    rig_found(rig, "callback_ns", pitch.ns, pitch, how);
-    return STATUS_OK;
+    return measure_told(rig);
 }

@@ -73,6 +73,8 @@ const struct machine_field machine_fields[] = {
     MEANS("kernels", kernel_latency_ns, FIELD_NS, 0, 1e9, 1700),
     MEANS("kernels", kernel_gap_ns, FIELD_NS, 0, 1e9, 1250),
     MEANS("kernels", kernel_fixed_ns, FIELD_NS, 0, 1e9, 1250),
+    /* Nobody guesses it: a launch starts and ends as on the device's memory. */
+    MEANS("kernels", mapped_latency_ns, FIELD_NS, 0, 1e9, 0),
     /* Resident grids of most devices from compute capability 5.0 on: the same guide. */
     MEANS("kernels", concurrent_kernels, FIELD_U32, 1, 65536, 128),
 
@@ -101,16 +103,27 @@ const struct machine_field machine_fields[] = {
     MEANS("host", issue_wait_ns, FIELD_NS, 0, 1e9, 150),
     MEANS("host", issue_callback_ns, FIELD_NS, 0, 1e9, 1500),
     MEANS("host", callback_ns, FIELD_NS, 0, 1e9, 2000),
+    /* A file that says nothing of it was written when no rule asked for it: 0. */
+    MEANS("host", callback_latency_ns, FIELD_NS, 0, 1e9, 0),
+    MEANS("host", callback_wake_ns, FIELD_NS, 0, 1e9, 0),
     /* Code counts as loaded before the run, as it mostly is. */
     MEANS("host", lazy_load_ns, FIELD_NS, 0, 1e9, 0),
-    /* Measured beside an H200, as are the next two, and assumed to be the same everywhere. */
+    /* Measured beside an H200, as are alloc_ns and pinned_bytes_per_s, and assumed to be the
+     * same everywhere. */
     MEANS("host", sync_ns, FIELD_NS, 0, 1e9, 1000),
     MEANS("host", alloc_ns, FIELD_NS, 0, 1e9, 100000),
+    /* A file that lacks these three is of a time when only pinned_bytes_per_s went by size. */
+    LIKE("host", alloc_small_ns, FIELD_NS, 0, 1e9, 1, alloc_ns),
+    MEANS("host", alloc_mib_ns, FIELD_NS, 0, 1e9, 0),
+    MEANS("host", pinned_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", pinned_bytes_per_s, FIELD_REAL, 1e6, 1e15, 3.09e9),
     /* A small workstation: 8 cores of 3 GHz, 16 operations each, and two DDR4-3200 channels. */
     MEANS("host", cpu_cores, FIELD_U32, 1, 65536, 8),
     MEANS("host", cpu_bytes_per_s, FIELD_REAL, 1e6, 1e15, 51.2e9),
     MEANS("host", cpu_flops_per_s, FIELD_REAL, 1e6, 1e18, 384e9),
+    /* Packing is work for the cores as any other, where nobody has measured it. */
+    MEANS("host", pack_ns, FIELD_NS, 0, 1e9, 0),
+    LIKE("host", pack_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1, cpu_bytes_per_s),
     {.key = NULL},
 };
 
@@ -127,6 +140,7 @@ const struct machine_field machine_kernel_fields[] = {
     KERNEL_FIELD(flops_per_s, FIELD_REAL, 1e6, 1e18),
     KERNEL_FIELD(memory_fill, FIELD_REAL, 0.001, 1),
     KERNEL_FIELD(arithmetic_fill, FIELD_REAL, 0.001, 1),
+    KERNEL_FIELD(mapped_share, FIELD_REAL, 0.001, 1),
     KERNEL_FIELD(cpu_bytes_per_s, FIELD_REAL, 1e6, 1e18),
     KERNEL_FIELD(cpu_flops_per_s, FIELD_REAL, 1e6, 1e18),
     {.key = NULL},

@@ -91,6 +91,17 @@ double machine_link_ns(const struct machine *machine, double in, double out)
     return 1e9 * fmax(alone, (in + out) / machine->joint_bytes_per_s);
 }
 
+double machine_mapped_share(const struct machine *machine, const struct kernel *kernel)
+{
+    const struct machine_kernel *row = kernel != NULL ? row_of(machine, kernel) : NULL;
+    double most = MACHINE_MAPPED_SHARE;
+    if (kernel != NULL)
+        return rate_or(row != NULL ? row->mapped_share : 0, MACHINE_MAPPED_SHARE);
+    for (int i = 0; i < machine->kernel_count; i++)
+        most = fmax(most, machine->kernels[i].mapped_share);
+    return most;
+}
+
 int64_t machine_round_ns(double ns)
 {
     return ns < (double)MACHINE_NEVER_NS ? llround(ns) : MACHINE_NEVER_NS;

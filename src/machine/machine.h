@@ -25,8 +25,12 @@ struct machine_kernel {
     double bytes_per_s; /* of device memory, where memory is the bound */
     double flops_per_s; /* of the kernel's own `flops`, where arithmetic is the bound */
     double memory_fill, arithmetic_fill;
+    double mapped_share; /* of the link's rates, on the host's memory: machine_mapped_share() */
     double cpu_bytes_per_s, cpu_flops_per_s; /* of the CPU twin on all cores */
 };
+
+/* Smaller pieces of the device's memory the driver takes out of one that it has. */
+enum { MACHINE_SMALL_ALLOC = 1 << 20 };
 
 struct machine {
     char name[MACHINE_TEXT];
@@ -63,6 +67,7 @@ struct machine {
     int64_t kernel_latency_ns; /* from its issue in an idle stream to the first block's start */
     int64_t kernel_gap_ns;     /* from a kernel's end to the next one's start in its stream */
     int64_t kernel_fixed_ns;   /* a launch's time beside its work, of kernels not measured */
+    int64_t mapped_latency_ns; /* that it takes longer on the host's memory, beside its bytes */
     uint32_t concurrent_kernels;
 
     /* Streams. */
@@ -82,13 +87,23 @@ struct machine {
     int64_t graph_launch_ns, graph_launch_node_ns, graph_node_ns;
     int64_t issue_batch_copy_ns; /* a copy's part of the call that issues a batch of them */
     int64_t issue_copy_ns, issue_kernel_ns, issue_record_ns, issue_wait_ns, issue_callback_ns;
-    int64_t callback_ns;  /* a callback's time on the driver's thread */
+    int64_t callback_ns; /* a callback's time on the driver's thread */
+    /* From when a stream has come to a callback until the thread can run it, and what a thread
+     * takes beside that has slept for long: rule_callback_told_ns(). */
+    int64_t callback_latency_ns, callback_wake_ns;
     int64_t lazy_load_ns; /* loading a kernel's code: added to the call of its first launch */
     int64_t sync_ns;      /* a synchronising call's own time, beside what it waits for */
-    int64_t alloc_ns; /* a call that takes memory and the one that gives it back, together */
-    double pinned_bytes_per_s; /* page-locked memory that is taken, beside those calls */
+    /* A call that takes memory and the one that gives it back, together: in all for less than
+     * MACHINE_SMALL_ALLOC of the device's; else beside its MiB, or beside what page-locked
+     * memory takes in any case and for its bytes. */
+    int64_t alloc_small_ns, alloc_ns, alloc_mib_ns, pinned_ns;
+    double pinned_bytes_per_s;
     uint32_t cpu_cores;
     double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */
+    /* Packing tiles: waking the cores and waiting for the last of them, and the rate at which
+     * they read and write. */
+    int64_t pack_ns;
+    double pack_bytes_per_s;
 
     struct machine_kernel kernels[MACHINE_KERNELS_MAX];
     int kernel_count;
@@ -144,11 +159,15 @@ double machine_chain_cpu_ns(const struct machine *machine, const struct kernel *
  * one. */
 double machine_link_ns(const struct machine *machine, double in, double out);
 
-/* Kernels that work on the host's memory get this share of the link's rates, which copy engines
- * get in full: they ask for small pieces. An H200 takes 25 ms for one GiB each way, for which
- * the joint rate of its copies would allow 21.3. It is assumed that other GPUs are alike, and
- * that each byte crosses once, whatever the kernel's order of access. */
+/* Kernels that work on the host's memory get a share of the link's rates, which copy engines
+ * get in full: they ask for small pieces, and some for more than their bytes, by their order of
+ * access. This share is of kernels that were not measured: an H200 takes 25 ms for one GiB each
+ * way, for which the joint rate of its copies would allow 21.3. It is assumed that other GPUs
+ * are alike. */
 #define MACHINE_MAPPED_SHARE 0.85
+
+/* Returns the share of a kernel; with NULL the largest that any has. */
+double machine_mapped_share(const struct machine *machine, const struct kernel *kernel);
 
 /* Rounds a time to whole ns. Times are below MACHINE_NEVER_NS, 36 years, which stands for all
  * that are not: with absurd figures work can take longer than an int64_t tells. The sums and

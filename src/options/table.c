@@ -225,7 +225,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
         {"batch", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(batch, RUNS), .check = CHECK_BATCH,
          .fallback = "auto", .least = 1, .most = OP_TILES_MOST, .suffixes = true,
          .automatic = true,
-         .help = "tiles of a batch; auto: as many as come to 8 MiB of the first input, but "
+         .help = "tiles of a batch; auto: as many as come to 4 MiB of the first input, but "
                  "fewer where there would be less than 8 batches in turn for each stream",
          .with = "Only --issue=batch and --pack use it; --issue=auto keeps it for these."},
     [OPTION_PACK] = {"pack", 0, NULL, TYPE_FLAG, RUN_FIELD(pack, RUNS), .check = CHECK_PACK,

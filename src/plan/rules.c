@@ -135,7 +135,12 @@ double rule_link_sweep_ns(const struct machine *machine, double in, double out, 
     double both = (all_in + all_out) / machine->joint_bytes_per_s;
     double own = in > 0 ? all_in / machine->h2d_bytes_per_s : 0;
     double back = out > 0 ? all_out / machine->d2h_bytes_per_s : 0;
-    return 1e9 * larger(both, larger(own, back)) / MACHINE_MAPPED_SHARE;
+    return 1e9 * larger(both, larger(own, back));
+}
+
+int64_t rule_link_latency_ns(const struct machine *machine, double in, double out)
+{
+    return in > 0 || out > 0 ? machine->mapped_latency_ns : 0;
 }
 
 int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes)
@@ -248,9 +253,15 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op)
     if (op_is_sync(op->kind))
         return machine->sync_ns;
     if (op->kind == OP_PACK)
-        return machine_ceil_ns(2e9 * (double)op->pack.to.bytes / machine->cpu_bytes_per_s);
-    double bytes = op->alloc.pinned ? (double)op->alloc.bytes : 0;
-    return machine->alloc_ns + machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
+        return machine->pack_ns +
+               machine_ceil_ns(2e9 * (double)op->pack.to.bytes / machine->pack_bytes_per_s);
+    const double bytes = (double)op->alloc.bytes, MIB = 1 << 20;
+    if (op->alloc.pinned)
+        return machine->alloc_ns + machine->pinned_ns +
+               machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
+    if (op->alloc.bytes < MACHINE_SMALL_ALLOC)
+        return machine->alloc_small_ns;
+    return machine->alloc_ns + machine_round_ns(bytes / MIB * (double)machine->alloc_mib_ns);
 }
 
 bool rule_call_synchronises(const struct machine *machine, const struct op *op)
@@ -290,6 +301,17 @@ uint32_t rule_measured_blocks(const struct machine *machine, double fill)
 int64_t rule_load_ns(const struct machine *machine, bool loaded)
 {
     return loaded ? 0 : machine->lazy_load_ns;
+}
+
+double rule_sleep_part(int64_t slept_ns)
+{
+    return sqrt(fmin(1, (double)slept_ns / RULE_SLEEP_MOST_NS));
+}
+
+int64_t rule_callback_told_ns(const struct machine *machine, int64_t slept_ns)
+{
+    double wake_ns = (double)machine->callback_wake_ns * rule_sleep_part(slept_ns);
+    return machine->callback_latency_ns + machine_round_ns(wake_ns);
 }
 
 double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,

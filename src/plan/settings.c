@@ -54,7 +54,7 @@ bool settings_way_fits(const struct settings *settings)
 
 uint32_t settings_batch(const struct settings *settings)
 {
-    enum { BYTES = 8 << 20, FEWEST = 8 };
+    enum { BYTES = 4 << 20, FEWEST = 8 };
     if (settings->issue != ISSUE_BATCH && !settings->pack)
         return 1;
     if (settings->batch > 0)

@@ -90,7 +90,7 @@ uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
 bool settings_way_fits(const struct settings *settings);
 
 /* Returns the tiles of a batch: 1 unless tiles go in batches; those given; or as many as come
- * to 8 MiB of the first input, about the tiles with which an H200 comes closest to its limit,
+ * to 4 MiB of the first input, about the tiles with which an H200 comes closest to its limit,
  * where that leaves 8 batches in turn for each that is in flight. */
 uint32_t settings_batch(const struct settings *settings);
 

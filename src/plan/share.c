@@ -27,7 +27,7 @@ static void rates_per_element(const struct settings *settings, const struct mach
     double out = last->shape == KERNEL_REDUCE ? 0 : (double)dtype_bytes(last->out);
     double link = machine_link_ns(machine, in, out);
     if (settings->memory == MEMORY_MAPPED)
-        link /= MACHINE_MAPPED_SHARE;
+        link /= machine_mapped_share(machine, settings->chain[0]);
     *gpu_ns = fmax(link, kernels);
     *cpu_ns = cpu;
 }

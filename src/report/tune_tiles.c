@@ -83,7 +83,7 @@ static double pack_floor_ns(const struct machine *machine, const struct plan *pl
     const struct kernel *last = plan_last_kernel(plan);
     const size_t in = dtype_bytes(plan->chain[0]->in);
     const size_t out = last->shape == KERNEL_REDUCE ? 0 : dtype_bytes(last->out);
-    return 2e9 * (double)plan->elements * (double)(in + out) / machine->cpu_bytes_per_s;
+    return 2e9 * (double)plan->elements * (double)(in + out) / machine->pack_bytes_per_s;
 }
 
 /* Returns the least time of the host: to issue each batch's copies and kernels, which are a

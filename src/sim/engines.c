@@ -186,10 +186,21 @@ enum status turns_end(struct simulation *sim, struct turn_engine *engine)
 {
     uint32_t op = engine->op;
     engine->op = NONE;
+    engine->done_ns = sim->now;
     enum status status = simulation_end_op(sim, op);
     if (status == STATUS_OK)
         status = host_return_call(sim, op);
     return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
+}
+
+int64_t callbacks_told_ns(struct simulation *sim)
+{
+    struct turn_engine *thread = &sim->callbacks;
+    int64_t idle_ns = later(thread->awake_ns, thread->done_ns);
+    int64_t told_ns = sim->now + rule_callback_told_ns(sim->machine, 0);
+    if (thread->op == NONE && sim->now > idle_ns)
+        thread->awake_ns = sim->now + rule_callback_told_ns(sim->machine, sim->now - idle_ns);
+    return later(told_ns, thread->awake_ns);
 }
 
 enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op)

@@ -59,8 +59,8 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
     if (sim->plan->memory == MEMORY_MAPPED) {
         uint64_t in, out;
         op_link_bytes(op, &in, &out);
-        known->link = (struct link_bytes){known->sweeps.share * (double)in,
-                                          known->sweeps.share * (double)out};
+        double part = known->sweeps.share / machine_mapped_share(sim->machine, kernel);
+        known->link = (struct link_bytes){part * (double)in, part * (double)out};
     }
     return known;
 }
@@ -145,7 +145,9 @@ static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t all,
     const struct launch_work *work = launch_work(sim, op_at(sim, op), &room);
     const struct sweeps *sweeps = &work->sweeps;
     bool pays = placed == 0 || all <= sim->resident_blocks;
-    int64_t since_ns = sim->now + (pays ? work->cost.fixed_ns : 0);
+    int64_t fixed_ns =
+        work->cost.fixed_ns + rule_link_latency_ns(sim->machine, work->link.in, work->link.out);
+    int64_t since_ns = sim->now + (pays ? fixed_ns : 0);
     uint32_t more = sweeps->blocks_with_more > placed ? sweeps->blocks_with_more - placed : 0;
     more = more < blocks ? more : blocks;
     enum status status = add_group(sim, op, more, work, sweeps->least + 1, since_ns);

@@ -82,9 +82,19 @@ static int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns)
     return later(ready_ns, sim->node_free_ns);
 }
 
+/* Returns when a callback that is its stream's head can be called. Behind another, whose end is
+ * now, the thread goes on with it. */
+static int64_t callback_ready_ns(struct simulation *sim, uint32_t op)
+{
+    const struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
+    bool goes_on = lane->last_end_ns == sim->now && lane->last_kind == OP_CALLBACK;
+    return goes_on ? sim->now : callbacks_told_ns(sim);
+}
+
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
 {
-    int64_t ready = head_ready_ns(sim, op, woken);
+    bool callback = kind_of(sim, op) == OP_CALLBACK;
+    int64_t ready = callback ? callback_ready_ns(sim, op) : head_ready_ns(sim, op, woken);
     if (sim->plan->issue == ISSUE_GRAPH && kind_of(sim, op) != OP_CPU)
         ready = graph_ready_ns(sim, ready);
     int64_t delay = ready - sim->now;

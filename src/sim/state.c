@@ -257,6 +257,7 @@ enum status simulation_set_up(struct simulation *sim)
     line_init(&sim->callbacks.line);
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;
+    sim->callbacks.awake_ns = sim->callbacks.done_ns = -RULE_SLEEP_BEFORE_NS;
     sim->needs_domains = sim->plan->stream_kinds != NULL;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
     return link_all(sim);

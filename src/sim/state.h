@@ -65,7 +65,9 @@ struct copy_engine {
 /* An engine that does one op at a time for a known time: the thread of callbacks, the CPU. */
 struct turn_engine {
     struct line line;
-    uint32_t op; /* at work, or NONE */
+    uint32_t op;      /* at work, or NONE */
+    int64_t awake_ns; /* callbacks: when the thread was last woken, or will be */
+    int64_t done_ns;  /* when its latest op ended */
 };
 
 struct hardware_queue {
@@ -329,6 +331,10 @@ enum status host_return_call(struct simulation *sim, uint32_t op);
  * an op of the CPU's; a launch, which enters the line of its priority. */
 enum status copies_accept(struct simulation *sim, uint32_t op);
 enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op);
+
+/* Returns when the driver's thread can run a callback to which its stream comes now: it is told
+ * of it, and woken if it sleeps. */
+int64_t callbacks_told_ns(struct simulation *sim);
 enum status kernels_accept(struct simulation *sim, uint32_t op);
 
 /* The copy on engine `index` begins to move bytes; it has moved the last; the engine can take

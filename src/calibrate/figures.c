@@ -1,0 +1,148 @@
+/* figures.c - sets the figures that were found, and keeps the reasons why some can't be. */
+#include "calibrate/rig.h"
+#include "machine/fields.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Returns true if a reason that begins with the figure's name is there already. */
+static bool is_refused(const struct refusal *refusal, const char *figure)
+{
+    const char *at = refusal->text;
+    while ((at = strstr(at, figure)) != NULL) {
+        const char *end = at + strlen(figure);
+        bool begins = at == refusal->text || (at - refusal->text >= 2 && at[-2] == ';');
+        if (begins && end[0] == ' ')
+            return true;
+        at = end;
+    }
+    return false;
+}
+
+void rig_refuse(struct rig *rig, const char *figure, const char *format, ...)
+{
+    struct refusal *refusal = &rig->refusal;
+    char why[REFUSAL_TEXT];
+    size_t used = strlen(refusal->text);
+    va_list arguments;
+    if (is_refused(refusal, figure))
+        return;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    int length = snprintf(refusal->text + used, sizeof refusal->text - used, "%s%s %s",
+                          used > 0 ? "; " : "", figure, why);
+    if ((size_t)length >= sizeof refusal->text - used) {
+        refusal->text[used] = '\0';
+        refusal->more++;
+    }
+}
+
+static struct figure *add_figure(struct rig *rig, const char *kernel, const char *key)
+{
+    struct calibration *calibration = rig->calibration;
+    for (int i = 0; i < calibration->figure_count; i++) {
+        struct figure *figure = &calibration->figures[i];
+        if (strcmp(figure->key, key) == 0 && figure->kernel == kernel)
+            return figure;
+    }
+    struct figure *figure = &calibration->figures[calibration->figure_count++];
+    figure->key = key;
+    figure->kernel = kernel;
+    return figure;
+}
+
+/* These may be nothing on a real device, too; any other time that was found to be nothing, or
+ * less, was disturbed. */
+static const char *const may_be_nothing[] = {"h2d_dependency_ns",
+                                             "kernel_dependency_ns",
+                                             "d2h_dependency_ns",
+                                             "kernel_latency_ns",
+                                             "poll_ns",
+                                             "graph_node_ns",
+                                             "lazy_load_ns",
+                                             "alloc_mib_ns",
+                                             "pinned_ns",
+                                             "pack_ns",
+                                             "callback_latency_ns",
+                                             "callback_wake_ns",
+                                             "mapped_latency_ns"};
+
+static double least_of(const struct rig *rig, const struct machine_field *field)
+{
+    bool nothing = !rig->ops->measures || field->type != FIELD_NS;
+    for (size_t i = 0; i < sizeof may_be_nothing / sizeof may_be_nothing[0]; i++)
+        nothing = nothing || strcmp(may_be_nothing[i], field->key) == 0;
+    return nothing ? field->least : fmax(1, field->least);
+}
+
+/* Returns the value, or where a machine file can't hold it, or no device can have it, the
+ * nearest that can be. Something disturbed the measurements then, which is reported. */
+static double possible(struct rig *rig, const struct machine_field *field, const char *kernel,
+                       double value)
+{
+    char name[FIGURE_NAME];
+    double least = least_of(rig, field);
+    if (value == 0 && field->zero_unknown)
+        return value;
+    if (field->type == FIELD_NS)
+        value = round(value);
+    if (value >= least && value <= field->most)
+        return value;
+    figure_name(kernel, field->key, name);
+    rig_refuse(rig, name, "is %.4g by its times, and %.4g to %.4g are possible", value, least,
+               field->most);
+    return value > field->most ? field->most : least;
+}
+
+/* Sets a figure of the machine, or with `kernel` of that kernel's row. */
+static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
+                       void *record, double value, struct measured timing, const char *how)
+{
+    struct figure *figure = add_figure(rig, kernel, field->key);
+    value = possible(rig, field, kernel, value);
+    figure->value = value;
+    /* A rate or a share is off by as large a part as the times that it was made of. */
+    figure->spread = field->type == FIELD_NS || timing.ns <= 0
+                         ? timing.spread_ns
+                         : value * timing.spread_ns / timing.ns;
+    snprintf(figure->how, sizeof figure->how, "%s", how);
+    machine_field_put(field, record, value);
+}
+
+void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
+               const char *how)
+{
+    set_figure(rig, machine_field_find(machine_fields, key), NULL, &rig->calibration->machine,
+               value, timing, how);
+}
+
+void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
+                      double value, struct measured timing, const char *how)
+{
+    struct machine *machine = &rig->calibration->machine;
+    struct machine_kernel *row =
+        (struct machine_kernel *)machine_kernel_find(machine, kernel->name);
+    if (row == NULL) {
+        row = &machine->kernels[machine->kernel_count++];
+        *row = (struct machine_kernel){0};
+        snprintf(row->name, sizeof row->name, "%s", kernel->name);
+    }
+    set_figure(rig, machine_field_find(machine_kernel_fields, key), kernel->name, row, value,
+               timing, how);
+}
+
+void rig_known(struct rig *rig, const char *key, double value, const char *how)
+{
+    rig_found(rig, key, value, (struct measured){0}, how);
+    add_figure(rig, NULL, key)->spread = -1;
+}
+
+void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
+                      double value, const char *how)
+{
+    rig_found_kernel(rig, kernel, key, value, (struct measured){0}, how);
+    add_figure(rig, kernel->name, key)->spread = -1;
+}
