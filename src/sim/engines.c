@@ -45,7 +45,9 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
         return simulation_post(sim, wait, EVENT_TURNED, index, 0);
     }
     engine->op = line_pop(sim, &engine->line);
-    engine->copies = engine->to_copy = rule_copies(sim->plan, op_at(sim, engine->op));
+    /* Where no copy is many, the op itself is left alone: it is not in the cache. */
+    const bool one = sim->plan->issue != ISSUE_BATCH;
+    engine->copies = engine->to_copy = one ? 1 : rule_copies(sim->plan, op_at(sim, engine->op));
     int64_t latency = rule_copy_latency_ns(sim->machine, kind_of(sim, engine->op));
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
