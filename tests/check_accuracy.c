@@ -390,6 +390,27 @@ START_TEST(test_judged_again)
 }
 END_TEST
 
+/* Figures of several files: an odd and an even number of values, none, and comments. */
+START_TEST(test_calibrations_are_compared)
+{
+    write_file("a.ini", "[machine]\nformat = 1\nsummary = A 100\n[link]\n"
+                        "h2d_bytes_per_s = 55.0e9 ; +-1 %: 4 copies = more\npoll_ns = 30\n"
+                        "[kernel sum]\nfixed_ns = 0\n");
+    write_file("b.ini", "[link]\nh2d_bytes_per_s = 5.6e10\npoll_ns=10\n"
+                        "[kernel sum]\nfixed_ns = 0\n");
+    write_file("c.ini", "[link]\nh2d_bytes_per_s = 54e9\n[kernel sum]\nfixed_ns = 0\n");
+    assert_works("awk -f " ACCURACY "spread.awk a.ini b.ini c.ini >out");
+    char *text = test_file_text("out");
+    assert_line(text, "h2d_bytes_per_s", " 3      5.4e+10      5.5e+10      5.6e+10     1.8 %");
+    assert_line(text, "poll_ns", " 2           10           20           30    50.0 %");
+    assert_line(text, "[kernel sum] fixed_ns",
+                " 3            0            0            0     0.0 %");
+    ck_assert_ptr_null(strstr(text, "format"));
+    ck_assert_ptr_null(strstr(text, "summary"));
+    free(text);
+}
+END_TEST
+
 Suite *accuracy_suite(void)
 {
     enum { DRAWS = sizeof draws / sizeof draws[0] };
@@ -413,6 +434,7 @@ Suite *accuracy_suite(void)
     tcase_add_test(judged, test_goals_are_judged);
     tcase_add_test(judged, test_parts_of_options_are_judged);
     tcase_add_test(judged, test_judged_again);
+    tcase_add_test(judged, test_calibrations_are_compared);
     suite_add_tcase(suite, judged);
     return suite;
 }

@@ -6,6 +6,7 @@
 #include "run/cpu_worker.h"
 #include "term/progress.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static const struct part {
     {"checks", calibrate_checks, true},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
+static_assert((int)PARTS <= (int)PARTS_MAX, "a calibration keeps the time of each part");
 
 static int passes(const struct backend_ops *ops)
 {
@@ -67,6 +69,8 @@ static int count_parts(bool calls_only)
 static enum status measure_pass(struct rig *rig)
 {
     enum status status = STATUS_OK;
+    struct calibration *calibration = rig->calibration;
+    calibration->part_count = 0;
     rig->refusal = (struct refusal){0};
     rig->sample = 0;
     if (!rig->calls_only)
@@ -75,7 +79,11 @@ static enum status measure_pass(struct rig *rig)
         if (rig->calls_only && !parts[i].calls)
             continue;
         progress_next(parts[i].name, 1);
+        const int64_t begin_ns = clock_now_ns();
         status = parts[i].measure(rig);
+        struct part_time *time = &calibration->parts[calibration->part_count++];
+        time->name = parts[i].name;
+        time->took_ns += clock_now_ns() - begin_ns;
     }
     return status;
 }

@@ -117,6 +117,21 @@ static void put_kernels(FILE *out, const struct calibration *calibration)
     }
 }
 
+/* Puts what each part took. */
+static void put_parts(FILE *out, const struct calibration *calibration)
+{
+    char text[PARTS_MAX * 32] = "Of that:";
+    if (calibration->simulated)
+        return;
+    for (int i = 0; i < calibration->part_count; i++) {
+        const struct part_time *part = &calibration->parts[i];
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s %s %.1f s", i > 0 ? "," : "", part->name,
+                 1e-9 * (double)part->took_ns);
+    }
+    put_comment(out, 0, 0, text);
+}
+
 /* Puts the first lines: the device, how and when it was measured or simulated. */
 static void put_head(FILE *out, const struct calibration *calibration)
 {
@@ -130,6 +145,7 @@ static void put_head(FILE *out, const struct calibration *calibration)
              PIPELINE_VERSION, date, ceil(1e-9 * (double)calibration->took_ns),
              calibration->driver[0] != '\0' ? ", " : "", calibration->driver);
     put_comment(out, 0, 0, text);
+    put_parts(out, calibration);
     put_comment(out, 0, 0,
                 calibration->simulated
                     ? "Nothing here was measured on a real device."

@@ -29,6 +29,13 @@ struct outcome {
 };
 enum { OUTCOMES_MAX = 64 };
 
+/* What a part of the calibration took, in all passes together. */
+struct part_time {
+    const char *name;
+    int64_t took_ns;
+};
+enum { PARTS_MAX = 16 };
+
 enum { FIGURE_NAME = MACHINE_TEXT + 48 };
 
 struct calibration {
@@ -39,6 +46,8 @@ struct calibration {
     int figure_count;
     struct outcome outcomes[OUTCOMES_MAX];
     int outcome_count;
+    struct part_time parts[PARTS_MAX];
+    int part_count;
     int64_t took_ns;
 };
 
