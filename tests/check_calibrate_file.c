@@ -435,7 +435,7 @@ START_TEST(test_times_that_vary)
 {
     struct machine machine = virtual_built_in("h200");
     struct virtual_device device = {
-        .machine = &machine, .noise = {.jitter = 0.01}, .random = 4};
+        .machine = &machine, .noise = {.jitter = 0.01}, .random = 5};
     struct settings settings = test_settings("scale");
     struct error error = {0};
     char comment[512];

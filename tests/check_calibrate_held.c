@@ -174,6 +174,18 @@ static void other_nodes(struct machine *machine, const struct plan *plan)
         machine->graph_launch_node_ns *= 2;
 }
 
+static void other_nodes_with_copies(struct machine *machine, const struct plan *plan)
+{
+    if (plan->issue == ISSUE_GRAPH && plan_has(plan, OP_H2D) && plan->streams == 8)
+        machine->graph_copies_node_ns *= 2;
+}
+
+static void other_chains(struct machine *machine, const struct plan *plan)
+{
+    if (plan->issue == ISSUE_GRAPH && plan->streams == 2)
+        machine->graph_gap_ns *= 3;
+}
+
 static void other_launches(struct machine *machine, const struct plan *plan)
 {
     if (plan->issue == ISSUE_GRAPH && plan->tiles == 64 && plan->streams == 32)
@@ -222,7 +234,9 @@ static const struct {
     {pageable_out, "pageable_d2h_bytes_per_s", "copies out of 32 MiB of pageable memory"},
     {cpu_tiles_of_2m, "cpu_bytes_per_s", "tiles of 2M elements on the CPU"},
     {heavy_cpu_tiles, "cpu_flops_per_s", "tiles of 512k elements on the CPU"},
-    {other_nodes, "graph_launch_node_ns", "the calls for nodes of a graph"},
+    {other_nodes, "graph_launch_node_ns", "the calls for launches of a graph of 6144"},
+    {other_nodes_with_copies, "graph_copies_node_ns", "the calls for tiles of a graph of 80"},
+    {other_chains, "graph_gap_ns", "kernels of a graph in 2 branches"},
     {other_launches, "graph_launch_ns", "the calls for launches of a graph"},
     {other_branches, "graph_node_ns", "kernels of a graph in 32 branches"},
     {other_sums, "[kernel sum] bytes_per_s", "launches on a full grid"},

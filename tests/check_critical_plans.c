@@ -106,6 +106,20 @@ static bool simulated(const struct settings *settings, const struct machine *mac
     return true;
 }
 
+/* Asserts that every op begins the moment that what held it lets go. */
+static void assert_explained(const struct timeline *timeline, const struct critical *critical,
+                             int number)
+{
+    for (uint32_t s = 0; s < timeline->span_count; s++) {
+        const struct span *span = &timeline->spans[s];
+        ck_assert_msg(span->kind == OP_WAIT || critical->holds[s].free_ns == span->start_ns,
+                      "case %d: op %u (%s %d, stream %u) began at %ld, free at %ld by %s",
+                      number, span->op, op_kind_name(span->kind), span->tile, span->stream,
+                      (long)span->start_ns, (long)critical->holds[s].free_ns,
+                      held_by_name(critical->holds[s].by));
+    }
+}
+
 /* On a machine where nothing takes time but the work, every op begins the moment that what held
  * it lets go: so a hold that was missed, or one that is made up, shows. */
 START_TEST(test_every_start_is_explained)
@@ -125,18 +139,48 @@ START_TEST(test_every_start_is_explained)
         struct critical critical = test_critical(&timeline);
         assert_sound(&timeline, &critical);
         assert_path(&timeline, &critical);
-        for (uint32_t s = 0; s < timeline.span_count; s++) {
-            const struct span *span = &timeline.spans[s];
-            ck_assert_msg(span->kind == OP_WAIT || critical.holds[s].free_ns == span->start_ns,
-                          "case %d: op %u (%s %d, stream %u) began at %ld, free at %ld by %s",
-                          i, span->op, op_kind_name(span->kind), span->tile, span->stream,
-                          (long)span->start_ns, (long)critical.holds[s].free_ns,
-                          held_by_name(critical.holds[s].by));
-        }
+        assert_explained(&timeline, &critical, i);
         critical_free(&critical);
         timeline_free(&timeline);
     }
     ck_assert_int_gt(tried, 10);
+}
+END_TEST
+
+/* A graph's node may wait for the call to come to it, which it does in the order of issue. */
+START_TEST(test_every_start_in_a_graph_is_explained)
+{
+    enum { LAUNCH = 100 };
+    uint64_t random = 17;
+    int by_issue = 0;
+    for (int i = 0; i < test_cases(200); i++) {
+        struct machine machine = test_machine();
+        struct settings settings;
+        struct timeline timeline;
+        struct critical critical;
+        struct error error = {0};
+        machine.queues = 2; /* which hold up no branch */
+        machine.graph_launch_ns = LAUNCH;
+        machine.graph_copies_node_ns = 1 + test_random_below(&random, 3000);
+        random_settings(&random, &settings);
+        settings.pack = false;
+        settings.issue = ISSUE_GRAPH;
+        ck_assert(simulated(&settings, &machine, &timeline));
+        ck_assert_int_eq(critical_find(&timeline, &machine, &critical, &error), STATUS_OK);
+        assert_sound(&timeline, &critical);
+        assert_path(&timeline, &critical);
+        assert_explained(&timeline, &critical, i);
+        for (uint32_t s = 0; s < timeline.span_count; s++) {
+            const struct span *span = &timeline.spans[s];
+            if (critical.holds[s].by != HELD_BY_ISSUE || !op_is_node((enum op_kind)span->kind))
+                continue;
+            ck_assert_int_eq((span->start_ns - LAUNCH) % machine.graph_copies_node_ns, 0);
+            by_issue += span->start_ns < timeline.launched_ns;
+        }
+        critical_free(&critical);
+        timeline_free(&timeline);
+    }
+    ck_assert_int_gt(by_issue, 20);
 }
 END_TEST
 
@@ -269,6 +313,7 @@ TCase *critical_plans_case(void)
     TCase *tests = tcase_create("plans");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, test_every_start_is_explained);
+    tcase_add_test(tests, test_every_start_in_a_graph_is_explained);
     tcase_add_test(tests, test_delays_are_the_machine_s);
     tcase_add_test(tests, test_known_cases);
     tcase_add_test(tests, test_slots_hold_copies);

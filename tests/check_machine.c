@@ -196,6 +196,8 @@ START_TEST(test_shortest_file)
     ck_assert_int_eq(machine.copy_engines, 2);
     ck_assert_uint_eq(machine.queues, 8);
     ck_assert_int_eq(machine.graph_launch_ns, 0);
+    ck_assert_int_eq(machine.graph_copies_node_ns, 0);
+    ck_assert_int_eq(machine.graph_gap_ns, machine.kernel_gap_ns);
     ck_assert_uint_eq(machine_resident_blocks(&machine), 80);
 
     int required = 0;

@@ -10,6 +10,7 @@
 #include "plan/legacy.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,15 +27,47 @@ struct stream_work {
     uint32_t work, target;
 };
 
+/* A graph that is handed over node by node: its nodes, and those up to here. */
+struct hand_over {
+    uint32_t nodes, so_far;
+    bool by_node;
+};
+
+static struct hand_over find_hand_over(const struct finder *finder)
+{
+    struct hand_over found = {0};
+    const struct timeline *timeline = finder->timeline;
+    for (uint32_t i = 0; timeline->launched_ns > 0 && i < timeline->span_count; i++) {
+        enum op_kind kind = (enum op_kind)timeline->spans[i].kind;
+        found.nodes += op_is_node(kind);
+        found.by_node |= finder->machine != NULL && rule_graph_by_node(finder->machine, kind);
+    }
+    return found;
+}
+
+/* Returns when the one call that launched a graph had handed over its nodes up to here. A call
+ * that took another time than the machine's did so throughout. */
+static int64_t handed_over_ns(const struct finder *finder, const struct hand_over *graph)
+{
+    const int64_t launched_ns = finder->timeline->launched_ns;
+    if (!graph->by_node)
+        return launched_ns;
+    double part = (double)rule_graph_launch_ns(finder->machine, graph->so_far, true),
+           all = (double)rule_graph_launch_ns(finder->machine, graph->nodes, true);
+    return llround((double)launched_ns * (part / all));
+}
+
 /* Returns when the host's call for an op was over; the call's beginning where no more is known.
  * The CPU takes its ops up by itself. */
-static int64_t issued_ns(const struct timeline *timeline, const struct span *span)
+static int64_t issued_ns(const struct finder *finder, const struct span *span,
+                         const struct hand_over *graph)
 {
+    const struct timeline *timeline = finder->timeline;
     int64_t issued = span->issue_ns;
     if (timeline->op_calls != NULL && timeline->launched_ns == 0)
         return earlier(timeline->op_calls[span->op].issued_ns, span->start_ns);
     if (timeline->launched_ns > 0 && span->kind != OP_CPU) /* one call for all */
-        return earlier(timeline->launched_ns, span->start_ns);
+        return earlier(handed_over_ns(finder, graph), span->start_ns);
     if (timeline->issue_ns != NULL && span->op < UINT32_MAX - 1 &&
         span->op + 1 < timeline->issue_count && span->kind != OP_CPU)
         issued = later(issued, timeline->issue_ns[span->op + 1]);
@@ -68,6 +101,7 @@ struct order_state {
     uint32_t *calls; /* of each thread, its latest call of its own, or the latest op that it
                         waited for in the call */
     struct legacy_walk legacy;
+    struct hand_over graph;
     uint32_t all;     /* the op that ended last, in all streams */
     uint32_t barrier; /* the latest op that synchronises all streams */
 };
@@ -121,7 +155,8 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
     const struct span *spans = finder->timeline->spans, *span = &spans[index];
     struct hold *hold = &finder->holds[index];
     *hold = (struct hold){.by = HELD_BY_NOTHING, .span = SPAN_NONE};
-    int64_t issued = issued_ns(finder->timeline, span);
+    order->graph.so_far += op_is_node(span->kind);
+    int64_t issued = issued_ns(finder, span, &order->graph);
     uint32_t *call = &order->calls[thread_of(finder->timeline, span)];
     bool called = *call != SPAN_NONE && span->kind != OP_CPU;
     if (!finder->timeline->issue_unknown && issued > 0)
@@ -174,7 +209,10 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
     for (size_t i = 0; i < streams; i++)
         states[i] = (struct stream_work){SPAN_NONE, SPAN_NONE};
     memset(calls, 0xFF, threads * sizeof *calls); /* SPAN_NONE */
-    struct order_state order = {.calls = calls, .all = SPAN_NONE, .barrier = SPAN_NONE};
+    struct order_state order = {.calls = calls,
+                                .graph = find_hand_over(finder),
+                                .all = SPAN_NONE,
+                                .barrier = SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++)
         hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
     for (uint32_t i = 0; i < timeline->span_count; i++)
@@ -351,7 +389,7 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
     finder.machine = machine;
     if (status == STATUS_OK)
         status = hold_all_by_order(&finder, error);
-    if (status == STATUS_OK && machine != NULL)
+    if (status == STATUS_OK && machine != NULL && timeline->launched_ns == 0)
         status = finder_hold_by_queues(&finder, error);
     if (status == STATUS_OK) {
         hold_all_by_engine(&finder);

@@ -2,12 +2,12 @@
 #ifndef PIPELINE_CALIBRATE_CALIBRATION_H
 #define PIPELINE_CALIBRATE_CALIBRATION_H
 
-#include "machine/machine.h"
+#include "machine/fields.h"
 #include "plan/timeline.h"
 
 #include <stdio.h>
 
-enum { FIGURES_MAX = 64 + 8 * MACHINE_KERNELS_MAX, FIGURE_TEXT = 160 };
+enum { FIGURES_MAX = MACHINE_FIELDS_MAX + 8 * MACHINE_KERNELS_MAX, FIGURE_TEXT = 160 };
 
 /* Where a figure of the machine comes from. */
 struct figure {

@@ -56,19 +56,13 @@ static struct figure *add_figure(struct rig *rig, const char *kernel, const char
 
 /* These may be nothing on a real device, too; any other time that was found to be nothing, or
  * less, was disturbed. */
-static const char *const may_be_nothing[] = {"h2d_dependency_ns",
-                                             "kernel_dependency_ns",
-                                             "d2h_dependency_ns",
-                                             "kernel_latency_ns",
-                                             "poll_ns",
-                                             "graph_node_ns",
-                                             "lazy_load_ns",
-                                             "alloc_mib_ns",
-                                             "pinned_ns",
-                                             "pack_ns",
-                                             "callback_latency_ns",
-                                             "callback_wake_ns",
-                                             "mapped_latency_ns"};
+static const char *const may_be_nothing[] = {"h2d_dependency_ns", "kernel_dependency_ns",
+                                             "d2h_dependency_ns", "kernel_latency_ns",
+                                             "poll_ns",           "graph_node_ns",
+                                             "graph_gap_ns",      "lazy_load_ns",
+                                             "alloc_mib_ns",      "pinned_ns",
+                                             "pack_ns",           "callback_latency_ns",
+                                             "callback_wake_ns",  "mapped_latency_ns"};
 
 static double least_of(const struct rig *rig, const struct machine_field *field)
 {

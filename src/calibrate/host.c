@@ -3,6 +3,7 @@
 #include "kernels/kernel_code.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     CALLS = 512, /* a queue holds more, so that no call waits */
@@ -331,12 +332,63 @@ enum status calibrate_host(struct rig *rig)
     return STATUS_OK;
 }
 
+/* Measures what a node costs the call in a graph that has copies too. */
+static enum status measure_copies_in_graphs(struct rig *rig)
+{
+    const struct row tiles = {.steps = "hkd",
+                              .count = CALLS / 2,
+                              .streams = STREAMS,
+                              .bytes = TINY_BYTES,
+                              .elements = 1024,
+                              .blocks = 1,
+                              .graph = true};
+    const uint32_t nodes = (uint32_t)strlen(tiles.steps);
+    struct measured issue;
+    if (!rig->ops->measures && rig->device->graph_copies_node_ns == 0) {
+        rig_known(rig, "graph_copies_node_ns", 0,
+                  "not measured: this machine launches every graph as a whole");
+        return STATUS_OK;
+    }
+    if (rig_step(rig, &tiles, NULL, &issue) != STATUS_OK)
+        return rig->error->status;
+    issue.ns /= nodes;
+    issue.spread_ns /= nodes;
+    rig_found(rig, "graph_copies_node_ns", issue.ns, issue,
+              "graphs of 768 copies and kernels, and of 192: what a node more costs the host");
+    return STATUS_OK;
+}
+
+/* Measures what follows a kernel in a branch of a graph, beside the next one's own time. */
+static enum status measure_graph_gap(struct rig *rig)
+{
+    const struct row chain = {
+        .steps = "k", .count = CALLS, .elements = 1024, .blocks = 1, .graph = true};
+    struct measured step, issue;
+    if (rig_step(rig, &chain, &step, &issue) != STATUS_OK)
+        return rig->error->status;
+    rig_found(
+        rig, "graph_gap_ns", fmax(0, step.ns - issue.ns - rig->launch_ns), step,
+        "graphs of 512 small kernels in a row and of 128: a kernel more, less its own time");
+    return STATUS_OK;
+}
+
+static void know_no_graphs(struct rig *rig)
+{
+    rig_known(rig, "graph_launch_ns", 0, "not measured: this machine knows no graphs");
+    rig_known(rig, "graph_launch_node_ns", 0, "likewise");
+    rig_known(rig, "graph_node_ns", 0, "likewise");
+    rig_known(rig, "graph_copies_node_ns", 0, "likewise");
+    rig_known(rig, "graph_gap_ns", (double)rig->calibration->machine.kernel_gap_ns,
+              "as kernel_gap_ns: this machine knows no graphs");
+}
+
 /* Measures the costs of a graph: its launch costs the host, its nodes host and device. */
 enum status calibrate_graphs(struct rig *rig)
 {
-    /* There are so many branches that the nodes' own times hide behind one another. The launch
+    /* There are so many branches that the nodes' own times hide behind one another, and so many
+     * nodes that what each costs the call can be told: 3 ns on an H200's host. The launch
      * itself is told by a graph of few nodes: their part in its time is small. */
-    enum { NODES = 512, BRANCHES = 32, FEW = 16 };
+    enum { NODES = 16384, BRANCHES = 32, FEW = 16 };
     struct row row = {.steps = "k",
                       .count = NODES,
                       .streams = BRANCHES,
@@ -346,12 +398,9 @@ enum status calibrate_graphs(struct rig *rig)
     struct row small = row;
     struct measured step, issue, launch;
     small.count = small.streams = FEW;
-    if (!rig_knows_graphs(rig) && rig->calls_only) /* as the machine file says */
-        return STATUS_OK;
     if (!rig_knows_graphs(rig)) {
-        rig_known(rig, "graph_launch_ns", 0, "not measured: this machine knows no graphs");
-        rig_known(rig, "graph_launch_node_ns", 0, "likewise");
-        rig_known(rig, "graph_node_ns", 0, "likewise");
+        if (!rig->calls_only) /* else it is as the machine file says */
+            know_no_graphs(rig);
         return STATUS_OK;
     }
     if (rig_step(rig, &row, &step, &issue) != STATUS_OK ||
@@ -360,9 +409,11 @@ enum status calibrate_graphs(struct rig *rig)
     rig_found(rig, "graph_launch_ns", launch.ns - FEW * issue.ns, launch,
               "a graph of 16 small kernels, less their parts");
     rig_found(rig, "graph_launch_node_ns", issue.ns, issue,
-              "graphs of 512 and of 128: what a node more costs the host");
+              "graphs of 16384 and of 4096: what a node more costs the host");
     if (!rig->calls_only)
         rig_found(rig, "graph_node_ns", fmax(0, step.ns - issue.ns), step,
                   "likewise in 32 branches: and the device, at most");
-    return STATUS_OK;
+    if (!rig->calls_only && measure_graph_gap(rig) != STATUS_OK)
+        return rig->error->status;
+    return measure_copies_in_graphs(rig);
 }

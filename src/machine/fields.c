@@ -72,6 +72,8 @@ const struct machine_field machine_fields[] = {
     /* Measured on an H200, and assumed to be the same everywhere. */
     MEANS("kernels", kernel_latency_ns, FIELD_NS, 0, 1e9, 1700),
     MEANS("kernels", kernel_gap_ns, FIELD_NS, 0, 1e9, 1250),
+    /* Without it, kernels follow one another in a graph as they do in streams. */
+    LIKE("kernels", graph_gap_ns, FIELD_NS, 0, 1e9, 1, kernel_gap_ns),
     MEANS("kernels", kernel_fixed_ns, FIELD_NS, 0, 1e9, 1250),
     /* Nobody guesses it: a launch starts and ends as on the device's memory. */
     MEANS("kernels", mapped_latency_ns, FIELD_NS, 0, 1e9, 0),
@@ -95,6 +97,9 @@ const struct machine_field machine_fields[] = {
     MEANS("host", graph_launch_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", graph_launch_node_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", graph_node_ns, FIELD_NS, 0, 1e9, 0),
+    /* A file that says nothing of it is of a time when no rule asked for it: every graph was
+     * launched as a whole. */
+    MEANS("host", graph_copies_node_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", issue_batch_copy_ns, FIELD_NS, 0, 1e9, 0),
     /* Calls to the driver were measured beside an H200; other hosts are assumed to be alike. */
     MEANS("host", issue_copy_ns, FIELD_NS, 0, 1e9, 1900),

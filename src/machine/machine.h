@@ -66,6 +66,7 @@ struct machine {
     uint64_t memory_bytes;     /* device memory */
     int64_t kernel_latency_ns; /* from its issue in an idle stream to the first block's start */
     int64_t kernel_gap_ns;     /* from a kernel's end to the next one's start in its stream */
+    int64_t graph_gap_ns;      /* likewise in a branch of a graph that is launched as a whole */
     int64_t kernel_fixed_ns;   /* a launch's time beside its work, of kernels not measured */
     int64_t mapped_latency_ns; /* that it takes longer on the host's memory, beside its bytes */
     uint32_t concurrent_kernels;
@@ -83,8 +84,10 @@ struct machine {
     /* The host. */
     /* A graph's launch: the host's call, each node's part of that call, and the device's time
      * for each node, one after another, before it can start. A machine whose launch takes 0
-     * knows no graphs. */
+     * knows no graphs. Where a node's part of the call is another in a graph that has more than
+     * kernels, the call hands such a graph over node by node; 0: it never does. */
     int64_t graph_launch_ns, graph_launch_node_ns, graph_node_ns;
+    int64_t graph_copies_node_ns;
     int64_t issue_batch_copy_ns; /* a copy's part of the call that issues a batch of them */
     int64_t issue_copy_ns, issue_kernel_ns, issue_record_ns, issue_wait_ns, issue_callback_ns;
     int64_t callback_ns; /* a callback's time on the driver's thread */

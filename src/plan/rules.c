@@ -18,9 +18,11 @@ int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind)
     return op_is_launch(kind) ? machine->kernel_latency_ns : 0;
 }
 
-int64_t rule_same_engine_ns(const struct machine *machine, enum op_kind kind)
+int64_t rule_same_engine_ns(const struct machine *machine, enum op_kind kind, bool whole_graph)
 {
-    return op_is_launch(kind) ? machine->kernel_gap_ns : 0;
+    if (!op_is_launch(kind))
+        return 0;
+    return whole_graph ? machine->graph_gap_ns : machine->kernel_gap_ns;
 }
 
 int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_t waiting)
@@ -143,14 +145,20 @@ int64_t rule_link_latency_ns(const struct machine *machine, double in, double ou
     return in > 0 || out > 0 ? machine->mapped_latency_ns : 0;
 }
 
-int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes)
+bool rule_graph_by_node(const struct machine *machine, enum op_kind kind)
 {
-    return machine->graph_launch_ns + nodes * machine->graph_launch_node_ns;
+    return machine->graph_copies_node_ns > 0 && op_is_node(kind) && kind != OP_KERNEL;
 }
 
-int64_t rule_graph_node_ns(const struct machine *machine)
+int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes, bool by_node)
 {
-    return machine->graph_node_ns;
+    return machine->graph_launch_ns +
+           nodes * (by_node ? machine->graph_copies_node_ns : machine->graph_launch_node_ns);
+}
+
+int64_t rule_graph_node_ns(const struct machine *machine, bool by_node)
+{
+    return by_node ? 0 : machine->graph_node_ns;
 }
 
 double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,

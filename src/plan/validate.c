@@ -162,6 +162,14 @@ uint32_t plan_graph_nodes(const struct plan *plan)
     return nodes;
 }
 
+bool plan_graph_by_node(const struct plan *plan, const struct machine *machine)
+{
+    for (uint32_t i = 0; plan->issue == ISSUE_GRAPH && i < plan->op_count; i++)
+        if (rule_graph_by_node(machine, plan->ops[i].kind))
+            return true;
+    return false;
+}
+
 /* The CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture", prohibits to
  * synchronise a stream that is captured, and any use of the legacy stream, which can't be
  * captured itself. Taking memory is no op of a stream. Leaving out pageable memory is our

@@ -2,6 +2,7 @@
 #ifndef PIPELINE_PLAN_VALIDATE_H
 #define PIPELINE_PLAN_VALIDATE_H
 
+#include "machine/machine.h"
 #include "plan/plan.h"
 
 /* Checks that every op refers to streams, events, kernels and bytes that are there, and that
@@ -31,5 +32,9 @@ enum status plan_check_graph(const struct plan *plan, struct error *error);
 
 /* Returns how many nodes the plan's graph has. Linear in ops. */
 uint32_t plan_graph_nodes(const struct plan *plan);
+
+/* Returns true if the plan is one graph that `machine` is handed node by node: see
+ * rule_graph_by_node(). Linear in ops. */
+bool plan_graph_by_node(const struct plan *plan, const struct machine *machine);
 
 #endif

@@ -86,6 +86,19 @@ static double pack_floor_ns(const struct machine *machine, const struct plan *pl
     return 2e9 * (double)plan->elements * (double)(in + out) / machine->pack_bytes_per_s;
 }
 
+/* Returns the least time in which a graph is launched and taken up. One without copies may
+ * still be handed over node by node, for the sake of callbacks. */
+static int64_t graph_floor_ns(const struct machine *machine, int64_t nodes, bool copies)
+{
+    int64_t floor_ns[2];
+    for (int by_node = 0; by_node < 2; by_node++)
+        floor_ns[by_node] = rule_graph_launch_ns(machine, (uint32_t)nodes, by_node) +
+                            nodes * rule_graph_node_ns(machine, by_node);
+    if (!rule_graph_by_node(machine, OP_H2D))
+        return floor_ns[false];
+    return copies ? floor_ns[true] : earlier(floor_ns[false], floor_ns[true]);
+}
+
 /* Returns the least time of the host: to issue each batch's copies and kernels, which are a
  * tile's where tiles go alone; to issue one graph, whose nodes the device then takes up one by
  * one; to pack tiles. */
@@ -97,8 +110,7 @@ static int64_t host_floor_ns(const struct machine *machine, const struct plan *p
         (int64_t)kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
     int64_t nodes = batches * (2 * copies + launches);
     if (plan->issue == ISSUE_GRAPH)
-        return rule_graph_launch_ns(machine, (uint32_t)nodes) +
-               nodes * rule_graph_node_ns(machine);
+        return graph_floor_ns(machine, nodes, copies > 0);
     int64_t copy_ns = rule_issue_ns(machine, OP_H2D) + rule_issue_ns(machine, OP_D2H);
     int64_t floor_ns =
         batches * (copies * copy_ns + launches * rule_issue_ns(machine, OP_KERNEL));

@@ -236,12 +236,9 @@ enum status host_end_call(struct simulation *sim, struct host_thread *thread)
         return moves ? sim->hooks.on_end(sim->hooks.context, op_at(sim, op), sim->error)
                      : STATUS_OK;
     }
-    if (state->queue < 0)
-        return STATUS_OK;
-    struct hardware_queue *queue = &sim->hardware_queues[state->queue];
-    queue->calls--;
-    if (queue->length++ == 0)
-        sim->waiting[(uint32_t)state->queue / sim->queues]++;
+    if (state->queue >= 0)
+        sim->hardware_queues[state->queue].calls--;
+    simulation_enter_queue(sim, op);
     return STATUS_OK;
 }
 

@@ -65,7 +65,8 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
     int64_t ready = sim->now + (woken ? 0 : rule_launch_ns(machine, kind));
     if (lane->last_end_ns != NEVER) {
         bool same_engine = lane->last_kind == engine_kind(kind);
-        int64_t told = same_engine ? rule_same_engine_ns(machine, kind) : signal;
+        bool whole_graph = sim->plan->issue == ISSUE_GRAPH && !sim->by_node;
+        int64_t told = same_engine ? rule_same_engine_ns(machine, kind, whole_graph) : signal;
         ready = later(ready, lane->last_end_ns + told);
     }
     if (lane->signal_ns != NEVER)
@@ -78,7 +79,7 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
 static int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns)
 {
     int64_t begins = later(sim->node_free_ns, sim->now);
-    sim->node_free_ns = begins + rule_graph_node_ns(sim->machine);
+    sim->node_free_ns = begins + rule_graph_node_ns(sim->machine, sim->by_node);
     return later(ready_ns, sim->node_free_ns);
 }
 
@@ -172,22 +173,58 @@ static enum status op_issued(struct simulation *sim, struct host_thread *thread)
 
 /* --- a plan that is launched as one graph --- */
 
+/* Returns where the call will be when it next hands ops over: behind all, or behind the next
+ * node and the records and waits that follow it. */
+static uint32_t launched_next(const struct simulation *sim)
+{
+    const uint32_t count = sim->plan->op_count;
+    uint32_t end = sim->launched;
+    for (bool found = false; end < count; end++) {
+        bool node = op_is_node(kind_of(sim, end));
+        if (sim->by_node && node && found)
+            break;
+        found |= node;
+    }
+    return end;
+}
+
+/* Has the call go on to what it hands over next. */
+static enum status graph_go_on(struct simulation *sim)
+{
+    sim->nodes = sim->by_node ? sim->nodes + 1 : plan_graph_nodes(sim->plan);
+    int64_t at_ns = rule_graph_launch_ns(sim->machine, sim->nodes, sim->by_node);
+    return simulation_post(sim, at_ns - sim->now, EVENT_LAUNCHED, launched_next(sim), 0);
+}
+
+/* Lets the device know an op, or the CPU, of whose ops no call tells it. */
+static enum status graph_issue(struct simulation *sim, uint32_t op)
+{
+    const uint32_t stream = stream_of(sim, op);
+    sim->ops[op].issued = true;
+    simulation_enter_queue(sim, op);
+    return sim->lanes[stream].head == op ? stream_advance(sim, stream, false) : STATUS_OK;
+}
+
 /* Begins the one call that issues all ops. The CPU takes up its ops before it ends. */
 static enum status graph_begin(struct simulation *sim)
 {
-    int64_t call_ns = rule_graph_launch_ns(sim->machine, plan_graph_nodes(sim->plan));
-    enum status status = simulation_post(sim, call_ns, EVENT_LAUNCHED, 0, 0);
-    return status == STATUS_OK ? stream_advance(sim, sim->plan->streams, false) : status;
+    enum status status = graph_go_on(sim);
+    for (uint32_t i = 0; i < sim->plan->op_count && status == STATUS_OK; i++)
+        status = kind_of(sim, i) == OP_CPU ? graph_issue(sim, i) : STATUS_OK;
+    return status;
 }
 
-/* The call has returned: from here on only dependencies and engines have a say. */
-static enum status graph_launched(struct simulation *sim)
+/* The call has handed over all ops before `end`: for these, from here on only dependencies and
+ * engines have a say. It returns behind the last. */
+static enum status graph_launched(struct simulation *sim, uint32_t end)
 {
     enum status status = STATUS_OK;
-    sim->call_ended_ns = sim->node_free_ns = sim->now;
-    sim->timeline->launched_ns = sim->now;
-    for (uint32_t i = 0; i < sim->plan->streams && status == STATUS_OK; i++)
-        status = stream_advance(sim, i, false);
+    for (; sim->launched < end && status == STATUS_OK; sim->launched++)
+        if (kind_of(sim, sim->launched) != OP_CPU)
+            status = graph_issue(sim, sim->launched);
+    if (status == STATUS_OK && end < sim->plan->op_count)
+        return graph_go_on(sim);
+    sim->call_ended_ns = sim->timeline->launched_ns = sim->now;
     return status;
 }
 
@@ -213,7 +250,7 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
     case EVENT_CPU:
         return turns_end(sim, &sim->cpu);
     case EVENT_LAUNCHED:
-        return graph_launched(sim);
+        return graph_launched(sim, event->subject);
     case EVENT_CALL:
         return host_begin_call(sim, &sim->threads[event->subject]);
     }
@@ -286,7 +323,8 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
 {
     struct simulation sim = {
         .machine = machine, .plan = plan, .timeline = timeline, .error = error};
-    sim.queues = queues > 0 ? queues : machine->queues;
+    sim.by_node = plan_graph_by_node(plan, machine);
+    sim.queues = sim.by_node ? plan->streams : queues > 0 ? queues : machine->queues;
     if (hooks != NULL)
         sim.hooks = *hooks;
     event_queue_init(&sim.events);

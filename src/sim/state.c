@@ -72,6 +72,13 @@ uint32_t line_pop(struct simulation *sim, struct line *line)
     return op;
 }
 
+void simulation_enter_queue(struct simulation *sim, uint32_t op)
+{
+    const int queue = sim->ops[op].queue;
+    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
+        sim->waiting[(uint32_t)queue / sim->queues]++;
+}
+
 void simulation_signal(struct simulation *sim, uint32_t count)
 {
     for (; count < sim->waiters.woken_count; count++)
@@ -103,7 +110,7 @@ static void link_in_stream(struct simulation *sim, uint32_t i, uint32_t *last_in
     uint32_t *last = &last_in_stream[state->stream];
     *(*last == NONE ? &sim->lanes[state->stream].head : &sim->ops[*last].next_in_stream) = i;
     *last = i;
-    if (sim->plan->issue == ISSUE_GRAPH)
+    if (sim->plan->issue == ISSUE_GRAPH && !sim->by_node)
         return; /* no branch of a graph holds up another, as streams in a queue do */
     int queue = rule_queue(sim->machine, sim->queues, kind_of(sim, i), state->stream);
     state->queue = (int16_t)queue;
@@ -124,11 +131,8 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
     for (uint32_t i = 0, span = 0, record = 0; i < sim->plan->op_count; i++) {
         struct op_state *state = &sim->ops[i];
         plan_fetch_ahead(sim->plan, i);
-        *state = (struct op_state){.next_in_stream = NONE,
-                                   .next_in_line = NONE,
-                                   .span = span,
-                                   .queue = -1,
-                                   .issued = sim->plan->issue == ISSUE_GRAPH};
+        *state = (struct op_state){
+            .next_in_stream = NONE, .next_in_line = NONE, .span = span, .queue = -1};
         if (span < sim->timeline->span_count && spans[span].op == i) {
             state->kind = spans[span].kind;
             state->stream = spans[span++].stream;

@@ -35,7 +35,7 @@ enum event_kind {
     EVENT_BLOCKS,   /* block group `subject` ends, unless its rate changed since */
     EVENT_CALLED,   /* callback `subject` returns */
     EVENT_CPU,      /* the CPU has done op `subject` */
-    EVENT_LAUNCHED, /* the host's call that launches the graph returns */
+    EVENT_LAUNCHED, /* the host's call has launched the graph up to op `subject` */
     EVENT_CALL,     /* thread `subject` makes its next call */
 };
 
@@ -213,6 +213,9 @@ struct simulation {
 
     int64_t call_ended_ns; /* when the latest call returned */
     int64_t node_free_ns;  /* graphs: when the device can take up its next node */
+    uint32_t launched;     /* graphs: ops from the first on that the call has handed over */
+    uint32_t nodes;        /* graphs: nodes that it has handed over once it comes to that */
+    bool by_node;          /* graphs: plan_graph_by_node() */
 };
 
 static inline const struct op *op_at(const struct simulation *sim, uint32_t op)
@@ -259,6 +262,9 @@ bool simulation_next(struct simulation *sim, struct event *event);
 void line_push(struct simulation *sim, struct line *line, uint32_t op);
 void line_push_front(struct simulation *sim, struct line *line, uint32_t op);
 uint32_t line_pop(struct simulation *sim, struct line *line);
+
+/* Counts an op that is issued in its hardware queue, if it has one. */
+void simulation_enter_queue(struct simulation *sim, uint32_t op);
 
 /* Wakes the streams that wait in the list from *first, and tells them of an end now. */
 void simulation_wake(struct simulation *sim, uint32_t *first);
