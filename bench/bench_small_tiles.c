@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 enum {
-    AUTO = WAY_COUNT, /* behind the ways that it chooses from */
+    STAGED = WAY_COUNT, /* batches with a stream per stage, which auto does not try */
+    HANDS,              /* the ways that are taken by hand */
+    AUTO = HANDS,
     RUNS,
     BARE = RUNS, /* behind the runs */
     TURNS,
@@ -36,12 +38,16 @@ static const char *const options[RUNS] = {
     [WAY_MAPPED_GRAPH] = "--issue=graph --memory=mapped",
     [WAY_MAPPED_BATCH] = "--issue=batch --memory=mapped",
     [WAY_PACK] = "--pack --memory=pinned",
+    [STAGED] = "--issue=batch --layout=stage --memory=pinned",
     [AUTO] = "--issue=auto",
 };
 
 static const char *turn_name(int turn)
 {
-    return turn < WAY_COUNT ? tuned_way_names[turn] : turn == AUTO ? "auto" : "bare copies";
+    return turn < WAY_COUNT ? tuned_way_names[turn]
+           : turn == STAGED ? "staged batch"
+           : turn == AUTO   ? "auto"
+                            : "bare copies";
 }
 
 /* All that is measured with one layout of the host's memory. */
@@ -159,7 +165,7 @@ static enum status measure_size(const struct small_tiles *all, struct size_resul
 static int best_way(const struct size_results *size)
 {
     int best = WAY_STREAMS;
-    for (int way = 0; way < WAY_COUNT; way++) {
+    for (int way = 0; way < HANDS; way++) {
         if (size->can[way] &&
             series_median(&size->times_ms[way]) < series_median(&size->times_ms[best]))
             best = way;

@@ -10,7 +10,8 @@ BEGIN {
     UNITS["MiB"] = 1024 * 1024
     UNITS["GiB"] = 1024 * 1024 * 1024
     PANELS = split("contiguous scattered", PANEL, " ")
-    CURVES_MAX = 8 # beside the bare copies
+    COLOURS = 8 # of the ways: the bare copies and auto need none
+    CURVES_MAX = COLOURS + 1
 }
 
 /^# pipeline / {
@@ -71,7 +72,7 @@ function add(who, name,    parts, words, way, bytes, panel) {
         CURVE[who, way] = way == "bare copies" ? 0 : ++curves[who]
         WAY[who, CURVE[who, way]] = way
     }
-    if (curves[who] > CURVES_MAX)
+    if (curves[who] - ((who, "auto") in CURVE) > COLOURS)
         refuse("the file has more ways than there are colours")
     ROWS[who, panel, CURVE[who, way]] = ROWS[who, panel, CURVE[who, way]] \
         sprintf("%d\t%.6g\t%.6g\t%.6g\n", bytes, field("median"), field("least"), field("most"))
