@@ -271,18 +271,12 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     return settings->scatter ? host_layout_draw(plan, settings->seed, error) : STATUS_OK;
 }
 
-/* Returns how many blocks a launch has at most. A launch over many tiles that lie apart in
- * mapped memory has one block on every fourth SM, for all blocks that fit would be at work in
- * so many places of the host's memory at once that reading and writing them takes several times
- * as long. [Measured: 1 GiB each way in tiles of 64 KiB on two H200s: 92 ms with all blocks
- * that fit, 73 with 264, 26 and 31 with 132, 26 with 33] */
+/* Returns how many blocks a launch has at most. */
 static uint32_t most_blocks(const struct settings *settings, const struct machine *machine)
 {
-    if (settings->blocks > 0)
-        return settings->blocks;
     bool apart = settings->scatter && settings->memory == MEMORY_MAPPED &&
                  settings->issue == ISSUE_BATCH;
-    return apart ? (machine->sms + 3) / 4 : machine_resident_blocks(machine);
+    return settings->blocks > 0 ? settings->blocks : rule_blocks_most(machine, apart);
 }
 
 enum status plan_build(const struct settings *settings, const struct machine *machine,

@@ -82,6 +82,11 @@ uint32_t rule_copies(const struct plan *plan, const struct op *op)
     return values ? 1 : op_tiles(op);
 }
 
+uint32_t rule_blocks_most(const struct machine *machine, bool apart)
+{
+    return apart ? (machine->sms + 3) / 4 : machine_resident_blocks(machine);
+}
+
 uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op)
 {
     const uint64_t block_bytes = 16 * KERNEL_THREADS;
