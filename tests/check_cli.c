@@ -75,7 +75,8 @@ static void assert_refused(const char *arguments, int code, const char *words)
 START_TEST(test_headline_command)
 {
     char text[65536];
-    assert_ok("--device sim:h200 --streams 4 --order breadth --elements 1M --timeline t.csv");
+    assert_ok("--device sim:h200 --streams 4 --order breadth --elements 1M --intensity 60 "
+              "--timeline t.csv");
     read_file("out", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "simulated"));
     ck_assert_ptr_nonnull(strstr(text, "H200"));
@@ -365,8 +366,9 @@ END_TEST
 /* The given run's output file is written, once. */
 START_TEST(test_fix_with_an_output)
 {
-    assert_ok("--fix -d sim:h200 -n 1M -t 8 --mistake=sync-in-loop -o fixed.raw");
-    assert_ok("-d sim:h200 -n 1M -t 8 -o plain.raw");
+    assert_ok(
+        "--fix -d sim:h200 -n 1M -t 8 --intensity=60 --mistake=sync-in-loop -o fixed.raw");
+    assert_ok("-d sim:h200 -n 1M -t 8 --intensity=60 -o plain.raw");
     ck_assert_int_eq(system("cmp -s fixed.raw plain.raw"), 0);
 }
 END_TEST

@@ -403,7 +403,7 @@ START_TEST(test_wrong_results_show)
         ck_assert_int_eq(lesson_read(&lesson, text->name, text->text, NULL), STATUS_OK);
         if (lesson.exit_code == 0)
             continue;
-        int code = lesson_run(text->name, "--gantt=none");
+        int code = lesson_run(text->name, "--gantt=none -n 4M");
         ck_assert_msg(code == lesson.exit_code, "%s: exit %d, not %d: %s", text->name, code,
                       lesson.exit_code, program_err);
         assert_has(program_out, "  WRONG\n");
@@ -537,7 +537,7 @@ START_TEST(test_lesson_command)
     json_t *report = json_loads(program_out, 0, NULL);
     ck_assert_ptr_nonnull(report);
     json_decref(report);
-    ck_assert_int_eq(program_run("lesson 20 -q --gantt=none"), 1); /* wrong on purpose */
+    ck_assert_int_eq(program_run("lesson 20 -q --gantt=none -n 1M"), 1); /* wrong on purpose */
     assert_has(program_out, "What to see:");
 }
 END_TEST

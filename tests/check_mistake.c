@@ -145,8 +145,9 @@ END_TEST
  * ------------------------------------------------------------------------------------ */
 
 /* One race is lost on this machine, and one is won, for its copies are soon over. */
-#define LOST "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 1M -t 8 "
-#define WON  "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 8 -t 8 -s 1 "
+#define LOST                                                                                   \
+    "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 1M -t 8 --intensity=60 "
+#define WON "-q --device=sim:h200 --layout=stage --mistake=missing-wait -n 8 -t 8 -s 1 "
 
 START_TEST(test_lost_race)
 {
@@ -206,9 +207,10 @@ START_TEST(test_due_poison)
         ck_assert_uint_eq(fwrite(words, sizeof *words, count, file), count);
         ck_assert_int_eq(fclose(file), 0);
         for (int raced = 0; raced < 2; raced++) {
-            snprintf(line, sizeof line,
-                     "-q -d sim:h200 -t 8 --layout=stage -i due.raw -o due.npy %s %s",
-                     cases[i].arguments, raced ? "--mistake=missing-wait" : "");
+            snprintf(
+                line, sizeof line,
+                "-q -d sim:h200 -t 8 --layout=stage --intensity=60 -i due.raw -o due.npy %s %s",
+                cases[i].arguments, raced ? "--mistake=missing-wait" : "");
             ck_assert_msg(program_run(line) == raced, "%s: %s", line, program_err);
             ck_assert_int_eq(strstr(program_out, "  yes\n") != NULL, !raced);
             ck_assert_int_eq(unlink("due.npy"), raced ? -1 : 0);
@@ -292,9 +294,10 @@ START_TEST(test_one_of_several_runs)
 {
     FILE *file = fopen("m.ini", "w");
     ck_assert_ptr_nonnull(file);
-    fputs("[global]\nlayout=stage\nelements=1M\ntiles=8\ndevice=sim:h200\n[right]\n"
-          "[broken]\nmistake=missing-wait\n[again]\n",
-          file);
+    fputs(
+        "[global]\nlayout=stage\nelements=1M\nintensity=60\ntiles=8\ndevice=sim:h200\n[right]\n"
+        "[broken]\nmistake=missing-wait\n[again]\n",
+        file);
     ck_assert_int_eq(fclose(file), 0);
     ck_assert_int_eq(program_run("-q --format=json m.ini"), 1);
     assert_has(program_err, "pipeline: run broken: wrong result: ");
@@ -313,8 +316,10 @@ END_TEST
 
 START_TEST(test_sweeps_without_data_and_dry)
 {
-    ck_assert_int_eq(program_run("-q -d sim -n 1M -t 8 -w 2 --sweep=mistake=none,missing-wait"),
-                     1);
+    ck_assert_int_eq(
+        program_run(
+            "-q -d sim -n 1M -t 8 --intensity=60 -w 2 --sweep=mistake=none,missing-wait"),
+        1);
     assert_has(program_out, "  best\n");
     assert_has(program_out, "  WRONG\n");
     assert_has(program_out, "best: mistake=none (");

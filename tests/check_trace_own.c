@@ -43,7 +43,7 @@ START_TEST(test_given_back)
     };
     char arguments[256];
     snprintf(arguments, sizeof arguments,
-             "-q -d sim:h200 --timeline=own.csv --timeline=own.json %s", runs[_i]);
+             "-q -d sim:h200 --no-data --timeline=own.csv --timeline=own.json %s", runs[_i]);
     ck_assert_msg(program_run(arguments) == 0, "%s: %s", runs[_i], program_err);
     ck_assert_msg(program_run("view own.csv --timeline=again.csv --timeline=again.json") == 0,
                   "%s: %s", runs[_i], program_err);
@@ -94,8 +94,9 @@ END_TEST
 START_TEST(test_rows)
 {
     ck_assert_int_eq(
-        program_run("-q -d sim:h200 -n 1M -t 3 -s 2 --layout=stage --sweep=order=depth,"
-                    "breadth --timeline=own.csv"),
+        program_run(
+            "-q -d sim:h200 --no-data -n 1M -t 3 -s 2 --layout=stage --sweep=order=depth,"
+            "breadth --timeline=own.csv"),
         0);
     struct traces traces = test_traces("own.csv");
     ck_assert_int_eq(traces.count, 2);
@@ -123,7 +124,7 @@ END_TEST
 /* The report names the source as what it is. */
 START_TEST(test_source)
 {
-    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -t 3 --timeline=own.csv"), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.csv"), 0);
     ck_assert_int_eq(program_run("view own.csv"), 0);
     assert_has(program_out, "simulated, NVIDIA H200\n");
     ck_assert_ptr_null(strstr(program_out, "Nsight"));
@@ -254,7 +255,9 @@ END_TEST
 START_TEST(test_pipes)
 {
     ck_assert_int_eq(
-        program_run("-q -d sim:h200 -n 1M -t 3 --timeline=own.csv --timeline=own.json"), 0);
+        program_run(
+            "-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.csv --timeline=own.json"),
+        0);
     static const char *const files[] = {"own.csv", "own.json",
                                         TESTS_FOLDER "/data/traces/streams.csv"};
     ck_assert_int_eq(mkfifo("pipe", 0600), 0);
@@ -278,7 +281,9 @@ END_TEST
 START_TEST(test_line_ends)
 {
     ck_assert_int_eq(
-        program_run("-q -d sim:h200 -n 1M -t 3 --timeline=own.csv --timeline=own.json"), 0);
+        program_run(
+            "-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.csv --timeline=own.json"),
+        0);
     static const char *const files[] = {"own.csv", "own.json"};
     for (int i = 0; i < 2; i++) {
         char *text = test_file_text(files[i]);

@@ -279,7 +279,7 @@ static json_int_t setting(const json_t *one, const char *name)
 START_TEST(test_report_has_what_was_chosen)
 {
     char note[64];
-    json_t *report = tune_report("-n 1M -t auto -s auto");
+    json_t *report = tune_report("-n 1M -t auto -s auto --intensity=60");
     json_t *one = tune_run_of(report, 0);
     ck_assert(json_is_true(json_object_get(one, "verified")));
     snprintf(note, sizeof note, "tiles=%d streams=%d, chosen of ", (int)setting(one, "tiles"),
@@ -287,7 +287,7 @@ START_TEST(test_report_has_what_was_chosen)
     tune_assert_said("err", note);
     tune_assert_said("err", " by simulating h200\n");
     json_decref(report);
-    report = tune_report("-n 1M -t auto -s 3 -q");
+    report = tune_report("-n 1M -t auto -s 3 -q --no-data");
     ck_assert_int_eq(setting(tune_run_of(report, 0), "streams"), 3);
     json_decref(report);
     char text[4096];
@@ -352,19 +352,19 @@ static void assert_prediction(const json_t *one, size_t index, const char *model
 /* A simulated run is predicted exactly. */
 START_TEST(test_models_are_in_the_report)
 {
-    json_t *report = tune_report("-n 1M --model=sim");
+    json_t *report = tune_report("-n 1M --no-data --model=sim");
     ck_assert_uint_eq(json_array_size(json_object_get(tune_run_of(report, 0), "predictions")),
                       1);
     assert_prediction(tune_run_of(report, 0), 0, "sim");
     json_t *first = json_array_get(json_object_get(tune_run_of(report, 0), "predictions"), 0);
     ck_assert_double_eq(json_real_value(json_object_get(first, "error")), 0);
     json_decref(report);
-    report = tune_report("-n 1M --model=sim --machine=c2050");
+    report = tune_report("-n 1M --no-data --model=sim --machine=c2050");
     assert_prediction(tune_run_of(report, 0), 0, "sim");
     first = json_array_get(json_object_get(tune_run_of(report, 0), "predictions"), 0);
     ck_assert_double_gt(json_real_value(json_object_get(first, "error")), 1); /* PCIe 2 */
     json_decref(report);
-    report = tune_report("-n 1M");
+    report = tune_report("-n 1M --no-data");
     ck_assert_uint_eq(json_array_size(json_object_get(tune_run_of(report, 0), "predictions")),
                       0);
     json_decref(report);
@@ -373,7 +373,8 @@ END_TEST
 
 START_TEST(test_models_are_in_the_text)
 {
-    ck_assert_int_eq(tune_program("-q --device=sim:h200 -n 1M --gantt=none --model=sim"), 0);
+    ck_assert_int_eq(
+        tune_program("-q --device=sim:h200 -n 1M --no-data --gantt=none --model=sim"), 0);
     tune_assert_said("out", "     sim  off by\n");
     tune_assert_said("out", "+0.0%");
     ck_assert_int_eq(tune_program("-q --device=sim:h200 -n 1M --no-data --model=sim "

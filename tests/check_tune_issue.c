@@ -326,7 +326,7 @@ START_TEST(test_other_commands_choose)
                                   "-t 1k --intensity=1 --issue=auto"),
                      0);
     tune_assert_said("err", "by simulating h100\n"); /* which knows no batches */
-    ck_assert_int_eq(tune_program("lesson 1 --device=sim:h200 --issue=auto"), 0);
+    ck_assert_int_eq(tune_program("lesson 1 --no-data --device=sim:h200 --issue=auto"), 0);
     tune_assert_said("err", "the ways to issue: ");
     ck_assert_int_eq(tune_program("--device=sim:h200 --dry-run -n 1M -t 1k --intensity=1 "
                                   "--issue=auto"),

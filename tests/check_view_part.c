@@ -271,7 +271,7 @@ END_TEST
  */
 START_TEST(test_own_part)
 {
-    ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M -t 8 --mistake=legacy-stream "
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 4M -t 8 --mistake=legacy-stream "
                                  "--timeline=own.csv"),
                      0);
     ck_assert_int_eq(program_run("view own.csv --window=30%..60% --timeline=cut.csv"), 0);
@@ -284,8 +284,9 @@ START_TEST(test_own_part)
     ck_assert_int_eq(legacy, 1);
     ck_assert_int_eq(traces.items[0].limit_ns, 0);
     traces_free(&traces);
-    ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M -t 8 --layout=stage --timeline=own.csv"),
-                     0);
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 --no-data -n 4M -t 8 --layout=stage --timeline=own.csv"),
+        0);
     ck_assert_int_eq(program_run("view own.csv --window=50%..90% --timeline=cut.json"), 0);
     ck_assert_int_eq(program_run("view cut.json"), 0);
 }
@@ -296,8 +297,9 @@ END_TEST
 START_TEST(test_before_and_after)
 {
     ck_assert_int_eq(
-        program_run("-q -d sim:h200 -n 16M --mistake=sync-in-loop --timeline=b.csv"), 0);
-    ck_assert_int_eq(program_run("-q -d sim:h200 -n 16M --timeline=a.json"), 0);
+        program_run("-q -d sim:h200 --no-data -n 16M --mistake=sync-in-loop --timeline=b.csv"),
+        0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 16M --timeline=a.json"), 0);
     char *names[] = {"pipeline", "view", "--before=b.csv", "--after=a.json", NULL};
     struct options options = parse_right(names);
     struct view view;
@@ -327,7 +329,8 @@ START_TEST(test_before_and_after)
     assert_has(message, "but other amounts are copied");
     view_free(&view);
     options_free(&options);
-    ck_assert_int_eq(program_run("-q -d sim:h200 -n 4M --sweep=ways=1..3 --timeline=w.csv"), 0);
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 --no-data -n 4M --sweep=ways=1..3 --timeline=w.csv"), 0);
     ck_assert_int_eq(program_run("view --before=w.csv --after=w.csv --format=json"), 0);
     assert_has(program_out, "\"before: run ways=1\"");
     assert_has(program_out, "\"after: run ways=3\"");
@@ -340,7 +343,7 @@ END_TEST
 
 START_TEST(test_fail_above)
 {
-    static const char run[] = "-q -d sim:h200 -n 16M --mistake=sync-in-loop";
+    static const char run[] = "-q -d sim:h200 --no-data -n 16M --mistake=sync-in-loop";
     static const struct {
         const char *option;
         int code;
@@ -360,7 +363,7 @@ START_TEST(test_fail_above)
     }
     ck_assert_int_eq(program_run("view " DATA "serial.csv --fail-above=any:95%"), 0);
     ck_assert_int_eq(
-        program_run("-q -d sim:h200 -n 1M -t 4 --layout=stage --mistake=missing-wait "
+        program_run("-q -d sim:h200 --no-data -n 1M -t 4 --layout=stage --mistake=missing-wait "
                     "--no-data --fail-above=missing-wait:50%"),
         1);
     assert_has(program_err, "missing-wait");
