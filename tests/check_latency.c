@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct latency latency_of(const struct timeline *timeline, const int *priorities)
+static struct latency latency_of(const struct timeline *timeline, const int *priorities,
+                                 uint32_t batch)
 {
     struct latency latency = {0};
     struct error error = {0};
-    ck_assert_msg(latency_find(timeline, priorities, &latency, &error) == STATUS_OK, "%s",
-                  error.text);
+    ck_assert_msg(latency_find(timeline, priorities, batch, &latency, &error) == STATUS_OK,
+                  "%s", error.text);
     return latency;
 }
 
@@ -38,7 +39,7 @@ static struct timeline timeline_of(struct span *spans, uint32_t count, uint32_t 
 START_TEST(test_nothing)
 {
     struct timeline timeline = timeline_of(NULL, 0, 1);
-    struct latency latency = latency_of(&timeline, NULL);
+    struct latency latency = latency_of(&timeline, NULL, 1);
     ck_assert_uint_eq(latency.group_count, 0);
     latency_free(&latency);
 }
@@ -80,11 +81,11 @@ START_TEST(test_from_when_a_tile_could_begin)
          .end_ns = 250},
     };
     struct timeline timeline = timeline_of(spans, 8, 2);
-    struct latency latency = latency_of(&timeline, NULL);
+    struct latency latency = latency_of(&timeline, NULL, 1);
     ck_assert_uint_eq(latency.group_count, 1);
     const struct latency_group *group = &latency.groups[0];
     ck_assert_int_eq(group->priority, 0);
-    ck_assert_uint_eq(group->tiles, 3);
+    ck_assert_uint_eq(group->count, 3);
     ck_assert_int_eq(group->latencies[0], 60);  /* tile 1: 100 to 160 */
     ck_assert_int_eq(group->latencies[1], 80);  /* tile 0: 10 to 90 */
     ck_assert_int_eq(group->latencies[2], 100); /* tile 2: 150 to 250 */
@@ -114,10 +115,10 @@ START_TEST(test_by_the_kernels_stream)
         {.kind = OP_H2D, .stream = 0, .tile = 1, .issue_ns = 3, .start_ns = 8, .end_ns = 20},
     };
     struct timeline timeline = timeline_of(spans, 4, 3);
-    struct latency latency = latency_of(&timeline, priorities);
+    struct latency latency = latency_of(&timeline, priorities, 1);
     ck_assert_uint_eq(latency.group_count, 2);
     ck_assert_int_eq(latency.groups[0].priority, -5);
-    ck_assert_uint_eq(latency.groups[0].tiles, 1);
+    ck_assert_uint_eq(latency.groups[0].count, 1);
     ck_assert_int_eq(latency.groups[0].max_ns, 40);
     ck_assert_int_eq(latency.groups[1].priority, 0);
     ck_assert_int_eq(latency.groups[1].max_ns, 12);
@@ -138,7 +139,7 @@ START_TEST(test_percentiles)
         struct timeline timeline = timeline_of(spans, count, 21);
         for (uint32_t i = 0; i < count; i++)
             spans[i].end_ns = (i * 11) % count + 1;
-        struct latency latency = latency_of(&timeline, NULL);
+        struct latency latency = latency_of(&timeline, NULL, 1);
         ck_assert_int_eq(latency.groups[0].min_ns, 1);
         ck_assert_int_eq(latency.groups[0].median_ns, count == 20 ? 10 : 11);
         ck_assert_int_eq(latency.groups[0].p95_ns, count == 20 ? 19 : 20);
@@ -205,14 +206,14 @@ static struct settings random_settings(uint64_t *random)
 
 static void assert_as_the_slow_way(const struct timeline *timeline, const struct plan *plan)
 {
-    struct latency latency = latency_of(timeline, plan->priorities);
+    struct latency latency = latency_of(timeline, plan->priorities, 1);
     uint32_t tiles = 0;
     for (uint32_t g = 0; g < latency.group_count; g++) {
         const struct latency_group *group = &latency.groups[g];
         ck_assert(g == 0 || group->priority > group[-1].priority);
         double all = 0, slow = 0;
         uint32_t members = 0;
-        for (uint32_t i = 0; i < group->tiles; i++) {
+        for (uint32_t i = 0; i < group->count; i++) {
             ck_assert(i == 0 || group->latencies[i] >= group->latencies[i - 1]);
             all += (double)group->latencies[i];
         }
@@ -224,9 +225,9 @@ static void assert_as_the_slow_way(const struct timeline *timeline, const struct
             members++;
             slow += (double)ns;
         }
-        ck_assert_uint_eq(members, group->tiles);
+        ck_assert_uint_eq(members, group->count);
         ck_assert_double_eq(all, slow);
-        tiles += group->tiles;
+        tiles += group->count;
     }
     ck_assert_uint_eq(tiles, plan->tiles);
     latency_free(&latency);
@@ -268,7 +269,7 @@ static struct lesson lesson_on(const char *machine)
     for (int i = 0; i < RUNS; i++) {
         struct plan plan;
         struct timeline timeline = simulated(&options.runs[i], machine, &plan);
-        struct latency latency = latency_of(&timeline, plan.priorities);
+        struct latency latency = latency_of(&timeline, plan.priorities, 1);
         ck_assert_uint_eq(latency.group_count, i == HEAVY || i == COPIES ? 1 : 2);
         lesson.p95_ns[i] = latency.groups[0].p95_ns;
         lesson.median_ns[i] = latency.groups[0].median_ns;
@@ -325,6 +326,39 @@ START_TEST(test_text)
     ck_assert_ptr_null(strstr(program_out, "latency"));
     ck_assert_int_eq(program_run("-q --device=sim:h200 -n 64k --gantt=none -v"), 0);
     assert_has(program_out, "\nrun         0     32  ");
+}
+END_TEST
+
+/* A batch counts as one, though its tiles have kernels of their own; and the words say so. */
+START_TEST(test_batches)
+{
+    static const char batches[] = "-q --device=sim:h200 --no-data -n 4M -t 16 --issue=batch "
+                                  "--batch=4 --priorities=-5,0 ";
+    char arguments[256];
+    for (int apart = 0; apart < 2; apart++) {
+        snprintf(arguments, sizeof arguments, "%s %s", batches,
+                 apart ? "--kernel=transpose-naive" : "--intensity=1");
+        ck_assert_int_eq(program_run(arguments), 0);
+        assert_has(program_out, "\nbatch latency: from when a batch of tiles could begin to ");
+        assert_has(program_out, "\nrun  priority  count ");
+        assert_has(program_out, "\nrun        -5      2  ");
+        assert_has(program_out, "\n            0      2  ");
+        assert_has(program_out, " H7== one span, of tile 7 or the batch from it");
+    }
+    snprintf(arguments, sizeof arguments, "%s --format=json", batches);
+    ck_assert_int_eq(program_run(arguments), 0);
+    assert_has(program_out, "\"batches\": 2");
+    const char *mixed = "-q --device=sim:h200 --no-data -n 4M -t 16 --intensity=1 -v "
+                        "both.ini";
+    FILE *file = fopen("both.ini", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("[plain]\n[packed]\npack=yes\nbatch=4\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(program_run(mixed), 0);
+    assert_has(program_out, "\nlatency: from when a tile or batch could begin to the ");
+    assert_has(program_out, "  issued by\n");
+    assert_has(program_out, "  streams\npacked ");
+    assert_has(program_out, "  pack\n");
 }
 END_TEST
 
@@ -387,6 +421,7 @@ Suite *latency_suite(void)
     TCase *program = tcase_create("program");
     tcase_add_checked_fixture(program, test_folder_enter, test_folder_leave);
     tcase_add_test(program, test_text);
+    tcase_add_test(program, test_batches);
     tcase_add_test(program, test_lines_are_short);
     tcase_add_test(program, test_json);
     suite_add_tcase(suite, program);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The way of one tile through the engines. */
+/* The way of one tile, or of a batch, through the engines. */
 struct way {
     bool begun;
     int priority;
@@ -16,25 +16,27 @@ struct way {
 struct latency_pass {
     const int *priorities;
     int64_t *stream_ends; /* of each stream's latest op */
-    struct way *ways;     /* per tile */
-    uint32_t tiles;
+    uint32_t batch;
+    struct way *ways; /* per batch */
+    uint32_t count;
 };
 
-/* Returns one more than the highest tile there is. */
-static uint32_t count_tiles(const struct timeline *timeline)
+/* Returns one more than the highest batch there is. */
+static uint32_t count_batches(const struct timeline *timeline, uint32_t batch)
 {
     int64_t highest = -1;
     for (uint32_t i = 0; i < timeline->span_count; i++)
         highest = later(highest, timeline->spans[i].tile);
-    return (uint32_t)(highest + 1);
+    return highest < 0 ? 0 : (uint32_t)highest / batch + 1;
 }
 
 static bool pass_begin(struct latency_pass *pass, const struct timeline *timeline,
-                       const int *priorities)
+                       const int *priorities, uint32_t batch)
 {
     pass->priorities = priorities;
-    pass->tiles = count_tiles(timeline);
-    pass->ways = calloc(pass->tiles + (size_t)1, sizeof *pass->ways);
+    pass->batch = batch;
+    pass->count = count_batches(timeline, batch);
+    pass->ways = calloc(pass->count + (size_t)1, sizeof *pass->ways);
     pass->stream_ends = calloc(timeline->streams + (size_t)1, sizeof *pass->stream_ends);
     return pass->ways != NULL && pass->stream_ends != NULL;
 }
@@ -51,7 +53,7 @@ static void pass_span(struct latency_pass *pass, const struct span *span)
 {
     int64_t *stream_end = &pass->stream_ends[span->stream];
     if (span->tile >= 0 && op_on_device(span->kind)) {
-        struct way *way = &pass->ways[span->tile];
+        struct way *way = &pass->ways[(uint32_t)span->tile / pass->batch];
         int64_t ready = later(span->issue_ns, *stream_end);
         if (!way->begun) {
             way->ready_ns = ready < span->start_ns ? ready : span->start_ns;
@@ -79,7 +81,7 @@ static int compare_ways(const void *a, const void *b)
 static uint32_t sort_ways(struct latency_pass *pass)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < pass->tiles; i++) {
+    for (uint32_t i = 0; i < pass->count; i++) {
         if (pass->ways[i].begun)
             pass->ways[count++] = pass->ways[i];
     }
@@ -91,13 +93,13 @@ static void describe(struct latency_group *group)
 {
     const int64_t *sorted = group->latencies;
     double sum = 0;
-    for (uint32_t i = 0; i < group->tiles; i++)
+    for (uint32_t i = 0; i < group->count; i++)
         sum += (double)sorted[i];
     group->min_ns = sorted[0];
-    group->median_ns = sorted[rank_of(50, group->tiles)];
-    group->p95_ns = sorted[rank_of(95, group->tiles)];
-    group->max_ns = sorted[group->tiles - 1];
-    group->mean_ns = sum / group->tiles;
+    group->median_ns = sorted[rank_of(50, group->count)];
+    group->p95_ns = sorted[rank_of(95, group->count)];
+    group->max_ns = sorted[group->count - 1];
+    group->mean_ns = sum / group->count;
 }
 
 /* Cuts the sorted tiles where the priority changes. */
@@ -121,7 +123,7 @@ static enum status group_ways(const struct way *ways, uint32_t count, struct lat
             found.groups[found.group_count++] = (struct latency_group){
                 .priority = ways[i].priority, .latencies = &found.latencies[i]};
         found.latencies[i] = ways[i].end_ns - ways[i].ready_ns;
-        found.groups[found.group_count - 1].tiles++;
+        found.groups[found.group_count - 1].count++;
     }
     for (uint32_t i = 0; i < found.group_count; i++)
         describe(&found.groups[i]);
@@ -129,14 +131,14 @@ static enum status group_ways(const struct way *ways, uint32_t count, struct lat
     return STATUS_OK;
 }
 
-enum status latency_find(const struct timeline *timeline, const int *priorities,
+enum status latency_find(const struct timeline *timeline, const int *priorities, uint32_t batch,
                          struct latency *latency, struct error *error)
 {
     struct latency_pass pass;
     enum status status = STATUS_OK;
-    if (!pass_begin(&pass, timeline, priorities))
+    if (!pass_begin(&pass, timeline, priorities, batch))
         status = error_set(error, STATUS_NO_MEMORY, "no memory for the latencies of %u tiles",
-                           pass.tiles);
+                           pass.count);
     for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
         pass_span(&pass, &timeline->spans[i]);
     if (status == STATUS_OK)

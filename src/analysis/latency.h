@@ -1,13 +1,14 @@
-/* latency.h - how long each of the GPU's tiles took, by the priority of its stream. */
+/* latency.h - how long each of the GPU's tiles took, or each batch of them, by the priority of
+ * its stream. */
 #ifndef PIPELINE_ANALYSIS_LATENCY_H
 #define PIPELINE_ANALYSIS_LATENCY_H
 
 #include "plan/timeline.h"
 
-/* The tiles of one priority. Times in ns. */
+/* The tiles of one priority, or the batches. Times in ns. */
 struct latency_group {
     int priority;   /* of the stream their kernels ran in: 0 default, lower is more urgent */
-    uint32_t tiles; /* at least one */
+    uint32_t count; /* at least one */
     const int64_t *latencies; /* one for each, ascending; struct latency owns them; or NULL */
     int64_t min_ns, median_ns, p95_ns, max_ns;
     double mean_ns;
@@ -30,8 +31,13 @@ struct latency {
  *
  * `priorities` is one per stream, as in a plan; NULL: all default. Priorities act on kernels
  * alone, so a tile has the priority of the stream of its kernels. O(n log n) in spans.
+ *
+ * `batch` is how many tiles are copied as one, settings_batch(), at least 1. Such a batch is
+ * one here: its latency begins with its copy, whose span is the first tile's alone, while each
+ * tile may have a kernel of its own.
+ *
  * STATUS_FAILED only when memory runs out; *latency, to be freed, is set only on STATUS_OK. */
-enum status latency_find(const struct timeline *timeline, const int *priorities,
+enum status latency_find(const struct timeline *timeline, const int *priorities, uint32_t batch,
                          struct latency *latency, struct error *error);
 
 /* Frees the latencies of single tiles, which are NULL then. The groups' figures stay. */

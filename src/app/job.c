@@ -357,7 +357,8 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
         status = report_judge(report, &job->plan, &job->machine, &job->asked,
                               job->model_known ? &job->model : NULL, error);
     if (status == STATUS_OK)
-        status = latency_find(&report->timeline, job->plan.priorities, &report->latency, error);
+        status = latency_find(&report->timeline, job->plan.priorities,
+                              settings_batch(&job->settings), &report->latency, error);
     marks_end();
     return status;
 }

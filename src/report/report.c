@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+int report_batched(const struct report *report)
+{
+    int batched = 0;
+    for (int i = 0; i < report->run_count; i++)
+        batched += settings_batch(report->runs[i].settings) > 1;
+    return batched;
+}
+
 double report_gflops(const struct run_report *run)
 {
     const struct settings *settings = run->settings;

@@ -94,6 +94,9 @@ struct report {
  * chain is `rated`, which says that the rate counts; else NAN. */
 double report_gflops(const struct run_report *run);
 
+/* Returns how many of the runs have their tiles copied in batches. */
+int report_batched(const struct report *report);
+
 /* Returns true if two runs differ at most in how much they work on: the same chain with the
  * same parameters, on the same device, both measured or both simulated. */
 bool report_is_comparable(const struct run_report *a, const struct run_report *b);

@@ -163,7 +163,10 @@ static void print_entry(struct picture *picture, int *used, int mark, const char
 static void print_bar_entry(struct picture *picture, int *used)
 {
     bool tile = picture->seen_tile;
-    const char *words = tile ? "one span, of tile 7" : "one span";
+    const char *words = !tile ? "one span"
+                        : report_batched(picture->report) > 0
+                            ? "one span, of tile 7 or the batch from it"
+                            : "one span, of tile 7";
     if (picture->style->color)
         print_entry(picture, used, MARK_H2D, tile ? "H7" : "H", words);
     else

@@ -33,14 +33,16 @@ static void put_engines(struct json *json, const struct analysis *analysis)
     json_close(json, '}');
 }
 
-static void put_latency(struct json *json, const struct latency *latency)
+static void put_latency(struct json *json, const struct run_report *run)
 {
+    const struct latency *latency = &run->latency;
+    const char *counted = settings_batch(run->settings) > 1 ? "batches" : "tiles";
     json_open(json, '[');
     for (uint32_t i = 0; i < latency->group_count; i++) {
         const struct latency_group *group = &latency->groups[i];
         json_open(json, '{');
         json_put_integer(json_key(json, "priority"), group->priority);
-        json_put_count(json_key(json, "tiles"), group->tiles);
+        json_put_count(json_key(json, counted), group->count);
         json_put_ms(json_key(json, "min_ms"), group->min_ns);
         json_put_ms(json_key(json, "median_ms"), group->median_ns);
         json_put_ms(json_key(json, "p95_ms"), group->p95_ns);
@@ -249,7 +251,7 @@ static void put_analysis(struct json *json, const struct run_report *run)
     if (is_known(json_key(json, "concurrency"), traced))
         json_put_real(json, run->analysis.concurrency);
     if (is_known(json_key(json, "latency"), traced && !run->foreign))
-        put_latency(json, &run->latency);
+        put_latency(json, run);
     if (is_known(json_key(json, "resolution_ns"), traced))
         json_put_integer(json, run->timeline.resolution_ns);
 }

@@ -1,5 +1,5 @@
-/* latency.c - how long tiles took, by priority: a row of figures for each group of them,
- * and how they are spread, all on one time axis. */
+/* latency.c - how long tiles or batches took, by priority: a row of figures for each group of
+ * them, and how they are spread, all on one time axis. */
 #include "core/units.h"
 #include "writers/gantt.h"
 #include "writers/table.h"
@@ -14,7 +14,7 @@ enum {
     FIGURES = 5,
 };
 
-/* The signs of a column, from light to dark: the more of a group's tiles it has, the darker. */
+/* The signs of a column, from light to dark: the more of a group it has, the darker. */
 static const char shades[] = ".:-=+*#@";
 
 static bool latency_shown(const struct report *report, const struct writer_style *style)
@@ -53,7 +53,7 @@ static void put_figures(FILE *out, const struct run_report *run, int width)
         const int64_t figures[FIGURES] = {group->min_ns, group->median_ns, group->p95_ns,
                                           group->max_ns, (int64_t)group->mean_ns};
         put_name(out, i == 0 ? name : "", width);
-        fprintf(out, "  %8d  %5" PRIu32, group->priority, group->tiles);
+        fprintf(out, "  %8d  %5" PRIu32, group->priority, group->count);
         for (int f = 0; f < FIGURES; f++)
             fprintf(out, "  %7s", units_time(figures[f], text[f]));
         putc('\n', out);
@@ -66,12 +66,12 @@ static int column_of(const struct picture *axis, int64_t ns)
     return column < axis->columns ? column : axis->columns - 1;
 }
 
-/* Writes one group's tiles along the axis, the median and the 95th percentile as letters. */
+/* Writes one group along the axis, the median and the 95th percentile as letters. */
 static void put_spread(const struct picture *axis, const struct latency_group *group)
 {
     uint32_t counts[GANTT_WIDTH_MAX] = {0}, most = 1;
     char line[GANTT_WIDTH_MAX + 1];
-    for (uint32_t i = 0; i < group->tiles; i++) {
+    for (uint32_t i = 0; i < group->count; i++) {
         const int column = column_of(axis, group->latencies[i]);
         if (++counts[column] > most)
             most = counts[column];
@@ -120,14 +120,35 @@ static struct picture axis_of(FILE *out, const struct report *report,
     return axis;
 }
 
+/* What the rows of a table count: tiles, batches of them, or one in some and the other in
+ * others.
+ */
+struct counted {
+    const char *title, *one, *column, *of_row;
+};
+
+static const struct counted *counted_in(const struct report *report)
+{
+    static const struct counted words[] = {
+        {"tile latency", "tile", "tiles", "the row's tiles"},
+        {"batch latency", "batch of tiles", "count", "them"},
+        {"latency", "tile or batch", "count", "them"},
+    };
+    const int batched = report_batched(report);
+    return &words[batched == 0 ? 0 : batched == report->run_count ? 1 : 2];
+}
+
 void write_latency(FILE *out, const struct report *report, const struct writer_style *style)
 {
     if (!latency_shown(report, style))
         return;
     const int width = name_width(report);
-    fputs("\ntile latency: from when a tile could begin to the end of its last op\n", out);
+    const struct counted *counted = counted_in(report);
+    fprintf(out, "\n%s: from when a %s could begin to the end of its last op\n", counted->title,
+            counted->one);
     put_name(out, "run", width);
-    fputs("  priority  tiles      min   median      p95      max     mean\n", out);
+    fprintf(out, "  priority  %s      min   median      p95      max     mean\n",
+            counted->column);
     for (int i = 0; i < report->run_count; i++)
         put_figures(out, &report->runs[i], width);
     const struct picture axis = axis_of(out, report, style, width + 12);
@@ -135,6 +156,6 @@ void write_latency(FILE *out, const struct report *report, const struct writer_s
     for (int i = 0; i < report->run_count; i++)
         put_spreads(&axis, &report->runs[i], width);
     gantt_put_axis(&axis);
-    fprintf(out, "  %s the darker, the more of the row's tiles; M median, P 95th percentile\n",
-            shades);
+    fprintf(out, "  %s the darker, the more of %s; M median, P 95th percentile\n", shades,
+            counted->of_row);
 }

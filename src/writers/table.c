@@ -35,7 +35,8 @@ PRINT_CELL(cell_streams, "%" PRIu32, run->streams)
 PRINT_CELL(cell_tiles, "%" PRIu32, run->settings->tiles)
 PRINT_CELL(cell_cpu_tiles, "%" PRIu32, run->cpu_tiles)
 PRINT_CELL(cell_slots, "%" PRIu32, run->slots)
-PRINT_CELL(cell_issued_by, "%s", issue_names[run->settings->issue])
+PRINT_CELL(cell_issued_by, "%s",
+           run->settings->pack ? "pack" : issue_names[run->settings->issue])
 PRINT_CELL(cell_limit_cause, "%s", limit_cause_name(run->limit.cause))
 
 TIME_CELL(cell_time, run->median_ns)

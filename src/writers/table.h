@@ -16,7 +16,8 @@ enum {
  */
 typedef void cell_show(const struct run_report *run, char text[CELL_TEXT]);
 
-/* Figures of the settings and the plan. */
+/* Figures of the settings and the plan. What --pack's tiles are issued by is "pack", as where
+ * --issue=auto lists the ways. */
 cell_show cell_ways, cell_order, cell_layout, cell_streams, cell_tiles, cell_cpu_tiles,
     cell_slots, cell_issued_by, cell_host_bytes, cell_device_bytes;
 

@@ -73,6 +73,7 @@ static bool column_wanted(const struct text_column *column, const struct report 
             (column->when == REDUCED && run->has_result) ||
             ((column->when == NOT_CALLS || column->when == ISSUED) &&
              run->settings->issue != ISSUE_STREAMS) ||
+            (column->when == NOT_CALLS && run->settings->pack) ||
             (column->when == RATED && !isnan(report_gflops(run))) ||
             (column->when == SHARED && run->cpu_tiles > 0))
             return true;

@@ -56,7 +56,7 @@ static struct latency latency_of(const struct settings *settings)
     must(cuda->run(backend, NULL, &times, &error), &error);
     must(cuda->run(backend, &timeline, &times, &error), &error);
     must(verify_output(&plan, &arrays, &error), &error);
-    must(latency_find(&timeline, plan.priorities, &latency, &error), &error);
+    must(latency_find(&timeline, plan.priorities, 1, &latency, &error), &error);
     cuda->release(backend);
     cuda->close(backend);
     timeline_free(&timeline);
@@ -78,7 +78,7 @@ START_TEST(test_urgent_tiles_are_told_apart)
     if (after.group_count == 2) { /* a device without priorities has one group */
         ck_assert_int_lt(few->priority, after.groups[1].priority);
         ck_assert_uint_eq(few->tiles, 4);
-        ck_assert_uint_eq(after.groups[1].tiles, 12);
+        ck_assert_uint_eq(after.groups[1].count, 12);
     }
     ck_assert_int_gt(few->min_ns, 0);
     latency_free(&before);
