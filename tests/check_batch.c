@@ -8,6 +8,7 @@
 #include "suites.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GAP = 7, CALL = 100, COPY_CALL = 3 };
@@ -241,6 +242,45 @@ static void must_refuse(const struct settings *settings, const char *named)
     ck_assert_int_eq(settings_check(settings, &error), STATUS_USAGE);
     ck_assert_msg(strstr(error.text, named) != NULL, "%s", error.text);
 }
+
+/* The ops of a plan in which a batch has `of_batch` ops and each of its tiles `alone`. */
+static double ops_of(const struct settings *settings, uint32_t tiles, double alone,
+                     double of_batch)
+{
+    struct settings these = *settings;
+    these.tiles = tiles;
+    return tiles * (alone + of_batch / settings_batch(&these));
+}
+
+/* What a plan that is too large is told to take instead is small enough: fewer tiles go in
+ * smaller batches, so that there may be as many ops as before. And it is not much too small. */
+START_TEST(test_fewer_tiles_would_do)
+{
+    static const struct {
+        const char *chain;
+        uint32_t batch;
+        double alone, of_batch;
+    } cases[] = {{"scale", 0, 0, 30},
+                 {"scan", 0, 1, 40},
+                 {"scale,scan,sum", 0, 2, 30},
+                 {"scan", 5, 1, 10},
+                 {"scale", 1, 0, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct settings settings = batch_settings(cases[i].chain, 1 << 24, cases[i].batch);
+        settings.elements = UINT64_C(1) << 40;
+        const double most = settings_ops_most(&settings),
+                     ops = ops_of(&settings, settings.tiles, cases[i].alone, cases[i].of_batch);
+        struct error error = {0};
+        ck_assert_int_eq(settings_refuse_size(&settings, most / ops, &error), STATUS_USAGE);
+        const char *hint = strstr(error.text, ": --tiles=");
+        ck_assert_msg(hint != NULL, "%s", error.text);
+        const uint32_t tiles = (uint32_t)strtoul(hint + strlen(": --tiles="), NULL, 10);
+        const double then = ops_of(&settings, tiles, cases[i].alone, cases[i].of_batch);
+        ck_assert_msg(then <= most && then > 0.2 * most, "%s: %g of %g", error.text, then,
+                      most);
+    }
+}
+END_TEST
 
 START_TEST(test_refusals)
 {
@@ -527,6 +567,7 @@ Suite *batch_suite(void)
     tcase_add_test(plans, test_cpu_tiles_go_alone);
     tcase_add_test(plans, test_batch_is_as_many_tiles_as_it_should);
     tcase_add_test(plans, test_room_for_ops);
+    tcase_add_test(plans, test_fewer_tiles_would_do);
     tcase_add_test(plans, test_refusals);
     suite_add_tcase(suite, plans);
     TCase *times = tcase_create("times");

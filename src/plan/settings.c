@@ -4,6 +4,7 @@
 #include "core/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 const char *const order_names[] = {"depth", "breadth", NULL};
@@ -128,6 +129,33 @@ uint32_t settings_ops_most(const struct settings *settings)
     return (uint32_t)(PLAN_BYTES_MOST / op_bytes_most(settings));
 }
 
+/* Returns how many launches each tile has for itself in a batch: of kernels that don't join its
+ * tiles. There may be more ops of each tile, a scan's carry say. */
+static uint32_t launches_alone(const struct settings *settings)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < settings->chain_length; i++)
+        count += !kernel_is_elementwise(settings->chain[i]);
+    return count;
+}
+
+/* Returns a number of tiles with which a plan of `ops` would have no more than `most`; 0: there
+ * is none. Fewer tiles are larger, and may go in smaller batches, which have as many ops each.
+ */
+static uint32_t fewer_tiles(const struct settings *settings, double ops, double most)
+{
+    const double each = ops / settings->tiles, alone = fmin(each, launches_alone(settings));
+    const double batched = (each - alone) * settings_batch(settings);
+    struct settings fewer = *settings;
+    double allowed = settings->tiles * most / ops;
+    while ((fewer.tiles = settings_tiles_below(settings, (uint32_t)allowed)) > 0) {
+        allowed = most / (alone + batched / settings_batch(&fewer));
+        if (fewer.tiles <= allowed)
+            break;
+    }
+    return fewer.tiles;
+}
+
 enum status settings_refuse_size(const struct settings *settings, double part,
                                  struct error *error)
 {
@@ -135,7 +163,7 @@ enum status settings_refuse_size(const struct settings *settings, double part,
     const uint32_t most = settings_ops_most(settings);
     const double ops = most / part, all_bytes = ops * (double)op_bytes_most(settings);
     /* A little less, for what does not grow with the tiles. */
-    uint32_t tiles = settings_tiles_below(settings, (uint32_t)(0.99 * part * settings->tiles));
+    const uint32_t tiles = fewer_tiles(settings, ops, 0.99 * most);
     if (tiles > 0)
         snprintf(remedy, sizeof remedy, ": --tiles=%" PRIu32 " would do", tiles);
     return error_set(error, STATUS_USAGE,
