@@ -1,9 +1,10 @@
 /* calibrate.h - measures a device and writes the machine file that stands for it.
  *
- * Most is measured by timing small plans without tracing, which would make every op take
- * longer. The difference between a plan of many alike ops and one of fewer is the time of one
- * op more; where several figures have a part in it, equations tell them apart. A simulated
- * machine gives its own figures back, which is how the method is tested. */
+ * What the host pays, and rows of copies, are timed without tracing, which would make every op
+ * take longer; gaps, single launches and the CPU's work are traced. The difference between a
+ * plan of many alike ops and one of fewer is the time of one op more; where several figures
+ * have a part in it, equations tell them apart. A simulated machine gives its own figures back,
+ * which is how the method is tested. */
 #ifndef PIPELINE_CALIBRATE_H
 #define PIPELINE_CALIBRATE_H
 
@@ -22,10 +23,11 @@ enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       struct error *error);
 
 /* Measures only what the host decides on the opened device, in the same way: the calls, what
- * callbacks cost, taking memory, and a graph's launch; these figures of `machine` are replaced,
- * unless it knows no graphs. The others are its own, and what is found is held against plain
- * runs with both. Progress is shown unless `quiet`. Keeps an H200 busy for some 7 s by its
- * own machine file. As calibrate() otherwise; on a failure `machine` stays as it was. */
+ * callbacks cost, taking memory, packing, and a graph's launch if `machine` knows graphs; these
+ * figures of `machine` are replaced. The others are its own, and what is found is held against
+ * plain runs with both, but for how soon a callback is called. Progress is shown unless
+ * `quiet`. Keeps an H200 busy for some 7 s by its own machine file. As calibrate() otherwise;
+ * on a failure `machine` stays as it was. */
 enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
                                const struct settings *settings, struct machine *machine,
                                bool quiet, struct error *error);

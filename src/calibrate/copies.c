@@ -212,8 +212,11 @@ static enum status measure_batches(struct rig *rig)
     bool knows = rig->ops->measures || rig->device->batch_gap_ns > 0;
     enum status status = knows ? rig_step(rig, &row, &step, &issue) : STATUS_USAGE;
     if (status == STATUS_USAGE) { /* refused before it was run */
+        char how[FIGURE_TEXT];
+        snprintf(how, sizeof how, "not measured: %.140s",
+                 knows ? rig->error->text : "this machine knows no batches");
         *rig->error = (struct error){0};
-        rig_known(rig, "batch_gap_ns", 0, "not measured: this machine knows no batches");
+        rig_known(rig, "batch_gap_ns", 0, how);
         rig_known(rig, "issue_batch_copy_ns", 0, "likewise");
         return STATUS_OK;
     }

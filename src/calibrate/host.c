@@ -175,7 +175,7 @@ static enum status time_loads(struct rig *rig)
 }
 
 /* Sets what loading a kernel costs. A process loads each once, so the first pass alone measures
- * it, and all later ones, also of another attempt, take it from there. */
+ * it, and all later ones take it from there. */
 static enum status measure_loads(struct rig *rig)
 {
     char how[FIGURE_TEXT];

@@ -112,10 +112,11 @@ static enum status fail_capture(const struct cuda_run *run, uint32_t at, const c
 {
     char label[OP_LABEL];
     const struct plan *plan = run->workload.plan;
+    enum status status = result == cudaErrorMemoryAllocation ? STATUS_NO_MEMORY : STATUS_FAILED;
     cudaGetLastError();
-    return error_set(error, STATUS_FAILED, "%s failed to capture op %" PRIu32 " (%s): %s: %s",
-                     call, at, plan_op_label(plan, &plan->ops[at], label),
-                     cudaGetErrorName(result), cudaGetErrorString(result));
+    return error_set(error, status, "%s failed to capture op %" PRIu32 " (%s): %s: %s", call,
+                     at, plan_op_label(plan, &plan->ops[at], label), cudaGetErrorName(result),
+                     cudaGetErrorString(result));
 }
 
 /* --- the nodes of each op --- */
@@ -138,7 +139,7 @@ static cudaError_t keep_nodes(const struct cuda_run *run, uint32_t op, size_t *s
 {
     cudaGraph_t captured;
     const cudaGraphNode_t *latest;
-    size_t count, all;
+    size_t count, all = *so_far;
     cudaError_t result = capture_info(run->issued[op].stream, &captured, &latest, &count);
     if (result != cudaSuccess || count != 1)
         return result != cudaSuccess ? result : cudaErrorUnknown;

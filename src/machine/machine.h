@@ -74,9 +74,9 @@ struct machine {
     /* Streams. */
     uint32_t queues, queues_max; /* hardware queues: by default, and at most */
     uint32_t queue_depth;        /* ops that a queue holds before the host's call blocks */
-    /* From an op's end to the start of an op that waited for it in another engine, by the
-     * former's kind; and the same again for every other queue of that engine in which something
-     * waits. These are means: hardware finds out by looking at its queues in turn. */
+    /* From an op's end to the start of an op that waited for it in another engine, by the kind
+     * of the one that waited; and the same again for every other queue of that engine in which
+     * something waits. These are means: hardware finds out by looking at its queues in turn. */
     int64_t h2d_dependency_ns, kernel_dependency_ns, d2h_dependency_ns;
     int64_t poll_ns;
     int priority_least, priority_greatest; /* 0 and -5: lower is more urgent */

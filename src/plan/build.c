@@ -22,7 +22,7 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX };
 /* --- steps --- */
 
 /* Makes `stream` wait for the step before it goes on with the tiles, unless its own order, that
- * of the legacy default stream or an earlier wait sees to it. Only kernels follow copies in. */
+ * of the legacy default stream or an earlier wait sees to it. */
 static enum status join(struct builder *builder, uint32_t stream, struct tiles tiles,
                         struct step step)
 {
@@ -38,6 +38,7 @@ static enum status join(struct builder *builder, uint32_t stream, struct tiles t
         builder->events[index] = MARKED;
         return STATUS_OK;
     }
+    /* Only kernels follow copies in, which are stage 0. */
     if (mistake_drops_wait(&builder->mistake, step.stage == 0))
         return STATUS_OK;
     struct op wait = build_op(OP_WAIT, stream, tiles);

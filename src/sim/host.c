@@ -68,8 +68,8 @@ void host_free(struct simulation *sim)
 
 /* --- calls --- */
 
-/* Returns true if the call for `op`, which is about to be made, has no code to load. */
-static bool is_loaded(struct simulation *sim, uint32_t call)
+/* Loads the code for `call`, which is about to be made. Returns true if it was there. */
+static bool load_code(struct simulation *sim, uint32_t call)
 {
     if (!sim->plan->loads_lazily || kind_of(sim, call) != OP_KERNEL)
         return true;
@@ -155,7 +155,7 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     if (queue != NULL)
         queue->calls++;
     int64_t call_ns =
-        rule_issue_ns(sim->machine, kind) + rule_load_ns(sim->machine, is_loaded(sim, op));
+        rule_issue_ns(sim->machine, kind) + rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
     return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);

@@ -275,7 +275,7 @@ static enum status run_to_end(struct simulation *sim)
 
 /* Every op of a plan that plan_validate() accepts ends, on any machine that a machine file can
  * describe: an op waits only for what was issued before it. So an op that is left when no event
- * is to come is a mistake of the caller, who did not ask. */
+ * is to come is a mistake of the caller, who did not call plan_validate(). */
 static enum status check_all_ended(const struct simulation *sim)
 {
     char label[OP_LABEL];

@@ -23,7 +23,7 @@ struct simulator_hooks {
 };
 
 /* Checks what simulator_run() would refuse. STATUS_USAGE where the plan is to be one graph and
- * can't be, or the machine knows none. */
+ * can't be, or the machine knows no graphs, or no batches where the plan has them. */
 enum status simulator_check(const struct machine *machine, const struct plan *plan,
                             struct error *error);
 

@@ -73,11 +73,11 @@ START_TEST(test_urgent_tiles_are_told_apart)
     printf("check-gpu: urgent tiles took %.3f ms in the median, all alike %.3f ms\n",
            (double)few->median_ns / 1e6, (double)all->median_ns / 1e6);
     ck_assert_uint_eq(before.group_count, 1);
-    ck_assert_uint_eq(all->tiles, 16);
+    ck_assert_uint_eq(all->count, 16);
     ck_assert_int_gt(all->min_ns, 0);
     if (after.group_count == 2) { /* a device without priorities has one group */
         ck_assert_int_lt(few->priority, after.groups[1].priority);
-        ck_assert_uint_eq(few->tiles, 4);
+        ck_assert_uint_eq(few->count, 4);
         ck_assert_uint_eq(after.groups[1].count, 12);
     }
     ck_assert_int_gt(few->min_ns, 0);
