@@ -389,6 +389,7 @@ runs=$(grep -cvE '^(left out|not reached)' "$keep/verdicts.txt")
 faults=$(grep -c '^FAULT' "$keep/verdicts.txt")
 left=$(grep -c '^left out' "$keep/verdicts.txt")
 [ "$left" -eq 0 ] || echo "failing calls: for $left there was no time"
+[ "$runs" -gt 0 ] || { echo "failing calls: not one was made to fail in that time"; exit 1; }
 hit=$(awk -F '|' '$9 != "-" { print $9 }' "$keep/verdicts.txt" | sort -u | wc -l)
 echo "failing calls: $runs runs at $hit of $sites sites, $faults faults (SEED=$seed)"
 [ "$faults" -eq 0 ]

@@ -61,11 +61,12 @@ done
 # Only one tool may trace a process, so times come from events here; kernels are not run over and
 # over to measure them. For initcheck the device's buffers stay as allocated: what was filled with
 # poison would count as initialised.
+settings=$(mktemp)
 sanitize() {
     tool=$1
     shift
     log=$(mktemp)
-    if env PIPELINE_NO_CUPTI=1 PIPELINE_NO_RATES=1 "$@" "$build/pipeline" -q --gantt=none "$here/sanitize.ini" \
+    if env PIPELINE_NO_CUPTI=1 PIPELINE_NO_RATES=1 "$@" "$build/pipeline" -q --gantt=none "$settings" \
         >"$log" 2>&1; then
         note "$tool" "passed ($(grep SUMMARY "$log" | tail -n 1 | tr -d =))"
     else
@@ -80,12 +81,22 @@ if [ -z "$sanitizer" ]; then
     note "sanitizer" "not found: its checks were left out"
 else
     echo "$sanitizer: memcheck, racecheck, initcheck, synccheck"
+    cat "$here/sanitize.ini" > "$settings"
     sanitize memcheck "$sanitizer" --tool=memcheck --leak-check=full --error-exitcode=9
     sanitize racecheck "$sanitizer" --tool=racecheck --racecheck-report=all --error-exitcode=9
+    sanitize synccheck "$sanitizer" --tool=synccheck --error-exitcode=9
+    # initcheck of CUDA 13.0 does not see what cudaMemcpyBatchAsync() writes on the device: every read
+    # of it counts as uninitialised, in runs whose results are right.
+    awk '/^\[/ { put() } { section = section $0 "\n" } END { put() }
+        function put() {
+            if (section !~ /issue = batch/ || section ~ /memory = mapped/)
+                printf "%s", section
+            section = ""
+        }' "$here/sanitize.ini" > "$settings"
     sanitize initcheck env PIPELINE_NO_POISON=1 \
         "$sanitizer" --tool=initcheck --error-exitcode=9
-    sanitize synccheck "$sanitizer" --tool=synccheck --error-exitcode=9
 fi
 
+rm -f "$settings"
 printf '\ngpu-test:%s\n' "$summary"
 exit $failed
