@@ -61,6 +61,8 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
 {
     const uint64_t per_block = elements_per_block(kernel);
     uint64_t blocks = count / per_block + (count % per_block != 0);
+    if (kernel->work != NULL)
+        blocks = resident_blocks;
     if (kernel->whole_grid)
         return blocks < KERNEL_GRID_MAX ? (uint32_t)blocks : KERNEL_GRID_MAX;
     if (blocks > resident_blocks)

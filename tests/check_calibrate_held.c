@@ -170,8 +170,8 @@ static void heavy_cpu_tiles(struct machine *machine, const struct plan *plan)
 
 static void other_nodes(struct machine *machine, const struct plan *plan)
 {
-    if (plan->issue == ISSUE_GRAPH && plan->streams == 16)
-        machine->graph_launch_node_ns *= 2;
+    if (plan->issue == ISSUE_GRAPH && plan->tiles == 6144)
+        machine->graph_launch_node_ns *= 4;
 }
 
 static void other_nodes_with_copies(struct machine *machine, const struct plan *plan)
@@ -183,19 +183,25 @@ static void other_nodes_with_copies(struct machine *machine, const struct plan *
 static void other_chains(struct machine *machine, const struct plan *plan)
 {
     if (plan->issue == ISSUE_GRAPH && plan->streams == 2)
-        machine->graph_gap_ns *= 3;
+        machine->graph_gap_ns *= 5;
 }
 
 static void other_launches(struct machine *machine, const struct plan *plan)
 {
-    if (plan->issue == ISSUE_GRAPH && plan->tiles == 64 && plan->streams == 32)
-        machine->graph_launch_ns *= 2;
+    if (plan->issue == ISSUE_GRAPH && plan->tiles == 64)
+        machine->graph_launch_ns *= 3;
 }
 
 static void other_branches(struct machine *machine, const struct plan *plan)
 {
     if (plan->issue == ISSUE_GRAPH && plan->tiles == 384)
         machine->graph_node_ns *= 4;
+}
+
+static void other_mapped(struct machine *machine, const struct plan *plan)
+{
+    if (plan->memory == MEMORY_MAPPED && plan->tiles > 2)
+        machine->joint_bytes_per_s *= 0.7;
 }
 
 static void other_sums(struct machine *machine, const struct plan *plan)
@@ -239,6 +245,7 @@ static const struct {
     {other_chains, "graph_gap_ns", "kernels of a graph in 2 branches"},
     {other_launches, "graph_launch_ns", "the calls for launches of a graph"},
     {other_branches, "graph_node_ns", "kernels of a graph in 32 branches"},
+    {other_mapped, "[kernel scale] mapped_share", "launches on some 10 MiB of mapped memory"},
     {other_sums, "[kernel sum] bytes_per_s", "launches on a full grid"},
     {free_waits, "issue_wait_ns", "are possible"},
 };

@@ -31,8 +31,9 @@ static const struct {
     {"leftover_excess", 0.03},
     {"cpu_bytes_per_s", 0.2}, /* the median of a few tiles in a trace */
     {"cpu_flops_per_s", 0.2},
-    {"h2d_latency_ns", 0.15}, /* what is left beside the bytes */
-    {"d2h_latency_ns", 0.15},
+    {"h2d_latency_ns", 0.25}, /* what is left beside the bytes */
+    {"d2h_latency_ns", 0.25},
+    {"batch_gap_ns", 0.15},
     {"issue_wait_ns", 0.15}, /* the difference of two rows' */
     {"kernel_fixed_ns", 0.15},
     {"fixed_ns", 0.15},

@@ -321,7 +321,7 @@ START_TEST(test_fix_of_tiles_apart)
     ck_assert_ptr_nonnull(strstr(options, "--batch=auto"));
     ck_assert_ptr_null(strstr(options, "--tiles"));
     options = assert_fixed(report, 2);
-    ck_assert_ptr_nonnull(strstr(options, "--memory=mapped"));
+    ck_assert_ptr_nonnull(strstr(options, "--layout=stage"));
     ck_assert_ptr_null(strstr(options, "--tiles"));
     options = assert_fixed(report, 4);
     ck_assert_ptr_nonnull(strstr(options, "--pack=no"));

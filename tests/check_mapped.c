@@ -137,9 +137,10 @@ static int64_t at_share(double ns)
     return llround(ns / MACHINE_MAPPED_SHARE);
 }
 
-/* 400 bytes in and out, each direction at 1 byte/ns: they share the joint rate, if it is less
- * than both. Heavier than that the kernel is bound by its arithmetic, as ever. Two kernels at
- * once take as long as one after another: they share the link. */
+/* 400 bytes in and out, each direction at 1 byte/ns, in one sweep: one after the other. Where
+ * the joint rate is no more than each, both at once are no faster. Heavier than that the kernel
+ * is bound by its arithmetic, as ever. Two kernels at once take as long as one after another:
+ * they share the link. */
 START_TEST(test_the_link_is_the_bound)
 {
     struct machine machine = test_machine();
@@ -147,7 +148,7 @@ START_TEST(test_the_link_is_the_bound)
     machine.flops_per_s = 1e15;
     struct settings settings = mapped_settings("scale", 100, 1);
     struct plan plan = plan_of(&settings, &machine);
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(400))), 4);
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - 800)), 4);
     machine.joint_bytes_per_s = 1e9;
     ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(800))), 4);
     plan_free(&plan);
@@ -163,7 +164,41 @@ START_TEST(test_the_link_is_the_bound)
     plan_free(&plan);
     settings.memory = MEMORY_PINNED;
     plan = plan_of(&settings, &machine);
-    ck_assert_int_eq(heavy_ns + 800, span_of_plan(&machine, &plan));
+    ck_assert_int_eq(heavy_ns + 400, span_of_plan(&machine, &plan));
+    plan_free(&plan);
+}
+END_TEST
+
+/* Both directions are used at once from a block's second sweep on, and by launches side by side
+ * and such as take another's place: only the first of four launches that each fill the GPU
+ * reads while nothing is written. */
+START_TEST(test_first_sweep)
+{
+    struct machine machine = test_machine();
+    machine.flops_per_s = 1e15;
+    struct settings settings = mapped_settings("scale", 4 * KERNEL_THREADS * 10, 1);
+    settings.blocks = 1;
+    settings.streams = 4;
+    const int64_t bytes = 4 * 4 * KERNEL_THREADS; /* of a sweep of a block, each way */
+    struct plan plan = plan_of(&settings, &machine);
+    int64_t expected_ns = 2 * bytes + 9 * at_share((double)bytes);
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - expected_ns)), 4);
+    machine.mapped_latency_ns = 100000; /* in each sweep its threads wait for what they read */
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - 10 * 70000)), 20);
+    machine.mapped_latency_ns = 0;
+    plan_free(&plan);
+    settings.blocks = 8;
+    settings.elements = UINT64_C(4) * 8 * 4 * KERNEL_THREADS;
+    settings.tiles = 4;
+    plan = plan_of(&settings, &machine);
+    expected_ns = 2 * 8 * bytes + 3 * at_share((double)(8 * bytes));
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - expected_ns)), 8);
+    plan_free(&plan);
+    settings.streams = 1;
+    plan = plan_of(&settings, &machine);
+    machine.kernel_gap_ns = 1; /* the next one's blocks begin when all have ended */
+    expected_ns = 4 * 2 * 8 * bytes + 3;
+    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - expected_ns)), 8);
     plan_free(&plan);
 }
 END_TEST
@@ -271,6 +306,7 @@ Suite *mapped_suite(void)
     tcase_add_test(tcase, test_ways_are_alike);
     tcase_add_test(tcase, test_only_mapped_memory_is_reached);
     tcase_add_test(tcase, test_the_link_is_the_bound);
+    tcase_add_test(tcase, test_first_sweep);
     tcase_add_test(tcase, test_one_direction_alone);
     tcase_add_test(tcase, test_latency_and_share);
     tcase_add_test(tcase, test_limit);

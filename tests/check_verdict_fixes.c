@@ -166,12 +166,10 @@ static const struct {
     const char *machine, *given, *best;
     enum verdict_code code; /* of the fix that is the best one */
 } apart_cases[] = {
-    {"h200", "-t 4096 --scatter", "--issue=batch --memory=mapped", VERDICT_SMALL_TILES},
-    {"h200", "-t 4096 --scatter --issue=graph", "--issue=batch --memory=mapped",
-     VERDICT_SMALL_TILES},
+    {"h200", "-t 4096 --scatter", "--issue=batch", VERDICT_SMALL_TILES},
+    {"h200", "-t 4096 --scatter --issue=graph", "--issue=batch", VERDICT_SMALL_TILES},
     {"h200", "-t 16384 --scatter --issue=batch", "--memory=mapped", VERDICT_SMALL_TILES},
-    {"h200", "-t 4096 --scatter --issue=batch --batch=1", "--batch=auto --memory=mapped",
-     VERDICT_SMALL_TILES},
+    {"h200", "-t 4096 --scatter --issue=batch --batch=1", "--batch=auto", VERDICT_SMALL_TILES},
     {"h200", "-t 4096 --scatter --memory=mapped", "--issue=batch", VERDICT_SMALL_TILES},
     {"h200", "-t 4096 --scatter --pack", "--pack=no --issue=batch", VERDICT_PACKING},
     {"h200", "-t 4096 --scatter --pack --batch=64 --memory=pageable",
@@ -218,8 +216,11 @@ START_TEST(test_ways_for_tiles_apart)
         int64_t time_ns = INT64_MAX;
         other.connections = judged.machine.queues;
         (void)whatif_time(&other, &judged.machine, &time_ns, NULL); /* not on any machine */
-        ck_assert_msg((double)first->predicted_ns < 1.01 * (double)time_ns, "%s takes %ld ns",
-                      ways[i], (long)time_ns);
+        /* Where memory and issue are other verdicts' fixes, both together are the best. */
+        int64_t best_ns =
+            judged.verdicts.best[0] != '\0' ? judged.verdicts.best_ns : first->predicted_ns;
+        ck_assert_msg((double)best_ns < 1.01 * (double)time_ns, "%s takes %ld ns", ways[i],
+                      (long)time_ns);
     }
     judged_free(&judged);
 }

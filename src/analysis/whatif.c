@@ -282,6 +282,16 @@ static void search_coarser(struct search *search, struct settings *better)
     *better = search->best;
 }
 
+/* Looks whether another way is better for all tiles than the one that was found for a part: in
+ * that, what the first and the last ones cost weighs more. */
+static void search_whole(struct search *search, struct settings *better)
+{
+    search->best = *better;
+    search->best_ns = try_settings(search, better);
+    search_ways(search);
+    *better = search->best;
+}
+
 /* Looks for the best settings, and returns the number of knobs that are turned then, in order
  * of weight. */
 static int search_better(struct search *search, struct whatif *whatif)
@@ -318,6 +328,8 @@ static int search_better(struct search *search, struct whatif *whatif)
     search->given = whole;
     if (parts > 1 && whatif->better.tiles < whole.tiles)
         search_coarser(search, &whatif->better);
+    if (parts > 1 && whole.scatter)
+        search_whole(search, &whatif->better);
     int count = 0;
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
         if (!whatif_is_turned((enum knob)knob, &whole, &whatif->better))

@@ -29,8 +29,8 @@ const struct kernel *row_kernel(const struct row *row)
 
 bool row_needs_arrays(const struct row *row)
 {
-    return strpbrk(row->steps,
-                   (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU, ROW_PACK, 0}) != NULL;
+    return row->mapped || strpbrk(row->steps, (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU,
+                                                             ROW_PACK, 0}) != NULL;
 }
 
 /* Returns how many copies an op is. */
@@ -171,7 +171,9 @@ static void put_cpu(struct row_builder *builder)
     put(builder, &op);
 }
 
-/* Puts a copy from the next part of the array to one place, as to a slot. */
+/* Puts a copy from the next part of the one array to that of the other. In a run copies read
+ * and write the slots between two packings, so that they are in no cache; here the parts are
+ * too many for that. */
 static void put_pack(struct row_builder *builder)
 {
     const uint64_t bytes = builder->row->bytes;
@@ -179,7 +181,7 @@ static void put_pack(struct row_builder *builder)
     put(builder, &(struct op){.kind = OP_PACK,
                               .stream = builder->plan->streams,
                               .pack = {.from = {BUFFER_HOST_IN0, at, bytes},
-                                       .to = {BUFFER_HOST_OUT, 0, bytes}}});
+                                       .to = {BUFFER_HOST_OUT, at, bytes}}});
 }
 
 static void put_step(struct row_builder *builder, enum row_op step, uint32_t stream)

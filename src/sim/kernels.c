@@ -42,6 +42,24 @@ static void leave_group(struct simulation *sim, struct block_group *group)
         sim->group_end--;
 }
 
+/* Sets what a launch does on the link. */
+static void set_link_work(const struct simulation *sim, const struct op *op,
+                          struct launch_work *work)
+{
+    const struct machine *machine = sim->machine;
+    double share = machine_mapped_share(machine, sim->plan->chain[op->kernel.link]);
+    uint64_t in, out;
+    op_link_bytes(op, &in, &out);
+    const double part = work->sweeps.share, sweep = part * op->kernel.blocks;
+    work->link = (struct link_bytes){part * (double)in / share, part * (double)out / share};
+    work->begin = (struct link_begin){
+        .latency_ns = (double)rule_link_latency_ns(machine, (double)in, (double)out),
+        .lead_ns = rule_link_lead_ns(machine, sweep * (double)in, sweep * (double)out, share),
+        .read_ns = 1e9 * sweep * (double)in / machine->h2d_bytes_per_s,
+        .round_ns = rule_link_round_ns(machine, (double)in),
+    };
+}
+
 /* Returns the work of a kernel's launch in a built plan. Tiles differ by an element at most, so
  * it is mostly known from the latest launch with an odd, or an even, number of them. */
 static const struct launch_work *kernel_work_of(struct simulation *sim, const struct op *op)
@@ -56,12 +74,8 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
         known->blocks = op->kernel.blocks;
         known->measured_ns = NAN;
     }
-    if (sim->plan->memory == MEMORY_MAPPED) {
-        uint64_t in, out;
-        op_link_bytes(op, &in, &out);
-        double part = known->sweeps.share / machine_mapped_share(sim->machine, kernel);
-        known->link = (struct link_bytes){part * (double)in, part * (double)out};
-    }
+    if (sim->plan->memory == MEMORY_MAPPED)
+        set_link_work(sim, op, known);
     return known;
 }
 
@@ -109,8 +123,24 @@ static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uin
     return false;
 }
 
+/* Sets what a group's sweeps take on the link beside their bytes, of a launch of which that
+ * part of the blocks begins; 0: they take the places of its own. Blocks that take the places of
+ * any others one by one read while those write. */
+static void begin_on_link(const struct simulation *sim, const struct link_begin *begin,
+                          double part, struct block_group *group)
+{
+    const double at_once = sim->blocks_ended_ns != sim->now ? part : 0;
+    if (part > 0)
+        group->lead_ns = (begin->latency_ns + at_once * begin->lead_ns) / group->sweeps;
+    if (group->sweeps > 1)
+        group->read_ns = begin->round_ns;
+    else if (part > 0)
+        group->read_ns = begin->latency_ns + part * begin->read_ns;
+}
+
 static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks,
-                             const struct launch_work *work, uint32_t sweeps, int64_t since_ns)
+                             const struct launch_work *work, uint32_t sweeps, int64_t since_ns,
+                             double begins)
 {
     if (blocks == 0 || join_group(sim, op, blocks, sweeps, since_ns))
         return STATUS_OK;
@@ -130,6 +160,7 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         .sweep_ns = INFINITY,
         .since_ns = since_ns,
     };
+    begin_on_link(sim, &work->begin, begins, group);
     return STATUS_OK;
 }
 
@@ -145,15 +176,26 @@ static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t all,
     const struct launch_work *work = launch_work(sim, op_at(sim, op), &room);
     const struct sweeps *sweeps = &work->sweeps;
     bool pays = placed == 0 || all <= sim->resident_blocks;
-    int64_t fixed_ns =
-        work->cost.fixed_ns + rule_link_latency_ns(sim->machine, work->link.in, work->link.out);
-    int64_t since_ns = sim->now + (pays ? fixed_ns : 0);
+    int64_t since_ns = sim->now + (pays ? work->cost.fixed_ns : 0);
+    const double begins = pays ? (double)blocks / all : 0;
     uint32_t more = sweeps->blocks_with_more > placed ? sweeps->blocks_with_more - placed : 0;
     more = more < blocks ? more : blocks;
-    enum status status = add_group(sim, op, more, work, sweeps->least + 1, since_ns);
+    enum status status = add_group(sim, op, more, work, sweeps->least + 1, since_ns, begins);
     if (status == STATUS_OK)
-        status = add_group(sim, op, blocks - more, work, sweeps->least, since_ns);
+        status = add_group(sim, op, blocks - more, work, sweeps->least, since_ns, begins);
     return status;
+}
+
+/* Returns how long the bytes of a group's sweep take on the link: at least as long as if its
+ * launch had the link to itself. */
+static double link_ns(const struct simulation *sim, const struct block_group *group)
+{
+    const struct link_bytes *own = &group->link, *all = &sim->link;
+    const double blocks = sim->ops[group->op].launch.running;
+    double shared = rule_link_sweep_ns(sim->machine, own->in, own->out, all->in, all->out);
+    double alone = rule_link_sweep_ns(sim->machine, own->in, own->out, blocks * own->in,
+                                      blocks * own->out);
+    return fmax(shared, alone + group->lead_ns);
 }
 
 /* Returns how long a sweep of a group takes beside all that is resident. */
@@ -163,11 +205,12 @@ static double modelled_sweep_ns(const struct simulation *sim, const struct block
     enum dealt dealt = sim->kernels_running > 1 ? DEALT_BESIDE
                        : only_first             ? DEALT_FIRST
                                                 : DEALT_EVENLY;
-    double sweep =
-        rule_sweep_ns(sim->machine, group->cost, group->share, sim->blocks_in_use, dealt);
-    double link = rule_link_sweep_ns(sim->machine, group->link.in, group->link.out,
-                                     sim->link.in, sim->link.out);
-    return sweep > link ? sweep : link;
+    const bool mapped = group->link.in > 0 || group->link.out > 0;
+    struct kernel_cost cost = group->cost;
+    if (mapped) /* few blocks use as much of the link as they can: link_ns() */
+        cost.memory_fill = 0;
+    double sweep = rule_sweep_ns(sim->machine, cost, group->share, sim->blocks_in_use, dealt);
+    return mapped ? fmax(sweep + group->read_ns, link_ns(sim, group)) : sweep;
 }
 
 /* Brings a group up to now and lets it go on at the rate that holds from here. */
@@ -294,6 +337,7 @@ enum status kernels_end_blocks(struct simulation *sim, uint32_t index, uint32_t 
     struct op_state *state = &sim->ops[op];
     state->launch.running -= group->blocks;
     sim->blocks_in_use -= group->blocks;
+    sim->blocks_ended_ns = sim->now;
     sim->rates_hold = false;
     leave_group(sim, group);
     enum status status = STATUS_OK;

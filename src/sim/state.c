@@ -264,5 +264,6 @@ enum status simulation_set_up(struct simulation *sim)
     sim->callbacks.awake_ns = sim->callbacks.done_ns = -RULE_SLEEP_BEFORE_NS;
     sim->needs_domains = sim->plan->stream_kinds != NULL;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
+    sim->blocks_ended_ns = -1;
     return link_all(sim);
 }

@@ -146,12 +146,22 @@ struct block_group {
     double measured_ns;      /* a recorded launch's sweep, whatever runs beside; NAN: none */
     double share;            /* the part of it that a block does in a sweep */
     struct link_bytes link;  /* of a block in a sweep, on mapped memory; else 0 */
-    uint32_t sweeps;         /* of a block, in all */
-    double left;             /* sweeps still to do */
-    bool leftover;           /* its blocks make one sweep more than others of their launch */
-    double sweep_ns;         /* at the present rate */
-    int64_t since_ns;        /* when `left` was right; until then the blocks do not work yet */
-    uint32_t stamp;          /* of the EVENT_BLOCKS that counts */
+    double lead_ns,
+        read_ns;      /* that a sweep takes beside its bytes on the link; before its work */
+    uint32_t sweeps;  /* of a block, in all */
+    double left;      /* sweeps still to do */
+    bool leftover;    /* its blocks make one sweep more than others of their launch */
+    double sweep_ns;  /* at the present rate */
+    int64_t since_ns; /* when `left` was right; until then the blocks do not work yet */
+    uint32_t stamp;   /* of the EVENT_BLOCKS that counts */
+};
+
+/* What a launch takes on the link beside its bytes' time at its share of the rates, in ns. */
+struct link_begin {
+    double latency_ns; /* rule_link_latency_ns() */
+    double lead_ns;    /* rule_link_lead_ns(), of a sweep of all its blocks */
+    double read_ns;    /* that sweep's bytes in, before there is anything to work on */
+    double round_ns;   /* rule_link_round_ns(), in each sweep of several */
 };
 
 /* The work of a launch. */
@@ -160,7 +170,8 @@ struct launch_work {
     uint32_t blocks;
     double measured_ns; /* recorded launches: how long all its blocks take; else NAN */
     struct kernel_cost cost;
-    struct link_bytes link; /* 0 where the host's memory is not mapped */
+    struct link_bytes link; /* these two are 0 where the host's memory is not mapped */
+    struct link_begin begin;
     struct sweeps sweeps;
 };
 
@@ -197,8 +208,9 @@ struct simulation {
     uint32_t group_capacity;
     uint32_t stamps; /* wraps; no event waits for that long */
     uint32_t resident_blocks, blocks_in_use, kernels_running;
-    struct link_bytes link; /* of all blocks that are resident, while rates are set */
-    bool rates_hold;        /* nothing was placed and nothing has ended since they were set */
+    int64_t blocks_ended_ns; /* when the last blocks made room for others */
+    struct link_bytes link;  /* of all blocks that are resident, while rates are set */
+    bool rates_hold;         /* nothing was placed and nothing has ended since they were set */
 
     struct host_thread *threads;
     uint32_t thread_count;
