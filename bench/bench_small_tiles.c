@@ -17,9 +17,7 @@
 #include <unistd.h>
 
 enum {
-    STAGED = WAY_COUNT, /* batches with a stream per stage, which auto does not try */
-    HANDS,              /* the ways that are taken by hand */
-    AUTO = HANDS,
+    AUTO = WAY_COUNT, /* behind the ways that are taken by hand */
     RUNS,
     BARE = RUNS, /* behind the runs */
     TURNS,
@@ -34,20 +32,17 @@ static const char *const options[RUNS] = {
     [WAY_STREAMS] = "--issue=streams --memory=pinned",
     [WAY_GRAPH] = "--issue=graph --memory=pinned",
     [WAY_BATCH] = "--issue=batch --memory=pinned",
+    [WAY_STAGED_BATCH] = "--issue=batch --layout=stage --memory=pinned",
     [WAY_MAPPED] = "--issue=streams --memory=mapped",
     [WAY_MAPPED_GRAPH] = "--issue=graph --memory=mapped",
     [WAY_MAPPED_BATCH] = "--issue=batch --memory=mapped",
     [WAY_PACK] = "--pack --memory=pinned",
-    [STAGED] = "--issue=batch --layout=stage --memory=pinned",
     [AUTO] = "--issue=auto",
 };
 
 static const char *turn_name(int turn)
 {
-    return turn < WAY_COUNT ? tuned_way_names[turn]
-           : turn == STAGED ? "staged batch"
-           : turn == AUTO   ? "auto"
-                            : "bare copies";
+    return turn < WAY_COUNT ? tuned_way_names[turn] : turn == AUTO ? "auto" : "bare copies";
 }
 
 /* All that is measured with one layout of the host's memory. */
@@ -165,7 +160,7 @@ static enum status measure_size(const struct small_tiles *all, struct size_resul
 static int best_way(const struct size_results *size)
 {
     int best = WAY_STREAMS;
-    for (int way = 0; way < HANDS; way++) {
+    for (int way = 0; way < WAY_COUNT; way++) {
         if (size->can[way] &&
             series_median(&size->times_ms[way]) < series_median(&size->times_ms[best]))
             best = way;

@@ -28,10 +28,11 @@ START_TEST(issue_auto_is_taken)
     struct options options = parse_right(LINE("--issue=auto", "--machine=c2050", "--batch=8"));
     ck_assert_int_eq(options.runs[0].issue, ISSUE_AUTO);
     ck_assert(settings_are_open(&options.runs[0]));
-    ck_assert(!options.runs[0].memory_given);
+    ck_assert(!options.runs[0].memory_given && !options.runs[0].layout_given);
     options_free(&options);
-    options = parse_right(LINE("--issue=auto", "--memory=pinned", "--profile"));
-    ck_assert(options.runs[0].memory_given);
+    options =
+        parse_right(LINE("--issue=auto", "--memory=pinned", "--layout=tile", "--profile"));
+    ck_assert(options.runs[0].memory_given && options.runs[0].layout_given);
     options_free(&options);
     options = parse_right(LINE("--issue=auto", "--sweep=memory=pinned,mapped"));
     ck_assert(options.runs[0].memory_given && options.runs[1].memory_given);

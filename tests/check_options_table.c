@@ -93,7 +93,7 @@ START_TEST(help_says_limits_and_defaults)
         "(default the one of the device's name)",
         "by simulating the machine file (default none) --window",
         "without copies (default pinned) --scatter",
-        "also with mapped memory, and packing (default streams) --batch",
+        "stage, and packing (default streams) --batch",
         "instrumentation of our own --no-data",
         "for every pair (default none) --machine",
         "sim alone means",

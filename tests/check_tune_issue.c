@@ -34,11 +34,14 @@ static struct tuned choose(struct settings *settings, const struct machine *mach
 /* Returns the settings with a way, as one would give it by hand. */
 static struct settings by_hand(struct settings settings, enum tuned_way way)
 {
-    settings.issue = way == WAY_GRAPH || way == WAY_MAPPED_GRAPH   ? ISSUE_GRAPH
-                     : way == WAY_BATCH || way == WAY_MAPPED_BATCH ? ISSUE_BATCH
-                                                                   : ISSUE_STREAMS;
+    settings.issue = way == WAY_GRAPH || way == WAY_MAPPED_GRAPH ? ISSUE_GRAPH
+                     : way == WAY_BATCH || way == WAY_STAGED_BATCH || way == WAY_MAPPED_BATCH
+                         ? ISSUE_BATCH
+                         : ISSUE_STREAMS;
     if (way == WAY_MAPPED || way == WAY_MAPPED_GRAPH || way == WAY_MAPPED_BATCH)
         settings.memory = MEMORY_MAPPED;
+    if (way == WAY_STAGED_BATCH)
+        settings.layout = LAYOUT_STAGE;
     settings.pack = way == WAY_PACK;
     return settings;
 }
@@ -89,7 +92,14 @@ START_TEST(test_small_and_large_tiles)
     ck_assert_int_eq(large.memory, MEMORY_PINNED);
     ck_assert(!large.pack);
     small = auto_settings(64 * KIB); /* copies are faster than mapped memory again */
-    ck_assert_int_eq(choose(&small, &machine).way, WAY_BATCH);
+    struct settings laid_out = small;
+    laid_out.layout_given = true;
+    ck_assert_int_eq(choose(&small, &machine).way, WAY_STAGED_BATCH);
+    ck_assert_int_eq(small.layout, LAYOUT_STAGE);
+    const struct tuned kept = choose(&laid_out, &machine);
+    ck_assert_int_eq(kept.way, WAY_BATCH);
+    ck_assert_int_eq(laid_out.layout, LAYOUT_TILE);
+    ck_assert_int_eq(kept.ways[WAY_STAGED_BATCH].time_ns, 0);
 }
 END_TEST
 
@@ -109,6 +119,7 @@ START_TEST(test_given_memory_is_kept)
         ck_assert_int_eq(tuned.ways[way].time_ns > 0, mapped);
     ck_assert_int_eq(tuned.ways[WAY_STREAMS].time_ns > 0, !mapped); /* it would be the same */
     ck_assert_int_eq(tuned.ways[WAY_BATCH].time_ns > 0, !pageable && !mapped);
+    ck_assert_int_eq(tuned.ways[WAY_STAGED_BATCH].time_ns > 0, !pageable && !mapped);
     ck_assert_int_eq(tuned.ways[WAY_PACK].time_ns > 0, !mapped);
 }
 END_TEST

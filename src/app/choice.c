@@ -54,6 +54,8 @@ static void note_tuned(const struct job *job, const struct settings *asked,
         add_chosen(chosen, "issue", issue_names[job->settings.issue]);
         if (job->settings.memory != asked->memory)
             add_chosen(chosen, "memory", memory_names[job->settings.memory]);
+        if (job->settings.layout != asked->layout)
+            add_chosen(chosen, "layout", layout_names[job->settings.layout]);
         if (job->settings.pack)
             add_chosen(chosen, "pack", "yes");
     }

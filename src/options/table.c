@@ -208,19 +208,19 @@ const struct option_row option_rows[OPTION_COUNT] = {
                        .least = 0, .most = 1000, .help = "repeats before the measured ones",
                        .with =
                            "A simulated machine needs none; --mistake=lazy-loading has none."},
-    [OPTION_ISSUE] = {"issue", 0, "streams|graph|batch|auto", TYPE_CHOICE,
-                      RUN_FIELD(issue, RUNS), .check = CHECK_ISSUE, .fallback = "streams",
-                      .choices = issue_names,
-                      .help =
-                          "call by call; captured once and launched as a CUDA graph; or "
-                          "tiles in batches, one call for a batch's copies each way and one "
-                          "launch for its kernels; auto: the simulator chooses among these, "
-                          "each also with mapped memory, and packing",
-                      .with =
-                          "graph and batch do not go with --memory=pageable, nor batch with "
-                          "--mistake. Kernels that can't join tiles, such as reductions, "
-                          "are launched on each tile of a batch. auto keeps a --memory that "
-                          "is given, and does not go with --pack, which it may choose."},
+    [OPTION_ISSUE] =
+        {"issue", 0, "streams|graph|batch|auto", TYPE_CHOICE, RUN_FIELD(issue, RUNS),
+         .check = CHECK_ISSUE, .fallback = "streams", .choices = issue_names,
+         .help = "call by call; captured once and launched as a CUDA graph; or "
+                 "tiles in batches, one call for a batch's copies each way and one "
+                 "launch for its kernels; auto: the simulator chooses among these, "
+                 "each also with mapped memory, batches also with a stream for each "
+                 "stage, and packing",
+         .with =
+             "graph and batch do not go with --memory=pageable, nor batch with "
+             "--mistake. Kernels that can't join tiles, such as reductions, "
+             "are launched on each tile of a batch. auto keeps a --memory and "
+             "a --layout that are given, and does not go with --pack, which it may choose."},
     [OPTION_BATCH] =
         {"batch", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(batch, RUNS), .check = CHECK_BATCH,
          .fallback = "auto", .least = 1, .most = OP_TILES_MOST, .suffixes = true,

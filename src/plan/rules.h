@@ -113,9 +113,9 @@ double rule_link_sweep_ns(const struct machine *machine, double in, double out, 
 
 /* Rules 2 and 3. Returns how much longer a launch takes whose blocks together move `in` and
  * `out` bytes in a sweep, at a `share` of the link's rates, because all begin to read, and then
- * to write, at the same time: in one sweep nothing goes the other way. It is 0 for a launch
- * whose blocks take the places of others one by one. [Measured on an H200: `scale` on mapped
- * memory takes 151 us for 4 MiB each way where its blocks make one sweep, which is one
+ * to write, at the same time: in one sweep nothing goes the other way. A launch whose blocks
+ * take the places of others one by one has no such time. [Measured on an H200: `scale` on
+ * mapped memory takes 153 us for 4 MiB each way where its blocks make one sweep, which is one
  * direction after the other; each further sweep takes 98 us, and in sweeps of 135 KiB all
  * takes 105] */
 double rule_link_lead_ns(const struct machine *machine, double in, double out, double share);

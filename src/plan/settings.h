@@ -38,6 +38,7 @@ struct settings {
     uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
     enum order order;
     enum layout layout;
+    bool layout_given; /* true: no choice of `issue` may take another */
     int ways;
     double cpu_share; /* 0 to 1; negative: auto */
     enum memory memory;

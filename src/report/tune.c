@@ -18,6 +18,7 @@ const char *const tuned_way_names[WAY_COUNT] = {
     [WAY_STREAMS] = "streams",
     [WAY_GRAPH] = "graph",
     [WAY_BATCH] = "batch",
+    [WAY_STAGED_BATCH] = "staged batch",
     [WAY_MAPPED] = "mapped",
     [WAY_MAPPED_GRAPH] = "mapped graph",
     [WAY_MAPPED_BATCH] = "mapped batch",
@@ -51,20 +52,23 @@ static void set_way(struct settings *settings, enum tuned_way way)
 {
     static const enum issue issues[WAY_COUNT] = {
         [WAY_STREAMS] = ISSUE_STREAMS,    [WAY_GRAPH] = ISSUE_GRAPH,
-        [WAY_BATCH] = ISSUE_BATCH,        [WAY_MAPPED] = ISSUE_STREAMS,
-        [WAY_MAPPED_GRAPH] = ISSUE_GRAPH, [WAY_MAPPED_BATCH] = ISSUE_BATCH,
-        [WAY_PACK] = ISSUE_STREAMS,
+        [WAY_BATCH] = ISSUE_BATCH,        [WAY_STAGED_BATCH] = ISSUE_BATCH,
+        [WAY_MAPPED] = ISSUE_STREAMS,     [WAY_MAPPED_GRAPH] = ISSUE_GRAPH,
+        [WAY_MAPPED_BATCH] = ISSUE_BATCH, [WAY_PACK] = ISSUE_STREAMS,
     };
     settings->issue = issues[way];
     settings->pack = way == WAY_PACK;
     if (is_mapped(way))
         settings->memory = MEMORY_MAPPED;
+    if (way == WAY_STAGED_BATCH)
+        settings->layout = LAYOUT_STAGE;
     if (settings->issue != ISSUE_BATCH && !settings->pack)
         settings->batch = 0;
 }
 
-/* Returns false where memory would have to be another than the one given, where the machine has
- * no figures, or where the settings don't go together. */
+/* Returns false where memory or layout would have to be another than the one given, where
+ * another way is the same, where the machine has no figures, or where the settings don't go
+ * together. */
 static bool is_possible(const struct chooser *chooser, const struct settings *asked,
                         enum tuned_way way)
 {
@@ -74,6 +78,10 @@ static bool is_possible(const struct chooser *chooser, const struct settings *as
     if ((asked->memory_given && settings->memory != asked->memory) ||
         (asked->memory == MEMORY_MAPPED && !is_mapped(way)))
         return false;
+    if (way == WAY_STAGED_BATCH &&
+        (asked->layout_given || asked->layout == LAYOUT_STAGE ||
+         (settings->tiles > 0 && settings->streams > 0 && settings_batch(settings) == 1)))
+        return false; /* batches of one tile are calls */
     if ((settings->issue == ISSUE_GRAPH && machine->graph_launch_ns == 0) ||
         (settings->issue == ISSUE_BATCH && machine->batch_gap_ns == 0))
         return false;

@@ -14,6 +14,7 @@ enum tuned_way {
     WAY_STREAMS,
     WAY_GRAPH,
     WAY_BATCH,
+    WAY_STAGED_BATCH, /* with a stream for each stage */
     WAY_MAPPED,
     WAY_MAPPED_GRAPH,
     WAY_MAPPED_BATCH,
@@ -48,10 +49,10 @@ struct tuned {
  * simplest way, then the one with the fewest streams and then the fewest tiles; settings that
  * do not fit the device's memory are never taken.
  *
- * With the issue it sets memory and pack; memory only to mapped, and only where it was not
- * given. A way is left out that settings_check() refuses, of which no plan can be built, or of
- * which the machine has no figures. A batch that was given counts for the ways that have
- * batches, and is 0 where another is chosen.
+ * With the issue it sets memory, layout and pack; memory only to mapped, layout only to stages,
+ * and each only where it was not given. A way is left out that settings_check() refuses, of
+ * which no plan can be built, or of which the machine has no figures. A batch that was given
+ * counts for the ways that have batches, and is 0 where another is chosen.
  *
  * Sets all of it and *tuned on STATUS_OK. The choice is the same on every host. Where no plan
  * can be built or simulated, returns the status of the first. */
