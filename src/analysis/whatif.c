@@ -104,16 +104,14 @@ static struct settings put_right(const struct search *search)
     settings.priority_count = 0;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;
-    if (settings.ways < 3)
-        settings.ways = 3;
+    settings.ways = settings.ways < 3 ? 3 : settings.ways;
     if (settings.ways == 4)
         settings.cpu_share = -1;
     if (settings.pack && !settings.scatter) { /* what lies together is a large tile already */
         settings.pack = false;
         settings.batch = 0;
     }
-    if (settings.streams < STREAMS_GOOD)
-        settings.streams = STREAMS_GOOD;
+    settings.streams = settings.streams < STREAMS_GOOD ? STREAMS_GOOD : settings.streams;
     uint32_t most =
         search->machine->queues_max < QUEUES_GOOD ? search->machine->queues_max : QUEUES_GOOD;
     if (settings.connections < most)
@@ -272,23 +270,16 @@ static uint32_t shorten(struct settings *settings)
     return parts;
 }
 
-/* Goes on with fewer tiles where a part stood for all: it can't have less than one. */
-static void search_coarser(struct search *search, struct settings *better)
-{
-    search->best = *better;
-    search->best_ns = try_settings(search, better);
-    while (try_tiles(search, search->best.tiles / 2))
-        continue;
-    *better = search->best;
-}
-
-/* Looks whether another way is better for all tiles than the one that was found for a part: in
- * that, what the first and the last ones cost weighs more. */
+/* Goes on with all tiles where a part stood for them: it can't have less than one tile, and its
+ * first and last ones weigh more, which decides between ways for tiles that lie apart. */
 static void search_whole(struct search *search, struct settings *better)
 {
     search->best = *better;
     search->best_ns = try_settings(search, better);
-    search_ways(search);
+    if (search->given.scatter)
+        search_ways(search);
+    while (try_tiles(search, search->best.tiles / 2))
+        continue;
     *better = search->best;
 }
 
@@ -326,9 +317,7 @@ static int search_better(struct search *search, struct whatif *whatif)
                                ? settings_tiles_near(&whole, search->best.tiles * parts)
                                : whole.tiles;
     search->given = whole;
-    if (parts > 1 && whatif->better.tiles < whole.tiles)
-        search_coarser(search, &whatif->better);
-    if (parts > 1 && whole.scatter)
+    if (parts > 1 && (whole.scatter || whatif->better.tiles < whole.tiles))
         search_whole(search, &whatif->better);
     int count = 0;
     for (int knob = 0; knob < KNOB_COUNT; knob++) {

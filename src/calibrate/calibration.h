@@ -29,7 +29,7 @@ struct outcome {
 };
 enum { OUTCOMES_MAX = 64 };
 
-/* What a part of the calibration took, in all passes together. */
+/* A part of the calibration and the time that it took in all passes together. */
 struct part_time {
     const char *name;
     int64_t took_ns;

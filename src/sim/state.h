@@ -156,7 +156,8 @@ struct block_group {
     uint32_t stamp;   /* of the EVENT_BLOCKS that counts */
 };
 
-/* What a launch takes on the link beside its bytes' time at its share of the rates, in ns. */
+/* A launch on mapped memory takes these times, in ns, beside that of its bytes at its share of
+ * the link's rates. */
 struct link_begin {
     double latency_ns; /* rule_link_latency_ns() */
     double lead_ns;    /* rule_link_lead_ns(), of a sweep of all its blocks */

@@ -120,9 +120,8 @@ static struct picture axis_of(FILE *out, const struct report *report,
     return axis;
 }
 
-/* What the rows of a table count: tiles, batches of them, or one in some and the other in
- * others.
- */
+/* A table's words for what its rows count: tiles, batches of them, or one in some rows and the
+ * other in others. */
 struct counted {
     const char *title, *one, *column, *of_row;
 };
