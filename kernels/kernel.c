@@ -53,8 +53,10 @@ uint64_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count)
         return KERNEL_SCRATCH_BYTES;
     if (kernel->shape != KERNEL_SCAN)
         return 0;
-    const uint64_t part = elements_per_block(kernel);
-    return KERNEL_SCRATCH_HEAD + (count / part + (count % part != 0)) * sizeof(uint64_t);
+    /* The first part may begin before the array, by less than a line. */
+    const uint64_t part = elements_per_block(kernel), more = count % part + KERNEL_LINE - 1;
+    const uint64_t parts = count / part + more / part + (more % part != 0);
+    return KERNEL_SCRATCH_HEAD + parts * sizeof(uint64_t);
 }
 
 uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t resident_blocks)

@@ -128,6 +128,7 @@ enum {
     KERNEL_BLOCKS_MAX = 4096,  /* blocks of a launch at most: a reduction's scratch has no room
                                   for the sums of more */
     KERNEL_SCRATCH_HEAD = 256, /* bytes for counters, in a line of their own */
+    KERNEL_LINE = 32,          /* ints in a line of the GPU's memory, 128 bytes */
     KERNEL_SCRATCH_BYTES = KERNEL_BLOCKS_MAX * 16 + KERNEL_SCRATCH_HEAD,
 };
 
@@ -136,7 +137,8 @@ enum {
 
 /* Returns the bytes of scratch that a launch on at most `count` elements needs: 0 for a map,
  * KERNEL_SCRATCH_BYTES for a reduction (counters and a sum per block), and for a scan counters
- * and a word per part of per_thread * KERNEL_THREADS elements. */
+ * and a word per part of per_thread * KERNEL_THREADS elements, of which the first may begin up
+ * to a line before the array. */
 uint64_t kernel_scratch_bytes(const struct kernel *kernel, uint64_t count);
 
 /* Returns the blocks of the grid for `count` elements on a device that holds `resident_blocks`

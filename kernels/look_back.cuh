@@ -26,7 +26,9 @@ struct scan_work {
     unsigned *carry_out;
     bool carry_own; /* carry_out is without carry_in */
     struct scan_scratch *scratch;
-    bool vectors; /* both arrays are aligned like a uint4 */
+    bool alike; /* both arrays are equally far from the last boundary of a line */
+    unsigned
+        skew; /* that far, in elements, if they are: parts are as if the array began there */
 };
 
 /* A part tells those behind it its own sum and, once it knows it, the sum of everything up to

@@ -38,52 +38,27 @@ static __device__ inline float4 scale_repeated(float4 x, uint32_t repeats)
     return x;
 }
 
-/* Loads up to four elements from `first` on; an element behind the end is 0. */
-static __device__ inline float4 load_some(const float *in, uint64_t first, uint64_t count)
+/* Works on a part of a tile. `out` may be `in`: each thread reads what it will write. */
+static __device__ inline void scale_part(const struct kernel_tile &tile,
+                                         const struct tile_part &part, uint32_t repeats)
 {
-    return {in[first], first + 1 < count ? in[first + 1] : 0,
-            first + 2 < count ? in[first + 2] : 0, first + 3 < count ? in[first + 3] : 0};
+    part.store(tile.out, scale_repeated(part.load(tile.in[0]), repeats));
 }
 
-static __device__ inline void store_some(float *out, float4 x, uint64_t first, uint64_t count)
-{
-    out[first] = x.x;
-    if (first + 1 < count)
-        out[first + 1] = x.y;
-    if (first + 2 < count)
-        out[first + 2] = x.z;
-    if (first + 3 < count)
-        out[first + 3] = x.w;
-}
-
-/* A thread takes four elements at a time: whole float4 where memory is aligned for them. The
- * last one to three elements are done in the same loop: in one of their own they would make all
- * wait for one chain of repeats. `out` may be `in`: each thread reads what it will write. */
 static __global__ void __launch_bounds__(KERNEL_THREADS)
-    scale_kernel(const float *in, float *out, uint64_t count, uint32_t repeats, bool aligned)
+    scale_kernel(struct kernel_tile tile, uint32_t repeats)
 {
-    for (uint64_t i = 4 * grid_thread(); i < count; i += 4 * grid_threads()) {
-        const bool whole = aligned && i + 4 <= count;
-        float4 x = whole ? *reinterpret_cast<const float4 *>(in + i) : load_some(in, i, count);
-        x = scale_repeated(x, repeats);
-        if (whole)
-            *reinterpret_cast<float4 *>(out + i) = x;
-        else
-            store_some(out, x, i, count);
-    }
-}
-
-static bool is_vector_aligned(const void *pointer)
-{
-    return reinterpret_cast<uintptr_t>(pointer) % alignof(float4) == 0;
+    tile_each<1, TILE_FOURS>(tile, blockIdx.x, gridDim.x,
+                             [&](const struct kernel_tile &, const struct tile_part &part) {
+                                 scale_part(tile, part, repeats);
+                             });
 }
 
 static int scale_launch(const struct kernel_args *args, void *stream)
 {
-    const bool aligned = is_vector_aligned(args->in[0]) && is_vector_aligned(args->out);
-    return kernel_launch(scale_kernel, args, stream, static_cast<const float *>(args->in[0]),
-                         static_cast<float *>(args->out), args->count, args->params.intensity,
-                         aligned);
+    const struct kernel_tile tile = {
+        .in = {args->in[0]}, .out = args->out, .count = args->count};
+    return kernel_launch(scale_kernel, args, stream, tile, args->params.intensity);
 }
 
 static __global__ void __launch_bounds__(KERNEL_THREADS)
@@ -91,7 +66,7 @@ static __global__ void __launch_bounds__(KERNEL_THREADS)
 {
     tiles_each<1, TILE_FOURS>(
         table, [&](const struct kernel_tile &tile, const struct tile_part &part) {
-            part.store(tile.out, scale_repeated(part.load(tile.in[0]), repeats));
+            scale_part(tile, part, repeats);
         });
 }
 

@@ -23,28 +23,32 @@
 
 /* A `Part` keeps its elements between load() and store(); scan() returns their sum, to the
  * block's first thread at least. A thread may use as many registers as let SM_BLOCKS blocks be
- * on an SM. There is a __syncthreads() before load(), and one between scan() and store(). */
+ * on an SM. There is a __syncthreads() before load(), and one between scan() and store(). The
+ * first part begins before an array that does not begin with a line: the index of an element
+ * before the array wraps round, and so is no more below `count` than that of one behind it. */
 template <typename Part>
 static __global__ void __launch_bounds__(KERNEL_THREADS, Part::SM_BLOCKS)
     scan_kernel(struct scan_work work)
 {
-    const uint64_t parts = (work.count + Part::ELEMENTS - 1) / Part::ELEMENTS;
+    const uint64_t parts = (work.skew + work.count + Part::ELEMENTS - 1) / Part::ELEMENTS;
     /* The number changes when every block has finished. */
     const unsigned launch = __ldcg(&work.scratch->launches);
     uint64_t number;
     while ((number = part_take(work.scratch)) < parts) {
+        const uint64_t first = number * Part::ELEMENTS - work.skew;
         Part part;
-        part.load(work, number * Part::ELEMENTS);
+        part.load(work, first);
         const unsigned total = part.scan();
-        part.store(work, number * Part::ELEMENTS,
-                   part_before(work, number, number == parts - 1, total, launch));
+        part.store(work, first, part_before(work, number, number == parts - 1, total, launch));
     }
     blocks_finish(work.scratch);
 }
 
-static bool is_aligned(const void *pointer)
+/* Returns how many elements `array` is behind the last boundary of a line. */
+static unsigned line_skew(const void *array)
 {
-    return reinterpret_cast<uintptr_t>(pointer) % alignof(uint4) == 0;
+    return static_cast<unsigned>(reinterpret_cast<uintptr_t>(array) / sizeof(unsigned) %
+                                 KERNEL_LINE);
 }
 
 template <typename Part> static int scan_launch(const struct kernel_args *args, void *stream)
@@ -57,7 +61,8 @@ template <typename Part> static int scan_launch(const struct kernel_args *args, 
     work.carry_out = static_cast<unsigned *>(args->carry_out);
     work.carry_own = args->carry_own;
     work.scratch = static_cast<struct scan_scratch *>(args->scratch);
-    work.vectors = is_aligned(args->in[0]) && is_aligned(args->out);
+    work.alike = line_skew(work.in) == line_skew(work.out);
+    work.skew = work.alike ? line_skew(work.in) : 0;
     return kernel_launch(scan_kernel<Part>, args, stream, work);
 }
 
@@ -100,15 +105,23 @@ template <bool exclusive> struct register_part {
                threadIdx.x % WARP_THREADS * VECTOR;
     }
 
-    /* Returns true if the part is read and written in vectors, not one by one. */
-    static __device__ bool in_vectors(const struct scan_work &work, uint64_t first)
+    /* Returns true if `elements` from `first` on are the array's, and can be read and written
+     * as vectors. */
+    static __device__ bool in_vectors(const struct scan_work &work, uint64_t first,
+                                      unsigned elements)
     {
-        return work.vectors && work.count - first >= ELEMENTS;
+        return work.alike && first < work.count && work.count - first >= elements;
+    }
+
+    /* Returns the element at `at`; 0 stands for one that the array does not have. */
+    static __device__ unsigned element(const struct scan_work &work, uint64_t at)
+    {
+        return at < work.count ? work.in[at] : 0;
     }
 
     __device__ void load(const struct scan_work &work, uint64_t first)
     {
-        if (in_vectors(work, first)) {
+        if (in_vectors(work, first, ELEMENTS)) {
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
                 rows[row] = *reinterpret_cast<const uint4 *>(work.in + place(first, row));
@@ -117,10 +130,11 @@ template <bool exclusive> struct register_part {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const uint64_t at = place(first, row);
-            rows[row].x = at < work.count ? work.in[at] : 0;
-            rows[row].y = at + 1 < work.count ? work.in[at + 1] : 0;
-            rows[row].z = at + 2 < work.count ? work.in[at + 2] : 0;
-            rows[row].w = at + 3 < work.count ? work.in[at + 3] : 0;
+            if (in_vectors(work, at, VECTOR))
+                rows[row] = *reinterpret_cast<const uint4 *>(work.in + at);
+            else
+                rows[row] = make_uint4(element(work, at), element(work, at + 1),
+                                       element(work, at + 2), element(work, at + 3));
         }
     }
 
@@ -158,12 +172,12 @@ template <bool exclusive> struct register_part {
 
     __device__ void store(const struct scan_work &work, uint64_t first, unsigned sum)
     {
-        const bool vectors = in_vectors(work, first);
+        const bool all = in_vectors(work, first, ELEMENTS);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const uint4 x = results(rows[row], sum + before[row]);
             const uint64_t at = place(first, row);
-            if (vectors) {
+            if (all || in_vectors(work, at, VECTOR)) {
                 /* Nobody reads it soon, and the parts to come have more use for the cache. */
                 __stcs(reinterpret_cast<uint4 *>(work.out + at), x);
                 continue;

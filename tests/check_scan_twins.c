@@ -83,8 +83,10 @@ START_TEST(test_rows)
         ck_assert_int_eq(kernel->shape, KERNEL_SCAN);
         ck_assert(kernel_bytes_per_element(kernel) == 8);
         ck_assert_uint_eq(kernel_scratch_bytes(kernel, 1), KERNEL_SCRATCH_HEAD + 8);
-        ck_assert_uint_eq(kernel_scratch_bytes(kernel, 7 * part), KERNEL_SCRATCH_HEAD + 56);
-        ck_assert_uint_eq(kernel_scratch_bytes(kernel, 7 * part + 1), KERNEL_SCRATCH_HEAD + 64);
+        ck_assert_uint_eq(kernel_scratch_bytes(kernel, 7 * part - KERNEL_LINE + 1),
+                          KERNEL_SCRATCH_HEAD + 56);
+        ck_assert_uint_eq(kernel_scratch_bytes(kernel, 7 * part - KERNEL_LINE + 2),
+                          KERNEL_SCRATCH_HEAD + 64);
     }
     const struct kernel *scan = table_row("scan"), *sum = table_row("reduce-shuffle");
     const struct kernel *const fit[] = {scan, scan, sum}, *const misfit[] = {scan, sum, scan};
