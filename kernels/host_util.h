@@ -8,10 +8,9 @@
  * most this. */
 #define FLOAT_ROUNDING 0x1p-24
 
-/* Returns true if a twin's work is worth a team of threads, which costs some microseconds. */
 static inline bool host_is_parallel(const struct kernel_args *args)
 {
-    return (double)args->count * args->params.intensity >= 32768;
+    return kernel_is_for_team(&args->params, args->count);
 }
 
 /* Builds a function for the wider vector units of newer processors too; which one runs is

@@ -163,6 +163,13 @@ bool kernel_is_elementwise(const struct kernel *kernel);
  * `count` is no multiple of place_period: then only a launch over the tiles will do. */
 bool kernel_joins(const struct kernel *kernel, uint64_t count);
 
+/* Returns true if the CPU's twin shares so many elements out among a team of threads, which
+ * costs some microseconds; fewer are one thread's. */
+static inline bool kernel_is_for_team(const struct kernel_params *params, uint64_t count)
+{
+    return (double)count * params->intensity >= 32768;
+}
+
 /* Returns the launches that the work on one tile takes: `intensity` for a .launch_per_repeat
  * kernel, else 1. */
 uint32_t kernel_launches(const struct kernel *kernel, const struct kernel_params *params);

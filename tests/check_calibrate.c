@@ -101,7 +101,7 @@ static double expected_of(const struct machine *machine, const struct machine_fi
         return fmax(cost.memory_fill, ceil(resident / 4) / resident);
     if (strcmp(key, "cpu_bytes_per_s") == 0)
         return 1e9 * kernel_bytes_per_element(scale) * 1e6 /
-               machine_cpu_ns(machine, scale, &once, 1000000);
+               (machine_cpu_ns(machine, scale, &once, 1000000) - (double)machine->cpu_team_ns);
     return machine_field_get(field, machine);
 }
 
@@ -443,6 +443,8 @@ static void change_host(struct machine *machine, uint64_t *state)
     machine->pinned_bytes_per_s = random_real(state, 1e9, 9e9);
     machine->cpu_bytes_per_s = random_real(state, 10e9, 200e9);
     machine->cpu_flops_per_s = machine->cpu_bytes_per_s * random_real(state, 10, 30);
+    machine->cpu_team_ns = random_ns(state, 0, 30000);
+    machine->cpu_core_share = random_real(state, 0.05, 0.5);
     machine->pack_ns = random_ns(state, 0, 20000);
     machine->pack_bytes_per_s = random_real(state, 10e9, 200e9);
     machine->lazy_load_ns = random_ns(state, 0, 900000);

@@ -329,6 +329,26 @@ START_TEST(test_kernel_costs)
 }
 END_TEST
 
+/* Work that is worth a team of threads pays for waking it; less is one core's. */
+START_TEST(test_small_work_is_one_core_s)
+{
+    enum { FEWEST = 32768 };
+    struct machine machine = test_machine();
+    const struct kernel *scale = kernel_find("scale");
+    struct kernel_params params = {.intensity = 1};
+    machine.cpu_team_ns = 500;
+    machine.cpu_core_share = 0.25;
+    const double each = kernel_flops_per_element(scale, &params); /* ns, at 1e9 a second */
+    ck_assert_double_eq_tol(machine_cpu_ns(&machine, scale, &params, FEWEST),
+                            500 + FEWEST * each, 1e-6);
+    ck_assert_double_eq_tol(machine_cpu_ns(&machine, scale, &params, FEWEST - 1),
+                            4 * (FEWEST - 1) * each, 1e-6);
+    params.intensity = 2;
+    ck_assert_double_eq_tol(machine_cpu_ns(&machine, scale, &params, FEWEST / 2),
+                            500 + FEWEST * each, 1e-6);
+}
+END_TEST
+
 START_TEST(test_measured_kernels_win)
 {
     struct machine machine = test_machine();
@@ -365,6 +385,7 @@ Suite *machine_suite(void)
     tcase_add_test(tests, test_names_and_paths);
     tcase_add_test(tests, test_kernel_costs);
     tcase_add_test(tests, test_measured_kernels_win);
+    tcase_add_test(tests, test_small_work_is_one_core_s);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -95,7 +95,8 @@ START_TEST(test_share_as_typed)
             int64_t time_ns = -1;
             if (strncmp(verdict->command, option, strlen(option)) != 0)
                 continue;
-            settings.cpu_share = strtod(verdict->command + strlen(option), NULL);
+            const char *share = verdict->command + strlen(option);
+            settings.cpu_share = strcmp(share, "auto") == 0 ? -1 : strtod(share, NULL);
             ck_assert_int_eq(whatif_time(&settings, &judged.machine, &time_ns, NULL),
                              STATUS_OK);
             ck_assert_int_eq(verdict->predicted_ns, time_ns);

@@ -96,6 +96,7 @@ struct machine test_machine(void)
         .cpu_cores = 1,
         .cpu_bytes_per_s = 1e15,
         .cpu_flops_per_s = 1e9,
+        .cpu_core_share = 1,
         .pack_bytes_per_s = 1e15,
     };
 }

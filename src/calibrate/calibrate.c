@@ -43,7 +43,8 @@ static const struct part {
     enum status (*measure)(struct rig *rig);
     bool calls; /* it is also done where only what the host decides is measured */
 } parts[] = {
-    {"calls", calibrate_calls, true},         {"host", calibrate_host, false},
+    {"calls", calibrate_calls, true},         {"packing", calibrate_packing, true},
+    {"host", calibrate_host, false},          {"cpu", calibrate_cpu, false},
     {"copies", calibrate_copies, false},      {"kernels", calibrate_kernels, false},
     {"mapped", calibrate_mapped, false},      {"signals", calibrate_signals, false},
     {"callbacks", calibrate_callbacks, true}, {"graphs", calibrate_graphs, true},

@@ -52,6 +52,8 @@ static const struct check checks[] = {
      .row = {.steps = "uhd", .count = 8, .bytes = 4 << 20, .elements = 2 << 20, .apart = true}},
     {"cpu_flops_per_s", "tiles of 512k elements on the CPU at an intensity of 250", 0.3,
      .host = true, .row = {.steps = "u", .count = 8, .elements = 512 << 10, .intensity = 250}},
+    {"pack_bytes_per_s", "packing 2 MiB beside copies", 0.5, .host = true, .time = ISSUE,
+     .calls = true, .row = {.steps = "xhd", .count = 64, .bytes = 2 << 20, .apart = true}},
     {"h2d_bytes_per_s", "copies in of 128 MiB", 0.01, .rate = true,
      .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES}},
     {"d2h_bytes_per_s", "copies out of 128 MiB", 0.01, .rate = true,

@@ -1,4 +1,4 @@
-/* host.c - what calls and graphs cost the host, and how fast the CPU is. */
+/* host.c - what calls, memory and graphs cost the host. */
 #include "calibrate/rig.h"
 #include "kernels/kernel_code.h"
 
@@ -9,15 +9,8 @@ enum {
     CALLS = 512, /* a queue holds more, so that no call waits */
     STREAMS = 4,
     TINY_BYTES = 4 << 10,
-    CPU_BYTES = 16 << 20, /* of a tile's input; that of a heavy one is a part of it */
-    HEAVY_PART = 16,
-    CPU_TILES = 3,    /* in each repeat */
-    CPU_FLOPS = 1000, /* for each element of a heavy tile */
     DEEP = 4096,
 };
-
-/* Arithmetic that takes this part of a tile's time may be all that its time tells. */
-static const double MOSTLY = 0.9;
 
 /* Measures what each kind of call costs. In a pipeline a copy's or a launch's call takes longer
  * than in a row of alike ones, for it finds the caches as another kind left them. So these are
@@ -106,21 +99,6 @@ static enum status measure_memory(struct rig *rig)
     return STATUS_OK;
 }
 
-/* Measures what packing costs. Batches of 4 MiB are packed by default; twice as much tells the
- * rate. */
-static enum status measure_packing(struct rig *rig)
-{
-    const struct row packs = {.steps = "x", .count = 64};
-    struct line pack;
-    if (measure_line(rig, packs, TINY_BYTES, 8 << 20, &pack) != STATUS_OK)
-        return rig->error->status;
-    rig_found(rig, "pack_ns", pack.fixed_ns, pack.small, "packing 4 KiB, less the bytes");
-    rig_found(
-        rig, "pack_bytes_per_s", 2e9 / fmax(1e-6, pack.byte_ns), pack.large,
-        "packing 8 MiB, less 4 KiB, all of it in no cache: each byte is read and written");
-    return STATUS_OK;
-}
-
 static enum status measure_waiting_calls(struct rig *rig)
 {
     const struct row syncs = {.steps = "s", .count = 128};
@@ -128,8 +106,7 @@ static enum status measure_waiting_calls(struct rig *rig)
     if (rig_step(rig, &syncs, &sync, NULL) != STATUS_OK)
         return rig->error->status;
     rig_found(rig, "sync_ns", sync.ns, sync, "cudaDeviceSynchronize() with nothing to do");
-    const enum status status = measure_memory(rig);
-    return status == STATUS_OK ? measure_packing(rig) : status;
+    return measure_memory(rig);
 }
 
 /* Sets by how much longer the first call of three launches takes than the second. */
@@ -224,92 +201,6 @@ static enum status measure_depth(struct rig *rig)
     return STATUS_OK;
 }
 
-static int draw_cpu_tiles(const struct row *row, const struct timeline *timeline,
-                          int64_t *times)
-{
-    int count = 0;
-    (void)row;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (span->kind == OP_CPU)
-            times[count++] = span->end_ns - span->start_ns;
-    }
-    return count;
-}
-
-/* Times a tile on the CPU while copies go both ways, as they do in 4-way runs. */
-static enum status time_cpu(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
-                            struct measured *timing)
-{
-    struct row row = {.steps = "uhd",
-                      .count = CPU_TILES,
-                      .bytes = CPU_BYTES,
-                      .kernel = kernel,
-                      .elements = CPU_BYTES / dtype_bytes(kernel->in),
-                      .intensity = intensity,
-                      .apart = true};
-    row.elements /= intensity > 1 ? HEAVY_PART : 1;
-    enum status status = rig_traced(rig, &row, draw_cpu_tiles, timing);
-    timing->elements = row.elements;
-    return status;
-}
-
-static enum status measure_cpu(struct rig *rig, const struct kernel *kernel)
-{
-    struct measured light, heavy;
-    struct kernel_params once = {.intensity = 1},
-                         often = {.intensity = (uint32_t)fmax(2, CPU_FLOPS / kernel->flops)};
-    char how[FIGURE_TEXT];
-    double arithmetic_ns = 0; /* the part of the light tile's time that is arithmetic */
-    enum status status = time_cpu(rig, kernel, once.intensity, &light);
-    if (status == STATUS_OK && kernel->repeats)
-        status = time_cpu(rig, kernel, often.intensity, &heavy);
-    if (status != STATUS_OK)
-        return status;
-    double elements = (double)light.elements;
-    if (kernel->repeats) {
-        double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
-        double flops_per_s = 1e9 * flops / heavy.ns;
-        arithmetic_ns = 1e9 * kernel_flops_per_element(kernel, &once) * elements / flops_per_s;
-        snprintf(how, sizeof how, "likewise, of 1 MiB at an intensity of %u", often.intensity);
-        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy, how);
-    }
-    rig_found_kernel(rig, kernel, "cpu_bytes_per_s",
-                     1e9 * kernel_bytes_per_element(kernel) * elements / light.ns, light,
-                     arithmetic_ns < MOSTLY * light.ns
-                         ? "tiles of 16 MiB on the CPU beside copies both ways"
-                         : "at least, for arithmetic takes as long: tiles of 16 MiB on the CPU "
-                           "beside copies both ways");
-    return STATUS_OK;
-}
-
-/* Returns the first kernel that has the same CPU twin, which may be the kernel itself, among
- * those that are measured. */
-static const struct kernel *same_twin(const struct kernel *kernel)
-{
-    const struct kernel *first = kernel_table;
-    while (!rig_measures(first) || kernel_code(first) != kernel_code(kernel))
-        first++;
-    return first;
-}
-
-/* Measures the CPU twin of a kernel, or takes its figures where it is another's, too. Scans
- * have none that the CPU could help with: each tile needs the sum of those before it. */
-static enum status find_cpu(struct rig *rig, const struct kernel *kernel)
-{
-    const struct kernel *twin = same_twin(kernel);
-    char how[FIGURE_TEXT];
-    if (kernel->shape == KERNEL_SCAN)
-        return STATUS_OK;
-    if (twin == kernel)
-        return measure_cpu(rig, kernel);
-    const struct machine_kernel *row =
-        machine_kernel_find(&rig->calibration->machine, twin->name);
-    snprintf(how, sizeof how, "as of [kernel %s]: the CPU does the same for both", twin->name);
-    rig_known_kernel(rig, kernel, "cpu_bytes_per_s", row->cpu_bytes_per_s, how);
-    return STATUS_OK;
-}
-
 enum status calibrate_calls(struct rig *rig)
 {
     enum status status = measure_calls(rig);
@@ -318,19 +209,8 @@ enum status calibrate_calls(struct rig *rig)
 
 enum status calibrate_host(struct rig *rig)
 {
-    if (measure_depth(rig) != STATUS_OK)
-        return rig->error->status;
-    if (measure_loads(rig) != STATUS_OK) /* before a row of the CPU's has a kernel loaded */
-        return rig->error->status;
-    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (rig_measures(kernel) && find_cpu(rig, kernel) != STATUS_OK)
-            return rig->error->status;
-    }
-    const struct machine_kernel *scale =
-        machine_kernel_find(&rig->calibration->machine, "scale");
-    rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
-    rig_known(rig, "cpu_flops_per_s", scale->cpu_flops_per_s, "as of [kernel scale]");
-    return STATUS_OK;
+    const enum status status = measure_depth(rig);
+    return status == STATUS_OK ? measure_loads(rig) : status;
 }
 
 /* Measures what a node costs the call in a graph that has copies too. */

@@ -132,7 +132,9 @@ void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *
 /* The parts of a calibration, in the order in which they have to be done: each takes the
  * figures of those before it as given, and sets its own. */
 enum status calibrate_calls(struct rig *rig);
-enum status calibrate_host(struct rig *rig);
+enum status calibrate_packing(struct rig *rig);
+enum status calibrate_host(struct rig *rig); /* before a row of the CPU's loads a kernel */
+enum status calibrate_cpu(struct rig *rig);
 enum status calibrate_copies(struct rig *rig);
 enum status calibrate_kernels(struct rig *rig);
 enum status calibrate_mapped(struct rig *rig);

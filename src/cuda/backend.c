@@ -82,6 +82,8 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
     if (cuda_run_poison(run, error) != STATUS_OK)
         return error->status;
     arrays_settle();
+    if (run->workload.plan->packs)
+        pieces_open_team();
     if (timeline != NULL && !profiled)
         return cuda_run_traced(&backend->tracer, &backend->device, run, timeline, times, error);
     int count;

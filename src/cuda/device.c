@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 #include "cuda/check.h"
+#include "machine/fields.h"
 #include "plan/mistake.h"
 #include "run/cpu_worker.h"
 
@@ -88,6 +89,13 @@ static int cores_per_sm(const struct cudaDeviceProp *properties)
     return (properties->major == 6 || properties->major == 8) && data_centre ? 64 : 128;
 }
 
+/* Sets a figure that is not measured here to what machine files without it mean. */
+static void set_usual(struct machine *machine, const char *key)
+{
+    const struct machine_field *field = machine_field_find(machine_fields, key);
+    machine_field_put(field, machine, field->otherwise);
+}
+
 static void describe_properties(struct machine *machine,
                                 const struct cudaDeviceProp *properties)
 {
@@ -107,6 +115,8 @@ static void describe_properties(struct machine *machine,
     machine->queues = hardware_queues();
     machine->queues_max = QUEUES_MAX;
     machine->cpu_cores = (uint32_t)cpu_worker_threads();
+    set_usual(machine, "cpu_team_ns");
+    set_usual(machine, "cpu_core_share");
     char memory[UNITS_TEXT];
     snprintf(machine->summary, sizeof machine->summary, "%" PRIu32 " SMs, %s, sm_%d%d",
              machine->sms, units_bytes(machine->memory_bytes, memory), properties->major,

@@ -126,6 +126,9 @@ const struct machine_field machine_fields[] = {
     MEANS("host", cpu_cores, FIELD_U32, 1, 65536, 8),
     MEANS("host", cpu_bytes_per_s, FIELD_REAL, 1e6, 1e15, 51.2e9),
     MEANS("host", cpu_flops_per_s, FIELD_REAL, 1e6, 1e18, 384e9),
+    /* Measured on an H200's host of 16 cores; others are assumed to be alike. */
+    MEANS("host", cpu_team_ns, FIELD_NS, 0, 1e9, 12000),
+    MEANS("host", cpu_core_share, FIELD_REAL, 1e-6, 1, 0.15),
     /* Packing is work for the cores as any other, where nobody has measured it. */
     MEANS("host", pack_ns, FIELD_NS, 0, 1e9, 0),
     LIKE("host", pack_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1, cpu_bytes_per_s),

@@ -73,6 +73,10 @@ double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel
     double bytes, flops;
     kernel_work(kernel, params, count, &bytes, &flops);
     double launch_ns = 1e9 * fmax(bytes / bytes_rate, flops / flops_rate);
+    if (kernel_is_for_team(params, count))
+        launch_ns += (double)machine->cpu_team_ns;
+    else
+        launch_ns /= machine->cpu_core_share;
     return kernel_launches(kernel, params) * launch_ns;
 }
 

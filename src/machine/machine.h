@@ -103,6 +103,10 @@ struct machine {
     double pinned_bytes_per_s;
     uint32_t cpu_cores;
     double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */
+    /* Waking the cores for a tile and waiting for the last of them; and the part of those rates
+     * that one core reaches, which works alone on a tile that is too small for all. */
+    int64_t cpu_team_ns;
+    double cpu_core_share;
     /* Packing tiles: waking the cores and waiting for the last of them, and the rate at which
      * they read and write. */
     int64_t pack_ns;
@@ -150,7 +154,8 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
 double machine_kernel_ns(const struct machine *machine, const struct kernel *kernel,
                          const struct kernel_params *params, uint64_t count);
 
-/* Return how long the CPU's cores take for the same work, and for that of a chain, in ns. */
+/* Return how long the CPU takes for the same work, and for that of a chain, in ns: one core for
+ * work that is not worth a team's (kernel_is_for_team()), else all. */
 double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
                       const struct kernel_params *params, uint64_t count);
 

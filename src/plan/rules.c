@@ -277,13 +277,20 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     return 0;
 }
 
+static int64_t pack_ns(const struct machine *machine, uint64_t bytes)
+{
+    const double all_cores_ns = 2e9 * (double)bytes / machine->pack_bytes_per_s;
+    if (bytes < RULE_PACK_SHARE_BYTES)
+        return machine_ceil_ns(all_cores_ns / machine->cpu_core_share);
+    return machine->pack_ns + machine_ceil_ns(all_cores_ns);
+}
+
 int64_t rule_call_ns(const struct machine *machine, const struct op *op)
 {
     if (op_is_sync(op->kind))
         return machine->sync_ns;
     if (op->kind == OP_PACK)
-        return machine->pack_ns +
-               machine_ceil_ns(2e9 * (double)op->pack.to.bytes / machine->pack_bytes_per_s);
+        return pack_ns(machine, op->pack.to.bytes);
     const double bytes = (double)op->alloc.bytes, MIB = 1 << 20;
     if (op->alloc.pinned)
         return machine->alloc_ns + machine->pinned_ns +

@@ -205,8 +205,9 @@ static inline int64_t rule_issue_batch_ns(const struct machine *machine, uint32_
  * [Measured on H200s: 66.7 us for 16 MiB of device memory and 126 for 32; on another 71 for 4
  * and 74.5 for 16; about 5 for 4 KiB. Page-locked memory: 1.2 ms for 128 KiB, 2.3 for 4 MiB,
  * 5.1 to 8.4 for 16, 16 to 21 for 32] Before the cores
- * pack they have to be woken, and all wait for the last one. [Measured: each time beyond what
- * the bytes take, in settings that pack 4 and 8 KiB: 6.5 to 9 us] */
+ * pack they have to be woken, and all wait for the last one; less than RULE_PACK_SHARE_BYTES
+ * are packed by the calling thread alone, and each more of them by one more. */
+enum { RULE_PACK_SHARE_BYTES = 32 << 10 };
 int64_t rule_call_ns(const struct machine *machine, const struct op *op);
 
 /* Rule 6. Returns true if the host's own call waits until the device has done all that was

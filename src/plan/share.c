@@ -5,20 +5,27 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sets the ns per element on the GPU (the slower of link and kernels) and on the CPU. */
+static uint64_t whole_units(uint64_t elements, uint64_t unit)
+{
+    return (elements + unit - 1) / unit * unit;
+}
+
+/* Sets the ns per element on the GPU (the slower of link and kernels) and on the CPU, which has
+ * no tiles on their way beside the one that it works on. */
 static void rates_per_element(const struct settings *settings, const struct machine *machine,
                               double *gpu_ns, double *cpu_ns)
 {
     enum { LARGE = 1 << 20 }; /* enough that rates, not latencies, count */
     struct kernel_params params = settings_params(settings);
     uint64_t unit = chain_unit(settings->chain, settings->chain_length, &params);
-    uint64_t sample = (LARGE + unit - 1) / unit * unit;
+    uint64_t sample = whole_units(LARGE, unit),
+             tile = whole_units(settings->elements / settings->tiles, unit);
     const struct kernel *last = settings->chain[settings->chain_length - 1];
     double kernels = 0, cpu = 0;
     for (int i = 0; i < settings->chain_length; i++) {
         const struct kernel *kernel = settings->chain[i];
         kernels += machine_kernel_ns(machine, kernel, &params, sample) / (double)sample;
-        cpu += machine_cpu_ns(machine, kernel, &params, sample) / (double)sample;
+        cpu += machine_cpu_ns(machine, kernel, &params, tile) / (double)tile;
     }
     double second =
         (double)chain_second_count(settings->chain, settings->chain_length, &params, sample) /

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,6 +383,8 @@ void arrays_settle(void)
 {
     enum { REST_NS = 20000000 };
     const int64_t begin_ns = clock_now_ns();
+    if (all_cores_worked)
+        omp_pause_resource_all(omp_pause_soft);
     while (all_cores_worked && clock_now_ns() - begin_ns < REST_NS)
         continue;
     all_cores_worked = false;

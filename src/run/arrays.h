@@ -54,12 +54,15 @@ static inline void *arrays_at(const struct arrays *arrays, const struct range *r
 enum status arrays_write_output(const struct arrays *arrays, const struct plan *plan,
                                 FILE *stream, const char *path, int npy, struct error *error);
 
-/* Waits 20 ms for the host to settle, awake, because a core that slept would begin slowly.
- * Right after all cores have filled or checked arrays, a short run on a device takes about a
- * fifth longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB on 16 cores, even where OpenMP's
- * threads do not spin; the reason is not known. So this comes before everything that is timed
- * and compared, be it a backend's run or a bare loop of calls. Returns at once where no array
- * was taken or poisoned since the last call. */
+/* Ends the calling thread's OpenMP team: where more threads wait for work than there are cores,
+ * OpenMP's library has all of them sleep at once: then the CPU's tiles of 128 and 256 KiB took
+ * 2 to 4 times as long, and those of 1 MiB 1.5 to 2.5 times. [Measured on 16 cores] Then waits
+ * 20 ms for the host to settle, awake, because a core that slept would begin slowly. Right
+ * after all cores have filled or checked arrays, a short run on a device takes about a fifth
+ * longer: 2.06 ms against 1.74 for 64 tiles of 1 MiB on 16 cores, even where OpenMP's threads
+ * do not spin; the reason is not known. So this comes before everything that is timed and
+ * compared, be it a backend's run or a bare loop of calls. Returns at once where no array was
+ * taken or poisoned since the last call. */
 void arrays_settle(void);
 
 /* Draws a poison, and fills the output with it and the totals that scans carry through the

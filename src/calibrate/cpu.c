@@ -1,0 +1,174 @@
+/* cpu.c - how fast the CPU works and packs, while copies go both ways, as they do in runs. */
+#include "calibrate/rig.h"
+#include "kernels/kernel_code.h"
+#include "plan/rules.h"
+
+#include <math.h>
+
+enum {
+    LARGE_BYTES = 16 << 20, /* of a tile's input; that of a heavy one is a part of it */
+    HEAVY_PART = 16,
+    TEAM_BYTES = 256 << 10, /* not much more than is worth a team of threads */
+    CORE_BYTES = 64 << 10,  /* and less than that */
+    TILES = 3,              /* in each repeat */
+    SMALL_TILES = 64,
+    HEAVY_FLOPS = 1000, /* for each element of a heavy tile */
+    PACKS = 32,
+    LARGE_PACK = 8 << 20, /* two of the largest batches by default */
+    SMALL_PACK = 2 * RULE_PACK_SHARE_BYTES,
+};
+
+/* Arithmetic that takes this part of a tile's time may be all that its time tells. */
+static const double MOSTLY = 0.9;
+
+/* --- packing --- */
+
+/* Takes how long each call that packs took, of a row in which a copy is issued behind it. */
+static int draw_packs(const struct row *row, const struct timeline *timeline, int64_t *times)
+{
+    enum { STEPS = 3 };
+    for (uint32_t i = 0; i < row->count; i++)
+        times[i] = timeline->issue_ns[STEPS * i + 1] - timeline->issue_ns[STEPS * i];
+    return (int)row->count;
+}
+
+enum status calibrate_packing(struct rig *rig)
+{
+    struct row row = {.steps = "xhd", .count = PACKS, .bytes = LARGE_PACK, .apart = true};
+    struct measured large, small;
+    if (rig_traced(rig, &row, draw_packs, &large) != STATUS_OK)
+        return rig->error->status;
+    row.bytes = SMALL_PACK;
+    if (rig_traced(rig, &row, draw_packs, &small) != STATUS_OK)
+        return rig->error->status;
+    double byte_ns = fmax(1e-6, large.ns - small.ns) / (LARGE_PACK - SMALL_PACK);
+    rig_found(rig, "pack_ns", small.ns - byte_ns * SMALL_PACK, small,
+              "packing 64 KiB beside copies both ways, less the bytes");
+    rig_found(rig, "pack_bytes_per_s", 2e9 / byte_ns, large,
+              "packing 8 MiB, less 64 KiB, beside copies of as much both ways: each byte is "
+              "read and written");
+    return STATUS_OK;
+}
+
+/* --- tiles --- */
+
+static int draw_tiles(const struct row *row, const struct timeline *timeline, int64_t *times)
+{
+    int count = 0;
+    (void)row;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_CPU)
+            times[count++] = span->end_ns - span->start_ns;
+    }
+    return count;
+}
+
+/* Times `count` tiles of so many bytes on the CPU beside large copies. */
+static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
+                              uint64_t bytes, uint32_t count, struct measured *timing)
+{
+    const struct row row = {.steps = "uhd",
+                            .count = count,
+                            .bytes = LARGE_BYTES,
+                            .kernel = kernel,
+                            .elements = bytes / dtype_bytes(kernel->in),
+                            .intensity = intensity,
+                            .apart = true};
+    enum status status = rig_traced(rig, &row, draw_tiles, timing);
+    timing->elements = row.elements;
+    return status;
+}
+
+/* Measures the team of threads by tiles of `scale`: what it takes beside the work, and the part
+ * of its rate that one core reaches. */
+static enum status measure_team(struct rig *rig)
+{
+    const struct kernel *scale = kernel_find("scale");
+    struct measured large, team, core;
+    if (time_tiles(rig, scale, 1, LARGE_BYTES, TILES, &large) != STATUS_OK ||
+        time_tiles(rig, scale, 1, TEAM_BYTES, SMALL_TILES, &team) != STATUS_OK ||
+        time_tiles(rig, scale, 1, CORE_BYTES, SMALL_TILES, &core) != STATUS_OK)
+        return rig->error->status;
+    double byte_ns = fmax(1e-9, large.ns - team.ns) / (LARGE_BYTES - TEAM_BYTES);
+    rig_found(rig, "cpu_team_ns", fmax(0, team.ns - byte_ns * TEAM_BYTES), team,
+              "tiles of 256 KiB of `scale` on the CPU beside copies both ways, less their "
+              "bytes' time in tiles of 16 MiB");
+    rig_found(rig, "cpu_core_share", fmin(1, byte_ns * CORE_BYTES / core.ns), core,
+              "those bytes' time in tiles of 64 KiB, which one core works on, against it");
+    return STATUS_OK;
+}
+
+static enum status measure_tiles(struct rig *rig, const struct kernel *kernel)
+{
+    struct measured light, heavy;
+    struct kernel_params once = {.intensity = 1},
+                         often = {.intensity = (uint32_t)fmax(2, HEAVY_FLOPS / kernel->flops)};
+    const double team_ns = (double)rig->calibration->machine.cpu_team_ns;
+    char how[FIGURE_TEXT];
+    double arithmetic_ns = 0; /* the part of the light tile's time that is arithmetic */
+    enum status status = time_tiles(rig, kernel, once.intensity, LARGE_BYTES, TILES, &light);
+    if (status == STATUS_OK && kernel->repeats)
+        status =
+            time_tiles(rig, kernel, often.intensity, LARGE_BYTES / HEAVY_PART, TILES, &heavy);
+    if (status != STATUS_OK)
+        return status;
+    double elements = (double)light.elements;
+    if (kernel->repeats) {
+        double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
+        double flops_per_s = 1e9 * flops / fmax(1, heavy.ns - team_ns);
+        arithmetic_ns = 1e9 * kernel_flops_per_element(kernel, &once) * elements / flops_per_s;
+        snprintf(how, sizeof how, "likewise, of 1 MiB at an intensity of %u", often.intensity);
+        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy, how);
+    }
+    rig_found_kernel(
+        rig, kernel, "cpu_bytes_per_s",
+        1e9 * kernel_bytes_per_element(kernel) * elements / fmax(1, light.ns - team_ns), light,
+        arithmetic_ns < MOSTLY * light.ns
+            ? "tiles of 16 MiB on the CPU beside copies both ways"
+            : "at least, for arithmetic takes as long: tiles of 16 MiB on the CPU "
+              "beside copies both ways");
+    return STATUS_OK;
+}
+
+/* Returns the first kernel that has the same CPU twin, which may be the kernel itself, among
+ * those that are measured. */
+static const struct kernel *same_twin(const struct kernel *kernel)
+{
+    const struct kernel *first = kernel_table;
+    while (!rig_measures(first) || kernel_code(first) != kernel_code(kernel))
+        first++;
+    return first;
+}
+
+/* Measures the CPU twin of a kernel, or takes its figures where it is another's, too. Scans
+ * have none that the CPU could help with: each tile needs the sum of those before it. */
+static enum status find_twin(struct rig *rig, const struct kernel *kernel)
+{
+    const struct kernel *twin = same_twin(kernel);
+    char how[FIGURE_TEXT];
+    if (kernel->shape == KERNEL_SCAN)
+        return STATUS_OK;
+    if (twin == kernel)
+        return measure_tiles(rig, kernel);
+    const struct machine_kernel *row =
+        machine_kernel_find(&rig->calibration->machine, twin->name);
+    snprintf(how, sizeof how, "as of [kernel %s]: the CPU does the same for both", twin->name);
+    rig_known_kernel(rig, kernel, "cpu_bytes_per_s", row->cpu_bytes_per_s, how);
+    return STATUS_OK;
+}
+
+enum status calibrate_cpu(struct rig *rig)
+{
+    if (measure_team(rig) != STATUS_OK)
+        return rig->error->status;
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        if (rig_measures(kernel) && find_twin(rig, kernel) != STATUS_OK)
+            return rig->error->status;
+    }
+    const struct machine_kernel *scale =
+        machine_kernel_find(&rig->calibration->machine, "scale");
+    rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
+    rig_known(rig, "cpu_flops_per_s", scale->cpu_flops_per_s, "as of [kernel scale]");
+    return STATUS_OK;
+}
