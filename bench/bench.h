@@ -107,6 +107,7 @@ enum status bench_small_tiles_sim(struct bench *bench, struct error *error);
 
 /* These measure the first CUDA device, but make no CUDA call of their own. */
 enum status bench_small_tiles(struct bench *bench, struct error *error);
+enum status bench_scattered_tiles(struct bench *bench, struct error *error);
 enum status bench_tune_device(struct bench *bench, struct error *error);
 enum status bench_verdicts_device(struct bench *bench, struct error *error);
 

@@ -296,8 +296,12 @@ static enum status measure(struct bench *bench, const char *device, bool simulat
 
 enum status bench_small_tiles(struct bench *bench, struct error *error)
 {
-    enum status status = measure(bench, "cuda", false, false, error);
-    return status == STATUS_OK ? measure(bench, "cuda", false, true, error) : status;
+    return measure(bench, "cuda", false, false, error);
+}
+
+enum status bench_scattered_tiles(struct bench *bench, struct error *error)
+{
+    return measure(bench, "cuda", false, true, error);
 }
 
 enum status bench_small_tiles_sim(struct bench *bench, struct error *error)

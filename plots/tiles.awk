@@ -40,9 +40,8 @@ BEGIN {
 
 {
     csv_split($0)
-    if (field("unit") == "ms" && (field("group") == "small-tiles" || \
-                                  field("group") == "small-tiles-sim"))
-        add(field("group") == "small-tiles" ? 1 : 2, field("name"))
+    if (field("unit") == "ms" && field("group") ~ /^(small|scattered)-tiles(-sim)?$/)
+        add(field("group") ~ /-sim$/ ? 2 : 1, field("name"))
 }
 
 END {

@@ -189,6 +189,8 @@ START_TEST(test_without_a_gpu)
     free(text);
     code = system(PIPELINE_PROGRAM " bench --quick small-tiles >out 2>err");
     ck_assert_int_eq(WEXITSTATUS(code), 77);
+    code = system(PIPELINE_PROGRAM " bench --quick scattered-tiles >out 2>err");
+    ck_assert_int_eq(WEXITSTATUS(code), 77);
 }
 END_TEST
 

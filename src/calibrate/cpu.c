@@ -10,8 +10,9 @@ enum {
     HEAVY_PART = 16,
     TEAM_BYTES = 256 << 10, /* not much more than is worth a team of threads */
     CORE_BYTES = 64 << 10,  /* and less than that */
+    BESIDE_BYTES = 1 << 20, /* of the copies beside small tiles */
     TILES = 3,              /* in each repeat */
-    SMALL_TILES = 64,
+    SMALL_TILES = 384,      /* more than a core's caches hold, as they come in runs */
     HEAVY_FLOPS = 1000, /* for each element of a heavy tile */
     PACKS = 32,
     LARGE_PACK = 8 << 20, /* two of the largest batches by default */
@@ -64,13 +65,13 @@ static int draw_tiles(const struct row *row, const struct timeline *timeline, in
     return count;
 }
 
-/* Times `count` tiles of so many bytes on the CPU beside large copies. */
+/* Times `count` tiles of so many bytes on the CPU beside copies. */
 static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
                               uint64_t bytes, uint32_t count, struct measured *timing)
 {
     const struct row row = {.steps = "uhd",
                             .count = count,
-                            .bytes = LARGE_BYTES,
+                            .bytes = count == TILES ? LARGE_BYTES : BESIDE_BYTES,
                             .kernel = kernel,
                             .elements = bytes / dtype_bytes(kernel->in),
                             .intensity = intensity,

@@ -16,7 +16,7 @@ enum {
 struct row_builder {
     const struct row *row;
     struct plan *plan;
-    uint64_t device_offset, host_offset;
+    uint64_t device_offset, host_offset, cpu_offset;
     uint32_t event; /* recorded and waited for by this step; the gate has the first */
     struct error *error;
     enum status status;
@@ -157,7 +157,7 @@ static void put_cpu(struct row_builder *builder)
 {
     const struct kernel *kernel = builder->plan->chain[0];
     uint64_t count = builder->row->elements, bytes = count * dtype_bytes(kernel->in);
-    uint64_t at = next_part(&builder->host_offset, bytes, ROW_ARRAY_BYTES);
+    uint64_t at = next_part(&builder->cpu_offset, bytes, ROW_ARRAY_BYTES);
     struct op op = {.kind = OP_CPU,
                     .stream = builder->plan->streams,
                     .cpu = {.count = count, .ranges = take_ranges(builder)}};
