@@ -13,7 +13,7 @@ enum {
     BESIDE_BYTES = 1 << 20, /* of the copies beside small tiles */
     TILES = 3,              /* in each repeat */
     SMALL_TILES = 384,      /* more than a core's caches hold, as they come in runs */
-    HEAVY_FLOPS = 1000, /* for each element of a heavy tile */
+    HEAVY_FLOPS = 1000,     /* for each element of a heavy tile */
     PACKS = 32,
     LARGE_PACK = 8 << 20, /* two of the largest batches by default */
     SMALL_PACK = 2 * RULE_PACK_SHARE_BYTES,

@@ -37,6 +37,7 @@ void pieces_open_team(void)
 #pragma omp parallel num_threads(cpu_worker_threads())
 #pragma omp atomic
     opened += 1;
+    (void)opened; /* where there is no OpenMP, nobody else reads it */
 }
 
 void pieces_copy(const struct pieces *pieces)
@@ -44,7 +45,12 @@ void pieces_copy(const struct pieces *pieces)
     uint64_t all = 0;
     for (size_t i = 0; i < pieces->count; i++)
         all += pieces->bytes[i];
-#pragma omp parallel num_threads(team_of(all))
+    const int team = team_of(all);
+    if (team == 1) {
+        copy_part(pieces, 0, all);
+        return;
+    }
+#pragma omp parallel num_threads(team)
     {
         const uint64_t threads = (uint64_t)omp_get_num_threads();
         const uint64_t thread = (uint64_t)omp_get_thread_num();
