@@ -65,7 +65,8 @@ static int draw_tiles(const struct row *row, const struct timeline *timeline, in
     return count;
 }
 
-/* Times `count` tiles of so many bytes on the CPU beside copies. */
+/* Times `count` tiles of so many bytes on the CPU beside copies: large ones, but for many small
+ * tiles, which are done long before so many large copies are. */
 static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
                               uint64_t bytes, uint32_t count, struct measured *timing)
 {
