@@ -2,9 +2,10 @@
  * and what --issue=auto takes, against bare copies of the whole.
  *
  * All ways run in turn, and the bare copies with them; each round begins with another one, so
- * that all find the machine alike. The first round warms up and verifies every result. On a
- * simulated machine, whose times don't vary, the least time that it allows stands for the bare
- * copies, and nothing has bytes. */
+ * that all find the machine alike. The first round warms up and verifies every result. A way
+ * that is far behind leaves after a few rounds: its ratio is plain by then, and it would take
+ * most of the time. On a simulated machine, whose times don't vary, the least time that it
+ * allows stands for the bare copies, and nothing has bytes. */
 #include "bench/bench.h"
 
 #include "analysis/limit.h"
@@ -23,10 +24,11 @@ enum {
     TURNS,
     STREAMS = 4,
     SIZES_MAX = 16,
+    FEW_ROUNDS = 3, /* what a way is measured at least */
 };
 
 static const double BEST_GOAL = 1.12, BEST_APART_GOAL = 1.2, BATCH_GOAL = 1.6, CALLS_GOAL = 5,
-                    AUTO_GOAL = 1.05;
+                    AUTO_GOAL = 1.05, FAR_BEHIND = 5; /* times the best's median */
 
 static const char *const options[RUNS] = {
     [WAY_STREAMS] = "--issue=streams --memory=pinned",
@@ -122,6 +124,27 @@ static enum status run_turn(const struct small_tiles *all, struct size_results *
     return status;
 }
 
+/* Returns the way with the least median. */
+static int best_way(const struct size_results *size)
+{
+    int best = WAY_STREAMS;
+    for (int way = 0; way < WAY_COUNT; way++) {
+        if (size->can[way] &&
+            series_median(&size->times_ms[way]) < series_median(&size->times_ms[best]))
+            best = way;
+    }
+    return best;
+}
+
+/* Tells whether a way needs no further round. What --issue=auto takes and the bare copies stay,
+ * for the others are held against them. */
+static bool has_left(const struct size_results *size, int turn)
+{
+    const struct series *times = &size->times_ms[turn];
+    return turn < WAY_COUNT && times->count >= FEW_ROUNDS &&
+           series_median(times) > FAR_BEHIND * series_median(&size->times_ms[best_way(size)]);
+}
+
 static enum status measure_rounds(const struct small_tiles *all, struct size_results *size,
                                   struct error *error)
 {
@@ -131,7 +154,7 @@ static enum status measure_rounds(const struct small_tiles *all, struct size_res
         for (int i = 0; i < TURNS && status == STATUS_OK; i++) {
             const int turn = (round + 1 + i) % TURNS;
             double time_ms;
-            if (turn != BARE && !size->can[turn])
+            if ((turn != BARE && !size->can[turn]) || has_left(size, turn))
                 continue;
             status = run_turn(all, size, turn, round < 0, &time_ms, error);
             if (round >= 0 && status == STATUS_OK)
@@ -155,18 +178,6 @@ static enum status measure_size(const struct small_tiles *all, struct size_resul
 }
 
 /* --- what came of it --- */
-
-/* Returns the way with the least median. */
-static int best_way(const struct size_results *size)
-{
-    int best = WAY_STREAMS;
-    for (int way = 0; way < WAY_COUNT; way++) {
-        if (size->can[way] &&
-            series_median(&size->times_ms[way]) < series_median(&size->times_ms[best]))
-            best = way;
-    }
-    return best;
-}
 
 static void name_layout(const struct small_tiles *all, char text[64])
 {
@@ -226,14 +237,15 @@ static void print_size(const struct small_tiles *all, const struct size_results 
     }
 }
 
-/* Holds one turn's times against another's, repeat by repeat. */
+/* Holds one turn's times against another's, repeat by repeat, as far as both were measured. */
 static void print_ratio(const struct small_tiles *all, const struct size_results *size,
                         const char *what, int turn, int over, enum goal goal, double target)
 {
+    const struct series *times = &size->times_ms[turn], *others = &size->times_ms[over];
     struct series ratios = {0};
     char tile[UNITS_TEXT], name[192];
-    for (int i = 0; i < size->times_ms[turn].count; i++)
-        series_add(&ratios, size->times_ms[turn].values[i] / size->times_ms[over].values[i]);
+    for (int i = 0; i < times->count && i < others->count; i++)
+        series_add(&ratios, times->values[i] / others->values[i]);
     snprintf(name, sizeof name, "%s, %s: %s", all->apart ? "scattered" : "contiguous",
              units_bytes(size->tile, tile), what);
     if (ratios.count > 0)
