@@ -1,7 +1,7 @@
 # draw.awk - draws the settings that the simulator's accuracy is judged on.
 #
 #     awk -v seed=18 -v count=408 -f draw.awk > matrix.ini
-#     awk -v seed=183 -v count=200 -v blind=1 -f draw.awk > blind.ini
+#     awk -v seed=184 -v count=200 -v blind=1 -f draw.awk > blind.ini
 #
 # Values of options are dealt like cards, so that each comes as often as it is in its deck, and
 # sizes are drawn evenly on a logarithmic scale. Where order matters, most settings stand there
