@@ -46,6 +46,7 @@ static const struct tolerance tolerances[] = {
     /* This is told by a launch on a small part of the GPU's blocks. */
     {"arithmetic_fill", 0.01, 0},
     {"memory_fill", 0.02, 0},
+    {"idle_memory_share", 0.02, 0},
     {"mapped_latency_ns", 0.02, 20}, /* beside bytes that take as long, or longer */
     {NULL, 0.005, 5},                /* all other figures */
 };
@@ -476,6 +477,7 @@ static struct machine random_machine(uint64_t seed)
     change_kernels(&machine, &state);
     change_host(&machine, &state);
     change_graphs(&machine, &state);
+    machine.idle_memory_share = random_real(&state, 0.4, 1);
     return machine;
 }
 

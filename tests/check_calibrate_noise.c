@@ -29,6 +29,7 @@ static const struct {
     {"memory_fill", 0.02},
     {"arithmetic_fill", 0.03},
     {"leftover_excess", 0.03},
+    {"idle_memory_share", 0.03},
     {"cpu_bytes_per_s", 0.2}, /* the median of a few tiles in a trace */
     {"cpu_flops_per_s", 0.2},
     {"h2d_latency_ns", 0.25}, /* what is left beside the bytes */
@@ -192,6 +193,7 @@ START_TEST(test_noise)
             .machine = &machine, .noise = noises[_i].noise, .random = state};
         struct error error;
         machine.mapped_latency_ns = 3000;
+        machine.idle_memory_share = 0.65;
         if (seed > 1) /* the first is as the file says */
             start_over(&machine, &state);
         struct calibration *calibration = virtual_calibrate(&device, &error);

@@ -87,6 +87,12 @@ START_TEST(test_rule_sweep_times)
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 4), 800, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 2, 2), 1600, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 8), 1600, 1e-9);
+    /* Few blocks wait less for an idle memory: at half of those that saturate it, each waits
+     * for the mean of what it does there and where it is idle. */
+    machine.idle_memory_share = 0.6;
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 4), 800, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 2, 2), 1280, 1e-9);
+    ck_assert_double_eq_tol(sweep_ns(&machine, light, 8, 8), 800, 1e-9);
 }
 END_TEST
 

@@ -85,6 +85,7 @@ struct machine test_machine(void)
         .flops_per_s = 1e9,
         .arithmetic_fill = 1,
         .memory_fill = 1,
+        .idle_memory_share = 1,
         .leftover_excess = 1,
         .memory_bytes = 1 << 30,
         .concurrent_kernels = 128,

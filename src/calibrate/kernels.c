@@ -93,7 +93,10 @@ enum launch {
                with the work can't be that: one sweep of as many blocks as the GPU holds */
     HEAVY,  /* a full grid with much arithmetic: the rate of that */
     SINGLE, /* one block on most SMs with as much: how few blocks of an SM do all of it */
-    LAUNCHES
+    LAUNCHES,
+    FEW = LAUNCHES, /* of `scale` alone: few blocks on large arrays: how long each waits for a
+                       memory that is nearly idle */
+    LAUNCHES_MOST
 };
 
 struct timed {
@@ -102,7 +105,7 @@ struct timed {
 };
 
 static void choose_launches(const struct rig *rig, const struct kernel *kernel,
-                            struct timed timed[LAUNCHES])
+                            struct timed timed[LAUNCHES_MOST])
 {
     uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
     timed[TINY].row = sweeps_of(kernel, few_blocks(sms), 1, 1);
@@ -112,6 +115,7 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
     timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, heavy(kernel)));
     /* There are fewer blocks than SMs: else two might share one. */
     timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, heavy(kernel)));
+    timed[FEW].row = sweeps_over(kernel, few_blocks(sms));
 }
 
 /* Returns the time of a launch by the figures in `row`. */
@@ -153,7 +157,7 @@ static double between(double value, double least, double most)
  * blocks than were measured are not guessed at: a quarter of the grid may be as fast as all of
  * it, or faster. */
 static void fit_few_blocks(const struct rig *rig, const struct kernel *kernel,
-                           const struct timed timed[LAUNCHES], struct machine_kernel *row)
+                           const struct timed timed[LAUNCHES_MOST], struct machine_kernel *row)
 {
     const double resident = machine_resident_blocks(rig->device);
     const bool grows = kernel->whole_grid;
@@ -164,10 +168,25 @@ static void fit_few_blocks(const struct rig *rig, const struct kernel *kernel,
     row->fixed_ns = llround(between((double)row->fixed_ns + longer, 1, 1e9));
 }
 
+/* Brings idle_memory_share nearer to what few blocks say: it is what is left of a block's time
+ * when the part that the others' number makes is taken off, as in rule_sweep_ns(). It can't be
+ * told where few blocks saturate the memory. */
+static void fit_idle(struct rig *rig, const struct kernel *kernel,
+                     const struct timed timed[LAUNCHES_MOST], const struct machine_kernel *row)
+{
+    struct machine *machine = &rig->calibration->machine;
+    const double full = row->memory_fill * machine_resident_blocks(rig->device);
+    const double few = timed[FEW].row.blocks, idle = machine->idle_memory_share;
+    const double waits = idle * full + (1 - idle) * few;
+    if (full > few)
+        machine->idle_memory_share = between(
+            (waits * more_work(rig, kernel, row, &timed[FEW]) - few) / (full - few), 0.05, 1);
+}
+
 /* Finds the figures: each in turn is scaled by the error of the launch that tells it, with the
  * others as they are, and after some rounds all launches take as long as measured. */
-static void fit(const struct rig *rig, const struct kernel *kernel,
-                const struct timed timed[LAUNCHES], struct machine_kernel *row)
+static void fit(struct rig *rig, const struct kernel *kernel,
+                const struct timed timed[LAUNCHES_MOST], struct machine_kernel *row)
 {
     enum { ROUNDS = 60 };
     double resident = machine_resident_blocks(rig->device);
@@ -181,11 +200,14 @@ static void fit(const struct rig *rig, const struct kernel *kernel,
                         least_arithmetic, 1);
         }
         fit_few_blocks(rig, kernel, timed, row);
+        if (timed[FEW].step.ns > 0)
+            fit_idle(rig, kernel, timed, row);
     }
 }
 
 static void take_figures(struct rig *rig, const struct kernel *kernel,
-                         const struct timed timed[LAUNCHES], const struct machine_kernel *row)
+                         const struct timed timed[LAUNCHES_MOST],
+                         const struct machine_kernel *row)
 {
     char how[FIGURE_TEXT];
     const bool grows = kernel->whole_grid;
@@ -287,9 +309,10 @@ static enum status measure_leftover(struct rig *rig)
 
 static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
 {
-    struct timed timed[LAUNCHES] = {0};
+    struct timed timed[LAUNCHES_MOST] = {0};
+    const bool first = kernel == kernel_find("scale");
     choose_launches(rig, kernel, timed);
-    for (int i = 0; i < (kernel->repeats ? LAUNCHES : HEAVY); i++) {
+    for (int i = 0; i < (first ? LAUNCHES_MOST : kernel->repeats ? LAUNCHES : HEAVY); i++) {
         enum status status = rig_traced(rig, &timed[i].row, rig_draw_launches, &timed[i].step);
         if (status != STATUS_OK)
             return status;
@@ -300,9 +323,13 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
                                  .flops_per_s = kernel->repeats ? 1e13 : 0,
                                  .arithmetic_fill = kernel->repeats ? 0.3 : 0};
     snprintf(row.name, sizeof row.name, "%s", kernel->name);
+    if (first)
+        rig->calibration->machine.idle_memory_share = 1;
     fit(rig, kernel, timed, &row);
     take_figures(rig, kernel, timed, &row);
-    if (kernel == kernel_find("scale")) {
+    if (first) {
+        rig_found(rig, "idle_memory_share", rig->calibration->machine.idle_memory_share,
+                  timed[FEW].step, "launches of a few blocks of `scale` on 128 MiB");
         struct row one_block = sweeps_of(kernel, 1, 1, 1);
         rig->launch_ns = predict(rig, kernel, &row, &one_block);
     }

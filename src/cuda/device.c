@@ -110,7 +110,7 @@ static void describe_properties(struct machine *machine,
     machine->blocks_per_sm = (uint32_t)properties->maxBlocksPerMultiProcessor;
     machine->memory_bytes = properties->totalGlobalMem;
     machine->arithmetic_fill = machine->memory_fill = 1; /* not measured: 1 is the safe side */
-    machine->leftover_excess = 1;
+    machine->idle_memory_share = machine->leftover_excess = 1;
     machine->concurrent_kernels = properties->concurrentKernels ? RESIDENT_GRIDS : 1;
     machine->queues = hardware_queues();
     machine->queues_max = QUEUES_MAX;

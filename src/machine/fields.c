@@ -65,6 +65,8 @@ const struct machine_field machine_fields[] = {
     /* Half of the blocks keep memory and arithmetic busy: assumed of GPUs never measured. */
     MEANS("kernels", arithmetic_fill, FIELD_REAL, 0.001, 1, 0.5),
     MEANS("kernels", memory_fill, FIELD_REAL, 0.001, 1, 0.5),
+    /* Without it, a block's rate is the same however few there are. */
+    MEANS("kernels", idle_memory_share, FIELD_REAL, 0.05, 1, 1),
     /* Measured on an H200, and assumed to be the same everywhere. */
     MEANS("kernels", leftover_excess, FIELD_REAL, 1, 32, 1.35),
     /* Small for a GPU of today, so that a plan that fits here fits there. */

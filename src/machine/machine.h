@@ -61,6 +61,9 @@ struct machine {
     /* Shares of the resident blocks, above 0 and up to 1, that do arithmetic at the full rate,
      * and that saturate the memory. */
     double arithmetic_fill, memory_fill;
+    /* A block waits for the memory this part of the time, where nearly none are resident, that
+     * it waits where as many are as saturate it; up to 1. */
+    double idle_memory_share;
     /* The fullest SM has this many times its even share of a launch's first blocks. */
     double leftover_excess;
     uint64_t memory_bytes;     /* device memory */

@@ -128,13 +128,21 @@ static double blocks_as_fullest(const struct machine *machine, uint32_t in_use,
     return dealt == DEALT_BESIDE ? larger(sms, (fullest + in_use) / 2) : fullest;
 }
 
+/* Returns how many blocks there would be if all shared the memory and each got what one of
+ * `in_use` does. */
+static double blocks_as_waiting(const struct machine *machine, double fill, uint32_t in_use)
+{
+    double idle = machine->idle_memory_share;
+    return idle * machine_resident_blocks(machine) * fill + (1 - idle) * in_use;
+}
+
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt)
 {
     double resident = machine_resident_blocks(machine);
     double on_fullest_sm = blocks_as_fullest(machine, in_use, dealt);
     double arithmetic = larger(resident * cost.arithmetic_fill, on_fullest_sm);
-    double memory = larger(resident * cost.memory_fill, in_use);
+    double memory = larger(blocks_as_waiting(machine, cost.memory_fill, in_use), in_use);
     double a = cost.arithmetic_ns * arithmetic, m = cost.memory_ns * memory;
     return share * (larger(a, m) + NOT_HIDDEN * (a < m ? a : m));
 }

@@ -97,8 +97,12 @@ enum dealt {
 /* Rule 3. Returns how long a block takes for one sweep, in ns. The sweep is `share` of a launch
  * of `cost`, and `in_use` blocks are resident in all. They share the device's memory evenly,
  * and an SM's arithmetic; the launch ends with the blocks on the fullest SM. Where they are
- * fewer than it takes to saturate memory or arithmetic, each gets what one can use. The slower
- * side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part of the other. */
+ * fewer than it takes to saturate memory or arithmetic, each gets what one can use; and the
+ * fewer they are, the less does each wait for the memory, evenly from where it is saturated
+ * down to idle_memory_share of that. [Measured on an H200: `scale` on 1 to 66 blocks,
+ * one sweep of each, took 0.68 to 0.8 of what the blocks' rate beside a quarter of the GPU's
+ * says] The slower side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part
+ * of the other. */
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 

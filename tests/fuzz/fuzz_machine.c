@@ -65,6 +65,7 @@ static void require_device(const struct machine *machine)
     FUZZ_REQUIRE(is_rate(machine->memory_bytes_per_s) && is_rate(machine->flops_per_s));
     FUZZ_REQUIRE(machine->arithmetic_fill > 0 && machine->arithmetic_fill <= 1);
     FUZZ_REQUIRE(machine->leftover_excess >= 1);
+    FUZZ_REQUIRE(machine->idle_memory_share > 0 && machine->idle_memory_share <= 1);
     FUZZ_REQUIRE(machine->memory_fill > 0 && machine->memory_fill <= 1);
     FUZZ_REQUIRE(machine->memory_bytes >= 1 && is_time(machine->kernel_latency_ns));
     FUZZ_REQUIRE(machine->concurrent_kernels >= 1 && machine->queue_depth >= 1);
