@@ -53,10 +53,13 @@ static void comment_of(const char *text, const char *section, const char *key,
 }
 
 /* Returns true if the file has this key for this kernel: it has no flops where none can be
- * told, and nothing of the CPU for scans. */
+ * told, nothing of the CPU for scans, and nothing of few blocks that make many sweeps where
+ * grids grow with the work. */
 static bool has_key(const struct kernel *kernel, const struct machine_field *field)
 {
     if (kernel->shape == KERNEL_SCAN && strncmp(field->key, "cpu_", 4) == 0)
+        return false;
+    if (kernel->whole_grid && strcmp(field->key, "idle_memory_share") == 0)
         return false;
     return kernel->repeats ||
            (strstr(field->key, "flops") == NULL && strcmp(field->key, "arithmetic_fill") != 0);

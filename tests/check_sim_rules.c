@@ -70,8 +70,8 @@ static double sweep_ns(const struct machine *machine, struct kernel_cost cost, d
 START_TEST(test_rule_sweep_times)
 {
     struct machine machine = test_machine(); /* 8 block slots, on one SM */
-    struct kernel_cost heavy = {0, 200, 1, 1, 0}, light = {800, 0, 1, 1, 0},
-                       both = {100, 200, 1, 1, 0};
+    struct kernel_cost heavy = {0, 200, 1, 1, 1, 0}, light = {800, 0, 1, 1, 1, 0},
+                       both = {100, 200, 1, 1, 1, 0};
     ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 8, 8), 200, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 2, 2), 800, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 16, 8), 100, 1e-9); /* two waves */
@@ -89,7 +89,7 @@ START_TEST(test_rule_sweep_times)
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 8), 1600, 1e-9);
     /* Few blocks wait less for an idle memory: at half of those that saturate it, each waits
      * for the mean of what it does there and where it is idle. */
-    machine.idle_memory_share = 0.6;
+    light.idle_memory_share = 0.6;
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 4, 4), 800, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 2, 2), 1280, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, light, 8, 8), 800, 1e-9);
@@ -103,7 +103,7 @@ START_TEST(test_rule_fullest_sm)
     struct machine machine = test_machine();
     machine.sms = 4;
     machine.threads_per_sm = 2 * KERNEL_THREADS;
-    struct kernel_cost heavy = {0, 400, 0.5, 0.5, 0}, light = {400, 0, 0.5, 0.5, 0};
+    struct kernel_cost heavy = {0, 400, 0.5, 0.5, 1, 0}, light = {400, 0, 0.5, 0.5, 1, 0};
     ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 4, 4), 400, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 5, 5), 640, 1e-9);
     ck_assert_double_eq_tol(sweep_ns(&machine, heavy, 8, 8), 400, 1e-9);

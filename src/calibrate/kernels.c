@@ -91,12 +91,11 @@ enum launch {
     LIGHT,  /* a full grid on large arrays: the memory's rate */
     THIN,   /* a quarter of a grid on the same: how few blocks take all of it. A grid that grows
                with the work can't be that: one sweep of as many blocks as the GPU holds */
+    FEW,    /* a few blocks on the same, if the grid does not grow: how long each waits for a
+               memory that is nearly idle */
     HEAVY,  /* a full grid with much arithmetic: the rate of that */
     SINGLE, /* one block on most SMs with as much: how few blocks of an SM do all of it */
-    LAUNCHES,
-    FEW = LAUNCHES, /* of `scale` alone: few blocks on large arrays: how long each waits for a
-                       memory that is nearly idle */
-    LAUNCHES_MOST
+    LAUNCHES
 };
 
 struct timed {
@@ -105,17 +104,18 @@ struct timed {
 };
 
 static void choose_launches(const struct rig *rig, const struct kernel *kernel,
-                            struct timed timed[LAUNCHES_MOST])
+                            struct timed timed[LAUNCHES])
 {
     uint32_t resident = machine_resident_blocks(rig->device), sms = rig->device->sms;
     timed[TINY].row = sweeps_of(kernel, few_blocks(sms), 1, 1);
     timed[LIGHT].row = sweeps_over(kernel, resident);
     timed[THIN].row = kernel->whole_grid ? sweeps_of(kernel, resident, 1, 1)
                                          : sweeps_over(kernel, (resident + 3) / 4);
+    timed[FEW].row = sweeps_over(kernel, few_blocks(sms));
+    timed[FEW].row.count = FULL_LAUNCHES;
     timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, heavy(kernel)));
     /* There are fewer blocks than SMs: else two might share one. */
     timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, heavy(kernel)));
-    timed[FEW].row = sweeps_over(kernel, few_blocks(sms));
 }
 
 /* Returns the time of a launch by the figures in `row`. */
@@ -157,7 +157,7 @@ static double between(double value, double least, double most)
  * blocks than were measured are not guessed at: a quarter of the grid may be as fast as all of
  * it, or faster. */
 static void fit_few_blocks(const struct rig *rig, const struct kernel *kernel,
-                           const struct timed timed[LAUNCHES_MOST], struct machine_kernel *row)
+                           const struct timed timed[LAUNCHES], struct machine_kernel *row)
 {
     const double resident = machine_resident_blocks(rig->device);
     const bool grows = kernel->whole_grid;
@@ -171,24 +171,24 @@ static void fit_few_blocks(const struct rig *rig, const struct kernel *kernel,
 /* Brings idle_memory_share nearer to what few blocks say: it is what is left of a block's time
  * when the part that the others' number makes is taken off, as in rule_sweep_ns(). It can't be
  * told where few blocks saturate the memory. */
-static void fit_idle(struct rig *rig, const struct kernel *kernel,
-                     const struct timed timed[LAUNCHES_MOST], const struct machine_kernel *row)
+static void fit_idle(const struct rig *rig, const struct kernel *kernel,
+                     const struct timed timed[LAUNCHES], struct machine_kernel *row)
 {
-    struct machine *machine = &rig->calibration->machine;
     const double full = row->memory_fill * machine_resident_blocks(rig->device);
-    const double few = timed[FEW].row.blocks, idle = machine->idle_memory_share;
+    const double few = timed[FEW].row.blocks, idle = row->idle_memory_share;
     const double waits = idle * full + (1 - idle) * few;
-    if (full > few)
-        machine->idle_memory_share = between(
-            (waits * more_work(rig, kernel, row, &timed[FEW]) - few) / (full - few), 0.05, 1);
+    if (full <= few)
+        return;
+    row->idle_memory_share = between(
+        (waits * more_work(rig, kernel, row, &timed[FEW]) - few) / (full - few), 0.05, 1);
 }
 
 /* Finds the figures: each in turn is scaled by the error of the launch that tells it, with the
  * others as they are, and after some rounds all launches take as long as measured. */
-static void fit(struct rig *rig, const struct kernel *kernel,
-                const struct timed timed[LAUNCHES_MOST], struct machine_kernel *row)
+static void fit(const struct rig *rig, const struct kernel *kernel,
+                const struct timed timed[LAUNCHES], struct machine_kernel *row)
 {
-    enum { ROUNDS = 60 };
+    enum { ROUNDS = 300 };
     double resident = machine_resident_blocks(rig->device);
     double least_arithmetic = rig->device->sms / resident;
     for (int round = 0; round < ROUNDS; round++) {
@@ -200,14 +200,13 @@ static void fit(struct rig *rig, const struct kernel *kernel,
                         least_arithmetic, 1);
         }
         fit_few_blocks(rig, kernel, timed, row);
-        if (timed[FEW].step.ns > 0)
+        if (!kernel->whole_grid)
             fit_idle(rig, kernel, timed, row);
     }
 }
 
 static void take_figures(struct rig *rig, const struct kernel *kernel,
-                         const struct timed timed[LAUNCHES_MOST],
-                         const struct machine_kernel *row)
+                         const struct timed timed[LAUNCHES], const struct machine_kernel *row)
 {
     char how[FIGURE_TEXT];
     const bool grows = kernel->whole_grid;
@@ -221,6 +220,9 @@ static void take_figures(struct rig *rig, const struct kernel *kernel,
                      timed[grows ? TINY : THIN].step,
                      grows ? "launches of a few blocks, less fixed_ns"
                            : "as bytes_per_s, with a quarter of the grid");
+    if (!grows)
+        rig_found_kernel(rig, kernel, "idle_memory_share", row->idle_memory_share,
+                         timed[FEW].step, "as bytes_per_s, with a few blocks");
     if (!kernel->repeats)
         return;
     snprintf(how, sizeof how, "%d sweeps of a full grid at an intensity of %d", SWEEPS,
@@ -309,10 +311,11 @@ static enum status measure_leftover(struct rig *rig)
 
 static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
 {
-    struct timed timed[LAUNCHES_MOST] = {0};
-    const bool first = kernel == kernel_find("scale");
+    struct timed timed[LAUNCHES] = {0};
     choose_launches(rig, kernel, timed);
-    for (int i = 0; i < (first ? LAUNCHES_MOST : kernel->repeats ? LAUNCHES : HEAVY); i++) {
+    for (int i = 0; i < (kernel->repeats ? LAUNCHES : HEAVY); i++) {
+        if (i == FEW && kernel->whole_grid)
+            continue;
         enum status status = rig_traced(rig, &timed[i].row, rig_draw_launches, &timed[i].step);
         if (status != STATUS_OK)
             return status;
@@ -320,16 +323,13 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
     struct machine_kernel row = {.fixed_ns = 1000,
                                  .bytes_per_s = 1e12,
                                  .memory_fill = 0.3,
+                                 .idle_memory_share = kernel->whole_grid ? 0 : 1,
                                  .flops_per_s = kernel->repeats ? 1e13 : 0,
                                  .arithmetic_fill = kernel->repeats ? 0.3 : 0};
     snprintf(row.name, sizeof row.name, "%s", kernel->name);
-    if (first)
-        rig->calibration->machine.idle_memory_share = 1;
     fit(rig, kernel, timed, &row);
     take_figures(rig, kernel, timed, &row);
-    if (first) {
-        rig_found(rig, "idle_memory_share", rig->calibration->machine.idle_memory_share,
-                  timed[FEW].step, "launches of a few blocks of `scale` on 128 MiB");
+    if (kernel == kernel_find("scale")) {
         struct row one_block = sweeps_of(kernel, 1, 1, 1);
         rig->launch_ns = predict(rig, kernel, &row, &one_block);
     }
@@ -348,6 +348,7 @@ static void take_from_scale(struct rig *rig)
     rig_known(rig, "flops_per_s", scale->flops_per_s, how);
     rig_known(rig, "arithmetic_fill", scale->arithmetic_fill, how);
     rig_known(rig, "memory_fill", scale->memory_fill, how);
+    rig_known(rig, "idle_memory_share", scale->idle_memory_share, how);
 }
 
 enum status calibrate_kernels(struct rig *rig)

@@ -150,6 +150,7 @@ const struct machine_field machine_kernel_fields[] = {
     KERNEL_FIELD(flops_per_s, FIELD_REAL, 1e6, 1e18),
     KERNEL_FIELD(memory_fill, FIELD_REAL, 0.001, 1),
     KERNEL_FIELD(arithmetic_fill, FIELD_REAL, 0.001, 1),
+    KERNEL_FIELD(idle_memory_share, FIELD_REAL, 0.05, 1),
     KERNEL_FIELD(mapped_share, FIELD_REAL, 0.001, 1),
     KERNEL_FIELD(cpu_bytes_per_s, FIELD_REAL, 1e6, 1e18),
     KERNEL_FIELD(cpu_flops_per_s, FIELD_REAL, 1e6, 1e18),

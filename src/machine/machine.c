@@ -51,6 +51,7 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
         .arithmetic_ns = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s),
         .memory_fill = rate_or(row->memory_fill, machine->memory_fill),
         .arithmetic_fill = rate_or(row->arithmetic_fill, machine->arithmetic_fill),
+        .idle_memory_share = rate_or(row->idle_memory_share, machine->idle_memory_share),
         .fixed_ns = row->fixed_ns > 0 ? row->fixed_ns : machine->kernel_fixed_ns,
     };
 }

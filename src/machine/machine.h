@@ -24,7 +24,7 @@ struct machine_kernel {
     int64_t fixed_ns;   /* a launch's time beside its work */
     double bytes_per_s; /* of device memory, where memory is the bound */
     double flops_per_s; /* of the kernel's own `flops`, where arithmetic is the bound */
-    double memory_fill, arithmetic_fill;
+    double memory_fill, arithmetic_fill, idle_memory_share;
     double mapped_share; /* of the link's rates, on the host's memory: machine_mapped_share() */
     double cpu_bytes_per_s, cpu_flops_per_s; /* of the CPU twin on all cores */
 };
@@ -142,10 +142,12 @@ const struct machine_kernel *machine_kernel_find(const struct machine *machine,
 
 /* A launch's two sides of the roofline: the times in ns that its work takes at the full rate of
  * the device's memory and of its arithmetic, in the mean of a tile's launches of that kernel;
- * the shares of the resident blocks that reach those rates; and the time beside the work. */
+ * the shares of the resident blocks that reach those rates; the part of a block's wait for the
+ * memory that is left where that is idle; and the time beside the work. */
 struct kernel_cost {
     double memory_ns, arithmetic_ns;
     double memory_fill, arithmetic_fill;
+    double idle_memory_share;
     int64_t fixed_ns;
 };
 struct kernel_cost machine_kernel_cost(const struct machine *machine,

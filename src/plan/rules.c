@@ -107,6 +107,7 @@ struct kernel_cost rule_memory_cost(const struct machine *machine, const struct 
         .memory_ns = 1e9 * touched / machine->memory_bytes_per_s,
         .memory_fill = machine->memory_fill,
         .arithmetic_fill = machine->arithmetic_fill,
+        .idle_memory_share = machine->idle_memory_share,
         .fixed_ns = machine->kernel_fixed_ns,
     };
 }
@@ -130,10 +131,11 @@ static double blocks_as_fullest(const struct machine *machine, uint32_t in_use,
 
 /* Returns how many blocks there would be if all shared the memory and each got what one of
  * `in_use` does. */
-static double blocks_as_waiting(const struct machine *machine, double fill, uint32_t in_use)
+static double blocks_as_waiting(const struct kernel_cost *cost, double resident,
+                                uint32_t in_use)
 {
-    double idle = machine->idle_memory_share;
-    return idle * machine_resident_blocks(machine) * fill + (1 - idle) * in_use;
+    double idle = cost->idle_memory_share;
+    return idle * resident * cost->memory_fill + (1 - idle) * in_use;
 }
 
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
@@ -142,7 +144,7 @@ double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, dou
     double resident = machine_resident_blocks(machine);
     double on_fullest_sm = blocks_as_fullest(machine, in_use, dealt);
     double arithmetic = larger(resident * cost.arithmetic_fill, on_fullest_sm);
-    double memory = larger(blocks_as_waiting(machine, cost.memory_fill, in_use), in_use);
+    double memory = larger(blocks_as_waiting(&cost, resident, in_use), in_use);
     double a = cost.arithmetic_ns * arithmetic, m = cost.memory_ns * memory;
     return share * (larger(a, m) + NOT_HIDDEN * (a < m ? a : m));
 }

@@ -100,9 +100,9 @@ enum dealt {
  * fewer than it takes to saturate memory or arithmetic, each gets what one can use; and the
  * fewer they are, the less does each wait for the memory, evenly from where it is saturated
  * down to idle_memory_share of that. [Measured on an H200: `scale` on 1 to 66 blocks,
- * one sweep of each, took 0.68 to 0.8 of what the blocks' rate beside a quarter of the GPU's
- * says] The slower side counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part
- * of the other. */
+ * one sweep of each, took 0.68 to 0.8 of what their rate among a quarter of the GPU's blocks
+ * says; `finite` on 2 and `scan-exclusive` on 5, many sweeps of each, 0.45] The slower side
+ * counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part of the other. */
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 
