@@ -496,6 +496,7 @@ static struct machine random_machine(uint64_t seed)
     change_host(&machine, &state);
     change_graphs(&machine, &state);
     change_idle(&machine, &state);
+    machine.sync_latency_ns = random_ns(&state, 0, 9000);
     return machine;
 }
 

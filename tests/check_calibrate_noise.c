@@ -193,7 +193,7 @@ START_TEST(test_noise)
         struct virtual_device device = {
             .machine = &machine, .noise = noises[_i].noise, .random = state};
         struct error error;
-        machine.mapped_latency_ns = 3000;
+        machine.mapped_latency_ns = machine.sync_latency_ns = 3000;
         for (int i = 0; i < machine.kernel_count; i++)
             machine.kernels[i].idle_memory_share = machine.idle_memory_share = 0.65;
         if (seed > 1) /* the first is as the file says */

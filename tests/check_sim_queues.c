@@ -4,8 +4,7 @@
 #include "sim_cases.h"
 #include "suites.h"
 
-/* --- rule 4: hardware queues
- * --------------------------------------------------------------------------- */
+/* --- rule 4: hardware queues --- */
 
 /* 32 streams of two 10 ms one-block kernels each, depth-first: 330 ms with one queue, 20
  * with 32. (Hyper-Q, as NVIDIA's simpleHyperQ sample shows it.) In one queue the second kernel
@@ -111,8 +110,7 @@ START_TEST(test_one_copy_engine_keeps_the_order_of_issue)
 }
 END_TEST
 
-/* --- rule 5: checks below compute capability 3.5
- * ------------------------------------------------- */
+/* --- rule 5: checks below compute capability 3.5 --- */
 
 static struct machine fermi(void)
 {
@@ -223,8 +221,7 @@ START_TEST(test_checks_hold_later_kernels)
     plan_free(&other);
 }
 END_TEST
-/* --- rule 6: the host
- * ---------------------------------------------------------------------------------- */
+/* --- rule 6: the host --- */
 
 START_TEST(test_late_issue_leaves_gaps)
 {
@@ -272,8 +269,7 @@ START_TEST(test_full_queue_blocks_the_caller)
 }
 END_TEST
 
-/* --- rule 8: pageable memory
- * --------------------------------------------------------------------- */
+/* --- rule 8: pageable memory --- */
 
 static struct machine staging_machine(void)
 {
@@ -317,6 +313,7 @@ END_TEST
 START_TEST(test_pageable_copies_follow_one_another)
 {
     struct machine machine = staging_machine();
+    machine.sync_latency_ns = 7; /* no call that copies in waits for the device */
     struct plan plan = test_plan(1, 0, 1, 50);
     test_h2d(&plan, 0, 0, 0, 100);
     test_h2d(&plan, 0, 0, 100, 100);
@@ -344,13 +341,17 @@ START_TEST(test_pageable_copies_synchronise_their_stream)
     sim_assert_span(&timeline, 1, 100, 300);
     sim_assert_span(&timeline, 2, 300, 400);
     timeline_free(&timeline);
+    machine.sync_latency_ns = 7; /* hears later of the copy's end */
+    timeline = sim_run_pageable(&machine, &plan, &issued_ns);
+    sim_assert_span(&timeline, 1, 100, 300);
+    sim_assert_span(&timeline, 2, 307, 407);
+    timeline_free(&timeline);
     sim_assert_start(&machine, &plan, 2, 0);
     plan_free(&plan);
 }
 END_TEST
 
-/* --- rule 9: callbacks
- * --------------------------------------------------------------------------- */
+/* --- rule 9: callbacks --- */
 
 /* One thread runs both callbacks, 40 ns each; the op behind each waits for its own. */
 START_TEST(test_callbacks_take_turns_and_hold_their_stream)

@@ -118,6 +118,11 @@ START_TEST(test_sync_holds_the_host)
         assert_ran(&machine, &plan, last, start, start + 50);
         if (cases[i].stream != NO_SYNC)
             assert_ran(&machine, &plan, 2, 0, start); /* the call itself */
+        /* A call that had to wait hears later that it need not any more. */
+        machine.sync_latency_ns = 4;
+        start += cases[i].start > 0 ? 4 : 0;
+        assert_ran(&machine, &plan, last, start, start + 50);
+        machine.sync_latency_ns = 0;
         plan_free(&plan);
     }
 }

@@ -44,6 +44,8 @@ enum { LIGHT_ELEMENTS = 40 << 20, HEAVY_ELEMENTS = 3 << 20, HEAVY_FLOPS = 16000 
 static const struct check checks[] = {
     {"sync_ns", "waits for an idle device", 0.25, .host = true, .calls = true,
      .row = {.steps = "s", .count = 512}},
+    {"sync_latency_ns", "copies in of 128 KiB that are each waited for", 0.25, .host = true,
+     .row = {.steps = "hs", .count = 128, .bytes = SMALL_BYTES}},
     {"alloc_ns", "pieces of 16 MiB of device memory, taken and given back,", 1, .host = true,
      .calls = true, .row = {.steps = "a", .count = 48, .bytes = TAKEN_BYTES / 2}},
     {"pinned_bytes_per_s", "pieces of 32 MiB of page-locked memory, taken and given back,", 1.5,

@@ -310,9 +310,26 @@ static enum status measure_launch(struct rig *rig)
     return STATUS_OK;
 }
 
+/* Measures how long after a kernel's end a call that waits for it hears of that: what such
+ * steps take longer than by all other figures. */
+static enum status measure_hearing(struct rig *rig)
+{
+    const struct row row = {.steps = "ks", .count = 128, .elements = 1024, .blocks = 1};
+    struct measured step;
+    double without_ns;
+    rig->calibration->machine.sync_latency_ns = 0;
+    if (rig_step(rig, &row, &step, NULL) != STATUS_OK ||
+        rig_simulated_step(rig, &row, &without_ns, NULL) != STATUS_OK)
+        return rig->error->status;
+    rig_found(rig, "sync_latency_ns", fmax(0, step.ns - without_ns), step,
+              "launches that are each waited for, less all that is known of them");
+    return STATUS_OK;
+}
+
 enum status calibrate_signals(struct rig *rig)
 {
-    if (measure_launch(rig) != STATUS_OK || measure_ways(rig) != STATUS_OK)
+    if (measure_launch(rig) != STATUS_OK || measure_hearing(rig) != STATUS_OK ||
+        measure_ways(rig) != STATUS_OK)
         return rig->error->status;
     return measure_signals_and_polls(rig);
 }

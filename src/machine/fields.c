@@ -119,6 +119,8 @@ const struct machine_field machine_fields[] = {
      * same everywhere. */
     MEANS("host", sync_ns, FIELD_NS, 0, 1e9, 1000),
     MEANS("host", alloc_ns, FIELD_NS, 0, 1e9, 100000),
+    /* A file that says nothing of it was written when no rule asked for it: 0. */
+    MEANS("host", sync_latency_ns, FIELD_NS, 0, 1e9, 0),
     /* A file that lacks these three is of a time when only pinned_bytes_per_s went by size. */
     LIKE("host", alloc_small_ns, FIELD_NS, 0, 1e9, 1, alloc_ns),
     MEANS("host", alloc_mib_ns, FIELD_NS, 0, 1e9, 0),

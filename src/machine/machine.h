@@ -99,6 +99,7 @@ struct machine {
     int64_t callback_latency_ns, callback_wake_ns;
     int64_t lazy_load_ns; /* loading a kernel's code: added to the call of its first launch */
     int64_t sync_ns;      /* a synchronising call's own time, beside what it waits for */
+    int64_t sync_latency_ns; /* from the end of what a call waited for until it hears of that */
     /* A call that takes memory and the one that gives it back, together: in all for less than
      * MACHINE_SMALL_ALLOC of the device's; else beside its MiB, or beside what page-locked
      * memory takes in any case and for its bytes. */

@@ -215,6 +215,15 @@ static inline int64_t rule_issue_batch_ns(const struct machine *machine, uint32_
 enum { RULE_PACK_SHARE_BYTES = 32 << 10 };
 int64_t rule_call_ns(const struct machine *machine, const struct op *op);
 
+/* Rule 6. Returns how long after the end of what a call had to wait for it hears of that: the
+ * device writes to the host's memory, where the call looks. [Measured on an H200: calls that
+ * copy 4 KiB or less out into pageable memory took 7.6 us, one behind another, 4 more than the
+ * call for the copy and the copy itself] */
+static inline int64_t rule_hears_ns(const struct machine *machine)
+{
+    return machine->sync_latency_ns;
+}
+
 /* Rule 6. Returns true if the host's own call waits until the device has done all that was
  * issued before it (one stream's, for the sync of a stream; what came before the event's latest
  * record, for that of an event). cudaStreamSynchronize() and
@@ -293,6 +302,13 @@ static inline bool rule_call_waits_out(const struct plan *plan, const struct op 
 static inline bool rule_call_waits(const struct plan *plan, const struct op *op)
 {
     return rule_copy_staged(plan, op) || rule_call_waits_out(plan, op);
+}
+
+/* Rule 8. Returns true if such a call waits for the device: all but those that copy in wait for
+ * nothing but the host's own part, unless they wait until the op has ended. */
+static inline bool rule_call_hears(const struct plan *plan, const struct op *op)
+{
+    return op->kind != OP_H2D || rule_call_waits_out(plan, op);
 }
 
 /* Rule 8. Returns false if that is so of no op of a plan. */

@@ -97,12 +97,15 @@ static uint32_t number_of(const struct simulation *sim, const struct host_thread
 
 /* Goes on with a thread's own call, whose wait is over. How long the driver takes to find
  * memory depends on much that no machine file says: where it was recorded, that is taken. */
-static enum status end_wait(struct simulation *sim, const struct host_thread *thread)
+static enum status end_wait(struct simulation *sim, struct host_thread *thread)
 {
     const struct op *call = op_at(sim, thread->next);
     const struct op_recorded *seen = plan_seen(sim->plan, call);
     bool recorded = seen != NULL && call->kind == OP_ALLOC;
     int64_t call_ns = recorded ? seen->work_ns : rule_call_ns(sim->machine, call);
+    if (thread->waited && !recorded)
+        call_ns += rule_hears_ns(sim->machine);
+    thread->waited = false;
     return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
 }
 
@@ -111,6 +114,7 @@ static enum status wait_in_call(struct simulation *sim, struct host_thread *thre
 {
     if (sync_call_is_over(sim, thread->next))
         return end_wait(sim, thread);
+    thread->waited = true;
     uint32_t *first = sync_call_list(sim, thread->next);
     thread->next_blocked = *first;
     *first = number_of(sim, thread);
@@ -167,16 +171,18 @@ enum status host_begin_call(struct simulation *sim, struct host_thread *thread)
     return make_call(sim, thread);
 }
 
-/* Lets a thread go on to its next call, if there is one. It first does what else it had to do.
- */
-static enum status go_on(struct simulation *sim, struct host_thread *thread)
+/* Lets a thread go on to its next call, if there is one, in `after_ns`. It first does what else
+ * it had to do. */
+static enum status go_on(struct simulation *sim, struct host_thread *thread, int64_t after_ns)
 {
     if (thread->next == NONE)
         return STATUS_OK;
     const struct plan_recorded *recorded = sim->plan->recorded;
     const struct op_recorded *seen = recorded != NULL ? &recorded->ops[thread->next] : NULL;
     if (seen != NULL && seen->host_ns > 0)
-        return simulation_post(sim, seen->host_ns, EVENT_CALL, number_of(sim, thread), 0);
+        after_ns += seen->host_ns;
+    if (after_ns > 0)
+        return simulation_post(sim, after_ns, EVENT_CALL, number_of(sim, thread), 0);
     return host_begin_call(sim, thread);
 }
 
@@ -184,7 +190,7 @@ enum status host_begin(struct simulation *sim)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < sim->thread_count && status == STATUS_OK; i++)
-        status = go_on(sim, &sim->threads[i]);
+        status = go_on(sim, &sim->threads[i], 0);
     return status;
 }
 
@@ -204,11 +210,13 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
     struct host_thread *thread = thread_of(sim, op);
     if (!sim->calls_wait || thread->called != op)
         return STATUS_OK;
+    const bool hears = rule_call_hears(sim->plan, op_at(sim, op));
+    const int64_t after_ns = hears ? rule_hears_ns(sim->machine) : 0;
     thread->called = NONE;
-    sim->call_ended_ns = sim->now;
+    sim->call_ended_ns = sim->now + after_ns;
     if (sim->timeline->op_calls != NULL)
-        sim->timeline->op_calls[op].returned_ns = sim->now;
-    return go_on(sim, thread);
+        sim->timeline->op_calls[op].returned_ns = sim->call_ended_ns;
+    return go_on(sim, thread, after_ns);
 }
 
 enum status host_end_call(struct simulation *sim, struct host_thread *thread)
@@ -244,5 +252,5 @@ enum status host_end_call(struct simulation *sim, struct host_thread *thread)
 
 enum status host_go_on(struct simulation *sim, struct host_thread *thread)
 {
-    return thread->called != NONE ? STATUS_OK : go_on(sim, thread);
+    return thread->called != NONE ? STATUS_OK : go_on(sim, thread, 0);
 }

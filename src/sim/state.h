@@ -102,6 +102,7 @@ struct host_thread {
     uint32_t next;   /* the op whose call it makes now, or next; NONE: it is done */
     uint32_t called; /* the op whose call waits until the host's part in it, or all of it, is
                         over; or NONE */
+    bool waited;     /* its own call, which it makes now, had to wait for the device */
     uint32_t next_blocked; /* another that waits for the same, or NONE */
     int64_t begin_ns;      /* when its present call began */
 };
