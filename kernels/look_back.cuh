@@ -26,9 +26,10 @@ struct scan_work {
     unsigned *carry_out;
     bool carry_own; /* carry_out is without carry_in */
     struct scan_scratch *scratch;
-    bool alike; /* both arrays are equally far from the last boundary of a line */
-    unsigned
-        skew; /* that far, in elements, if they are: parts are as if the array began there */
+    unsigned skew; /* elements that `out` is behind the last boundary of a line: parts are as if
+                      it began there, so that their stores fill whole lines */
+    bool alike;    /* `in` is as far as `out` from the last boundary of 16 bytes: it is read in
+                      vectors, as `out` is written */
 };
 
 /* A part tells those behind it its own sum and, once it knows it, the sum of everything up to

@@ -24,8 +24,9 @@
 /* A `Part` keeps its elements between load() and store(); scan() returns their sum, to the
  * block's first thread at least. A thread may use as many registers as let SM_BLOCKS blocks be
  * on an SM. There is a __syncthreads() before load(), and one between scan() and store(). The
- * first part begins before an array that does not begin with a line: the index of an element
- * before the array wraps round, and so is no more below `count` than that of one behind it. */
+ * first part begins before the arrays where the output does not begin with a line: the index of
+ * an element before them wraps round, and so is no more below `count` than that of one behind
+ * them. */
 template <typename Part>
 static __global__ void __launch_bounds__(KERNEL_THREADS, Part::SM_BLOCKS)
     scan_kernel(struct scan_work work)
@@ -61,8 +62,8 @@ template <typename Part> static int scan_launch(const struct kernel_args *args, 
     work.carry_out = static_cast<unsigned *>(args->carry_out);
     work.carry_own = args->carry_own;
     work.scratch = static_cast<struct scan_scratch *>(args->scratch);
-    work.alike = line_skew(work.in) == line_skew(work.out);
-    work.skew = work.alike ? line_skew(work.in) : 0;
+    work.skew = line_skew(work.out);
+    work.alike = line_skew(work.in) % 4 == work.skew % 4;
     return kernel_launch(scan_kernel<Part>, args, stream, work);
 }
 
@@ -105,12 +106,10 @@ template <bool exclusive> struct register_part {
                threadIdx.x % WARP_THREADS * VECTOR;
     }
 
-    /* Returns true if `elements` from `first` on are the array's, and can be read and written
-     * as vectors. */
-    static __device__ bool in_vectors(const struct scan_work &work, uint64_t first,
-                                      unsigned elements)
+    /* Returns true if the array has all of `elements` from `first` on. */
+    static __device__ bool has(const struct scan_work &work, uint64_t first, unsigned elements)
     {
-        return work.alike && first < work.count && work.count - first >= elements;
+        return first < work.count && work.count - first >= elements;
     }
 
     /* Returns the element at `at`; 0 stands for one that the array does not have. */
@@ -121,7 +120,7 @@ template <bool exclusive> struct register_part {
 
     __device__ void load(const struct scan_work &work, uint64_t first)
     {
-        if (in_vectors(work, first, ELEMENTS)) {
+        if (work.alike && has(work, first, ELEMENTS)) {
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
                 rows[row] = *reinterpret_cast<const uint4 *>(work.in + place(first, row));
@@ -130,7 +129,7 @@ template <bool exclusive> struct register_part {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const uint64_t at = place(first, row);
-            if (in_vectors(work, at, VECTOR))
+            if (work.alike && has(work, at, VECTOR))
                 rows[row] = *reinterpret_cast<const uint4 *>(work.in + at);
             else
                 rows[row] = make_uint4(element(work, at), element(work, at + 1),
@@ -172,12 +171,12 @@ template <bool exclusive> struct register_part {
 
     __device__ void store(const struct scan_work &work, uint64_t first, unsigned sum)
     {
-        const bool all = in_vectors(work, first, ELEMENTS);
+        const bool all = has(work, first, ELEMENTS);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const uint4 x = results(rows[row], sum + before[row]);
             const uint64_t at = place(first, row);
-            if (all || in_vectors(work, at, VECTOR)) {
+            if (all || has(work, at, VECTOR)) {
                 /* Nobody reads it soon, and the parts to come have more use for the cache. */
                 __stcs(reinterpret_cast<uint4 *>(work.out + at), x);
                 continue;
