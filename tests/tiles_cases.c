@@ -34,8 +34,8 @@ struct bench {
 static const struct {
     uint32_t tiles;
     uint64_t count;
-} shapes[] = {{1, 1},  {1, 5000}, {2, 1023}, {40, 1}, {19, 3},
-              {7, 33}, {5, 1024}, {3, 1025}, {9, 700}};
+} shapes[] = {{1, 1},  {1, 5000}, {2, 1023}, {40, 1},   {19, 3},   {13, 4}, {11, 5},
+              {7, 33}, {5, 1021}, {5, 1022}, {5, 1024}, {3, 1025}, {9, 700}};
 static const uint32_t grids[] = {1, 3, 0, 50};
 enum { SHAPES = sizeof shapes / sizeof *shapes, GRIDS = sizeof grids / sizeof *grids };
 
@@ -54,7 +54,7 @@ struct tiles_case tiles_case_at(uint32_t i)
                                .places = (enum tiles_places)(rest % TILES_PLACES_COUNT),
                                .blocks = grids[rest / TILES_PLACES_COUNT],
                                .sizes = (enum tiles_sizes)((i + rest) % TILES_SIZES_COUNT),
-                               .in_place = i % 2 == 1,
+                               .in_place = i % 11 % 2 == 1,
                                .intensity = i % 5 < 3 ? 1 : 3,
                                .told = i % 7 == 3   ? 1
                                        : i % 7 == 5 ? 100000

@@ -16,13 +16,30 @@
 /* The launcher of `dgemm` calls cuBLAS, which the emulator does not emulate. */
 const struct kernel_launcher dgemm_launcher = {.launch = NULL};
 
-enum { GUARD_BYTES = 256, GUARD = 0xAB, ALIGNMENT = 256, MEMORY_MAX = 4 };
+/* Inputs have other guard bytes than what is written: a copy of one guard to another shows. As
+ * floats they are NaN, which shows in a sum. */
+enum { GUARD_BYTES = 256, GUARD = 0xAB, GUARD_IN = 0xFF, ALIGNMENT = 256 };
 
 /* Device memory with guard bytes before and right behind it. */
 struct guarded {
     char *memory, *data;
     uint64_t bytes;
+    unsigned char guard;
 };
+
+/* How many elements behind a boundary of 256 bytes the arrays begin. Among the places are some
+ * where they are equally far from a line, from 16 bytes but not from a line, and from neither.
+ */
+struct place {
+    uint32_t in[KERNEL_INPUTS_MAX], out;
+    bool in_place; /* the output is the first input, where the kernel may work so */
+};
+static const struct place places[] = {
+    {{0, 0}, 0, false},  {{1, 2}, 3, false},  {{1, 1}, 1, false},   {{31, 31}, 31, false},
+    {{4, 8}, 0, false},  {{0, 12}, 4, false}, {{5, 33}, 29, false}, {{30, 2}, 6, false},
+    {{0, 4}, 31, false}, {{2, 1}, 4, false},  {{7, 8}, 7, true},
+};
+enum { PLACES = sizeof places / sizeof *places };
 
 /* One kernel, its data, and the memory it works on. */
 struct bench {
@@ -32,6 +49,7 @@ struct bench {
     const struct op *op; /* the plan's one launch, or the last of its repeats' */
     uint32_t threads;    /* threads of a block; 0 where nobody says */
     struct guarded in[KERNEL_INPUTS_MAX], out, scratch;
+    bool in_place;
     char *first_out; /* the result of the first order */
     bool any_out;
     char *text; /* the fault, in words */
@@ -50,21 +68,23 @@ static const struct way ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void guarded_take(struct guarded *array, uint64_t bytes, uint64_t offset)
+static void guarded_take(struct guarded *array, uint64_t bytes, uint64_t offset,
+                         unsigned char guard)
 {
     const uint64_t whole = 2 * GUARD_BYTES + offset + bytes;
     array->bytes = bytes;
+    array->guard = guard;
     array->memory = aligned_alloc(ALIGNMENT, (whole / ALIGNMENT + 1) * ALIGNMENT);
     ck_assert_ptr_nonnull(array->memory);
-    memset(array->memory, GUARD, (whole / ALIGNMENT + 1) * ALIGNMENT);
+    memset(array->memory, guard, (whole / ALIGNMENT + 1) * ALIGNMENT);
     array->data = array->memory + GUARD_BYTES + offset;
 }
 
 static bool guarded_is_whole(const struct guarded *array)
 {
     for (int i = 0; i < GUARD_BYTES; i++)
-        if ((unsigned char)array->data[-1 - i] != GUARD ||
-            (unsigned char)array->data[array->bytes + (uint64_t)i] != GUARD)
+        if ((unsigned char)array->data[-1 - i] != array->guard ||
+            (unsigned char)array->data[array->bytes + (uint64_t)i] != array->guard)
             return false;
     return true;
 }
@@ -92,19 +112,20 @@ static void must(enum status status, const struct error *error)
     ck_assert_msg(status == STATUS_OK, "%s", error->text);
 }
 
-/* Allocates everything; inputs and output each lie `offset` elements off alignment. */
-static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, uint64_t offset)
+/* Allocates everything; the arrays lie as places[place] says. */
+static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, uint32_t place)
 {
+    const struct kernel *kernel = bench->kernel;
     struct settings settings = test_settings("");
     struct machine machine = test_machine();
     struct error error = {0};
-    settings.chain[settings.chain_length++] = bench->kernel;
+    settings.chain[settings.chain_length++] = kernel;
     settings.elements = count;
     settings.tiles = settings.streams = 1;
     settings.intensity = intensity;
-    settings.seed = count + offset;
+    settings.seed = count + place;
     settings.columns = (const uint64_t[]){32, 7, 33, 1, 100, 64}[count % 6];
-    settings.stride = (uint32_t)(1 + count % 40 + 7 * offset);
+    settings.stride = (uint32_t)(1 + count % 40 + 7 * place);
     machine.sms = 132;
     plan_init(&bench->plan);
     must(plan_build(&settings, &machine, &bench->plan, &error), &error);
@@ -112,12 +133,16 @@ static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, 
     for (uint32_t i = 0; i < bench->plan.op_count; i++)
         if (bench->plan.ops[i].kind == OP_KERNEL)
             bench->op = &bench->plan.ops[i];
-    const uint64_t in = dtype_bytes(bench->kernel->in), out = dtype_bytes(bench->kernel->out);
-    for (int input = 0; input < bench->kernel->inputs; input++)
-        guarded_take(&bench->in[input], bench->op->kernel.ranges->in[input].bytes,
-                     offset * (1 + (uint64_t)input) % 4 * in);
-    guarded_take(&bench->out, bench->op->kernel.ranges->out.bytes, offset * 3 % 4 * out);
-    guarded_take(&bench->scratch, bench->op->kernel.ranges->scratch.bytes, 0);
+    const struct op_ranges *ranges = bench->op->kernel.ranges;
+    for (int input = 0; input < kernel->inputs; input++)
+        guarded_take(&bench->in[input], ranges->in[input].bytes,
+                     places[place].in[input] * dtype_bytes(kernel->in), GUARD_IN);
+    guarded_take(&bench->out, ranges->out.bytes, places[place].out * dtype_bytes(kernel->out),
+                 GUARD);
+    guarded_take(&bench->scratch, ranges->scratch.bytes, 0, GUARD);
+    memset(bench->scratch.data, 0, bench->scratch.bytes);
+    bench->in_place = places[place].in_place && kernel->shape != KERNEL_REDUCE &&
+                      !kernel->gathers && !kernel->launch_per_repeat;
     bench->first_out = malloc(bench->out.bytes);
     ck_assert_ptr_nonnull(bench->first_out);
 }
@@ -148,29 +173,20 @@ static bool launch_repeats(const struct bench *bench, struct kernel_args *args,
     return true;
 }
 
-/* Does the work once on fresh inputs; the scratch stays as the launch before left it. */
-static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER_TEXT])
+/* Launches on fresh inputs; the scratch stays as the launch before left it. Returns true if the
+ * output and the scratch are all that was written. */
+static bool launch_fresh(const struct bench *bench, struct kernel_args *args,
+                         char what[LAUNCHER_TEXT])
 {
-    struct error error = {0};
-    struct kernel_args args = {.out = bench->out.data,
-                               .scratch = bench->scratch.data,
-                               .count = bench->plan.elements,
-                               .blocks = blocks,
-                               .threads = bench->threads,
-                               .params = bench->plan.params};
-    for (int input = 0; input < bench->kernel->inputs; input++) {
-        args.in[input] = bench->in[input].data;
-        memcpy(bench->in[input].data, bench->arrays.host[BUFFER_HOST_IN0 + input],
-               bench->in[input].bytes);
-    }
     memset(bench->out.data, 0xFF, bench->out.bytes);
-    if (!launch_repeats(bench, &args, what))
+    for (int input = 0; input < bench->kernel->inputs; input++)
+        args->in[input] =
+            memcpy(bench->in[input].data, bench->arrays.host[BUFFER_HOST_IN0 + input],
+                   bench->in[input].bytes);
+    if (bench->in_place)
+        args->in[0] = memcpy(bench->out.data, bench->in[0].data, bench->in[0].bytes);
+    if (!launch_repeats(bench, args, what))
         return false;
-    memcpy(bench->arrays.host[BUFFER_HOST_OUT], bench->out.data, bench->out.bytes);
-    if (verify_output(&bench->plan, &bench->arrays, &error) != STATUS_OK) {
-        snprintf(what, LAUNCHER_TEXT, "%s", error.text);
-        return false;
-    }
     bool whole = guarded_is_whole(&bench->out) && guarded_is_whole(&bench->scratch);
     for (int input = 0; input < bench->kernel->inputs; input++)
         whole = whole && guarded_is_whole(&bench->in[input]) &&
@@ -179,6 +195,25 @@ static bool launch_once(struct bench *bench, uint32_t blocks, char what[LAUNCHER
     if (!whole)
         snprintf(what, LAUNCHER_TEXT, "it wrote outside its output and scratch");
     return whole;
+}
+
+/* Launches once and judges the result. */
+static bool launch_once(const struct bench *bench, uint32_t blocks, char what[LAUNCHER_TEXT])
+{
+    struct error error = {0};
+    struct kernel_args args = {.out = bench->out.data,
+                               .scratch = bench->scratch.data,
+                               .count = bench->plan.elements,
+                               .blocks = blocks,
+                               .threads = bench->threads,
+                               .params = bench->plan.params};
+    if (!launch_fresh(bench, &args, what))
+        return false;
+    memcpy(bench->arrays.host[BUFFER_HOST_OUT], bench->out.data, bench->out.bytes);
+    const bool right = verify_output(&bench->plan, &bench->arrays, &error) == STATUS_OK;
+    if (!right)
+        snprintf(what, LAUNCHER_TEXT, "%s", error.text);
+    return right;
 }
 
 /* Sums by floating-point atomics come in any order; all else must not depend on it. */
@@ -223,7 +258,6 @@ static bool try_grid(struct bench *bench, uint32_t blocks, const char *data)
 static bool try_data(struct bench *bench, const char *data)
 {
     const uint32_t grids[] = {bench->op->kernel.blocks, 1, 2, 7};
-    memset(bench->scratch.data, 0, bench->scratch.bytes);
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
         if ((i == 0 || grids[i] != grids[0]) && !try_grid(bench, grids[i], data))
             return false;
@@ -233,9 +267,9 @@ static bool try_data(struct bench *bench, const char *data)
 bool launcher_is_right(const struct kernel *kernel, uint64_t count, char text[LAUNCHER_TEXT])
 {
     bool right = true;
-    for (uint64_t offset = 0; offset < 2 && right; offset++) {
+    for (uint32_t place = 0; place < 2 && right; place++) {
         struct bench bench = {.kernel = kernel, .text = text};
-        bench_take(&bench, count, offset == 0 ? 1 : 3, offset);
+        bench_take(&bench, count, place == 0 ? 1 : 3, place);
         right = try_data(&bench, "random");
         for (int input = 0; input < kernel->inputs; input++)
             strew_specials(&bench, input);
@@ -280,11 +314,48 @@ START_TEST(test_launcher_on_the_largest_grid)
     if (bench.kernel->rated)
         return;
     bench_take(&bench, 5000, 1, 1);
-    memset(bench.scratch.data, 0, bench.scratch.bytes);
     emulator_set_order(NEXT_ANY, 1, 1);
     ck_assert_msg(launch_once(&bench, KERNEL_BLOCKS_MAX, text), "%s: %s", bench.kernel->name,
                   text);
     bench_free(&bench);
+}
+END_TEST
+
+/* Returns a count at which a vector, a line, or a block's part ends, or one off that. Parts are
+ * counted from the array's beginning, or from that of the line in which the output begins. */
+enum { EDGES = 15 };
+static uint64_t edge(const struct kernel *kernel, const struct place *place, uint32_t i)
+{
+    const uint64_t part = (uint64_t)kernel->per_thread * KERNEL_THREADS,
+                   first = part - place->out % KERNEL_LINE;
+    return (const uint64_t[EDGES]){1,         2,        3,    4,         5,
+                                   31,        32,       33,   first - 1, first,
+                                   first + 1, part - 1, part, part + 1,  part + first + 1}[i];
+}
+
+/* Returns the step through all places and edges, which has no factor in common with either. */
+static uint32_t edge_step(void)
+{
+    return few_or_all() == 1 ? 1 : 7;
+}
+
+START_TEST(test_launcher_off_alignment)
+{
+    const struct kernel *kernel = &kernel_table[_i];
+    for (uint32_t i = 0; !kernel->rated && i < PLACES * EDGES; i += edge_step()) {
+        char text[LAUNCHER_TEXT];
+        struct bench bench = {.kernel = kernel};
+        const uint32_t place = i / EDGES;
+        bench_take(&bench, edge(kernel, &places[place], i % EDGES), 1, place);
+        for (uint32_t grid = 0; grid < 2; grid++) {
+            const struct way *way = &ways[(i + grid) % WAYS];
+            emulator_set_order(way->next, way->live, i);
+            ck_assert_msg(launch_once(&bench, grid == 0 ? bench.op->kernel.blocks : 2, text),
+                          "%s of %" PRIu64 " elements at place %" PRIu32 ", %s: %s",
+                          kernel->name, bench.plan.elements, place, way->name, text);
+        }
+        bench_free(&bench);
+    }
 }
 END_TEST
 
@@ -293,31 +364,30 @@ END_TEST
 START_TEST(test_launcher_carries)
 {
     const struct kernel *kernel = &kernel_table[_i];
-    for (uint32_t blocks = 1; kernel->shape == KERNEL_SCAN && blocks <= 5; blocks += 2)
-        for (int way = 0; way < 4; way++) {
-            uint32_t begin = 0x87654321, carried = 0, expected = 0;
-            struct bench bench = {.kernel = kernel};
-            bench_take(&bench, 10007, 1, blocks);
-            memset(bench.scratch.data, 0, bench.scratch.bytes);
-            struct kernel_args args = {.in = {bench.arrays.host[BUFFER_HOST_IN0]},
-                                       .out = bench.out.data,
-                                       .scratch = bench.scratch.data,
-                                       .carry_in = way / 2 ? &begin : NULL,
-                                       .carry_out = &carried,
-                                       .carry_own = way % 2,
-                                       .count = bench.plan.elements,
-                                       .blocks = blocks,
-                                       .params = bench.plan.params};
-            emulator_set_order(NEXT_ANY, 2, blocks);
-            ck_assert_int_eq(kernel_launcher(kernel)->launch(&args, NULL), 0);
-            ck_assert_ptr_null(emulator_fault());
-            memcpy(bench.first_out, bench.out.data, bench.out.bytes);
-            args.carry_out = &expected;
-            kernel_code(kernel)->host(&args);
-            ck_assert_mem_eq(bench.first_out, bench.out.data, bench.out.bytes);
-            ck_assert_uint_eq(carried, expected);
-            bench_free(&bench);
-        }
+    const bool scans = kernel->shape == KERNEL_SCAN;
+    for (uint32_t i = 0; scans && i < PLACES * EDGES; i += edge_step()) {
+        char text[LAUNCHER_TEXT] = "";
+        uint32_t begin = 0x87654321, carried = 0, expected = 0;
+        struct bench bench = {.kernel = kernel};
+        bench_take(&bench, edge(kernel, &places[i / EDGES], i % EDGES), 1, i / EDGES);
+        struct kernel_args args = {.out = bench.out.data,
+                                   .scratch = bench.scratch.data,
+                                   .carry_in = i / 2 % 2 ? &begin : NULL,
+                                   .carry_out = &carried,
+                                   .carry_own = i % 2,
+                                   .count = bench.plan.elements,
+                                   .blocks = 1 + i % 3,
+                                   .params = bench.plan.params};
+        emulator_set_order(NEXT_ANY, 2, i);
+        ck_assert_msg(launch_fresh(&bench, &args, text), "%s", text);
+        args.in[0] = bench.arrays.host[BUFFER_HOST_IN0];
+        args.out = bench.first_out;
+        args.carry_out = &expected;
+        kernel_code(kernel)->host(&args);
+        ck_assert_mem_eq(bench.first_out, bench.out.data, bench.out.bytes);
+        ck_assert_uint_eq(carried, expected);
+        bench_free(&bench);
+    }
 }
 END_TEST
 
@@ -336,7 +406,6 @@ START_TEST(test_launcher_at_block_sizes)
             const uint32_t grids[] = {bench.op->kernel.blocks, 3};
             const int some =
                 kernel->whole_grid ? 1 : 2; /* a whole-grid kernel takes no block but its own */
-            memset(bench.scratch.data, 0, bench.scratch.bytes);
             for (int grid = 0; grid < some; grid++)
                 ck_assert_msg(try_grid(&bench, grids[grid], "random"), "%s", text);
             bench_free(&bench);
@@ -353,7 +422,6 @@ START_TEST(test_launcher_refuses_other_blocks)
         char text[LAUNCHER_TEXT] = "";
         struct bench bench = {.kernel = kernel, .threads = sizes[i], .text = text};
         bench_take(&bench, 5000, 1, 0);
-        memset(bench.scratch.data, 0, bench.scratch.bytes);
         ck_assert_msg(!launch_once(&bench, 3, text) && strcmp(text, "it was not launched") == 0,
                       "%s in blocks of %" PRIu32 " threads: %s", kernel->name, sizes[i], text);
         bench_free(&bench);
@@ -369,6 +437,7 @@ Suite *launchers_suite(void)
     while (kernel_table[rows].name != NULL)
         rows++;
     tcase_add_loop_test(launchers, test_launcher, 0, rows);
+    tcase_add_loop_test(launchers, test_launcher_off_alignment, 0, rows);
     tcase_add_loop_test(launchers, test_launcher_on_the_largest_grid, 0, rows);
     tcase_add_loop_test(launchers, test_launcher_carries, 0, rows);
     suite_add_tcase(suite, launchers);

@@ -1,6 +1,6 @@
 /* check_gpu_scan.c - the scans' launchers on a real device: a carry goes from one launch to the
- * next, in place, on grids no plan would have, with scratch that is used again as it was left.
- */
+ * next, in place and to an output that lies otherwise in its lines, on grids no plan would
+ * have, with scratch that is used again as it was left. */
 #include "check_gpu_scan.h"
 
 #include "kernels/kernel_code.h"
@@ -32,17 +32,21 @@ static void *take(uint64_t bytes, bool device)
 struct work {
     const struct kernel *kernel;
     uint64_t count, first_count;
-    bool own; /* each part's own total is carried out */
-    uint32_t *host, *device, *device_carry, *scratch;
+    uint64_t apart; /* elements by which the output lies otherwise in its lines than the input;
+                       0: the work is done in place */
+    bool own;       /* each part's own total is carried out */
+    uint32_t *host, *device, *device_out, *device_carry, *scratch;
     uint32_t host_carry[2];
 };
 
 static void work_begin(struct work *work)
 {
     uint64_t bytes = work->count * sizeof *work->host;
+    uint64_t lines = (work->count / KERNEL_LINE + 1) * KERNEL_LINE;
     uint64_t scratch_bytes = kernel_scratch_bytes(work->kernel, work->count);
     work->host = take(bytes, false);
-    work->device = take(bytes, true);
+    work->device = take((2 * lines + work->apart) * sizeof *work->device, true);
+    work->device_out = work->device + (work->apart > 0 ? lines + work->apart : 0);
     work->device_carry = take(sizeof work->host_carry, true);
     work->scratch = take(scratch_bytes, true);
     must_cuda(cudaMemset(work->scratch, 0, scratch_bytes));
@@ -59,11 +63,12 @@ static void work_end(struct work *work)
 /* Does one part, on the device or by the twin. */
 static void part_do(struct work *work, int part, uint32_t blocks, bool device)
 {
-    uint32_t *array = device ? work->device : work->host;
+    uint32_t *in = device ? work->device : work->host;
+    uint32_t *out = device ? work->device_out : work->host;
     uint32_t *carry = device ? work->device_carry : work->host_carry;
     struct kernel_args args = {
-        .in = {array + (part ? work->first_count : 0)},
-        .out = array + (part ? work->first_count : 0),
+        .in = {in + (part ? work->first_count : 0)},
+        .out = out + (part ? work->first_count : 0),
         .scratch = device ? work->scratch : NULL,
         .carry_in = part ? carry : NULL,
         .carry_out = carry + part,
@@ -88,13 +93,14 @@ static void work_check(struct work *work, uint64_t seed, uint32_t blocks)
         part_do(work, part, blocks, true);
         part_do(work, part, blocks, false);
     }
-    must_cuda(cudaMemcpy(left, work->device, bytes, cudaMemcpyDeviceToHost));
+    must_cuda(cudaMemcpy(left, work->device_out, bytes, cudaMemcpyDeviceToHost));
     must_cuda(cudaMemcpy(carry, work->device_carry, sizeof carry, cudaMemcpyDeviceToHost));
     for (uint64_t i = 0; i < work->count; i++) {
         if (left[i] != work->host[i])
-            ck_abort_msg("%s of %" PRIu64 " elements in two parts, the first of %" PRIu64
-                         ", %" PRIu32 " blocks: element %" PRIu64 " is wrong",
-                         work->kernel->name, work->count, work->first_count, blocks, i);
+            ck_abort_msg(
+                "%s of %" PRIu64 " elements in two parts, the first of %" PRIu64 ", %" PRIu64
+                " apart, %" PRIu32 " blocks: element %" PRIu64 " is wrong",
+                work->kernel->name, work->count, work->first_count, work->apart, blocks, i);
     }
     ck_assert_uint_eq(carry[0], work->host_carry[0]);
     ck_assert_uint_eq(carry[1], work->host_carry[1]);
@@ -106,9 +112,13 @@ START_TEST(test_carries)
     static const uint64_t counts[][2] = {{2, 1},       {1000, 999},     {8192, 4096},
                                          {100003, 37}, {1000003, 4097}, {9000000, 8388608}};
     static const uint32_t grids[] = {1, 2, 1000, KERNEL_BLOCKS_MAX};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        struct work work = {
-            .kernel = &kernel_table[_i], .count = counts[i][0], .first_count = counts[i][1]};
+    static const uint64_t aparts[] = {0, 4, 1};
+    const size_t cases = sizeof counts / sizeof *counts;
+    for (size_t i = 0; i < 3 * cases; i++) {
+        struct work work = {.kernel = &kernel_table[_i],
+                            .count = counts[i % cases][0],
+                            .first_count = counts[i % cases][1],
+                            .apart = aparts[i / cases]};
         if (work.kernel->shape != KERNEL_SCAN)
             return;
         work_begin(&work);
