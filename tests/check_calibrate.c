@@ -497,6 +497,7 @@ static struct machine random_machine(uint64_t seed)
     change_graphs(&machine, &state);
     change_idle(&machine, &state);
     machine.sync_latency_ns = random_ns(&state, 0, 9000);
+    machine.copy_start_ns = random_ns(&state, 0, 5000);
     return machine;
 }
 

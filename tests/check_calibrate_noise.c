@@ -35,6 +35,7 @@ static const struct {
     {"h2d_latency_ns", 0.25}, /* what is left beside the bytes */
     {"d2h_latency_ns", 0.25},
     {"batch_gap_ns", 0.15},
+    {"pack_ns", 0.2},        /* what is left of 64 KiB beside the bytes */
     {"issue_wait_ns", 0.15}, /* the difference of two rows' */
     {"kernel_fixed_ns", 0.15},
     {"fixed_ns", 0.15},
@@ -193,7 +194,7 @@ START_TEST(test_noise)
         struct virtual_device device = {
             .machine = &machine, .noise = noises[_i].noise, .random = state};
         struct error error;
-        machine.mapped_latency_ns = machine.sync_latency_ns = 3000;
+        machine.mapped_latency_ns = machine.sync_latency_ns = machine.copy_start_ns = 3000;
         for (int i = 0; i < machine.kernel_count; i++)
             machine.kernels[i].idle_memory_share = machine.idle_memory_share = 0.65;
         if (seed > 1) /* the first is as the file says */

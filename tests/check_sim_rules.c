@@ -225,6 +225,10 @@ START_TEST(test_signals_take_time)
     sim_assert_start(&machine, &plan, 2, 230);
     machine.kernel_latency_ns = 4; /* of what waits for nothing but its issue */
     sim_assert_start(&machine, &plan, 2, 230);
+    machine.copy_start_ns = 6;
+    sim_assert_start(&machine, &plan, 0, 6);
+    sim_assert_start(&machine, &plan, 1, 106);
+    sim_assert_start(&machine, &plan, 2, 236);
     plan_free(&plan);
     plan = test_plan(1, 0, 1, 100);
     test_kernel(&plan, 0, 0, 0, 25, 8);

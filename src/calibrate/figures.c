@@ -63,7 +63,8 @@ static const char *const may_be_nothing[] = {"h2d_dependency_ns", "kernel_depend
                                              "alloc_mib_ns",      "pinned_ns",
                                              "pack_ns",           "callback_latency_ns",
                                              "callback_wake_ns",  "mapped_latency_ns",
-                                             "cpu_team_ns",       "sync_latency_ns"};
+                                             "cpu_team_ns",       "sync_latency_ns",
+                                             "copy_start_ns"};
 
 static double least_of(const struct rig *rig, const struct machine_field *field)
 {

@@ -283,30 +283,35 @@ static enum status measure_signals_and_polls(struct rig *rig)
     return seek(rig, sought, queues ? 2 : 1);
 }
 
-/* Takes the times from the ends of the calls to the starts of the kernels that they launched.
- */
+/* Takes the times from the ends of the calls to the starts of the kernels, or of the copies in,
+ * that they issued. */
 static int draw_delays(const struct row *row, const struct timeline *timeline, int64_t *times)
 {
     int found = 0;
-    (void)row;
+    const enum op_kind kind = row->steps[0] == 'h' ? OP_H2D : OP_KERNEL;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (span->kind == OP_KERNEL && span->op + 1 < timeline->issue_count)
+        if (span->kind == kind && span->op + 1 < timeline->issue_count)
             times[found++] = span->start_ns - timeline->issue_ns[span->op + 1];
     }
     return found;
 }
 
-/* Measures the time from the end of a call to the start of the kernel that it launched, with
- * nothing else to do. */
-static enum status measure_launch(struct rig *rig)
+/* Measures the times from the end of a call to the start of the kernel that it launched, and of
+ * the copy that it issued, with nothing else to do. */
+static enum status measure_starts(struct rig *rig)
 {
-    const struct row row = {.steps = "ks", .count = 32, .elements = 1024, .blocks = 1};
+    const struct row launch = {.steps = "ks", .count = 32, .elements = 1024, .blocks = 1},
+                     copy = {.steps = "hs", .count = 32, .bytes = 4 << 10};
     struct measured delay;
-    if (rig_traced(rig, &row, draw_delays, &delay) != STATUS_OK)
+    if (rig_traced(rig, &launch, draw_delays, &delay) != STATUS_OK)
         return rig->error->status;
     rig_found(rig, "kernel_latency_ns", fmax(0, delay.ns), delay,
               "from a call's end to its kernel's start on an idle device");
+    if (rig_traced(rig, &copy, draw_delays, &delay) != STATUS_OK)
+        return rig->error->status;
+    rig_found(rig, "copy_start_ns", fmax(0, delay.ns), delay,
+              "from a call's end to its copy's start on an idle device");
     return STATUS_OK;
 }
 
@@ -328,7 +333,7 @@ static enum status measure_hearing(struct rig *rig)
 
 enum status calibrate_signals(struct rig *rig)
 {
-    if (measure_launch(rig) != STATUS_OK || measure_hearing(rig) != STATUS_OK ||
+    if (measure_starts(rig) != STATUS_OK || measure_hearing(rig) != STATUS_OK ||
         measure_ways(rig) != STATUS_OK)
         return rig->error->status;
     return measure_signals_and_polls(rig);

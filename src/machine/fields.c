@@ -41,6 +41,8 @@ const struct machine_field machine_fields[] = {
     NEEDED("copies", h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15),
     NEEDED("copies", d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15),
     NEEDED("copies", joint_bytes_per_s, FIELD_REAL, 1e6, 1e15),
+    /* A file that says nothing of it was written when no rule asked for it: 0. */
+    MEANS("copies", copy_start_ns, FIELD_NS, 0, 1e9, 0),
     /* Latencies and gaps were measured on an H200; others are assumed to be alike. */
     MEANS("copies", h2d_latency_ns, FIELD_NS, 0, 1e9, 1300),
     MEANS("copies", d2h_latency_ns, FIELD_NS, 0, 1e9, 1400),

@@ -41,7 +41,8 @@ struct machine {
     /* Copies. */
     int copy_engines; /* 2: one per direction; 1: shared */
     double h2d_bytes_per_s, d2h_bytes_per_s;
-    double joint_bytes_per_s;               /* both directions together, when both are busy */
+    double joint_bytes_per_s; /* both directions together, when both are busy */
+    int64_t copy_start_ns;    /* from a copy's issue in an idle stream to its start */
     int64_t h2d_latency_ns, d2h_latency_ns; /* from a copy's start to its first byte */
     /* From a copy's end to the next one's start on its engine: in one stream; and where
      * something else waits for the copy that ended. */

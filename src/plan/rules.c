@@ -20,6 +20,8 @@ static double larger(double a, double b)
 
 int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind)
 {
+    if (op_is_copy(kind))
+        return machine->copy_start_ns;
     return op_is_launch(kind) ? machine->kernel_latency_ns : 0;
 }
 
