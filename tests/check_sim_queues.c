@@ -280,6 +280,33 @@ static struct machine staging_machine(void)
     return machine;
 }
 
+/* 10 bytes are one piece: the host has them in its staging buffer after 20 ns and goes on,
+ * though a kernel in the same stream takes 500; the engine moves them in 10 ns when that has
+ * ended. On the way back the engine takes 10 ns first, and then the host 40. */
+START_TEST(test_pageable_pieces_are_handed_over)
+{
+    struct machine machine = staging_machine();
+    struct plan plan = test_plan(2, 0, 1, 500);
+    test_kernel(&plan, 0, 0, 0, 250, 8); /* 500 ns */
+    test_h2d(&plan, 0, 0, 0, 10);
+    test_d2h(&plan, 1, 0, 0, 10);
+    test_h2d(&plan, 1, 0, 0, 10);
+    int64_t issued_ns;
+    struct timeline timeline = sim_run_pageable(&machine, &plan, &issued_ns);
+    sim_assert_span(&timeline, 1, 500, 510);
+    sim_assert_span(&timeline, 2, 20, 70);
+    sim_assert_span(&timeline, 3, 90, 100);
+    ck_assert_int_eq(timeline_span(&timeline, 3)->issue_ns, 70);
+    ck_assert_int_eq(issued_ns, 90);
+    timeline_free(&timeline);
+    machine.staging_bytes = 9; /* more than a piece waits for its stream */
+    timeline = sim_run_pageable(&machine, &plan, &issued_ns);
+    ck_assert_int_gt(timeline_span(&timeline, 2)->issue_ns, 500);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
 /* The host copies 100 bytes in 200 ns into the staging buffer; the engine moves the last 20 in
  * 20 ns more, while the host goes on. On the way back 100 bytes take 400 ns, and the call as
  * long. */
@@ -440,6 +467,7 @@ Suite *sim_queues_suite(void)
     tcase_add_test(tests, test_checks_hold_later_kernels);
     tcase_add_test(tests, test_late_issue_leaves_gaps);
     tcase_add_test(tests, test_full_queue_blocks_the_caller);
+    tcase_add_test(tests, test_pageable_pieces_are_handed_over);
     tcase_add_test(tests, test_pageable_copies_hold_the_caller);
     tcase_add_test(tests, test_pageable_copies_follow_one_another);
     tcase_add_test(tests, test_pageable_copies_synchronise_their_stream);

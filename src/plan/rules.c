@@ -362,11 +362,21 @@ int64_t rule_callback_told_ns(const struct machine *machine, int64_t slept_ns)
     return machine->callback_latency_ns + machine_round_ns(wake_ns);
 }
 
+static double host_bytes_per_s(const struct machine *machine, enum op_kind kind)
+{
+    return kind == OP_H2D ? machine->pageable_h2d_bytes_per_s
+                          : machine->pageable_d2h_bytes_per_s;
+}
+
+int64_t rule_piece_ns(const struct machine *machine, enum op_kind kind, uint64_t bytes)
+{
+    return machine_ceil_ns(1e9 * (double)bytes / host_bytes_per_s(machine, kind));
+}
+
 double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,
                                double link_bytes_per_s)
 {
-    double host =
-        kind == OP_H2D ? machine->pageable_h2d_bytes_per_s : machine->pageable_d2h_bytes_per_s;
+    double host = host_bytes_per_s(machine, kind);
     return host < link_bytes_per_s ? host : link_bytes_per_s;
 }
 

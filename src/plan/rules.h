@@ -312,7 +312,24 @@ static inline bool rule_call_hears(const struct plan *plan, const struct op *op)
     return op->kind != OP_H2D || rule_call_waits_out(plan, op);
 }
 
-/* Rule 8. Returns false if that is so of no op of a plan. */
+/* Rule 8. Returns true if the host and the engine don't work on a staged copy at the same time,
+ * since it is one piece: a copy in is in the staging buffer before the call that issues it
+ * returns, whatever its stream waits for, and goes on as from page-locked memory; a copy out is
+ * there before the host takes it. [API: transfers of 64 KiB or less from pageable to device
+ * memory may return before they are done. Measured on an H200: behind a kernel of 2 ms the
+ * calls for copies in of 4 and 64 KiB took 3.0 and 8.7 us] */
+static inline bool rule_copy_in_one_piece(const struct machine *machine,
+                                          const struct plan *plan, const struct op *op)
+{
+    return rule_copy_staged(plan, op) && op->copy.host.bytes <= machine->staging_bytes &&
+           !rule_call_waits_out(plan, op);
+}
+
+/* Rule 8. Returns what the host takes to copy such a piece into its staging buffer or out of
+ * it. */
+int64_t rule_piece_ns(const struct machine *machine, enum op_kind kind, uint64_t bytes);
+
+/* Rule 8. Returns false if calls wait for no op of a plan. */
 static inline bool rule_calls_may_wait(const struct plan *plan)
 {
     return plan->recorded != NULL || plan->memory == MEMORY_PAGEABLE || plan->launches_block;

@@ -28,7 +28,7 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     enum op_kind kind = kind_of(sim, engine->op);
     engine->bytes_per_s =
         rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
-    if (engine->staged)
+    if (engine->staged && !engine->piece)
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
     return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
                            index, 0);
@@ -78,6 +78,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     const struct op *op = op_at(sim, engine->op);
     engine->flowing = true;
     engine->staged = rule_copy_staged(sim->plan, op);
+    engine->piece = rule_copy_in_one_piece(sim->machine, sim->plan, op);
     engine->bytes_left = (double)span_at(sim, engine->op)->bytes / engine->copies;
     engine->bytes_per_s = 0;
     engine->since_ns = sim->now;
@@ -85,16 +86,26 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
 }
 
-/* Lets the host return from a staged copy, whose last piece still has to go to the device. */
-static enum status copy_drain(struct simulation *sim, uint32_t index, uint64_t last_bytes)
+/* Returns how long the copy on `engine` still takes when all its bytes have flowed: the engine
+ * moves the last piece of a staged copy in, the host takes a piece that has come out. */
+static int64_t copy_rest_ns(const struct simulation *sim, const struct copy_engine *engine)
+{
+    const enum op_kind kind = kind_of(sim, engine->op);
+    const uint64_t bytes = op_at(sim, engine->op)->copy.host.bytes;
+    if (engine->piece)
+        return kind == OP_D2H ? rule_piece_ns(sim->machine, kind, bytes) : 0;
+    const uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
+    return ns_for((double)last, rule_copy_bytes_per_s(sim->machine, kind, false));
+}
+
+/* Goes on with what is left of a staged copy. The host returns from one in: it is done. */
+static enum status copy_drain(struct simulation *sim, uint32_t index, int64_t rest_ns)
 {
     struct copy_engine *engine = &sim->copies[index];
-    enum op_kind kind = kind_of(sim, engine->op);
-    double rate = rule_copy_bytes_per_s(sim->machine, kind, false);
+    const struct op *op = op_at(sim, engine->op);
     engine->draining = true;
-    enum status status =
-        simulation_post(sim, ns_for((double)last_bytes, rate), EVENT_COPIED, index, 0);
-    bool returns = !rule_call_waits_out(sim->plan, op_at(sim, engine->op));
+    enum status status = simulation_post(sim, rest_ns, EVENT_COPIED, index, 0);
+    bool returns = op->kind == OP_H2D && !rule_call_waits_out(sim->plan, op);
     return status == STATUS_OK && returns ? host_return_call(sim, engine->op) : status;
 }
 
@@ -131,7 +142,6 @@ enum status copies_end(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
     uint32_t op = engine->op;
-    enum op_kind kind = kind_of(sim, op);
     engine->flowing = false;
     if (engine->to_copy > 1) {
         engine->to_copy--;
@@ -139,12 +149,9 @@ enum status copies_end(struct simulation *sim, uint32_t index)
             simulation_post(sim, sim->machine->batch_gap_ns, EVENT_FLOW, index, 0);
         return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
     }
-    if (engine->staged && !engine->draining) {
-        uint64_t bytes = op_at(sim, op)->copy.host.bytes;
-        uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
-        if (last > 0)
-            return copy_drain(sim, index, last);
-    }
+    const int64_t rest_ns = engine->staged && !engine->draining ? copy_rest_ns(sim, engine) : 0;
+    if (rest_ns > 0)
+        return copy_drain(sim, index, rest_ns);
     engine->draining = false;
     engine->op = NONE;
     engine->free_ns = sim->now + copy_gap_ns(sim, index, op);

@@ -140,6 +140,12 @@ static bool has_room(const struct simulation *sim, const struct hardware_queue *
     return queue->length + queue->calls < sim->machine->queue_depth || queue->front == op;
 }
 
+/* Returns true if the call for `op` brings all of its bytes into the staging buffer. */
+static bool hands_over(const struct simulation *sim, const struct op *op)
+{
+    return op->kind == OP_H2D && rule_copy_in_one_piece(sim->machine, sim->plan, op);
+}
+
 /* Makes the call that is a thread's next. Where its queue is full, the thread waits there. */
 static enum status make_call(struct simulation *sim, struct host_thread *thread)
 {
@@ -162,6 +168,8 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
         rule_issue_ns(sim->machine, kind) + rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
+    if (sim->calls_wait && hands_over(sim, op_at(sim, op)))
+        call_ns += rule_piece_ns(sim->machine, kind, op_at(sim, op)->copy.host.bytes);
     return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
 }
 
@@ -219,12 +227,18 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
     return go_on(sim, thread, after_ns);
 }
 
+/* Returns true if the call for `op` still waits when it has issued that. */
+static bool waits_for_op(const struct simulation *sim, const struct op *op)
+{
+    return rule_call_waits(sim->plan, op) && !hands_over(sim, op);
+}
+
 enum status host_end_call(struct simulation *sim, struct host_thread *thread)
 {
     const uint32_t op = thread->next;
     const enum op_kind kind = kind_of(sim, op);
     struct op_state *state = &sim->ops[op];
-    if (sim->calls_wait && rule_call_waits(sim->plan, op_at(sim, op)))
+    if (sim->calls_wait && waits_for_op(sim, op_at(sim, op)))
         thread->called = op;
     state->issued = true;
     sim->call_ended_ns = sim->now;

@@ -55,9 +55,10 @@ struct copy_engine {
     int64_t free_ns;   /* when it can take its next copy */
     bool flowing, turning;
     bool staged;      /* it goes through the staging buffer */
+    bool piece;       /* all at once */
     uint32_t copies;  /* that the op is made of: rule_copies() */
     uint32_t to_copy; /* those that have not ended, the last one until the op does */
-    bool draining;    /* all of a staged copy is over but its last piece */
+    bool draining;    /* all bytes of a staged copy have flowed, and it is not over */
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */
 };
