@@ -18,6 +18,11 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind)
 {
     if (op_is_copy(kind))
@@ -127,7 +132,7 @@ static double blocks_as_fullest(const struct machine *machine, uint32_t in_use,
 {
     double resident = machine_resident_blocks(machine), sms = machine->sms;
     double excess = dealt == DEALT_FIRST ? machine->leftover_excess : 1;
-    double fullest = fmin(sms * ceil(excess * in_use / sms), larger(resident, in_use));
+    double fullest = smaller(sms * ceil(excess * in_use / sms), larger(resident, in_use));
     return dealt == DEALT_BESIDE ? larger(sms, (fullest + in_use) / 2) : fullest;
 }
 

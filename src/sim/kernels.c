@@ -147,6 +147,8 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
     struct block_group *group = free_group(sim);
     if (group == NULL)
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+    /* Every field stands here: where some don't, all of it is cleared first, which takes as
+     * long as the rest of this function. */
     *group = (struct block_group){
         .op = op,
         .blocks = blocks,
@@ -154,13 +156,17 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         .measured_ns = work->measured_ns,
         .share = work->sweeps.share,
         .link = work->link,
+        .lead_ns = 0,
+        .read_ns = 0,
         .sweeps = sweeps,
         .left = sweeps,
         .leftover = sweeps > work->sweeps.least && work->sweeps.least > 0,
         .sweep_ns = INFINITY,
         .since_ns = since_ns,
+        .stamp = 0,
     };
-    begin_on_link(sim, &work->begin, begins, group);
+    if (sim->plan->memory == MEMORY_MAPPED)
+        begin_on_link(sim, &work->begin, begins, group);
     return STATUS_OK;
 }
 
