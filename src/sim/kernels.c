@@ -73,6 +73,8 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
         known->count = op->kernel.count;
         known->blocks = op->kernel.blocks;
         known->measured_ns = NAN;
+        known->alone_ns = rule_sweep_ns(sim->machine, known->cost, known->sweeps.share,
+                                        known->blocks, DEALT_EVENLY);
     }
     if (sim->plan->memory == MEMORY_MAPPED)
         set_link_work(sim, op, known);
@@ -154,6 +156,8 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         .blocks = blocks,
         .cost = work->cost,
         .measured_ns = work->measured_ns,
+        .all = work->blocks,
+        .alone_ns = work->alone_ns,
         .share = work->sweeps.share,
         .link = work->link,
         .lead_ns = 0,
@@ -212,6 +216,8 @@ static double modelled_sweep_ns(const struct simulation *sim, const struct block
                        : only_first             ? DEALT_FIRST
                                                 : DEALT_EVENLY;
     const bool mapped = group->link.in > 0 || group->link.out > 0;
+    if (dealt == DEALT_EVENLY && sim->blocks_in_use == group->all && !mapped)
+        return group->alone_ns; /* as mostly */
     struct kernel_cost cost = group->cost;
     if (mapped) /* few blocks use as much of the link as they can: link_ns() */
         cost.memory_fill = 0;

@@ -144,8 +144,10 @@ struct link_bytes {
 /* Blocks of one kernel that were placed together, and so end together. */
 struct block_group {
     uint32_t op, blocks;     /* no blocks: the place is free */
+    uint32_t all;            /* blocks that the whole launch has */
     struct kernel_cost cost; /* of the whole launch */
     double measured_ns;      /* a recorded launch's sweep, whatever runs beside; NAN: none */
+    double alone_ns;         /* a sweep, while all of these are resident, and no others */
     double share;            /* the part of it that a block does in a sweep */
     struct link_bytes link;  /* of a block in a sweep, on mapped memory; else 0 */
     double lead_ns,
@@ -172,6 +174,7 @@ struct launch_work {
     uint64_t count; /* 0: not known yet */
     uint32_t blocks;
     double measured_ns; /* recorded launches: how long all its blocks take; else NAN */
+    double alone_ns;    /* of kernels in built plans: as in struct block_group */
     struct kernel_cost cost;
     struct link_bytes link; /* these two are 0 where the host's memory is not mapped */
     struct link_begin begin;
