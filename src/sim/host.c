@@ -254,6 +254,7 @@ enum status host_end_call(struct simulation *sim, struct host_thread *thread)
     if (op_is_call(kind)) {
         span_at(sim, op)->end_ns = sim->now;
         state->ended = true;
+        sim->ended++;
         bool moves = kind == OP_PACK && sim->hooks.on_end != NULL;
         return moves ? sim->hooks.on_end(sim->hooks.context, op_at(sim, op), sim->error)
                      : STATUS_OK;

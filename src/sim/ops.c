@@ -137,6 +137,7 @@ void simulation_pass_op(struct simulation *sim, uint32_t op)
 {
     struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     sim->ops[op].ended = true;
+    sim->ended++;
     lane->head = sim->ops[op].next_in_stream;
     wake_callers(sim, &lane->first_caller);
     if (op == sim->first_unended[DOMAIN_ALL] || op == sim->first_unended[DOMAIN_LEGACY])

@@ -278,14 +278,15 @@ static enum status run_to_end(struct simulation *sim)
  * is to come is a mistake of the caller, who did not call plan_validate(). */
 static enum status check_all_ended(const struct simulation *sim)
 {
+    if (sim->ended == sim->plan->op_count)
+        return STATUS_OK;
     char label[OP_LABEL];
-    for (uint32_t i = 0; i < sim->plan->op_count; i++) {
-        if (!sim->ops[i].ended)
-            return error_set(sim->error, STATUS_FAILED,
-                             "the plan never ends: op %" PRIu32 " (%s) is left", i,
-                             plan_op_label(sim->plan, op_at(sim, i), label));
-    }
-    return STATUS_OK;
+    uint32_t left = 0;
+    while (sim->ops[left].ended)
+        left++;
+    return error_set(sim->error, STATUS_FAILED,
+                     "the plan never ends: op %" PRIu32 " (%s) is left", left,
+                     plan_op_label(sim->plan, op_at(sim, left), label));
 }
 
 enum status simulator_check(const struct machine *machine, const struct plan *plan,

@@ -193,6 +193,7 @@ struct simulation {
     int64_t now;
 
     struct op_state *ops;
+    uint32_t ended; /* how many ops have */
     struct record_state *records;
     struct lane_state *lanes;   /* per stream; the CPU's lane is the last */
     struct check_state *checks; /* NULL: the machine has no such rule */
