@@ -30,8 +30,8 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
         rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
     if (engine->staged && !engine->piece)
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
-    return simulation_post(sim, ns_for(engine->bytes_left, engine->bytes_per_s), EVENT_COPIED,
-                           index, 0);
+    return simulation_set_timer(sim, index, ns_for(engine->bytes_left, engine->bytes_per_s),
+                                EVENT_COPIED, index);
 }
 
 static enum status copy_begin_next(struct simulation *sim, uint32_t index)
@@ -42,7 +42,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     int64_t wait = engine->free_ns - sim->now;
     if (wait > 0) {
         engine->turning = true;
-        return simulation_post(sim, wait, EVENT_TURNED, index, 0);
+        return simulation_set_timer(sim, index, wait, EVENT_TURNED, index);
     }
     engine->op = line_pop(sim, &engine->line);
     /* Where no copy is many, the op itself is left alone: it is not in the cache. */
@@ -52,7 +52,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
-    return simulation_post(sim, latency, EVENT_FLOW, index, 0);
+    return simulation_set_timer(sim, index, latency, EVENT_FLOW, index);
 }
 
 enum status copies_accept(struct simulation *sim, uint32_t op)
@@ -104,7 +104,7 @@ static enum status copy_drain(struct simulation *sim, uint32_t index, int64_t re
     struct copy_engine *engine = &sim->copies[index];
     const struct op *op = op_at(sim, engine->op);
     engine->draining = true;
-    enum status status = simulation_post(sim, rest_ns, EVENT_COPIED, index, 0);
+    enum status status = simulation_set_timer(sim, index, rest_ns, EVENT_COPIED, index);
     bool returns = op->kind == OP_H2D && !rule_call_waits_out(sim->plan, op);
     return status == STATUS_OK && returns ? host_return_call(sim, engine->op) : status;
 }
@@ -146,7 +146,7 @@ enum status copies_end(struct simulation *sim, uint32_t index)
     if (engine->to_copy > 1) {
         engine->to_copy--;
         enum status status =
-            simulation_post(sim, sim->machine->batch_gap_ns, EVENT_FLOW, index, 0);
+            simulation_set_timer(sim, index, sim->machine->batch_gap_ns, EVENT_FLOW, index);
         return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
     }
     const int64_t rest_ns = engine->staged && !engine->draining ? copy_rest_ns(sim, engine) : 0;
@@ -164,7 +164,7 @@ enum status copies_end(struct simulation *sim, uint32_t index)
     if (status != STATUS_OK || engine->follower == NONE)
         return status == STATUS_OK ? copy_begin_next(sim, index) : status;
     engine->turning = true; /* until the follower is in line */
-    return simulation_post(sim, engine->free_ns - sim->now, EVENT_TURNED, index, 0);
+    return simulation_set_timer(sim, index, engine->free_ns - sim->now, EVENT_TURNED, index);
 }
 
 /* --- callbacks and the CPU --- */

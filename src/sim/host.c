@@ -95,6 +95,15 @@ static uint32_t number_of(const struct simulation *sim, const struct host_thread
     return (uint32_t)(thread - sim->threads);
 }
 
+/* Posts the event that a thread makes or returns from a call `delay_ns` from now. */
+static enum status post_call(struct simulation *sim, const struct host_thread *thread,
+                             int64_t delay_ns, enum event_kind kind)
+{
+    const uint32_t number = number_of(sim, thread);
+    return number == 0 ? simulation_set_timer(sim, THREAD_TIMER, delay_ns, kind, 0)
+                       : simulation_post(sim, delay_ns, kind, number, 0);
+}
+
 /* Goes on with a thread's own call, whose wait is over. How long the driver takes to find
  * memory depends on much that no machine file says: where it was recorded, that is taken. */
 static enum status end_wait(struct simulation *sim, struct host_thread *thread)
@@ -106,7 +115,7 @@ static enum status end_wait(struct simulation *sim, struct host_thread *thread)
     if (thread->waited && !recorded)
         call_ns += rule_hears_ns(sim->machine);
     thread->waited = false;
-    return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
+    return post_call(sim, thread, call_ns, EVENT_ISSUED);
 }
 
 /* Lets a thread wait in its own call, or go on with it. */
@@ -170,7 +179,7 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
     if (sim->calls_wait && hands_over(sim, op_at(sim, op)))
         call_ns += rule_piece_ns(sim->machine, kind, op_at(sim, op)->copy.host.bytes);
-    return simulation_post(sim, call_ns, EVENT_ISSUED, number_of(sim, thread), 0);
+    return post_call(sim, thread, call_ns, EVENT_ISSUED);
 }
 
 enum status host_begin_call(struct simulation *sim, struct host_thread *thread)
@@ -190,7 +199,7 @@ static enum status go_on(struct simulation *sim, struct host_thread *thread, int
     if (seen != NULL && seen->host_ns > 0)
         after_ns += seen->host_ns;
     if (after_ns > 0)
-        return simulation_post(sim, after_ns, EVENT_CALL, number_of(sim, thread), 0);
+        return post_call(sim, thread, after_ns, EVENT_CALL);
     return host_begin_call(sim, thread);
 }
 

@@ -37,7 +37,7 @@ static enum status queue_drain(struct simulation *sim, int number)
         uint32_t op = queue->front;
         queue->front = sim->ops[op].next_in_line;
         if (--queue->length == 0)
-            sim->waiting[(uint32_t)number / sim->queues]--;
+            sim->waiting[queue->engine]--;
         status = engine_accept(sim, op);
     }
     if (status == STATUS_OK && queue->blocked.count > 0) /* there may be room in it now */

@@ -7,25 +7,18 @@
 
 /* --- events, lines, waiters --- */
 
-/* Returns the timer of an event; NULL: it has none. */
-static struct event *timer_of(struct simulation *sim, enum event_kind kind, uint32_t subject)
+enum status simulation_never(struct simulation *sim)
 {
-    if (kind <= EVENT_TURNED)
-        return &sim->timers[subject];
-    bool call = kind == EVENT_ISSUED || kind == EVENT_CALL;
-    return call && subject == 0 ? &sim->timers[THREAD_TIMER] : NULL;
+    return error_set(sim->error, STATUS_FAILED,
+                     "on this machine the plan would take more than 36 years");
 }
 
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
                             uint32_t subject, uint32_t stamp)
 {
     if (delay_ns >= MACHINE_NEVER_NS - sim->now)
-        return error_set(sim->error, STATUS_FAILED,
-                         "on this machine the plan would take more than 36 years");
-    struct event *timer = timer_of(sim, kind, subject);
-    if (timer != NULL)
-        *timer = event_make(&sim->events, sim->now + delay_ns, kind, subject, stamp);
-    else if (!event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
+        return simulation_never(sim);
+    if (!event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     return STATUS_OK;
 }
@@ -45,38 +38,6 @@ bool simulation_next(struct simulation *sim, struct event *event)
 static void line_init(struct line *line)
 {
     line->first = line->last = NONE;
-}
-
-void line_push(struct simulation *sim, struct line *line, uint32_t op)
-{
-    sim->ops[op].next_in_line = NONE;
-    if (line->first == NONE)
-        line->first = op;
-    else
-        sim->ops[line->last].next_in_line = op;
-    line->last = op;
-}
-
-void line_push_front(struct simulation *sim, struct line *line, uint32_t op)
-{
-    sim->ops[op].next_in_line = line->first;
-    if (line->first == NONE)
-        line->last = op;
-    line->first = op;
-}
-
-uint32_t line_pop(struct simulation *sim, struct line *line)
-{
-    uint32_t op = line->first;
-    line->first = sim->ops[op].next_in_line;
-    return op;
-}
-
-void simulation_enter_queue(struct simulation *sim, uint32_t op)
-{
-    const int queue = sim->ops[op].queue;
-    if (queue >= 0 && sim->hardware_queues[queue].length++ == 0)
-        sim->waiting[(uint32_t)queue / sim->queues]++;
 }
 
 void simulation_signal(struct simulation *sim, uint32_t count)
@@ -249,7 +210,8 @@ enum status simulation_set_up(struct simulation *sim)
                                             .last_end_ns = NEVER,
                                             .signal_ns = NEVER};
     for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
-        sim->hardware_queues[i].front = NONE;
+        sim->hardware_queues[i] =
+            (struct hardware_queue){.engine = i / sim->queues, .front = NONE};
     for (int i = 0; i < sim->level_count; i++)
         line_init(&sim->levels[i]);
     for (int i = 0; i < COPY_ENGINES; i++) {

@@ -25,7 +25,6 @@
 #define NONE  WAITERS_NONE /* no op, no stream */
 #define NEVER INT64_MIN
 
-/* Those of copy engines come first, up to EVENT_TURNED. */
 enum event_kind {
     EVENT_FLOW,     /* the copy on engine `subject` moves its first byte */
     EVENT_COPIED,   /* the copy on engine `subject` has moved its last byte */
@@ -72,6 +71,7 @@ struct turn_engine {
 };
 
 struct hardware_queue {
+    uint32_t engine; /* that takes ops out of it: its place in simulation.waiting */
     uint32_t front;  /* the first op not yet with its engine, issued or not; or NONE */
     uint32_t length; /* ops issued and still in the queue */
     uint32_t calls;  /* begun, for ops that will be in it */
@@ -189,7 +189,7 @@ struct simulation {
     struct error *error;
     struct event_queue events;
     struct event timers[TIMERS]; /* of each copy engine, and of the first thread; see
-                                    simulation_post() */
+                                    simulation_set_timer() */
     int64_t now;
 
     struct op_state *ops;
@@ -267,23 +267,62 @@ static inline uint8_t engine_kind(enum op_kind kind)
 enum status simulation_set_up(struct simulation *sim);
 void simulation_free(struct simulation *sim);
 
-/* Posts an event `delay_ns` from now. A copy engine has one event to come at most, and so has
- * the first thread: each has a timer, which this sets anew, and only the rest of all events go
- * through the queue. */
-#define TIMER_OFF INT64_MAX
+/* Posts an event `delay_ns` from now. */
 enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event_kind kind,
                             uint32_t subject, uint32_t stamp);
+
+/* Refuses an event that is too far away to be told. */
+enum status simulation_never(struct simulation *sim);
+
+/* Does what simulation_post() does for who has one event to come at most: a copy engine, and
+ * the first thread. Each has a timer, which this sets, and only the rest of all events go
+ * through the queue. */
+#define TIMER_OFF INT64_MAX
+static inline enum status simulation_set_timer(struct simulation *sim, uint32_t timer,
+                                               int64_t delay_ns, enum event_kind kind,
+                                               uint32_t subject)
+{
+    if (delay_ns >= MACHINE_NEVER_NS - sim->now)
+        return simulation_never(sim);
+    sim->timers[timer] = event_make(&sim->events, sim->now + delay_ns, kind, subject, 0);
+    return STATUS_OK;
+}
 
 /* Takes the earliest event of all. Returns false when there is none. */
 bool simulation_next(struct simulation *sim, struct event *event);
 
 /* Ops enter a line at its end or, before all others, at its front; they leave at the front. */
-void line_push(struct simulation *sim, struct line *line, uint32_t op);
-void line_push_front(struct simulation *sim, struct line *line, uint32_t op);
-uint32_t line_pop(struct simulation *sim, struct line *line);
+static inline void line_push(struct simulation *sim, struct line *line, uint32_t op)
+{
+    sim->ops[op].next_in_line = NONE;
+    *(line->first == NONE ? &line->first : &sim->ops[line->last].next_in_line) = op;
+    line->last = op;
+}
+
+static inline void line_push_front(struct simulation *sim, struct line *line, uint32_t op)
+{
+    sim->ops[op].next_in_line = line->first;
+    if (line->first == NONE)
+        line->last = op;
+    line->first = op;
+}
+
+static inline uint32_t line_pop(struct simulation *sim, struct line *line)
+{
+    uint32_t op = line->first;
+    line->first = sim->ops[op].next_in_line;
+    return op;
+}
 
 /* Counts an op that is issued in its hardware queue, if it has one. */
-void simulation_enter_queue(struct simulation *sim, uint32_t op);
+static inline void simulation_enter_queue(struct simulation *sim, uint32_t op)
+{
+    if (sim->ops[op].queue < 0)
+        return;
+    struct hardware_queue *queue = &sim->hardware_queues[sim->ops[op].queue];
+    if (queue->length++ == 0)
+        sim->waiting[queue->engine]++;
+}
 
 /* Wakes the streams that wait in the list from *first, and tells them of an end now. */
 void simulation_wake(struct simulation *sim, uint32_t *first);
