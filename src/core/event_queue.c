@@ -36,12 +36,9 @@ bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint
     return true;
 }
 
-bool event_queue_pop(struct event_queue *queue, struct event *event)
+void event_queue_drop(struct event_queue *queue)
 {
-    if (queue->count == 0)
-        return false;
-    *event = queue->heap[0];
-    struct event last = queue->heap[--queue->count];
+    const struct event *last = &queue->heap[--queue->count];
     size_t hole = 0;
     for (;;) {
         size_t child = 2 * hole + 1;
@@ -50,11 +47,10 @@ bool event_queue_pop(struct event_queue *queue, struct event *event)
         if (child + 1 < queue->count &&
             event_before(&queue->heap[child + 1], &queue->heap[child]))
             child++;
-        if (!event_before(&queue->heap[child], &last))
+        if (!event_before(&queue->heap[child], last))
             break;
         queue->heap[hole] = queue->heap[child];
         hole = child;
     }
-    queue->heap[hole] = last;
-    return true;
+    queue->heap[hole] = *last;
 }

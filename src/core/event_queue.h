@@ -50,7 +50,19 @@ void event_queue_free(struct event_queue *queue);
 bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
                       uint32_t stamp);
 
-/* Takes the earliest event. Returns false when there is none. */
-bool event_queue_pop(struct event_queue *queue, struct event *event);
+/* Drops the earliest event, which is there. */
+void event_queue_drop(struct event_queue *queue);
+
+/* Takes the earliest event. Returns false when there is none. It is inline, so that a caller
+ * reads what it needs of the event from where that lies. A copy of the whole goes in wider
+ * words than the event was written in, and if that was just before, has to wait for it. */
+static inline bool event_queue_pop(struct event_queue *queue, struct event *event)
+{
+    if (queue->count == 0)
+        return false;
+    *event = queue->heap[0];
+    event_queue_drop(queue);
+    return true;
+}
 
 #endif

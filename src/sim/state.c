@@ -23,18 +23,6 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
     return STATUS_OK;
 }
 
-bool simulation_next(struct simulation *sim, struct event *event)
-{
-    struct event *first = &sim->timers[0];
-    for (int i = 1; i < TIMERS; i++)
-        first = event_before(&sim->timers[i], first) ? &sim->timers[i] : first;
-    if (sim->events.count > 0 && event_before(&sim->events.heap[0], first))
-        return event_queue_pop(&sim->events, event);
-    *event = *first;
-    first->time_ns = TIMER_OFF;
-    return event->time_ns != TIMER_OFF;
-}
-
 static void line_init(struct line *line)
 {
     line->first = line->last = NONE;

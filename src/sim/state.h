@@ -74,8 +74,11 @@ struct hardware_queue {
     uint32_t engine; /* that takes ops out of it: its place in simulation.waiting */
     uint32_t front;  /* the first op not yet with its engine, issued or not; or NONE */
     uint32_t length; /* ops issued and still in the queue */
-    uint32_t calls;  /* begun, for ops that will be in it */
     struct event_queue blocked; /* threads that wait for room in it, by their ops */
+    /* Calls begun, for ops that will be in it. When one ends, this and `length` change: side by
+     * side they would be read as one word, which has to wait where only a half of it was
+     * written just before. */
+    uint32_t calls;
 };
 
 /* The state of an op. There is one for each op of a plan, so it is kept small. Its kind and its
@@ -287,9 +290,6 @@ static inline enum status simulation_set_timer(struct simulation *sim, uint32_t 
     sim->timers[timer] = event_make(&sim->events, sim->now + delay_ns, kind, subject, 0);
     return STATUS_OK;
 }
-
-/* Takes the earliest event of all. Returns false when there is none. */
-bool simulation_next(struct simulation *sim, struct event *event);
 
 /* Ops enter a line at its end or, before all others, at its front; they leave at the front. */
 static inline void line_push(struct simulation *sim, struct line *line, uint32_t op)
