@@ -15,7 +15,22 @@ static int64_t ns_for(double bytes, double bytes_per_s)
     return bytes > 0 ? machine_ceil_ns(1e9 * bytes / bytes_per_s) : 0;
 }
 
-/* Brings a flowing copy up to now and lets it go on at the rate that holds from here. */
+/* Lets a copy that flows go on at the rate that holds from now. */
+static enum status copy_go_on(struct simulation *sim, uint32_t index)
+{
+    struct copy_engine *engine = &sim->copies[index];
+    enum op_kind kind = kind_of(sim, engine->op);
+    engine->since_ns = sim->now;
+    engine->bytes_per_s =
+        rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
+    if (engine->staged && !engine->piece)
+        engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
+    return simulation_set_timer(sim, index, ns_for(engine->bytes_left, engine->bytes_per_s),
+                                EVENT_COPIED, index);
+}
+
+/* Does the same with a copy that may be flowing, after it has been brought up to now: the other
+ * engine's copy begins or ends to flow. */
 static enum status copy_set_rate(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
@@ -24,14 +39,7 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     double moved = (double)(sim->now - engine->since_ns) * engine->bytes_per_s / 1e9;
     double left = engine->bytes_left - moved;
     engine->bytes_left = left > 0 ? left : 0;
-    engine->since_ns = sim->now;
-    enum op_kind kind = kind_of(sim, engine->op);
-    engine->bytes_per_s =
-        rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
-    if (engine->staged && !engine->piece)
-        engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
-    return simulation_set_timer(sim, index, ns_for(engine->bytes_left, engine->bytes_per_s),
-                                EVENT_COPIED, index);
+    return copy_go_on(sim, index);
 }
 
 static enum status copy_begin_next(struct simulation *sim, uint32_t index)
@@ -80,9 +88,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     engine->staged = rule_copy_staged(sim->plan, op);
     engine->piece = rule_copy_in_one_piece(sim->machine, sim->plan, op);
     engine->bytes_left = (double)span_at(sim, engine->op)->bytes / engine->copies;
-    engine->bytes_per_s = 0;
-    engine->since_ns = sim->now;
-    enum status status = copy_set_rate(sim, index);
+    enum status status = copy_go_on(sim, index);
     return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
 }
 
