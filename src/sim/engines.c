@@ -19,12 +19,12 @@ static int64_t ns_for(double bytes, double bytes_per_s)
 static enum status copy_go_on(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
-    enum op_kind kind = kind_of(sim, engine->op);
+    const bool other_busy = sim->copies[other_copies(index)].flowing;
     engine->since_ns = sim->now;
-    engine->bytes_per_s =
-        rule_copy_bytes_per_s(sim->machine, kind, sim->copies[other_copies(index)].flowing);
+    engine->bytes_per_s = facts_of(sim, engine->op)->bytes_per_s[other_busy];
     if (engine->staged && !engine->piece)
-        engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind, engine->bytes_per_s);
+        engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind_of(sim, engine->op),
+                                                      engine->bytes_per_s);
     return simulation_set_timer(sim, index, ns_for(engine->bytes_left, engine->bytes_per_s),
                                 EVENT_COPIED, index);
 }
@@ -56,16 +56,16 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     /* Where no copy is many, the op itself is left alone: it is not in the cache. */
     const bool one = sim->plan->issue != ISSUE_BATCH;
     engine->copies = engine->to_copy = one ? 1 : rule_copies(sim->plan, op_at(sim, engine->op));
-    int64_t latency = rule_copy_latency_ns(sim->machine, kind_of(sim, engine->op));
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
-    return simulation_set_timer(sim, index, latency, EVENT_FLOW, index);
+    return simulation_set_timer(sim, index, facts_of(sim, engine->op)->latency_ns, EVENT_FLOW,
+                                index);
 }
 
 enum status copies_accept(struct simulation *sim, uint32_t op)
 {
-    uint32_t index = (uint32_t)rule_copy_engine(sim->machine, kind_of(sim, op));
+    const uint32_t index = facts_of(sim, op)->copy_engine;
     struct copy_engine *engine = &sim->copies[index];
     if (op == engine->follower)
         line_push_front(sim, &engine->line, op);

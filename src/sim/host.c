@@ -159,8 +159,8 @@ static bool hands_over(const struct simulation *sim, const struct op *op)
 static enum status make_call(struct simulation *sim, struct host_thread *thread)
 {
     const uint32_t op = thread->next;
-    const enum op_kind kind = kind_of(sim, op);
-    if (op_is_call(kind)) {
+    const struct kind_facts *facts = facts_of(sim, op);
+    if (facts->is_call) {
         span_at(sim, op)->start_ns = thread->begin_ns;
         return wait_in_call(sim, thread);
     }
@@ -173,12 +173,11 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     }
     if (queue != NULL)
         queue->calls++;
-    int64_t call_ns =
-        rule_issue_ns(sim->machine, kind) + rule_load_ns(sim->machine, load_code(sim, op));
+    int64_t call_ns = facts->issue_ns + rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
     if (sim->calls_wait && hands_over(sim, op_at(sim, op)))
-        call_ns += rule_piece_ns(sim->machine, kind, op_at(sim, op)->copy.host.bytes);
+        call_ns += rule_piece_ns(sim->machine, OP_H2D, op_at(sim, op)->copy.host.bytes);
     return post_call(sim, thread, call_ns, EVENT_ISSUED);
 }
 
@@ -224,8 +223,10 @@ enum status host_find_room(struct simulation *sim, struct hardware_queue *queue)
 
 enum status host_return_call(struct simulation *sim, uint32_t op)
 {
+    if (!sim->calls_wait)
+        return STATUS_OK;
     struct host_thread *thread = thread_of(sim, op);
-    if (!sim->calls_wait || thread->called != op)
+    if (thread->called != op)
         return STATUS_OK;
     const bool hears = rule_call_hears(sim->plan, op_at(sim, op));
     const int64_t after_ns = hears ? rule_hears_ns(sim->machine) : 0;
@@ -258,9 +259,9 @@ enum status host_end_call(struct simulation *sim, struct host_thread *thread)
     if (kind != OP_RECORD)
         span_at(sim, op)->issue_ns = thread->begin_ns;
     thread->next = next_call(sim, op);
-    if (op_is_launch(kind)) /* its blocks are asked for when it is ready */
+    if (sim->kinds[kind].is_launch) /* its blocks are asked for when it is ready */
         __builtin_prefetch(op_at(sim, op));
-    if (op_is_call(kind)) {
+    if (sim->kinds[kind].is_call) {
         span_at(sim, op)->end_ns = sim->now;
         state->ended = true;
         sim->ended++;

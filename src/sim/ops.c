@@ -148,14 +148,15 @@ void simulation_pass_op(struct simulation *sim, uint32_t op)
 
 enum status simulation_end_op(struct simulation *sim, uint32_t op)
 {
+    const struct kind_facts *facts = facts_of(sim, op);
     struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     span_at(sim, op)->end_ns = sim->now;
     simulation_pass_op(sim, op);
-    lane->last_kind = engine_kind(kind_of(sim, op));
+    lane->last_kind = facts->engine_kind;
     lane->last_end_ns = sim->now;
     lane->signal_ns = NEVER;
     waiters_note(&sim->waiters, stream_of(sim, op));
-    if (op_is_launch(kind_of(sim, op)))
+    if (facts->is_launch)
         checks_kernel_ended(sim, op);
     if (sim->hooks.on_end == NULL)
         return STATUS_OK;

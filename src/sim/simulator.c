@@ -18,7 +18,7 @@
 static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = kind_of(sim, op);
-    if (op_is_launch(kind))
+    if (facts_of(sim, op)->is_launch)
         return kernels_accept(sim, op);
     if (kind == OP_CALLBACK)
         return turns_accept(sim, &sim->callbacks, op);
@@ -59,18 +59,17 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
     const struct machine *machine = sim->machine;
     const struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     enum op_kind kind = kind_of(sim, op);
+    const struct kind_facts *facts = &sim->kinds[kind];
     int queue = sim->ops[op].queue; /* this one holds `op` */
-    uint32_t others = queue >= 0 ? sim->waiting[(uint32_t)queue / sim->queues] - 1 : 0;
-    int64_t signal = rule_signal_ns(machine, kind, others);
-    int64_t ready = sim->now + (woken ? 0 : rule_launch_ns(machine, kind));
-    if (lane->last_end_ns != NEVER) {
-        bool same_engine = lane->last_kind == engine_kind(kind);
-        bool whole_graph = sim->plan->issue == ISSUE_GRAPH && !sim->by_node;
-        int64_t told = same_engine ? rule_same_engine_ns(machine, kind, whole_graph) : signal;
-        ready = later(ready, lane->last_end_ns + told);
-    }
-    if (lane->signal_ns != NEVER)
-        ready = later(ready, lane->signal_ns + signal);
+    uint32_t others = queue >= 0 ? sim->waiting[sim->hardware_queues[queue].engine] - 1 : 0;
+    int64_t ready = sim->now + (woken ? 0 : facts->launch_ns);
+    int64_t signal_ns = lane->signal_ns;
+    if (lane->last_end_ns != NEVER && lane->last_kind == facts->engine_kind)
+        ready = later(ready, lane->last_end_ns + facts->same_engine_ns);
+    else
+        signal_ns = later(signal_ns, lane->last_end_ns);
+    if (signal_ns != NEVER)
+        ready = later(ready, signal_ns + rule_signal_ns(machine, kind, others));
     return ready;
 }
 

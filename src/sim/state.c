@@ -186,6 +186,28 @@ void simulation_free(struct simulation *sim)
     event_queue_free(&sim->events);
 }
 
+/* Asks the rules about each kind of op. */
+static void find_facts(struct simulation *sim)
+{
+    const struct machine *machine = sim->machine;
+    const bool whole_graph = sim->plan->issue == ISSUE_GRAPH && !sim->by_node;
+    for (int k = 0; k < OP_KIND_COUNT; k++) {
+        const enum op_kind kind = (enum op_kind)k;
+        sim->kinds[k] = (struct kind_facts){
+            .is_launch = op_is_launch(kind),
+            .is_call = op_is_call(kind),
+            .engine_kind = op_is_launch(kind) ? OP_KERNEL : (uint8_t)kind,
+            .copy_engine = (uint8_t)rule_copy_engine(machine, kind),
+            .issue_ns = rule_issue_ns(machine, kind),
+            .launch_ns = rule_launch_ns(machine, kind),
+            .same_engine_ns = rule_same_engine_ns(machine, kind, whole_graph),
+            .latency_ns = rule_copy_latency_ns(machine, kind),
+            .bytes_per_s = {rule_copy_bytes_per_s(machine, kind, false),
+                            rule_copy_bytes_per_s(machine, kind, true)},
+        };
+    }
+}
+
 enum status simulation_set_up(struct simulation *sim)
 {
     enum status status = take_memory(sim);
@@ -212,6 +234,7 @@ enum status simulation_set_up(struct simulation *sim)
     line_init(&sim->cpu.line);
     sim->callbacks.op = sim->cpu.op = NONE;
     sim->callbacks.awake_ns = sim->callbacks.done_ns = -RULE_SLEEP_BEFORE_NS;
+    find_facts(sim);
     sim->needs_domains = sim->plan->stream_kinds != NULL;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
     sim->blocks_ended_ns = -1;

@@ -184,6 +184,18 @@ struct launch_work {
     struct sweeps sweeps;
 };
 
+/* What the loop asks for every op, and what is the same for all of a kind: the rules are asked
+ * once. */
+struct kind_facts {
+    bool is_launch, is_call;
+    uint8_t engine_kind; /* what an engine knows an op by: launches of all kinds run on one */
+    uint8_t copy_engine; /* of copies: rule_copy_engine() */
+    int64_t issue_ns, launch_ns;
+    int64_t same_engine_ns; /* behind an op on the same engine */
+    int64_t latency_ns;     /* of copies */
+    double bytes_per_s[2];  /* of copies: with the other direction idle, and busy */
+};
+
 struct simulation {
     const struct machine *machine;
     const struct plan *plan;
@@ -194,6 +206,7 @@ struct simulation {
     struct event timers[TIMERS]; /* of each copy engine, and of the first thread; see
                                     simulation_set_timer() */
     int64_t now;
+    struct kind_facts kinds[OP_KIND_COUNT];
 
     struct op_state *ops;
     uint32_t ended; /* how many ops have */
@@ -260,10 +273,9 @@ static inline struct span *span_at(const struct simulation *sim, uint32_t op)
     return &sim->timeline->spans[sim->ops[op].span];
 }
 
-/* Returns what an engine knows an op by: launches of all kinds run on one engine. */
-static inline uint8_t engine_kind(enum op_kind kind)
+static inline const struct kind_facts *facts_of(const struct simulation *sim, uint32_t op)
 {
-    return op_is_launch(kind) ? OP_KERNEL : (uint8_t)kind;
+    return &sim->kinds[sim->ops[op].kind];
 }
 
 /* Takes memory and links the ops; simulation_free() gives it back in any case. */
