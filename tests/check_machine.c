@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_MAX 16384
+#define TEXT_MAX 32768
 
 static const char *h200_text(void)
 {
@@ -144,7 +144,7 @@ START_TEST(test_formats)
     ck_assert_mem_eq(&machine, &original, sizeof machine);
     assert_refused("format = 1", "format = 0", "format=0: allowed are whole numbers from 1");
     assert_refused("format = 1", "format = one", "format=one");
-    assert_refused("format = 1", "format = 2", "mine.ini:7: the file is of format 2");
+    assert_refused("format = 1", "format = 2", "mine.ini:8: the file is of format 2");
     assert_refused("format = 1", "format = 2", "up to format 1");
     /* Nothing else that a newer file may hold is complained about. */
     assert_refused("summary = NVIDIA H200\n", "wheels = 4\nwhat\nformat = 12\n", "format 12");

@@ -202,7 +202,8 @@ static void check_launch_blocking(struct ran *ran, const struct ran *clean)
     ck_assert_uint_eq(ran->plan.op_count, clean->plan.op_count);
     for (uint32_t i = 0; i < ran->plan.op_count; i++) {
         if (ran->plan.ops[i].kind == OP_KERNEL)
-            ck_assert_int_eq(ran->timeline.issue_ns[i + 1], span_of(ran, i)->end_ns);
+            ck_assert_int_eq(ran->timeline.issue_ns[i + 1],
+                             span_of(ran, i)->end_ns + rule_hears_ns(&ran->machine));
     }
 }
 

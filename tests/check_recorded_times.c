@@ -120,6 +120,7 @@ START_TEST(mistakes_take_as_long)
         struct machine machine;
         struct error error = {0};
         ck_assert_msg(machine_load(&machine, names[m], &error) == STATUS_OK, "%s", error.text);
+        machine.sync_latency_ns = 0; /* is part of a recorded allocation's own time */
         for (int mistake = 1; mistake < test_mistake_count(); mistake++) {
             for (int layout = 0; layout < 2; layout++) {
                 struct settings settings = test_settings("scale");
