@@ -280,6 +280,32 @@ START_TEST(test_names)
 }
 END_TEST
 
+/* Where an allocation takes no time of its own, what it held is charged with it; whether it was
+ * of page-locked memory is told by it, not by the op that it held. */
+START_TEST(test_allocations_without_a_time)
+{
+    struct settings settings = test_settings("scale");
+    struct judged judged;
+    settings.elements = 64 << 20;
+    settings.tiles = 7;
+    settings.streams = 6;
+    settings.order = ORDER_BREADTH;
+    settings.intensity = 1800;
+    ck_assert(mistake_find("alloc-in-loop", &settings.mistake));
+    judged_load(&judged, "c1060");
+    judged.machine.alloc_ns = 0;
+    ck_assert(judged_make(&settings, &judged));
+    bool named = false;
+    for (int i = 0; i < judged.verdicts.count; i++) {
+        ck_assert_int_ne(judged.verdicts.items[i].code, VERDICT_PINNED_ALLOC_IN_LOOP);
+        ck_assert_int_ne(judged.verdicts.items[i].code, VERDICT_PIN_IN_RUN);
+        named |= judged.verdicts.items[i].code == VERDICT_ALLOC_IN_LOOP;
+    }
+    ck_assert(named);
+    judged_free(&judged);
+}
+END_TEST
+
 /* A race comes first, whatever it costs: it is the result that is at stake. */
 START_TEST(test_races_come_first)
 {
@@ -489,6 +515,7 @@ Suite *verdict_suite(void)
     TCase *names = tcase_create("names");
     tcase_add_loop_test(names, test_names, 0, sizeof named_cases / sizeof named_cases[0]);
     tcase_add_test(names, test_races_come_first);
+    tcase_add_test(names, test_allocations_without_a_time);
     tcase_add_test(names, test_tracing_is_no_cause);
     tcase_add_test(names, test_rows);
     TCase *refusals = tcase_create("refusals");

@@ -163,10 +163,13 @@ static enum verdict_code held_cause(const struct verdict_case *facts,
     }
 }
 
-/* Returns the cause of an allocation. Before all work of the device it is no part of a loop. */
+/* Returns the cause of an allocation, which is `op` or, where it took no time itself, the last
+ * one before that. Before all work of the device it is no part of a loop. */
 static enum verdict_code alloc_cause(const struct plan *plan, uint32_t op)
 {
-    if (!plan->ops[op].alloc.pinned)
+    while (op > 0 && plan->ops[op].kind != OP_ALLOC)
+        op--;
+    if (plan->ops[op].kind != OP_ALLOC || !plan->ops[op].alloc.pinned)
         return VERDICT_ALLOC_IN_LOOP;
     uint32_t first = 0;
     while (first < op && !op_on_device(plan->ops[first].kind))
