@@ -55,24 +55,31 @@ function svg(tag, attributes, ...content) {
 let data = { kinds: [], engines: [] };
 let axis = 1; // its length
 let runs = [];
-let engineNames, engineLabels, kinds;
+let kinds;
 
 function readData(next) {
     data = next;
     axis = Number(data.axis_ns);
-    engineNames = data.engines.map((engine) => engine.name);
-    engineLabels = new Map(data.engines.map((engine) => [engine.name, engine.label]));
     kinds = new Map(data.kinds.map((kind) => [kind.name, kind]));
     runs = data.runs.map(readRun);
+}
+
+/* The engines of a run, which spans name by number: those of each device, then the host's. */
+function enginesOf({ devices }) {
+    const several = devices > 1, own = data.engines.filter((engine) => engine.of_device);
+    const each = Array.from({ length: devices }, (_, device) => own.map(({ name, label }) =>
+        ({ name, label: several ? `${device} ${label}` : label, device })));
+    const host = data.engines.filter((engine) => !engine.of_device);
+    return [...each.flat(), ...host].map((engine, number) => ({ ...engine, number }));
 }
 
 /* Spans come as arrays, in the order in which writers/html.c puts them; last stands why it waited. */
 const SPAN_TEXT = 13;
 
-function readSpan(values, index) {
+function readSpan(run, values, index) {
     const [op, kind, link, engine, lane, stream, tile, bytes, issue, start, end, holder, critical] = values;
     return {
-        index, op, kind: data.kinds[kind].name, link, engine: data.engines[engine].name, lane, stream, tile,
+        index, op, kind: data.kinds[kind].name, link, engine: run.engines[engine], lane, stream, tile,
         bytes: Number(bytes), issue: Number(issue), start: Number(start),
         end: Math.max(Number(start), Number(end)), holder, critical: critical === 1, text: values[SPAN_TEXT],
         row: null, call: null, node: 0, launch: [], // blocks, threads, registers, shared bytes
@@ -120,7 +127,9 @@ function readThreads(run) {
 }
 
 function readRun(given) {
-    const run = { ...given, spans: (given.spans ?? []).map(readSpan) };
+    const run = { device_streams: Infinity, ...given, devices: given.devices ?? 1 };
+    run.engines = enginesOf(run);
+    run.spans = (given.spans ?? []).map((values, index) => readSpan(run, values, index));
     readThreads(run);
     run.byStart = [...run.spans].sort((a, b) => a.start - b.start || a.index - b.index);
     run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
@@ -213,15 +222,27 @@ let view = 'engines'; // or 'streams'
 
 const inStream = (span) => kinds.get(span.kind).in_stream;
 
-function placeOf(span) {
-    if (view === 'streams' && inStream(span)) return ['stream', span.stream];
-    return [span.engine, span.engine === 'none' ? 0 : span.lane];
+/* The group and the lane of a span: its engine or, by streams, all streams of its device. */
+function placeOf(run, span) {
+    if (view === 'streams' && inStream(span))
+        return [`stream ${Math.min(Math.floor(span.stream / run.device_streams), run.devices - 1)}`, span.stream];
+    return [span.engine.number, span.engine.name === 'none' ? 0 : span.lane];
 }
 
-function rowLabel(run, group, lanes, index) {
-    const id = (lane) => (group === 'stream' ? streamId(run, lane) : lane);
-    let label = engineLabels.get(group) ?? 'stream';
-    if (group === 'stream' || lanes.length > 1) label += ` ${id(lanes[index])}`;
+/* The groups of a run, device by device, and what to call each. */
+function groupsOf(run) {
+    const named = new Map();
+    for (const engine of run.engines) {
+        if (engine.name === data.engines[0].name) named.set(`stream ${engine.device}`, 'stream');
+        named.set(engine.number, engine.label);
+    }
+    return named;
+}
+
+function rowLabel(run, group, name, lanes, index) {
+    const stream = name === 'stream', id = (lane) => (stream ? streamId(run, lane) : lane);
+    let label = name;
+    if (stream || lanes.length > 1) label += ` ${id(lanes[index])}`;
     if (index === ROWS_MAX - 1 && lanes.length > ROWS_MAX) label += `-${id(lanes.at(-1))}`;
     return label;
 }
@@ -231,25 +252,25 @@ function rowLabel(run, group, lanes, index) {
 function layRows(run) {
     const groups = new Map(); // of each group the rows by lane
     for (const span of run.spans) {
-        const [group, lane] = placeOf(span);
+        const [group, lane] = placeOf(run, span);
         if (!groups.has(group)) groups.set(group, new Map());
         groups.get(group).set(lane, null);
     }
     run.rows = [];
-    for (const group of ['stream', ...engineNames].filter((name) => groups.has(name))) {
+    for (const [group, name] of [...groupsOf(run)].filter(([key]) => groups.has(key))) {
         const lanes = [...groups.get(group).keys()].sort((a, b) => a - b);
-        const engine = { name: engineLabels.get(group), spans: [], until: [] };
+        const engine = { name, spans: [], until: [] };
         lanes.forEach((lane, i) => {
             if (i < ROWS_MAX) {
-                const label = rowLabel(run, group, lanes, i), spans = [], until = [];
-                const line = group === 'stream' ? { name: label, spans, until } : engine;
-                run.rows.push({ label, group, first: i === 0, line, index: run.rows.length, spans, until, busy: 0 });
+                const label = rowLabel(run, group, name, lanes, i), spans = [], until = [];
+                const line = name === 'stream' ? { name: label, spans, until } : engine;
+                run.rows.push({ label, group, waits: run.engines[group]?.name === 'none', first: i === 0, line, index: run.rows.length, spans, until, busy: 0 });
             }
             groups.get(group).set(lane, run.rows.at(-1));
         });
     }
     for (const span of run.byStart) {
-        const [group, lane] = placeOf(span), row = groups.get(group).get(lane);
+        const [group, lane] = placeOf(run, span), row = groups.get(group).get(lane);
         span.row = row;
         row.busy += span.end - span.start;
         for (const { spans, until } of row.spans === row.line.spans ? [row] : [row, row.line]) {
@@ -335,7 +356,7 @@ function drawGaps(run) {
     fill(run.gapsGroup, []);
     fill(run.names, []);
     for (const { code, from, to, span, engine } of run.gaps) {
-        const row = run.spans[span]?.row.index ?? run.rows.findIndex((one) => one.group === engineNames[engine]);
+        const row = run.spans[span]?.row.index ?? run.rows.findIndex((one) => one.group === engine);
         if (row < 0) continue;
         const middleOf = (share(from) + share(to)) / 2, x = percent(middleOf);
         run.gapsGroup.append(
@@ -378,9 +399,9 @@ function drawShares(shares, className, row) {
 /* Where spans are too many: how busy each engine was, by columns. */
 function drawColumns(run) {
     const classes = { compute: 'kernel', host: 'callback' };
-    run.rows = engineNames.map((group, i) => ({ group, label: engineLabels.get(group), first: true,
-        shares: run.columns[i] ?? [] })).filter((row) => row.shares.some((busy) => busy > 0));
-    fill(run.barsGroup, run.rows.flatMap(({ group, shares }, row) => drawShares(shares, classes[group] ?? group, row)));
+    run.rows = run.engines.map(({ name, label, number }) => ({ group: number, name, label, first: true,
+        shares: run.columns[number] ?? [] })).filter((row) => row.shares.some((busy) => busy > 0));
+    fill(run.barsGroup, run.rows.flatMap(({ name, shares }, row) => drawShares(shares, classes[name] ?? name, row)));
 }
 
 /* --- a recorded program's threads --------------------------------------------------------------- */
@@ -478,7 +499,7 @@ function placeBars(run) {
         class: 'row', x1: 0, x2: '100%', y1: (i + 1) * ROW - 0.5, y2: (i + 1) * ROW - 0.5,
     })));
     fill(run.labels, run.rows.map((row) => {
-        const use = row.first && run.use[engineNames.indexOf(row.group)];
+        const use = row.first && run.use[row.group];
         return html('div', '', html('b', '', row.label), use ? ` ${use}` : '');
     }));
 }
@@ -591,7 +612,7 @@ function showSpan(run, span, x) {
         ['run', run.name],
         ['tile', span.tile >= 0 ? span.tile : ''],
         ['stream', inStream(span) ? streamId(run, span.stream) : ''],
-        ['engine', wait ? '' : engineLabels.get(span.engine) + (span.lane ? `, lane ${span.lane}` : '')],
+        ['engine', wait ? '' : span.engine.label + (span.lane ? `, lane ${span.lane}` : '')],
         ['bytes', span.bytes ? bytesText(span.bytes) : ''],
         ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],
         ['host memory', memoryOf(run, span)],
@@ -647,7 +668,7 @@ function showAway(run, row, time, x) {
 
 function showGap(run, row, time, x) {
     if (row?.line && row.thread !== undefined) return showAway(run, row, time, x);
-    const gap = row?.line && row.group !== 'none' ? gapAt(row, time) : null;
+    const gap = row?.line && !row.waits ? gapAt(row, time) : null;
     if (!gap) return unmark();
     const { from, to, next } = gap, holder = next && run.spans[next.holder];
     mark(run, [holder, next].filter(Boolean));
@@ -945,7 +966,7 @@ function drawLegend() {
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
     fill(element('legend'), [...shapes].map(([name, shape]) =>
         html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), name)));
-    if (runs.some((run) => run.spans.some((span) => span.engine === 'compute' && span.lane > 0))) {
+    if (runs.some((run) => run.spans.some((span) => span.engine.name === 'compute' && span.lane > 0))) {
         element('legend').append(html('li', '', 'kernel 0, kernel 1, ...: kernels side by side'));
     }
 }

@@ -75,6 +75,7 @@ pass == 2 && (/^#/ || !told) {
     if (!(engine in IS_ENGINE) || start < 0 || end < start)
         next
     class = kind in CLASS_OF_KIND ? CLASS_OF_KIND[kind] : CLASS[engine]
+    engine = on_device(engine, field("device") + 0, run)
     in_stream = KIND_IN_STREAM[class]
     if (pass == 1)
         measure()
@@ -171,6 +172,15 @@ function run_of(name, op,    next_run) {
     next_run = run > 0 && NAME[run] == name && NAME[run + 1] == name ? run + 1 : FIRST[name]
     last_op = op
     return next_run > 0 ? next_run : add_run(name)
+}
+
+# The band of an engine: of several devices each has its own, "1-h2d"; the host has the last ones.
+function on_device(engine, device, of) {
+    return INFO[of, "devices"] > 1 && !is_host(engine) ? device "-" engine : engine
+}
+
+function is_host(engine) {
+    return engine ~ /^(cpu|host|none)$/
 }
 
 function measure(    band) {
@@ -307,14 +317,21 @@ function add_streams(of,    i, n, most, height) {
 }
 
 # An engine with several lanes is higher, but not as often.
-function add_engines(of,    i, n, busy) {
-    for (i = 1; i <= engines; i++)
-        busy += LANES[of, ENGINES[i]] > 0
-    for (i = 1; i <= engines; i++) {
-        n = LANES[of, ENGINES[i]]
+function add_engines(of,    device, devices, i, keys, n, busy) {
+    devices = INFO[of, "devices"] > 1 ? INFO[of, "devices"] : 1
+    for (device = 0; device <= devices; device++) { # the last one stands for the host
+        for (i = 1; i <= engines; i++) {
+            if (is_host(ENGINES[i]) != (device == devices))
+                continue
+            KEY[++keys] = on_device(ENGINES[i], device, of)
+            LABEL[keys] = (KEY[keys] == ENGINES[i] ? "" : device " ") ENGINE_LABEL[i]
+            busy += LANES[of, KEY[keys]] > 0
+        }
+    }
+    for (i = 1; i <= keys; i++) {
+        n = LANES[of, KEY[i]]
         if (n > 0)
-            add_band(of, ENGINES[i], ENGINE_LABEL[i], n,
-                     busy == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
+            add_band(of, KEY[i], LABEL[i], n, busy == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
     }
 }
 

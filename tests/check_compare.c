@@ -24,7 +24,7 @@ static void drawn_add(struct drawn *drawn, enum engine engine, int64_t start_ns,
 {
     uint32_t op = drawn->timeline.span_count++;
     drawn->spans[op] = (struct span){
-        .op = op, .engine = (uint8_t)engine, .start_ns = start_ns, .end_ns = end_ns};
+        .op = op, .engine = engine & SPAN_BITS, .start_ns = start_ns, .end_ns = end_ns};
     drawn->timeline.spans = drawn->spans;
 }
 

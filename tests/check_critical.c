@@ -27,7 +27,7 @@ static struct timeline by_hand(struct span *spans, uint32_t count, enum timing t
     timeline.span_count = count;
     for (uint32_t i = 0; i < count; i++) {
         spans[i].op = i;
-        spans[i].engine = (uint8_t)engines[spans[i].kind];
+        spans[i].engine = engines[spans[i].kind] & SPAN_BITS;
     }
     return timeline;
 }

@@ -15,7 +15,8 @@ static bool launches_overlap(const struct timeline *timeline)
     int64_t end_ns = 0;
     struct span **spans = calloc(timeline->span_count + 1, sizeof *spans);
     ck_assert_ptr_nonnull(spans);
-    size_t count = timeline_engine_spans(timeline, ENGINE_COMPUTE, spans);
+    size_t count =
+        timeline_engine_spans(timeline, (struct resource){ENGINE_COMPUTE, 0, 0}, spans);
     bool overlap = false;
     for (size_t i = 0; i < count; i++) {
         overlap |= spans[i]->start_ns < end_ns;

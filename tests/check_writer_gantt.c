@@ -172,7 +172,7 @@ START_TEST(many_spans_show_how_busy_they_are)
         int kind = i % 3, length = kind == OP_H2D ? 60 : kind == OP_KERNEL ? 50 : 49;
         spans[i] = (struct span){.op = (uint32_t)i,
                                  .kind = (uint8_t)kind,
-                                 .engine = (uint8_t)kind,
+                                 .engine = (unsigned)kind & SPAN_BITS,
                                  .tile = i / 3,
                                  .start_ns = i / 3 * 100,
                                  .end_ns = i / 3 * 100 + length};

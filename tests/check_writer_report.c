@@ -40,7 +40,7 @@ struct span *test_report_span(struct test_report *test, int run, enum op_kind ki
     *span = (struct span){
         .op = timeline->span_count++,
         .kind = (uint8_t)kind,
-        .engine = (uint8_t)engines[kind],
+        .engine = engines[kind] & SPAN_BITS,
         .stream = stream,
         .tile = tile,
         .bytes = kind == OP_H2D || kind == OP_D2H ? TILE_BYTES : 0,

@@ -428,7 +428,7 @@ START_TEST(the_counter_is_right_in_any_order)
         int64_t length_ns = i + 4 < count ? test_random_below(&random, 12) : 2000 + i;
         spans[i] = (struct span){.op = i,
                                  .kind = (uint8_t)kinds[engine],
-                                 .engine = (uint8_t)engine,
+                                 .engine = engine & SPAN_BITS,
                                  .lane = i,
                                  .stream = i,
                                  .tile = -1,

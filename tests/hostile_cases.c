@@ -77,7 +77,7 @@ static struct span *add_span(struct run_report *run, enum op_kind kind, uint32_t
     timeline->spans[count] = (struct span){
         .op = count,
         .kind = (uint8_t)kind,
-        .engine = (uint8_t)engines[kind],
+        .engine = engines[kind] & SPAN_BITS,
         .lane = kind == OP_WAIT ? stream : 0,
         .stream = stream,
         .tile = run->foreign ? -1 : tile,

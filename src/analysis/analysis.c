@@ -18,6 +18,32 @@ static int64_t union_ns(struct span *const *spans, size_t count)
     return busy;
 }
 
+/* Returns the use of an engine, and adds the time of its spans to *work_ns. */
+static struct engine_use use_of(const struct timeline *timeline, struct resource engine,
+                                int64_t time_ns, struct span **spans, double *work_ns)
+{
+    struct engine_use use = {0};
+    size_t count = timeline_engine_spans(timeline, engine, spans);
+    for (size_t i = 0; i < count; i++) {
+        use.bytes += spans[i]->bytes;
+        *work_ns += (double)(spans[i]->end_ns - spans[i]->start_ns);
+    }
+    use.spans = (uint32_t)count;
+    use.busy_ns = union_ns(spans, count);
+    if (time_ns > 0)
+        use.utilisation = (double)use.busy_ns / (double)time_ns;
+    return use;
+}
+
+/* Adds the use of one of `count` engines of a kind to that of all. */
+static void use_add(struct engine_use *all, const struct engine_use *use, uint32_t count)
+{
+    all->busy_ns += use->busy_ns;
+    all->utilisation += use->utilisation / count;
+    all->bytes += use->bytes;
+    all->spans += use->spans;
+}
+
 enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                     struct error *error)
 {
@@ -25,19 +51,17 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
     if (spans == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to analyse %u spans",
                          timeline->span_count);
-    struct analysis result = {.time_ns = timeline_time_ns(timeline)};
+    struct analysis result = {.time_ns = timeline_time_ns(timeline),
+                              .devices = timeline_devices(timeline)};
     double work_ns = 0; /* adding it up as integers could overflow where lanes are many */
-    for (int engine = 0; engine < ENGINE_WORKING; engine++) {
-        struct engine_use *use = &result.engines[engine];
-        size_t count = timeline_engine_spans(timeline, (enum engine)engine, spans);
-        for (size_t i = 0; i < count; i++) {
-            use->bytes += spans[i]->bytes;
-            work_ns += (double)(spans[i]->end_ns - spans[i]->start_ns);
+    for (enum engine kind = 0; kind < ENGINE_WORKING; kind++) {
+        const uint32_t engines = timeline_engines(timeline, kind);
+        for (uint32_t device = 0; device < engines; device++) {
+            struct engine_use *use = &result.on[device][kind];
+            *use = use_of(timeline, (struct resource){kind, device, 0}, result.time_ns, spans,
+                          &work_ns);
+            use_add(&result.engines[kind], use, engines);
         }
-        use->spans = (uint32_t)count;
-        use->busy_ns = union_ns(spans, count);
-        if (result.time_ns > 0)
-            use->utilisation = (double)use->busy_ns / (double)result.time_ns;
     }
     if (result.time_ns > 0)
         result.concurrency = work_ns / (double)result.time_ns;

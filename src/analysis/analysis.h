@@ -13,7 +13,10 @@ struct engine_use {
 
 struct analysis {
     int64_t time_ns; /* of the timeline: first issue to last end */
-    struct engine_use engines[ENGINE_WORKING];
+    uint32_t devices;
+    struct engine_use engines[ENGINE_WORKING]; /* of all devices: sums, and mean utilisation */
+    struct engine_use on[MACHINE_DEVICES_MAX][ENGINE_WORKING]; /* each device's; the first has
+                                                                  the host's, too */
     double concurrency; /* mean number of ops at work on engines at once; a kernel beside a
                          * kernel counts as two */
 };

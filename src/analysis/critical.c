@@ -224,9 +224,9 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
 
 /* --- engines --- */
 
-static void hold_by_turn(struct finder *finder, unsigned engines)
+static void hold_by_turn(struct finder *finder, unsigned engines, uint32_t device)
 {
-    uint32_t count = finder_sort(finder, engines);
+    uint32_t count = finder_sort(finder, engines, device);
     struct engine_pass pass = {0};
     for (uint32_t i = 0; i < count; i++) {
         finder_reach(finder, &pass, finder->by_start[i]);
@@ -241,7 +241,7 @@ static void hold_by_thread(struct finder *finder)
 {
     const struct machine *machine = finder->machine;
     const struct span *spans = finder->timeline->spans;
-    uint32_t count = finder_sort(finder, 1U << ENGINE_HOST);
+    uint32_t count = finder_sort(finder, 1U << ENGINE_HOST, 0);
     int64_t told_ns = machine != NULL ? rule_callback_told_ns(machine, 0) : 0;
     struct engine_pass pass = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -260,12 +260,12 @@ static void hold_by_thread(struct finder *finder)
  * direction ran began right behind it, that is, close to its end against the time that it had
  * waited. With an engine each, such ends have nothing to do with the start: they lie anywhere
  * in the time that a start takes. */
-static bool copies_share_engine(struct finder *finder)
+static bool copies_share_engine(struct finder *finder, uint32_t device)
 {
     const struct span *spans = finder->timeline->spans;
     if (finder->machine != NULL)
         return finder->machine->copy_engines == 1;
-    uint32_t count = finder_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
+    uint32_t count = finder_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H, device);
     double behind_end = 0, waited = 0;
     for (uint32_t i = 1; i < count; i++) {
         const struct span *before = &spans[finder->by_start[i - 1]];
@@ -326,9 +326,9 @@ static void hold_kernel(struct finder *finder, uint32_t index, const struct engi
                               .ready_ns = hold->ready_ns};
 }
 
-static void hold_by_room(struct finder *finder)
+static void hold_by_room(struct finder *finder, uint32_t device)
 {
-    uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE);
+    uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE, device);
     finder->launch_ns = launch_time(finder, count);
     struct engine_pass pass = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -340,13 +340,15 @@ static void hold_by_room(struct finder *finder)
 /* The CPU's ops are all in one stream, so stream order says what held them. */
 static void hold_all_by_engine(struct finder *finder)
 {
-    hold_by_room(finder);
     hold_by_thread(finder);
-    if (copies_share_engine(finder)) {
-        hold_by_turn(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H);
-    } else {
-        hold_by_turn(finder, 1U << ENGINE_H2D);
-        hold_by_turn(finder, 1U << ENGINE_D2H);
+    for (uint32_t device = 0; device < timeline_devices(finder->timeline); device++) {
+        hold_by_room(finder, device);
+        if (copies_share_engine(finder, device)) {
+            hold_by_turn(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H, device);
+        } else {
+            hold_by_turn(finder, 1U << ENGINE_H2D, device);
+            hold_by_turn(finder, 1U << ENGINE_D2H, device);
+        }
     }
 }
 
@@ -393,8 +395,9 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
         status = finder_hold_by_queues(&finder, error);
     if (status == STATUS_OK) {
         hold_all_by_engine(&finder);
-        if (machine != NULL && rule_checks_dependencies(machine))
-            finder_hold_by_signals(&finder);
+        const bool checks = machine != NULL && rule_checks_dependencies(machine);
+        for (uint32_t i = 0; checks && i < timeline_devices(timeline); i++)
+            finder_hold_by_signals(&finder, i);
         follow(timeline, &result);
         *critical = result;
     } else {

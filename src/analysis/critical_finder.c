@@ -79,13 +79,14 @@ static void take_places(const struct finder *finder, uint32_t *places, uint32_t 
         places[i] = (uint32_t)(finder->sorted[i] - finder->timeline->spans);
 }
 
-uint32_t finder_sort(struct finder *finder, unsigned engines)
+uint32_t finder_sort(struct finder *finder, unsigned engines, uint32_t device)
 {
     const struct timeline *timeline = finder->timeline;
     uint32_t count = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (engines >> span->engine & 1 && !op_is_call(span->kind)) /* no engine's work */
+        bool on = span->device == device && (engines >> span->engine & 1);
+        if (on && !op_is_call(span->kind)) /* no engine's work */
             finder->sorted[count++] = span;
     }
     qsort(finder->sorted, count, sizeof *finder->sorted, compare_starts);
@@ -144,7 +145,8 @@ static void hold_by_queue(struct finder *finder, uint32_t index, struct queue_st
 enum status finder_hold_by_queues(struct finder *finder, struct error *error)
 {
     const struct timeline *timeline = finder->timeline;
-    uint32_t count = rule_queue_count(finder->machine->queues);
+    const uint32_t each = rule_queue_count(finder->machine->queues);
+    const uint32_t count = each * timeline_devices(timeline);
     struct queue_state *queues = malloc((count + (size_t)1) * sizeof *queues);
     if (queues == NULL)
         return error_set(error, STATUS_NO_MEMORY,
@@ -155,10 +157,10 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
         const struct span *span = &timeline->spans[i];
         if (!op_on_device(span->kind))
             continue;
-        int queue =
-            rule_queue(finder->machine, finder->machine->queues, span->kind, span->stream);
+        const uint32_t number = timeline_stream_home(timeline, span->stream).number;
+        int queue = rule_queue(finder->machine, finder->machine->queues, span->kind, number);
         if (queue >= 0)
-            hold_by_queue(finder, i, &queues[queue]);
+            hold_by_queue(finder, i, &queues[span->device * each + (uint32_t)queue]);
     }
     free(queues);
     return STATUS_OK;
@@ -180,15 +182,15 @@ static uint32_t last_ended(const struct finder *finder, uint32_t count, int64_t 
     return low > 0 ? finder->by_end[low - 1] : SPAN_NONE;
 }
 
-void finder_hold_by_signals(struct finder *finder)
+void finder_hold_by_signals(struct finder *finder, uint32_t device)
 {
-    uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE);
+    uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE, device);
     const struct span *spans = finder->timeline->spans;
     for (uint32_t i = 0; i < finder->timeline->span_count; i++) {
         const struct hold *hold = &finder->holds[i];
         bool copy = op_is_copy(spans[i].kind);
         bool follows = hold->span != SPAN_NONE && spans[hold->span].kind == OP_KERNEL;
-        if (!copy || !follows)
+        if (!copy || !follows || spans[i].device != device)
             continue;
         uint32_t kernel = last_ended(finder, count, spans[i].start_ns + finder->jitter_ns);
         if (kernel != SPAN_NONE && kernel != hold->span)

@@ -31,9 +31,9 @@ void finder_end(struct finder *finder);
 void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uint32_t holder,
                      bool even);
 
-/* Fills by_start and by_end with the spans of the engines in `engines` (bits), and returns how
- * many they are. */
-uint32_t finder_sort(struct finder *finder, unsigned engines);
+/* Fills by_start and by_end with the spans of the engines in `engines` (bits) of a device, and
+ * returns how many they are. */
+uint32_t finder_sort(struct finder *finder, unsigned engines, uint32_t device);
 
 /* An engine on its way through its spans in order of start. Zero-initialise. */
 struct engine_pass {
@@ -52,6 +52,6 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error);
 
 /* Looks for ops that followed a kernel, and went only when later kernels had ended, too (rule
  * 5). All other holds must be known. */
-void finder_hold_by_signals(struct finder *finder);
+void finder_hold_by_signals(struct finder *finder, uint32_t device);
 
 #endif

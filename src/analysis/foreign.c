@@ -113,11 +113,12 @@ static void charge_idle(struct foreign *foreign, struct foreign_pieces *pieces, 
 static bool charge_all(struct foreign *foreign)
 {
     const struct timeline *timeline = foreign->timeline;
+    const struct resource engine = {foreign->engine, 0, 0};
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     struct foreign_pieces pieces = {0};
     bool done = spans != NULL;
     int64_t reached_ns = 0;
-    size_t count = done ? timeline_engine_spans(timeline, foreign->engine, spans) : 0;
+    size_t count = done ? timeline_engine_spans(timeline, engine, spans) : 0;
     for (size_t i = 0; i < count && done; i++) {
         int64_t start_ns = spans[i]->start_ns;
         if (start_ns > reached_ns) {

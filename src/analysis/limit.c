@@ -9,15 +9,19 @@
 
 #include <math.h>
 
-/* The times in ns that a share of the elements needs on the link and on the GPU's units. */
+/* The times in ns that a share of the elements needs on the links or, if that is longer, in the
+ * host's memory, and on the GPUs' units; and the figure that sets the former. */
 struct limit_needs {
     double copies, kernels;
+    bool host; /* the host's memory sets it */
+    const char *figure;
 };
 
 /* The work as the limit counts it: bytes and ns of all elements. */
 struct limit_work {
+    uint32_t devices;
     double in_bytes, out_bytes;
-    double resident_bytes; /* of inputs that every tile needs: whole for any share */
+    double resident_bytes; /* of inputs that every tile needs: whole on each device */
     double result_bytes;   /* of a reduction: as much for any share */
     double kernels_ns, cpu_ns;
 };
@@ -30,6 +34,7 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
     double out = (double)dtype_bytes(last->out);
     bool reduces = last->shape == KERNEL_REDUCE;
     struct limit_work work = {
+        .devices = plan_devices(plan),
         .in_bytes = (double)(plan->elements + second) * (double)dtype_bytes(plan->chain[0]->in),
         .out_bytes = reduces ? 0 : (double)plan->elements * out,
         .result_bytes = reduces ? out : 0,
@@ -74,14 +79,39 @@ static double link_ns(const struct machine *machine, double in, double out, cons
     return fmin(copies, mapped);
 }
 
-static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,
-                                   double share, const char **figure)
+/* Returns how long the host's memory takes at least for all devices' copies of `in` and `out`
+ * bytes, and sets which figure sets it; 0 where there is one device, whose rates say it all. */
+static double host_ns(const struct machine *machine, uint32_t devices, double in, double out,
+                      const char **figure)
 {
-    return (struct limit_needs){
-        .copies = link_ns(machine, share * work->in_bytes + work->resident_bytes,
-                          share * work->out_bytes + work->result_bytes, figure),
-        .kernels = share * work->kernels_ns,
-    };
+    if (devices == 1)
+        return 0;
+    const struct host_rates rates = rule_host_rates(machine, devices);
+    const double in_s = in / rates.in, out_s = out / rates.out;
+    const double joint_s = (in + out) / rates.joint;
+    *figure = joint_s >= fmax(in_s, out_s) ? "host_joint_bytes_per_s"
+              : in_s >= out_s              ? "host_h2d_bytes_per_s"
+                                           : "host_d2h_bytes_per_s";
+    return 1e9 * fmax(joint_s, fmax(in_s, out_s));
+}
+
+static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,
+                                   double share)
+{
+    const uint32_t devices = work->devices;
+    const double in = share * work->in_bytes, out = share * work->out_bytes;
+    const char *host_figure = NULL;
+    struct limit_needs needs = {.kernels = share * work->kernels_ns / devices};
+    needs.copies = link_ns(machine, in / devices + work->resident_bytes,
+                           out / devices + work->result_bytes, &needs.figure);
+    const double host = host_ns(machine, devices, in + devices * work->resident_bytes,
+                                out + work->result_bytes, &host_figure);
+    if (host > needs.copies) {
+        needs.copies = host;
+        needs.host = true;
+        needs.figure = host_figure;
+    }
+    return needs;
 }
 
 /* Returns the GPU's share with which it and the CPU end together; 0 where the CPU is done
@@ -92,9 +122,8 @@ static double best_share(const struct machine *machine, const struct limit_work 
     enum { HALVINGS = 60 };
     double low = 0, high = 1;
     for (int i = 0; i < HALVINGS; i++) {
-        const char *figure;
         double share = (low + high) / 2;
-        struct limit_needs needs = needs_of(machine, work, share, &figure);
+        struct limit_needs needs = needs_of(machine, work, share);
         if (fmax(needs.copies, needs.kernels) < (1 - share) * work->cpu_ns)
             low = share;
         else
@@ -129,12 +158,11 @@ static int64_t floor_ns(double ns)
 struct limit limit_of(const struct machine *machine, const struct plan *plan)
 {
     struct limit_work work = work_of(machine, plan);
-    const char *figure;
-    struct limit_needs all = needs_of(machine, &work, 1, &figure);
+    struct limit_needs all = needs_of(machine, &work, 1);
     struct limit limit = {.copies_ns = floor_ns(all.copies),
                           .compute_ns = floor_ns(all.kernels)};
     double share = plan->cpu_helps ? best_share(machine, &work) : 1;
-    struct limit_needs needs = needs_of(machine, &work, share, &figure);
+    struct limit_needs needs = needs_of(machine, &work, share);
     double ns = fmax(needs.copies, needs.kernels);
     if (plan->cpu_helps) {
         limit.cpu_ns = floor_ns(work.cpu_ns);
@@ -143,10 +171,13 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
     }
     bool copies = needs.copies >= needs.kernels;
     limit.ns = floor_ns(ns);
-    limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU : copies ? LIMIT_COPIES : LIMIT_COMPUTE;
-    limit.figure = limit.cause == LIMIT_CPU      ? "cpu_flops_per_s"
-                   : limit.cause == LIMIT_COPIES ? figure
-                                                 : kernel_figure(machine, plan);
+    limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU
+                  : !copies             ? LIMIT_COMPUTE
+                  : needs.host          ? LIMIT_HOST
+                                        : LIMIT_COPIES;
+    limit.figure = limit.cause == LIMIT_CPU       ? "cpu_flops_per_s"
+                   : limit.cause == LIMIT_COMPUTE ? kernel_figure(machine, plan)
+                                                  : needs.figure;
     return limit;
 }
 
@@ -188,6 +219,7 @@ const char *limit_cause_name(enum limit_cause cause)
         [LIMIT_COPIES] = "copies",
         [LIMIT_COMPUTE] = "compute",
         [LIMIT_CPU] = "cpu",
+        [LIMIT_HOST] = "host-memory",
     };
     return names[cause];
 }

@@ -1,21 +1,23 @@
 /* limit.h - the shortest time a machine allows for some work, however it is arranged.
  *
- * It depends on the elements, the chain, whether the CPU may take a share, and the machine; not
- * on tiles, streams, order, layout, memory, issue, blocks or the share that the CPU was given.
- * So two runs of the same work always have the same limit. It is the larger of what the copies
- * and the kernels need: both directions side by side at the rates that they have then, until
- * one is done and the other goes on alone (one copy engine does them in turn, or kernels reach
- * mapped memory, if that is faster); and the kernels at the whole GPU's rate. With the CPU it
- * is the time of the best split, tiles being as small as one likes. Filling and draining the
- * pipeline is no part of it. */
+ * It depends on the elements, the chain, the devices given, whether the CPU may take a share,
+ * and the machine; not on tiles, streams, order, layout, memory, issue, blocks or the share
+ * that the CPU was given. So two runs of the same work always have the same limit. It is the
+ * larger of what the copies and the kernels need: both directions side by side at the rates
+ * that they have then, until one is done and the other goes on alone (one copy engine does them
+ * in turn, or kernels reach mapped memory, if that is faster); and the kernels at the whole
+ * GPU's rate. Devices have equal parts, and their copies need what the host's memory gives them
+ * together. With the CPU it is the time of the best split, tiles being as small as one likes.
+ * Filling and draining the pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 
 #include "machine/machine.h"
 #include "plan/plan.h"
 
-/* LIMIT_CPU: more than half of the work is best done by the CPU. */
-enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU };
+/* LIMIT_CPU: more than half of the work is best done by the CPU. LIMIT_HOST: the host's memory,
+ * which all devices share, bounds the copies, not their links. */
+enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_HOST };
 
 struct limit {
     int64_t ns;
@@ -42,7 +44,7 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
 /* Corrects a limit that a measured run of `time_ns` has beaten; otherwise changes nothing. */
 void limit_correct(struct limit *limit, int64_t time_ns);
 
-/* "copies", "compute", "cpu". */
+/* "copies", "compute", "cpu", "host-memory". */
 const char *limit_cause_name(enum limit_cause cause);
 
 #endif

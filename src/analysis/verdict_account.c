@@ -7,6 +7,7 @@
  * for, else the one before. */
 #include "analysis/headway.h"
 #include "analysis/verdict_parts.h"
+#include "plan/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static double kernel_work_ns(const struct verdict_case *facts, const struct op *
     const struct kernel *kernel = facts->plan->chain[op->kernel.link];
     struct kernel_cost cost =
         machine_kernel_cost(facts->machine, kernel, &facts->plan->params, op->kernel.count);
-    return fmax(cost.memory_ns, cost.arithmetic_ns);
+    return fmax(cost.memory_ns, cost.arithmetic_ns) / plan_devices(facts->plan);
 }
 
 /* Returns how much of the limit is a span's work, in ns at the machine's rate: a headway_weight
@@ -53,6 +54,15 @@ static void find_rates(struct verdict_bound *bound)
 {
     const struct machine *machine = bound->facts->machine;
     const char *figure = bound->facts->limit->figure;
+    const uint32_t devices = plan_devices(bound->facts->plan);
+    if (bound->facts->limit->cause == LIMIT_HOST) {
+        const struct host_rates host = rule_host_rates(machine, devices);
+        const bool both = strcmp(figure, "host_joint_bytes_per_s") == 0;
+        const bool one = strcmp(figure, "host_h2d_bytes_per_s") == 0;
+        bound->in_ns = both ? 1e9 / host.joint : one ? 1e9 / host.in : 0;
+        bound->out_ns = both ? 1e9 / host.joint : one ? 0 : 1e9 / host.out;
+        return;
+    }
     bool turns = machine->copy_engines == 1;
     bool joint = !turns && strcmp(figure, "joint_bytes_per_s") == 0;
     bool in = turns || strcmp(figure, "h2d_bytes_per_s") == 0;
@@ -63,6 +73,8 @@ static void find_rates(struct verdict_bound *bound)
     bound->out_ns = joint ? 1e9 / machine->joint_bytes_per_s
                     : out ? 1e9 / machine->d2h_bytes_per_s
                           : 0;
+    bound->in_ns /= devices;
+    bound->out_ns /= devices;
 }
 
 /* --- charging --- */

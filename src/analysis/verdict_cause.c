@@ -81,7 +81,8 @@ static enum verdict_code order_cause(const struct verdict_case *facts, const str
     bool alone = facts->timeline->streams == 1;
     if (from->kind == OP_CALLBACK)
         return callback_cause(facts, from, span);
-    if (from->engine == span->engine) /* the engine would have held it as well */
+    if (from->engine == span->engine &&
+        from->device == span->device) /* it would have, as well */
         return VERDICT_REST;
     struct sharing sharing =
         sharing_of(&facts->plan->ops[from->op], &facts->plan->ops[span->op]);
@@ -135,10 +136,12 @@ static enum verdict_code engine_cause(const struct verdict_case *facts,
         holds[piece->span].ready_ns >= holds[piece->from].ready_ns)
         return VERDICT_REST;
     const struct machine *machine = facts->machine;
-    int queue = rule_queue(machine, machine->queues, span->kind, span->stream);
-    int other = rule_queue(machine, machine->queues, from->kind, from->stream);
-    return queue == other && op_is_copy(span->kind) ? queue_cause(facts, from, span)
-                                                    : VERDICT_REST;
+    const struct stream_home home = timeline_stream_home(facts->timeline, span->stream);
+    const struct stream_home its = timeline_stream_home(facts->timeline, from->stream);
+    int queue = rule_queue(machine, machine->queues, span->kind, home.number);
+    int other = rule_queue(machine, machine->queues, from->kind, its.number);
+    const bool same = queue == other && home.device == its.device;
+    return same && op_is_copy(span->kind) ? queue_cause(facts, from, span) : VERDICT_REST;
 }
 
 static enum verdict_code held_cause(const struct verdict_case *facts,

@@ -36,7 +36,7 @@ static enum status check_span(const struct timeline *timeline, const struct span
     return STATUS_OK;
 }
 
-static enum status check_engine(const struct timeline *timeline, enum engine engine,
+static enum status check_engine(const struct timeline *timeline, struct resource engine,
                                 struct span **spans, struct error *error)
 {
     int64_t leeway_ns = timeline->timing == TIMING_VIRTUAL ? 0 : MEASURED_NS;
@@ -66,9 +66,11 @@ enum status verdict_check(const struct timeline *timeline, const struct plan *pl
     if (spans == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to check %" PRIu32 " spans",
                          timeline->span_count);
-    status = check_engine(timeline, ENGINE_H2D, spans, error);
-    if (status == STATUS_OK)
-        status = check_engine(timeline, ENGINE_D2H, spans, error);
+    for (uint32_t i = 0; i < timeline_devices(timeline) && status == STATUS_OK; i++) {
+        status = check_engine(timeline, (struct resource){ENGINE_H2D, i, 0}, spans, error);
+        if (status == STATUS_OK)
+            status = check_engine(timeline, (struct resource){ENGINE_D2H, i, 0}, spans, error);
+    }
     free(spans);
     return status;
 }

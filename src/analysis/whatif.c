@@ -41,7 +41,7 @@ static enum status simulate(const struct settings *settings, const struct machin
     enum status status = plan_build(settings, machine, &plan, error);
     if (status != STATUS_OK)
         return status;
-    if (plan_device_bytes(&plan) > machine->memory_bytes)
+    if (plan_device_bytes(&plan) / plan_devices(&plan) > machine->memory_bytes)
         status = error_set(error, STATUS_FAILED, "the plan needs more memory than %s has",
                            machine->name);
     if (status == STATUS_OK && plan.op_count > ops_most)

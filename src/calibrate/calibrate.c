@@ -16,6 +16,10 @@ static const struct {
     const char *key, *how;
 } known[] = {
     {"compute_capability", "the device's properties"},
+    {"devices", "not measured: one is known"},
+    {"host_h2d_bytes_per_s", "not measured: no limit that devices share is known"},
+    {"host_d2h_bytes_per_s", "likewise"},
+    {"host_joint_bytes_per_s", "likewise"},
     {"sms", "the device's properties"},
     {"threads_per_sm", "the device's properties"},
     {"blocks_per_sm", "the device's properties"},

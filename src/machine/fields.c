@@ -35,6 +35,8 @@ const struct machine_field machine_fields[] = {
     /* Lists of machines show it; nothing else asks. */
     MEANS("machine", architecture, FIELD_TEXT, 0, 0, 0),
     NEEDED("machine", compute_capability, FIELD_REAL, 1, 99),
+    /* Most hosts have one. */
+    MEANS("machine", devices, FIELD_U32, 1, MACHINE_DEVICES_MAX, 1),
 
     /* GPUs have one engine per direction since Fermi, but for small ones. */
     MEANS("copies", copy_engines, FIELD_INT, 1, 2, 2),
@@ -128,6 +130,10 @@ const struct machine_field machine_fields[] = {
     MEANS("host", alloc_mib_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", pinned_ns, FIELD_NS, 0, 1e9, 0),
     MEANS("host", pinned_bytes_per_s, FIELD_REAL, 1e6, 1e15, 3.09e9),
+    /* A file that says nothing of the host's memory knows of no limit that devices share. */
+    MEANS("host", host_h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1e15),
+    MEANS("host", host_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1e15),
+    MEANS("host", host_joint_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1e15),
     /* A small workstation: 8 cores of 3 GHz, 16 operations each, and two DDR4-3200 channels. */
     MEANS("host", cpu_cores, FIELD_U32, 1, 65536, 8),
     MEANS("host", cpu_bytes_per_s, FIELD_REAL, 1e6, 1e15, 51.2e9),

@@ -14,6 +14,7 @@
 enum {
     MACHINE_TEXT = 96,
     MACHINE_KERNELS_MAX = 64,
+    MACHINE_DEVICES_MAX = 8,
     MACHINE_FORMAT = 1, /* of machine files: the newest that this program reads, and writes */
 };
 
@@ -37,6 +38,7 @@ struct machine {
     char summary[MACHINE_TEXT];
     char architecture[MACHINE_TEXT]; /* "sm_90" */
     double compute_capability;       /* 9.0: it decides which of the rules for old GPUs hold */
+    uint32_t devices;                /* such GPUs in the host, up to MACHINE_DEVICES_MAX */
 
     /* Copies. */
     int copy_engines; /* 2: one per direction; 1: shared */
@@ -106,6 +108,9 @@ struct machine {
      * memory takes in any case and for its bytes. */
     int64_t alloc_small_ns, alloc_ns, alloc_mib_ns, pinned_ns;
     double pinned_bytes_per_s;
+    /* What its memory gives the copies of many devices at once: into them, out of them, and in
+     * both directions together. */
+    double host_h2d_bytes_per_s, host_d2h_bytes_per_s, host_joint_bytes_per_s;
     uint32_t cpu_cores;
     double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */
     /* Waking the cores for a tile and waiting for the last of them; and the part of those rates

@@ -93,21 +93,33 @@ static enum status take_back_rest(struct builder *builder)
     return status;
 }
 
-/* Issues the copy of the resident input, before all tiles. */
-static enum status issue_upload(struct builder *builder)
+/* Issues the copy of the resident input into a device. */
+static enum status issue_upload(struct builder *builder, uint32_t device)
 {
-    enum { NO_TILE = -1, FIRST_STREAM = 0 };
-    size_t index = steps_index(&builder->steps, steps_upload(&builder->steps));
-    builder->places[index] = ++builder->lengths[FIRST_STREAM];
+    enum { NO_TILE = -1 };
+    const struct step upload = steps_upload(&builder->steps, device);
+    const uint32_t stream = steps_stream(&builder->steps, upload);
+    size_t index = steps_index(&builder->steps, upload);
+    builder->places[index] = ++builder->lengths[stream];
     if (builder->marking)
         return STATUS_OK;
-    struct op op = {.kind = OP_H2D, .stream = FIRST_STREAM, .tile = NO_TILE};
-    op.copy.host = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
-    op.copy.device = placement_resident(&builder->placement, BUFFER_DEVICE_RESIDENT);
+    struct op op = {.kind = OP_H2D, .stream = stream, .tile = NO_TILE};
+    op.copy.host = plan_whole(builder->plan, BUFFER_HOST_RESIDENT);
+    op.copy.device = plan_device_part(builder->plan, BUFFER_DEVICE_RESIDENT, device);
     enum status status = build_append(builder, &op);
-    op = (struct op){.kind = OP_RECORD, .stream = FIRST_STREAM, .tile = NO_TILE};
+    op = (struct op){.kind = OP_RECORD, .stream = stream, .tile = NO_TILE};
     if (status == STATUS_OK)
         status = record_step(builder, op, index);
+    return status;
+}
+
+/* Issues those copies, before all tiles. */
+static enum status issue_uploads(struct builder *builder)
+{
+    const uint32_t devices = steps_have_upload(&builder->steps) ? builder->steps.devices : 0;
+    enum status status = STATUS_OK;
+    for (uint32_t device = 0; device < devices && status == STATUS_OK; device++)
+        status = issue_upload(builder, device);
     return status;
 }
 
@@ -163,8 +175,8 @@ static enum status schedule_by_stage(struct builder *builder, uint32_t first, ui
 static enum status schedule_in_waves(struct builder *builder, uint32_t first)
 {
     const uint32_t batches = builder->steps.batches;
-    const uint32_t wave =
-        builder->settings->order == ORDER_BREADTH ? builder->settings->streams : 1;
+    const uint32_t in_flight = builder->steps.devices * builder->settings->streams;
+    const uint32_t wave = builder->settings->order == ORDER_BREADTH ? in_flight : 1;
     enum status status = STATUS_OK;
     for (uint32_t begin = 0; begin < batches && status == STATUS_OK; begin += wave) {
         uint32_t end = begin + wave < batches ? begin + wave : batches;
@@ -178,7 +190,7 @@ static enum status schedule(struct builder *builder)
     const size_t streams = builder->plan->streams;
     memset(builder->known, 0, streams * streams * sizeof *builder->known);
     memset(builder->lengths, 0, streams * sizeof *builder->lengths);
-    enum status status = steps_have_upload(&builder->steps) ? issue_upload(builder) : STATUS_OK;
+    enum status status = issue_uploads(builder);
     if (status != STATUS_OK)
         return status;
     if (builder->steps.ways == 1)
@@ -243,7 +255,8 @@ static enum status check_settings(const struct settings *settings, struct error 
     bool whole = settings->chain_length >= 1 && settings->chain_length <= CHAIN_MAX &&
                  settings->elements >= 1 && settings->tiles >= 1 &&
                  settings->tiles <= TILES_MAX && settings->streams >= 1 &&
-                 settings->streams <= STREAMS_MAX && settings->issue < ISSUE_AUTO;
+                 settings->streams <= STREAMS_MAX / settings_devices(settings) &&
+                 settings->issue < ISSUE_AUTO;
     if (whole)
         return STATUS_OK;
     return error_set(
@@ -260,6 +273,7 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     plan->memory = settings->memory;
     plan->issue = settings->issue;
     plan->packs = settings->pack;
+    plan->devices = settings_devices(settings);
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->cpu_tiles = plan_cpu_tiles(settings, machine);

@@ -21,7 +21,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
  * all. */
 uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *machine);
 
-/* Gives the plan's streams the priorities of the settings, dealt round-robin and kept within
+/* Gives each device's streams the priorities of the settings, dealt round-robin and kept within
  * what the machine has. STATUS_FAILED when there is no memory. A part of plan_build(). */
 enum status plan_set_priorities(struct plan *plan, const struct settings *settings,
                                 const struct machine *machine, struct error *error);

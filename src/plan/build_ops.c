@@ -232,7 +232,7 @@ enum status build_cpu_tiles(struct builder *builder)
         for (int input = 0; input < builder->placement.inputs; input++)
             op.cpu.ranges->in[input] =
                 placement_input(&builder->placement, input, (struct tiles){tile, 1});
-        op.cpu.ranges->resident = placement_resident(&builder->placement, BUFFER_HOST_RESIDENT);
+        op.cpu.ranges->resident = plan_whole(plan, BUFFER_HOST_RESIDENT);
         op.cpu.ranges->out = placement_output(&builder->placement, (struct tiles){tile, 1});
         status = build_append(builder, &op);
     }

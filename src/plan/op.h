@@ -4,12 +4,14 @@
 #define PIPELINE_PLAN_OP_H
 
 #include "kernels/kernel.h"
+#include "machine/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* The buffers that a plan works on. Host arrays are whole. A device buffer holds one part per
- * slot, unless its comment says otherwise. */
+ * slot, unless its comment says otherwise. Of several devices a device buffer stands for those
+ * of all, one behind another: plan_device_part() says which bytes are whose. */
 enum buffer {
     BUFFER_HOST_IN0,
     BUFFER_HOST_IN1,
@@ -110,8 +112,43 @@ enum engine {
     ENGINE_HOST, /* the driver's thread, which runs callbacks, and the caller's own calls */
     ENGINE_NONE, /* waits occupy a stream, not an engine */
     ENGINE_COUNT,
+    DEVICE_ENGINES =
+        ENGINE_CPU, /* engines before this one are a device's, the rest the host's */
     ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
 };
+
+/* What executes an op: an engine of a device, or of the host, which stands under device 0.
+ * `index` tells apart those of a kind that a device has: kernels that run side by side have a
+ * lane each. */
+struct resource {
+    enum engine kind;
+    uint32_t device, index;
+};
+
+/* Returns true if each device has an engine of its own of that kind; else the host has it. */
+static inline bool engine_of_device(enum engine kind)
+{
+    return kind < DEVICE_ENGINES;
+}
+
+/* Resources are numbered, whatever their index, as pictures have them from above: the engines
+ * of each device, then the host's. */
+enum { RESOURCES_MOST = DEVICE_ENGINES * MACHINE_DEVICES_MAX + ENGINE_COUNT - DEVICE_ENGINES };
+static inline uint32_t resource_count(uint32_t devices)
+{
+    return DEVICE_ENGINES * devices + ENGINE_COUNT - DEVICE_ENGINES;
+}
+static inline uint32_t resource_number(struct resource resource, uint32_t devices)
+{
+    return DEVICE_ENGINES * (engine_of_device(resource.kind) ? resource.device : devices - 1) +
+           resource.kind;
+}
+static inline struct resource resource_at(uint32_t number, uint32_t devices)
+{
+    if (number >= DEVICE_ENGINES * devices)
+        return (struct resource){number - DEVICE_ENGINES * (devices - 1), 0, 0};
+    return (struct resource){number % DEVICE_ENGINES, number / DEVICE_ENGINES, 0};
+}
 
 /* One kind of op. Everything that names, draws or sorts ops by their kind reads it here; the
  * parts of the pictures that are no C are made from these rows (docs/manual/plots.c,
@@ -225,7 +262,7 @@ static inline bool op_in_stream(enum op_kind kind)
 /* Returns true if an op is work for one of the device's engines. */
 static inline bool op_on_device(enum op_kind kind)
 {
-    return op_rows[kind].engine <= ENGINE_D2H;
+    return engine_of_device(op_rows[kind].engine);
 }
 
 /* Returns true if an op is a node of a graph. Records and waits are edges; the CPU's ops are

@@ -29,19 +29,21 @@ static uint64_t slot_offset(const struct placement *placement, enum buffer buffe
     return placement_output(placement, before).bytes;
 }
 
+static uint32_t tile_device(const struct plan *plan, uint32_t tile)
+{
+    return plan_batch_device(plan, plan_batch_of(plan, tile));
+}
+
 /* Returns `bytes` of what a device buffer holds, from `tile` on. */
 static struct range slot_range(const struct placement *placement, enum buffer buffer,
                                uint32_t tile, uint64_t bytes)
 {
     const struct plan *plan = placement->plan;
-    uint64_t slot = plan_batch_of(plan, tile) % plan->slots;
+    const uint32_t batch = plan_batch_of(plan, tile), slots = placement->device_slots;
+    uint64_t slot = plan_batch_number(plan, batch) % slots;
+    slot += plan_batch_device(plan, batch) * (uint64_t)slots;
     uint64_t offset = slot * placement->stride[buffer];
     return (struct range){buffer, offset + slot_offset(placement, buffer, tile), bytes};
-}
-
-struct range placement_resident(const struct placement *placement, enum buffer buffer)
-{
-    return (struct range){buffer, 0, placement->plan->buffer_bytes[BUFFER_HOST_RESIDENT]};
 }
 
 struct range placement_input(const struct placement *placement, int input, struct tiles tiles)
@@ -121,6 +123,8 @@ struct range placement_carry(const struct placement *placement, enum buffer buff
     const bool shared = place == CARRY_BEFORE && !placement->carry_by_host;
     const uint64_t owner = shared ? tile - 1 : tile;
     uint64_t offset = ((uint64_t)link * plan->tiles + owner) * carry_bytes(placement);
+    if (buffer == BUFFER_DEVICE_CARRY)
+        offset += plan_device_part(plan, buffer, tile_device(plan, tile)).offset;
     if (place == CARRY_BEFORE && !shared)
         offset += CARRY_BYTES;
     return (struct range){buffer, offset, dtype_bytes(plan->chain[link]->out)};
@@ -190,7 +194,8 @@ void placement_kernel(const struct placement *placement, struct tiles tiles, uin
             slot_range(placement, BUFFER_DEVICE_IN1, tiles.first,
                        second_count(plan, count) * dtype_bytes(kernel->in));
     if (kernel->resident_count != NULL)
-        op->kernel.ranges->resident = placement_resident(placement, BUFFER_DEVICE_RESIDENT);
+        op->kernel.ranges->resident =
+            plan_device_part(plan, BUFFER_DEVICE_RESIDENT, tile_device(plan, tiles.first));
     op->kernel.ranges->out =
         slot_range(placement, reduces ? BUFFER_DEVICE_OUT : work, tiles.first,
                    (reduces ? 1 : count) * dtype_bytes(kernel->out));
@@ -243,8 +248,9 @@ static void size_buffers(struct placement *placement, struct plan *plan)
         plan->buffer_bytes[b] = plan->slots * placement->stride[b];
     }
     if (kernel_chain_scans(plan->chain, plan->chain_length))
-        plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
-            (uint64_t)plan->chain_length * plan->tiles * carry_bytes(placement);
+        plan->buffer_bytes[BUFFER_DEVICE_CARRY] = (uint64_t)plan_devices(plan) *
+                                                  plan->chain_length * plan->tiles *
+                                                  carry_bytes(placement);
     if (plan->packs) { /* a slot of the host's for each of the device's */
         plan->buffer_bytes[BUFFER_HOST_PACK_IN0] = plan->buffer_bytes[BUFFER_DEVICE_IN0];
         plan->buffer_bytes[BUFFER_HOST_PACK_IN1] = plan->buffer_bytes[BUFFER_DEVICE_IN1];
@@ -252,11 +258,14 @@ static void size_buffers(struct placement *placement, struct plan *plan)
             placement->reduces ? 0 : plan->buffer_bytes[output_buffer(placement)];
     }
     if (placement->carry_by_host)
-        plan->buffer_bytes[BUFFER_HOST_CARRY] = plan->buffer_bytes[BUFFER_DEVICE_CARRY];
+        plan->buffer_bytes[BUFFER_HOST_CARRY] =
+            plan->buffer_bytes[BUFFER_DEVICE_CARRY] / plan_devices(plan);
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;
     plan->buffer_bytes[BUFFER_HOST_IN1] = second_count(plan, plan->elements) * in;
-    plan->buffer_bytes[BUFFER_HOST_RESIDENT] = plan->buffer_bytes[BUFFER_DEVICE_RESIDENT] =
+    plan->buffer_bytes[BUFFER_HOST_RESIDENT] =
         chain_resident_bytes(plan->chain, plan->chain_length, &plan->params);
+    plan->buffer_bytes[BUFFER_DEVICE_RESIDENT] =
+        plan_devices(plan) * plan->buffer_bytes[BUFFER_HOST_RESIDENT];
     plan->buffer_bytes[BUFFER_HOST_OUT] =
         (placement->reduces ? plan->tiles : plan->elements) * out;
 }
@@ -284,7 +293,9 @@ static void study_chain(struct placement *placement)
 
 void placement_begin(struct placement *placement, struct plan *plan, bool carry_by_host)
 {
-    *placement = (struct placement){.plan = plan, .carry_by_host = carry_by_host};
+    *placement = (struct placement){.plan = plan,
+                                    .device_slots = plan->slots / plan_devices(plan),
+                                    .carry_by_host = carry_by_host};
     study_chain(placement);
     size_buffers(placement, plan);
 }

@@ -18,6 +18,7 @@ struct placement {
     int last_input_link;          /* the last kernel that reads what was copied in */
     int first_output_link;        /* the first kernel that writes what is copied out */
     bool in_place;                /* the kernel puts its result where its input was */
+    uint32_t device_slots;        /* of each device */
     bool mapped; /* the first kernel reads the host's arrays, the last one writes there */
     bool carry_by_host;            /* scans: the carry goes from tile to tile by the host */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */
@@ -45,10 +46,6 @@ struct range placement_sent_output(const struct placement *placement, struct til
 
 /* Returns the bytes that all inputs of the tiles have together. */
 uint64_t placement_input_bytes(const struct placement *placement, struct tiles tiles);
-
-/* Returns the whole resident input, in `buffer`, which is the host's or the device's; an empty
- * range where there is none. */
-struct range placement_resident(const struct placement *placement, enum buffer buffer);
 
 /* Return the parts of a slot that input 0 or 1 of the tiles is copied into, and that their
  * result is copied out of. The tiles are of one batch; a slot holds those of a batch one behind

@@ -23,13 +23,14 @@ struct plan {
     struct plan_ranges *ranges; /* what ops' `ranges` point to; NULL: nothing yet */
     uint32_t op_count;
     size_t op_capacity; /* ops that there is room for */
+    uint32_t devices;   /* that batches are dealt over; 0 stands for 1 */
     uint32_t streams;   /* CUDA streams; the CPU's lane is number `streams` */
     uint32_t events;
     uint32_t tiles;     /* all tiles, the CPU's too */
     uint32_t cpu_tiles; /* tiles, the last ones, that the CPU works on */
     bool cpu_helps;     /* the CPU may work on tiles, even where it got none: 4-way */
     uint32_t batch;  /* tiles that go as one; the last batch may be smaller; 0 stands for 1 */
-    uint32_t slots;  /* device buffer sets, each for as many tiles */
+    uint32_t slots;  /* device buffer sets, of all devices; each for as many tiles */
     int *priorities; /* one per stream: 0 default, negative is more urgent; NULL: all default */
     uint8_t *stream_kinds; /* enum stream_kind, one per stream; NULL: all non-blocking */
     enum memory memory;    /* where the host arrays live */
@@ -88,6 +89,57 @@ uint32_t plan_batches(const struct plan *plan);
 struct tiles plan_batch(const struct plan *plan, uint32_t number);
 uint32_t plan_batch_of(const struct plan *plan, uint32_t tile);
 
+/* --- devices --- */
+
+static inline uint32_t plan_devices(const struct plan *plan)
+{
+    return plan->devices > 1 ? plan->devices : 1;
+}
+
+/* Batches are dealt over the devices in turn. Return the device of a batch, and its number
+ * among that one's batches. Mostly there is one device, which costs no division. */
+static inline uint32_t plan_batch_device(const struct plan *plan, uint32_t batch)
+{
+    return plan->devices > 1 ? batch % plan->devices : 0;
+}
+static inline uint32_t plan_batch_number(const struct plan *plan, uint32_t batch)
+{
+    return plan->devices > 1 ? batch / plan->devices : batch;
+}
+
+/* The place of a stream: its device, and its number among that one's streams. Devices have as
+ * many streams each, one device's behind another's; what is in none of them is the host's. So
+ * an op's device is that of its stream. */
+struct stream_home {
+    uint32_t device, number;
+};
+static inline struct stream_home stream_home(uint32_t stream, uint32_t streams,
+                                             uint32_t devices)
+{
+    if (devices <= 1 || stream >= streams)
+        return (struct stream_home){0, stream};
+    const uint32_t each = streams / devices;
+    return (struct stream_home){stream / each, stream % each};
+}
+static inline struct stream_home plan_stream_home(const struct plan *plan, uint32_t stream)
+{
+    return stream_home(stream, plan->streams, plan->devices);
+}
+
+/* Return all of a buffer, and the part of a device buffer that is a device's. */
+static inline struct range plan_whole(const struct plan *plan, enum buffer buffer)
+{
+    return (struct range){buffer, 0, plan->buffer_bytes[buffer]};
+}
+static inline struct range plan_device_part(const struct plan *plan, enum buffer buffer,
+                                            uint32_t device)
+{
+    if (plan->devices <= 1)
+        return plan_whole(plan, buffer);
+    const uint64_t bytes = plan->buffer_bytes[buffer] / plan->devices;
+    return (struct range){buffer, device * bytes, bytes};
+}
+
 /* Returns the part of `range` that is tile `tile`'s: the range is what a copy, or a mapped
  * kernel, moves of `tiles`, one behind the other. */
 struct range plan_tile_part(const struct plan *plan, const struct range *range,
@@ -130,7 +182,7 @@ static inline const struct access *plan_accesses(const struct plan *plan, const 
 }
 
 /* Return the bytes of memory that the host arrays (in plan/host_layout.c: with the gaps between
- * tiles that lie apart) and the device buffers take. */
+ * tiles that lie apart) and the buffers of all devices take. */
 uint64_t plan_host_bytes(const struct plan *plan);
 uint64_t plan_device_bytes(const struct plan *plan);
 

@@ -67,6 +67,48 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
     return left < own ? left : own;
 }
 
+double rule_host_bytes_per_s(double asked, double alone, double most)
+{
+    if (asked <= alone)
+        return asked;
+    const double own = alone / asked, part = asked / most;
+    const double squares = (1 - own * own * own * own) * part * part;
+    return asked / sqrt(sqrt(1 + squares * part * part));
+}
+
+/* Returns what one device's copies in both directions have together. */
+static double joint_alone(const struct machine *machine)
+{
+    const double both = machine->h2d_bytes_per_s + machine->d2h_bytes_per_s;
+    return machine->joint_bytes_per_s < both ? machine->joint_bytes_per_s : both;
+}
+
+struct host_rates rule_host_rates(const struct machine *machine, uint32_t devices)
+{
+    const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
+    const double joint = joint_alone(machine);
+    return (struct host_rates){
+        larger(in, rule_host_bytes_per_s(devices * in, in, machine->host_h2d_bytes_per_s)),
+        larger(out, rule_host_bytes_per_s(devices * out, out, machine->host_d2h_bytes_per_s)),
+        larger(joint,
+               rule_host_bytes_per_s(devices * joint, joint, machine->host_joint_bytes_per_s)),
+    };
+}
+
+double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out)
+{
+    const bool to_device = kind == OP_H2D;
+    const double own = to_device ? in : out, both = in + out;
+    const double alone = to_device ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
+    const double most =
+        to_device ? machine->host_h2d_bytes_per_s : machine->host_d2h_bytes_per_s;
+    const double share = rule_host_bytes_per_s(own, alone, most) / own;
+    const double joint =
+        rule_host_bytes_per_s(both, joint_alone(machine), machine->host_joint_bytes_per_s) /
+        both;
+    return share < joint ? share : joint;
+}
+
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind)
 {
     return kind == OP_H2D ? machine->h2d_latency_ns : machine->d2h_latency_ns;

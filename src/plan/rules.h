@@ -42,6 +42,27 @@ int rule_copy_engine(const struct machine *machine, enum op_kind kind);
  * host memory is assumed not to matter: tiles that lie apart are copied as fast as others. */
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
+/* Rule 2. Returns what the host's memory gives all devices' copies together whose links have
+ * `asked` bytes per second for them: all of it up to `alone`, which one device has, and from
+ * there on less and less more, up to `most`. [Measured on two and four H200s of one host, in
+ * GB/s: in 105 and 173, out 110 and 143, both ways at once 150 and 177, where one
+ * has 55.4, 55.3 and 101. That the fourth powers of the times add up was chosen because it is
+ * within 5 % of each of these with the three figures of that machine's file; a bound that is
+ * hard is 18 % off]
+ */
+double rule_host_bytes_per_s(double asked, double alone, double most);
+
+/* Rule 2. Returns what it gives the copies of so many devices at most, in one direction and in
+ * both. */
+struct host_rates {
+    double in, out, joint;
+};
+struct host_rates rule_host_rates(const struct machine *machine, uint32_t devices);
+
+/* Rule 2. Returns the part of their links' rates that copies of a kind get where the links have
+ * `in` and `out` for all that flow: each direction has such a bound, and both together. */
+double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out);
+
 /* Rule 2. Returns the time from a copy's start to its first byte, and that from its end to the
  * next one's start on the same engine. This gap is longer where something other than a copy of
  * its kind comes next in the stream (`waited_for`), for then the engine has to signal the
@@ -172,7 +193,8 @@ bool rule_kernel_may_start(const struct machine *machine, uint32_t running);
  * queues of their own per engine, so `queues` = 1 is a Fermi: one queue for kernels, one per
  * copy direction [Rennich], or one for both directions where one engine does both [Harris: on a
  * C1060 copies run in the order of issue]; from Kepler on there are 8 by default and 32 at most
- * [RTAS24]. Below rule_queue_count(). Ops that wait in no queue (events, callbacks, the CPU's)
+ * [RTAS24]. Each device has queues of its own, and `stream` is the number among its streams.
+ * Below rule_queue_count(). Ops that wait in no queue (events, callbacks, the CPU's)
  * have none: -1. */
 int rule_queue(const struct machine *machine, uint32_t queues, enum op_kind kind,
                uint32_t stream);

@@ -11,6 +11,7 @@ const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
+const char *const spread_names[] = {"tiles", NULL};
 const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};
 
 bool settings_are_open(const struct settings *settings)
@@ -46,7 +47,11 @@ bool settings_way_fits(const struct settings *settings)
     const bool batch = settings->issue == ISSUE_BATCH, pack = settings->pack;
     const bool pageable = settings->memory == MEMORY_PAGEABLE;
     const bool mapped = settings->memory == MEMORY_MAPPED;
-    return !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
+    const uint32_t devices = settings_devices(settings);
+    const bool alone = mapped || settings->issue == ISSUE_GRAPH; /* of one device only */
+    return !(devices > 1 && (alone || settings->tiles < devices ||
+                             settings->streams > STREAMS_MAX / devices)) &&
+           !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
            !((batch || pack) && settings->mistake != MISTAKE_NONE) &&
            !(pack && (mapped || settings->ways != 3)) &&
            !(settings->batch > 0 && !batch && !pack) &&
@@ -62,7 +67,8 @@ uint32_t settings_batch(const struct settings *settings)
         return settings->batch < settings->tiles ? settings->batch : settings->tiles;
     const double tile = (double)settings->elements / settings->tiles *
                         (double)dtype_bytes(settings->chain[0]->in);
-    const double most = (double)settings->tiles / FEWEST / settings->streams;
+    const double in_flight = (double)settings->streams * settings_devices(settings);
+    const double most = settings->tiles / in_flight / FEWEST;
     const double batch = BYTES / tile < most ? BYTES / tile : most;
     return batch > 1 ? (uint32_t)batch : 1;
 }

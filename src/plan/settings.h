@@ -11,6 +11,7 @@
 
 enum order { ORDER_DEPTH, ORDER_BREADTH };
 enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+enum spread { SPREAD_TILES }; /* tiles are dealt over the devices in turn */
 enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 
 enum {
@@ -35,7 +36,8 @@ struct settings {
     uint64_t rows, inner; /* matrix products: rows of A and C, columns of A */
     uint32_t blocks;      /* a launch's, at most; 0: auto, as many as the GPU holds at once */
     uint32_t tiles;       /* 0: auto, until the device is known */
-    uint32_t streams; /* tiles in flight: that many streams (tile), or slots (stage); 0: auto */
+    uint32_t streams;     /* tiles in flight on each device: that many streams (tile), or slots
+                             (stage); 0: auto */
     enum order order;
     enum layout layout;
     bool layout_given; /* true: no choice of `issue` may take another */
@@ -50,7 +52,9 @@ struct settings {
     enum carry carry;     /* a scan's way from tile to tile */
     uint32_t connections; /* 0: the driver's, or the machine's */
     int mistake;          /* index in mistake_rows (plan/mistake.h) */
-    const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200" */
+    const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200", "sim:h200*4" */
+    uint32_t devices;     /* how many that are; 0 stands for 1 */
+    enum spread spread;   /* what each of several devices does */
     uint32_t runs, warmup;
     enum issue issue; /* ISSUE_AUTO: until the device is known, memory and pack with it */
     bool pack;        /* the CPU packs batches of tiles, which then go by one copy */
@@ -62,6 +66,12 @@ struct settings {
 
 /* Returns true where tiles, streams or issue are auto: no plan can be built yet. */
 bool settings_are_open(const struct settings *settings);
+
+/* Returns how many devices the run has. */
+static inline uint32_t settings_devices(const struct settings *settings)
+{
+    return settings->devices > 1 ? settings->devices : 1;
+}
 
 /* Returns the intensity that counts: the one given, or what is usual for the chain. */
 uint32_t settings_intensity(const struct settings *settings);
@@ -118,6 +128,8 @@ enum status settings_refuse_size(const struct settings *settings, double part,
 /* The names of each enum's values, by value, ended by NULL: "depth", "tile", "pinned",
  * "device", "streams" and so on. */
 extern const char *const order_names[],
-    *const layout_names[], *const memory_names[], *const carry_names[], *const issue_names[];
+    *const layout_names[], *const memory_names[], *const carry_names[],
+                                                      *const issue_names[],
+                                                          *const spread_names[];
 
 #endif

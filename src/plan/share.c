@@ -2,6 +2,8 @@
  * priorities. */
 #include "plan/build.h"
 
+#include "plan/rules.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,8 +12,8 @@ static uint64_t whole_units(uint64_t elements, uint64_t unit)
     return (elements + unit - 1) / unit * unit;
 }
 
-/* Sets the ns per element on the GPU (the slower of link and kernels) and on the CPU, which has
- * no tiles on their way beside the one that it works on. */
+/* Sets the ns per element on the GPUs (the slowest of links, host's memory and kernels) and on
+ * the CPU, which has no tiles on their way beside the one that it works on. */
 static void rates_per_element(const struct settings *settings, const struct machine *machine,
                               double *gpu_ns, double *cpu_ns)
 {
@@ -35,6 +37,13 @@ static void rates_per_element(const struct settings *settings, const struct mach
     double link = machine_link_ns(machine, in, out);
     if (settings->memory == MEMORY_MAPPED)
         link /= machine_mapped_share(machine, settings->chain[0]);
+    const uint32_t devices = settings_devices(settings);
+    if (devices > 1) {
+        const struct host_rates host = rule_host_rates(machine, devices);
+        const double each = fmax(in / host.in, out / host.out);
+        link = fmax(link / devices, 1e9 * fmax(each, (in + out) / host.joint));
+        kernels /= devices;
+    }
     *gpu_ns = fmax(link, kernels);
     *cpu_ns = cpu;
 }
@@ -65,7 +74,8 @@ enum status plan_set_priorities(struct plan *plan, const struct settings *settin
     if (plan->priorities == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for a plan");
     for (uint32_t stream = 0; stream < plan->streams; stream++) {
-        int priority = settings->priorities[stream % (uint32_t)settings->priority_count];
+        const uint32_t number = plan_stream_home(plan, stream).number;
+        int priority = settings->priorities[number % (uint32_t)settings->priority_count];
         if (plan_stream_kind(plan, stream) == STREAM_LEGACY) /* nobody can give it one */
             priority = 0;
         if (priority > machine->priority_least)

@@ -1,8 +1,8 @@
 /* steps.c - which steps a plan has, in which stream each goes, and which it follows. */
 #include "plan/steps.h"
 
-/* Returns how many streams there are for `in_flight` batches. A stream per stage is one stream
- * where there are no copies. */
+/* Returns how many streams a device has for `in_flight` batches. A stream per stage is one
+ * stream where there are no copies. */
 static uint32_t count_streams(const struct steps *steps, uint32_t in_flight)
 {
     if (steps->ways == 1)
@@ -16,19 +16,23 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
                  const struct placement *placement)
 {
     const bool mapped = plan->memory == MEMORY_MAPPED;
+    const uint32_t devices = plan_devices(plan), batches = plan_batches(plan);
+    const uint32_t most = (batches + devices - 1) / devices; /* of a device */
     *steps = (struct steps){.settings = settings,
                             .plan = plan,
                             .placement = placement,
-                            .batches = plan_batches(plan),
+                            .batches = batches,
+                            .devices = devices,
                             .stages = (uint32_t)plan->chain_length + 2,
                             .kernel_stream = -1,
                             .ways = mapped && settings->ways < 3 ? 3 : settings->ways};
     uint32_t in_flight = settings->streams;
-    if (in_flight > steps->batches)
-        in_flight = steps->batches > 0 ? steps->batches : 1; /* 0: all is the CPU's */
-    /* Serial and 2-way hold the whole array on the device at once. */
-    plan->slots = steps->ways <= 2 ? steps->batches : in_flight;
-    plan->streams = steps->tile_streams = count_streams(steps, in_flight);
+    if (in_flight > most)
+        in_flight = most > 0 ? most : 1; /* 0: all is the CPU's */
+    /* Serial and 2-way hold all that a device works on there at once. */
+    plan->slots = devices * (steps->ways <= 2 ? most : in_flight);
+    steps->tile_streams = count_streams(steps, in_flight);
+    plan->streams = devices * steps->tile_streams;
 }
 
 static bool is_kernel(const struct steps *steps, uint32_t stage)
@@ -46,10 +50,11 @@ bool steps_have_upload(const struct steps *steps)
     return steps->plan->buffer_bytes[BUFFER_HOST_RESIDENT] > 0 && steps->batches > 0;
 }
 
-uint32_t steps_stream(const struct steps *steps, struct step step)
+/* Returns the stream of a step among those of its device. */
+static uint32_t stream_on_device(const struct steps *steps, struct step step)
 {
     const bool by_stage = steps->settings->layout == LAYOUT_STAGE;
-    if (steps->ways == 1 || step.batch == steps->batches)
+    if (steps->ways == 1 || step.batch >= steps->batches)
         return 0;
     if (by_stage && steps->placement->mapped)
         return 0;
@@ -59,7 +64,20 @@ uint32_t steps_stream(const struct steps *steps, struct step step)
         return step.stage == 0 ? 0 : is_kernel(steps, step.stage) ? 1 : 2;
     if (steps->ways == 2 && step.stage == 0)
         return 0;
-    return step.batch % steps->tile_streams;
+    return plan_batch_number(steps->plan, step.batch) % steps->tile_streams;
+}
+
+uint32_t steps_stream(const struct steps *steps, struct step step)
+{
+    const uint32_t first = steps_device(steps, step) * steps->tile_streams;
+    return first + stream_on_device(steps, step);
+}
+
+/* Returns the last batch of the device that `batch` is on. */
+static uint32_t last_beside(const struct steps *steps, uint32_t batch)
+{
+    const uint32_t last = steps->batches - 1;
+    return last - (last - batch) % steps->devices;
 }
 
 /* Returns true if a step begins with what its kernel left of the batch before. */
@@ -90,20 +108,21 @@ int steps_follow(const struct steps *steps, struct step step,
     enum { NONE = UINT32_MAX };
     const uint32_t stage = step.stage, batch = step.batch, slots = steps->plan->slots;
     int count = 0;
-    /* 2-way kernels come after H2D of everything, for which a scan's first batch has waited
-     * already. */
+    /* 2-way kernels come after H2D of all that their device gets, for which a scan's first
+     * batch has waited already. */
     bool after_all = stage == 1 && steps->ways == 2;
     bool carries = step_carries(steps, step);
+    bool waited = carries && batch >= steps->devices; /* a batch before it on its device */
     if (carries)
         follows[count++] = (struct step){stage, batch - 1};
-    if (after_all && !carries)
-        follows[count++] = (struct step){0, steps->batches - 1};
-    if (stage > 0 && steps_have_stage(steps, stage - 1) && !(after_all && carries))
+    if (after_all && !waited)
+        follows[count++] = (struct step){0, last_beside(steps, batch)};
+    if (stage > 0 && steps_have_stage(steps, stage - 1) && !(after_all && waited))
         follows[count++] = (struct step){stage - 1, batch};
     uint32_t used = batch >= slots ? last_use(steps, stage, NONE) : NONE;
     if (used != NONE)
         follows[count++] = (struct step){used, batch - slots};
     if (stage == 1 && steps_have_upload(steps)) /* last: mostly another wait covers it */
-        follows[count++] = steps_upload(steps);
+        follows[count++] = steps_upload(steps, steps_device(steps, step));
     return count;
 }

@@ -2,7 +2,7 @@
  *
  * A batch is a tile, or with --issue=batch and --pack several that go as one. It goes through
  * stages: 0 copies it in, 1 to L run the chain's L kernels, L + 1 copies it out. The resident
- * input's copy in is a step, too: stage 0 of a batch behind the last. */
+ * input's copy into each device is a step, too: stage 0 of a batch behind the last. */
 #ifndef PIPELINE_PLAN_STEPS_H
 #define PIPELINE_PLAN_STEPS_H
 
@@ -21,7 +21,8 @@ struct steps {
     const struct placement *placement;
     uint32_t batches;      /* those of the tiles that are not the CPU's */
     uint32_t stages;       /* of a batch */
-    uint32_t tile_streams; /* streams that batches are dealt over: the plan may have more */
+    uint32_t devices;      /* that batches are dealt over */
+    uint32_t tile_streams; /* a device's streams for them: the plan may have more */
     int32_t kernel_stream; /* all kernels' stream, whatever their tile; negative: none such */
     int ways;              /* as asked for; with no copies to overlap, 1 and 2 are 3 */
 };
@@ -40,7 +41,7 @@ static inline uint32_t steps_out(const struct steps *steps)
 /* Steps are numbered from 0: steps_number() of them at most. */
 static inline size_t steps_number(const struct steps *steps)
 {
-    return ((size_t)steps->batches + 1) * steps->stages; /* 1: for the upload */
+    return ((size_t)steps->batches + steps->devices) * steps->stages; /* with the uploads */
 }
 static inline size_t steps_index(const struct steps *steps, struct step step)
 {
@@ -50,10 +51,18 @@ static inline size_t steps_index(const struct steps *steps, struct step step)
 /* Returns false for a tile's copies where kernels work on the host's memory: they need none. */
 bool steps_have_stage(const struct steps *steps, uint32_t stage);
 
-/* Returns the resident input's copy in, which comes first of all, in the first stream. */
-static inline struct step steps_upload(const struct steps *steps)
+/* Returns the device that a step is for. */
+static inline uint32_t steps_device(const struct steps *steps, struct step step)
 {
-    return (struct step){0, steps->batches};
+    return step.batch < steps->batches ? plan_batch_device(steps->plan, step.batch)
+                                       : step.batch - steps->batches;
+}
+
+/* Returns the resident input's copy into a device, which comes first of all, in the device's
+ * first stream. */
+static inline struct step steps_upload(const struct steps *steps, uint32_t device)
+{
+    return (struct step){0, steps->batches + device};
 }
 bool steps_have_upload(const struct steps *steps);
 

@@ -1,7 +1,6 @@
 /* timeline.c - spans: made from a plan, and completed. */
 #include "plan/timeline.h"
 
-#include "core/event_queue.h"
 #include "plan/legacy.h"
 
 #include <stdlib.h>
@@ -33,7 +32,9 @@ static void span_fill(struct span *span, const struct plan *plan, const struct o
 {
     bool moves = op->kind != OP_KERNEL || plan->memory == MEMORY_MAPPED;
     *span = (struct span){.op = op->id, .kind = (uint8_t)op->kind, .stream = op->stream};
-    span->engine = (uint8_t)op_rows[op->kind].engine;
+    span->engine = op_rows[op->kind].engine & SPAN_BITS;
+    if (plan->devices > 1 && (engine_of_device(span->engine) || op->kind == OP_WAIT))
+        span->device = plan_stream_home(plan, op->stream).device & SPAN_BITS;
     span->tile = op->tile;
     span->bytes = moves ? op_bytes(op) : 0;
     if (op->kind == OP_KERNEL)
@@ -112,6 +113,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
         status = error_set(error, STATUS_NO_MEMORY, "no memory for a timeline of %zu ops", ops);
     } else {
         timeline->issue_count = plan->op_count;
+        timeline->devices = plan->devices;
         timeline->streams = plan->streams;
         if (plan->stream_kinds != NULL)
             memcpy(timeline->stream_kinds, plan->stream_kinds, plan->streams);
@@ -278,17 +280,13 @@ int span_compare_ends(const void *a, const void *b)
 }
 
 /* Pushes each copy's start behind the end of the copy that its engine did before it. */
-static enum status start_after_engine(struct timeline *timeline, enum engine engine,
+static enum status start_after_engine(struct timeline *timeline, struct resource engine,
                                       struct error *error)
 {
     struct span **copies = malloc((timeline->span_count + (size_t)1) * sizeof *copies);
     if (copies == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
-    size_t count = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (timeline->spans[i].engine == engine)
-            copies[count++] = &timeline->spans[i];
-    }
+    size_t count = timeline_engine_spans(timeline, engine, copies);
     qsort(copies, count, sizeof *copies, span_compare_ends);
     for (size_t i = 1; i < count; i++)
         copies[i]->start_ns = later(copies[i]->start_ns, copies[i - 1]->end_ns);
@@ -299,133 +297,14 @@ static enum status start_after_engine(struct timeline *timeline, enum engine eng
 enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
                                     struct error *error)
 {
+    const uint32_t devices = timeline_devices(timeline);
     enum status status = pass_ops(timeline, plan, true, error);
-    if (status == STATUS_OK)
-        status = start_after_engine(timeline, ENGINE_H2D, error);
-    if (status == STATUS_OK)
-        status = start_after_engine(timeline, ENGINE_D2H, error);
+    for (uint32_t i = 0; i < DEVICE_ENGINES * devices && status == STATUS_OK; i++) {
+        const struct resource engine = resource_at(i, devices);
+        if (engine.kind != ENGINE_COMPUTE)
+            status = start_after_engine(timeline, engine, error);
+    }
     return status;
-}
-
-static int compare_by_start(const void *a, const void *b)
-{
-    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return x->op < y->op ? -1 : 1;
-}
-
-size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,
-                             struct span **spans)
-{
-    /* Engines work nearly in the order of issue, so that few spans have to move far. Beyond so
-     * many moves for each, a sort of all is faster. */
-    enum { FEW_MOVES = 8 };
-    const size_t most = FEW_MOVES * (size_t)timeline->span_count;
-    size_t count = 0, moves = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
-        if (span->engine != engine)
-            continue;
-        size_t at = count++;
-        for (; at > 0 && moves < most && compare_by_start(&spans[at - 1], &span) > 0; at--) {
-            spans[at] = spans[at - 1];
-            moves++;
-        }
-        spans[at] = span;
-    }
-    if (count > 0 && moves == most)
-        qsort(spans, count, sizeof *spans, compare_by_start);
-    return count;
-}
-
-/* Gives the spans of one engine, in order of start, the lowest lane that is free. Returns false
- * when memory runs out. Of the two queues, `busy` gives lanes by the time at which they are
- * free again, and `idle` by their number. */
-static bool lanes_of_engine(struct span **spans, size_t count)
-{
-    struct event_queue busy, idle;
-    struct event lane;
-    uint32_t lanes = 0;
-    bool room = true;
-    event_queue_init(&busy);
-    event_queue_init(&idle);
-    for (size_t i = 0; i < count && room; i++) {
-        while (room && busy.count > 0 && busy.heap[0].time_ns <= spans[i]->start_ns) {
-            event_queue_pop(&busy, &lane);
-            room = event_queue_push(&idle, lane.subject, 0, lane.subject, 0);
-        }
-        spans[i]->lane = event_queue_pop(&idle, &lane) ? lane.subject : lanes++;
-        room = room && event_queue_push(&busy, spans[i]->end_ns, 0, spans[i]->lane, 0);
-    }
-    event_queue_free(&busy);
-    event_queue_free(&idle);
-    return room;
-}
-
-/* A look over all spans. */
-struct look {
-    __extension__ __int128 ns, bytes; /* all added up */
-    int64_t last_ns;                  /* the last end */
-    /* Per engine: the end of its latest span; and if it never has two at once, in the order of
-     * issue, so that all are in its first lane, as mostly. */
-    int64_t ends_ns[ENGINE_COUNT];
-    bool turns[ENGINE_COUNT];
-};
-
-/* Looks over the spans, and gives them the lanes that they have where engines take turns.
- * Waits, which do nothing, are left out of the sum: there may be very many at once. */
-static struct look look_over(struct timeline *timeline)
-{
-    struct look look = {.ns = 0};
-    for (int engine = 0; engine < ENGINE_COUNT; engine++)
-        look.turns[engine] = true;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
-        look.ns += span->kind != OP_WAIT ? span->end_ns - span->start_ns : 0;
-        look.bytes += span->bytes;
-        look.last_ns = later(look.last_ns, span->end_ns);
-        look.turns[span->engine] &= span->start_ns >= look.ends_ns[span->engine];
-        look.ends_ns[span->engine] = span->end_ns;
-        span->lane = span->engine == ENGINE_NONE ? span->stream : 0;
-    }
-    for (uint32_t i = 0; i < timeline->call_count; i++)
-        look.ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
-    look.ns += look.last_ns;
-    return look;
-}
-
-static enum status set_lanes(struct timeline *timeline, const struct look *look,
-                             struct error *error)
-{
-    struct span **spans = NULL;
-    bool room = true;
-    for (int engine = 0; engine < ENGINE_NONE && room; engine++) {
-        if (look->turns[engine])
-            continue;
-        if (spans == NULL)
-            spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
-        room =
-            spans != NULL &&
-            lanes_of_engine(spans, timeline_engine_spans(timeline, (enum engine)engine, spans));
-    }
-    free(spans);
-    return room ? STATUS_OK
-                : error_set(error, STATUS_NO_MEMORY, "no memory to lay out a timeline");
-}
-
-/* Refuses what timeline.h says. */
-static enum status check_sums(const struct look *look, struct error *error)
-{
-    if (look->ns >= MACHINE_NEVER_NS)
-        return error_set(error, STATUS_USAGE,
-                         "the ops and calls take more than 36 years together, which is more "
-                         "than a timeline can hold");
-    if (look->bytes > INT64_MAX)
-        return error_set(error, STATUS_USAGE,
-                         "the ops move more than 8 EiB together, which is more bytes than a "
-                         "timeline can hold");
-    return STATUS_OK;
 }
 
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
@@ -433,11 +312,7 @@ enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
 {
     enum status status =
         timeline->has_waits ? pass_ops(timeline, plan, false, error) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
-    struct look look = look_over(timeline);
-    status = check_sums(&look, error);
-    return status == STATUS_OK ? set_lanes(timeline, &look, error) : status;
+    return status == STATUS_OK ? timeline_lay_out(timeline, error) : status;
 }
 
 int64_t timeline_time_ns(const struct timeline *timeline)

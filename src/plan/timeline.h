@@ -44,12 +44,15 @@ enum kinds_known {
     KINDS_RECORDED, /* the trace says them */
 };
 
+enum { SPAN_BITS = 15 }; /* that an engine and a device have */
+
 /* One op as it ran. Times are ns from the run's first issue; of a recorded plan that was
  * simulated, from when its threads began. */
 struct span {
     uint32_t op;
-    uint8_t kind;   /* enum op_kind */
-    uint8_t engine; /* enum engine */
+    uint8_t kind;       /* enum op_kind */
+    uint8_t engine : 4; /* enum engine */
+    uint8_t device : 4; /* of the run's, from 0; what the host executes has 0 */
     union {
         uint16_t link; /* kernels: which of the timeline's names, that is, of the chain; of
                           memory that the host takes: 1 if it is page-locked */
@@ -81,6 +84,7 @@ struct timeline {
     int64_t resolution_ns;
     const char **names; /* of kernels, by link: owned, what they point to is not */
     uint32_t name_count;
+    uint32_t devices;      /* as in the plan: 0 stands for 1 */
     uint32_t streams;      /* as in the plan */
     uint8_t *stream_kinds; /* as in the plan: enum stream_kind; NULL: all non-blocking. Owned */
     uint32_t *stream_ids;  /* what to call each stream; NULL: by its number. Owned */
@@ -152,6 +156,9 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 
+/* Does the last part of that: sums and lanes. */
+enum status timeline_lay_out(struct timeline *timeline, struct error *error);
+
 /* Returns true if a span began before another (ties: its op comes first). */
 static inline bool span_precedes(const struct span *a, const struct span *b)
 {
@@ -161,9 +168,33 @@ static inline bool span_precedes(const struct span *a, const struct span *b)
 /* Compares pointers to spans by their ends, then by their ops, for qsort(). */
 int span_compare_ends(const void *a, const void *b);
 
-/* Fills `spans`, which has room for all, with those of `engine` in order of start (ties: of op)
- * and returns how many they are. */
-size_t timeline_engine_spans(const struct timeline *timeline, enum engine engine,
+/* Returns what executed the op of a span. */
+static inline struct resource span_resource(const struct span *span)
+{
+    return (struct resource){(enum engine)span->engine, span->device, span->lane};
+}
+
+/* Returns the device and the number of a stream, as plan_stream_home() does. */
+static inline struct stream_home timeline_stream_home(const struct timeline *timeline,
+                                                      uint32_t stream)
+{
+    return stream_home(stream, timeline->streams, timeline->devices);
+}
+
+static inline uint32_t timeline_devices(const struct timeline *timeline)
+{
+    return timeline->devices > 1 ? timeline->devices : 1;
+}
+
+/* Returns how many devices have an engine of that kind: one, where it is the host's. */
+static inline uint32_t timeline_engines(const struct timeline *timeline, enum engine kind)
+{
+    return engine_of_device(kind) ? timeline_devices(timeline) : 1;
+}
+
+/* Fills `spans`, which has room for all, with those of an engine, whatever the index, in order
+ * of start (ties: of op) and returns how many they are. */
+size_t timeline_engine_spans(const struct timeline *timeline, struct resource engine,
                              struct span **spans);
 
 /* First issue to last end, in ns. */

@@ -40,6 +40,15 @@ static const char *op_fault_in_copy(const struct op *op)
     return NULL;
 }
 
+/* Returns true if a range of a device buffer lies in the part of the op's device. */
+static bool is_at_home(const struct plan *plan, const struct op *op, const struct range *range)
+{
+    const uint32_t device = plan_stream_home(plan, op->stream).device;
+    const struct range part = plan_device_part(plan, range->buffer, device);
+    return range->offset >= part.offset &&
+           range->offset + range->bytes <= part.offset + part.bytes;
+}
+
 /* Returns what is wrong with the ranges that an op names, or NULL. The sides of a copy's ranges
  * are op_fault_in_copy()'s affair. */
 static const char *op_fault_in_bytes(const struct plan *plan, const struct op *op)
@@ -55,6 +64,8 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
             return "reaches beyond its buffer";
         bool on_device = range->buffer >= BUFFER_FIRST_DEVICE;
         bool reaches = op->kind == OP_KERNEL && plan->memory == MEMORY_MAPPED;
+        if (on_device && plan->devices > 1 && !is_at_home(plan, op, range))
+            return "works on another device's memory than its stream's";
         if ((op_is_launch(op->kind) && !on_device && !reaches) ||
             ((op->kind == OP_CPU || op->kind == OP_CALLBACK || op->kind == OP_PACK) &&
              on_device))
@@ -124,6 +135,9 @@ enum status plan_validate(const struct plan *plan, struct error *error)
     if (plan->tiles == 0 || plan->streams == 0 || plan->chain_length < 1 ||
         plan->chain_length > CHAIN_MAX)
         return error_set(error, STATUS_FAILED, "the plan has no tiles, streams or kernels");
+    if (plan->devices > MACHINE_DEVICES_MAX || plan->streams % plan_devices(plan) != 0)
+        return error_set(error, STATUS_FAILED,
+                         "the plan's devices have not as many streams each");
     if (validate_streams(plan, error) != STATUS_OK)
         return STATUS_FAILED;
     bool *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);

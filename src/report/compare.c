@@ -93,8 +93,12 @@ static double share_in_order(const struct timeline *measured, const struct timel
                              struct span **order)
 {
     uint32_t neighbours = 0, kept = 0;
-    for (int engine = 0; engine < ENGINE_NONE; engine++) {
-        size_t count = timeline_engine_spans(measured, (enum engine)engine, order);
+    const uint32_t devices = timeline_devices(measured);
+    for (uint32_t k = 0; k < resource_count(devices); k++) {
+        const struct resource engine = resource_at(k, devices);
+        if (engine.kind == ENGINE_NONE)
+            continue;
+        size_t count = timeline_engine_spans(measured, engine, order);
         for (size_t i = 1; i < count; i++) {
             const struct span *one = &simulated->spans[order[i - 1] - measured->spans];
             const struct span *two = &simulated->spans[order[i] - measured->spans];

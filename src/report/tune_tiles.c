@@ -170,12 +170,13 @@ enum status tune_simulate(const struct settings *settings, const struct machine 
     if (status != STATUS_OK)
         return status;
     *ops += count_ops(&plan);
-    if (plan_device_bytes(&plan) > machine->memory_bytes)
+    if (plan_device_bytes(&plan) / plan_devices(&plan) > machine->memory_bytes)
         status = error_set(error, STATUS_FAILED,
                            "with %" PRIu32 " tiles in %" PRIu32 " streams the plan needs %s of "
                            "device memory, more than %s has",
                            settings->tiles, settings->streams,
-                           units_bytes(plan_device_bytes(&plan), text), machine->name);
+                           units_bytes(plan_device_bytes(&plan) / plan_devices(&plan), text),
+                           machine->name);
     else
         status = simulator_time(machine, 0, &plan, time_ns, error);
     plan_free(&plan);

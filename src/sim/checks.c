@@ -52,8 +52,9 @@ bool checks_pass(struct simulation *sim, uint32_t op)
 
 bool checks_hold_kernel(const struct simulation *sim, uint32_t op)
 {
-    for (uint32_t i = 0; sim->checks != NULL && i < sim->group_end; i++) {
-        const struct block_group *group = &sim->groups[i];
+    const struct gpu *gpu = &sim->gpus[0]; /* the only one: simulator_check() sees to that */
+    for (uint32_t i = 0; sim->checks != NULL && i < gpu->group_end; i++) {
+        const struct block_group *group = &gpu->groups[i];
         if (group->blocks > 0 &&
             rule_check_holds_kernel(sim->ops[group->op].next_in_stream, op))
             return true;

@@ -4,10 +4,22 @@
 
 /* --- copies --- */
 
-/* Returns the copy engine of the other direction. */
+/* Returns the copy engine of the other direction of the same device. */
 static uint32_t other_copies(uint32_t index)
 {
-    return index == COPIES_IN ? COPIES_OUT : COPIES_IN;
+    return index ^ 1;
+}
+
+static uint32_t device_of(uint32_t index)
+{
+    return index / COPY_ENGINES;
+}
+
+/* Sets the timer of a copy engine. */
+static inline enum status copy_set_timer(struct simulation *sim, uint32_t index,
+                                         int64_t delay_ns, enum event_kind kind)
+{
+    return simulation_set_timer(sim, copy_timer(index), delay_ns, kind, index);
 }
 
 static int64_t ns_for(double bytes, double bytes_per_s)
@@ -15,21 +27,42 @@ static int64_t ns_for(double bytes, double bytes_per_s)
     return bytes > 0 ? machine_ceil_ns(1e9 * bytes / bytes_per_s) : 0;
 }
 
+/* Returns the rate that the link of its device has for a flowing copy. */
+static double link_bytes_per_s(const struct simulation *sim, uint32_t index)
+{
+    const bool other_busy = sim->copies[other_copies(index)].flowing;
+    return facts_of(sim, sim->copies[index].op)->bytes_per_s[other_busy];
+}
+
+/* Returns the part of its link's rate that the host's memory lets a copy of that kind have,
+ * beside all that flow. */
+static double host_share(const struct simulation *sim, enum op_kind kind)
+{
+    struct link_bytes asked = {0, 0};
+    for (uint32_t i = 0; i < COPY_ENGINES * sim->devices; i++) {
+        if (sim->copies[i].flowing)
+            *(kind_of(sim, sim->copies[i].op) == OP_H2D ? &asked.in : &asked.out) +=
+                link_bytes_per_s(sim, i);
+    }
+    return rule_host_share(sim->machine, kind, asked.in, asked.out);
+}
+
 /* Lets a copy that flows go on at the rate that holds from now. */
 static enum status copy_go_on(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
-    const bool other_busy = sim->copies[other_copies(index)].flowing;
     engine->since_ns = sim->now;
-    engine->bytes_per_s = facts_of(sim, engine->op)->bytes_per_s[other_busy];
+    engine->bytes_per_s = link_bytes_per_s(sim, index);
+    if (sim->devices > 1)
+        engine->bytes_per_s *= host_share(sim, kind_of(sim, engine->op));
     if (engine->staged && !engine->piece)
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind_of(sim, engine->op),
                                                       engine->bytes_per_s);
-    return simulation_set_timer(sim, index, ns_for(engine->bytes_left, engine->bytes_per_s),
-                                EVENT_COPIED, index);
+    return copy_set_timer(sim, index, ns_for(engine->bytes_left, engine->bytes_per_s),
+                          EVENT_COPIED);
 }
 
-/* Does the same with a copy that may be flowing, after it has been brought up to now: the other
+/* Does the same with a copy that may be flowing, after it has been brought up to now: another
  * engine's copy begins or ends to flow. */
 static enum status copy_set_rate(struct simulation *sim, uint32_t index)
 {
@@ -42,6 +75,18 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     return copy_go_on(sim, index);
 }
 
+/* Does the same with all others, whose rates change where copy engine `index` begins or ends to
+ * move bytes: that of the other direction, and as devices share the host's memory, theirs. */
+static enum status copies_set_others(struct simulation *sim, uint32_t index)
+{
+    if (sim->devices == 1)
+        return copy_set_rate(sim, other_copies(index));
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < COPY_ENGINES * sim->devices && status == STATUS_OK; i++)
+        status = i != index ? copy_set_rate(sim, i) : STATUS_OK;
+    return status;
+}
+
 static enum status copy_begin_next(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
@@ -50,7 +95,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     int64_t wait = engine->free_ns - sim->now;
     if (wait > 0) {
         engine->turning = true;
-        return simulation_set_timer(sim, index, wait, EVENT_TURNED, index);
+        return copy_set_timer(sim, index, wait, EVENT_TURNED);
     }
     engine->op = line_pop(sim, &engine->line);
     /* Where no copy is many, the op itself is left alone: it is not in the cache. */
@@ -59,13 +104,13 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
-    return simulation_set_timer(sim, index, facts_of(sim, engine->op)->latency_ns, EVENT_FLOW,
-                                index);
+    return copy_set_timer(sim, index, facts_of(sim, engine->op)->latency_ns, EVENT_FLOW);
 }
 
 enum status copies_accept(struct simulation *sim, uint32_t op)
 {
-    const uint32_t index = facts_of(sim, op)->copy_engine;
+    const uint32_t index =
+        COPY_ENGINES * sim->lanes[stream_of(sim, op)].device + facts_of(sim, op)->copy_engine;
     struct copy_engine *engine = &sim->copies[index];
     if (op == engine->follower)
         line_push_front(sim, &engine->line, op);
@@ -89,7 +134,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     engine->piece = rule_copy_in_one_piece(sim->machine, sim->plan, op);
     engine->bytes_left = (double)span_at(sim, engine->op)->bytes / engine->copies;
     enum status status = copy_go_on(sim, index);
-    return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
+    return status == STATUS_OK ? copies_set_others(sim, index) : status;
 }
 
 /* Returns how long the copy on `engine` still takes when all its bytes have flowed: the engine
@@ -110,7 +155,7 @@ static enum status copy_drain(struct simulation *sim, uint32_t index, int64_t re
     struct copy_engine *engine = &sim->copies[index];
     const struct op *op = op_at(sim, engine->op);
     engine->draining = true;
-    enum status status = simulation_set_timer(sim, index, rest_ns, EVENT_COPIED, index);
+    enum status status = copy_set_timer(sim, index, rest_ns, EVENT_COPIED);
     bool returns = op->kind == OP_H2D && !rule_call_waits_out(sim->plan, op);
     return status == STATUS_OK && returns ? host_return_call(sim, engine->op) : status;
 }
@@ -128,7 +173,8 @@ static bool copy_is_waited_for(const struct simulation *sim, uint32_t op)
 /* Returns how long engine `index` takes from the end of copy `op` to its next one. */
 static int64_t copy_gap_ns(const struct simulation *sim, uint32_t index, uint32_t op)
 {
-    uint32_t kernels = sim->waiting[0], others = kernels > 0 ? kernels - 1 : 0;
+    uint32_t kernels = sim->waiting[QUEUE_KINDS * device_of(index)],
+             others = kernels > 0 ? kernels - 1 : 0;
     enum op_kind kind = kind_of(sim, op);
     bool other_busy = sim->copies[other_copies(index)].op != NONE;
     return rule_copy_gap_ns(sim->machine, kind, copy_is_waited_for(sim, op), other_busy,
@@ -151,9 +197,8 @@ enum status copies_end(struct simulation *sim, uint32_t index)
     engine->flowing = false;
     if (engine->to_copy > 1) {
         engine->to_copy--;
-        enum status status =
-            simulation_set_timer(sim, index, sim->machine->batch_gap_ns, EVENT_FLOW, index);
-        return status == STATUS_OK ? copy_set_rate(sim, other_copies(index)) : status;
+        enum status status = copy_set_timer(sim, index, sim->machine->batch_gap_ns, EVENT_FLOW);
+        return status == STATUS_OK ? copies_set_others(sim, index) : status;
     }
     const int64_t rest_ns = engine->staged && !engine->draining ? copy_rest_ns(sim, engine) : 0;
     if (rest_ns > 0)
@@ -166,11 +211,11 @@ enum status copies_end(struct simulation *sim, uint32_t index)
     if (status == STATUS_OK)
         status = host_return_call(sim, op);
     if (status == STATUS_OK)
-        status = copy_set_rate(sim, other_copies(index));
+        status = copies_set_others(sim, index);
     if (status != STATUS_OK || engine->follower == NONE)
         return status == STATUS_OK ? copy_begin_next(sim, index) : status;
     engine->turning = true; /* until the follower is in line */
-    return simulation_set_timer(sim, index, engine->free_ns - sim->now, EVENT_TURNED, index);
+    return copy_set_timer(sim, index, engine->free_ns - sim->now, EVENT_TURNED);
 }
 
 /* --- callbacks and the CPU --- */

@@ -18,28 +18,28 @@ static uint32_t launch_blocks(const struct simulation *sim, const struct op *op)
 
 /* Returns the lowest place that is free, so that those in use stay close together; NULL where
  * memory runs out. */
-static struct block_group *free_group(struct simulation *sim)
+static struct block_group *free_group(struct gpu *gpu)
 {
-    for (uint32_t i = 0; i < sim->group_end; i++) {
-        if (sim->groups[i].blocks == 0)
-            return &sim->groups[i];
+    for (uint32_t i = 0; i < gpu->group_end; i++) {
+        if (gpu->groups[i].blocks == 0)
+            return &gpu->groups[i];
     }
-    if (sim->group_end == sim->group_capacity) {
-        uint32_t capacity = sim->group_capacity > 0 ? 2 * sim->group_capacity : 16;
-        struct block_group *groups = realloc(sim->groups, capacity * sizeof *groups);
+    if (gpu->group_end == gpu->group_capacity) {
+        uint32_t capacity = gpu->group_capacity > 0 ? 2 * gpu->group_capacity : 16;
+        struct block_group *groups = realloc(gpu->groups, capacity * sizeof *groups);
         if (groups == NULL)
             return NULL;
-        sim->groups = groups;
-        sim->group_capacity = capacity;
+        gpu->groups = groups;
+        gpu->group_capacity = capacity;
     }
-    return &sim->groups[sim->group_end++];
+    return &gpu->groups[gpu->group_end++];
 }
 
-static void leave_group(struct simulation *sim, struct block_group *group)
+static void leave_group(struct gpu *gpu, struct block_group *group)
 {
     group->blocks = 0;
-    while (sim->group_end > 0 && sim->groups[sim->group_end - 1].blocks == 0)
-        sim->group_end--;
+    while (gpu->group_end > 0 && gpu->groups[gpu->group_end - 1].blocks == 0)
+        gpu->group_end--;
 }
 
 /* Sets what a launch does on the link. */
@@ -104,12 +104,12 @@ static const struct launch_work *launch_work(struct simulation *sim, const struc
  * is one: all its blocks then count as having done the mean of what each has. Without this a
  * launch would be cut into more groups than the one before it, whose ends make room for it, and
  * the next launch into more again. */
-static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uint32_t sweeps,
+static bool join_group(struct gpu *gpu, uint32_t op, uint32_t blocks, uint32_t sweeps,
                        int64_t since_ns)
 {
     enum { JUST_BEGUN = 64 }; /* the group has done at most that part of its work: 1/64 */
-    for (uint32_t i = 0; i < sim->group_end; i++) {
-        struct block_group *group = &sim->groups[i];
+    for (uint32_t i = 0; i < gpu->group_end; i++) {
+        struct block_group *group = &gpu->groups[i];
         if (group->blocks == 0 || group->op != op || group->sweeps != sweeps)
             continue;
         double ahead =
@@ -128,10 +128,10 @@ static bool join_group(struct simulation *sim, uint32_t op, uint32_t blocks, uin
 /* Sets what a group's sweeps take on the link beside their bytes, of a launch of which that
  * part of the blocks begins; 0: they take the places of its own. Blocks that take the places of
  * any others one by one read while those write. */
-static void begin_on_link(const struct simulation *sim, const struct link_begin *begin,
-                          double part, struct block_group *group)
+static void begin_on_link(const struct link_begin *begin, double part, bool in_place,
+                          struct block_group *group)
 {
-    const double at_once = sim->blocks_ended_ns != sim->now ? part : 0;
+    const double at_once = in_place ? 0 : part;
     if (part > 0)
         group->lead_ns = (begin->latency_ns + at_once * begin->lead_ns) / group->sweeps;
     if (group->sweeps > 1)
@@ -140,13 +140,13 @@ static void begin_on_link(const struct simulation *sim, const struct link_begin 
         group->read_ns = begin->latency_ns + part * begin->read_ns;
 }
 
-static enum status add_group(struct simulation *sim, uint32_t op, uint32_t blocks,
-                             const struct launch_work *work, uint32_t sweeps, int64_t since_ns,
-                             double begins)
+static enum status add_group(struct simulation *sim, struct gpu *gpu, uint32_t op,
+                             uint32_t blocks, const struct launch_work *work, uint32_t sweeps,
+                             int64_t since_ns, double begins)
 {
-    if (blocks == 0 || join_group(sim, op, blocks, sweeps, since_ns))
+    if (blocks == 0 || join_group(gpu, op, blocks, sweeps, since_ns))
         return STATUS_OK;
-    struct block_group *group = free_group(sim);
+    struct block_group *group = free_group(gpu);
     if (group == NULL)
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     /* Every field stands here: where some don't, all of it is cleared first, which takes as
@@ -170,7 +170,7 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
         .stamp = 0,
     };
     if (sim->plan->memory == MEMORY_MAPPED)
-        begin_on_link(sim, &work->begin, begins, group);
+        begin_on_link(&work->begin, begins, gpu->blocks_ended_ns == sim->now, group);
     return STATUS_OK;
 }
 
@@ -179,8 +179,8 @@ static enum status add_group(struct simulation *sim, uint32_t op, uint32_t block
  * these are the launch's first. Where a launch has more blocks than the GPU holds, those that
  * take others' places begin at once: the first blocks have paid the fixed cost of the launch,
  * and the neighbours' work hides a block's own beginning. */
-static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t all,
-                              uint32_t placed, uint32_t blocks)
+static enum status add_groups(struct simulation *sim, struct gpu *gpu, uint32_t op,
+                              uint32_t all, uint32_t placed, uint32_t blocks)
 {
     struct launch_work room;
     const struct launch_work *work = launch_work(sim, op_at(sim, op), &room);
@@ -190,17 +190,19 @@ static enum status add_groups(struct simulation *sim, uint32_t op, uint32_t all,
     const double begins = pays ? (double)blocks / all : 0;
     uint32_t more = sweeps->blocks_with_more > placed ? sweeps->blocks_with_more - placed : 0;
     more = more < blocks ? more : blocks;
-    enum status status = add_group(sim, op, more, work, sweeps->least + 1, since_ns, begins);
+    enum status status =
+        add_group(sim, gpu, op, more, work, sweeps->least + 1, since_ns, begins);
     if (status == STATUS_OK)
-        status = add_group(sim, op, blocks - more, work, sweeps->least, since_ns, begins);
+        status = add_group(sim, gpu, op, blocks - more, work, sweeps->least, since_ns, begins);
     return status;
 }
 
 /* Returns how long the bytes of a group's sweep take on the link: at least as long as if its
  * launch had the link to itself. */
-static double link_ns(const struct simulation *sim, const struct block_group *group)
+static double link_ns(const struct simulation *sim, const struct gpu *gpu,
+                      const struct block_group *group)
 {
-    const struct link_bytes *own = &group->link, *all = &sim->link;
+    const struct link_bytes *own = &group->link, *all = &gpu->link;
     const double blocks = sim->ops[group->op].launch.running;
     double shared = rule_link_sweep_ns(sim->machine, own->in, own->out, all->in, all->out);
     double alone = rule_link_sweep_ns(sim->machine, own->in, own->out, blocks * own->in,
@@ -209,28 +211,37 @@ static double link_ns(const struct simulation *sim, const struct block_group *gr
 }
 
 /* Returns how long a sweep of a group takes beside all that is resident. */
-static double modelled_sweep_ns(const struct simulation *sim, const struct block_group *group)
+static double modelled_sweep_ns(const struct simulation *sim, const struct gpu *gpu,
+                                const struct block_group *group)
 {
-    bool only_first = group->leftover && group->blocks == sim->blocks_in_use;
-    enum dealt dealt = sim->kernels_running > 1 ? DEALT_BESIDE
+    bool only_first = group->leftover && group->blocks == gpu->blocks_in_use;
+    enum dealt dealt = gpu->kernels_running > 1 ? DEALT_BESIDE
                        : only_first             ? DEALT_FIRST
                                                 : DEALT_EVENLY;
     const bool mapped = group->link.in > 0 || group->link.out > 0;
-    if (dealt == DEALT_EVENLY && sim->blocks_in_use == group->all && !mapped)
+    if (dealt == DEALT_EVENLY && gpu->blocks_in_use == group->all && !mapped)
         return group->alone_ns; /* as mostly */
     struct kernel_cost cost = group->cost;
     if (mapped) /* few blocks use as much of the link as they can: link_ns() */
         cost.memory_fill = 0;
-    double sweep = rule_sweep_ns(sim->machine, cost, group->share, sim->blocks_in_use, dealt);
-    return mapped ? fmax(sweep + group->read_ns, link_ns(sim, group)) : sweep;
+    double sweep = rule_sweep_ns(sim->machine, cost, group->share, gpu->blocks_in_use, dealt);
+    return mapped ? fmax(sweep + group->read_ns, link_ns(sim, gpu, group)) : sweep;
+}
+
+/* Events know a group by this number: its place among its GPU's, and above that the GPU's. */
+enum { GROUP_BITS = 28 };
+static uint32_t group_number(const struct simulation *sim, const struct gpu *gpu,
+                             uint32_t index)
+{
+    return (uint32_t)(gpu - sim->gpus) << GROUP_BITS | index;
 }
 
 /* Brings a group up to now and lets it go on at the rate that holds from here. */
-static enum status set_rate(struct simulation *sim, uint32_t index)
+static enum status set_rate(struct simulation *sim, struct gpu *gpu, uint32_t index)
 {
-    struct block_group *group = &sim->groups[index];
+    struct block_group *group = &gpu->groups[index];
     double sweep =
-        isnan(group->measured_ns) ? modelled_sweep_ns(sim, group) : group->measured_ns;
+        isnan(group->measured_ns) ? modelled_sweep_ns(sim, gpu, group) : group->measured_ns;
     if (sweep == group->sweep_ns)
         return STATUS_OK;
     if (sim->now > group->since_ns) {
@@ -243,59 +254,61 @@ static enum status set_rate(struct simulation *sim, uint32_t index)
      * not for what is left of the doubles' own rounding. */
     int64_t left_ns = machine_ceil_ns(group->left * sweep - 1e-6);
     int64_t rest = group->since_ns - sim->now + left_ns;
-    return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS, index, group->stamp);
+    return simulation_post(sim, rest > 1 ? rest : 1, EVENT_BLOCKS,
+                           group_number(sim, gpu, index), group->stamp);
 }
 
 /* Returns how many bytes all resident blocks together move over the link in a sweep. */
-static struct link_bytes link_of_all(const struct simulation *sim)
+static struct link_bytes link_of_all(const struct gpu *gpu)
 {
     struct link_bytes all = {0, 0};
-    for (uint32_t i = 0; i < sim->group_end; i++) {
-        all.in += sim->groups[i].blocks * sim->groups[i].link.in;
-        all.out += sim->groups[i].blocks * sim->groups[i].link.out;
+    for (uint32_t i = 0; i < gpu->group_end; i++) {
+        all.in += gpu->groups[i].blocks * gpu->groups[i].link.in;
+        all.out += gpu->groups[i].blocks * gpu->groups[i].link.out;
     }
     return all;
 }
 
-static enum status set_rates(struct simulation *sim)
+static enum status set_rates(struct simulation *sim, struct gpu *gpu)
 {
     enum status status = STATUS_OK;
-    if (sim->rates_hold)
+    if (gpu->rates_hold)
         return status;
-    sim->rates_hold = true;
+    gpu->rates_hold = true;
     if (sim->plan->memory == MEMORY_MAPPED)
-        sim->link = link_of_all(sim);
-    for (uint32_t i = 0; i < sim->group_end && status == STATUS_OK; i++) {
-        if (sim->groups[i].blocks > 0)
-            status = set_rate(sim, i);
+        gpu->link = link_of_all(gpu);
+    for (uint32_t i = 0; i < gpu->group_end && status == STATUS_OK; i++) {
+        if (gpu->groups[i].blocks > 0)
+            status = set_rate(sim, gpu, i);
     }
     return status;
 }
 
 /* Returns true if a kernel may start, that is, place its first block. */
-static bool may_start(const struct simulation *sim, uint32_t op)
+static bool may_start(const struct simulation *sim, const struct gpu *gpu, uint32_t op)
 {
-    return rule_kernel_may_start(sim->machine, sim->kernels_running) &&
+    return rule_kernel_may_start(sim->machine, gpu->kernels_running) &&
            !checks_hold_kernel(sim, op);
 }
 
 /* Places as many blocks as fit of the kernel at the front of `line`. Sets *goes_on where the
  * line's next kernel may place some, too. */
-static enum status place_front(struct simulation *sim, struct line *line, bool *goes_on)
+static enum status place_front(struct simulation *sim, struct gpu *gpu, struct line *line,
+                               bool *goes_on)
 {
     uint32_t op = line->first;
     struct op_state *state = &sim->ops[op];
     uint32_t placed =
-        rule_blocks_placed(state->launch.to_place, sim->resident_blocks, sim->blocks_in_use);
+        rule_blocks_placed(state->launch.to_place, sim->resident_blocks, gpu->blocks_in_use);
     *goes_on = false;
     if (placed == 0)
         return STATUS_OK;
     const uint32_t all = launch_blocks(sim, op_at(sim, op));
     const bool starts = state->launch.running == 0 && state->launch.to_place == all;
-    if (starts && !may_start(sim, op))
+    if (starts && !may_start(sim, gpu, op))
         return STATUS_OK;
     if (starts) {
-        sim->kernels_running++;
+        gpu->kernels_running++;
         enum status status = simulation_start_op(sim, op);
         if (status != STATUS_OK)
             return status;
@@ -303,29 +316,29 @@ static enum status place_front(struct simulation *sim, struct line *line, bool *
     uint32_t before = all - state->launch.to_place;
     state->launch.to_place -= placed;
     state->launch.running += placed;
-    sim->blocks_in_use += placed;
-    sim->rates_hold = false;
+    gpu->blocks_in_use += placed;
+    gpu->rates_hold = false;
     *goes_on = state->launch.to_place == 0;
     if (*goes_on) {
         line_pop(sim, line);
         checks_kernel_placed(sim, op);
     }
-    return add_groups(sim, op, all, before, placed);
+    return add_groups(sim, gpu, op, all, before, placed);
 }
 
 /* Places blocks of the kernel at the front of the most urgent level that has one. A kernel
  * leaves its line when fully placed; until then no kernel behind it or less urgent places any,
  * for there is no room. But a kernel that may not start beside so many others holds up its line
  * alone. [RTSS17 X1, R1-R3] */
-static enum status place_blocks(struct simulation *sim)
+static enum status place_blocks(struct simulation *sim, struct gpu *gpu)
 {
     enum status status = STATUS_OK;
     for (int level = 0; level < sim->level_count; level++) {
         bool goes_on = true;
-        while (sim->levels[level].first != NONE && goes_on && status == STATUS_OK)
-            status = place_front(sim, &sim->levels[level], &goes_on);
+        while (gpu->levels[level].first != NONE && goes_on && status == STATUS_OK)
+            status = place_front(sim, gpu, &gpu->levels[level], &goes_on);
     }
-    return status == STATUS_OK ? set_rates(sim) : status;
+    return status == STATUS_OK ? set_rates(sim, gpu) : status;
 }
 
 enum status kernels_accept(struct simulation *sim, uint32_t op)
@@ -334,30 +347,33 @@ enum status kernels_accept(struct simulation *sim, uint32_t op)
     int priority = sim->plan->priorities != NULL ? sim->plan->priorities[kernel->stream] : 0;
     sim->ops[op].launch.to_place = launch_blocks(sim, kernel);
     sim->ops[op].launch.running = 0;
-    struct line *line = &sim->levels[priority - sim->most_urgent];
+    struct gpu *gpu = &sim->gpus[sim->lanes[kernel->stream].device];
+    struct line *line = &gpu->levels[priority - sim->most_urgent];
     bool waits = line->first != NONE; /* behind one that could not be placed */
     line_push(sim, line, op);
-    return waits ? STATUS_OK : place_blocks(sim);
+    return waits ? STATUS_OK : place_blocks(sim, gpu);
 }
 
-enum status kernels_end_blocks(struct simulation *sim, uint32_t index, uint32_t stamp)
+enum status kernels_end_blocks(struct simulation *sim, uint32_t number, uint32_t stamp)
 {
-    struct block_group *group = &sim->groups[index];
-    if (index >= sim->group_end || group->blocks == 0 || stamp != group->stamp)
+    struct gpu *gpu = &sim->gpus[number >> GROUP_BITS];
+    const uint32_t index = number & ((1U << GROUP_BITS) - 1);
+    struct block_group *group = &gpu->groups[index];
+    if (index >= gpu->group_end || group->blocks == 0 || stamp != group->stamp)
         return STATUS_OK; /* its rate changed after this event was posted */
     uint32_t op = group->op;
     struct op_state *state = &sim->ops[op];
     state->launch.running -= group->blocks;
-    sim->blocks_in_use -= group->blocks;
-    sim->blocks_ended_ns = sim->now;
-    sim->rates_hold = false;
-    leave_group(sim, group);
+    gpu->blocks_in_use -= group->blocks;
+    gpu->blocks_ended_ns = sim->now;
+    gpu->rates_hold = false;
+    leave_group(gpu, group);
     enum status status = STATUS_OK;
     if (state->launch.running == 0 && state->launch.to_place == 0) {
-        sim->kernels_running--;
+        gpu->kernels_running--;
         status = simulation_end_op(sim, op);
         if (status == STATUS_OK)
             status = host_return_call(sim, op);
     }
-    return status == STATUS_OK ? place_blocks(sim) : status;
+    return status == STATUS_OK ? place_blocks(sim, gpu) : status;
 }

@@ -263,11 +263,13 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
 static struct event *first_timer(struct simulation *sim)
 {
     struct event *first = &sim->timers[0];
-    for (int i = 1; i < TIMERS; i++) {
+    for (int i = 1; i < TIMERS_LEAST; i++) {
         bool before = event_before(&sim->timers[i], first);
         if (__builtin_expect_with_probability(before, false, 0.999))
             first = &sim->timers[i];
     }
+    for (uint32_t i = TIMERS_LEAST; i < sim->timer_count; i++)
+        first = event_before(&sim->timers[i], first) ? &sim->timers[i] : first;
     return first;
 }
 
@@ -323,6 +325,11 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
             "--issue=batch: the machine %s knows no batches of copies, or its file "
             "does not say how they run (batch_gap_ns, issue_batch_copy_ns)",
             machine->name);
+    if (plan_devices(plan) > 1 && rule_checks_dependencies(machine))
+        return error_set(error, STATUS_USAGE,
+                         "the machine %s is of a generation of which it is not known what "
+                         "several devices do (compute capability 2.0 to 3.4)",
+                         machine->name);
     if (plan->issue != ISSUE_GRAPH)
         return STATUS_OK;
     if (machine->graph_launch_ns == 0)
@@ -350,7 +357,9 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
     struct simulation sim = {
         .machine = machine, .plan = plan, .timeline = timeline, .error = error};
     sim.by_node = plan_graph_by_node(plan, machine);
+    sim.devices = plan_devices(plan);
     sim.queues = sim.by_node ? plan->streams : queues > 0 ? queues : machine->queues;
+    sim.queue_count = sim.devices * rule_queue_count(sim.queues);
     if (hooks != NULL)
         sim.hooks = *hooks;
     event_queue_init(&sim.events);

@@ -61,10 +61,12 @@ static void link_in_stream(struct simulation *sim, uint32_t i, uint32_t *last_in
     *last = i;
     if (sim->plan->issue == ISSUE_GRAPH && !sim->by_node)
         return; /* no branch of a graph holds up another, as streams in a queue do */
-    int queue = rule_queue(sim->machine, sim->queues, kind_of(sim, i), state->stream);
-    state->queue = (int16_t)queue;
+    const struct stream_home home = plan_stream_home(sim->plan, state->stream);
+    int queue = rule_queue(sim->machine, sim->queues, kind_of(sim, i), home.number);
     if (queue < 0)
         return;
+    queue += (int)(home.device * (QUEUE_KINDS * sim->queues));
+    state->queue = (int16_t)queue;
     last = &last_in_queue[queue];
     uint32_t *front = &sim->hardware_queues[queue].front;
     *(*last == NONE ? front : &sim->ops[*last].next_in_line) = i;
@@ -117,7 +119,7 @@ static enum status no_memory(struct simulation *sim)
 static enum status link_all(struct simulation *sim)
 {
     uint32_t *last_in_stream = none_filled(sim->plan->streams + (size_t)1);
-    uint32_t *last_in_queue = none_filled(rule_queue_count(sim->queues));
+    uint32_t *last_in_queue = none_filled(sim->queue_count);
     uint32_t *event_record = none_filled(sim->plan->events);
     enum status status = STATUS_OK;
     if (last_in_stream && last_in_queue && event_record)
@@ -150,10 +152,14 @@ static enum status take_memory(struct simulation *sim)
     sim->records = malloc((ops - sim->timeline->span_count) * sizeof *sim->records);
     sim->lanes = malloc(streams * sizeof *sim->lanes);
     bool waiters = waiters_init(&sim->waiters, sim->plan->streams);
-    sim->hardware_queues = calloc(rule_queue_count(sim->queues), sizeof *sim->hardware_queues);
-    sim->levels = calloc((size_t)sim->level_count, sizeof *sim->levels);
+    sim->hardware_queues = calloc(sim->queue_count, sizeof *sim->hardware_queues);
+    bool levels = true;
+    for (uint32_t i = 0; i < sim->devices && levels; i++) {
+        sim->gpus[i].levels = calloc((size_t)sim->level_count, sizeof *sim->gpus[i].levels);
+        levels = sim->gpus[i].levels != NULL;
+    }
     if (!sim->ops || !sim->records || !sim->lanes || !waiters || !sim->hardware_queues ||
-        !sim->levels)
+        !levels)
         return no_memory(sim);
     const struct plan_recorded *recorded = sim->plan->recorded;
     if (recorded != NULL) {
@@ -178,12 +184,19 @@ void simulation_free(struct simulation *sim)
         barriers_free(&sim->domains[d]);
     free(sim->domains);
     waiters_free(&sim->waiters);
-    for (uint32_t i = 0; sim->hardware_queues != NULL && i < rule_queue_count(sim->queues); i++)
+    for (uint32_t i = 0; sim->hardware_queues != NULL && i < sim->queue_count; i++)
         event_queue_free(&sim->hardware_queues[i].blocked);
     free(sim->hardware_queues);
-    free(sim->levels);
-    free(sim->groups);
+    for (uint32_t i = 0; i < sim->devices; i++) {
+        free(sim->gpus[i].levels);
+        free(sim->gpus[i].groups);
+    }
     event_queue_free(&sim->events);
+}
+
+static uint8_t stream_device(const struct simulation *sim, uint32_t stream)
+{
+    return (uint8_t)plan_stream_home(sim->plan, stream).device;
 }
 
 /* Asks the rules about each kind of op. */
@@ -217,18 +230,23 @@ enum status simulation_set_up(struct simulation *sim)
         sim->lanes[i] = (struct lane_state){.head = NONE,
                                             .first_caller = NONE,
                                             .unchecked = NONE,
+                                            .device = stream_device(sim, i),
                                             .last_end_ns = NEVER,
                                             .signal_ns = NEVER};
-    for (uint32_t i = 0; i < rule_queue_count(sim->queues); i++)
+    for (uint32_t i = 0; i < sim->queue_count; i++)
         sim->hardware_queues[i] =
             (struct hardware_queue){.engine = i / sim->queues, .front = NONE};
-    for (int i = 0; i < sim->level_count; i++)
-        line_init(&sim->levels[i]);
-    for (int i = 0; i < COPY_ENGINES; i++) {
+    for (uint32_t i = 0; i < sim->devices; i++) {
+        for (int level = 0; level < sim->level_count; level++)
+            line_init(&sim->gpus[i].levels[level]);
+        sim->gpus[i].blocks_ended_ns = -1;
+    }
+    for (uint32_t i = 0; i < COPY_ENGINES * sim->devices; i++) {
         line_init(&sim->copies[i].line);
         sim->copies[i].op = sim->copies[i].follower = NONE;
     }
-    for (int i = 0; i < TIMERS; i++)
+    sim->timer_count = 1 + COPY_ENGINES * sim->devices;
+    for (uint32_t i = 0; i < sim->timer_count; i++)
         sim->timers[i].time_ns = TIMER_OFF;
     line_init(&sim->callbacks.line);
     line_init(&sim->cpu.line);
@@ -237,6 +255,5 @@ enum status simulation_set_up(struct simulation *sim)
     find_facts(sim);
     sim->needs_domains = sim->plan->stream_kinds != NULL;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
-    sim->blocks_ended_ns = -1;
     return link_all(sim);
 }

@@ -43,9 +43,27 @@ struct line {
     uint32_t first, last;
 };
 
-/* The copy engines, as rule_copy_engine() numbers them. On a machine with one engine, the first
- * does the copies of both directions and the second never has one. */
-enum { COPIES_IN, COPIES_OUT, COPY_ENGINES, THREAD_TIMER = COPY_ENGINES, TIMERS };
+/* The copy engines of a device, as rule_copy_engine() numbers them, behind those of the devices
+ * before it. On a machine with one engine, the first does the copies of both directions and the
+ * second never has one. */
+enum {
+    COPIES_IN,
+    COPIES_OUT,
+    COPY_ENGINES,
+    QUEUE_KINDS = 1 + COPY_ENGINES, /* of a device's engines: kernels have theirs first */
+};
+
+/* The timers of the first device's copy engines, of the first thread, and of the other devices'
+ * copy engines. */
+enum {
+    THREAD_TIMER = COPY_ENGINES,
+    TIMERS_LEAST,
+    TIMERS_MOST = 1 + COPY_ENGINES * MACHINE_DEVICES_MAX,
+};
+static inline uint32_t copy_timer(uint32_t index)
+{
+    return index < THREAD_TIMER ? index : index + 1;
+}
 
 struct copy_engine {
     struct line line;
@@ -96,7 +114,8 @@ struct op_state {
     };
     uint32_t span; /* the index of its span; records have none */
     uint32_t stream;
-    int16_t queue; /* rule_queue(): machines have 1024 queues at most */
+    int16_t queue; /* rule_queue(), behind the queues of the devices before its own: a machine
+                      has 1024 for each kind of engine at most */
     uint8_t kind;  /* enum op_kind */
     bool ready : 1, ended : 1, issued : 1;
 };
@@ -122,9 +141,10 @@ struct lane_state {
     uint32_t head;         /* its first op that has not ended, issued or not; or NONE */
     uint32_t first_caller; /* a thread whose own call waits for ops of the stream, or NONE */
     uint32_t unchecked;    /* the kernel that its next op has to be checked against, or NONE */
-    uint8_t last_kind;     /* engine_kind() of its latest op on an engine */
-    int64_t last_end_ns;   /* when that op ended, or NEVER */
-    int64_t signal_ns;     /* the latest end since then of what it waited for, or NEVER */
+    uint8_t device;
+    uint8_t last_kind;   /* engine_kind() of its latest op on an engine */
+    int64_t last_end_ns; /* when that op ended, or NEVER */
+    int64_t signal_ns;   /* the latest end since then of what it waited for, or NEVER */
 };
 
 /* Rule 5, per op; only machines with that rule have these. */
@@ -196,6 +216,18 @@ struct kind_facts {
     double bytes_per_s[2];  /* of copies: with the other direction idle, and busy */
 };
 
+/* The block slots of a device. */
+struct gpu {
+    struct line *levels; /* kernels ready to place blocks, per priority: most urgent first */
+    struct block_group *groups;
+    uint32_t group_end; /* those in use are before it, with free places between them */
+    uint32_t group_capacity;
+    uint32_t blocks_in_use, kernels_running;
+    int64_t blocks_ended_ns; /* when the last blocks made room for others */
+    struct link_bytes link;  /* of all blocks that are resident, while rates are set */
+    bool rates_hold;         /* nothing was placed and nothing has ended since they were set */
+};
+
 struct simulation {
     const struct machine *machine;
     const struct plan *plan;
@@ -203,8 +235,9 @@ struct simulation {
     struct simulator_hooks hooks;
     struct error *error;
     struct event_queue events;
-    struct event timers[TIMERS]; /* of each copy engine, and of the first thread; see
-                                    simulation_set_timer() */
+    struct event timers[TIMERS_MOST]; /* of each copy engine, and of the first thread; see
+                                         simulation_set_timer() */
+    uint32_t timer_count;
     int64_t now;
     struct kind_facts kinds[OP_KIND_COUNT];
 
@@ -218,22 +251,18 @@ struct simulation {
     uint32_t first_unplaced;    /* with checks: no kernel before this op has blocks to place */
     struct waiters waiters;     /* those woken are streams whose head must be looked at */
 
-    uint32_t queues;
+    uint32_t devices;
+    uint32_t queues, queue_count; /* of an engine of a device; of all */
     struct hardware_queue *hardware_queues;
-    uint32_t waiting[3]; /* how many of each engine's queues hold something */
-    struct copy_engine copies[COPY_ENGINES];
+    /* How many of each engine's queues hold something. */
+    uint32_t waiting[QUEUE_KINDS * MACHINE_DEVICES_MAX];
+    struct copy_engine copies[COPY_ENGINES * MACHINE_DEVICES_MAX];
     struct turn_engine callbacks, cpu;
-    struct line *levels; /* kernels ready to place blocks, per priority: most urgent first */
+    struct gpu gpus[MACHINE_DEVICES_MAX];
     int level_count, most_urgent;
     struct launch_work works[CHAIN_MAX][2]; /* of each kernel: see kernel_work_of() */
-    struct block_group *groups;
-    uint32_t group_end; /* those in use are before it, with free places between them */
-    uint32_t group_capacity;
-    uint32_t stamps; /* wraps; no event waits for that long */
-    uint32_t resident_blocks, blocks_in_use, kernels_running;
-    int64_t blocks_ended_ns; /* when the last blocks made room for others */
-    struct link_bytes link;  /* of all blocks that are resident, while rates are set */
-    bool rates_hold;         /* nothing was placed and nothing has ended since they were set */
+    uint32_t stamps;                        /* wraps; no event waits for that long */
+    uint32_t resident_blocks;               /* that a device holds at once */
 
     struct host_thread *threads;
     uint32_t thread_count;
@@ -421,6 +450,6 @@ enum status copies_turn(struct simulation *sim, uint32_t index);
 
 /* The op at work is done; the blocks of a group end, unless `stamp` has been overtaken. */
 enum status turns_end(struct simulation *sim, struct turn_engine *engine);
-enum status kernels_end_blocks(struct simulation *sim, uint32_t group, uint32_t stamp);
+enum status kernels_end_blocks(struct simulation *sim, uint32_t number, uint32_t stamp);
 
 #endif

@@ -248,7 +248,7 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
     part->spans[part->count] = (struct span){
         .op = (uint32_t)part->count,
         .kind = (uint8_t)kind,
-        .engine = (uint8_t)op_rows[kind].engine,
+        .engine = op_rows[kind].engine & SPAN_BITS,
         .link = kind == OP_KERNEL ? name->link : 0,
         .stream = stream->number,
         .tile = -1,

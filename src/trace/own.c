@@ -86,7 +86,7 @@ enum status own_set_stream_kind(struct own_builder *builder, size_t index, uint3
     return error_set(error, STATUS_USAGE, "a stream's kind is unknown");
 }
 
-static enum status check_row(const struct own_row *row, struct error *error)
+static enum status check_row(const struct own_row *row, uint32_t devices, struct error *error)
 {
     if (row->kind == OP_RECORD || row->kind >= OP_KIND_COUNT)
         return error_set(error, STATUS_USAGE, "no op of such a kind runs");
@@ -96,6 +96,9 @@ static enum status check_row(const struct own_row *row, struct error *error)
         return error_set(error, STATUS_USAGE, "op %" PRIu32 " ends before it starts", row->op);
     if (op_in_stream(row->kind) && (row->stream < 0 || row->stream >= OWN_NONE))
         return error_set(error, STATUS_USAGE, "op %" PRIu32 " is in no stream", row->op);
+    if (row->device >= (devices > 1 ? devices : 1))
+        return error_set(error, STATUS_USAGE,
+                         "op %" PRIu32 " is on a device that its run lacks", row->op);
     if (row->op == UINT32_MAX)
         return error_set(error, STATUS_USAGE, "op %" PRIu32 " is no number of an op", row->op);
     return STATUS_OK;
@@ -107,7 +110,7 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
     struct own_run *run = &builder->runs[index];
     uint32_t link = 0, label = OWN_NONE;
     bool named = row->name[0] != '\0';
-    enum status status = check_row(row, error);
+    enum status status = check_row(row, run->facts.devices, error);
     if (status != STATUS_OK)
         return status;
     if (run->count >= TRACE_SPANS_MAX || run->kernels.count > UINT16_MAX)
@@ -122,7 +125,8 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
     spans[run->count++] = (struct span){
         .op = row->op,
         .kind = (uint8_t)row->kind,
-        .engine = (uint8_t)op_rows[row->kind].engine,
+        .engine = op_rows[row->kind].engine & SPAN_BITS,
+        .device = row->device & SPAN_BITS,
         .link = row->kind == OP_ALLOC ? strncmp(row->name, "pinned", 6) == 0 : (uint16_t)link,
         .stream = row->stream < 0 || row->stream >= OWN_NONE ? OWN_NONE : (uint32_t)row->stream,
         .tile = row->tile,
@@ -240,6 +244,7 @@ static enum status finish_run(struct own_run *run, bool drawn_twice, struct trac
     timeline->resolution_ns = facts->resolution_ns;
     timeline->launched_ns = facts->launched_ns;
     timeline->issue_unknown = facts->issue_unknown;
+    timeline->devices = facts->devices;
     timeline->spans = run->spans;
     timeline->span_count = (uint32_t)run->count;
     run->spans = NULL;

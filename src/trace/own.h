@@ -20,8 +20,9 @@ struct own_facts {
     bool busy_known;
     enum timing timing;
     int64_t resolution_ns, launched_ns, limit_ns, busy_ns[ENGINE_WORKING];
-    double speedup; /* 0: not known */
-    int64_t pid;    /* of the run's events, in a Chrome trace */
+    double speedup;   /* 0: not known */
+    uint32_t devices; /* 0 stands for 1 */
+    int64_t pid;      /* of the run's events, in a Chrome trace; those of its devices follow */
 };
 
 /* One op as it stands in the file. */
@@ -31,6 +32,7 @@ struct own_row {
     const char *name; /* of a wait or a sync what it waited for: "scale 3" */
     int32_t tile;
     int64_t stream; /* negative: none */
+    uint32_t device;
     uint64_t bytes;
     int64_t issue_ns, start_ns, end_ns;
 };

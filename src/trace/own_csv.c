@@ -29,12 +29,15 @@ enum column {
     ISSUE,
     START,
     END,
+    COLUMNS_NEEDED,
+    DEVICE = COLUMNS_NEEDED, /* where some run has several */
     COLUMNS
 };
 static const char *const columns[COLUMNS] = {
-    [RUN] = "run",     [OP] = "op",          [KIND] = "kind",      [NAME] = "name",
-    [TILE] = "tile",   [STREAM] = "stream",  [ENGINE] = "engine",  [LANE] = "lane",
-    [BYTES] = "bytes", [ISSUE] = "issue_ns", [START] = "start_ns", [END] = "end_ns",
+    [RUN] = "run",       [OP] = "op",          [KIND] = "kind",      [NAME] = "name",
+    [TILE] = "tile",     [STREAM] = "stream",  [ENGINE] = "engine",  [LANE] = "lane",
+    [BYTES] = "bytes",   [ISSUE] = "issue_ns", [START] = "start_ns", [END] = "end_ns",
+    [DEVICE] = "device",
 };
 
 struct reader {
@@ -148,6 +151,18 @@ static enum status read_timing(const struct reader *reader, struct own_facts *fa
                : refuse(reader, "timing '%s' is none that is known", trace_shown(text, shown));
 }
 
+static enum status read_devices(const struct reader *reader, struct own_facts *facts,
+                                const char *text)
+{
+    uint64_t devices;
+    char shown[TRACE_SHOWN];
+    if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &devices))
+        return refuse(reader, "devices '%s' is no number that it can be",
+                      trace_shown(text, shown));
+    facts->devices = (uint32_t)devices;
+    return STATUS_OK;
+}
+
 static void read_settings(struct own_facts *facts, const char *text)
 {
     const char *memory = strstr(text, "memory=");
@@ -173,6 +188,8 @@ static enum status read_fact(struct reader *reader, char *key, char *value)
         return read_busy(reader, facts, value);
     if (strcmp(key, "stream_kinds") == 0)
         return read_kinds(reader, value);
+    if (strcmp(key, "devices") == 0)
+        return read_devices(reader, facts, value);
     if (strcmp(key, "speedup") == 0 && units_read_real(value, &facts->speedup) != UNITS_OK)
         facts->speedup = 0;
     if (strcmp(key, "device") == 0)
@@ -206,7 +223,7 @@ static enum status read_header(struct reader *reader)
         int i = 0;
         while (i < reader->field_count && strcmp(reader->fields[i], columns[column]) != 0)
             i++;
-        if (i == reader->field_count)
+        if (i == reader->field_count && column < COLUMNS_NEEDED)
             return refuse(reader, "no column %s: not a timeline of this program",
                           columns[column]);
         reader->at[column] = i;
@@ -299,6 +316,11 @@ static enum status read_numbers(const struct reader *reader, struct own_row *row
         status = read_optional(reader, TILE, INT32_MAX, &tile);
     if (status == STATUS_OK)
         row->tile = (int32_t)tile;
+    if (status == STATUS_OK && reader->at[DEVICE] < reader->field_count)
+        status = read_field(reader, DEVICE, MACHINE_DEVICES_MAX - 1, &value);
+    else
+        value = 0;
+    row->device = (uint32_t)value;
     return status;
 }
 

@@ -206,6 +206,10 @@ static enum status read_run(struct reader *reader, size_t index, json_t *run)
     const char *timing = json_string_value(json_object_get(run, "timing"));
     json_int_t resolution = json_integer_value(json_object_get(run, "resolution_ns"));
     json_int_t launched = json_integer_value(json_object_get(run, "launched_ns"));
+    const json_int_t devices = json_integer_value(json_object_get(run, "devices"));
+    if (devices < 0 || devices > MACHINE_DEVICES_MAX)
+        return refuse(reader, reader->event, "run %zu has too many devices", index + 1);
+    facts->devices = (uint32_t)devices;
     facts->pid = json_integer_value(json_object_get(run, "pid"));
     copy_text(facts->name, sizeof facts->name, json_object_get(run, "name"));
     copy_text(facts->device, sizeof facts->device, json_object_get(run, "device"));
@@ -287,7 +291,7 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     const json_t *args = json_object_get(event, "args");
     const char *slice = json_string_value(json_object_get(event, "name"));
     const char *target = json_string_value(json_object_get(args, "waited for"));
-    int64_t op, bytes = 0, tile = -1;
+    int64_t op, bytes = 0, tile = -1, device = 0;
     struct own_row row = {.kind = kind, .stream = -1, .name = ""};
     struct error why = {0};
     bool whole = argument(args, "op", UINT32_MAX - 1, &op) &&
@@ -300,6 +304,8 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     argument(args, "issue_ns", INT64_MAX / 2, &row.issue_ns);
     argument(args, "tile", INT32_MAX, &tile);
     argument(args, "stream", OWN_NONE - 1, &row.stream);
+    argument(args, "device", MACHINE_DEVICES_MAX - 1, &device);
+    row.device = (uint32_t)device;
     row.op = (uint32_t)op;
     row.tile = (int32_t)tile;
     row.bytes = (uint64_t)bytes;
@@ -327,7 +333,9 @@ static enum status read_event(struct reader *reader, json_t *event)
         return STATUS_OK;
     json_int_t pid = json_integer_value(json_object_get(event, "pid"));
     for (size_t run = 0; run < reader->builder.count; run++) {
-        if (own_facts(&reader->builder, run)->pid == pid)
+        const struct own_facts *facts = own_facts(&reader->builder, run);
+        const json_int_t behind = facts->devices > 1 ? facts->devices : 0; /* a device each */
+        if (facts->pid <= pid && pid <= facts->pid + behind)
             return read_op(reader, run, kind, event);
     }
     return refuse(reader, reader->event, "an op of no run that the metadata tells of");

@@ -95,6 +95,7 @@ static enum status set_kinds(const struct own_run *run, const uint32_t *ids,
 
 enum status own_set_streams(struct own_run *run, struct timeline *timeline, struct error *error)
 {
+    const uint32_t devices = run->facts.devices;
     size_t room = run->count + STREAMS_MAX + 16;
     uint32_t *ids = calloc(room, sizeof *ids);
     if (ids == NULL)
@@ -104,6 +105,10 @@ enum status own_set_streams(struct own_run *run, struct timeline *timeline, stru
     for (size_t i = 0; i < all; i++)
         ids[i] = (uint32_t)i;
     count = all > 0 ? all : count;
+    if (devices > 1) { /* as many on each, though the last ones may have had nothing to do */
+        for (; count % devices != 0; count++)
+            ids[count] = count > 0 ? ids[count - 1] + 1 : 0;
+    }
     for (size_t i = 0; i < run->count; i++)
         run->spans[i].stream = stream_place(ids, count, run->spans[i].stream);
     timeline->streams = (uint32_t)count;

@@ -147,6 +147,18 @@ static void put_nothing(uint64_t unseen, struct run_report *run)
                  "no cause is named: the recording has no copy and no kernel");
 }
 
+/* Shows what the file says of a run; a limit that is `known` stands already, and no verdict
+ * rests on one of the file's. */
+static void show_results(struct view *view, int index, bool known)
+{
+    struct run_report *run = &view->report.runs[index];
+    const struct trace *trace = &view->traces[index];
+    if (!known)
+        run->limit.ns = trace->limit_ns;
+    if (view->alone && trace->speedup > 0)
+        run->speedup = trace->speedup;
+}
+
 /* Makes a run of `trace`, whose timeline moves. */
 static enum status add_run(struct view *view, const char *path, struct trace *trace,
                            bool several, struct error *error)
@@ -183,6 +195,14 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
                  "these waited");
         return status;
     }
+    if (run->timeline.devices > 1) {
+        snprintf(
+            run->no_verdict, sizeof run->no_verdict,
+            "no cause is named: in files causes are looked for on one device, and this run "
+            "had several");
+        show_results(view, index, false);
+        return STATUS_OK;
+    }
     struct machine machine;
     bool known = false;
     status = critical_find(&run->timeline, NULL, &run->critical, error);
@@ -194,10 +214,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
                                    &machine, &known, error);
     if (status == STATUS_OK)
         status = view_judge_run(run, known ? &machine : NULL, error);
-    if (!known)
-        run->limit.ns = view->traces[index].limit_ns; /* for show: no verdict rests on it */
-    if (view->alone && view->traces[index].speedup > 0)
-        run->speedup = view->traces[index].speedup;
+    show_results(view, index, known);
     view->fixable |= run->plan != NULL;
     if (status != STATUS_OK || !view->fix || run->plan == NULL)
         return status;

@@ -88,7 +88,8 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
     struct intervals intervals[DEVICE_ENGINES] = {0};
     bool there = spans != NULL;
     for (int i = 0; i < DEVICE_ENGINES && there; i++) {
-        size_t count = timeline_engine_spans(timeline, (enum engine)i, spans);
+        size_t count =
+            timeline_engine_spans(timeline, (struct resource){(enum engine)i, 0, 0}, spans);
         intervals[i].items = malloc((count + 1) * sizeof *intervals[i].items);
         there = intervals[i].items != NULL;
         if (there)

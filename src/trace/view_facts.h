@@ -6,7 +6,6 @@
 #include "plan/timeline.h"
 
 enum {
-    DEVICE_ENGINES = 3, /* ENGINE_H2D, ENGINE_COMPUTE and ENGINE_D2H, in this order */
     ENGINE_SETS = 1 << DEVICE_ENGINES,
     GAPS_KEPT = 5, /* per engine: the longest */
 };

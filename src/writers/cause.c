@@ -108,7 +108,7 @@ static void judge_stretch(struct search *search, int64_t start_ns, int64_t end_n
     search->found = index_of(search, span);
 }
 
-static void search_engine(struct search *search, enum engine engine)
+static void search_engine(struct search *search, struct resource engine)
 {
     size_t count = timeline_engine_spans(search->timeline, engine, search->spans);
     int64_t until_ns = 0;
@@ -126,6 +126,14 @@ static void search_engine(struct search *search, enum engine engine)
         judge_stretch(search, until_ns, time_ns, last, false);
 }
 
+/* Searches that engine of every device. */
+static void search_engines_of(struct search *search, enum engine kind)
+{
+    const uint32_t engines = timeline_engines(search->timeline, kind);
+    for (uint32_t device = 0; device < engines; device++)
+        search_engine(search, (struct resource){kind, device, 0});
+}
+
 /* Searches the engines that bound the run, also for stretches that nothing ended, and, where
  * these have no such stretch, the others. */
 static bool search_engines(struct search *search)
@@ -139,9 +147,9 @@ static bool search_engines(struct search *search)
     };
     for (int pass = 0; pass < 3 && search->overlap_ns == 0; pass++) {
         search->trailing = pass > 0;
-        for (int engine = 0; engine < ENGINE_WORKING; engine++) {
-            if (bounds[engine] == (pass < 2))
-                search_engine(search, (enum engine)engine);
+        for (enum engine kind = 0; kind < ENGINE_WORKING; kind++) {
+            if (bounds[kind] == (pass < 2))
+                search_engines_of(search, kind);
         }
     }
     if (search->overlap_ns > 0)
@@ -214,7 +222,7 @@ static bool find_own(struct search *search, const struct span *span, const struc
         return false;
     search->only_own = true;
     search->start_ns = earlier(hold->ready_ns, hold->free_ns);
-    search_engine(search, (enum engine)span->engine);
+    search_engine(search, span_resource(span));
     search->only_own = false;
     search->best->start_ns = later(search->best->start_ns, search->start_ns);
     return search->overlap_ns > 0;
@@ -234,7 +242,7 @@ static bool find_nameless(struct search *search)
         return search->holders != 0 && (search_engines(search) || find_call(search));
     search->trailing = true;
     search->end_ns = 1; /* any stretch is long against it */
-    search_engine(search, ENGINE_D2H);
+    search_engines_of(search, ENGINE_D2H);
     search->best->span = search->found;
     return search->overlap_ns > 0;
 }

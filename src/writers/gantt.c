@@ -15,8 +15,6 @@
 enum {
     WIDTH_MIN = 40,
     LABEL_MAX = 32,
-    NAME_COLUMNS = 24,
-    NAME_MIN = 8,
     NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
 };
 
@@ -26,17 +24,19 @@ struct cell {
     uint8_t mark;            /* mark of that bar */
 };
 
-/* The place of a span in the picture: a lane of an engine or, by streams, a stream, the CPU or
- * the host. */
+/* The place of a span in the picture: a lane of an engine or, by streams, a stream of a device,
+ * the CPU or the host. */
 struct place {
-    int group; /* an engine; by streams 0, but the engine for a span that is in no stream */
+    uint32_t group; /* a resource's number; by streams that of the device's first engine, but
+                       the resource for a span that is in no stream */
     uint32_t index;
 };
 
 /* The rows of one run, group by group. */
 struct grid {
-    uint32_t lanes[ENGINE_COUNT]; /* number of lanes that are drawn of each group */
-    uint32_t first[ENGINE_COUNT]; /* first row of each group */
+    const struct timeline *timeline;
+    uint32_t lanes[RESOURCES_MOST]; /* number of lanes that are drawn of each group */
+    uint32_t first[RESOURCES_MOST]; /* first row of each group */
     uint32_t rows;
     uint64_t left_out;
     bool *used;         /* rows in which something is drawn */
@@ -45,12 +45,14 @@ struct grid {
                     for what raced */
 };
 
-static struct place place_of(const struct picture *picture, const struct span *span)
+static struct place place_of(const struct picture *picture, const struct grid *grid,
+                             const struct span *span)
 {
-    bool streams = picture->style->gantt == GANTT_STREAMS;
-    if (streams && op_in_stream(span->kind))
-        return (struct place){0, span->stream};
-    return (struct place){span->engine, span->lane};
+    const struct stream_home home = timeline_stream_home(grid->timeline, span->stream);
+    const uint32_t devices = timeline_devices(grid->timeline);
+    if (picture->style->gantt == GANTT_STREAMS && op_in_stream(span->kind))
+        return (struct place){DEVICE_ENGINES * home.device, home.number};
+    return (struct place){resource_number(span_resource(span), devices), span->lane};
 }
 
 /* Waits occupy no engine: they are drawn by streams only. */
@@ -70,13 +72,14 @@ static bool grid_begin(struct grid *grid, const struct picture *picture,
                        const struct timeline *timeline)
 {
     uint32_t most = picture->style->verbose > 0 ? LANES_MAX : LANES_SHOWN;
-    *grid = (struct grid){0};
+    *grid = (struct grid){.timeline = timeline};
     for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct place place = place_of(picture, &timeline->spans[i]);
+        struct place place = place_of(picture, grid, &timeline->spans[i]);
         if (is_drawn(picture, &timeline->spans[i]) && place.index >= grid->lanes[place.group])
             grid->lanes[place.group] = place.index + (place.index < UINT32_MAX);
     }
-    for (int group = 0; group < ENGINE_COUNT; group++) {
+    const uint32_t groups = resource_count(timeline_devices(timeline));
+    for (uint32_t group = 0; group < groups; group++) {
         if (grid->lanes[group] > most) {
             grid->left_out += grid->lanes[group] - most;
             grid->lanes[group] = most;
@@ -136,7 +139,7 @@ static double column_of(const struct picture *picture, int64_t ns)
 
 static void draw_span(struct picture *picture, struct grid *grid, const struct span *span)
 {
-    struct place place = place_of(picture, span);
+    struct place place = place_of(picture, grid, span);
     if (!is_drawn(picture, span) || place.index >= grid->lanes[place.group])
         return;
     uint32_t row = grid->first[place.group] + place.index;
@@ -165,7 +168,7 @@ static char *mark_stretch(const struct picture *picture, struct grid *grid,
                           const struct span *span, int64_t start_ns, int64_t end_ns, int line,
                           char sign)
 {
-    struct place place = place_of(picture, span);
+    struct place place = place_of(picture, grid, span);
     if (!is_drawn(picture, span) || place.index >= grid->lanes[place.group])
         return NULL;
     char *marks = row_marks(picture, grid, grid->first[place.group] + place.index, line);
@@ -331,25 +334,46 @@ static void print_cells(struct picture *picture, const struct cell *cells, int l
 }
 
 static void print_label(const struct picture *picture, const struct timeline *timeline,
-                        const struct grid *grid, int group, uint32_t lane)
+                        const struct grid *grid, uint32_t group, uint32_t lane)
 {
     char label[LABEL_MAX];
-    bool stream = picture->style->gantt == GANTT_STREAMS && group == 0;
+    const uint32_t devices = timeline_devices(timeline);
+    const struct resource engine = resource_at(group, devices);
+    const uint32_t first = engine.device * (timeline->streams / devices);
+    bool stream = picture->style->gantt == GANTT_STREAMS && engine_of_device(engine.kind);
     if (stream || grid->lanes[group] > 1)
         snprintf(label, sizeof label, "%s %" PRIu32,
-                 stream ? "stream" : engine_rows[group].label,
-                 stream ? timeline_stream_id(timeline, lane) : lane);
+                 stream ? "stream" : engine_rows[engine.kind].label,
+                 stream ? timeline_stream_id(timeline, first + lane) : lane);
     else
         snprintf(label, sizeof label, "%s",
-                 group == ENGINE_NONE ? "" : engine_rows[group].label);
+                 engine.kind == ENGINE_NONE ? "" : engine_rows[engine.kind].label);
     fprintf(picture->out, "  %-*s", picture->margin - 2, label);
+}
+
+/* Names the band of rows that begins with a group: a device's, or what is the host's. */
+static void print_band(const struct picture *picture, const struct grid *grid, uint32_t group,
+                       uint32_t devices)
+{
+    const uint32_t host = DEVICE_ENGINES * devices, engines = resource_count(devices) - host;
+    uint32_t lanes = 0;
+    if (devices == 1 || group > host || group % DEVICE_ENGINES != 0)
+        return;
+    for (uint32_t i = group; i < group + (group == host ? engines : DEVICE_ENGINES); i++)
+        lanes += grid->lanes[i];
+    if (lanes > 0 && group == host)
+        fprintf(picture->out, "  host\n");
+    else if (lanes > 0)
+        fprintf(picture->out, "  device %" PRIu32 "\n", group / DEVICE_ENGINES);
 }
 
 static void print_grid(struct picture *picture, const struct timeline *timeline,
                        const struct grid *grid, int limit)
 {
+    const uint32_t devices = timeline_devices(timeline);
     bool forced = limit >= 0 && !is_free_somewhere(picture, grid, limit);
-    for (int group = 0; group < ENGINE_COUNT; group++) {
+    for (uint32_t group = 0; group < resource_count(devices); group++) {
+        print_band(picture, grid, group, devices);
         for (uint32_t lane = 0; lane < grid->lanes[group]; lane++) {
             uint32_t row = grid->first[group] + lane;
             if (!grid->used[row])
@@ -365,25 +389,11 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
                 picture->style->verbose > 0 ? "" : " (--verbose)");
 }
 
-/* Prints the name and the figures of a run. A long name is cut, so that the figures fit. */
-static void print_heading(const struct picture *picture, const struct run_report *run)
-{
-    char name[4 * NAME_COLUMNS + 4], figures[FIGURES_TEXT];
-    writer_figures(run, picture->report->run_count == 1, figures);
-    int room = picture->margin + picture->columns - (int)strlen(figures);
-    room = room < NAME_MIN ? NAME_MIN : room > NAME_COLUMNS ? NAME_COLUMNS : room;
-    writer_fit(name, sizeof name, run->settings->name, room);
-    bool bold = picture->style->color;
-    fprintf(picture->out, "%s%s%.*s%s\n", bold ? "\033[1m" : "", name,
-            picture->margin + picture->columns - writer_columns(name), figures,
-            bold ? "\033[0m" : "");
-}
-
 static enum status print_run(struct picture *picture, const struct run_report *run)
 {
     struct grid grid;
     const struct timeline *timeline = &run->timeline;
-    print_heading(picture, run);
+    gantt_put_heading(picture, run);
     if (timeline->span_count == 0) {
         fprintf(picture->out, "  no timeline%s\n", run->profiled ? " (--profile)" : "");
         return STATUS_OK;

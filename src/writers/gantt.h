@@ -62,6 +62,9 @@ void gantt_even(const float *busy, int columns, bool *small);
 /* Returns the columns of the rows' labels. */
 int gantt_margin(const struct picture *picture);
 
+/* Prints the name and the figures of a run. A long name is cut, so that the figures fit. */
+void gantt_put_heading(const struct picture *picture, const struct run_report *run);
+
 /* Print the time axis below all runs, and the meaning of the letters. */
 void gantt_put_axis(const struct picture *picture);
 void gantt_put_legend(struct picture *picture);

@@ -1,4 +1,4 @@
-/* gantt_legend.c - the Gantt's colours, its time axis and its legend. */
+/* gantt_legend.c - the Gantt's colours, its headings, its time axis and its legend. */
 #include "writers/gantt.h"
 
 #include <inttypes.h>
@@ -196,4 +196,19 @@ void gantt_put_legend(struct picture *picture)
     if (picture->seen_race)
         print_entry(picture, &used, MARK_LIMIT, "!!", "raced");
     putc('\n', picture->out);
+}
+
+enum { HEADING_NAME = 24, HEADING_LEAST = 8 };
+
+void gantt_put_heading(const struct picture *picture, const struct run_report *run)
+{
+    char name[4 * HEADING_NAME + 4], figures[FIGURES_TEXT];
+    writer_figures(run, picture->report->run_count == 1, figures);
+    int room = picture->margin + picture->columns - (int)strlen(figures);
+    room = room < HEADING_LEAST ? HEADING_LEAST : room > HEADING_NAME ? HEADING_NAME : room;
+    writer_fit(name, sizeof name, run->settings->name, room);
+    bool bold = picture->style->color;
+    fprintf(picture->out, "%s%s%.*s%s\n", bold ? "\033[1m" : "", name,
+            picture->margin + picture->columns - writer_columns(name), figures,
+            bold ? "\033[0m" : "");
 }

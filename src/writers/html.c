@@ -148,6 +148,12 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         json_put_text(json_key(json, "no_verdict"), run->no_verdict);
 }
 
+/* Returns the number by which the page knows the engine of a span. */
+static uint32_t span_engine(const struct run_report *run, const struct span *span)
+{
+    return resource_number(span_resource(span), timeline_devices(&run->timeline));
+}
+
 /* Writes what is marked: gaps with their causes, ops that raced, urgent streams. */
 static void put_marks(struct json *json, const struct run_report *run)
 {
@@ -164,7 +170,7 @@ static void put_marks(struct json *json, const struct run_report *run)
         html_put_exact(json_key(json, "to"), marks.gaps[i].end_ns);
         json_put_count(json_key(json, "span"), marks.gaps[i].span);
         json_put_count(json_key(json, "engine"),
-                       run->timeline.spans[marks.gaps[i].span].engine);
+                       span_engine(run, &run->timeline.spans[marks.gaps[i].span]));
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -199,9 +205,17 @@ static void put_names(struct json *json, const struct run_report *run)
             json_put_count(json, timeline->stream_ids[i]);
         json_close(json, ']');
     }
+    if (timeline->devices > 1) {
+        json_put_count(json_key(json, "devices"), timeline->devices);
+        json_put_count(json_key(json, "device_streams"), timeline->streams / timeline->devices);
+    }
     json_open(json_key(json, "use"), '[');
-    for (int engine = 0; engine < ENGINE_WORKING; engine++) {
-        double share = run->analysis.engines[engine].utilisation;
+    const uint32_t devices = run->analysis.devices;
+    for (uint32_t i = 0; i < resource_count(devices); i++) {
+        const struct resource engine = resource_at(i, devices);
+        if (engine.kind >= ENGINE_WORKING)
+            continue; /* these come last */
+        double share = run->analysis.on[engine.device][engine.kind].utilisation;
         snprintf(text, sizeof text, "%.0f%%", isfinite(share) ? fmin(100 * share, 1e9) : 0);
         json_put_text(json, text);
     }
@@ -230,7 +244,7 @@ static void put_span(struct json *json, const struct run_report *run, uint32_t i
     const struct critical *critical = &run->critical;
     uint32_t holder = critical->holds != NULL ? critical->holds[index].span : SPAN_NONE;
     bool on_path = critical->on_path != NULL && critical->on_path[index];
-    const int64_t place[] = {span->op,   span->kind,   span->link, span->engine,
+    const int64_t place[] = {span->op,   span->kind,   span->link, span_engine(run, span),
                              span->lane, span->stream, span->tile};
     const int64_t times[] = {span->issue_ns, span->start_ns, span->end_ns};
     char text[CRITICAL_TEXT];
@@ -248,13 +262,14 @@ static void put_span(struct json *json, const struct run_report *run, uint32_t i
 }
 
 /* Writes how busy `engine` was in each column. */
-static void put_columns(struct json *json, const struct timeline *timeline, int engine,
+static void put_columns(struct json *json, const struct timeline *timeline, uint32_t engine,
                         double columns_per_ns)
 {
+    const uint32_t devices = timeline_devices(timeline);
     struct html_use use = {0};
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (span->engine == engine)
+        if (resource_number(span_resource(span), devices) == engine)
             html_use_add(&use, span->start_ns, span->end_ns, columns_per_ns);
     }
     html_put_use(json, &use);
@@ -280,7 +295,8 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     json_open(json_key(json, drawn ? "spans" : "columns"), '[');
     for (uint32_t i = 0; drawn && i < timeline->span_count; i++)
         put_span(json, run, i);
-    for (int engine = 0; !drawn && engine < ENGINE_NONE; engine++)
+    const uint32_t engines = resource_count(timeline_devices(timeline)) - 1; /* without waits */
+    for (uint32_t engine = 0; !drawn && engine < engines; engine++)
         put_columns(json, timeline, engine, columns_per_ns);
     json_close(json, ']');
     *room -= drawn ? timeline->span_count : 0;
@@ -305,6 +321,7 @@ static void put_rows(struct json *json)
         json_open(json, '{');
         json_put_text(json_key(json, "name"), engine_rows[engine].name);
         json_put_text(json_key(json, "label"), engine_rows[engine].label);
+        json_put_bool(json_key(json, "of_device"), engine_of_device((enum engine)engine));
         json_close(json, '}');
     }
     json_close(json, ']');

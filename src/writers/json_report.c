@@ -19,11 +19,12 @@ static bool is_known(struct json *json, bool known)
     return known;
 }
 
-static void put_engines(struct json *json, const struct analysis *analysis)
+/* Puts how busy the first `count` kinds of engines were. */
+static void put_engines(struct json *json, const struct engine_use *engines, int count)
 {
     json_open(json, '{');
-    for (int i = 0; i < ENGINE_WORKING; i++) {
-        const struct engine_use *use = &analysis->engines[i];
+    for (int i = 0; i < count; i++) {
+        const struct engine_use *use = &engines[i];
         json_open(json_key(json, engine_name((enum engine)i)), '{');
         json_put_ms(json_key(json, "busy_ms"), use->busy_ns);
         json_put_real(json_key(json, "utilisation"), use->utilisation);
@@ -31,6 +32,22 @@ static void put_engines(struct json *json, const struct analysis *analysis)
         json_close(json, '}');
     }
     json_close(json, '}');
+}
+
+/* Puts the devices of a run that has several, each with its own engines. */
+static void put_devices(struct json *json, const struct run_report *run)
+{
+    const struct analysis *analysis = &run->analysis;
+    if (analysis->devices <= 1)
+        return;
+    json_open(json_key(json, "devices"), '[');
+    for (uint32_t i = 0; i < analysis->devices; i++) {
+        json_open(json, '{');
+        json_put_text(json_key(json, "name"), writer_device(run));
+        put_engines(json_key(json, "engines"), analysis->on[i], DEVICE_ENGINES);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
 }
 
 static void put_latency(struct json *json, const struct run_report *run)
@@ -247,7 +264,9 @@ static void put_analysis(struct json *json, const struct run_report *run)
 {
     bool traced = !run->profiled;
     if (is_known(json_key(json, "engines"), traced))
-        put_engines(json, &run->analysis);
+        put_engines(json, run->analysis.engines, ENGINE_WORKING);
+    if (traced)
+        put_devices(json, run);
     if (is_known(json_key(json, "concurrency"), traced))
         json_put_real(json, run->analysis.concurrency);
     if (is_known(json_key(json, "latency"), traced && !run->foreign))

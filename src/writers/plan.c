@@ -28,8 +28,12 @@ static void print_tiles(FILE *out, const struct plan *plan)
 
 static void print_streams(FILE *out, const struct plan *plan)
 {
-    fprintf(out, "  streams  %" PRIu32 "%s; priorities ", plan->streams,
+    fprintf(out, "  streams  %" PRIu32 "%s", plan->streams,
             plan->issue == ISSUE_GRAPH ? ", captured as one graph" : "");
+    if (plan->devices > 1)
+        fprintf(out, ", %" PRIu32 " on each of %" PRIu32 " devices",
+                plan->streams / plan->devices, plan->devices);
+    fputs("; priorities ", out);
     if (plan->priorities == NULL)
         fputs("none", out);
     for (uint32_t i = 0; plan->priorities != NULL && i < plan->streams; i++)

@@ -133,6 +133,8 @@ static void put_streams(struct json *json, const struct plan *plan)
         json_put_text(json_key(json, "kind"), stream_kind_name(plan_stream_kind(plan, i)));
         json_put_integer(json_key(json, "priority"),
                          plan->priorities != NULL ? plan->priorities[i] : 0);
+        if (plan->devices > 1)
+            json_put_count(json_key(json, "device"), plan_stream_home(plan, i).device);
         json_close(json, '}');
     }
     json_close(json, ']');

@@ -62,6 +62,8 @@ static void put_provenance(struct json *json, const struct run_report *run, uint
     json_put_text(json_key(json, "device"), writer_device(run));
     if (timeline->driver[0] != '\0')
         json_put_text(json_key(json, "driver"), timeline->driver);
+    if (timeline->devices > 1)
+        json_put_count(json_key(json, "devices"), timeline->devices);
     json_put_integer(json_key(json, "resolution_ns"), timeline->resolution_ns);
     json_put_exact_ms(json_key(json, "time_ms"), run->median_ns);
     if (!run->profiled)
@@ -82,23 +84,49 @@ static void put_metadata(struct put *put, const struct report *report)
     json_put_text(json_key(&json, "producer"), "pipeline");
     json_put_text(json_key(&json, "version"), report->version);
     json_open(json_key(&json, "runs"), '[');
-    for (int i = 0; i < report->run_count; i++)
-        put_provenance(&json, &report->runs[i], (uint32_t)i + 1);
+    uint32_t pid = 1;
+    for (int i = 0; i < report->run_count; i++) {
+        put_provenance(&json, &report->runs[i], pid);
+        pid += tracks_processes(&report->runs[i].timeline);
+    }
     json_close(&json, ']');
     json_close(&json, '}');
 }
 
 /* --- processes --- */
 
-static void put_process_event(struct put *put, const struct tracks *tracks, const char *name)
+static void put_process_event(struct put *put, const struct tracks *tracks, uint32_t pid,
+                              const char *name)
 {
     PUT_LITERAL(put, "\n{\"ph\":\"M\",\"pid\":");
-    put_integer(put, tracks->pid);
+    put_integer(put, pid);
     PUT_LITERAL(put, ",\"tid\":");
     put_integer(put, tracks->first_tid);
     PUT_LITERAL(put, ",\"name\":\"");
     put_string(put, name);
     PUT_LITERAL(put, "\",\"args\":{");
+}
+
+static void put_sort_index(struct put *put, const struct tracks *tracks, uint32_t pid)
+{
+    put_process_event(put, tracks, pid, "process_sort_index");
+    PUT_LITERAL(put, "\"sort_index\":");
+    put_integer(put, pid);
+    PUT_LITERAL(put, "}}");
+}
+
+/* Puts the process of one of several devices of a run, called "3-way: device 1". */
+static void put_device(struct put *put, const struct tracks *tracks, uint32_t device)
+{
+    const uint32_t pid = tracks_device_pid(tracks, device);
+    PUT_LITERAL(put, ",");
+    put_process_event(put, tracks, pid, "process_name");
+    PUT_LITERAL(put, "\"name\":\"");
+    put_json_text(put, tracks->run->settings->name, false);
+    PUT_LITERAL(put, ": device ");
+    put_integer(put, device);
+    PUT_LITERAL(put, "\"}},");
+    put_sort_index(put, tracks, pid);
 }
 
 /* Puts the process of a run, called "3-way: 5.67 ms, 1.84x, limit 5.62 ms, simulated", and its
@@ -109,21 +137,20 @@ static void put_process(struct put *put, const struct tracks *tracks, bool alone
     writer_figures(tracks->run, alone, figures);
     if (tracks->pid > 1)
         PUT_LITERAL(put, ",");
-    put_process_event(put, tracks, "process_name");
+    put_process_event(put, tracks, tracks->pid, "process_name");
     PUT_LITERAL(put, "\"name\":\"");
     put_json_text(put, tracks->run->settings->name, false);
     put_json_text(put, figures, false);
     PUT_LITERAL(put, ", ");
     put_string(put, timeline_source(&tracks->run->timeline));
     PUT_LITERAL(put, "\"}},");
-    put_process_event(put, tracks, "process_labels");
+    put_process_event(put, tracks, tracks->pid, "process_labels");
     PUT_LITERAL(put, "\"labels\":\"");
     put_json_text(put, writer_device(tracks->run), false);
     PUT_LITERAL(put, "\"}},");
-    put_process_event(put, tracks, "process_sort_index");
-    PUT_LITERAL(put, "\"sort_index\":");
-    put_integer(put, tracks->pid);
-    PUT_LITERAL(put, "}}");
+    put_sort_index(put, tracks, tracks->pid);
+    for (uint32_t i = 0; i < tracks->devices && tracks->devices > 1; i++)
+        put_device(put, tracks, i);
     tracks_put_names(put, tracks);
     threads_put_names(put, tracks);
     tracks_put_spans(put, tracks);
@@ -140,9 +167,12 @@ enum status write_trace(FILE *out, const struct report *report)
     PUT_LITERAL(&put, "{\"displayTimeUnit\":\"ms\",\n");
     put_metadata(&put, report);
     PUT_LITERAL(&put, ",\n\"traceEvents\":[");
-    uint32_t tid = (uint32_t)report->run_count + 1;
+    uint32_t tid = 1, pid = 1;
+    for (int i = 0; i < report->run_count; i++) /* tids are behind all pids */
+        tid += tracks_processes(&report->runs[i].timeline);
     for (int i = 0; i < report->run_count; i++) {
-        struct tracks tracks = tracks_of(&report->runs[i], (uint32_t)i + 1, tid);
+        struct tracks tracks = tracks_of(&report->runs[i], pid, tid);
+        pid += tracks_processes(&report->runs[i].timeline);
         threads_lay_out(&tracks);
         put_process(&put, &tracks, report->run_count == 1);
         tid = tracks.end_tid;

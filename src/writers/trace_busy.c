@@ -103,7 +103,9 @@ static void walk_block(struct walk *walk, size_t b)
     end = end < timeline->span_count ? end : timeline->span_count;
     for (size_t i = begin; i < end; i++) {
         const struct span *span = &timeline->spans[i];
-        struct start item = {span->start_ns, span->end_ns, (uint32_t)i, span->engine};
+        const uint32_t devices = timeline_devices(timeline);
+        struct start item = {span->start_ns, span->end_ns, (uint32_t)i,
+                             resource_number(span_resource(span), devices)};
         if (span->engine < ENGINE_WORKING && (!walk->begun || precedes(&walk->last, &item)))
             heap_take(walk, item);
     }
@@ -134,7 +136,8 @@ static bool walk_next(struct walk *walk)
 struct counter {
     struct put *put;
     const struct tracks *tracks;
-    int64_t until_ns[ENGINE_WORKING]; /* latest end of the spans that have started so far, by
+    uint32_t engines;
+    int64_t until_ns[RESOURCES_MOST]; /* latest end of the spans that have started so far, by
                                          engine */
     int64_t now_ns;                   /* time of the latest start */
     int busy;                         /* number of busy engines that was put last */
@@ -157,7 +160,7 @@ static void put_busy(struct counter *counter, int64_t time_ns, int busy)
 static void settle(struct counter *counter, int64_t time_ns)
 {
     int busy = 0;
-    for (int engine = 0; engine < ENGINE_WORKING; engine++)
+    for (uint32_t engine = 0; engine < counter->engines; engine++)
         busy += counter->until_ns[engine] > time_ns;
     if (busy != counter->busy)
         put_busy(counter, time_ns, busy);
@@ -169,7 +172,7 @@ static void advance(struct counter *counter, int64_t next_ns, bool last)
     settle(counter, counter->now_ns);
     while (counter->busy > 0) {
         int64_t end_ns = INT64_MAX;
-        for (int engine = 0; engine < ENGINE_WORKING; engine++) {
+        for (uint32_t engine = 0; engine < counter->engines; engine++) {
             int64_t until_ns = counter->until_ns[engine];
             if (until_ns > counter->now_ns && until_ns < end_ns)
                 end_ns = until_ns;
@@ -185,12 +188,15 @@ static void advance(struct counter *counter, int64_t next_ns, bool last)
 void tracks_put_busy(struct put *put, const struct tracks *tracks)
 {
     struct walk *walk = malloc(sizeof *walk);
-    struct counter counter = {.put = put, .tracks = tracks, .now_ns = INT64_MIN};
+    struct counter counter = {.put = put,
+                              .tracks = tracks,
+                              .engines = resource_count(tracks->devices),
+                              .now_ns = INT64_MIN};
     if (walk == NULL) {
         put->status = STATUS_NO_MEMORY;
         return;
     }
-    for (int engine = 0; engine < ENGINE_WORKING; engine++)
+    for (uint32_t engine = 0; engine < counter.engines; engine++)
         counter.until_ns[engine] = INT64_MIN;
     walk_begin(walk, &tracks->run->timeline);
     while (walk_next(walk)) {

@@ -42,11 +42,13 @@ void threads_lay_out(struct tracks *tracks)
 void threads_put_names(struct put *put, const struct tracks *tracks)
 {
     for (uint32_t thread = 0; thread < tracks->threads; thread++)
-        track_put_name(put, tracks, tracks->threads_tid + thread, "calls of thread", &thread);
+        track_put_name(put, tracks, tracks->pid, tracks->threads_tid + thread,
+                       "calls of thread", &thread);
     for (uint32_t thread = 0; tracks->ranges_tid != 0 && thread < tracks->threads; thread++)
-        track_put_name(put, tracks, tracks->ranges_tid + thread, "ranges of thread", &thread);
+        track_put_name(put, tracks, tracks->pid, tracks->ranges_tid + thread,
+                       "ranges of thread", &thread);
     if (tracks->ranges_tid != 0)
-        track_put_name(put, tracks, tracks->ranges_tid + tracks->threads,
+        track_put_name(put, tracks, tracks->pid, tracks->ranges_tid + tracks->threads,
                        "ranges of other threads", NULL);
 }
 

@@ -24,18 +24,22 @@ static uint32_t more(uint32_t a, uint32_t b)
 struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t first_tid)
 {
     const struct timeline *timeline = &run->timeline;
-    struct tracks tracks = {.run = run, .pid = pid, .first_tid = first_tid};
+    struct tracks tracks = {
+        .run = run, .pid = pid, .devices = timeline_devices(timeline), .first_tid = first_tid};
     uint32_t tid = first_tid;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (span->engine < ENGINE_NONE)
-            tracks.lanes[span->engine] = more(tracks.lanes[span->engine], span->lane + 1);
+        if (span->engine < ENGINE_NONE) {
+            uint32_t *lanes =
+                &tracks.lanes[resource_number(span_resource(span), tracks.devices)];
+            *lanes = more(*lanes, span->lane + 1);
+        }
         if (op_in_stream(span->kind))
             tracks.streams = more(tracks.streams, span->stream + 1);
     }
-    for (int engine = 0; engine < ENGINE_NONE; engine++) {
-        tracks.engine_tid[engine] = tid;
-        tid += tracks.lanes[engine];
+    for (uint32_t i = 0; i < resource_count(tracks.devices); i++) {
+        tracks.engine_tid[i] = tid;
+        tid += tracks.lanes[i];
     }
     tracks.stream_tid = tid;
     tid += tracks.streams;
@@ -53,12 +57,25 @@ static char *write_times(char *at, int64_t start_ns, int64_t end_ns)
     return write_thousandths(at, end_ns > start_ns ? (uint64_t)end_ns - (uint64_t)start_ns : 0);
 }
 
+/* Return the process that an engine's tracks are of, and a stream's. */
+static uint32_t engine_pid(const struct tracks *tracks, struct resource engine)
+{
+    return engine_of_device(engine.kind) ? tracks_device_pid(tracks, engine.device)
+                                         : tracks->pid;
+}
+
+static uint32_t stream_pid(const struct tracks *tracks, uint32_t stream)
+{
+    return tracks_device_pid(tracks,
+                             timeline_stream_home(&tracks->run->timeline, stream).device);
+}
+
 /* --- names of tracks --- */
 
-void track_put_name(struct put *put, const struct tracks *tracks, uint32_t tid,
+void track_put_name(struct put *put, const struct tracks *tracks, uint32_t pid, uint32_t tid,
                     const char *name, const uint32_t *number)
 {
-    put->at = write_head(put_reserve(put, HEAD_ROOM), tracks, 'M', tid);
+    put->at = write_head_of(put_reserve(put, HEAD_ROOM), pid, 'M', tid);
     PUT_LITERAL(put, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
     put_string(put, name);
     if (number != NULL) {
@@ -66,7 +83,7 @@ void track_put_name(struct put *put, const struct tracks *tracks, uint32_t tid,
         put_integer(put, *number);
     }
     PUT_LITERAL(put, "\"}}");
-    put->at = write_head(put_reserve(put, HEAD_ROOM), tracks, 'M', tid);
+    put->at = write_head_of(put_reserve(put, HEAD_ROOM), pid, 'M', tid);
     PUT_LITERAL(put, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":");
     put_integer(put, tid - tracks->first_tid + 1);
     PUT_LITERAL(put, "}}");
@@ -74,18 +91,21 @@ void track_put_name(struct put *put, const struct tracks *tracks, uint32_t tid,
 
 void tracks_put_names(struct put *put, const struct tracks *tracks)
 {
-    for (int engine = 0; engine < ENGINE_NONE; engine++) {
-        bool several = tracks->lanes[engine] > 1;
-        for (uint32_t lane = 0; lane < tracks->lanes[engine]; lane++)
-            track_put_name(put, tracks, tracks->engine_tid[engine] + lane,
-                           engine_rows[engine].label, several ? &lane : NULL);
+    for (uint32_t i = 0; i < resource_count(tracks->devices); i++) {
+        const struct resource engine = resource_at(i, tracks->devices);
+        bool several = tracks->lanes[i] > 1;
+        for (uint32_t lane = 0; lane < tracks->lanes[i]; lane++)
+            track_put_name(put, tracks, engine_pid(tracks, engine),
+                           tracks->engine_tid[i] + lane, engine_rows[engine.kind].label,
+                           several ? &lane : NULL);
     }
     for (uint32_t stream = 0; stream < tracks->streams; stream++) {
         uint32_t id = timeline_stream_id(&tracks->run->timeline, stream);
-        track_put_name(put, tracks, tracks->stream_tid + stream, "stream", &id);
+        track_put_name(put, tracks, stream_pid(tracks, stream), tracks->stream_tid + stream,
+                       "stream", &id);
     }
     if (tracks->calls_tid != 0)
-        track_put_name(put, tracks, tracks->calls_tid, "host calls", NULL);
+        track_put_name(put, tracks, tracks->pid, tracks->calls_tid, "host calls", NULL);
 }
 
 /* --- names of slices --- */
@@ -129,9 +149,9 @@ static void put_name(struct put *put, const struct timeline *timeline, const str
 
 /* Puts the beginning of a slice: track, times and name. */
 static void put_slice(struct put *put, const struct tracks *tracks, const struct span *span,
-                      uint32_t tid, int64_t start_ns, int64_t end_ns)
+                      uint32_t pid, uint32_t tid, int64_t start_ns, int64_t end_ns)
 {
-    char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tid);
+    char *at = write_head_of(put_reserve(put, 2 * HEAD_ROOM), pid, 'X', tid);
     at = write_times(at, start_ns, end_ns);
     put->at = WRITE_LITERAL(at, ",\"name\":\"");
     put_name(put, &tracks->run->timeline, span);
@@ -171,6 +191,8 @@ static void numbers_write(struct numbers *numbers, const struct tracks *tracks, 
                          timeline_stream_id(timeline, span->stream));
     if (span->engine < ENGINE_NONE)
         at = write_count(WRITE_LITERAL(at, ",\"lane\":"), span->lane);
+    if (tracks->devices > 1)
+        at = write_count(WRITE_LITERAL(at, ",\"device\":"), span->device);
     at = write_count(WRITE_LITERAL(at, ",\"bytes\":"), span->bytes);
     at = write_rate(at, span);
     if (!timeline->issue_unknown)
@@ -259,7 +281,9 @@ static void put_on_engine(struct put *put, const struct tracks *tracks, uint32_t
                           const struct numbers *numbers)
 {
     const struct span *span = &tracks->run->timeline.spans[index];
-    put_slice(put, tracks, span, tracks->engine_tid[span->engine] + span->lane, span->start_ns,
+    const struct resource engine = span_resource(span);
+    const uint32_t first = tracks->engine_tid[resource_number(engine, tracks->devices)];
+    put_slice(put, tracks, span, engine_pid(tracks, engine), first + span->lane, span->start_ns,
               span->end_ns);
     put_flow(put, tracks, index);
     put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
@@ -275,7 +299,8 @@ static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t
     int64_t start_ns = span->start_ns > *reached ? span->start_ns : *reached;
     int64_t end_ns = span->end_ns > start_ns ? span->end_ns : start_ns;
     *reached = end_ns;
-    put_slice(put, tracks, span, tracks->stream_tid + span->stream, start_ns, end_ns);
+    put_slice(put, tracks, span, stream_pid(tracks, span->stream),
+              tracks->stream_tid + span->stream, start_ns, end_ns);
     put_bytes(put, numbers->text, (size_t)(numbers->end - numbers->text));
     if (span->kind == OP_WAIT)
         put_reason(put, tracks->run, index);

@@ -80,23 +80,27 @@ static void put_heading(FILE *out, const struct run_report *run,
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
 {
+    const uint32_t devices = run->analysis.devices;
     fprintf(out, "\n%-8s%8s%11s%8s%12s%10s%13s\n", "engine", "ops", "busy", "of time",
             "longest gap", "bytes", "rate");
-    for (int i = 0; i < ENGINE_WORKING; i++) {
-        const struct engine_use *use = &run->analysis.engines[i];
+    for (uint32_t i = 0; i < resource_count(devices); i++) {
+        const struct resource engine = resource_at(i, devices);
+        if (engine.kind >= ENGINE_WORKING)
+            continue;
+        const struct engine_use *use = &run->analysis.on[engine.device][engine.kind];
         if (use->spans == 0) /* a trace of kernels alone says nothing of copies */
             continue;
         char busy[UNITS_TEXT], gap[UNITS_TEXT] = "-", bytes[UNITS_TEXT] = "-",
-                               rate[UNITS_TEXT] = "-";
-        if (i < DEVICE_ENGINES && facts->gap_counts[i] > 0)
+                               rate[UNITS_TEXT] = "-", label[ENGINE_LABEL];
+        if (i < DEVICE_ENGINES && devices == 1 && facts->gap_counts[i] > 0)
             units_time(facts->gaps[i][0].end_ns - facts->gaps[i][0].start_ns, gap);
         if (use->bytes > 0)
             units_bytes(use->bytes, bytes);
         if (use->bytes > 0 && use->busy_ns > 0)
             units_rate((double)use->bytes * 1e9 / (double)use->busy_ns, rate);
-        fprintf(out, "%-8s%8" PRIu32 "%11s%7.0f%%%12s%10s%13s\n", engine_rows[i].label,
-                use->spans, units_time(use->busy_ns, busy), 100 * use->utilisation, gap, bytes,
-                rate);
+        fprintf(out, "%-8s%8" PRIu32 "%11s%7.0f%%%12s%10s%13s\n",
+                writer_engine(engine, devices, label), use->spans,
+                units_time(use->busy_ns, busy), 100 * use->utilisation, gap, bytes, rate);
     }
 }
 
@@ -261,7 +265,8 @@ static enum status put_run(FILE *out, const struct run_report *run,
         return status;
     put_engines(out, run, &facts);
     put_names(out, run, &facts, style);
-    put_together(out, run, &facts, style);
+    if (run->analysis.devices == 1)
+        put_together(out, run, &facts, style);
     if (run->critical.holds != NULL) { /* all streams are there */
         put_path(out, run, &facts, style);
         put_bound(out, run, style);

@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "trace/trace.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -48,6 +49,15 @@ const char *writer_device(const struct run_report *run)
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
 
+const char *writer_engine(struct resource engine, uint32_t devices, char text[ENGINE_LABEL])
+{
+    const char *label = engine_rows[engine.kind].label;
+    if (devices == 1 || !engine_of_device(engine.kind))
+        return label;
+    snprintf(text, ENGINE_LABEL, "%" PRIu32 " %s", engine.device, label);
+    return text;
+}
+
 bool writer_limit_known(const struct run_report *run)
 {
     return !run->foreign || run->verdicts.limit_known ||
@@ -56,11 +66,16 @@ bool writer_limit_known(const struct run_report *run)
 
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
 {
+    char several[16] = "";
+
     char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
     writer_clean(device, sizeof device, writer_device(run), true);
     writer_clean(driver, sizeof driver, run->timeline.driver, true);
-    snprintf(text, ORIGIN_TEXT, "%s, %s%s%s", timeline_source(&run->timeline), device,
-             driver[0] ? ", " : "", driver);
+    const uint32_t devices = timeline_devices(&run->timeline);
+    if (devices > 1)
+        snprintf(several, sizeof several, "%" PRIu32 " x ", devices);
+    snprintf(text, ORIGIN_TEXT, "%s, %s%s%s%s", timeline_source(&run->timeline), several,
+             device, driver[0] ? ", " : "", driver);
 }
 
 void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT])

@@ -153,6 +153,10 @@ struct writer_ticks {
  * columns from one another and leave two between their labels. */
 struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apart);
 
+/* Returns what to call an engine: "H2D" or, of several devices, "1 H2D". */
+enum { ENGINE_LABEL = 24 };
+const char *writer_engine(struct resource engine, uint32_t devices, char text[ENGINE_LABEL]);
+
 /* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
 const char *writer_device(const struct run_report *run);
 

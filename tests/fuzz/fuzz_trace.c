@@ -55,7 +55,8 @@ static void require_lanes(const struct timeline *timeline, const struct trace *t
     size_t counts[ENGINE_COUNT] = {0};
     FUZZ_REQUIRE(spans != NULL && free_at != NULL);
     for (int engine = 0; engine < ENGINE_WORKING; engine++) {
-        counts[engine] = timeline_engine_spans(timeline, (enum engine)engine, spans);
+        counts[engine] = timeline_engine_spans(
+            timeline, (struct resource){(enum engine)engine, 0, 0}, spans);
         memset(free_at, 0, timeline->span_count * sizeof *free_at);
         for (size_t i = 0; i < counts[engine]; i++) {
             FUZZ_REQUIRE(spans[i]->lane < counts[engine]);
