@@ -34,6 +34,7 @@ static const struct {
     {"timeline", timeline_suite},
     {"analysis", analysis_suite},
     {"limit", limit_suite},
+    {"devices", devices_suite},
     {"tile_fold", tile_fold_suite},
     {"backend", backend_suite},
     {"writer", writer_suite},

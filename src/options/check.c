@@ -238,7 +238,47 @@ static enum status check_pack(const struct judged *run)
     return STATUS_OK;
 }
 
+/* --- several devices --- */
+
+/* What works on one device alone, or is known of one alone. */
+static enum status check_devices(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    const uint32_t devices = settings_devices(settings);
+    char rest[LABEL_MAX];
+    if (devices == 1)
+        return STATUS_OK;
+    if (settings->tiles > 0 && settings->tiles < devices)
+        return refuse_pair(run, OPTION_DEVICE, "has more devices than there are tiles, for",
+                           OPTION_TILES, " was given: each needs one");
+    snprintf(rest, sizeof rest, " was given: allowed are %" PRIu32 " on each",
+             STREAMS_MAX / devices);
+    if (settings->streams > STREAMS_MAX / devices)
+        return refuse_pair(run, OPTION_DEVICE, "has that many streams on each device, and",
+                           OPTION_STREAMS, rest);
+    if (settings->memory == MEMORY_MAPPED)
+        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MEMORY,
+                           " is for one: allowed are pinned, pageable and registered");
+    if (settings->issue == ISSUE_GRAPH)
+        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_ISSUE,
+                           " is for one: allowed are streams and batch");
+    if (settings->mistake != MISTAKE_NONE)
+        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MISTAKE,
+                           " is made on one: allowed is one device");
+    if (settings->carry == CARRY_DEVICE && has_scan(settings))
+        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_CARRY,
+                           " leaves what a scan carries on one: allowed are callback and sync");
+    return STATUS_OK;
+}
+
 /* --- what follows from other settings --- */
+
+static enum status settle_devices(const struct judged *run, struct settings *settings)
+{
+    (void)run;
+    settings->devices = device_count(settings->device);
+    return STATUS_OK;
+}
 
 /* Returns true if both options were given in the same place, so that neither is meant to win
  * over the other. A sweep stands on the command line too, and beside a default of `one` it
@@ -319,6 +359,7 @@ static const struct {
     [CHECK_SCATTER] = {NULL, check_scatter},
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},
+    [CHECK_DEVICES] = {settle_devices, check_devices},
     [CHECK_ISSUE] = {NULL, check_issue},
     [CHECK_BATCH] = {NULL, check_batch},
     [CHECK_PACK] = {NULL, check_pack},

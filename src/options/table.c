@@ -196,9 +196,19 @@ const struct option_row option_rows[OPTION_COUNT] = {
     [OPTION_DEVICE] = {"device", 'd', device_values, TYPE_DEVICE,
                        RUN_FIELD(device, RUNS | CALIBRATE | VIEW), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
-                               "sim alone means; sim:FILE.ini reads a machine file",
+                               "sim alone means; sim:FILE.ini reads a machine file; *N: N "
+                               "such devices of one host, which share its memory",
                        .with = "With `pipeline view` it is the device of the trace to look at: "
                                "its number, or a part of its name."},
+    [OPTION_SPREAD] = {"spread", 0, "tiles", TYPE_CHOICE, RUN_FIELD(spread, RUNS),
+                       .check = CHECK_DEVICES, .fallback = "tiles", .choices = spread_names,
+                       .help =
+                           "several devices: tiles are dealt over them in turn, and each has "
+                           "--streams of its own",
+                       .with =
+                           "With one device it means nothing. Several go neither with "
+                           "--memory=mapped and --issue=graph nor with --mistake, and scans "
+                           "need --carry=callback or sync."},
     [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
                      .fallback = "5", .least = 1, .most = 10000,
                      .help = "measured repeats: the report gives the median and the spread",

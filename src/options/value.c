@@ -395,7 +395,8 @@ void settings_each(const struct settings *settings, settings_visitor *each, void
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_rows[i];
-        if (row->scope != SCOPE_RUN)
+        const bool chosen = row->type != TYPE_CHOICE || row->choices[1] != NULL;
+        if (row->scope != SCOPE_RUN || !chosen) /* a choice of one value says nothing */
             continue;
         char text[OPTION_TEXT];
         enum value_kind kind;

@@ -2,6 +2,7 @@
 #include "plan/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DIGITS_MAX = 4 }; /* digits of a device's number */
@@ -30,6 +31,30 @@ const char *device_argument(const char *value)
     return colon != NULL ? colon + 1 : "";
 }
 
+/* Returns the "*N" that ends the argument of a simulated device; NULL: there is none. Any other
+ * '*' is a part of a file's name. */
+static const char *times_of(const char *argument)
+{
+    const char *star = strrchr(argument, '*');
+    const bool digits = star != NULL && star[1] != '\0';
+    return digits && star[1 + strspn(star + 1, "0123456789")] == '\0' ? star : NULL;
+}
+
+size_t device_argument_length(const char *argument)
+{
+    const char *times = times_of(argument);
+    return times != NULL ? (size_t)(times - argument) : strlen(argument);
+}
+
+uint32_t device_count(const char *value)
+{
+    const char *times = device_is_real(value) ? NULL : times_of(device_argument(value));
+    if (times == NULL)
+        return 1;
+    const unsigned long long count = strtoull(times + 1, NULL, 10);
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
 bool device_is_valid(const char *value)
 {
     const struct device_row *row = device_find(value);
@@ -40,7 +65,7 @@ bool device_is_valid(const char *value)
     if (strchr(value, ':') == NULL)
         return true;
     if (!row->numbered)
-        return length > 0;
+        return device_argument_length(argument) > 0 && device_count(value) > 0;
     return length > 0 && length <= DIGITS_MAX && strspn(argument, "0123456789") == length;
 }
 

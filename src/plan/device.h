@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct device_row {
     const char *name;     /* the part before the colon */
@@ -23,6 +24,13 @@ const struct device_row *device_find(const char *value);
 
 /* Returns the part of a value behind the colon; "" where there is no colon. */
 const char *device_argument(const char *value);
+
+/* Returns how many devices a value names: N of "sim:NAME*N", else 1. A value may name 0, or
+ * more than there are. */
+uint32_t device_count(const char *value);
+
+/* Returns the length of such a device's argument, without what says how many. */
+size_t device_argument_length(const char *argument);
 
 /* Returns true if a value has the form that it should have; its backend finds out whether there
  * is such a device. */

@@ -18,6 +18,7 @@
 #include "sim/simulator.h"
 #include "term/marks.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,33 @@ static void sim_configure(const struct settings *settings)
     (void)settings;
 }
 
+/* Loads the machine that an argument names, NAME or NAME*N. */
+static enum status load(const char *argument, const struct settings *settings,
+                        struct machine *machine, struct error *error)
+{
+    const uint32_t devices = settings_devices(settings);
+    const size_t length = device_argument_length(argument);
+    char *name = strndup(length > 0 ? argument : device_find("sim")->fallback,
+                         length > 0 ? length : SIZE_MAX);
+    if (name == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a simulated device");
+    enum status status = machine_load(machine, name, error);
+    free(name);
+    if (status == STATUS_OK && devices > machine->devices)
+        status = error_set(
+            error, STATUS_USAGE,
+            "--device=sim:%s: the machine %s has %" PRIu32 " device%s (devices in its file)",
+            argument, machine->name, machine->devices, machine->devices > 1 ? "s" : "");
+    return status;
+}
+
 static enum status sim_open(const char *argument, const struct settings *settings,
                             struct backend **backend, struct error *error)
 {
     struct backend *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for a simulated device");
-    const char *name = argument[0] != '\0' ? argument : device_find("sim")->fallback;
-    enum status status = machine_load(&opened->machine, name, error);
+    enum status status = load(argument, settings, &opened->machine, error);
     if (status == STATUS_OK && settings->connections > opened->machine.queues_max)
         status =
             error_set(error, STATUS_USAGE,
@@ -84,14 +104,16 @@ static enum status refuse(struct backend *backend, const struct workload *worklo
 {
     if (sim_check(backend, workload->plan, error) != STATUS_OK)
         return error->status;
-    uint64_t needed = plan_device_bytes(workload->plan);
+    uint64_t needed = plan_device_bytes(workload->plan) / plan_devices(workload->plan);
     char needed_text[UNITS_TEXT], there_text[UNITS_TEXT];
     if (needed > backend->machine.memory_bytes)
-        return error_set(error, STATUS_FAILED,
-                         "the plan needs %s of device memory and the machine %s has %s (ways 3 "
-                         "and 4 need only a slot per stream)",
-                         units_bytes(needed, needed_text), backend->machine.name,
-                         units_bytes(backend->machine.memory_bytes, there_text));
+        return error_set(
+            error, STATUS_FAILED,
+            "the plan needs %s of device memory%s and the machine %s has %s (ways 3 "
+            "and 4 need only a slot per stream)",
+            units_bytes(needed, needed_text),
+            plan_devices(workload->plan) > 1 ? " on each device" : "", backend->machine.name,
+            units_bytes(backend->machine.memory_bytes, there_text));
     return STATUS_OK;
 }
 

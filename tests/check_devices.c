@@ -1,0 +1,369 @@
+/* check_devices.c - several devices: what the host's memory gives their copies, which work is
+ * whose, that results are right, and how files and pictures show it. */
+#include "analysis/critical.h"
+#include "analysis/limit.h"
+#include "fixtures.h"
+#include "plan/build.h"
+#include "plan/rules.h"
+#include "report/hazard_report.h"
+#include "sim/simulator.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct machine built_in(const char *name)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
+    return machine;
+}
+
+static struct plan plan_of(const struct settings *settings, const struct machine *machine)
+{
+    struct plan plan;
+    struct error error = {0};
+    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+static struct timeline simulated(const struct machine *machine, const struct plan *plan)
+{
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    ck_assert_msg(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error) ==
+                      STATUS_OK,
+                  "%s", error.text);
+    return timeline;
+}
+
+/* --- the host's memory --- */
+
+/* Bare copies of one, two and four H200s of one host, in GB/s: in, out, both. */
+START_TEST(host_gives_what_was_measured)
+{
+    static const struct {
+        uint32_t devices;
+        double in, out, joint;
+    } measured[] = {{1, 55.4, 55.3, 101}, {2, 105, 110, 150}, {4, 173, 143, 177}};
+    const struct machine machine = built_in("h200");
+    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+        struct host_rates rates = rule_host_rates(&machine, measured[i].devices);
+        ck_assert_double_lt(fabs(rates.in / measured[i].in / 1e9 - 1), 0.05);
+        ck_assert_double_lt(fabs(rates.out / measured[i].out / 1e9 - 1), 0.05);
+        ck_assert_double_lt(fabs(rates.joint / measured[i].joint / 1e9 - 1), 0.05);
+    }
+}
+END_TEST
+
+/* One device gets all that its link has, whatever the bound; more get more together, never
+ * above it, and each less. */
+START_TEST(host_takes_nothing_from_one)
+{
+    ck_assert_double_eq(rule_host_bytes_per_s(10, 10, 20), 10);
+    ck_assert_double_eq(rule_host_bytes_per_s(9, 10, 20), 9);
+    double before = 10;
+    for (int devices = 2; devices <= 8; devices++) {
+        double given = rule_host_bytes_per_s(10 * devices, 10, 20);
+        ck_assert_double_gt(given, before);
+        ck_assert_double_lt(given, 20);
+        before = given;
+    }
+    const struct machine machine = built_in("h200");
+    ck_assert_double_eq(rule_host_share(&machine, OP_H2D, machine.h2d_bytes_per_s, 0), 1);
+    ck_assert_double_eq(rule_host_share(&machine, OP_D2H, machine.joint_bytes_per_s / 2,
+                                        machine.joint_bytes_per_s / 2),
+                        1);
+}
+END_TEST
+
+/* Two devices copy in at once, 1000 bytes and 500 at a byte per ns as far as the links go. The
+ * longer copy is as fast as alone once the other has ended. */
+START_TEST(rates_change_in_mid_copy)
+{
+    struct machine machine = test_machine();
+    machine.host_h2d_bytes_per_s = 1.25e9;
+    machine.host_d2h_bytes_per_s = machine.host_joint_bytes_per_s = 1e15;
+    struct plan plan = test_plan(2, 0, 2, 1000);
+    plan.devices = 2;
+    test_h2d(&plan, 0, 0, 0, 1000);
+    test_h2d(&plan, 1, 1, 1000, 500);
+    struct timeline timeline = simulated(&machine, &plan);
+    const double each = rule_host_bytes_per_s(2e9, 1e9, 1.25e9) / 2e9;
+    ck_assert_double_lt(each, 0.65);
+    ck_assert_int_eq(timeline.spans[1].end_ns, (int64_t)ceil(500 / each));
+    ck_assert_int_le(llabs(timeline.spans[0].end_ns - (int64_t)(500 / each + 500)), 1);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* 4 GiB each way in tiles of 32 MiB, measured on one, two and four H200s: 48, 72 and 87 GB/s
+ * each way. Simulated it is 50, 77 and 85. */
+START_TEST(tiles_are_as_fast_as_measured)
+{
+    static const double measured[] = {[1] = 48, [2] = 72, [4] = 87};
+    const struct machine machine = built_in("h200");
+    for (uint32_t devices = 1; devices <= 4; devices *= 2) {
+        struct settings settings = test_settings("scale");
+        settings.elements = UINT64_C(1) << 30;
+        settings.tiles = 128;
+        settings.intensity = 1;
+        settings.devices = devices;
+        struct plan plan = plan_of(&settings, &machine);
+        struct timeline timeline = simulated(&machine, &plan);
+        double rate = (double)(4 * settings.elements) / (double)timeline_time_ns(&timeline);
+        ck_assert_double_lt(fabs(rate / measured[devices] - 1), 0.08);
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* --- plans --- */
+
+/* Tiles go to the devices in turn, and an op works on the memory of its stream's device. The
+ * priorities are dealt anew on each. */
+START_TEST(tiles_are_dealt_over_devices)
+{
+    const struct machine machine = built_in("h200");
+    struct settings settings = test_settings("scale,sum");
+    struct access room[OP_ACCESS_MAX];
+    settings.elements = 1 << 20;
+    settings.tiles = 10;
+    settings.devices = 3;
+    settings.priorities[1] = -1;
+    settings.priority_count = 2;
+    struct plan plan = plan_of(&settings, &machine);
+    ck_assert_uint_eq(plan.streams, 12);
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        const struct op *op = &plan.ops[i];
+        const uint32_t device = plan_stream_home(&plan, op->stream).device;
+        ck_assert_uint_eq(device, (uint32_t)op->tile % 3);
+        const int count = op_accesses(op, room);
+        for (int k = 0; k < count; k++) {
+            const struct range part = plan_device_part(&plan, room[k].range.buffer, device);
+            if (room[k].range.buffer < BUFFER_FIRST_DEVICE)
+                continue;
+            ck_assert_uint_ge(room[k].range.offset, part.offset);
+            ck_assert_uint_le(room[k].range.offset + room[k].range.bytes,
+                              part.offset + part.bytes);
+        }
+    }
+    for (uint32_t i = 0; i < plan.streams; i++)
+        ck_assert_int_eq(plan.priorities[i], i % 4 % 2 == 0 ? 0 : -1);
+    plan_free(&plan);
+}
+END_TEST
+
+/* An op on the memory of another device is a defect of a plan. */
+START_TEST(validation_knows_whose_memory)
+{
+    struct error error = {0};
+    struct plan plan = test_plan(2, 0, 2, 1000);
+    plan.devices = 2;
+    test_h2d(&plan, 1, 1, 0, 100);
+    ck_assert_int_eq(plan_validate(&plan, &error), STATUS_FAILED);
+    assert_has(error.text, "another device's memory");
+    plan_free(&plan);
+}
+END_TEST
+
+static struct settings drawn(uint64_t *state)
+{
+    static const char *const kernels[] = {"scale", "sum", "wave", "scale,scale"};
+    struct settings settings = test_settings(kernels[test_random_below(state, 4)]);
+    settings.devices = 2 + test_random_below(state, 3);
+    settings.elements = 1 << (16 + test_random_below(state, 10));
+    settings.tiles = settings.devices + test_random_below(state, 40);
+    settings.streams = 1 + test_random_below(state, 6);
+    settings.order = (enum order)test_random_below(state, 2);
+    settings.layout = (enum layout)test_random_below(state, 2);
+    settings.ways = 1 + (int)test_random_below(state, 4);
+    settings.intensity = 1 + test_random_below(state, 3000);
+    settings.memory = (enum memory)test_random_below(state, MEMORY_MAPPED);
+    return settings;
+}
+
+/* No drawn plan races, none ends before the limit, and no copy or kernel was held by another
+ * device's engine. */
+START_TEST(drawn_plans_are_sound)
+{
+    uint64_t state = 19;
+    const struct machine machine = built_in("h200");
+    for (int i = 0; i < test_cases(300); i++) {
+        struct settings settings = drawn(&state);
+        struct plan plan = plan_of(&settings, &machine);
+        struct error error = {0};
+        ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
+        struct timeline timeline = simulated(&machine, &plan);
+        ck_assert_int_ge(timeline_time_ns(&timeline), limit_of(&machine, &plan).ns);
+        struct critical critical;
+        ck_assert_int_eq(critical_find(&timeline, &machine, &critical, &error), STATUS_OK);
+        for (uint32_t k = 0; k < timeline.span_count; k++) {
+            const struct hold *hold = &critical.holds[k];
+            if (hold->by == HELD_BY_ENGINE || hold->by == HELD_BY_QUEUE)
+                ck_assert_uint_eq(timeline.spans[hold->span].device, timeline.spans[k].device);
+        }
+        critical_free(&critical);
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* By hand: 400 bytes each way are 200 on each of two devices, at a byte per ns; where the
+ * host's memory gives no more than one device has, they take as long as on one. */
+START_TEST(limit_has_the_devices_given)
+{
+    struct machine machine = test_machine();
+    struct settings settings = test_settings("scale");
+    settings.elements = 100;
+    settings.devices = 2;
+    machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 1e15;
+    machine.host_joint_bytes_per_s = 1e15;
+    struct plan plan = plan_of(&settings, &machine);
+    struct limit limit = limit_of(&machine, &plan);
+    ck_assert_int_eq(limit.ns, 200);
+    ck_assert_int_eq(limit.compute_ns, 100);
+    ck_assert_int_eq(limit.cause, LIMIT_COPIES);
+    machine.host_joint_bytes_per_s = 2e9;
+    limit = limit_of(&machine, &plan);
+    ck_assert_int_ge(limit.ns, 399);
+    ck_assert_int_eq(limit.cause, LIMIT_HOST);
+    ck_assert_str_eq(limit.figure, "host_joint_bytes_per_s");
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- runs --- */
+
+/* Whatever goes with several devices gives the right bytes: the program says so by its code. */
+static const char *const right[] = {
+    "-k scale",
+    "-k scale,scale,sum --order=breadth",
+    "-k wave --layout=stage",
+    "-w 1",
+    "-w 2 -s 3",
+    "-w 4 --cpu-share=0.4",
+    "--memory=pageable",
+    "--callbacks --scatter",
+    "--issue=batch -t 200",
+    "--pack -t 200",
+    "--issue=auto",
+    "--tiles=auto --streams=auto",
+    "-k scan-exclusive --carry=callback",
+    "-k scan-exclusive --carry=sync -w 2",
+    "-k dgemm -n 1M --rows=1024 --inner=64 -t 16",
+    "-t 3",
+};
+START_TEST(results_are_right)
+{
+    char line[256];
+    snprintf(line, sizeof line, "-q -d sim:h200*3 -n 1M -t 13 %s --format=json", right[_i]);
+    ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
+    assert_has(program_out, "\"verified\": true");
+}
+END_TEST
+
+static const struct {
+    const char *arguments, *words;
+} wrong[] = {
+    {"-d sim:h200*0", "sim:h200*0"},
+    {"-d sim:h200*99 -t 128", "has 4 devices"},
+    {"-d sim:c2050*2", "has 1 device "},
+    {"-d sim:h200*3 -t 2", "more devices than"},
+    {"-d sim:h200*2 -s 1024", "allowed are 512 on each"},
+    {"-d sim:h200*2 --memory=mapped", "--memory=mapped"},
+    {"-d sim:h200*2 --issue=graph", "--issue=graph"},
+    {"-d sim:h200*2 --mistake=sync-in-loop", "--mistake=sync-in-loop"},
+    {"-d sim:h200*2 -k scan-exclusive", "carry=device"},
+    {"-d sim:h200 --spread=chain", "--spread=chain"},
+};
+START_TEST(what_does_not_go_is_refused)
+{
+    char line[256];
+    snprintf(line, sizeof line, "%s -n 64k", wrong[_i].arguments);
+    int code = program_run(line);
+    ck_assert_msg(code == 2, "%s: exit %d: %s", line, code, program_err);
+    assert_has(program_err, wrong[_i].words);
+    ck_assert_ptr_eq(strchr(program_err, '\n'), strrchr(program_err, '\n'));
+}
+END_TEST
+
+/* With one device --spread means nothing, and nothing tells of devices. */
+START_TEST(one_device_is_as_ever)
+{
+    const char *with = "-q -d sim:h200*1 --spread=tiles -n 64k -t 4 --timeline=a.csv";
+    ck_assert_msg(program_run(with) == 0, "%s", program_err);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 64k -t 4 --timeline=b.csv"), 0);
+    ck_assert_int_eq(system("sed 's/h200\\*1/h200/' a.csv | cmp - b.csv && "
+                            "! grep -E 'device$|devices' b.csv"),
+                     0);
+}
+END_TEST
+
+/* --- files and pictures --- */
+
+START_TEST(files_tell_the_devices)
+{
+    const char *run = "-q -d sim:h200*2 -n 1M -t 9 --callbacks --timeline=a.csv "
+                      "--timeline=a.json --timeline=a.html --format=json";
+    ck_assert_msg(program_run(run) == 0, "%s", program_err);
+    assert_shown(program_out, "\"limit_cause\": \"host-memory\"|\"devices\": [");
+    ck_assert_int_eq(system("grep -q '^run,op,.*,end_ns,device$' a.csv && "
+                            "grep -q '^run,.*,h2d,.*,1$' a.csv && "
+                            "grep -q '\"name\":\"run: device 1\"' a.json && "
+                            "grep -q '\"devices\": *2' a.html"),
+                     0);
+    /* What is read back says the same. */
+    ck_assert_msg(program_run("view a.csv --timeline=b.csv") == 0, "%s", program_err);
+    assert_shown(program_out, "0 H2D|1 D2H|device 1");
+    ck_assert_msg(program_run("view a.json --timeline=c.csv") == 0, "%s", program_err);
+    ck_assert_int_eq(system("for f in a b c; do grep -v '^#' $f.csv | cut -d, -f2- >$f; done; "
+                            "cmp a b && cmp a c"),
+                     0);
+}
+END_TEST
+
+START_TEST(pictures_have_a_band_for_each)
+{
+    ck_assert_int_eq(program_run("-q -d sim:h200*2 -n 16M -t 8 --no-data"), 0);
+    assert_shown(program_out, "simulated, 2 x NVIDIA H200|  device 0\n  H2D|  device 1\n  H2D");
+    ck_assert_int_eq(program_run("-q -d sim:h200*2 -n 16M -t 8 --no-data --gantt=streams"), 0);
+    assert_shown(program_out, "  device 1\n  stream 4");
+    ck_assert_int_eq(program_run("-d sim:h200*2 -t 8 --dry-run"), 0);
+    assert_has(program_out, "streams  8, 4 on each of 2 devices");
+}
+END_TEST
+
+Suite *devices_suite(void)
+{
+    Suite *suite = suite_create("devices");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, host_gives_what_was_measured);
+    tcase_add_test(all, host_takes_nothing_from_one);
+    tcase_add_test(all, rates_change_in_mid_copy);
+    tcase_add_test(all, tiles_are_as_fast_as_measured);
+    tcase_add_test(all, tiles_are_dealt_over_devices);
+    tcase_add_test(all, validation_knows_whose_memory);
+    tcase_add_test(all, drawn_plans_are_sound);
+    tcase_add_test(all, limit_has_the_devices_given);
+    tcase_add_loop_test(all, results_are_right, 0, (int)(sizeof right / sizeof right[0]));
+    tcase_add_loop_test(all, what_does_not_go_is_refused, 0,
+                        (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_test(all, one_device_is_as_ever);
+    tcase_add_test(all, files_tell_the_devices);
+    tcase_add_test(all, pictures_have_a_band_for_each);
+    suite_add_tcase(suite, all);
+    return suite;
+}
