@@ -89,6 +89,9 @@ static const struct claim {
     {"29-apart", "packed", "batches", 1.5, INFINITY},
     {"29-apart", "batches", "gathered", 1, INFINITY},
     {"29-apart", "gathered", "side-by-side", 1, 1.2},
+    {"30-two-gpus", "1-gpu", "2-gpus", 1.4, 1.8},
+    {"30-two-gpus", "2-gpus", "4-gpus", 1.05, 1.3},
+    {"30-two-gpus", "heavy-1-gpu", "heavy-4-gpus", 3.4, 4},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 
