@@ -298,6 +298,19 @@ START_TEST(what_does_not_go_is_refused)
 }
 END_TEST
 
+/* One device is measured at a time, and a machine file is not written over, however many
+ * devices it is read for. */
+START_TEST(files_of_machines_are_safe)
+{
+    ck_assert_int_eq(program_run("calibrate -d sim:h200*2"), 2);
+    assert_has(program_err, "one is measured");
+    ck_assert_int_eq(system("cp " TESTS_FOLDER "/../configs/machines/h200.ini mine.ini"), 0);
+    ck_assert_msg(program_run("-q -d sim:./mine.ini*2 -n 64k -t 4") == 0, "%s", program_err);
+    ck_assert_int_eq(program_run("-q -d sim:./mine.ini*2 -n 64k -t 4 -o mine.ini"), 2);
+    assert_has(program_err, "which is read");
+}
+END_TEST
+
 /* With one device --spread means nothing, and nothing tells of devices. */
 START_TEST(one_device_is_as_ever)
 {
@@ -327,6 +340,10 @@ START_TEST(files_tell_the_devices)
     ck_assert_msg(program_run("view a.csv --timeline=b.csv") == 0, "%s", program_err);
     assert_shown(program_out, "0 H2D|1 D2H|device 1");
     ck_assert_msg(program_run("view a.json --timeline=c.csv") == 0, "%s", program_err);
+    ck_assert_msg(program_run("view a.csv --stream=5 --timeline=d.json") == 0, "%s",
+                  program_err);
+    ck_assert_msg(program_run("view a.csv --window=0%..20% --timeline=d.html") == 0, "%s",
+                  program_err);
     ck_assert_int_eq(system("for f in a b c; do grep -v '^#' $f.csv | cut -d, -f2- >$f; done; "
                             "cmp a b && cmp a c"),
                      0);
@@ -361,6 +378,7 @@ Suite *devices_suite(void)
     tcase_add_loop_test(all, results_are_right, 0, (int)(sizeof right / sizeof right[0]));
     tcase_add_loop_test(all, what_does_not_go_is_refused, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_test(all, files_of_machines_are_safe);
     tcase_add_test(all, one_device_is_as_ever);
     tcase_add_test(all, files_tell_the_devices);
     tcase_add_test(all, pictures_have_a_band_for_each);

@@ -236,6 +236,10 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     const struct backend_ops *ops;
     const char *argument;
     struct backend *backend = NULL;
+    if (settings_devices(settings) > 1)
+        return error_set(error, STATUS_USAGE,
+                         "--device=%s has several devices, and one is measured",
+                         settings->device);
     backends_configure(list, settings);
     enum status status = backend_select(list, settings->device, &ops, &argument, error);
     if (status == STATUS_OK)

@@ -93,6 +93,7 @@ static void put_machines(struct json *json)
         put_member(json, "name", text->name);
         put_member(json, "summary", machine.summary);
         put_member(json, "architecture", machine.architecture);
+        json_put_count(json_key(json, "devices"), machine.devices);
         json_close(json, '}');
     }
     json_close(json, ']');

@@ -345,8 +345,9 @@ function makeControls() {
 
 /* The machine is the device of the command, a simulated one. */
 function machineOption() {
-    return { name: 'machine', type: 'choice', default: defaultMachine(), choices: catalogue.machines.map(({ name }) => name),
-        help: 'the GPU and its host that are simulated: -d sim:NAME' };
+    return { name: 'machine', type: 'choice', default: defaultMachine(), choices: catalogue.machines.flatMap(({ name, devices }) =>
+        Array.from({ length: devices }, (_, more) => (more ? `${name}*${more + 1}` : name))),
+        help: 'the GPU and its host that are simulated: -d sim:NAME; *N: N such GPUs' };
 }
 
 /* The same work on the same machine, with so many things at once and nothing else changed. */

@@ -19,6 +19,7 @@ struct file {
     bool exists, known;
     struct stat about; /* of the file, or of its folder */
     const char *name;  /* in that folder */
+    char *own;         /* `given`, where it is no part of a setting */
 };
 
 struct files {
@@ -67,6 +68,20 @@ static const char *file_label(const struct file *file, char label[LABEL_MAX])
     return label;
 }
 
+/* Adds the machine file that a run's device names, if it does, without how many devices. */
+static void add_machine(const struct draft *draft, struct files *inputs)
+{
+    const char *argument = device_argument(draft->settings.device);
+    char *machine = strndup(argument, device_argument_length(argument));
+    inputs->starved |= machine == NULL;
+    if (machine == NULL || !machine_is_path(machine)) {
+        free(machine);
+        return;
+    }
+    files_add(inputs, machine, draft, OPTION_DEVICE);
+    inputs->items[inputs->count - 1].own = machine;
+}
+
 /* Config files and traces, arrays, machine files, and the library that the environment names.
  */
 static void list_inputs(const struct command_line *line, const struct drafts *drafts,
@@ -76,11 +91,9 @@ static void list_inputs(const struct command_line *line, const struct drafts *dr
         files_add(inputs, line->words[i], NULL, OPTION_COUNT);
     for (int i = 0; i < drafts->count; i++) {
         const struct draft *draft = &drafts->items[i];
-        const char *machine = device_argument(draft->settings.device);
         if (draft->settings.input != NULL)
             files_add(inputs, draft->settings.input, draft, OPTION_INPUT);
-        if (machine_is_path(machine))
-            files_add(inputs, machine, draft, OPTION_DEVICE);
+        add_machine(draft, inputs);
     }
     if (options->machine != NULL && machine_is_path(options->machine))
         files_add(inputs, options->machine, NULL, OPTION_MACHINE);
@@ -185,6 +198,8 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
     }
     for (size_t i = 0; i < outputs.count && status == STATUS_OK; i++)
         status = check_output(&outputs.items[i], &outputs, &inputs, error);
+    for (size_t i = 0; i < inputs.count; i++)
+        free(inputs.items[i].own);
     free(outputs.items);
     free(inputs.items);
     return status;

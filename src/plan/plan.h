@@ -116,7 +116,7 @@ struct stream_home {
 static inline struct stream_home stream_home(uint32_t stream, uint32_t streams,
                                              uint32_t devices)
 {
-    if (devices <= 1 || stream >= streams)
+    if (devices <= 1 || stream >= streams || streams % devices != 0)
         return (struct stream_home){0, stream};
     const uint32_t each = streams / devices;
     return (struct stream_home){stream / each, stream % each};

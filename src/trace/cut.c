@@ -133,10 +133,13 @@ static uint32_t stream_of(const struct span *span, uint32_t count)
     return span->stream < count ? span->stream : count;
 }
 
-/* Numbers the streams that are left anew; each keeps its id. */
+/* Numbers the streams that are left anew; each keeps its id. Those of several devices stay:
+ * each has as many. */
 static enum status keep_streams(struct timeline *timeline, struct error *error)
 {
     uint32_t count = timeline->streams, kept = 0;
+    if (timeline->devices > 1)
+        return STATUS_OK;
     uint32_t *ids = calloc(count + (size_t)1, sizeof *ids);
     uint32_t *places = calloc(count + (size_t)1, sizeof *places);
     if (ids == NULL || places == NULL) {

@@ -113,6 +113,8 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
     enum status status = check_row(row, run->facts.devices, error);
     if (status != STATUS_OK)
         return status;
+    const bool owned = engine_of_device(op_rows[row->kind].engine) || row->kind == OP_WAIT;
+    const uint32_t device = owned ? row->device : 0; /* the host's ops stand under the first */
     if (run->count >= TRACE_SPANS_MAX || run->kernels.count > UINT16_MAX)
         return error_set(error, STATUS_USAGE, "more ops or kernels than a timeline can have");
     struct span *spans = items_grow(run->spans, run->count, &run->capacity, sizeof *spans);
@@ -126,7 +128,7 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
         .op = row->op,
         .kind = (uint8_t)row->kind,
         .engine = op_rows[row->kind].engine & SPAN_BITS,
-        .device = row->device & SPAN_BITS,
+        .device = device & SPAN_BITS,
         .link = row->kind == OP_ALLOC ? strncmp(row->name, "pinned", 6) == 0 : (uint16_t)link,
         .stream = row->stream < 0 || row->stream >= OWN_NONE ? OWN_NONE : (uint32_t)row->stream,
         .tile = row->tile,
