@@ -1,5 +1,6 @@
 /* check_devices.c - several devices: what the host's memory gives their copies, which work is
  * whose, that results are right, and how files and pictures show it. */
+#include "analysis/analysis.h"
 #include "analysis/critical.h"
 #include "analysis/limit.h"
 #include "fixtures.h"
@@ -219,6 +220,54 @@ START_TEST(drawn_plans_are_sound)
 }
 END_TEST
 
+/* Busy times and bytes of all devices are sums, and utilisation is the mean. */
+START_TEST(busy_times_are_added_up)
+{
+    const struct machine machine = built_in("h200");
+    struct settings settings = test_settings("scale");
+    struct analysis analysis;
+    struct error error = {0};
+    settings.elements = 1 << 22;
+    settings.tiles = 7;
+    settings.devices = 2;
+    struct plan plan = plan_of(&settings, &machine);
+    struct timeline timeline = simulated(&machine, &plan);
+    ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);
+    ck_assert_uint_eq(analysis.devices, 2);
+    for (int i = 0; i < DEVICE_ENGINES; i++) {
+        const struct engine_use *all = &analysis.engines[i], *one = &analysis.on[0][i],
+                                *two = &analysis.on[1][i];
+        ck_assert_int_eq(all->busy_ns, one->busy_ns + two->busy_ns);
+        ck_assert_uint_eq(all->bytes, one->bytes + two->bytes);
+        ck_assert_uint_eq(one->spans, 4);
+        ck_assert_uint_eq(two->spans, 3);
+        ck_assert_double_le(fabs(all->utilisation - (one->utilisation + two->utilisation) / 2),
+                            1e-12);
+    }
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* The more devices, the less is left to the CPU. */
+START_TEST(the_cpu_is_beside_all_devices)
+{
+    const struct machine machine = built_in("h200");
+    struct settings settings = test_settings("scale");
+    uint32_t before = UINT32_MAX;
+    settings.elements = 1 << 26;
+    settings.tiles = 256;
+    settings.intensity = 100;
+    settings.ways = 4;
+    for (settings.devices = 1; settings.devices <= 4; settings.devices *= 2) {
+        uint32_t tiles = plan_cpu_tiles(&settings, &machine);
+        ck_assert_uint_lt(tiles, before);
+        before = tiles;
+    }
+    ck_assert_uint_gt(before, 0);
+}
+END_TEST
+
 /* By hand: 400 bytes each way are 200 on each of two devices, at a byte per ns; where the
  * host's memory gives no more than one device has, they take as long as on one. */
 START_TEST(limit_has_the_devices_given)
@@ -374,6 +423,8 @@ Suite *devices_suite(void)
     tcase_add_test(all, tiles_are_dealt_over_devices);
     tcase_add_test(all, validation_knows_whose_memory);
     tcase_add_test(all, drawn_plans_are_sound);
+    tcase_add_test(all, busy_times_are_added_up);
+    tcase_add_test(all, the_cpu_is_beside_all_devices);
     tcase_add_test(all, limit_has_the_devices_given);
     tcase_add_loop_test(all, results_are_right, 0, (int)(sizeof right / sizeof right[0]));
     tcase_add_loop_test(all, what_does_not_go_is_refused, 0,

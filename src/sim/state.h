@@ -45,21 +45,11 @@ struct line {
 
 /* The copy engines of a device, as rule_copy_engine() numbers them, behind those of the devices
  * before it. On a machine with one engine, the first does the copies of both directions and the
- * second never has one. */
-enum {
-    COPIES_IN,
-    COPIES_OUT,
-    COPY_ENGINES,
-    QUEUE_KINDS = 1 + COPY_ENGINES, /* of a device's engines: kernels have theirs first */
-};
-
-/* The timers of the first device's copy engines, of the first thread, and of the other devices'
- * copy engines. */
-enum {
-    THREAD_TIMER = COPY_ENGINES,
-    TIMERS_LEAST,
-    TIMERS_MOST = 1 + COPY_ENGINES * MACHINE_DEVICES_MAX,
-};
+ * second never has one. The queues of kernels come before those of copies. The timers are those
+ * of the first device's copy engines, of the first thread, and of the other copy engines. */
+enum { COPIES_IN, COPIES_OUT, COPY_ENGINES, QUEUE_KINDS = 1 + COPY_ENGINES };
+enum { THREAD_TIMER = COPY_ENGINES, TIMERS_LEAST };
+enum { TIMERS_MOST = 1 + COPY_ENGINES * MACHINE_DEVICES_MAX };
 static inline uint32_t copy_timer(uint32_t index)
 {
     return index < THREAD_TIMER ? index : index + 1;
