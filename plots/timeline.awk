@@ -516,9 +516,10 @@ function how(    text, keys, n, i) {
 }
 
 # "measured, NVIDIA H200; timeline: CUPTI; pipeline 0.1.0"
-function provenance(    i, item, seen, text, timing) {
+function provenance(    i, item, seen, text, timing, several) {
     for (i = FROM; i <= TO; i++) {
-        item = listed(INFO[i, "source"], INFO[i, "device"])
+        several = INFO[i, "devices"] > 1 ? INFO[i, "devices"] " x " : ""
+        item = listed(INFO[i, "source"], several INFO[i, "device"])
         if (item == "" || (item in seen))
             continue
         seen[item] = 1

@@ -67,7 +67,6 @@ bool writer_limit_known(const struct run_report *run)
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
 {
     char several[16] = "";
-
     char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
     writer_clean(device, sizeof device, writer_device(run), true);
     writer_clean(driver, sizeof driver, run->timeline.driver, true);
