@@ -470,8 +470,8 @@ static void change_graphs(struct machine *machine, uint64_t *state)
     machine->graph_gap_ns = random_ns(state, 100, 1500);
 }
 
-/* Returns one of the built-in machines with all figures changed but those of its generation. */
-/* Where grids grow with the work, `scale` stands for what can't be told. */
+/* No calibration can tell the share of a kernel whose grid grows with the work: that of `scale`
+ * stands for it. */
 static void change_idle(struct machine *machine, uint64_t *state)
 {
     machine->idle_memory_share = random_real(state, 0.3, 1);
@@ -484,6 +484,7 @@ static void change_idle(struct machine *machine, uint64_t *state)
     }
 }
 
+/* Returns one of the built-in machines with all figures changed but those of its generation. */
 static struct machine random_machine(uint64_t seed)
 {
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15);

@@ -195,7 +195,7 @@ double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, dou
     double arithmetic = larger(resident * cost.arithmetic_fill, on_fullest_sm);
     double memory = larger(blocks_as_waiting(&cost, resident, in_use), in_use);
     double a = cost.arithmetic_ns * arithmetic, m = cost.memory_ns * memory;
-    return share * (larger(a, m) + NOT_HIDDEN * (a < m ? a : m));
+    return share * (larger(a, m) + NOT_HIDDEN * smaller(a, m));
 }
 
 double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,

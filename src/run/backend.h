@@ -37,8 +37,9 @@ struct workload {
 struct run_times {
     int64_t
         time_ns; /* first issue to last end, by the host's clock (simulated: the machine's) */
-    int64_t
-        issue_ns; /* first issue to the return of the last call: the host's cost of issuing */
+    int64_t issue_ns; /* first issue to the return of the last call: the host's cost of issuing.
+                         A call that waits hears late of what it waited for, so this may exceed
+                         time_ns by that much */
 };
 
 struct backend_ops {

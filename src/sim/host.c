@@ -149,12 +149,6 @@ static bool has_room(const struct simulation *sim, const struct hardware_queue *
     return queue->length + queue->calls < sim->machine->queue_depth || queue->front == op;
 }
 
-/* Returns true if the call for `op` brings all of its bytes into the staging buffer. */
-static bool hands_over(const struct simulation *sim, const struct op *op)
-{
-    return op->kind == OP_H2D && rule_copy_in_one_piece(sim->machine, sim->plan, op);
-}
-
 /* Makes the call that is a thread's next. Where its queue is full, the thread waits there. */
 static enum status make_call(struct simulation *sim, struct host_thread *thread)
 {
@@ -176,7 +170,7 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     int64_t call_ns = facts->issue_ns + rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
-    if (sim->calls_wait && hands_over(sim, op_at(sim, op)))
+    if (sim->calls_wait && rule_call_hands_over(sim->machine, sim->plan, op_at(sim, op)))
         call_ns += rule_piece_ns(sim->machine, OP_H2D, op_at(sim, op)->copy.host.bytes);
     return post_call(sim, thread, call_ns, EVENT_ISSUED);
 }
@@ -221,6 +215,14 @@ enum status host_find_room(struct simulation *sim, struct hardware_queue *queue)
     return status;
 }
 
+/* Keeps the latest return of all calls: one that hears later returns after one that another
+ * thread makes meanwhile. */
+static void note_return(struct simulation *sim, int64_t at_ns)
+{
+    if (at_ns > sim->call_ended_ns)
+        sim->call_ended_ns = at_ns;
+}
+
 enum status host_return_call(struct simulation *sim, uint32_t op)
 {
     if (!sim->calls_wait)
@@ -231,16 +233,16 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
     const bool hears = rule_call_hears(sim->plan, op_at(sim, op));
     const int64_t after_ns = hears ? rule_hears_ns(sim->machine) : 0;
     thread->called = NONE;
-    sim->call_ended_ns = sim->now + after_ns;
+    note_return(sim, sim->now + after_ns);
     if (sim->timeline->op_calls != NULL)
-        sim->timeline->op_calls[op].returned_ns = sim->call_ended_ns;
+        sim->timeline->op_calls[op].returned_ns = sim->now + after_ns;
     return go_on(sim, thread, after_ns);
 }
 
 /* Returns true if the call for `op` still waits when it has issued that. */
 static bool waits_for_op(const struct simulation *sim, const struct op *op)
 {
-    return rule_call_waits(sim->plan, op) && !hands_over(sim, op);
+    return rule_call_waits(sim->plan, op) && !rule_call_hands_over(sim->machine, sim->plan, op);
 }
 
 enum status host_end_call(struct simulation *sim, struct host_thread *thread)
@@ -251,7 +253,7 @@ enum status host_end_call(struct simulation *sim, struct host_thread *thread)
     if (sim->calls_wait && waits_for_op(sim, op_at(sim, op)))
         thread->called = op;
     state->issued = true;
-    sim->call_ended_ns = sim->now;
+    note_return(sim, sim->now);
     sim->timeline->issue_ns[op] = thread->begin_ns;
     if (sim->timeline->op_calls != NULL)
         sim->timeline->op_calls[op].issued_ns = sim->timeline->op_calls[op].returned_ns =

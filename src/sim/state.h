@@ -132,7 +132,7 @@ struct lane_state {
     uint32_t first_caller; /* a thread whose own call waits for ops of the stream, or NONE */
     uint32_t unchecked;    /* the kernel that its next op has to be checked against, or NONE */
     uint8_t device;
-    uint8_t last_kind;   /* engine_kind() of its latest op on an engine */
+    uint8_t last_kind;   /* kind_facts.engine_kind of its latest op on an engine */
     int64_t last_end_ns; /* when that op ended, or NEVER */
     int64_t signal_ns;   /* the latest end since then of what it waited for, or NEVER */
 };
@@ -265,7 +265,7 @@ struct simulation {
     uint32_t kernels_loaded;
     bool *names_loaded; /* the same of a recorded plan, by name */
 
-    int64_t call_ended_ns; /* when the latest call returned */
+    int64_t call_ended_ns; /* the latest return of any call */
     int64_t node_free_ns;  /* graphs: when the device can take up its next node */
     uint32_t launched;     /* graphs: ops from the first on that the call has handed over */
     uint32_t nodes;        /* graphs: nodes that it has handed over once it comes to that */
@@ -326,7 +326,10 @@ static inline enum status simulation_set_timer(struct simulation *sim, uint32_t 
 static inline void line_push(struct simulation *sim, struct line *line, uint32_t op)
 {
     sim->ops[op].next_in_line = NONE;
-    *(line->first == NONE ? &line->first : &sim->ops[line->last].next_in_line) = op;
+    if (line->first == NONE)
+        line->first = op;
+    else
+        sim->ops[line->last].next_in_line = op;
     line->last = op;
 }
 
