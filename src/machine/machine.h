@@ -108,8 +108,8 @@ struct machine {
      * memory takes in any case and for its bytes. */
     int64_t alloc_small_ns, alloc_ns, alloc_mib_ns, pinned_ns;
     double pinned_bytes_per_s;
-    /* What its memory gives the copies of many devices at once: into them, out of them, and in
-     * both directions together. */
+    /* The host's memory gives the copies of many devices at once this much: into them, out of
+     * them, and in both directions together. */
     double host_h2d_bytes_per_s, host_d2h_bytes_per_s, host_joint_bytes_per_s;
     uint32_t cpu_cores;
     double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */

@@ -240,7 +240,7 @@ static enum status check_pack(const struct judged *run)
 
 /* --- several devices --- */
 
-/* What works on one device alone, or is known of one alone. */
+/* Refuses for several devices what works on one alone, or is known of one alone. */
 static enum status check_devices(const struct judged *run)
 {
     const struct settings *settings = run->settings;

@@ -117,7 +117,7 @@ enum engine {
     ENGINE_WORKING = ENGINE_HOST, /* engines before this one count as busy in the analysis */
 };
 
-/* What executes an op: an engine of a device, or of the host, which stands under device 0.
+/* A resource executes ops: an engine of a device, or of the host, which stands under device 0.
  * `index` tells apart those of a kind that a device has: kernels that run side by side have a
  * lane each. */
 struct resource {

@@ -194,8 +194,8 @@ struct launch_work {
     struct sweeps sweeps;
 };
 
-/* What the loop asks for every op, and what is the same for all of a kind: the rules are asked
- * once. */
+/* The loop asks these of every op, and they are the same for all of a kind: so the rules are
+ * asked once. */
 struct kind_facts {
     bool is_launch, is_call;
     uint8_t engine_kind; /* what an engine knows an op by: launches of all kinds run on one */
