@@ -106,7 +106,7 @@ double rule_host_share(const struct machine *machine, enum op_kind kind, double 
     const double joint =
         rule_host_bytes_per_s(both, joint_alone(machine), machine->host_joint_bytes_per_s) /
         both;
-    return share < joint ? share : joint;
+    return smaller(share, joint);
 }
 
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind)
