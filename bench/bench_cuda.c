@@ -58,18 +58,29 @@ enum status bare_copies_time(struct bare_copies *copies, const void *in, void *o
     return status;
 }
 
-enum status bench_cuda_bare(const struct bench_run *run, uint64_t bytes, double *time_ms,
-                            struct error *error)
+enum status bench_cuda_bare(struct bare_copies **copies, const struct bench_run *run,
+                            uint64_t bytes, double *time_ms, struct error *error)
 {
-    struct bare_copies copies = {0};
     double seconds = 0;
-    enum status status = bare_copies_open(&copies, bytes, error);
+    enum status status = STATUS_OK;
+    if (*copies == NULL) {
+        *copies = calloc(1, sizeof **copies);
+        if (*copies == NULL)
+            return error_set(error, STATUS_NO_MEMORY, "no memory for bare copies");
+        status = bare_copies_open(*copies, bytes, error);
+    }
     if (status == STATUS_OK)
-        status = bare_copies_time(&copies, run->arrays.host[BUFFER_HOST_IN0],
+        status = bare_copies_time(*copies, run->arrays.host[BUFFER_HOST_IN0],
                                   run->arrays.host[BUFFER_HOST_OUT], bytes, &seconds, error);
-    bare_copies_close(&copies);
     *time_ms = 1e3 * seconds;
     return status;
+}
+
+void bench_cuda_bare_close(struct bare_copies *copies)
+{
+    if (copies != NULL)
+        bare_copies_close(copies);
+    free(copies);
 }
 
 /* Runs bare copies and a pipeline in turn; each repeat gives one ratio. */

@@ -22,9 +22,15 @@ enum status contest_run_cuda(struct bench *bench, struct contest *contest, struc
     return error_set(error, STATUS_NO_DEVICE, "this program was built without CUDA");
 }
 
-enum status bench_cuda_bare(const struct bench_run *run, uint64_t bytes, double *time_ms,
-                            struct error *error)
+void bench_cuda_bare_close(struct bare_copies *copies)
 {
+    (void)copies;
+}
+
+enum status bench_cuda_bare(struct bare_copies **copies, const struct bench_run *run,
+                            uint64_t bytes, double *time_ms, struct error *error)
+{
+    (void)copies;
     (void)run;
     (void)bytes;
     (void)time_ms;

@@ -31,6 +31,7 @@ static const double BEST_GOAL = 1.12, BEST_APART_GOAL = 1.2, BATCH_GOAL = 1.6, C
                     AUTO_GOAL = 1.05, FAR_BEHIND = 5; /* times the best's median */
 
 static const char *const options[RUNS] = {
+    [WAY_STAGED] = "--issue=streams --layout=stage --memory=pinned",
     [WAY_STREAMS] = "--issue=streams --memory=pinned",
     [WAY_GRAPH] = "--issue=graph --memory=pinned",
     [WAY_BATCH] = "--issue=batch --memory=pinned",
@@ -62,6 +63,7 @@ struct size_results {
     bool can[RUNS]; /* false: the device can't run it */
     enum tuned_way chosen;
     struct series times_ms[TURNS];
+    struct bare_copies *bare; /* NULL before the first */
 };
 
 /* --- one size --- */
@@ -117,7 +119,7 @@ static enum status run_turn(const struct small_tiles *all, struct size_results *
         return STATUS_OK;
     }
     if (turn == BARE)
-        return bench_cuda_bare(run, all->bytes, time_ms, error);
+        return bench_cuda_bare(&size->bare, run, all->bytes, time_ms, error);
     enum status status = verify ? bench_run_once(run, NULL, &times, error)
                                 : run->ops->run(run->backend, NULL, &times, error);
     *time_ms = 1e-6 * (double)times.time_ns;
@@ -172,6 +174,7 @@ static enum status measure_size(const struct small_tiles *all, struct size_resul
         status = open_run(all, size, way, error);
     if (status == STATUS_OK)
         status = measure_rounds(all, size, error);
+    bench_cuda_bare_close(size->bare);
     for (int way = 0; way < RUNS; way++)
         bench_run_close(&size->runs[way]);
     return status;

@@ -40,7 +40,7 @@ static struct settings by_hand(struct settings settings, enum tuned_way way)
                          : ISSUE_STREAMS;
     if (way == WAY_MAPPED || way == WAY_MAPPED_GRAPH || way == WAY_MAPPED_BATCH)
         settings.memory = MEMORY_MAPPED;
-    if (way == WAY_STAGED_BATCH)
+    if (way == WAY_STAGED || way == WAY_STAGED_BATCH)
         settings.layout = LAYOUT_STAGE;
     settings.pack = way == WAY_PACK;
     return settings;
@@ -80,14 +80,16 @@ START_TEST(test_no_way_is_faster)
 }
 END_TEST
 
-/* Small tiles go many at once; large ones go by calls, which are the simplest. */
+/* Small tiles go many at once; large ones go by calls, with a stream for each stage where the
+ * layout is open. */
 START_TEST(test_small_and_large_tiles)
 {
     const struct machine machine = tune_h200();
     struct settings small = auto_settings(16 * KIB), large = auto_settings(16 * MIB);
     ck_assert_int_eq(choose(&small, &machine).way, WAY_MAPPED_BATCH);
     ck_assert_int_eq(small.memory, MEMORY_MAPPED);
-    ck_assert_int_eq(choose(&large, &machine).way, WAY_STREAMS);
+    ck_assert_int_eq(choose(&large, &machine).way, WAY_STAGED);
+    ck_assert_int_eq(large.layout, LAYOUT_STAGE);
     ck_assert_int_eq(large.issue, ISSUE_STREAMS);
     ck_assert_int_eq(large.memory, MEMORY_PINNED);
     ck_assert(!large.pack);
@@ -99,7 +101,15 @@ START_TEST(test_small_and_large_tiles)
     const struct tuned kept = choose(&laid_out, &machine);
     ck_assert_int_eq(kept.way, WAY_BATCH);
     ck_assert_int_eq(laid_out.layout, LAYOUT_TILE);
+    ck_assert_int_eq(kept.ways[WAY_STAGED].time_ns, 0);
     ck_assert_int_eq(kept.ways[WAY_STAGED_BATCH].time_ns, 0);
+    large = auto_settings(16 * MIB);
+    large.layout_given = true;
+    ck_assert_int_eq(choose(&large, &machine).way, WAY_STREAMS);
+    ck_assert_int_eq(large.layout, LAYOUT_TILE);
+    large = auto_settings(16 * MIB);
+    large.ways = 1;
+    ck_assert_int_eq(choose(&large, &machine).ways[WAY_STAGED].time_ns, 0);
 }
 END_TEST
 
@@ -118,6 +128,7 @@ START_TEST(test_given_memory_is_kept)
     for (int way = WAY_MAPPED; way <= WAY_MAPPED_BATCH; way++)
         ck_assert_int_eq(tuned.ways[way].time_ns > 0, mapped);
     ck_assert_int_eq(tuned.ways[WAY_STREAMS].time_ns > 0, !mapped); /* it would be the same */
+    ck_assert_int_eq(tuned.ways[WAY_STAGED].time_ns > 0, !mapped);
     ck_assert_int_eq(tuned.ways[WAY_BATCH].time_ns > 0, !pageable && !mapped);
     ck_assert_int_eq(tuned.ways[WAY_STAGED_BATCH].time_ns > 0, !pageable && !mapped);
     ck_assert_int_eq(tuned.ways[WAY_PACK].time_ns > 0, !mapped);
@@ -271,7 +282,7 @@ START_TEST(test_report_has_the_way)
     json_decref(report);
     tune_assert_said("err", "issue=batch memory=mapped, chosen of ");
     tune_assert_said("err", " by simulating h200\n");
-    tune_assert_said("err", "the ways to issue: streams ");
+    tune_assert_said("err", "the ways to issue: staged ");
     tune_assert_said("err", " or more, ");
     tune_assert_said("err", ", mapped batch ");
     report = tune_report("-n 1M --intensity=1 -t 1k --issue=auto --memory=pinned -q");

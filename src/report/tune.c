@@ -15,6 +15,7 @@
 enum { TIES = 1000 }; /* times that differ by a thousandth are alike */
 
 const char *const tuned_way_names[WAY_COUNT] = {
+    [WAY_STAGED] = "staged",
     [WAY_STREAMS] = "streams",
     [WAY_GRAPH] = "graph",
     [WAY_BATCH] = "batch",
@@ -47,20 +48,26 @@ static bool is_mapped(enum tuned_way way)
     return way == WAY_MAPPED || way == WAY_MAPPED_GRAPH || way == WAY_MAPPED_BATCH;
 }
 
+static bool is_staged(enum tuned_way way)
+{
+    return way == WAY_STAGED || way == WAY_STAGED_BATCH;
+}
+
 /* Sets the way in settings whose issue is auto. */
 static void set_way(struct settings *settings, enum tuned_way way)
 {
     static const enum issue issues[WAY_COUNT] = {
-        [WAY_STREAMS] = ISSUE_STREAMS,    [WAY_GRAPH] = ISSUE_GRAPH,
-        [WAY_BATCH] = ISSUE_BATCH,        [WAY_STAGED_BATCH] = ISSUE_BATCH,
-        [WAY_MAPPED] = ISSUE_STREAMS,     [WAY_MAPPED_GRAPH] = ISSUE_GRAPH,
-        [WAY_MAPPED_BATCH] = ISSUE_BATCH, [WAY_PACK] = ISSUE_STREAMS,
+        [WAY_STAGED] = ISSUE_STREAMS,     [WAY_STREAMS] = ISSUE_STREAMS,
+        [WAY_GRAPH] = ISSUE_GRAPH,        [WAY_BATCH] = ISSUE_BATCH,
+        [WAY_STAGED_BATCH] = ISSUE_BATCH, [WAY_MAPPED] = ISSUE_STREAMS,
+        [WAY_MAPPED_GRAPH] = ISSUE_GRAPH, [WAY_MAPPED_BATCH] = ISSUE_BATCH,
+        [WAY_PACK] = ISSUE_STREAMS,
     };
     settings->issue = issues[way];
     settings->pack = way == WAY_PACK;
     if (is_mapped(way))
         settings->memory = MEMORY_MAPPED;
-    if (way == WAY_STAGED_BATCH)
+    if (is_staged(way))
         settings->layout = LAYOUT_STAGE;
     if (settings->issue != ISSUE_BATCH && !settings->pack)
         settings->batch = 0;
@@ -78,9 +85,12 @@ static bool is_possible(const struct chooser *chooser, const struct settings *as
     if ((asked->memory_given && settings->memory != asked->memory) ||
         (asked->memory == MEMORY_MAPPED && !is_mapped(way)))
         return false;
-    if (way == WAY_STAGED_BATCH &&
-        (asked->layout_given || asked->layout == LAYOUT_STAGE ||
-         (settings->tiles > 0 && settings->streams > 0 && settings_batch(settings) == 1)))
+    if (is_staged(way) && (asked->layout_given || asked->layout == LAYOUT_STAGE ||
+                           asked->ways == 1 || asked->mistake != MISTAKE_NONE))
+        return false; /* stages in turn are the same, and a mistake is shown where it was asked
+                       */
+    if (way == WAY_STAGED_BATCH && settings->tiles > 0 && settings->streams > 0 &&
+        settings_batch(settings) == 1)
         return false; /* batches of one tile are calls */
     if ((settings->issue == ISSUE_GRAPH && machine->graph_launch_ns == 0) ||
         (settings->issue == ISSUE_BATCH && machine->batch_gap_ns == 0))
