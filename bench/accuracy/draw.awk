@@ -2,11 +2,14 @@
 #
 #     awk -v seed=18 -v count=408 -f draw.awk > matrix.ini
 #     awk -v seed=184 -v count=200 -v blind=1 -f draw.awk > blind.ini
+#     awk -v seed=1940 -v count=40 -v devices="1 2 2 2" -f draw.awk > devices.ini
+#     awk -v seed=1920 -v count=20 -v devices=4 -f draw.awk > devices-four.ini
 #
 # Values of options are dealt like cards, so that each comes as often as it is in its deck, and
 # sizes are drawn evenly on a logarithmic scale. Where order matters, most settings stand there
 # depth-first and breadth-first, so that it can be seen which wins. A run's name says what it is
-# for: fit-N may be used to fit a machine file, judge-N not, and blind-N is measured once. What
+# for: fit-N may be used to fit a machine file, judge-N not, and blind-N is measured once. With a
+# deck of `devices` all are blind, and copies rather than calls decide: tiles of a MiB or more. What
 # races, or what the program refuses, is never drawn. No machine's figures go into it but rough
 # rates, which bound how long a setting takes.
 
@@ -16,7 +19,7 @@ BEGIN {
         uniform()
     for (number = 1; drawn < count; number++) {
         draw()
-        purpose = blind ? "blind" : number % 3 == 0 ? "fit" : "judge"
+        purpose = blind || devices ? "blind" : number % 3 == 0 ? "fit" : "judge"
         if (is_ordered() && uniform() < 0.6 && drawn + 2 <= count) {
             put("depth")
             put("breadth")
@@ -206,12 +209,28 @@ function draw() {
     draw_size()
     draw_intensity()
     draw_options()
+    if (devices)
+        draw_devices()
     make_possible()
     while (seconds() > 8 || host_gib() > 12) {
         elements = int(elements / 2)
         tiles = int(tiles / 2)
         cut()
     }
+}
+
+# Draws how many devices there are, and changes what several can't have.
+function draw_devices() {
+    device_count = deal(devices)
+    mistake = ""
+    connections = "-"
+    fewest = device_count
+    elements = int(between(2 ^ 24, 2 ^ 29 + 1))
+    tiles = most(device_count, int(least(tiles, elements / 2 ^ 18)))
+    cut()
+    memory = memory == "mapped" ? "pinned" : memory
+    issue = issue == "graph" || memory == "pageable" ? "streams" : issue
+    carry = carry == "device" ? "callback" : carry
 }
 
 function is_ordered() { return ways > 1 && streams > 1 && tiles > 1 }
@@ -267,6 +286,8 @@ function put(order,    text) {
     text = "\n[" purpose "-" number (order == "" ? "" : "-" order) "]\n" line("kernel", kernel) \
            line("elements", elements) line("tiles", tiles) line("streams", streams) \
            line("ways", ways) text
+    if (device_count > 1)
+        text = text line("device", "cuda:" substr("0,1,2,3", 1, 2 * device_count - 1))
     text = text line("layout", layout) line("memory", memory) line("issue", issue)
     if (intensity)
         text = text line("intensity", intensity)
@@ -304,8 +325,9 @@ function put(order,    text) {
 
 function put_head() {
     printf "; %d settings to judge the simulator by; drawn by\n", drawn
-    printf ";   awk -v seed=%d -v count=%d%s -f draw.awk\n", seed, count, blind ? " -v blind=1" : ""
-    if (blind)
+    printf ";   awk -v seed=%d -v count=%d%s -f draw.awk\n", seed, count,
+           devices ? " -v devices=\"" devices "\"" : blind ? " -v blind=1" : ""
+    if (blind || devices)
         print "; They are to be run once, after the last change of the simulator's rules, and\n" \
               "; what comes out is to be reported: nothing may be fitted to them, and no rule\n" \
               "; changed for them."
