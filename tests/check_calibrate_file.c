@@ -280,6 +280,7 @@ static size_t bytes_of(enum field_type type)
 {
     static const size_t bytes[] = {
         [FIELD_TEXT] = 0,
+        [FIELD_WORD] = sizeof(int),
         [FIELD_INT] = sizeof(int),
         [FIELD_U32] = sizeof(uint32_t),
         [FIELD_U64] = sizeof(uint64_t),

@@ -128,6 +128,58 @@ START_TEST(tiles_are_as_fast_as_measured)
 }
 END_TEST
 
+/* Two devices behind one switch have half of its link each, and the report says whose that is.
+ */
+START_TEST(a_switch_is_shared)
+{
+    const struct machine machine = built_in("k80");
+    ck_assert_int_eq(machine.host_shared, MACHINE_SHARES_SWITCH);
+    const struct host_rates rates = rule_host_rates(&machine, 2);
+    ck_assert_double_eq(rates.in, machine.h2d_bytes_per_s);
+    ck_assert_double_le(fabs(rates.joint / machine.joint_bytes_per_s - 1), 1e-9);
+    ck_assert_double_le(fabs(rule_host_share(&machine, OP_H2D, 2 * rates.in, 0) - 0.5), 1e-9);
+    struct settings settings = test_settings("scale");
+    settings.elements = 1 << 26;
+    settings.tiles = 64;
+    settings.intensity = 1;
+    int64_t ns[3] = {0};
+    for (settings.devices = 1; settings.devices <= 2; settings.devices++) {
+        struct plan plan = plan_of(&settings, &machine);
+        struct timeline timeline = simulated(&machine, &plan);
+        const struct limit limit = limit_of(&machine, &plan);
+        ns[settings.devices] = timeline_time_ns(&timeline);
+        ck_assert_int_eq(limit.cause, settings.devices == 1 ? LIMIT_COPIES : LIMIT_SWITCH);
+        ck_assert_int_le(limit.ns, ns[settings.devices]);
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+    ck_assert_double_le(fabs((double)ns[2] / (double)ns[1] - 1), 0.02);
+}
+END_TEST
+
+START_TEST(reports_name_the_switch)
+{
+    const char *run = "-q -d sim:k80*2 -n 16M -t 32 --intensity=1 --no-data";
+    char line[256];
+    snprintf(line, sizeof line, "%s --format=json", run);
+    ck_assert_msg(program_run(line) == 0, "%s", program_err);
+    assert_shown(program_out, "\"limit_cause\": \"switch\"|\"switch-bound\"");
+    ck_assert_int_eq(program_run(run), 0);
+    assert_has(program_out, "set by the switch's link");
+    ck_assert_ptr_null(strstr(program_out, "host's memory"));
+}
+END_TEST
+
+/* Two in slots of their own take half as long as one. */
+START_TEST(slots_of_their_own_share_nothing)
+{
+    ck_assert_msg(program_run("-q -d sim:k20x*2 -n 16M -t 32 --intensity=1 --no-data "
+                              "--format=json") == 0,
+                  "%s", program_err);
+    assert_has(program_out, "\"limit_cause\": \"copies\"");
+}
+END_TEST
+
 /* --- plans --- */
 
 /* Tiles go to the devices in turn, and an op works on the memory of its stream's device. The
@@ -420,6 +472,9 @@ Suite *devices_suite(void)
     tcase_add_test(all, host_takes_nothing_from_one);
     tcase_add_test(all, rates_change_in_mid_copy);
     tcase_add_test(all, tiles_are_as_fast_as_measured);
+    tcase_add_test(all, a_switch_is_shared);
+    tcase_add_test(all, reports_name_the_switch);
+    tcase_add_test(all, slots_of_their_own_share_nothing);
     tcase_add_test(all, tiles_are_dealt_over_devices);
     tcase_add_test(all, validation_knows_whose_memory);
     tcase_add_test(all, drawn_plans_are_sound);

@@ -147,6 +147,7 @@ START_TEST(test_formats)
     assert_refused("format = 1", "format = 2", "mine.ini:8: the file is of format 2");
     assert_refused("format = 1", "format = 2", "up to format 1");
     /* Nothing else that a newer file may hold is complained about. */
+    assert_refused("host_shared = memory", "host_shared = cable", "allowed are memory, switch");
     assert_refused("summary = NVIDIA H200\n", "wheels = 4\nwhat\nformat = 12\n", "format 12");
     assert_refused("[copies]\n", "[copies]\nformat = 1\n", "format is no key of [copies]");
 }
@@ -250,8 +251,9 @@ END_TEST
 START_TEST(test_every_machine_loads)
 {
     static const char *const shelf[] = {
-        "c1060", "c2050", "c2070", "k20c",           "k20x", "p100",      "v100",
-        "a100",  "h100",  "h200",  "rtx3050-laptop", "k40",  "gtx1080ti", "gtx1650-super"};
+        "c1060",          "c2050", "c2070",     "k20c",          "k20x",
+        "p100",           "v100",  "a100",      "h100",          "h200",
+        "rtx3050-laptop", "k40",   "gtx1080ti", "gtx1650-super", "k80"};
     for (size_t i = 0; i < sizeof shelf / sizeof shelf[0]; i++) {
         struct machine machine;
         struct error error = {0};

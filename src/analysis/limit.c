@@ -9,11 +9,11 @@
 
 #include <math.h>
 
-/* The times in ns that a share of the elements needs on the links or, if that is longer, in the
- * host's memory, and on the GPUs' units; and the figure that sets the former. */
+/* The times in ns that a share of the elements needs on the links or, if that is longer, in
+ * what all devices share, and on the GPUs' units; and the figure that sets the former. */
 struct limit_needs {
     double copies, kernels;
-    bool host; /* the host's memory sets it */
+    bool shared; /* what all devices share sets it */
     const char *figure;
 };
 
@@ -79,7 +79,7 @@ static double link_ns(const struct machine *machine, double in, double out, cons
     return fmin(copies, mapped);
 }
 
-/* Returns how long the host's memory takes at least for all devices' copies of `in` and `out`
+/* Returns how long what devices share takes at least for all their copies of `in` and `out`
  * bytes, and sets which figure sets it; 0 where there is one device, whose rates say it all. */
 static double host_ns(const struct machine *machine, uint32_t devices, double in, double out,
                       const char **figure)
@@ -95,6 +95,11 @@ static double host_ns(const struct machine *machine, uint32_t devices, double in
     return 1e9 * fmax(joint_s, fmax(in_s, out_s));
 }
 
+static enum limit_cause shared_cause(const struct machine *machine)
+{
+    return machine->host_shared == MACHINE_SHARES_SWITCH ? LIMIT_SWITCH : LIMIT_HOST;
+}
+
 static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,
                                    double share)
 {
@@ -108,7 +113,7 @@ static struct limit_needs needs_of(const struct machine *machine, const struct l
                                 out + work->result_bytes, &host_figure);
     if (host > needs.copies) {
         needs.copies = host;
-        needs.host = true;
+        needs.shared = true;
         needs.figure = host_figure;
     }
     return needs;
@@ -173,7 +178,7 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
     limit.ns = floor_ns(ns);
     limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU
                   : !copies             ? LIMIT_COMPUTE
-                  : needs.host          ? LIMIT_HOST
+                  : needs.shared        ? shared_cause(machine)
                                         : LIMIT_COPIES;
     limit.figure = limit.cause == LIMIT_CPU       ? "cpu_flops_per_s"
                    : limit.cause == LIMIT_COMPUTE ? kernel_figure(machine, plan)
@@ -216,10 +221,8 @@ void limit_correct(struct limit *limit, int64_t time_ns)
 const char *limit_cause_name(enum limit_cause cause)
 {
     static const char *const names[] = {
-        [LIMIT_COPIES] = "copies",
-        [LIMIT_COMPUTE] = "compute",
-        [LIMIT_CPU] = "cpu",
-        [LIMIT_HOST] = "host-memory",
+        [LIMIT_COPIES] = "copies",    [LIMIT_COMPUTE] = "compute", [LIMIT_CPU] = "cpu",
+        [LIMIT_HOST] = "host-memory", [LIMIT_SWITCH] = "switch",
     };
     return names[cause];
 }

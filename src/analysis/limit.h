@@ -6,7 +6,7 @@
  * larger of what the copies and the kernels need: both directions side by side at the rates
  * that they have then, until one is done and the other goes on alone (one copy engine does them
  * in turn, or kernels reach mapped memory, if that is faster); and the kernels at the whole
- * GPU's rate. Devices have equal parts, and their copies need what the host's memory gives them
+ * GPU's rate. Devices have equal parts, and their copies need what the host gives them
  * together. With the CPU it is the time of the best split, tiles being as small as one likes.
  * Filling and draining the pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
@@ -15,9 +15,10 @@
 #include "machine/machine.h"
 #include "plan/plan.h"
 
-/* LIMIT_CPU: more than half of the work is best done by the CPU. LIMIT_HOST: the host's memory,
- * which all devices share, bounds the copies, not their links. */
-enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_HOST };
+/* LIMIT_CPU: more than half of the work is best done by the CPU. LIMIT_HOST and
+ * LIMIT_SWITCH: what all devices share bounds the copies, not their own links: the host's
+ * memory, or the link of the switch that they are behind. */
+enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_HOST, LIMIT_SWITCH };
 
 struct limit {
     int64_t ns;
@@ -44,7 +45,13 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
 /* Corrects a limit that a measured run of `time_ns` has beaten; otherwise changes nothing. */
 void limit_correct(struct limit *limit, int64_t time_ns);
 
-/* "copies", "compute", "cpu", "host-memory". */
+/* Returns true if what all devices share sets the limit. */
+static inline bool limit_is_shared(enum limit_cause cause)
+{
+    return cause == LIMIT_HOST || cause == LIMIT_SWITCH;
+}
+
+/* "copies", "compute", "cpu", "host-memory", "switch". */
 const char *limit_cause_name(enum limit_cause cause);
 
 #endif

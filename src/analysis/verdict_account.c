@@ -55,7 +55,7 @@ static void find_rates(struct verdict_bound *bound)
     const struct machine *machine = bound->facts->machine;
     const char *figure = bound->facts->limit->figure;
     const uint32_t devices = plan_devices(bound->facts->plan);
-    if (bound->facts->limit->cause == LIMIT_HOST) {
+    if (limit_is_shared(bound->facts->limit->cause)) {
         const struct host_rates host = rule_host_rates(machine, devices);
         const bool both = strcmp(figure, "host_joint_bytes_per_s") == 0;
         const bool one = strcmp(figure, "host_h2d_bytes_per_s") == 0;

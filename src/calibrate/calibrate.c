@@ -20,6 +20,7 @@ static const struct {
     {"host_h2d_bytes_per_s", "not measured: no limit that devices share is known"},
     {"host_d2h_bytes_per_s", "likewise"},
     {"host_joint_bytes_per_s", "likewise"},
+    {"host_shared", "not measured: what devices share can't be told by their copies' times"},
     {"sms", "the device's properties"},
     {"threads_per_sm", "the device's properties"},
     {"blocks_per_sm", "the device's properties"},

@@ -36,11 +36,16 @@ void figure_name(const char *kernel, const char *key, char name[FIGURE_NAME])
         snprintf(name, FIGURE_NAME, "%s", key);
 }
 
-/* Writes rates as people do: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full. */
+/* Writes rates as people do: 55.4e9, 101.3e9, 4.2e12. Whole numbers are written in full, and
+ * words as what they are. */
 static void number_text(const struct machine_field *field, double number,
                         char text[MACHINE_TEXT])
 {
     int exponent = 0;
+    if (field->type == FIELD_WORD) {
+        snprintf(text, MACHINE_TEXT, "%s", field->words[(int)number]);
+        return;
+    }
     if (field->type != FIELD_REAL) {
         snprintf(text, MACHINE_TEXT, "%.15g", number);
         return;

@@ -28,6 +28,16 @@
     {                                                                                          \
         PLACE(section, member, type), least, most, .otherwise = times, .like = #other          \
     }
+/* One of some words, of which `value` stands in. */
+#define WORDS(section, member, words_, count, value)                                           \
+    {                                                                                          \
+        PLACE(section, member, FIELD_WORD), 0, (count)-1, .otherwise = value, .words = words_  \
+    }
+
+static const char *const shared_words[MACHINE_SHARED_COUNT] = {
+    [MACHINE_SHARES_MEMORY] = "memory",
+    [MACHINE_SHARES_SWITCH] = "switch",
+};
 
 const struct machine_field machine_fields[] = {
     /* Reports call the machine so, and devices find their machine file by it. */
@@ -134,6 +144,8 @@ const struct machine_field machine_fields[] = {
     MEANS("host", host_h2d_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1e15),
     MEANS("host", host_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1e15),
     MEANS("host", host_joint_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1e15),
+    /* Files were written when no machine had a switch. */
+    WORDS("host", host_shared, shared_words, MACHINE_SHARED_COUNT, MACHINE_SHARES_MEMORY),
     /* A small workstation: 8 cores of 3 GHz, 16 operations each, and two DDR4-3200 channels. */
     MEANS("host", cpu_cores, FIELD_U32, 1, 65536, 8),
     MEANS("host", cpu_bytes_per_s, FIELD_REAL, 1e6, 1e15, 51.2e9),
@@ -184,6 +196,7 @@ void machine_field_put(const struct machine_field *field, void *record, double n
 {
     void *place = (char *)record + field->offset;
     switch (field->type) {
+    case FIELD_WORD:
     case FIELD_INT:
         *(int *)place = (int)lround(number);
         break;
@@ -208,6 +221,7 @@ double machine_field_get(const struct machine_field *field, const void *record)
 {
     const void *place = (const char *)record + field->offset;
     switch (field->type) {
+    case FIELD_WORD:
     case FIELD_INT:
         return *(const int *)place;
     case FIELD_U32:

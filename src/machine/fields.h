@@ -7,7 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum field_type { FIELD_TEXT, FIELD_INT, FIELD_U32, FIELD_U64, FIELD_NS, FIELD_REAL };
+enum field_type {
+    FIELD_TEXT,
+    FIELD_WORD, /* an int, for which files have one of some words */
+    FIELD_INT,
+    FIELD_U32,
+    FIELD_U64,
+    FIELD_NS,
+    FIELD_REAL
+};
 
 /* A key: where its value goes, what is allowed, and what stands in where a file lacks it. */
 struct machine_field {
@@ -20,7 +28,8 @@ struct machine_field {
      * which stands further up in the table. A text is then empty. */
     double otherwise;
     const char *like;
-    bool zero_unknown; /* 0 is allowed as well, and means "not known" */
+    bool zero_unknown;        /* 0 is allowed as well, and means "not known" */
+    const char *const *words; /* of a FIELD_WORD: what files have for 0, 1, ..., `most` */
 };
 
 /* The fields of struct machine, in the order of files, section by section; and those of struct

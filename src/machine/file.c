@@ -67,6 +67,24 @@ static enum status number_set(const struct machine_reader *reader,
     return STATUS_OK;
 }
 
+/* Puts the number of the word that `value` is. */
+static enum status word_set(const struct machine_reader *reader,
+                            const struct machine_field *field, void *record, const char *value)
+{
+    char words[MACHINE_TEXT] = "";
+    for (int i = 0; i <= (int)field->most; i++) {
+        const size_t used = strlen(words);
+        if (strcmp(value, field->words[i]) == 0) {
+            machine_field_put(field, record, i);
+            return STATUS_OK;
+        }
+        snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? ", " : "",
+                 field->words[i]);
+    }
+    return complain(reader, reader->ini.line, "%s=%.60s: allowed are %s", field->key, value,
+                    words);
+}
+
 /* Finds the row for a [kernel NAME] section, and makes it at its first key. */
 static enum status kernel_row(const struct machine_reader *reader, const char *name,
                               struct machine_kernel **row)
@@ -116,8 +134,9 @@ static enum status machine_key(struct machine_reader *reader)
     if (*seen_at != 0)
         return complain(reader, ini->line, "%s is given twice in [%s]", ini->key, ini->section);
     *seen_at = ini->line;
-    return field->type == FIELD_TEXT ? text_set(reader, field, reader->machine, ini->value)
-                                     : number_set(reader, field, reader->machine, ini->value);
+    return field->type == FIELD_TEXT   ? text_set(reader, field, reader->machine, ini->value)
+           : field->type == FIELD_WORD ? word_set(reader, field, reader->machine, ini->value)
+                                       : number_set(reader, field, reader->machine, ini->value);
 }
 
 /* Refuses a file of a newer format, whatever else is in it, so that the complaint is not about

@@ -30,6 +30,13 @@ struct machine_kernel {
     double cpu_bytes_per_s, cpu_flops_per_s; /* of the CPU twin on all cores */
 };
 
+/* What the copies of several devices share on their way, which bounds them together. */
+enum machine_shared {
+    MACHINE_SHARES_MEMORY, /* the host's memory: each device has a link of its own */
+    MACHINE_SHARES_SWITCH, /* the one link of the switch that all of them are behind */
+    MACHINE_SHARED_COUNT
+};
+
 /* Smaller pieces of the device's memory the driver takes out of one that it has. */
 enum { MACHINE_SMALL_ALLOC = 1 << 20 };
 
@@ -108,9 +115,11 @@ struct machine {
      * memory takes in any case and for its bytes. */
     int64_t alloc_small_ns, alloc_ns, alloc_mib_ns, pinned_ns;
     double pinned_bytes_per_s;
-    /* The host's memory gives the copies of many devices at once this much: into them, out of
-     * them, and in both directions together. */
+    /* What the host gives the copies of many devices at once: into them, out of them, and in
+     * both directions together; and what it is that they share there, an enum machine_shared.
+     */
     double host_h2d_bytes_per_s, host_d2h_bytes_per_s, host_joint_bytes_per_s;
+    int host_shared;
     uint32_t cpu_cores;
     double cpu_bytes_per_s, cpu_flops_per_s; /* all cores */
     /* Waking the cores for a tile and waiting for the last of them; and the part of those rates

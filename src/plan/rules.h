@@ -43,13 +43,14 @@ int rule_copy_engine(const struct machine *machine, enum op_kind kind);
  * host memory is assumed not to matter: tiles that lie apart are copied as fast as others. */
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
 
-/* Rule 2. Returns what the host's memory gives all devices' copies together whose links have
+/* Rule 2. Returns what the host gives all devices' copies together whose links have
  * `asked` bytes per second for them: all of it up to `alone`, which one device has, and from
  * there on less and less more, up to `most`. [Measured on two and four H200s of one host, in
  * GB/s: in 105 and 173, out 110 and 143, both ways at once 150 and 177, where one
  * has 55.4, 55.3 and 101. That the fourth powers of the times add up was chosen because it is
  * within 5 % of each of these with the three figures of that machine's file; a bound that is
- * hard is 18 % off]
+ * hard is 18 % off. Where `most` is `alone`, as behind a switch with one link, the bound is
+ * hard]
  */
 double rule_host_bytes_per_s(double asked, double alone, double most);
 

@@ -53,6 +53,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
         [LIMIT_COMPUTE] = "the kernels allow",
         [LIMIT_CPU] = "the CPU allows",
         [LIMIT_HOST] = "the host's memory allows",
+        [LIMIT_SWITCH] = "the switch's link allows",
     };
     const struct verdicts *verdicts = &run->verdicts;
     const struct verdict *first = main_verdict(run);

@@ -21,7 +21,8 @@ static const char *bound_name(enum limit_cause cause)
     static const char *const names[] = {[LIMIT_COPIES] = "the copies",
                                         [LIMIT_COMPUTE] = "the kernels",
                                         [LIMIT_CPU] = "the CPU",
-                                        [LIMIT_HOST] = "the host's memory"};
+                                        [LIMIT_HOST] = "the host's memory",
+                                        [LIMIT_SWITCH] = "the switch's link"};
     return names[cause];
 }
 
