@@ -89,9 +89,9 @@ static double host_ns(const struct machine *machine, uint32_t devices, double in
     const struct host_rates rates = rule_host_rates(machine, devices);
     const double in_s = in / rates.in, out_s = out / rates.out;
     const double joint_s = (in + out) / rates.joint;
-    *figure = joint_s >= fmax(in_s, out_s) ? "host_joint_bytes_per_s"
-              : in_s >= out_s              ? "host_h2d_bytes_per_s"
-                                           : "host_d2h_bytes_per_s";
+    *figure = joint_s > fmax(in_s, out_s) ? "host_joint_bytes_per_s"
+              : in_s >= out_s             ? "host_h2d_bytes_per_s"
+                                          : "host_d2h_bytes_per_s";
     return 1e9 * fmax(joint_s, fmax(in_s, out_s));
 }
 

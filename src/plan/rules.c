@@ -87,12 +87,14 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
 {
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     const double joint = joint_alone(machine);
-    return (struct host_rates){
+    struct host_rates rates = {
         larger(in, rule_host_bytes_per_s(devices * in, in, machine->host_h2d_bytes_per_s)),
         larger(out, rule_host_bytes_per_s(devices * out, out, machine->host_d2h_bytes_per_s)),
         larger(joint,
                rule_host_bytes_per_s(devices * joint, joint, machine->host_joint_bytes_per_s)),
     };
+    rates.joint = larger(rates.joint, larger(rates.in, rates.out));
+    return rates;
 }
 
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out)
@@ -103,6 +105,8 @@ double rule_host_share(const struct machine *machine, enum op_kind kind, double 
     const double most =
         to_device ? machine->host_h2d_bytes_per_s : machine->host_d2h_bytes_per_s;
     const double share = rule_host_bytes_per_s(own, alone, most) / own;
+    if (own >= both)
+        return share;
     const double joint =
         rule_host_bytes_per_s(both, joint_alone(machine), machine->host_joint_bytes_per_s) /
         both;

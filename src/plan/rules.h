@@ -55,14 +55,15 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
 double rule_host_bytes_per_s(double asked, double alone, double most);
 
 /* Rule 2. Returns what it gives the copies of so many devices at most, in one direction and in
- * both. */
+ * both, or in one of the two after the other. */
 struct host_rates {
     double in, out, joint;
 };
 struct host_rates rule_host_rates(const struct machine *machine, uint32_t devices);
 
 /* Rule 2. Returns the part of their links' rates that copies of a kind get where the links have
- * `in` and `out` for all that flow: each direction has such a bound, and both together. */
+ * `in` and `out` for all that flow: each direction has such a bound, and where both flow both
+ * together have one, too. */
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out);
 
 /* Rule 2. Returns the time from a copy's start to its first byte, and that from its end to the
