@@ -84,6 +84,7 @@ static const struct {
     {"tune", tune_suite},
     {"calibrate", calibrate_suite},
     {"calibrate_file", calibrate_file_suite},
+    {"calibrate_devices", calibrate_devices_suite},
     {"calibrate_held", calibrate_held_suite},
     {"calibrate_noise", calibrate_noise_suite},
     {"calibrate_cli", calibrate_cli_suite},

@@ -62,6 +62,7 @@ Suite *compare_cli_suite(void);
 Suite *accuracy_suite(void);
 Suite *calibrate_suite(void);
 Suite *calibrate_file_suite(void);
+Suite *calibrate_devices_suite(void);
 Suite *calibrate_held_suite(void);
 Suite *calibrate_noise_suite(void);
 Suite *calibrate_cli_suite(void);

@@ -35,11 +35,14 @@ static const struct {
 
 static void take_known(struct rig *rig)
 {
+    const uint32_t devices = settings_devices(&rig->settings);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const struct machine_field *field = machine_field_find(machine_fields, known[i].key);
         rig_known(rig, known[i].key, machine_field_get(field, rig->device),
                   rig->ops->measures ? known[i].how : "as simulated");
     }
+    if (devices > 1)
+        rig_known(rig, "devices", devices, "as many as copied at once");
 }
 
 /* The parts in their order: each takes the figures of those before it as given. */
@@ -48,12 +51,12 @@ static const struct part {
     enum status (*measure)(struct rig *rig);
     bool calls; /* it is also done where only what the host decides is measured */
 } parts[] = {
-    {"calls", calibrate_calls, true},         {"packing", calibrate_packing, true},
-    {"host", calibrate_host, false},          {"cpu", calibrate_cpu, false},
-    {"copies", calibrate_copies, false},      {"kernels", calibrate_kernels, false},
-    {"mapped", calibrate_mapped, false},      {"signals", calibrate_signals, false},
-    {"callbacks", calibrate_callbacks, true}, {"graphs", calibrate_graphs, true},
-    {"checks", calibrate_checks, true},
+    {"calls", calibrate_calls, true},      {"packing", calibrate_packing, true},
+    {"host", calibrate_host, false},       {"cpu", calibrate_cpu, false},
+    {"copies", calibrate_copies, false},   {"devices", calibrate_shared, false},
+    {"kernels", calibrate_kernels, false}, {"mapped", calibrate_mapped, false},
+    {"signals", calibrate_signals, false}, {"callbacks", calibrate_callbacks, true},
+    {"graphs", calibrate_graphs, true},    {"checks", calibrate_checks, true},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 static_assert((int)PARTS <= (int)PARTS_MAX, "a calibration keeps the time of each part");
@@ -128,6 +131,7 @@ static enum status measure(struct rig *rig)
     }
     arrays_free(&rig->arrays);
     arrays_free(&rig->small);
+    arrays_free(&rig->shared);
     free(rig->samples);
     if (status != STATUS_OK || rig->refusal.text[0] == '\0')
         return status;
@@ -237,10 +241,6 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     const struct backend_ops *ops;
     const char *argument;
     struct backend *backend = NULL;
-    if (settings_devices(settings) > 1)
-        return error_set(error, STATUS_USAGE,
-                         "--device=%s has several devices, and one is measured",
-                         settings->device);
     backends_configure(list, settings);
     enum status status = backend_select(list, settings->device, &ops, &argument, error);
     if (status == STATUS_OK)

@@ -29,6 +29,16 @@ static bool alike(const struct kernel *one, const struct kernel *other)
     return one != NULL && one->inputs == other->inputs && one->in == other->in;
 }
 
+/* Takes host arrays for so many devices, unless they are there. */
+static enum status take_shared(struct rig *rig, const struct row *row, const struct plan *plan)
+{
+    if (rig->shared_for == row->devices)
+        return STATUS_OK;
+    arrays_free(&rig->shared);
+    rig->shared_for = row->devices;
+    return arrays_create(&rig->shared, plan, &rig->settings, rig->error);
+}
+
 /* Finds the host arrays for the row; they are taken once and kept. */
 static enum status take_arrays(struct rig *rig, const struct row *row, const struct plan *plan,
                                struct arrays **arrays)
@@ -36,6 +46,10 @@ static enum status take_arrays(struct rig *rig, const struct row *row, const str
     *arrays = NULL;
     if (rig->settings.no_data)
         return STATUS_OK;
+    if (row_devices(row) > 1) {
+        *arrays = &rig->shared;
+        return take_shared(rig, row, plan);
+    }
     bool large = row_needs_arrays(row);
     const struct kernel **made_for = large ? &rig->arrays_for : &rig->small_for;
     *arrays = large ? &rig->arrays : &rig->small;

@@ -57,7 +57,9 @@ struct rig {
     struct arrays arrays;         /* large host arrays, for rows that copy or use the CPU */
     struct arrays small;          /* small ones, for rows that use none but must have some */
     const struct kernel *arrays_for, *small_for; /* the kernels whose inputs they hold */
-    double launch_ns; /* of `scale` on one block, set by calibrate_kernels() */
+    struct arrays shared; /* for rows on several devices at once: so many as ... */
+    uint32_t shared_for;  /* ... this; 0: not made yet */
+    double launch_ns;     /* of `scale` on one block, set by calibrate_kernels() */
     struct loads loads;
     bool calls_only; /* only what the host decides is measured */
     int pass;        /* from 0 */
@@ -136,6 +138,7 @@ enum status calibrate_packing(struct rig *rig);
 enum status calibrate_host(struct rig *rig); /* before a row of the CPU's loads a kernel */
 enum status calibrate_cpu(struct rig *rig);
 enum status calibrate_copies(struct rig *rig);
+enum status calibrate_shared(struct rig *rig); /* nothing, where there is one device */
 enum status calibrate_kernels(struct rig *rig);
 enum status calibrate_mapped(struct rig *rig);
 enum status calibrate_signals(struct rig *rig);

@@ -16,7 +16,9 @@ enum {
 struct row_builder {
     const struct row *row;
     struct plan *plan;
-    uint64_t device_offset, host_offset, cpu_offset;
+    uint32_t device;                           /* that this step is for */
+    uint64_t host_offset[MACHINE_DEVICES_MAX]; /* by device, in its part */
+    uint64_t device_offset, cpu_offset;
     uint32_t event; /* recorded and waited for by this step; the gate has the first */
     struct error *error;
     enum status status;
@@ -25,6 +27,11 @@ struct row_builder {
 const struct kernel *row_kernel(const struct row *row)
 {
     return row->kernel != NULL ? row->kernel : kernel_find("scale");
+}
+
+uint32_t row_devices(const struct row *row)
+{
+    return row->devices > 1 ? row->devices : 1;
 }
 
 bool row_needs_arrays(const struct row *row)
@@ -51,19 +58,22 @@ static void plan_shape(struct row_builder *builder)
     const struct row *row = builder->row;
     struct plan *plan = builder->plan;
     const struct kernel *kernel = row_kernel(row);
+    const uint32_t devices = row_devices(row);
     plan_init(plan);
+    plan->devices = devices;
     plan->streams = row->streams > 0 ? row->streams : 1;
-    plan->streams *= row->apart ? 2 : 1;
+    plan->streams *= devices * (row->apart ? 2 : 1);
     plan->events = row->count + 2;
-    plan->tiles = row->count * copies_of(row);
+    plan->tiles = row->count * copies_of(row) * devices;
     plan->cpu_tiles = strchr(row->steps, ROW_CPU) != NULL ? row->count : 0;
-    plan->slots = 1;
+    plan->slots = devices;
     plan->memory = row->pageable ? MEMORY_PAGEABLE
                    : row->mapped ? MEMORY_MAPPED
                                  : MEMORY_PINNED;
     plan->loads_lazily = row->lazy;
     plan->issue = row->graph ? ISSUE_GRAPH : row->batch > 0 ? ISSUE_BATCH : ISSUE_STREAMS;
-    uint64_t host = row_needs_arrays(row) ? ROW_ARRAY_BYTES : ROW_SMALL_BYTES;
+    uint64_t host =
+        row_needs_arrays(row) ? devices * (uint64_t)ROW_ARRAY_BYTES : ROW_SMALL_BYTES;
     plan->elements = host / dtype_bytes(kernel->in);
     plan->chain[0] = kernel;
     /* The gate's kernel. It is left out where the CPU works, which would run the whole chain.
@@ -73,7 +83,7 @@ static void plan_shape(struct row_builder *builder)
     plan->params = (struct kernel_params){.intensity = row->intensity > 0 ? row->intensity : 1,
                                           .columns = COLUMNS,
                                           .stride = STRIDE};
-    uint64_t device = device_bytes(row);
+    uint64_t device = devices * device_bytes(row);
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->buffer_bytes[BUFFER_HOST_OUT] = host;
     plan->buffer_bytes[BUFFER_HOST_IN1] = kernel->inputs == 2 ? host : 0;
     plan->buffer_bytes[BUFFER_DEVICE_IN0] = plan->buffer_bytes[BUFFER_DEVICE_OUT] = device;
@@ -113,14 +123,17 @@ static void put_copy(struct row_builder *builder, enum op_kind kind, uint32_t st
     bool in = kind == OP_H2D;
     const uint32_t copies = copies_of(builder->row);
     uint64_t bytes = copies * builder->row->bytes;
-    uint64_t at = next_part(&builder->host_offset, bytes, ROW_ARRAY_BYTES);
+    uint64_t at = next_part(&builder->host_offset[builder->device], bytes, ROW_ARRAY_BYTES);
+    const uint64_t host = at + builder->device * (uint64_t)ROW_ARRAY_BYTES;
+    const uint64_t device =
+        at + plan_device_part(builder->plan, BUFFER_DEVICE_IN0, builder->device).offset;
     put(builder,
         &(struct op){
             .kind = kind,
             .stream = stream,
             .tiles = copies & OP_TILES_MOST,
-            .copy = {.host = {in ? BUFFER_HOST_IN0 : BUFFER_HOST_OUT, at, bytes},
-                     .device = {in ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT, at, bytes}}});
+            .copy = {.host = {in ? BUFFER_HOST_IN0 : BUFFER_HOST_OUT, host, bytes},
+                     .device = {in ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT, device, bytes}}});
 }
 
 static void put_kernel(struct row_builder *builder, uint32_t stream, uint32_t link,
@@ -177,22 +190,24 @@ static void put_cpu(struct row_builder *builder)
 static void put_pack(struct row_builder *builder)
 {
     const uint64_t bytes = builder->row->bytes;
-    const uint64_t at = next_part(&builder->host_offset, bytes, ROW_ARRAY_BYTES);
+    const uint64_t at = next_part(&builder->host_offset[0], bytes, ROW_ARRAY_BYTES);
     put(builder, &(struct op){.kind = OP_PACK,
                               .stream = builder->plan->streams,
                               .pack = {.from = {BUFFER_HOST_IN0, at, bytes},
                                        .to = {BUFFER_HOST_OUT, at, bytes}}});
 }
 
-static void put_step(struct row_builder *builder, enum row_op step, uint32_t stream)
+/* Puts an op of a step, in the stream of that number among its device's. */
+static void put_op(struct row_builder *builder, enum row_op step, uint32_t number)
 {
     const struct row *row = builder->row;
+    const uint32_t each = builder->plan->streams / row_devices(row);
+    const uint32_t stream = builder->device * each + number;
     switch (step) {
     case ROW_COPY_IN:
         return put_copy(builder, OP_H2D, stream);
     case ROW_COPY_OUT:
-        return put_copy(builder, OP_D2H,
-                        stream + (row->apart ? builder->plan->streams / 2 : 0));
+        return put_copy(builder, OP_D2H, stream + (row->apart ? each / 2 : 0));
     case ROW_KERNEL:
         return put_kernel(builder, stream, 0, row->elements, row->blocks);
     case ROW_RECORD:
@@ -227,6 +242,16 @@ static void put_gate(struct row_builder *builder)
         put(builder, &(struct op){.kind = OP_WAIT, .stream = stream, .event = {GATE_EVENT}});
 }
 
+/* Puts a step on each device. */
+static void put_step(struct row_builder *builder, uint32_t number)
+{
+    const uint32_t devices = row_devices(builder->row);
+    for (builder->device = 0; builder->device < devices; builder->device++) {
+        for (const char *step = builder->row->steps; *step != '\0'; step++)
+            put_op(builder, (enum row_op) * step, number);
+    }
+}
+
 enum status row_plan(const struct row *row, struct plan *plan, struct error *error)
 {
     struct row_builder builder = {.row = row, .plan = plan, .error = error};
@@ -236,8 +261,7 @@ enum status row_plan(const struct row *row, struct plan *plan, struct error *err
         put_gate(&builder);
     for (uint32_t i = 0; i < row->count; i++) {
         builder.event = i + 1;
-        for (const char *step = row->steps; *step != '\0'; step++)
-            put_step(&builder, (enum row_op) * step, i % streams);
+        put_step(&builder, i % streams);
     }
     return builder.status == STATUS_OK ? plan_validate(plan, error) : builder.status;
 }

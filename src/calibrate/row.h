@@ -30,23 +30,30 @@ struct row {
     uint32_t blocks, intensity;  /* intensity 0: 1 */
     bool gate;  /* all streams are held until every op is issued: the times are the device's */
     bool apart; /* copies out have streams of their own, as many again */
-    bool pageable;  /* host memory is not page-locked */
-    bool lazy;      /* the kernel's code is loaded by its first launch */
-    bool graph;     /* issued as one graph */
-    bool mapped;    /* launches work on the small host arrays themselves */
-    uint32_t batch; /* each copy is a batch of so many, of `bytes` each; 0: none is */
+    bool pageable;    /* host memory is not page-locked */
+    bool lazy;        /* the kernel's code is loaded by its first launch */
+    bool graph;       /* issued as one graph */
+    bool mapped;      /* launches work on the small host arrays themselves */
+    uint32_t devices; /* each step is done on so many at once, in streams and parts of the large
+                         arrays of their own: steps of copies alone; 0: one */
+    uint32_t batch;   /* each copy is a batch of so many, of `bytes` each; 0: none is */
 };
 
 /* Each host array where no op of the row copies or uses the CPU. */
 enum { ROW_SMALL_BYTES = 4 << 20 };
 
-enum { ROW_ARRAY_BYTES = 128 << 20 }; /* beyond the GPU's caches: ops take its parts in turn */
+/* The large host arrays, for each device: beyond the GPU's caches. Ops take its parts in turn.
+ */
+enum { ROW_ARRAY_BYTES = 128 << 20 };
 
 /* The ops that a gate puts before the row: a long kernel and an event record. */
 enum { ROW_GATE_OPS = 2 };
 
 /* Returns the kernel that the row launches. */
 const struct kernel *row_kernel(const struct row *row);
+
+/* Returns how many devices the row is on. */
+uint32_t row_devices(const struct row *row);
 
 /* Returns true if the row's ops work on the large host arrays. */
 bool row_needs_arrays(const struct row *row);

@@ -1,0 +1,162 @@
+/* shared.c - what the host gives the copies of several devices at once.
+ *
+ * All devices copy at once, and where there are more than two also two of them. Each of the
+ * three figures is such that the simulator takes as long for these rows as the devices, or as
+ * nearly as one figure can for both rows. */
+#include "calibrate/rig.h"
+#include "machine/fields.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COPIES = 8, BYTES = 64 << 20, NUMBERS = 2, KINDS = 3 };
+
+/* Where the copies take no longer than on links of their own, but for this part, no bound is
+ * felt: that much may the links' own figures be off. */
+static const double FELT_MEASURED = 0.02, FELT_SIMULATED = 0.002;
+
+/* Both directions come first, while nothing else bounds them: so their figure says all of what
+ * they have at once. Copies in one direction know nothing of it. */
+static const struct {
+    const char *steps, *key, *says;
+} kinds[KINDS] = {
+    {"hd", "host_joint_bytes_per_s", "copies of 64 MiB in and out"},
+    {"h", "host_h2d_bytes_per_s", "copies of 64 MiB in"},
+    {"d", "host_d2h_bytes_per_s", "copies of 64 MiB out"},
+};
+
+/* Rows of one kind: on all devices, and on two of them. */
+struct shared {
+    struct row rows[NUMBERS];
+    struct measured steps[NUMBERS];
+    int numbers;
+};
+
+static const struct machine_field *field_of(int kind)
+{
+    return machine_field_find(machine_fields, kinds[kind].key);
+}
+
+static enum status time_kind(struct rig *rig, int kind, struct shared *shared)
+{
+    const uint32_t devices = settings_devices(&rig->settings);
+    shared->numbers = devices > 2 ? 2 : 1;
+    for (int i = 0; i < shared->numbers; i++) {
+        shared->rows[i] = (struct row){.steps = kinds[kind].steps,
+                                       .count = COPIES,
+                                       .bytes = BYTES,
+                                       .apart = true,
+                                       .devices = i == 0 ? devices : 2};
+        if (rig_step(rig, &shared->rows[i], &shared->steps[i], NULL) != STATUS_OK)
+            return rig->error->status;
+    }
+    return STATUS_OK;
+}
+
+/* Sets how far off the simulated times are with the figure at e^`log_rate`: the sum of squares;
+ * and by which part the rows took longer, of the one where that is most. */
+static enum status misfit(struct rig *rig, int kind, const struct shared *shared,
+                          double log_rate, double *squares, double *longer)
+{
+    machine_field_put(field_of(kind), &rig->calibration->machine, exp(log_rate));
+    *squares = 0;
+    *longer = -INFINITY;
+    for (int i = 0; i < shared->numbers; i++) {
+        double said;
+        if (rig_simulated_step(rig, &shared->rows[i], &said, NULL) != STATUS_OK)
+            return rig->error->status;
+        const double off = log(shared->steps[i].ns / said);
+        *squares += off * off;
+        *longer = fmax(*longer, off);
+    }
+    return STATUS_OK;
+}
+
+/* Finds the figure by golden sections: the larger it is, the shorter a row. */
+static enum status search(struct rig *rig, int kind, const struct shared *shared, double alone,
+                          double *rate)
+{
+    enum { SECTIONS = 45 };
+    const double golden = (sqrt(5) - 1) / 2;
+    const double most = 32 * alone * shared->rows[0].devices;
+    double low = log(alone / 8), high = log(most), longer, at[2], off[2];
+    for (int i = 0; i < SECTIONS; i++) {
+        at[0] = high - golden * (high - low);
+        at[1] = low + golden * (high - low);
+        for (int j = 0; j < 2; j++) {
+            if (misfit(rig, kind, shared, at[j], &off[j], &longer) != STATUS_OK)
+                return rig->error->status;
+        }
+        if (off[0] <= off[1])
+            high = at[1];
+        else
+            low = at[0];
+    }
+    *rate = exp((low + high) / 2);
+    return STATUS_OK;
+}
+
+/* Returns what the devices of a row had together, in GB/s. */
+static double together(const struct shared *shared, int which)
+{
+    const struct row *row = &shared->rows[which];
+    return (double)row->bytes * (double)strlen(row->steps) * row->devices /
+           shared->steps[which].ns;
+}
+
+static void set_figure(struct rig *rig, int kind, const struct shared *shared, double rate)
+{
+    char how[FIGURE_TEXT], two[48] = "";
+    if (shared->numbers > 1)
+        snprintf(two, sizeof two, ", two of them %.4g", together(shared, 1));
+    snprintf(how, sizeof how, "%s on %u devices at once: %.4g GB/s in all%s%s",
+             kinds[kind].says, shared->rows[0].devices, together(shared, 0), two,
+             rate > 0 ? "" : "; no bound is felt");
+    if (rate > 0)
+        rig_found(rig, kinds[kind].key, rate, shared->steps[0], how);
+    else
+        rig_known(rig, kinds[kind].key, field_of(kind)->most, how);
+}
+
+/* Finds one figure, with those as they are that were found before. */
+static enum status find(struct rig *rig, int kind, const struct shared *shared)
+{
+    const struct machine *machine = &rig->calibration->machine;
+    const double felt = rig->ops->measures ? FELT_MEASURED : FELT_SIMULATED;
+    const double alone[KINDS] = {machine->joint_bytes_per_s, machine->h2d_bytes_per_s,
+                                 machine->d2h_bytes_per_s};
+    double squares, longer, rate = 0;
+    for (int i = 0; i < shared->numbers; i++) {
+        if (shared->steps[i].ns > 0)
+            continue;
+        rig_refuse(rig, kinds[kind].key,
+                   "can't be told: more copies took no longer than fewer");
+        set_figure(rig, kind, shared, 0);
+        return STATUS_OK;
+    }
+    enum status status =
+        misfit(rig, kind, shared, log(field_of(kind)->most), &squares, &longer);
+    if (status == STATUS_OK && longer > felt)
+        status = search(rig, kind, shared, alone[kind], &rate);
+    if (status == STATUS_OK)
+        set_figure(rig, kind, shared, rate);
+    return status;
+}
+
+enum status calibrate_shared(struct rig *rig)
+{
+    struct shared shared[KINDS];
+    enum status status = STATUS_OK;
+    if (settings_devices(&rig->settings) <= 1)
+        return STATUS_OK;
+    for (int kind = 0; kind < KINDS && status == STATUS_OK; kind++) {
+        machine_field_put(field_of(kind), &rig->calibration->machine, field_of(kind)->most);
+        status = time_kind(rig, kind, &shared[kind]);
+    }
+    if (!rig->last)
+        return status;
+    for (int kind = 0; kind < KINDS && status == STATUS_OK; kind++)
+        status = find(rig, kind, &shared[kind]);
+    return status;
+}
