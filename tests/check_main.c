@@ -35,6 +35,7 @@ static const struct {
     {"analysis", analysis_suite},
     {"limit", limit_suite},
     {"devices", devices_suite},
+    {"topology", topology_suite},
     {"tile_fold", tile_fold_suite},
     {"backend", backend_suite},
     {"writer", writer_suite},

@@ -55,6 +55,7 @@ Suite *foreign_suite(void);
 Suite *view_suite(void);
 Suite *limit_suite(void);
 Suite *devices_suite(void);
+Suite *topology_suite(void);
 Suite *reference_suite(void);
 Suite *tune_suite(void);
 Suite *compare_suite(void);

@@ -283,7 +283,8 @@ static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct s
     int64_t work_ns = machine_round_ns(1e9 * (double)span->bytes / rate);
     int64_t more_ns = span->end_ns - span->start_ns - work_ns;
     bool small = more_ns <= OVERHEADS * latency_ns + gaps_ns;
-    *cause = small ? VERDICT_SMALL_TILES : VERDICT_SLOW_COPIES;
+    const bool far = numa_is_far(&facts->timeline->numa, span->device);
+    *cause = small ? VERDICT_SMALL_TILES : far ? VERDICT_FAR_MEMORY : VERDICT_SLOW_COPIES;
     return more_ns;
 }
 

@@ -237,7 +237,8 @@ static enum status charge_remains(struct verdict_judgement *judgement, int64_t l
  * simulator's error. */
 static bool may_exceed(const struct verdict_judgement *judgement, enum verdict_code code)
 {
-    return judgement->items[code].cost_ns > 0 || code == VERDICT_LAZY_LOADING;
+    return judgement->items[code].cost_ns > 0 || code == VERDICT_LAZY_LOADING ||
+           code == VERDICT_FAR_MEMORY;
 }
 
 /* Returns for how long the CPU still worked behind the GPU's last end. */

@@ -104,6 +104,18 @@ static void see_small_tiles(const struct verdict_case *facts, const struct sight
                  plan->tiles, plan->packs ? ", packed" : "", plan->batch, work, time);
 }
 
+static void see_far_memory(const struct timeline *timeline, char text[VERDICT_SEEN])
+{
+    const struct numa_seen *numa = &timeline->numa;
+    const uint32_t device = numa_first_far(numa, timeline_devices(timeline));
+    if (device < timeline_devices(timeline))
+        snprintf(text, VERDICT_SEEN,
+                 "the buffers are on node %d, and device %" PRIu32
+                 " is near node %d: numactl --cpunodebind=%d --membind=%d",
+                 numa->buffers.node, device, numa->devices[device].node,
+                 numa->devices[device].node, numa->devices[device].node);
+}
+
 /* Writes what was seen, and returns what it is worth: certain where it is the cause itself,
  * likely where it is a pattern that has this cause in the simulator, too. */
 static enum evidence see(const struct verdict_case *facts, const struct sight *sight,
@@ -229,6 +241,9 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
                  plan->cpu_tiles, plan->tiles,
                  units_time(apart_ns < 0 ? -apart_ns : apart_ns, a),
                  apart_ns < 0 ? "before" : "after");
+        return EVIDENCE_CERTAIN;
+    case VERDICT_FAR_MEMORY:
+        see_far_memory(facts->timeline, text);
         return EVIDENCE_CERTAIN;
     case VERDICT_SLOW_COPIES:
     case VERDICT_SLOW_KERNELS:

@@ -4,6 +4,7 @@
 
 #include "core/status.h"
 #include "plan/host_call.h"
+#include "plan/numa.h"
 #include "plan/plan.h"
 
 #include <stdint.h>
@@ -85,6 +86,7 @@ struct timeline {
     const char **names; /* of kernels, by link: owned, what they point to is not */
     uint32_t name_count;
     uint32_t devices;      /* as in the plan: 0 stands for 1 */
+    struct numa_seen numa; /* where devices and buffers are, of a real device that tells */
     uint32_t streams;      /* as in the plan */
     uint8_t *stream_kinds; /* as in the plan: enum stream_kind; NULL: all non-blocking. Owned */
     uint32_t *stream_ids;  /* what to call each stream; NULL: by its number. Owned */

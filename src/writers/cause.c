@@ -165,8 +165,8 @@ static bool is_slowness(const struct run_report *run, enum verdict_code code,
     bool batch = run->settings != NULL && run->settings->issue == ISSUE_BATCH;
     return (code == VERDICT_SMALL_TILES && batch && op_is_copy(span->kind)) ||
            code == VERDICT_MAPPED_MEMORY || code == VERDICT_SLOW_COPIES ||
-           code == VERDICT_SLOW_KERNELS || code == VERDICT_FEW_BLOCKS ||
-           code == VERDICT_DEVICE_COPIES;
+           code == VERDICT_FAR_MEMORY || code == VERDICT_SLOW_KERNELS ||
+           code == VERDICT_FEW_BLOCKS || code == VERDICT_DEVICE_COPIES;
 }
 
 /* Returns the ways in which ops wait for a cause that names no op, a bit each; 0: in none. */

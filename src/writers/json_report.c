@@ -213,6 +213,32 @@ static void put_summary(struct json *json, const struct compare_summary *summary
 
 /* --- the report --- */
 
+static void put_node(struct json *json, const struct numa_place *place)
+{
+    if (is_known(json, place->known))
+        json_put_integer(json, place->node);
+}
+
+/* Writes the nodes of the host's memory, where anything is known of them. */
+static void put_numa(struct json *json, const struct timeline *timeline)
+{
+    const struct numa_seen *numa = &timeline->numa;
+    uint32_t devices = timeline_devices(timeline);
+    devices = devices < MACHINE_DEVICES_MAX ? devices : MACHINE_DEVICES_MAX;
+    bool known = numa->buffers.known;
+    for (uint32_t i = 0; i < devices; i++)
+        known |= numa->devices[i].known;
+    if (!known)
+        return;
+    json_open(json_key(json, "numa"), '{');
+    put_node(json_key(json, "buffers"), &numa->buffers);
+    json_open_flat(json_key(json, "devices"), '[');
+    for (uint32_t i = 0; i < devices; i++)
+        put_node(json, &numa->devices[i]);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
 /* Writes what ran, and where. A trace of another program tells nothing of settings and plan. */
 static void put_provenance(struct json *json, const struct run_report *run)
 {
@@ -231,6 +257,7 @@ static void put_provenance(struct json *json, const struct run_report *run)
     }
     if (is_known(json_key(json, "plan"), !run->foreign))
         put_plan(json, run);
+    put_numa(json, timeline);
 }
 
 static void put_times(struct json *json, const struct run_report *run)

@@ -196,6 +196,24 @@ static void fact_work(const struct run_report *run, char text[FACT_TEXT])
              units_bytes(bytes_out(settings), out), from, to);
 }
 
+/* Writes which devices are near another NUMA node than the buffers; nothing where none is known
+ * to be. */
+static void fact_numa(const struct run_report *run, char text[FACT_TEXT])
+{
+    const struct numa_seen *numa = &run->timeline.numa;
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < timeline_devices(&run->timeline) && used < FACT_TEXT; i++) {
+        if (!numa_is_far(numa, i))
+            continue;
+        if (used == 0)
+            used += (size_t)snprintf(text, FACT_TEXT, "host buffers on NUMA node %d",
+                                     numa->buffers.node);
+        used += (size_t)snprintf(text + used, FACT_TEXT - used,
+                                 ", device %" PRIu32 " near node %d", i, numa->devices[i].node);
+    }
+}
+
 /* Returns the next run from `from` on of which `state` says `told`, or the number of runs. */
 static int find_fact(const struct report *report, int from, fact *state,
                      const char told[FACT_TEXT])
@@ -209,14 +227,14 @@ static int find_fact(const struct report *report, int from, fact *state,
     return from;
 }
 
-/* Prints each fact once, behind the names of its runs where it does not hold for all of them.
- */
+/* Prints each fact once, behind the names of its runs where it does not hold for all of them; a
+ * fact of no words is none. */
 static void print_fact(FILE *out, const struct report *report, int width, fact *state)
 {
     char text[FACT_TEXT] = "", line[FACT_TEXT + (NAMES_LISTED + 1) * (TABLE_NAME + 2)];
     for (int i = 0; i < report->run_count; i++) {
         state(&report->runs[i], text);
-        if (find_fact(report, 0, state, text) < i)
+        if (text[0] == '\0' || find_fact(report, 0, state, text) < i)
             continue; /* the run was listed */
         int count = 0, names = 0;
         size_t used = 0;
@@ -267,6 +285,7 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     print_fact(out, report, style->width, writer_origin);
     print_fact(out, report, style->width, fact_work);
     print_fact(out, report, style->width, fact_conditions);
+    print_fact(out, report, style->width, fact_numa);
     if (report->sweep == NULL)
         write_answers(out, report, style);
     print_table(out, report, style);
