@@ -92,6 +92,9 @@ static const struct claim {
     {"30-two-gpus", "1-gpu", "2-gpus", 1.4, 1.8},
     {"30-two-gpus", "2-gpus", "4-gpus", 1.05, 1.3},
     {"30-two-gpus", "heavy-1-gpu", "heavy-4-gpus", 3.4, 4},
+    {"31-switch", "2-gpus", "1-gpu", 0.99, 1.01},
+    {"31-switch", "1-slot", "2-slots", 1.9, 2},
+    {"31-switch", "heavy-1-gpu", "heavy-2-gpus", 1.9, 2},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 
