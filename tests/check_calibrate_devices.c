@@ -139,6 +139,25 @@ START_TEST(figures_are_found_in_noise)
 }
 END_TEST
 
+/* A backend that says nothing of how many devices there are, and of what they share, is not
+ * refused: its file says what one without these keys means. */
+START_TEST(what_is_not_described_is_usual)
+{
+    struct machine machine = virtual_built_in("h200");
+    machine.devices = 0;
+    machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 0;
+    machine.host_joint_bytes_per_s = 0;
+    struct virtual_device device = {.machine = &machine};
+    struct calibration *calibration = calloc(1, sizeof *calibration);
+    struct error error;
+    enum status status = calibrate_many(&device, &virtual_noisy_ops, 1, calibration, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    ck_assert_uint_eq(calibration->machine.devices, 1);
+    ck_assert_double_eq(calibration->machine.host_joint_bytes_per_s, 1e15);
+    free(calibration);
+}
+END_TEST
+
 /* Long copies on all devices get a quarter less than those that the figures are made of. */
 static void slow_long_copies(struct machine *machine, const struct plan *plan)
 {
@@ -181,6 +200,7 @@ Suite *calibrate_devices_suite(void)
     tcase_add_test(all, other_hosts_are_found);
     tcase_add_test(all, one_devices_figures_stay);
     tcase_add_loop_test(all, figures_are_found_in_noise, 0, 2);
+    tcase_add_test(all, what_is_not_described_is_usual);
     tcase_add_test(all, what_does_not_hold_is_refused);
     tcase_add_test(all, command_prints_the_devices);
     suite_add_tcase(suite, all);

@@ -38,7 +38,9 @@ static void take_known(struct rig *rig)
     const uint32_t devices = settings_devices(&rig->settings);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const struct machine_field *field = machine_field_find(machine_fields, known[i].key);
-        rig_known(rig, known[i].key, machine_field_get(field, rig->device),
+        const double value = machine_field_get(field, rig->device);
+        /* A figure that the backend leaves out is what a file means that leaves it out. */
+        rig_known(rig, known[i].key, value >= field->least ? value : field->otherwise,
                   rig->ops->measures ? known[i].how : "as simulated");
     }
     if (devices > 1)
