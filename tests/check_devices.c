@@ -5,6 +5,7 @@
 #include "analysis/limit.h"
 #include "fixtures.h"
 #include "plan/build.h"
+#include "plan/device.h"
 #include "plan/rules.h"
 #include "report/hazard_report.h"
 #include "sim/simulator.h"
@@ -102,6 +103,23 @@ START_TEST(one_direction_has_its_own_figure)
         ck_assert_double_le(fabs(rate / said - 1), 0.01);
         timeline_free(&timeline);
         plan_free(&plan);
+    }
+}
+END_TEST
+
+/* What is measured of all devices gives the bound that gives it. */
+START_TEST(bound_follows_from_what_was_given)
+{
+    const double alone = 55e9;
+    for (int devices = 2; devices <= 8; devices *= 2) {
+        const double asked = devices * alone;
+        for (double most = 60e9; most < 400e9; most *= 1.3) {
+            const double given = rule_host_bytes_per_s(asked, alone, most);
+            if (given < 0.999 * asked)
+                ck_assert_double_lt(fabs(rule_host_most(asked, alone, given) / most - 1), 1e-6);
+        }
+        ck_assert_double_ge(rule_host_most(asked, alone, asked), 1e15);
+        ck_assert_double_ge(rule_host_most(asked, alone, 1.1 * asked), 1e15);
     }
 }
 END_TEST
@@ -365,6 +383,27 @@ START_TEST(limit_has_the_devices_given)
 }
 END_TEST
 
+/* --- names --- */
+
+START_TEST(lists_are_read_in_order)
+{
+    int numbers[MACHINE_DEVICES_MAX];
+    ck_assert_uint_eq(device_numbers("3,0,12", numbers), 3);
+    ck_assert(numbers[0] == 3 && numbers[1] == 0 && numbers[2] == 12);
+    ck_assert_uint_eq(device_numbers("0,1,2,3,4,5,6,7", numbers), 8);
+    static const char *const faulty[] = {
+        "", ",", "0,", ",0", "0,,1", "0,0", "-1", "all", "0 ,1", "99999", "0,1,2,3,4,5,6,7,8"};
+    for (size_t i = 0; i < sizeof faulty / sizeof faulty[0]; i++)
+        ck_assert_uint_eq(device_numbers(faulty[i], numbers), 0);
+    ck_assert_uint_eq(device_count("cuda:3,0,12"), 3);
+    ck_assert_uint_eq(device_count("cuda"), 1);
+    ck_assert_uint_eq(device_count("cuda:all"), 0);
+    ck_assert_uint_eq(device_count("sim:a,b"), 1);
+    ck_assert(device_is_all("cuda:all") && !device_is_all("sim:all") && !device_is_all("auto"));
+    ck_assert(device_complaint("cuda:all") == NULL && device_complaint("cuda:1,0") == NULL);
+}
+END_TEST
+
 /* --- runs --- */
 
 /* Whatever goes with several devices gives the right bytes: the program says so by its code. */
@@ -489,6 +528,8 @@ Suite *devices_suite(void)
     tcase_add_test(all, host_gives_what_was_measured);
     tcase_add_test(all, host_takes_nothing_from_one);
     tcase_add_test(all, one_direction_has_its_own_figure);
+    tcase_add_test(all, lists_are_read_in_order);
+    tcase_add_test(all, bound_follows_from_what_was_given);
     tcase_add_test(all, rates_change_in_mid_copy);
     tcase_add_test(all, tiles_are_as_fast_as_measured);
     tcase_add_test(all, a_switch_is_shared);

@@ -47,6 +47,8 @@ static const struct {
     {"memory=pinned,pageable", "memory", "pinned pageable"},
     {"callbacks=off,true", "callbacks", "no yes"},
     {"device=sim,sim:../toy.ini", "device", "sim:h200 sim:../toy.ini"},
+    {"device=cuda:0,cuda:2,1, sim", "device", "cuda:0 cuda:2,1 sim:h200"},
+    {"device=cuda,cuda:all,auto", "device", "cuda cuda:all auto"},
 };
 
 START_TEST(range_is_written_out)

@@ -194,7 +194,7 @@ START_TEST(test_manual_says_what_the_table_says)
         "Allowed: depth, breadth.",
         ("pipeline " PIPELINE_VERSION),
         "2009-02-13",
-        "-d auto|sim:NAME[*N]|cuda[:I], --device=auto|sim:NAME[*N]|cuda[:I]\n",
+        "-d auto|sim:NAME[*N]|cuda[:I[,J...]], --device=auto|sim:NAME[*N]|cuda[:I[,J...]]\n",
         "a*x + b",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)

@@ -51,6 +51,17 @@ enum status job_count_elements(struct job *job, struct error *error)
 
 /* --- the device --- */
 
+/* From here on the settings say which devices the run has. How many "cuda:all" means is known
+ * only now, and so is whether the other settings go with them. */
+static enum status name_devices(struct job *job, const char *argument, struct error *error)
+{
+    const bool all = device_is_all(job->settings.device);
+    backend_name_devices(job->ops, argument, job->device, sizeof job->device);
+    job->settings.device = job->device;
+    job->settings.devices = device_count(job->device);
+    return all ? settings_check(&job->settings, error) : STATUS_OK;
+}
+
 static enum status open_device(struct job *job, struct error *error)
 {
     const char *argument;
@@ -63,10 +74,10 @@ static enum status open_device(struct job *job, struct error *error)
         return error_set(error, STATUS_USAGE,
                          "--no-data: times without the bytes are for simulated machines only "
                          "(--device=sim:h200)");
-    snprintf(job->device, sizeof job->device, "%s:%s", job->ops->name,
-             argument[0] != '\0' ? argument : device_find(job->ops->name)->fallback);
-    job->settings.device = job->device;
-    status = job->ops->open(argument, &job->settings, &job->backend, error);
+    status = name_devices(job, argument, error);
+    if (status == STATUS_OK)
+        status =
+            job->ops->open(device_argument(job->device), &job->settings, &job->backend, error);
     if (status != STATUS_OK)
         return status;
     return job->ops->describe(job->backend, &job->settings, &job->machine, error);

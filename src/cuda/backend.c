@@ -4,17 +4,20 @@
  * - backend: the hooks;
  * - trace: the run with a timeline, by CUPTI or by events; match: which op a record is of;
  * - run: one op's call, the plain run, and a prepared plan as one graph;
- * - prepare: memory, streams, events, and every op's call looked up;
- * - rates: the rates of kernels, and probe, which measures with events and knows the copies';
- * - device: starting and describing a device, and settings that CUDA takes only once;
+ * - prepare: streams, events, and every op's call looked up (calls); memory: what they work on;
+ * - describe: the devices as a machine, from probe, which measures with events and knows the
+ *   copies' rates, rates, the kernels', and probe_host, all devices' copies at once;
+ * - device: starting and describing devices, and settings that CUDA takes only once;
  * - cupti: the library that records; check: errors of CUDA calls. */
-#include "cuda/rates.h"
+#include "cuda/describe.h"
+#include "cuda/memory.h"
 #include "cuda/trace.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct backend {
-    struct cuda_device device;
+    struct cuda_devices devices;
     struct cuda_run run;     /* the prepared plan */
     struct cuda_graph graph; /* of it, with --issue=graph */
     struct cuda_tracer tracer;
@@ -29,7 +32,12 @@ static enum status cuda_open(const char *argument, const struct settings *settin
     cuda_process_configure(settings);
     enum status status = cuda_process_check(settings, error);
     if (status == STATUS_OK)
-        status = cuda_device_open(argument, &backend->device, error);
+        status = cuda_devices_open(argument, &backend->devices, error);
+    if (status == STATUS_OK && backend->devices.count != settings_devices(settings))
+        status = error_set(error, STATUS_USAGE,
+                           "--device=cuda:%s has %" PRIu32 " devices, and %" PRIu32
+                           " is asked for here: name it, as in cuda:0",
+                           argument, backend->devices.count, settings_devices(settings));
     if (status == STATUS_OK)
         *out = backend;
     else
@@ -37,10 +45,10 @@ static enum status cuda_open(const char *argument, const struct settings *settin
     return status;
 }
 
-static enum status cuda_describe(struct backend *backend, const struct settings *settings,
-                                 struct machine *machine, struct error *error)
+static enum status cuda_describe_hook(struct backend *backend, const struct settings *settings,
+                                      struct machine *machine, struct error *error)
 {
-    return cuda_rates_describe(&backend->device, settings, machine, error);
+    return cuda_describe(&backend->devices, settings, machine, error);
 }
 
 static enum status cuda_check_hook(struct backend *backend, const struct plan *plan,
@@ -62,7 +70,7 @@ static enum status cuda_prepare(struct backend *backend, const struct workload *
     struct cuda_run *run = &backend->run;
     if (!workload->traced)
         cupti_trace_detach(backend->tracer.cupti);
-    enum status status = cuda_run_prepare(run, workload, error);
+    enum status status = cuda_run_prepare(run, &backend->devices, workload, error);
     if (status != STATUS_OK)
         return status;
     if (workload->plan->issue == ISSUE_GRAPH)
@@ -78,14 +86,16 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
                                  struct run_times *times, struct error *error)
 {
     struct cuda_run *run = &backend->run;
+    if (cuda_devices_select(run->devices, 0, error) != STATUS_OK)
+        return error->status;
     const bool profiled = timeline != NULL && run->workload.settings->profile;
-    if (cuda_run_poison(run, error) != STATUS_OK)
+    if (cuda_memory_poison(run, error) != STATUS_OK)
         return error->status;
     arrays_settle();
     if (run->workload.plan->packs)
         pieces_open_team();
     if (timeline != NULL && !profiled)
-        return cuda_run_traced(&backend->tracer, &backend->device, run, timeline, times, error);
+        return cuda_run_traced(&backend->tracer, run, timeline, times, error);
     int count;
     if (cuda_run_first_ops(run, &count, error) != STATUS_OK)
         return error->status;
@@ -94,11 +104,11 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
     timeline_free(timeline); /* it gets no spans: an outside profiler measures this run */
     timeline_init(timeline);
     timeline->timing = TIMING_EVENTS; /* the times are measured, if not by the program */
-    cuda_device_sign(&backend->device, timeline);
+    cuda_devices_sign(&backend->devices, timeline);
     return cuda_run_profiled(run, &backend->graph, times, error);
 }
 
-/* Closes the backend. The device's context stays, for the next one to open. */
+/* Closes the backend. The devices' contexts stay, for the next one to open. */
 static void cuda_close(struct backend *backend)
 {
     if (backend == NULL)
@@ -112,7 +122,7 @@ const struct backend_ops backend_cuda_ops = {
     .name = "cuda",
     .configure = cuda_process_configure,
     .open = cuda_open,
-    .describe = cuda_describe,
+    .describe = cuda_describe_hook,
     .check = cuda_check_hook,
     .prepare = cuda_prepare,
     .run = cuda_run_hook,

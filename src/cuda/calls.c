@@ -50,12 +50,13 @@ cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream)
 
 /* The memory that ops' arguments are kept in, as far as it is still free. */
 struct room {
+    uint32_t current; /* the device that is current when the next op's turn comes */
     struct kernel_args *args;
     struct cuda_callback *callback;
     struct pieces *op_pieces;
-    struct pieces pieces;                  /* with no count */
-    struct kernel_tile *tiles;             /* of `table` */
-    struct kernel_tile *table, *on_device; /* both as large */
+    struct pieces pieces;      /* with no count */
+    struct kernel_tile *tiles; /* of `table` */
+    struct kernel_tile *table; /* which each device has, too */
 };
 
 /* The address by which a kernel reaches the range: mapped host memory has one on the device. */
@@ -104,7 +105,8 @@ static void look_up_tiles(const struct cuda_run *run, const struct op *op, struc
     const struct plan *plan = run->workload.plan;
     const struct op_ranges *ranges = op->kernel.ranges;
     const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
-    issued->kernel.tiles = room->on_device + (room->tiles - room->table);
+    issued->kernel.tiles =
+        run->tiles[cuda_run_device(run, op->stream)] + (room->tiles - room->table);
     issued->kernel.tile_count = tiles.count;
     issued->kernel.launch_tiles = kernel_launcher(plan->chain[op->kernel.link])->launch_tiles;
     args->count = 0;
@@ -198,12 +200,32 @@ static void look_up_copy(const struct cuda_run *run, const struct op *op, struct
     issued->copy.bytes = op->copy.host.bytes;
 }
 
+/* Sets which device is current for an op in a stream. Ops come in the order of the plan, and
+ * the first device is current before them, so it is known here where that changes. */
+static void look_up_device(const struct cuda_run *run, const struct op *op, struct room *room,
+                           struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    const bool all = op->kind == OP_SYNC && op->stream == plan->streams;
+    if (run->devices->count == 1)
+        return;
+    if (all) /* cuda_devices_wait() */
+        room->current = 0;
+    if (all || !op_in_stream(op->kind) || op->stream >= plan->streams)
+        return;
+    const uint32_t device = cuda_run_device(run, op->stream);
+    issued->enters = device != room->current;
+    issued->device = (int16_t)run->devices->items[device].number;
+    room->current = device;
+}
+
 /* Turns an op into the arguments of its CUDA call, which are kept in the next free room. */
 static void look_up_op(struct cuda_run *run, const struct op *op, struct room *room,
                        struct cuda_issued *issued)
 {
     const struct plan *plan = run->workload.plan;
     issued->kind = op->kind;
+    look_up_device(run, op, room, issued);
     if (op->stream < plan->streams)
         issued->stream = run->streams[op->stream];
     switch (op->kind) {
@@ -234,7 +256,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         issued->set.bytes = op->set.range.bytes;
         break;
     case OP_SYNC:
-        issued->device = op->stream == plan->streams;
+        issued->devices = op->stream == plan->streams ? run->devices : NULL;
         break;
     case OP_ALLOC:
         issued->alloc.bytes = op->alloc.bytes;
@@ -286,32 +308,55 @@ static bool take_room(struct cuda_run *run, const struct needs *needs, struct ro
     room->op_pieces = run->pieces;
     room->pieces = *all;
     room->tiles = room->table;
-    room->on_device = run->tiles;
     return run->issued && run->args && run->callbacks && run->pieces && all->to && all->from &&
            all->bytes && room->table;
+}
+
+/* Takes memory for the table of tiles on each device. */
+static enum status take_tables(struct cuda_run *run, size_t bytes, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < run->devices->count && bytes > 0 && status == STATUS_OK; i++) {
+        status = cuda_devices_select(run->devices, i, error);
+        if (status == STATUS_OK)
+            status = CUDA_CHECK(cudaMalloc((void **)&run->tiles[i], bytes), error);
+    }
+    return status;
+}
+
+/* Copies the table to each device. */
+static enum status copy_tables(const struct cuda_run *run, const struct kernel_tile *table,
+                               size_t bytes, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < run->devices->count && bytes > 0 && status == STATUS_OK; i++) {
+        status = cuda_devices_select(run->devices, i, error);
+        if (status == STATUS_OK)
+            status = CUDA_CHECK(cudaMemcpy(run->tiles[i], table, bytes, cudaMemcpyHostToDevice),
+                                error);
+    }
+    /* A copy from pageable memory may return before the device has it. */
+    if (bytes > 0 && status == STATUS_OK)
+        status = cuda_devices_settle(run->devices, error);
+    return status;
 }
 
 enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
     const struct needs needs = count_needs(plan);
-    const size_t table_bytes = needs.tiles * sizeof *run->tiles;
+    const size_t table_bytes = needs.tiles * sizeof *run->tiles[0];
     struct room room = {0};
-    if (table_bytes > 0 &&
-        CUDA_CHECK(cudaMalloc((void **)&run->tiles, table_bytes), error) != STATUS_OK)
-        return STATUS_FAILED;
+    if (take_tables(run, table_bytes, error) != STATUS_OK)
+        return error->status;
     enum status status = STATUS_OK;
     if (!take_room(run, &needs, &room))
         status = error_set(error, STATUS_NO_MEMORY, "no memory to issue %" PRIu32 " ops",
                            plan->op_count);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
         look_up_op(run, &plan->ops[i], &room, &run->issued[i]);
-    if (table_bytes > 0 && status == STATUS_OK)
-        status = CUDA_CHECK(
-            cudaMemcpy(run->tiles, room.table, table_bytes, cudaMemcpyHostToDevice), error);
-    /* A copy from pageable memory may return before the device has it. */
-    if (table_bytes > 0 && status == STATUS_OK)
-        status = CUDA_CHECK(cudaDeviceSynchronize(), error);
+    if (status == STATUS_OK)
+        status = copy_tables(run, room.table, table_bytes, error);
     free(room.table);
     return status;
 }
@@ -324,6 +369,4 @@ void cuda_calls_free(struct cuda_run *run)
     free(run->all_pieces.to);
     free(run->all_pieces.from);
     free(run->all_pieces.bytes);
-    if (run->tiles != NULL)
-        cuda_run_warn(run, cudaFree(run->tiles), "cudaFree");
 }

@@ -75,6 +75,7 @@ struct cupti_trace {
     CUptiResult (*next_record)(uint8_t *, size_t, CUpti_Activity **);
     CUptiResult (*dropped_records)(CUcontext, uint32_t, size_t *);
     CUptiResult (*stream_number)(CUcontext, CUstream, uint8_t, uint32_t *);
+    CUptiResult (*device_number)(CUcontext, uint32_t *);
 
     pthread_mutex_t lock;       /* buffers may come back on a thread of CUPTI's own */
     uint8_t *spare[SPARE_MOST]; /* buffers that came back: their pages are there already */
@@ -108,6 +109,12 @@ static void keep(struct cupti_trace *trace, struct cupti_record record)
         trace->records[trace->count++] = record;
 }
 
+/* Returns the number of a device's stream, among those of all devices. */
+static uint64_t stream_key(uint32_t device, uint32_t stream)
+{
+    return (uint64_t)device << 32 | stream;
+}
+
 /* Keeps one of CUPTI's records if it is of a kind that is wanted. */
 static void keep_activity(struct cupti_trace *trace, const CUpti_Activity *activity)
 {
@@ -117,19 +124,19 @@ static void keep_activity(struct cupti_trace *trace, const CUpti_Activity *activ
                             : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? OP_D2H
                             : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD ? OP_D2D
                                                                                 : OP_KIND_COUNT;
-        keep(trace,
-             (struct cupti_record){copy->streamId, kind, copy->bytes, (int64_t)copy->start,
-                                   (int64_t)copy->end, copy->graphNodeId});
+        keep(trace, (struct cupti_record){stream_key(copy->deviceId, copy->streamId), kind,
+                                          copy->bytes, (int64_t)copy->start, (int64_t)copy->end,
+                                          copy->graphNodeId});
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
         const memset_record *set = (const memset_record *)activity;
-        keep(trace,
-             (struct cupti_record){set->streamId, OP_MEMSET, set->bytes, (int64_t)set->start,
-                                   (int64_t)set->end, set->graphNodeId});
+        keep(trace, (struct cupti_record){stream_key(set->deviceId, set->streamId), OP_MEMSET,
+                                          set->bytes, (int64_t)set->start, (int64_t)set->end,
+                                          set->graphNodeId});
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         const kernel_record *kernel = (const kernel_record *)activity;
-        keep(trace,
-             (struct cupti_record){kernel->streamId, OP_KERNEL, 0, (int64_t)kernel->start,
-                                   (int64_t)kernel->end, kernel->graphNodeId});
+        keep(trace, (struct cupti_record){stream_key(kernel->deviceId, kernel->streamId),
+                                          OP_KERNEL, 0, (int64_t)kernel->start,
+                                          (int64_t)kernel->end, kernel->graphNodeId});
     }
 }
 
@@ -219,6 +226,7 @@ struct cupti_trace *cupti_trace_open(const char **why)
         {"cuptiActivityGetNextRecord", &trace->next_record},
         {"cuptiActivityGetNumDroppedRecords", &trace->dropped_records},
         {"cuptiGetStreamIdEx", &trace->stream_number},
+        {"cuptiGetDeviceId", &trace->device_number},
     };
     pthread_mutex_init(&trace->lock, NULL);
     take_spare_buffers(trace);
@@ -297,9 +305,14 @@ bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **rec
     return complete;
 }
 
-bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number)
+bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint64_t *number)
 {
-    return trace->stream_number(NULL, stream, 0, number) == CUPTI_SUCCESS;
+    uint32_t of_device, of_stream;
+    if (trace->device_number(NULL, &of_device) != CUPTI_SUCCESS ||
+        trace->stream_number(NULL, stream, 0, &of_stream) != CUPTI_SUCCESS)
+        return false;
+    *number = stream_key(of_device, of_stream);
+    return true;
 }
 
 void cupti_trace_detach(struct cupti_trace *trace)

@@ -19,7 +19,7 @@ struct cupti_trace;
 
 /* One copy, memset or kernel. Times by CLOCK_MONOTONIC, in ns. */
 struct cupti_record {
-    uint32_t stream;   /* CUPTI's number of the stream, see cupti_trace_stream() */
+    uint64_t stream;   /* CUPTI's number of the stream, see cupti_trace_stream() */
     enum op_kind kind; /* one that runs on the device; OP_KIND_COUNT: a copy of another kind */
     uint64_t bytes;    /* copied or set; 0 for a kernel */
     int64_t start_ns, end_ns;
@@ -41,9 +41,10 @@ bool cupti_trace_clear(struct cupti_trace *trace, size_t *forgotten);
 bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **records,
                       size_t *count);
 
-/* Sets *number to CUPTI's number of a cudaStream_t of the current context. Returns false where
- * it has none. */
-bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint32_t *number);
+/* Sets *number to CUPTI's number of a cudaStream_t of the current context: of its device, in
+ * the upper half, and of the stream, which another device's may share. Returns false where it
+ * has none. */
+bool cupti_trace_stream(struct cupti_trace *trace, void *stream, uint64_t *number);
 
 /* Has CUPTI leave the process until the next start, where it can. Once it has traced, graphs
  * are launched more slowly as long as it stays: on an H200 one of 1024 kernels in 411 us, in 17

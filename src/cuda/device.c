@@ -1,31 +1,15 @@
-/* device.c - starts a real device, reads its properties, and lists the devices. */
+/* device.c - starts real devices, reads their properties, and lists them. */
 #include "cuda/device.h"
 
 #include "core/units.h"
 #include "cuda/check.h"
 #include "machine/fields.h"
+#include "plan/device.h"
 #include "plan/mistake.h"
 #include "run/cpu_worker.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
-
-static enum status read_number(const char *argument, int *number, struct error *error)
-{
-    *number = 0;
-    if (argument[0] == '\0')
-        return STATUS_OK;
-    char *end;
-    long value = strtol(argument, &end, 10);
-    if (!isdigit((unsigned char)argument[0]) || *end != '\0' || value > INT16_MAX)
-        return error_set(error, STATUS_USAGE,
-                         "--device=cuda:%s: what follows the colon must be a device's number, "
-                         "as in cuda:0",
-                         argument);
-    *number = (int)value;
-    return STATUS_OK;
-}
 
 static uint32_t hardware_queues(void)
 {
@@ -56,21 +40,57 @@ static enum status count_devices(int *count, struct error *error)
                      cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
+/* Refuses a device that isn't there, and says which are. */
+static enum status refuse_absent(const char *argument, int device, int count,
+                                 struct error *error)
+{
+    char absent[32] = "";
+    if (strchr(argument, ',') != NULL)
+        snprintf(absent, sizeof absent, "no cuda:%d: ", device);
+    if (count == 1)
+        return error_set(error, STATUS_NO_DEVICE,
+                         "--device=cuda:%s: %sthere is one CUDA device, cuda:0", argument,
+                         absent);
+    return error_set(error, STATUS_NO_DEVICE,
+                     "--device=cuda:%s: %sthere are %d CUDA devices, cuda:0 to cuda:%d",
+                     argument, absent, count, count - 1);
+}
+
+/* Sets the numbers of the devices that `argument` names. */
+static enum status choose_devices(const char *argument, struct cuda_devices *devices,
+                                  struct error *error)
+{
+    int count, numbers[MACHINE_DEVICES_MAX] = {0};
+    const bool all = strcmp(argument, "all") == 0;
+    devices->count = argument[0] == '\0' ? 1 : device_numbers(argument, numbers);
+    if (devices->count == 0 && !all)
+        return error_set(error, STATUS_USAGE,
+                         "--device=cuda:%s: what follows the colon must be a device's number, "
+                         "or several, as in cuda:0 and cuda:0,1",
+                         argument);
+    if (count_devices(&count, error) != STATUS_OK)
+        return error->status;
+    if (all && count > MACHINE_DEVICES_MAX)
+        return error_set(
+            error, STATUS_USAGE,
+            "--device=cuda:all: there are %d CUDA devices: allowed are %d at once, "
+            "by their numbers, as in cuda:0,1",
+            count, MACHINE_DEVICES_MAX);
+    if (all)
+        devices->count = (uint32_t)count;
+    for (uint32_t i = 0; i < devices->count; i++) {
+        devices->items[i].number = all ? (int)i : numbers[i];
+        if (devices->items[i].number >= count)
+            return refuse_absent(argument, devices->items[i].number, count, error);
+    }
+    return STATUS_OK;
+}
+
 /* Makes `device` current and creates its context. The host spins while it waits for the device:
  * that takes a core, but ends a run microseconds after its last op, and the CPU's share of a
  * 4-way run leaves a core free for it. */
 static enum status start_device(int device, struct error *error)
 {
-    int count;
-    if (count_devices(&count, error) != STATUS_OK)
-        return error->status;
-    if (device >= count && count == 1)
-        return error_set(error, STATUS_NO_DEVICE,
-                         "--device=cuda:%d: there is one CUDA device, cuda:0", device);
-    if (device >= count)
-        return error_set(error, STATUS_NO_DEVICE,
-                         "--device=cuda:%d: there are %d CUDA devices, cuda:0 to cuda:%d",
-                         device, count, count - 1);
     if (CUDA_CHECK(cudaSetDevice(device), error) != STATUS_OK ||
         CUDA_CHECK(cudaSetDeviceFlags(cudaDeviceScheduleSpin), error) != STATUS_OK)
         return error->status;
@@ -145,20 +165,84 @@ static enum status read_properties(struct cuda_device *device, struct error *err
     return STATUS_OK;
 }
 
-enum status cuda_device_open(const char *argument, struct cuda_device *device,
-                             struct error *error)
+/* The last device to be started is the first, which is then the current one. */
+enum status cuda_devices_open(const char *argument, struct cuda_devices *devices,
+                              struct error *error)
 {
-    *device = (struct cuda_device){0};
-    if (read_number(argument, &device->number, error) != STATUS_OK ||
-        start_device(device->number, error) != STATUS_OK)
-        return error->status;
-    return read_properties(device, error);
+    *devices = (struct cuda_devices){0};
+    enum status status = choose_devices(argument, devices, error);
+    for (uint32_t i = devices->count; i > 0 && status == STATUS_OK; i--) {
+        struct cuda_device *device = &devices->items[i - 1];
+        status = start_device(device->number, error);
+        if (status == STATUS_OK)
+            status = read_properties(device, error);
+    }
+    return status;
 }
 
-void cuda_device_sign(const struct cuda_device *device, struct timeline *timeline)
+enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t index,
+                                struct error *error)
 {
-    snprintf(timeline->device, sizeof timeline->device, "%s", device->machine.name);
-    snprintf(timeline->driver, sizeof timeline->driver, "%s", device->driver);
+    return cuda_check(cuda_devices_enter(devices, index), "cudaSetDevice", error);
+}
+
+cudaError_t cuda_devices_wait(const struct cuda_devices *devices, uint32_t *failed)
+{
+    cudaError_t first = cudaSuccess;
+    *failed = 0;
+    for (uint32_t i = devices->count; i > 0; i--) {
+        cudaError_t result = cuda_devices_enter(devices, i - 1);
+        if (result == cudaSuccess)
+            result = cudaDeviceSynchronize();
+        if (result == cudaSuccess || first != cudaSuccess)
+            continue;
+        first = result;
+        *failed = i - 1;
+    }
+    return first;
+}
+
+enum status cuda_devices_settle(const struct cuda_devices *devices, struct error *error)
+{
+    uint32_t failed;
+    return cuda_check(cuda_devices_wait(devices, &failed), "cudaDeviceSynchronize", error);
+}
+
+const char *cuda_devices_name(const struct cuda_devices *devices, uint32_t index,
+                              char text[CUDA_DEVICE_NAME])
+{
+    text[0] = '\0';
+    if (devices->count > 1)
+        snprintf(text, CUDA_DEVICE_NAME, " on cuda:%d", devices->items[index].number);
+    return text;
+}
+
+static bool are_alike(const struct cuda_devices *devices)
+{
+    const char *first = devices->items[0].machine.name;
+    for (uint32_t i = 1; i < devices->count; i++) {
+        if (strcmp(devices->items[i].machine.name, first) != 0)
+            return false;
+    }
+    return true;
+}
+
+void cuda_devices_model(const struct cuda_devices *devices, char *text, size_t size)
+{
+    const uint32_t named = are_alike(devices) ? 1 : devices->count;
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < named; i++) {
+        snprintf(text + length, size - length, "%s%s", i > 0 ? " + " : "",
+                 devices->items[i].machine.name);
+        length = strlen(text);
+    }
+}
+
+void cuda_devices_sign(const struct cuda_devices *devices, struct timeline *timeline)
+{
+    cuda_devices_model(devices, timeline->device, sizeof timeline->device);
+    snprintf(timeline->driver, sizeof timeline->driver, "%s", devices->items[0].driver);
 }
 
 void cuda_device_list(void (*each)(void *context, const char *device, const char *summary),

@@ -1,7 +1,7 @@
-/* device.h - a real device: starts it and reads its properties; and what CUDA takes from a
+/* device.h - real devices: starts them and reads their properties; and what CUDA takes from a
  * process only once.
  *
- * The device's context belongs to the process: it stays when a backend closes, and the next one
+ * A device's context belongs to the process: it stays when a backend closes, and the next one
  * to open takes it up again. CUDA reads CUDA_DEVICE_MAX_CONNECTIONS and CUDA_LAUNCH_BLOCKING
  * when it starts, and it loads a kernel's code once. Both are remembered here, in global state,
  * for the process's later runs. */
@@ -14,19 +14,56 @@
 #include "plan/settings.h"
 #include "plan/timeline.h"
 
+#include <cuda_runtime_api.h>
+
 struct cuda_device {
     int number;
     char driver[TIMELINE_TEXT / 2]; /* "driver 13.0, runtime 13.0" */
     struct machine machine;         /* the properties alone: rates are not known yet */
 };
 
-/* Makes the device that `argument` names ("" or a number) the current one and fills *device.
- * STATUS_NO_DEVICE when there is none, STATUS_USAGE when the name is wrong. */
-enum status cuda_device_open(const char *argument, struct cuda_device *device,
-                             struct error *error);
+/* The devices of a run, in the order in which they were named. CUDA's calls go to the current
+ * one, which is the first unless a function here says otherwise: so one device alone never has
+ * to be made current again. */
+struct cuda_devices {
+    uint32_t count;
+    struct cuda_device items[MACHINE_DEVICES_MAX];
+};
 
-/* Sets the timeline's device and driver. */
-void cuda_device_sign(const struct cuda_device *device, struct timeline *timeline);
+/* Starts the devices that `argument` names ("", a number, several such as "2,0", or "all"),
+ * makes the first the current one and fills *devices. STATUS_NO_DEVICE when one isn't there,
+ * STATUS_USAGE when the name is wrong. */
+enum status cuda_devices_open(const char *argument, struct cuda_devices *devices,
+                              struct error *error);
+
+/* Makes device `index` current; one device alone is, so there is no call. */
+static inline cudaError_t cuda_devices_enter(const struct cuda_devices *devices, uint32_t index)
+{
+    return devices->count > 1 ? cudaSetDevice(devices->items[index].number) : cudaSuccess;
+}
+
+/* Does the same, in set-up. */
+enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t index,
+                                struct error *error);
+
+/* Waits for all that was issued to all devices, and makes the first current. Returns the first
+ * failure, of which device *failed says; the others are waited for all the same. */
+cudaError_t cuda_devices_wait(const struct cuda_devices *devices, uint32_t *failed);
+
+/* Does the same, in set-up. */
+enum status cuda_devices_settle(const struct cuda_devices *devices, struct error *error);
+
+/* Writes " on cuda:1" into `text`, or nothing where there is one device, and returns it. */
+enum { CUDA_DEVICE_NAME = 24 };
+const char *cuda_devices_name(const struct cuda_devices *devices, uint32_t index,
+                              char text[CUDA_DEVICE_NAME]);
+
+/* Writes the devices' model into a text of `size` bytes; of several models each device's, as in
+ * "NVIDIA A100 + NVIDIA H200". */
+void cuda_devices_model(const struct cuda_devices *devices, char *text, size_t size);
+
+/* Sets the timeline's device, as its model, and driver. */
+void cuda_devices_sign(const struct cuda_devices *devices, struct timeline *timeline);
 
 /* Calls `each` for every device, with its name for --device and one line about it. */
 void cuda_device_list(void (*each)(void *context, const char *device, const char *summary),

@@ -8,7 +8,7 @@
 
 /* The part of all records that is one stream's, and how far it has been matched. */
 struct stream_records {
-    uint32_t number; /* CUPTI's */
+    uint64_t number; /* CUPTI's */
     size_t next, end;
 };
 
@@ -31,19 +31,24 @@ static size_t first_record(const struct matching *matching, uint64_t stream)
     return at;
 }
 
-/* Finds CUPTI's numbers of the plan's streams. It gives none for the legacy default stream:
- * that is the one that its records name and no other stream has; 0 where there are none. */
+/* Finds CUPTI's numbers of the plan's streams, each with its device current. It gives none for
+ * the legacy default stream, which only a plan of one device has: that is the one that its
+ * records name and no other stream has; 0 where there are none. */
 static bool number_streams(const struct matching *matching, struct cupti_trace *cupti)
 {
     struct stream_records *found = matching->streams; /* zeroed */
-    const cudaStream_t *handles = matching->traced->run->streams;
+    const struct cuda_run *run = matching->traced->run;
+    const cudaStream_t *handles = run->streams;
     uint32_t streams = matching->traced->plan->streams, legacy = streams;
     for (uint32_t s = 0; s < streams; s++) {
         if (handles[s] == cudaStreamLegacy)
             legacy = s;
-        else if (!cupti_trace_stream(cupti, handles[s], &found[s].number))
+        else if (cuda_devices_enter(run->devices, cuda_run_device(run, s)) != cudaSuccess ||
+                 !cupti_trace_stream(cupti, handles[s], &found[s].number))
             return false;
     }
+    if (cuda_devices_enter(run->devices, 0) != cudaSuccess)
+        return false;
     for (size_t i = 0; i < matching->count && legacy < streams; i++) {
         uint32_t s = 0;
         while (s < streams && found[s].number != matching->records[i].stream)
@@ -114,7 +119,7 @@ static bool find_streams(struct matching *matching, struct cupti_trace *cupti)
     for (uint32_t s = 0; s < streams; s++) {
         struct stream_records *found = &matching->streams[s];
         found->next = first_record(matching, found->number);
-        found->end = first_record(matching, (uint64_t)found->number + 1);
+        found->end = first_record(matching, found->number + 1);
     }
     count_per_launch(matching);
     skip_warm_records(matching);

@@ -1,9 +1,8 @@
 /* prepare.c - makes a plan ready to run, and undoes that. */
 #include "cuda/prepare.h"
 
-#include "core/units.h"
 #include "cuda/calls.h"
-#include "cuda/device.h"
+#include "cuda/memory.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
 
@@ -16,8 +15,13 @@ enum status cuda_run_check(const struct plan *plan, struct error *error)
     return status == STATUS_OK ? cuda_calls_check(plan, error) : status;
 }
 
-static enum status refuse_settings(const struct workload *workload, struct error *error)
+static enum status refuse_settings(const struct cuda_devices *devices,
+                                   const struct workload *workload, struct error *error)
 {
+    if (plan_devices(workload->plan) != devices->count)
+        return error_set(error, STATUS_FAILED,
+                         "the plan is for %" PRIu32 " devices, and %" PRIu32 " were opened",
+                         plan_devices(workload->plan), devices->count);
     if (workload->arrays == NULL)
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
     if (cuda_run_check(workload->plan, error) != STATUS_OK)
@@ -26,102 +30,6 @@ static enum status refuse_settings(const struct workload *workload, struct error
         if (kernel_launcher(workload->plan->chain[i]) == NULL)
             return error_set(error, STATUS_FAILED, "kernel %s: it was built without nvcc",
                              workload->plan->chain[i]->name);
-    }
-    return STATUS_OK;
-}
-
-static enum status take_device_memory(struct cuda_run *run, struct error *error)
-{
-    const struct plan *plan = run->workload.plan;
-    const uint64_t needed = plan_device_bytes(plan);
-    size_t available, all;
-    if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
-        return STATUS_FAILED;
-    cudaError_t result = needed > available ? cudaErrorMemoryAllocation : cudaSuccess;
-    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT && result == cudaSuccess; b++) {
-        if (plan->buffer_bytes[b] > 0)
-            result = cudaMalloc(&run->memory[b], plan->buffer_bytes[b]);
-    }
-    if (result != cudaErrorMemoryAllocation)
-        return cuda_check(result, "cudaMalloc", error);
-    cudaGetLastError(); /* there may be as much free, but in pieces */
-    char need[UNITS_TEXT], have[UNITS_TEXT];
-    return error_set(
-        error, STATUS_FAILED,
-        "%sthe plan needs %s of device memory and %s are free (ways 3 and 4 need only "
-        "a slot per stream: take more --tiles or fewer --streams)",
-        needed > available ? "" : "cudaMalloc failed: ", units_bytes(needed, need),
-        units_bytes(available, have));
-}
-
-/* Fills scratch memory with zeros, as kernels expect. */
-static enum status clear_scratch(struct cuda_run *run, struct error *error)
-{
-    void *scratch = run->memory[BUFFER_DEVICE_SCRATCH];
-    const uint64_t bytes = run->workload.plan->buffer_bytes[BUFFER_DEVICE_SCRATCH];
-    if (scratch != NULL && CUDA_CHECK(cudaMemset(scratch, 0, bytes), error) != STATUS_OK)
-        return STATUS_FAILED;
-    return CUDA_CHECK(cudaDeviceSynchronize(), error);
-}
-
-/* Fills device memory with a word: the first words come from the host, and each copy within the
- * device doubles what is there. */
-static enum status fill_words(char *memory, uint64_t bytes, uint32_t word, struct error *error)
-{
-    uint32_t words[1024];
-    uint64_t filled = bytes < sizeof words ? bytes : sizeof words;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        words[i] = word;
-    enum status status =
-        CUDA_CHECK(cudaMemcpy(memory, words, filled, cudaMemcpyHostToDevice), error);
-    for (uint64_t more; filled < bytes && status == STATUS_OK; filled += more) {
-        more = bytes - filled < filled ? bytes - filled : filled;
-        status = CUDA_CHECK(cudaMemcpy(memory + filled, memory, more, cudaMemcpyDeviceToDevice),
-                            error);
-    }
-    return status;
-}
-
-enum status cuda_run_poison(const struct cuda_run *run, struct error *error)
-{
-    enum status status = STATUS_OK;
-    if (getenv("PIPELINE_NO_POISON") != NULL)
-        return STATUS_OK;
-    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT && status == STATUS_OK; b++) {
-        if (run->memory[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
-            status = fill_words(run->memory[b], run->workload.plan->buffer_bytes[b],
-                                run->workload.arrays->poison, error);
-    }
-    return status == STATUS_OK ? CUDA_CHECK(cudaDeviceSynchronize(), error) : status;
-}
-
-/* The error of a cudaHostUnregister() that failed, for later runs. The driver then takes memory
- * for page-locked that is not, and copies what was there before: nothing more may run. */
-static cudaError_t unregister_failed = cudaSuccess;
-
-static enum status register_arrays(struct cuda_run *run, struct error *error)
-{
-    if (unregister_failed != cudaSuccess)
-        return error_set(
-            error, STATUS_FAILED, "after an earlier run cudaHostUnregister failed: %s: %s",
-            cudaGetErrorName(unregister_failed), cudaGetErrorString(unregister_failed));
-    const struct arrays *arrays = run->workload.arrays;
-    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
-        run->memory[b] = arrays->host[b];
-    const enum memory memory = run->workload.plan->memory;
-    const bool mapped = memory == MEMORY_MAPPED;
-    const unsigned flags = mapped ? cudaHostRegisterMapped : cudaHostRegisterDefault;
-    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
-        if (arrays->host[b] == NULL || arrays->bytes[b] == 0 ||
-            (memory == MEMORY_PAGEABLE && !buffer_is_page_locked((enum buffer)b)))
-            continue;
-        if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
-            STATUS_OK)
-            return STATUS_FAILED;
-        run->registered[b] = true;
-        if (mapped && CUDA_CHECK(cudaHostGetDevicePointer(&run->mapped[b], arrays->host[b], 0),
-                                 error) != STATUS_OK)
-            return STATUS_FAILED;
     }
     return STATUS_OK;
 }
@@ -141,24 +49,64 @@ static enum status create_stream(const struct plan *plan, uint32_t number, cudaS
     return CUDA_CHECK(cudaStreamCreateWithPriority(stream, flags, priority), error);
 }
 
+/* Sets each event's device: the one whose streams record it. */
+static enum status find_event_devices(const struct cuda_run *run, uint32_t *devices,
+                                      struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    memset(devices, 0xFF, plan->events * sizeof *devices);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != OP_RECORD)
+            continue;
+        uint32_t *device = &devices[op->event.event];
+        const uint32_t here = cuda_run_device(run, op->stream);
+        if (*device != UINT32_MAX && *device != here)
+            return error_set(error, STATUS_FAILED, "event %" PRIu32 " is of two devices",
+                             op->event.event);
+        *device = here;
+    }
+    return STATUS_OK;
+}
+
+static enum status create_events(struct cuda_run *run, const uint32_t *devices,
+                                 struct error *error)
+{
+    enum status status = STATUS_OK;
+    while (run->event_count < run->workload.plan->events && status == STATUS_OK) {
+        const uint32_t device = devices[run->event_count];
+        status = cuda_devices_select(run->devices, device != UINT32_MAX ? device : 0, error);
+        if (status == STATUS_OK)
+            status = CUDA_CHECK(cudaEventCreateWithFlags(&run->events[run->event_count],
+                                                         cudaEventDisableTiming),
+                                error);
+        run->event_count += status == STATUS_OK;
+    }
+    return status;
+}
+
 static enum status create_streams(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
+    uint32_t *devices = calloc(plan->events + (size_t)1, sizeof *devices);
     run->streams = calloc(plan->streams, sizeof *run->streams);
     run->events = calloc(plan->events + (size_t)1, sizeof *run->events);
-    if (run->streams == NULL || run->events == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
-                         plan->streams);
-    for (uint32_t i = 0; i < plan->streams; i++, run->stream_count++) {
-        if (create_stream(plan, i, &run->streams[i], error) != STATUS_OK)
-            return error->status;
+    enum status status = STATUS_OK;
+    if (run->streams == NULL || run->events == NULL || devices == NULL)
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
+                           plan->streams);
+    for (uint32_t i = 0; i < plan->streams && status == STATUS_OK; i++) {
+        status = cuda_devices_select(run->devices, cuda_run_device(run, i), error);
+        if (status == STATUS_OK)
+            status = create_stream(plan, i, &run->streams[i], error);
+        run->stream_count += status == STATUS_OK;
     }
-    for (uint32_t i = 0; i < plan->events; i++, run->event_count++) {
-        if (CUDA_CHECK(cudaEventCreateWithFlags(&run->events[i], cudaEventDisableTiming),
-                       error) != STATUS_OK)
-            return error->status;
-    }
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        status = find_event_devices(run, devices, error);
+    if (status == STATUS_OK)
+        status = create_events(run, devices, error);
+    free(devices);
+    return status;
 }
 
 /* Creates a context for each stream that launches the chain's kernel, if that needs one. */
@@ -178,6 +126,9 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
         const struct op *op = &plan->ops[i];
         if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
             continue;
+        if (cuda_devices_select(run->devices, cuda_run_device(run, op->stream), error) !=
+            STATUS_OK)
+            return error->status;
         const char *failed =
             launcher->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
         if (failed != NULL)
@@ -186,8 +137,8 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
     return STATUS_OK;
 }
 
-/* Loads the chain's kernels, unless the run is to do that itself. */
-static enum status preload_kernels(const struct plan *plan, struct error *error)
+/* Loads the chain's kernels on the current device, unless the run is to do that itself. */
+static enum status preload_here(const struct plan *plan, struct error *error)
 {
     for (int i = 0; i < plan->chain_length; i++) {
         cuda_kernel_loaded(plan->chain[i]);
@@ -202,6 +153,17 @@ static enum status preload_kernels(const struct plan *plan, struct error *error)
             plan->chain[i]->name, cudaGetErrorName(result), cudaGetErrorString(result));
     }
     return STATUS_OK;
+}
+
+static enum status preload_kernels(const struct cuda_run *run, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++) {
+        status = cuda_devices_select(run->devices, i, error);
+        if (status == STATUS_OK)
+            status = preload_here(run->workload.plan, error);
+    }
+    return status;
 }
 
 /* Refuses a plan that is to load a kernel in the run, but an earlier run of the process has. */
@@ -224,14 +186,16 @@ void cuda_run_name_streams(const struct cuda_run *run)
 {
     static const char *const stages[] = {"h2d", "kernel", "d2h"};
     enum { STAGES = sizeof stages / sizeof stages[0] };
-    char name[32];
-    bool by_stage =
-        run->workload.settings->layout == LAYOUT_STAGE && run->stream_count >= STAGES;
+    char name[64], device[CUDA_DEVICE_NAME];
+    const uint32_t each = run->stream_count / run->devices->count;
+    bool by_stage = run->workload.settings->layout == LAYOUT_STAGE && each >= STAGES;
     for (uint32_t i = 0; i < run->stream_count && marks_on(); i++) {
-        if (by_stage && i < STAGES)
-            snprintf(name, sizeof name, "pipeline %s", stages[i]);
+        const struct stream_home home = plan_stream_home(run->workload.plan, i);
+        cuda_devices_name(run->devices, home.device, device);
+        if (by_stage && home.number < STAGES)
+            snprintf(name, sizeof name, "pipeline %s%s", stages[home.number], device);
         else
-            snprintf(name, sizeof name, "pipeline stream %" PRIu32, i);
+            snprintf(name, sizeof name, "pipeline stream %" PRIu32 "%s", home.number, device);
         marks_name_stream(run->streams[i], name);
     }
 }
@@ -265,66 +229,97 @@ static void free_callbacks(struct cuda_run *run, bool idle)
 }
 
 /* Waits until nothing is at work on the run's memory: a call that failed may have left work.
- * Returns false where the device can't be waited for. */
-static bool wait_for_device(struct cuda_run *run)
+ * Returns false where a device can't be waited for. */
+static bool wait_for_devices(struct cuda_run *run)
 {
-    const cudaError_t result = cudaDeviceSynchronize();
-    cuda_run_warn(run, result, "cudaDeviceSynchronize");
-    run->lost = run->lost || result != cudaSuccess;
-    return result == cudaSuccess;
+    bool idle = true;
+    for (uint32_t i = 0; i < run->devices->count; i++) {
+        cudaError_t result = cuda_devices_enter(run->devices, i);
+        if (result == cudaSuccess)
+            result = cudaDeviceSynchronize();
+        cuda_run_warn(run, i, result, "cudaDeviceSynchronize");
+        run->lost[i] = run->lost[i] || result != cudaSuccess;
+        idle &= result == cudaSuccess;
+    }
+    return idle;
 }
 
-enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
-                             struct error *error)
+/* Prepares all that begins on the host, or on every device. */
+static enum status take_all(struct cuda_run *run, struct error *error)
 {
-    if (refuse_settings(workload, error) != STATUS_OK ||
+    enum status status = create_listener(run, error);
+    if (status == STATUS_OK)
+        status = cuda_memory_take(run, error);
+    if (status == STATUS_OK)
+        status = cuda_memory_register(run, error);
+    if (status == STATUS_OK)
+        status = create_streams(run, error);
+    if (status == STATUS_OK)
+        status = create_contexts(run, error);
+    if (status == STATUS_OK)
+        status = cuda_calls_look_up(run, error);
+    if (status == STATUS_OK)
+        status = preload_kernels(run, error);
+    if (status == STATUS_OK)
+        status = cuda_devices_select(run->devices, 0, error);
+    return status;
+}
+
+enum status cuda_run_prepare(struct cuda_run *run, const struct cuda_devices *devices,
+                             const struct workload *workload, struct error *error)
+{
+    if (refuse_settings(devices, workload, error) != STATUS_OK ||
         refuse_loaded(workload, error) != STATUS_OK)
         return error->status;
-    *run = (struct cuda_run){.workload = *workload};
-    if (create_listener(run, error) == STATUS_OK &&
-        take_device_memory(run, error) == STATUS_OK && clear_scratch(run, error) == STATUS_OK &&
-        register_arrays(run, error) == STATUS_OK && create_streams(run, error) == STATUS_OK &&
-        create_contexts(run, error) == STATUS_OK &&
-        cuda_calls_look_up(run, error) == STATUS_OK &&
-        preload_kernels(workload->plan, error) == STATUS_OK &&
-        cpu_worker_create(&run->worker, workload->plan, run->memory, error) == STATUS_OK)
+    *run = (struct cuda_run){.workload = *workload, .devices = devices};
+    if (take_all(run, error) == STATUS_OK &&
+        cpu_worker_create(&run->worker, workload->plan, run->host, error) == STATUS_OK)
         return STATUS_OK;
     cuda_run_release(run);
     return error->status;
+}
+
+/* Gives back what is a device's; it is the current one. */
+static void release_device(struct cuda_run *run, uint32_t device)
+{
+    const struct plan *plan = run->workload.plan;
+    const uint32_t each = plan->streams / run->devices->count;
+    for (uint32_t i = device * each; i < (device + 1) * each; i++) {
+        if (run->contexts != NULL && run->contexts[i] != NULL)
+            kernel_launcher(plan->chain[0])->context_destroy(run->contexts[i]);
+        if (i < run->stream_count && run->streams[i] != cudaStreamLegacy)
+            cuda_run_warn(run, device, cudaStreamDestroy(run->streams[i]), "cudaStreamDestroy");
+    }
+    if (run->tiles[device] != NULL)
+        cuda_run_warn(run, device, cudaFree(run->tiles[device]), "cudaFree");
+    cuda_memory_free(run, device);
+}
+
+/* An event may be destroyed whichever device is current. */
+static void release_events(struct cuda_run *run)
+{
+    while (run->event_count > 0)
+        cuda_run_warn(run, 0, cudaEventDestroy(run->events[--run->event_count]),
+                      "cudaEventDestroy");
+    free(run->events);
 }
 
 void cuda_run_release(struct cuda_run *run)
 {
     if (run->workload.plan == NULL)
         return; /* nothing is prepared */
+    const struct cuda_devices *devices = run->devices;
     cpu_worker_free(run->worker);
-    free_callbacks(run, wait_for_device(run));
+    free_callbacks(run, wait_for_devices(run));
     cuda_calls_free(run);
-    while (run->event_count > 0)
-        cuda_run_warn(run, cudaEventDestroy(run->events[--run->event_count]),
-                      "cudaEventDestroy");
-    for (uint32_t i = 0; run->contexts != NULL && i < run->workload.plan->streams; i++) {
-        if (run->contexts[i] != NULL)
-            kernel_launcher(run->workload.plan->chain[0])->context_destroy(run->contexts[i]);
+    release_events(run);
+    for (uint32_t i = devices->count; i > 0; i--) { /* the first stays current */
+        cuda_run_warn(run, i - 1, cuda_devices_enter(devices, i - 1), "cudaSetDevice");
+        release_device(run, i - 1);
     }
     free(run->contexts);
-    while (run->stream_count > 0) {
-        cudaStream_t stream = run->streams[--run->stream_count];
-        if (stream != cudaStreamLegacy)
-            cuda_run_warn(run, cudaStreamDestroy(stream), "cudaStreamDestroy");
-    }
-    free(run->events);
     free(run->streams);
-    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
-        cudaError_t end = run->registered[b] ? cudaHostUnregister(run->memory[b]) : cudaSuccess;
-        cuda_run_warn(run, end, "cudaHostUnregister");
-        if (end != cudaSuccess)
-            unregister_failed = end;
-    }
-    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        if (run->memory[b] != NULL)
-            cuda_run_warn(run, cudaFree(run->memory[b]), "cudaFree");
-    }
+    cuda_memory_unregister(run);
     cudaGetLastError();
     *run = (struct cuda_run){0};
 }

@@ -1,5 +1,6 @@
-/* prepare.h - a plan made ready to run on the current device: memory, streams, events, loaded
- * kernels, and every op's call looked up. All that should not be in the timed run is done here.
+/* prepare.h - a plan made ready to run on its devices: memory, streams, events, loaded kernels,
+ * and every op's call looked up. All that should not be in the timed run is done here. An op's
+ * device is that of its stream.
  *
  * Environment:
  *   PIPELINE_NO_POISON=1  device buffers are left as allocated, so that a checker of
@@ -8,6 +9,7 @@
 #define PIPELINE_CUDA_PREPARE_H
 
 #include "cuda/check.h"
+#include "cuda/device.h"
 #include "kernels/kernel_code.h"
 #include "plan/host_layout.h"
 #include "run/backend.h"
@@ -72,15 +74,21 @@ struct cuda_issued {
             size_t bytes;
             bool pinned;
         } alloc;
-        bool device; /* a sync: true if it waits for all streams */
+        const struct cuda_devices *devices; /* a sync of all streams: theirs; else NULL */
     };
-    bool batched; /* a copy that is a batch of them */
+    bool batched;   /* a copy that is a batch of them */
+    bool enters;    /* another device is current when its turn comes */
+    int16_t device; /* CUDA's number of its own */
 };
+
+enum { DEVICE_BUFFERS = BUFFER_COUNT - BUFFER_FIRST_DEVICE };
 
 /* A prepared plan. Zeroed where nothing is prepared; what is NULL was not taken. */
 struct cuda_run {
     struct workload workload;
-    void *memory[BUFFER_COUNT];        /* host buffers: borrowed; device buffers: owned */
+    const struct cuda_devices *devices;
+    void *host[BUFFER_FIRST_DEVICE];                   /* borrowed */
+    void *memory[MACHINE_DEVICES_MAX][DEVICE_BUFFERS]; /* each device's part of each buffer */
     void *mapped[BUFFER_FIRST_DEVICE]; /* mapped memory: the host buffers as kernels see them */
     bool registered[BUFFER_FIRST_DEVICE];
     cudaStream_t *streams;
@@ -90,34 +98,48 @@ struct cuda_run {
     struct kernel_args *args;           /* one per kernel op */
     struct pieces *pieces;              /* one per op that is several copies */
     struct pieces all_pieces;           /* of all of them */
-    struct kernel_tile *tiles; /* on the device: of all launches over tiles that lie apart */
-    void **contexts;           /* one per stream, from the kernel's context_create(); or NULL */
+    /* On each device: those of all launches over tiles that lie apart. */
+    struct kernel_tile *tiles[MACHINE_DEVICES_MAX];
+    void **contexts; /* one per stream, from the kernel's context_create(); or NULL */
     struct cuda_callback *callbacks; /* one per callback op */
     struct cuda_listener *listener;
     struct cpu_worker *worker;
-    bool lost; /* the context is unusable: clean-up frees what it can and is silent */
+    cudaError_t entering; /* the failure of a cudaSetDevice() between two ops; else 0 */
+    /* A device's context is unusable: clean-up frees there what it can and is silent. */
+    bool lost[MACHINE_DEVICES_MAX];
 };
 
 /* Refuses a plan that can't be issued as it says: a graph that can't be, or batches that CUDA,
  * or its driver, is too old for. STATUS_USAGE. */
 enum status cuda_run_check(const struct plan *plan, struct error *error);
 
-/* Prepares `workload`, which must outlive the run. On failure nothing stays taken. */
-enum status cuda_run_prepare(struct cuda_run *run, const struct workload *workload,
-                             struct error *error);
+/* Prepares `workload` on as many devices as its plan has. Both must outlive the run. On failure
+ * nothing stays taken. */
+enum status cuda_run_prepare(struct cuda_run *run, const struct cuda_devices *devices,
+                             const struct workload *workload, struct error *error);
 
-/* Returns the host's or the device's own address of a range that lies in one piece; NULL for
- * none. */
-static inline void *cuda_run_at(const struct cuda_run *run, const struct range *range)
+/* Returns the device, by its place among the run's, that a stream of the plan is on. */
+static inline uint32_t cuda_run_device(const struct cuda_run *run, uint32_t stream)
 {
-    if (range->bytes == 0)
-        return NULL;
-    return (char *)run->memory[range->buffer] + host_layout_offset(run->workload.plan, range);
+    return plan_stream_home(run->workload.plan, stream).device;
 }
 
-/* Fills device memory, but for scratch, with the poison of the present run: what an earlier run
- * left could look right. Does nothing under PIPELINE_NO_POISON. */
-enum status cuda_run_poison(const struct cuda_run *run, struct error *error);
+/* Returns the host's or a device's own address of a range that lies in one piece; NULL for
+ * none. A plan counts a buffer's bytes through all devices, each of which has its own part. */
+static inline void *cuda_run_at(const struct cuda_run *run, const struct range *range)
+{
+    const struct plan *plan = run->workload.plan;
+    if (range->bytes == 0)
+        return NULL;
+    if (range->buffer < BUFFER_FIRST_DEVICE)
+        return (char *)run->host[range->buffer] + host_layout_offset(plan, range);
+    const uint64_t part = plan_device_part(plan, (enum buffer)range->buffer, 0).bytes;
+    uint64_t device = plan->devices > 1 ? range->offset / part : 0;
+    if (device >= run->devices->count) /* a bad range stays the business of its call */
+        device = run->devices->count - 1;
+    return (char *)run->memory[device][range->buffer - BUFFER_FIRST_DEVICE] +
+           (range->offset - device * part);
+}
 
 /* Gives everything back; does nothing to a zeroed run. */
 void cuda_run_release(struct cuda_run *run);
@@ -126,12 +148,13 @@ void cuda_run_release(struct cuda_run *run);
  * stage, "pipeline h2d". */
 void cuda_run_name_streams(const struct cuda_run *run);
 
-/* Warns of a failed call of clean-up, unless the context is lost: then every call fails with
- * the error already reported. They are made all the same, since they still free host memory. */
-static inline void cuda_run_warn(const struct cuda_run *run, cudaError_t result,
-                                 const char *call)
+/* Warns of a failed call of clean-up, unless the device's context is lost: then every call
+ * fails with the error already reported. They are made all the same, since they still free host
+ * memory. */
+static inline void cuda_run_warn(const struct cuda_run *run, uint32_t device,
+                                 cudaError_t result, const char *call)
 {
-    if (!run->lost)
+    if (!run->lost[device])
         cuda_warn(result, call);
 }
 

@@ -1,24 +1,14 @@
-/* rates.c - measures kernels and their CPU twins, and remembers what the process has measured.
+/* rates.c - measures kernels on the current device, and their CPU twins.
  *
  * Launches take turns through several sets of buffers, so that none finds its data in a cache.
  */
 #include "cuda/rates.h"
 
 #include "cuda/probe.h"
-#include "plan/mistake.h"
 #include "run/arrays.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* One kernel's rates as measured, and on what. */
-struct cuda_measured {
-    const struct kernel *kernel;
-    struct kernel_params params;
-    uint64_t tile; /* elements, where rates depend on a tile's shape; else 0 */
-    bool cpu;      /* the CPU twin is measured, too */
-    struct machine_kernel row;
-};
 
 /* Launches of one kernel, to be timed by probe_time(). */
 struct launches {
@@ -350,12 +340,8 @@ static enum status measure_product_twin(struct cuda_measured *measured, struct e
     return STATUS_OK;
 }
 
-/* Measures measured->kernel, and where measured->cpu is set its CPU twin; sets measured->row.
- * Most kernels are measured on buffers larger than the device's caches, their twins on at most
- * `elements`. A matrix product is measured on measured->tile elements, or on as many as there
- * is room for, and only the rates of its arithmetic are set. */
-static enum status probe_kernel(const struct machine *machine, uint64_t elements,
-                                struct cuda_measured *measured, struct error *error)
+enum status cuda_rates_measure(const struct machine *machine, uint64_t elements,
+                               struct cuda_measured *measured, struct error *error)
 {
     snprintf(measured->row.name, sizeof measured->row.name, "%s", measured->kernel->name);
     if (!measured->kernel->rated)
@@ -363,88 +349,4 @@ static enum status probe_kernel(const struct machine *machine, uint64_t elements
     if (measure_product(measured, error) != STATUS_OK)
         return error->status;
     return measured->cpu ? measure_product_twin(measured, error) : STATUS_OK;
-}
-
-/* --- what the process knows --- */
-
-static struct {
-    bool copies; /* they are measured; else nothing is known */
-    int device;
-    struct machine machine; /* the device with its copy rates */
-    struct cuda_measured kernels[MACHINE_KERNELS_MAX];
-    int kernel_count;
-} known;
-
-/* Returns true if `measured` holds for what is wanted. */
-static bool is_known(const struct cuda_measured *measured, const struct cuda_measured *wanted)
-{
-    const struct kernel_params *one = &measured->params, *other = &wanted->params;
-    return measured->kernel == wanted->kernel && one->intensity == other->intensity &&
-           one->columns == other->columns && one->stride == other->stride &&
-           one->rows == other->rows && one->inner == other->inner &&
-           measured->tile == wanted->tile && (measured->cpu || !wanted->cpu);
-}
-
-/* Returns the kernel's rates, measured now unless they are known; NULL on failure. */
-static const struct machine_kernel *
-know_kernel(const struct settings *settings, const struct kernel *kernel, struct error *error)
-{
-    enum { TILES_MAYBE = 32 }; /* while the number of tiles is still to be chosen */
-    const uint32_t tiles = settings->tiles > 0 ? settings->tiles : TILES_MAYBE;
-    const struct cuda_measured wanted = {
-        .kernel = kernel,
-        .params = settings_params(settings),
-        .tile = kernel->rated ? settings->elements / tiles : 0,
-        .cpu = settings->ways == 4,
-    };
-    for (int i = 0; i < known.kernel_count; i++) {
-        if (is_known(&known.kernels[i], &wanted))
-            return &known.kernels[i].row;
-    }
-    if (known.kernel_count == MACHINE_KERNELS_MAX)
-        known.kernel_count = 0; /* a long sweep: forget and measure again */
-    struct cuda_measured *measured = &known.kernels[known.kernel_count];
-    struct error why = {0};
-    *measured = wanted;
-    cuda_kernel_loaded(kernel);
-    if (probe_kernel(&known.machine, settings->elements, measured, &why) == STATUS_OK)
-        return &known.kernels[known.kernel_count++].row;
-    error_set(error, why.status, "measuring kernel %s: %s", kernel->name, why.text);
-    return NULL;
-}
-
-static enum status know_copies(const struct cuda_device *device, struct error *error)
-{
-    if (known.copies && known.device == device->number)
-        return STATUS_OK;
-    known.kernel_count = 0;
-    known.device = device->number;
-    known.machine = device->machine;
-    struct error why = {0};
-    known.copies = probe_copies(&known.machine, &why) == STATUS_OK;
-    return known.copies ? STATUS_OK
-                        : error_set(error, why.status, "measuring copies: %s", why.text);
-}
-
-enum status cuda_rates_describe(const struct cuda_device *device,
-                                const struct settings *settings, struct machine *machine,
-                                struct error *error)
-{
-    if (know_copies(device, error) != STATUS_OK)
-        return error->status;
-    struct machine described = known.machine;
-    /* Measuring a kernel loads it, which --mistake=lazy-loading leaves to the timed run. */
-    const bool unmeasured =
-        mistake_rows[settings->mistake].loads_lazily || getenv("PIPELINE_NO_RATES") != NULL;
-    for (int i = 0; !unmeasured && i < settings->chain_length; i++) {
-        const struct kernel *kernel = settings->chain[i];
-        if (machine_kernel_find(&described, kernel->name) != NULL)
-            continue; /* twice in the chain */
-        const struct machine_kernel *row = know_kernel(settings, kernel, error);
-        if (row == NULL)
-            return error->status;
-        described.kernels[described.kernel_count++] = *row;
-    }
-    *machine = described;
-    return STATUS_OK;
 }

@@ -69,10 +69,22 @@ cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
     return op->alloc.pinned ? cudaFreeHost(memory) : cudaFree(memory);
 }
 
+cudaError_t cuda_issue_sync(const struct cuda_issued *op)
+{
+    uint32_t failed;
+    return cuda_devices_wait(op->devices, &failed);
+}
+
+cudaError_t cuda_issue_enter(struct cuda_run *run, const struct cuda_issued *op)
+{
+    run->entering = cudaSetDevice(op->device);
+    return run->entering;
+}
+
 /* Returns the name of the CUDA function that issues an op, for errors. */
 static const char *call_name(const struct cuda_issued *op)
 {
-    if (op->kind == OP_SYNC && op->device)
+    if (op->kind == OP_SYNC && op->devices != NULL)
         return "cudaDeviceSynchronize";
     if (op->kind == OP_ALLOC && op->alloc.pinned)
         return "cudaMallocHost or cudaFreeHost";
@@ -270,66 +282,72 @@ cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_grap
 void cuda_graph_free(const struct cuda_run *run, struct cuda_graph *graph)
 {
     if (graph->exec != NULL)
-        cuda_run_warn(run, cudaGraphExecDestroy(graph->exec), "cudaGraphExecDestroy");
+        cuda_run_warn(run, 0, cudaGraphExecDestroy(graph->exec), "cudaGraphExecDestroy");
     if (graph->graph != NULL)
-        cuda_run_warn(run, cudaGraphDestroy(graph->graph), "cudaGraphDestroy");
+        cuda_run_warn(run, 0, cudaGraphDestroy(graph->graph), "cudaGraphDestroy");
     free(graph->nodes);
     *graph = (struct cuda_graph){0};
 }
 
 /* --- a run --- */
 
-/* Reports a failed call. An error of work that was issued earlier may surface at any later
- * call, which the text says once the context is lost. */
+/* Reports a failed call of a device. An error of work that was issued earlier may surface at
+ * any later call, which the text says once the context is lost. */
 static enum status report(const struct cuda_run *run, const char *call, cudaError_t result,
-                          uint32_t at, struct error *error)
+                          uint32_t at, uint32_t device, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
-    char label[OP_LABEL];
-    return error_set(error, STATUS_FAILED, "%s failed on op %" PRIu32 " (%s)%s: %s: %s", call,
+    char label[OP_LABEL], name[CUDA_DEVICE_NAME];
+    return error_set(error, STATUS_FAILED, "%s failed on op %" PRIu32 " (%s)%s%s: %s: %s", call,
                      at, plan_op_label(plan, &plan->ops[at], label),
-                     run->lost ? " or one before it" : "", cudaGetErrorName(result),
+                     run->lost[device] ? " or one before it" : "",
+                     cuda_devices_name(run->devices, device, name), cudaGetErrorName(result),
                      cudaGetErrorString(result));
 }
 
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
                             const char *call, struct error *error)
 {
+    const struct plan *plan = run->workload.plan;
+    uint32_t failed;
     if (result != cudaSuccess)
         cpu_worker_cancel(run->worker);
     marks_begin("wait");
-    cudaError_t end = cudaDeviceSynchronize();
+    cudaError_t end = cuda_devices_wait(run->devices, &failed);
     cpu_worker_wait(run->worker);
     marks_end();
     if (result == cudaSuccess && end == cudaSuccess)
         return STATUS_OK;
-    run->lost = end != cudaSuccess;
+    run->lost[failed] = end != cudaSuccess;
     cudaGetLastError();
-    if (result != cudaSuccess && run->workload.plan->issue == ISSUE_GRAPH)
+    if (result != cudaSuccess && plan->issue == ISSUE_GRAPH)
         return cuda_check(result, "cudaGraphLaunch", error);
-    if (result != cudaSuccess)
-        return report(run, call != NULL ? call : call_name(&run->issued[at]), result, at,
-                      error);
-    return report(run, "cudaDeviceSynchronize", end, at, error);
+    if (result == cudaSuccess)
+        return report(run, "cudaDeviceSynchronize", end, at, failed, error);
+    if (run->entering != cudaSuccess)
+        call = "cudaSetDevice";
+    run->entering = cudaSuccess;
+    return report(run, call != NULL ? call : call_name(&run->issued[at]), result, at,
+                  cuda_run_device(run, plan->ops[at].stream), error);
 }
 
 /* Issues every op. `marked` is a constant wherever this is called, so that one loop in the
  * source becomes two in the program, and the one for when no tool listens has nothing in it but
  * the calls. */
-static inline __attribute__((always_inline)) cudaError_t issue_all(const struct cuda_run *run,
+static inline __attribute__((always_inline)) cudaError_t issue_all(struct cuda_run *run,
                                                                    uint32_t *last, bool marked)
 {
     cudaError_t result = cudaSuccess;
     uint32_t count = run->workload.plan->op_count, at = 0;
     for (uint32_t i = 0; i < count && result == cudaSuccess; i++) {
-        result = cuda_issue_op(run->workload.plan, run->issued, i, marked);
+        result = cuda_issue_op(run, i, marked);
         at = i;
     }
     *last = at;
     return result;
 }
 
-static cudaError_t issue_plan(const struct cuda_run *run, const struct cuda_graph *graph,
+static cudaError_t issue_plan(struct cuda_run *run, const struct cuda_graph *graph,
                               uint32_t *last)
 {
     if (graph->exec == NULL && !marks_on())
@@ -341,21 +359,33 @@ static cudaError_t issue_plan(const struct cuda_run *run, const struct cuda_grap
     return result;
 }
 
-int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
+/* Adds one device's first ops, of which there are *count so far. */
+static void add_first_ops(const struct cuda_run *run, uint32_t device,
+                          uint32_t ops[CUDA_FIRST_OPS], int *count)
 {
     const struct plan *plan = run->workload.plan;
+    const int most = *count + CUDA_FIRST_ON_ONE - 1;
     uint32_t kernel = 0;
-    int count = 0;
-    while (kernel < plan->op_count && plan->ops[kernel].kind != OP_KERNEL)
+    while (kernel < plan->op_count &&
+           (plan->ops[kernel].kind != OP_KERNEL ||
+            cuda_run_device(run, plan->ops[kernel].stream) != device))
         kernel++;
     bool launches = kernel < plan->op_count && !plan->loads_lazily;
-    for (uint32_t i = 0; i < kernel && count + 1 < CUDA_FIRST_OPS; i++) {
+    for (uint32_t i = 0; i < kernel && *count < most; i++) {
         const struct op *op = &plan->ops[i];
-        if (op->kind == OP_H2D && (!launches || op->tile == plan->ops[kernel].tile))
-            ops[count++] = i;
+        if (op->kind == OP_H2D && cuda_run_device(run, op->stream) == device &&
+            (!launches || op->tile == plan->ops[kernel].tile))
+            ops[(*count)++] = i;
     }
     if (launches)
-        ops[count++] = kernel;
+        ops[(*count)++] = kernel;
+}
+
+int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS])
+{
+    int count = 0;
+    for (uint32_t i = 0; i < run->devices->count; i++)
+        add_first_ops(run, i, ops, &count);
     return count;
 }
 
@@ -372,24 +402,36 @@ static void spoil_output(const struct cuda_run *run, const struct op *op)
         arrays_fill_poison(run->workload.arrays, cuda_run_at(run, &piece), piece.bytes);
 }
 
-enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error)
+/* Runs one of the first ops to its end. */
+static enum status run_first_op(struct cuda_run *run, uint32_t op, struct error *error)
+{
+    const uint32_t device = cuda_run_device(run, run->workload.plan->ops[op].stream);
+    const char *call = "cudaSetDevice";
+    cudaError_t result = cuda_devices_enter(run->devices, device);
+    if (result == cudaSuccess) {
+        call = call_name(&run->issued[op]);
+        result = cuda_issue(&run->issued[op]);
+    }
+    if (result == cudaSuccess) {
+        call = "cudaDeviceSynchronize";
+        result = cudaDeviceSynchronize();
+    }
+    if (result == cudaSuccess)
+        return STATUS_OK;
+    cudaGetLastError();
+    return report(run, call, result, op, device, error);
+}
+
+enum status cuda_run_first_ops(struct cuda_run *run, int *count, struct error *error)
 {
     uint32_t ops[CUDA_FIRST_OPS];
     *count = cuda_first_ops(run, ops);
     for (int i = 0; i < *count; i++) { /* they may be of several streams: one after another */
-        const char *call = call_name(&run->issued[ops[i]]);
-        cudaError_t result = cuda_issue(&run->issued[ops[i]]);
-        if (result == cudaSuccess) {
-            call = "cudaDeviceSynchronize";
-            result = cudaDeviceSynchronize();
-        }
-        if (result != cudaSuccess) {
-            cudaGetLastError();
-            return report(run, call, result, ops[i], error);
-        }
+        if (run_first_op(run, ops[i], error) != STATUS_OK)
+            return error->status;
         spoil_output(run, &run->workload.plan->ops[ops[i]]);
     }
-    return STATUS_OK;
+    return cuda_devices_select(run->devices, 0, error);
 }
 
 enum status cuda_run_plain(struct cuda_run *run, const struct cuda_graph *graph,
@@ -422,6 +464,6 @@ enum status cuda_run_profiled(struct cuda_run *run, const struct cuda_graph *gra
     marks_begin(name);
     enum status status = cuda_run_plain(run, graph, times, error);
     marks_end();
-    cuda_run_warn(run, cudaProfilerStop(), "cudaProfilerStop");
+    cuda_run_warn(run, 0, cudaProfilerStop(), "cudaProfilerStop");
     return status;
 }

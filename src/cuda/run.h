@@ -14,7 +14,11 @@ void CUDART_CB cuda_callback_main(void *callback);
 /* Takes memory, which nothing uses, and gives it back. */
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
 
-/* Issues one op, in one call (an allocation's in two). CPU ops are the worker's. */
+/* Waits for all streams of all devices. */
+cudaError_t cuda_issue_sync(const struct cuda_issued *op);
+
+/* Issues one op, in one call (an allocation's in two). CPU ops are the worker's. Its device is
+ * the current one. */
 static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
     switch (op->kind) {
@@ -45,7 +49,7 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
     case OP_MEMSET:
         return cudaMemsetAsync(op->set.at, op->set.value, op->set.bytes, op->stream);
     case OP_SYNC:
-        return op->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(op->stream);
+        return op->devices != NULL ? cuda_issue_sync(op) : cudaStreamSynchronize(op->stream);
     case OP_SYNC_EVENT:
         return cudaEventSynchronize(op->event);
     case OP_ALLOC:
@@ -60,18 +64,23 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
     return cudaSuccess;
 }
 
-/* Issues op `i` of the plan, inside an NVTX range of its own if `marked`. Where `marked` is a
- * constant false this is cuda_issue(). */
-static inline cudaError_t cuda_issue_op(const struct plan *plan,
-                                        const struct cuda_issued *issued, uint32_t i,
-                                        bool marked)
+/* Makes the op's device current, and keeps a failure of that in run->entering. */
+cudaError_t cuda_issue_enter(struct cuda_run *run, const struct cuda_issued *op);
+
+/* Issues op `i` of the plan, whose turn it is, inside an NVTX range of its own if `marked`.
+ * Where `marked` is a constant false and the device stays, this is cuda_issue(). */
+static inline cudaError_t cuda_issue_op(struct cuda_run *run, uint32_t i, bool marked)
 {
+    const struct plan *plan = run->workload.plan;
     const struct op *op = &plan->ops[i];
+    const struct cuda_issued *issued = &run->issued[i];
+    if (issued->enters && cuda_issue_enter(run, issued) != cudaSuccess)
+        return run->entering;
     /* The CPU's ops are issued all at once; its worker marks the work itself. */
     if (!marked || op->kind == OP_CPU)
-        return cuda_issue(&issued[i]);
+        return cuda_issue(issued);
     marks_issue_begin(op, op->kind == OP_KERNEL ? plan->chain[op->kernel.link] : NULL);
-    cudaError_t result = cuda_issue(&issued[i]);
+    cudaError_t result = cuda_issue(issued);
     marks_end();
     return result;
 }
@@ -122,17 +131,20 @@ enum status cuda_run_profiled(struct cuda_run *run, const struct cuda_graph *gra
 enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t at,
                             const char *call, struct error *error);
 
-/* The ops that warm a run up: the plan's first kernel, if it has one, and the copies of its
- * tile before it. Without a kernel, or where the run itself has to load kernels, they are the
- * first copies. They only touch memory that the run writes before it reads. Fills `ops` with
- * their ids and returns how many they are. */
-enum { CUDA_FIRST_OPS = KERNEL_INPUTS_MAX + 1 };
+/* The ops that warm a run up: the plan's first kernel on each device, if it has one, and the
+ * copies of its tile before it. Without a kernel, or where the run itself has to load kernels,
+ * they are the first copies. They only touch memory that the run writes before it reads. Fills
+ * `ops` with their ids and returns how many they are. */
+enum {
+    CUDA_FIRST_ON_ONE = KERNEL_INPUTS_MAX + 1,
+    CUDA_FIRST_OPS = MACHINE_DEVICES_MAX * CUDA_FIRST_ON_ONE
+};
 int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
 
 /* Runs those ops, one after another, and spoils what they leave on the host. Sets *count to how
  * many they were; an error names the one that failed. It comes right before a timed run: after
  * the pause that arrays_settle() makes, the host's first calls would take some 90 us more than
  * later ones. */
-enum status cuda_run_first_ops(const struct cuda_run *run, int *count, struct error *error);
+enum status cuda_run_first_ops(struct cuda_run *run, int *count, struct error *error);
 
 #endif

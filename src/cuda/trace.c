@@ -26,7 +26,7 @@ static cudaError_t issue_timed(const struct traced_run *traced, uint32_t *at, co
     for (uint32_t i = 0; i < traced->plan->op_count && result == cudaSuccess; i++) {
         /* The CPU's work is all handed over at the start. */
         issue_ns[i] = issued[i].kind == OP_CPU ? 0 : now - traced->begin_ns;
-        result = cuda_issue_op(traced->plan, issued, i, marked);
+        result = cuda_issue_op(traced->run, i, marked);
         if (traced->ends != NULL && traced->ends[i] != NULL && result == cudaSuccess) {
             result = cudaEventRecord(traced->ends[i], issued[i].stream);
             *call = result != cudaSuccess ? "cudaEventRecord" : NULL;
@@ -92,7 +92,10 @@ static enum status make_run(struct traced_run *traced, struct run_times *times,
 
 /* --- times by events --- */
 
-/* A moment that both clocks know: `base` was recorded when the host's clock said `host_ns`. */
+/* A moment that both clocks know: `base` was recorded when the host's clock said `host_ns`.
+ * Events' times count within one device alone, so each device has a moment of its own, and it
+ * is the host's clock that makes them one. A tie is off by half of what lay between the host's
+ * two readings at most, some 5 us; so ops of two devices can be told apart by twice that. */
 struct clock_tie {
     cudaEvent_t base;
     int64_t host_ns;
@@ -104,7 +107,11 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
     if (traced->ends == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for a timeline");
     for (uint32_t i = 0; i < traced->plan->op_count; i++) {
-        if (op_on_device(traced->plan->ops[i].kind) &&
+        const struct op *op = &traced->plan->ops[i];
+        if (!op_on_device(op->kind))
+            continue;
+        if (cuda_devices_select(traced->run->devices, cuda_run_device(traced->run, op->stream),
+                                error) != STATUS_OK ||
             CUDA_CHECK(cudaEventCreate(&traced->ends[i]), error) != STATUS_OK)
             return error->status;
     }
@@ -114,14 +121,13 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
 static void destroy_event(const struct traced_run *traced, cudaEvent_t event)
 {
     if (event != NULL)
-        cuda_run_warn(traced->run, cudaEventDestroy(event), "cudaEventDestroy");
+        cuda_run_warn(traced->run, 0, cudaEventDestroy(event), "cudaEventDestroy");
 }
 
-/* Ties the device's clock to the host's: an event is recorded between two readings of the
- * host's clock. Of several tries the one with the closest readings counts, and their middle is
- * taken. */
-static enum status tie_clocks(const struct traced_run *traced, struct clock_tie *tie,
-                              struct error *error)
+/* Ties the clock of the current device, which `stream` is on, to the host's: an event is
+ * recorded between two readings of the host's clock. Of several tries the one with the closest
+ * readings counts, and their middle is taken. */
+static enum status tie_clock(cudaStream_t stream, struct clock_tie *tie, struct error *error)
 {
     enum { TRIES = 8 };
     int64_t closest = INT64_MAX;
@@ -130,7 +136,7 @@ static enum status tie_clocks(const struct traced_run *traced, struct clock_tie 
         if (CUDA_CHECK(cudaEventCreate(&event), error) != STATUS_OK)
             return STATUS_FAILED;
         int64_t before = clock_now_ns();
-        enum status status = CUDA_CHECK(cudaEventRecord(event, traced->run->streams[0]), error);
+        enum status status = CUDA_CHECK(cudaEventRecord(event, stream), error);
         if (status == STATUS_OK)
             status = CUDA_CHECK(cudaEventSynchronize(event), error);
         int64_t after = clock_now_ns();
@@ -149,13 +155,30 @@ static enum status tie_clocks(const struct traced_run *traced, struct clock_tie 
     return STATUS_OK;
 }
 
-static enum status fill_ends(const struct traced_run *traced, const struct clock_tie *tie,
+/* Ties the clock of each device, by the first of its streams. */
+static enum status tie_clocks(const struct traced_run *traced,
+                              struct clock_tie ties[MACHINE_DEVICES_MAX], struct error *error)
+{
+    const struct cuda_devices *devices = traced->run->devices;
+    const uint32_t each = traced->plan->streams / devices->count;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < devices->count && status == STATUS_OK; i++) {
+        status = cuda_devices_select(devices, i, error);
+        if (status == STATUS_OK)
+            status = tie_clock(traced->run->streams[i * each], &ties[i], error);
+    }
+    return status == STATUS_OK ? cuda_devices_select(devices, 0, error) : status;
+}
+
+static enum status fill_ends(const struct traced_run *traced,
+                             const struct clock_tie ties[MACHINE_DEVICES_MAX],
                              struct error *error)
 {
     for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
         struct span *span = &traced->timeline->spans[i];
         if (!op_on_device(span->kind))
             continue;
+        const struct clock_tie *tie = &ties[span->device];
         float ms;
         if (CUDA_CHECK(cudaEventElapsedTime(&ms, tie->base, traced->ends[span->op]), error) !=
             STATUS_OK)
@@ -171,11 +194,11 @@ static enum status fill_ends(const struct traced_run *traced, const struct clock
 static enum status trace_with_events(struct traced_run *traced, struct run_times *times,
                                      struct error *error)
 {
-    struct clock_tie tie = {0};
+    struct clock_tie ties[MACHINE_DEVICES_MAX] = {0};
     struct cuda_graph graph = {0};
     enum status status = create_ends(traced, error);
     if (status == STATUS_OK)
-        status = tie_clocks(traced, &tie, error);
+        status = tie_clocks(traced, ties, error);
     if (status == STATUS_OK && traced->plan->issue == ISSUE_GRAPH) {
         status = cuda_graph_create(traced->run, traced->ends, false, &graph, error);
         traced->graph = &graph;
@@ -183,14 +206,15 @@ static enum status trace_with_events(struct traced_run *traced, struct run_times
     if (status == STATUS_OK)
         status = make_run(traced, times, error);
     if (status == STATUS_OK)
-        status = fill_ends(traced, &tie, error);
+        status = fill_ends(traced, ties, error);
     traced->graph = NULL;
     cuda_graph_free(traced->run, &graph);
     for (uint32_t i = 0; traced->ends != NULL && i < traced->plan->op_count; i++)
         destroy_event(traced, traced->ends[i]);
     free(traced->ends);
     traced->ends = NULL;
-    destroy_event(traced, tie.base);
+    for (uint32_t i = 0; i < traced->run->devices->count; i++)
+        destroy_event(traced, ties[i].base);
     return status;
 }
 
@@ -200,7 +224,7 @@ static enum status trace_with_events(struct traced_run *traced, struct run_times
  * more. The first time also shows if CUPTI gives records at all, and those are forgotten. What
  * comes next is held up once more, by some tenths of a millisecond, so the ops run again;
  * skip_warm_records() leaves out the records of that. Sets *works to whether it gives any. */
-static enum status warm_up(struct cuda_tracer *tracer, const struct cuda_run *run, bool *works,
+static enum status warm_up(struct cuda_tracer *tracer, struct cuda_run *run, bool *works,
                            struct error *error)
 {
     size_t count = 0;
@@ -217,8 +241,8 @@ static enum status warm_up(struct cuda_tracer *tracer, const struct cuda_run *ru
 /* Has CUPTI record, and runs the first ops to warm it up. Sets *records to false where it can't
  * be had, for the reason in tracer->no_cupti; it is then not tried again. An error is that of
  * an op, and CUPTI is stopped. */
-static enum status start_cupti(struct cuda_tracer *tracer, const struct cuda_run *run,
-                               bool *records, struct error *error)
+static enum status start_cupti(struct cuda_tracer *tracer, struct cuda_run *run, bool *records,
+                               struct error *error)
 {
     const struct cupti_record *unwanted;
     size_t count;
@@ -320,9 +344,9 @@ static enum status run_either_way(struct cuda_tracer *tracer, bool recorded,
     return status;
 }
 
-enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device *device,
-                            struct cuda_run *run, struct timeline *timeline,
-                            struct run_times *times, struct error *error)
+enum status cuda_run_traced(struct cuda_tracer *tracer, struct cuda_run *run,
+                            struct timeline *timeline, struct run_times *times,
+                            struct error *error)
 {
     const struct plan *plan = run->workload.plan;
     struct traced_run traced = {.run = run, .plan = plan, .timeline = timeline};
@@ -340,12 +364,12 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device
     if (status == STATUS_OK)
         status = run_either_way(tracer, recorded, &traced, times, error);
     if (status == STATUS_OK) {
-        cuda_device_sign(device, timeline);
+        cuda_devices_sign(run->devices, timeline);
         timeline->timing = tracer->no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
         timeline->resolution_ns = tracer->no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
         if (tracer->no_cupti != NULL)
             snprintf(timeline->driver, sizeof timeline->driver, "%s; no CUPTI: %s",
-                     device->driver, tracer->no_cupti);
+                     run->devices->items[0].driver, tracer->no_cupti);
         status = timeline_finish(timeline, plan, error);
     }
     if (recorded && plan->issue == ISSUE_GRAPH)

@@ -6,7 +6,6 @@
 #ifndef PIPELINE_CUDA_TRACE_H
 #define PIPELINE_CUDA_TRACE_H
 
-#include "cuda/device.h"
 #include "cuda/match.h"
 
 /* A backend's use of CUPTI. Zero-initialise. */
@@ -16,10 +15,9 @@ struct cuda_tracer {
     char mismatch[MATCH_WHY]; /* the text that no_cupti points to where records did not match */
 };
 
-/* Runs the plan once and fills `timeline`, which is initialised, with when each op ran on
- * `device`. */
-enum status cuda_run_traced(struct cuda_tracer *tracer, const struct cuda_device *device,
-                            struct cuda_run *run, struct timeline *timeline,
-                            struct run_times *times, struct error *error);
+/* Runs the plan once and fills `timeline`, which is initialised, with when each op ran. */
+enum status cuda_run_traced(struct cuda_tracer *tracer, struct cuda_run *run,
+                            struct timeline *timeline, struct run_times *times,
+                            struct error *error);
 
 #endif

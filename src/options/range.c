@@ -1,5 +1,6 @@
 /* range.c - writes out the range of a sweep: "1,2,4,...,64" or "depth,breadth". */
 #include "options/table.h"
+#include "plan/device.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -250,6 +251,31 @@ static enum status take_number(struct value_range *range, char *item)
     return range->dots ? take_continuation(range, number) : number_append(range, number);
 }
 
+/* --- devices --- */
+
+static bool is_number(const char *item)
+{
+    const size_t digits = strspn(item, "0123456789");
+    return digits > 0 && (item[digits] == ',' || item[digits] == '\0');
+}
+
+/* Cuts the next device off. No device is called by a number alone, so a number behind a comma
+ * goes on with the list before it: "cuda:0,cuda:0,1" is one device, then two. */
+static char *device_next(char **rest)
+{
+    char *word = *rest, *comma = word;
+    if (word == NULL)
+        return NULL;
+    const struct device_row *row = device_find(word);
+    const bool lists = row != NULL && row->numbered;
+    while ((comma = strchr(comma, ',')) != NULL && lists && is_number(comma + 1))
+        comma++;
+    *rest = comma != NULL ? comma + 1 : NULL;
+    if (comma != NULL)
+        *comma = '\0';
+    return word_trim(word);
+}
+
 /* --- the whole range --- */
 
 /* Takes the items of a range one after another; `text` is cut up. */
@@ -257,7 +283,8 @@ static enum status take_items(struct value_range *range, char *text)
 {
     enum status status = STATUS_OK;
     bool numbers = range->row->type == TYPE_NUMBER;
-    for (char *item; status == STATUS_OK && (item = list_next(&text)) != NULL;) {
+    char *(*next)(char **rest) = range->row->type == TYPE_DEVICE ? device_next : list_next;
+    for (char *item; status == STATUS_OK && (item = next(&text)) != NULL;) {
         if (item[0] == '\0')
             status = range_refuse(range, "a value is empty: %s",
                                   option_allowed(range->row, (char[LABEL_MAX]){""}));

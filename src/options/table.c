@@ -197,7 +197,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                        RUN_FIELD(device, RUNS | CALIBRATE | VIEW), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
                                "sim alone means; sim:FILE.ini reads a machine file; *N: N "
-                               "such devices of one host, which share its memory",
+                               "such devices of one host, which share its memory; cuda:0,1 "
+                               "and cuda:all are several real ones",
                        .with = "With `pipeline view` it is the device of the trace to look at: "
                                "its number, or a part of its name."},
     [OPTION_SPREAD] = {"spread", 0, "tiles", TYPE_CHOICE, RUN_FIELD(spread, RUNS),

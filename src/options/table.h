@@ -216,6 +216,9 @@ refuse_unknown(struct error *error, const char *nearest, const char *see, const 
 __attribute__((format(printf, 3, 4))) void list_add(char text[LABEL_MAX], const char *separator,
                                                     const char *format, ...);
 
+/* Returns a word without the blanks around it; those behind it are cut off in place. */
+char *word_trim(char *word);
+
 /* Cuts the next word off a comma-separated list, without the blanks around it; NULL at its end.
  */
 char *list_next(char **rest);

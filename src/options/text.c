@@ -188,15 +188,18 @@ enum status assignment_refuse(const struct assignment *given, const char *compla
                      complaint, option_allowed(given->row, allowed));
 }
 
-char *list_next(char **rest)
+char *word_trim(char *word)
 {
-    char *word = strsep(rest, ",");
-    if (word == NULL)
-        return NULL;
     word += strspn(word, " \t");
     size_t length = strlen(word);
     while (length > 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
         length--;
     word[length] = '\0';
     return word;
+}
+
+char *list_next(char **rest)
+{
+    char *word = strsep(rest, ",");
+    return word != NULL ? word_trim(word) : NULL;
 }

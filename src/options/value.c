@@ -216,8 +216,9 @@ static enum status set_mistake(const struct assignment *given, int *field, struc
 static enum status set_device(const struct assignment *given, const char **field,
                               struct error *error)
 {
-    if (!device_is_valid(given->text))
-        return assignment_refuse(given, "is unknown", error);
+    const char *complaint = device_complaint(given->text);
+    if (complaint != NULL)
+        return assignment_refuse(given, complaint, error);
     const struct device_row *row = device_find(given->text);
     bool alone = row != NULL && !row->real && strcmp(given->text, row->name) == 0;
     *field = alone ? row->whole : given->text;

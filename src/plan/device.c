@@ -46,27 +46,83 @@ size_t device_argument_length(const char *argument)
     return times != NULL ? (size_t)(times - argument) : strlen(argument);
 }
 
+bool device_is_all(const char *value)
+{
+    const struct device_row *row = device_find(value);
+    return row != NULL && row->numbered && strcmp(device_argument(value), "all") == 0;
+}
+
+/* Returns how many items a list has: one more than commas. */
+static uint32_t items_of(const char *list)
+{
+    uint32_t items = 1;
+    for (; *list != '\0'; list++)
+        items += *list == ',';
+    return items;
+}
+
 uint32_t device_count(const char *value)
 {
-    const char *times = device_is_real(value) ? NULL : times_of(device_argument(value));
+    const struct device_row *row = device_find(value);
+    const char *argument = device_argument(value);
+    if (device_is_all(value))
+        return 0;
+    if (row != NULL && row->numbered)
+        return items_of(argument);
+    const char *times = times_of(argument);
     if (times == NULL)
         return 1;
     const unsigned long long count = strtoull(times + 1, NULL, 10);
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-bool device_is_valid(const char *value)
+static const char UNKNOWN[] = "is unknown";
+
+/* Reads a list of numbers. Returns what is wrong with it, or NULL. */
+static const char *read_numbers(const char *list, int numbers[MACHINE_DEVICES_MAX],
+                                uint32_t *count)
+{
+    const bool several = strchr(list, ',') != NULL;
+    for (*count = 0;; list++) {
+        const size_t length = strspn(list, "0123456789"), item = strcspn(list, ",");
+        if (item == 0 && several)
+            return "has an empty item";
+        if (length == 0 || length != item || length > DIGITS_MAX)
+            return UNKNOWN;
+        const int number = atoi(list);
+        for (uint32_t i = 0; i < *count; i++) {
+            if (numbers[i] == number)
+                return "names a device twice";
+        }
+        if (*count == MACHINE_DEVICES_MAX)
+            return "names more devices than a run can have";
+        numbers[(*count)++] = number;
+        list += item;
+        if (*list == '\0')
+            return NULL;
+    }
+}
+
+uint32_t device_numbers(const char *argument, int numbers[MACHINE_DEVICES_MAX])
+{
+    uint32_t count;
+    return read_numbers(argument, numbers, &count) == NULL ? count : 0;
+}
+
+const char *device_complaint(const char *value)
 {
     const struct device_row *row = device_find(value);
-    if (row == NULL)
-        return strcmp(value, "auto") == 0;
     const char *argument = device_argument(value);
-    const size_t length = strlen(argument);
-    if (strchr(value, ':') == NULL)
-        return true;
-    if (!row->numbered)
-        return device_argument_length(argument) > 0 && device_count(value) > 0;
-    return length > 0 && length <= DIGITS_MAX && strspn(argument, "0123456789") == length;
+    int numbers[MACHINE_DEVICES_MAX];
+    uint32_t count;
+    if (row == NULL)
+        return strcmp(value, "auto") == 0 ? NULL : UNKNOWN;
+    if (strchr(value, ':') == NULL || device_is_all(value))
+        return NULL;
+    if (row->numbered)
+        return read_numbers(argument, numbers, &count);
+    const bool named = device_argument_length(argument) > 0 && device_count(value) > 0;
+    return named ? NULL : UNKNOWN;
 }
 
 bool device_is_real(const char *value)

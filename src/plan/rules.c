@@ -76,6 +76,15 @@ double rule_host_bytes_per_s(double asked, double alone, double most)
     return asked / sqrt(sqrt(1 + squares * part * part));
 }
 
+double rule_host_most(double asked, double alone, double given)
+{
+    const double unbounded = 1e15, own = alone / asked, times = asked / given;
+    const double over = times * times * times * times - 1;
+    if (over < 1e-3 || own >= 1)
+        return unbounded;
+    return asked * sqrt(sqrt((1 - own * own * own * own) / over));
+}
+
 /* Returns what one device's copies in both directions have together. */
 static double joint_alone(const struct machine *machine)
 {

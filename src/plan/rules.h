@@ -54,6 +54,11 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
  */
 double rule_host_bytes_per_s(double asked, double alone, double most);
 
+/* Rule 2, the other way round. Returns the `most` with which it gives `given`, as measured; a
+ * rate that bounds nothing, that of machine files which say nothing, where `given` is all that
+ * was asked for. */
+double rule_host_most(double asked, double alone, double given);
+
 /* Rule 2. Returns what it gives the copies of so many devices at most, in one direction and in
  * both, or in one of the two after the other. */
 struct host_rates {

@@ -67,6 +67,12 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     adapt_rate(&machine->h2d_bytes_per_s, device->h2d_bytes_per_s);
     adapt_rate(&machine->d2h_bytes_per_s, device->d2h_bytes_per_s);
     adapt_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
+    if (device->devices > 1) { /* then the host's memory was measured as well */
+        machine->devices = device->devices;
+        adapt_rate(&machine->host_h2d_bytes_per_s, device->host_h2d_bytes_per_s);
+        adapt_rate(&machine->host_d2h_bytes_per_s, device->host_d2h_bytes_per_s);
+        adapt_rate(&machine->host_joint_bytes_per_s, device->host_joint_bytes_per_s);
+    }
     for (int i = 0; i < device->kernel_count; i++)
         adapt_kernel(machine, &device->kernels[i]);
 }

@@ -3,6 +3,7 @@
 
 #include "plan/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void backends_configure(const struct backend_ops *const list[], const struct settings *settings)
@@ -64,4 +65,36 @@ enum status backend_select(const struct backend_ops *const list[], const char *d
     }
     return error_set(error, STATUS_USAGE, "--device=%s: allowed are %s", device,
                      device_allowed(allowed, sizeof allowed));
+}
+
+/* The numbers of listed devices, as --device takes them: "0,1". */
+struct listed {
+    uint32_t count;
+    bool all; /* nothing else than devices is listed */
+    char numbers[64];
+};
+
+static void list_device(void *context, const char *device, const char *summary)
+{
+    struct listed *listed = context;
+    const size_t length = strlen(listed->numbers);
+    (void)summary;
+    listed->all &= device_complaint(device) == NULL && device_argument(device)[0] != '\0';
+    listed->count++;
+    if (listed->count <= MACHINE_DEVICES_MAX)
+        snprintf(listed->numbers + length, sizeof listed->numbers - length, "%s%s",
+                 length > 0 ? "," : "", device_argument(device));
+}
+
+void backend_name_devices(const struct backend_ops *ops, const char *argument, char *text,
+                          size_t size)
+{
+    struct listed listed = {.all = true};
+    snprintf(text, size, "%s:%s", ops->name,
+             argument[0] != '\0' ? argument : device_find(ops->name)->fallback);
+    if (!device_is_all(text))
+        return;
+    ops->list(list_device, &listed);
+    if (listed.all && listed.count > 0 && listed.count <= MACHINE_DEVICES_MAX)
+        snprintf(text, size, "%s:%s", ops->name, listed.numbers);
 }

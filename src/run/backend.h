@@ -105,4 +105,10 @@ enum status backend_select(const struct backend_ops *const list[], const char *d
                            const struct backend_ops **ops, const char **argument,
                            struct error *error);
 
+/* Writes which devices a backend's argument means, "cuda:0" or "sim:h200*4", into a text of
+ * `size` bytes. All devices are named one by one, as in "cuda:0,1", unless there is none or
+ * there are more than a run can have: those the backend refuses to open. */
+void backend_name_devices(const struct backend_ops *ops, const char *argument, char *text,
+                          size_t size);
+
 #endif

@@ -71,7 +71,8 @@ void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
     writer_clean(device, sizeof device, writer_device(run), true);
     writer_clean(driver, sizeof driver, run->timeline.driver, true);
     const uint32_t devices = timeline_devices(&run->timeline);
-    if (devices > 1)
+    /* Where models differ, each is named. */
+    if (devices > 1 && strstr(writer_device(run), " + ") == NULL)
         snprintf(several, sizeof several, "%" PRIu32 " x ", devices);
     snprintf(text, ORIGIN_TEXT, "%s, %s%s%s%s", timeline_source(&run->timeline), several,
              device, driver[0] ? ", " : "", driver);

@@ -1,0 +1,239 @@
+/* describe.c - measures the devices of a run, and remembers what the process has measured. */
+#include "cuda/describe.h"
+
+#include "cuda/probe.h"
+#include "cuda/probe_host.h"
+#include "cuda/rates.h"
+#include "plan/mistake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one device --- */
+
+struct known_device {
+    int number;
+    struct machine machine; /* the device with its copy rates */
+    struct cuda_measured kernels[MACHINE_KERNELS_MAX];
+    int kernel_count;
+};
+
+/* What the process knows of devices. */
+static struct {
+    struct known_device devices[MACHINE_DEVICES_MAX];
+    uint32_t count;
+} known;
+
+/* Returns true if `measured` holds for what is wanted. */
+static bool is_known(const struct cuda_measured *measured, const struct cuda_measured *wanted)
+{
+    const struct kernel_params *one = &measured->params, *other = &wanted->params;
+    return measured->kernel == wanted->kernel && one->intensity == other->intensity &&
+           one->columns == other->columns && one->stride == other->stride &&
+           one->rows == other->rows && one->inner == other->inner &&
+           measured->tile == wanted->tile && (measured->cpu || !wanted->cpu);
+}
+
+/* Returns the kernel's rates on a device, which is current: measured now unless they are known;
+ * NULL on failure. `cpu` says that the twin's are wanted, too. */
+static const struct machine_kernel *know_kernel(struct known_device *device,
+                                                const struct settings *settings,
+                                                const struct kernel *kernel, bool cpu,
+                                                struct error *error)
+{
+    enum { TILES_MAYBE = 32 }; /* while the number of tiles is still to be chosen */
+    const uint32_t tiles = settings->tiles > 0 ? settings->tiles : TILES_MAYBE;
+    const struct cuda_measured wanted = {
+        .kernel = kernel,
+        .params = settings_params(settings),
+        .tile = kernel->rated ? settings->elements / tiles : 0,
+        .cpu = cpu,
+    };
+    for (int i = 0; i < device->kernel_count; i++) {
+        if (is_known(&device->kernels[i], &wanted))
+            return &device->kernels[i].row;
+    }
+    if (device->kernel_count == MACHINE_KERNELS_MAX)
+        device->kernel_count = 0; /* a long sweep: forget and measure again */
+    struct cuda_measured *measured = &device->kernels[device->kernel_count];
+    struct error why = {0};
+    *measured = wanted;
+    cuda_kernel_loaded(kernel);
+    if (cuda_rates_measure(&device->machine, settings->elements, measured, &why) == STATUS_OK)
+        return &device->kernels[device->kernel_count++].row;
+    error_set(error, why.status, "measuring kernel %s: %s", kernel->name, why.text);
+    return NULL;
+}
+
+/* Returns what is known of a device, which is current, and measures its copies unless they are;
+ * NULL on failure. */
+static struct known_device *know_copies(const struct cuda_device *device, struct error *error)
+{
+    for (uint32_t i = 0; i < known.count; i++) {
+        if (known.devices[i].number == device->number)
+            return &known.devices[i];
+    }
+    if (known.count == MACHINE_DEVICES_MAX)
+        known.count = 0; /* more devices than a run can have: forget and measure again */
+    struct known_device *entry = &known.devices[known.count];
+    struct error why = {0};
+    *entry = (struct known_device){.number = device->number, .machine = device->machine};
+    if (probe_copies(&entry->machine, &why) == STATUS_OK) {
+        known.count++;
+        return entry;
+    }
+    error_set(error, why.status, "measuring copies: %s", why.text);
+    return NULL;
+}
+
+static enum status describe_one(const struct cuda_device *device,
+                                const struct settings *settings, bool cpu,
+                                struct machine *machine, struct error *error)
+{
+    struct known_device *entry = know_copies(device, error);
+    if (entry == NULL)
+        return error->status;
+    struct machine described = entry->machine;
+    /* Measuring a kernel loads it, which --mistake=lazy-loading leaves to the timed run. */
+    const bool unmeasured =
+        mistake_rows[settings->mistake].loads_lazily || getenv("PIPELINE_NO_RATES") != NULL;
+    for (int i = 0; !unmeasured && i < settings->chain_length; i++) {
+        const struct kernel *kernel = settings->chain[i];
+        if (machine_kernel_find(&described, kernel->name) != NULL)
+            continue; /* twice in the chain */
+        const struct machine_kernel *row = know_kernel(entry, settings, kernel, cpu, error);
+        if (row == NULL)
+            return error->status;
+        described.kernels[described.kernel_count++] = *row;
+    }
+    *machine = described;
+    return STATUS_OK;
+}
+
+/* --- several devices --- */
+
+static void take_less(double *figure, double other)
+{
+    if (other < *figure)
+        *figure = other;
+}
+
+static void take_fewer(uint32_t *figure, uint32_t other)
+{
+    if (other < *figure)
+        *figure = other;
+}
+
+static void take_longer(int64_t *figure, int64_t other)
+{
+    if (other > *figure)
+        *figure = other;
+}
+
+/* Makes each figure of `machine` the worse of its own and another device's. Their kernels are
+ * those of one chain; the CPU's rates are known of the first alone. */
+static void take_worse(struct machine *machine, const struct machine *other)
+{
+    take_less(&machine->h2d_bytes_per_s, other->h2d_bytes_per_s);
+    take_less(&machine->d2h_bytes_per_s, other->d2h_bytes_per_s);
+    take_less(&machine->joint_bytes_per_s, other->joint_bytes_per_s);
+    take_less(&machine->memory_bytes_per_s, other->memory_bytes_per_s);
+    take_less(&machine->flops_per_s, other->flops_per_s);
+    take_less(&machine->compute_capability, other->compute_capability);
+    take_longer(&machine->h2d_latency_ns, other->h2d_latency_ns);
+    take_longer(&machine->d2h_latency_ns, other->d2h_latency_ns);
+    if (other->copy_engines < machine->copy_engines)
+        machine->copy_engines = other->copy_engines;
+    take_fewer(&machine->concurrent_kernels, other->concurrent_kernels);
+    take_fewer(&machine->sms, other->sms);
+    take_fewer(&machine->threads_per_sm, other->threads_per_sm);
+    take_fewer(&machine->blocks_per_sm, other->blocks_per_sm);
+    if (other->memory_bytes < machine->memory_bytes)
+        machine->memory_bytes = other->memory_bytes;
+    if (other->priority_greatest > machine->priority_greatest)
+        machine->priority_greatest = other->priority_greatest; /* a negative number */
+    if (other->priority_least < machine->priority_least)
+        machine->priority_least = other->priority_least;
+    for (int i = 0; i < machine->kernel_count && i < other->kernel_count; i++) {
+        take_less(&machine->kernels[i].bytes_per_s, other->kernels[i].bytes_per_s);
+        take_less(&machine->kernels[i].flops_per_s, other->kernels[i].flops_per_s);
+    }
+}
+
+/* What all devices copied at once, and which they were. */
+static struct {
+    uint32_t count; /* 0: nothing is known */
+    int numbers[MACHINE_DEVICES_MAX];
+    struct host_rates rates;
+} known_host;
+
+static bool host_is_known(const struct cuda_devices *devices)
+{
+    bool same = known_host.count == devices->count;
+    for (uint32_t i = 0; i < devices->count && same; i++)
+        same = known_host.numbers[i] == devices->items[i].number;
+    return same;
+}
+
+/* Sets what the host's memory gives all devices at once, measured now unless it is known. */
+static enum status describe_host(const struct cuda_devices *devices, struct machine *machine,
+                                 struct error *error)
+{
+    struct host_rates *rates = &known_host.rates;
+    struct error why = {0};
+    if (!host_is_known(devices)) {
+        known_host.count = 0;
+        if (probe_host(devices, rates, &why) != STATUS_OK)
+            return error_set(error, why.status, "measuring copies of all devices at once: %s",
+                             why.text);
+        known_host.count = devices->count;
+        for (uint32_t i = 0; i < devices->count; i++)
+            known_host.numbers[i] = devices->items[i].number;
+    }
+    const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
+    const double joint =
+        machine->joint_bytes_per_s < in + out ? machine->joint_bytes_per_s : in + out;
+    machine->host_h2d_bytes_per_s = rule_host_most(devices->count * in, in, rates->in);
+    machine->host_d2h_bytes_per_s = rule_host_most(devices->count * out, out, rates->out);
+    machine->host_joint_bytes_per_s =
+        rule_host_most(devices->count * joint, joint, rates->joint);
+    return STATUS_OK;
+}
+
+/* Describes one of the devices, alone. An error says which, where there are several. */
+static enum status describe_at(const struct cuda_devices *devices, uint32_t index,
+                               const struct settings *settings, struct machine *machine,
+                               struct error *error)
+{
+    const struct cuda_device *device = &devices->items[index];
+    const bool cpu = index == 0 && settings->ways == 4; /* the twins are the host's */
+    struct error why = {0};
+    enum status status = cuda_devices_select(devices, index, &why);
+    if (status == STATUS_OK)
+        status = describe_one(device, settings, cpu, machine, &why);
+    if (status == STATUS_OK || devices->count == 1)
+        return status == STATUS_OK ? status : error_pass(error, &why);
+    return error_set(error, why.status, "cuda:%d: %s", device->number, why.text);
+}
+
+enum status cuda_describe(const struct cuda_devices *devices, const struct settings *settings,
+                          struct machine *machine, struct error *error)
+{
+    struct machine all, one;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < devices->count && status == STATUS_OK; i++) {
+        status = describe_at(devices, i, settings, i == 0 ? &all : &one, error);
+        if (status == STATUS_OK && i > 0)
+            take_worse(&all, &one);
+    }
+    if (status == STATUS_OK && devices->count > 1) {
+        all.devices = devices->count;
+        cuda_devices_model(devices, all.name, sizeof all.name);
+        status = describe_host(devices, &all, error);
+    }
+    if (devices->count > 1 && status == STATUS_OK)
+        status = cuda_devices_select(devices, 0, error);
+    if (status == STATUS_OK)
+        *machine = all;
+    return status;
+}

@@ -1,0 +1,164 @@
+/* memory.c - takes, clears, poisons and page-locks the memory of a run. */
+#include "cuda/memory.h"
+
+#include "core/units.h"
+
+#include <stdlib.h>
+
+/* Says that a device, where there are several by its name, has too little memory. */
+static enum status refuse_memory(const struct cuda_run *run, uint32_t device, uint64_t needed,
+                                 uint64_t available, struct error *error)
+{
+    char need[UNITS_TEXT], have[UNITS_TEXT], name[CUDA_DEVICE_NAME];
+    return error_set(
+        error, STATUS_FAILED,
+        "%sthe plan needs %s of device memory%s and %s are free (ways 3 and 4 need only "
+        "a slot per stream: take more --tiles or fewer --streams)",
+        needed > available ? "" : "cudaMalloc failed: ", units_bytes(needed, need),
+        cuda_devices_name(run->devices, device, name), units_bytes(available, have));
+}
+
+/* Takes a device's part of all buffers; it is the current one. */
+static enum status take_memory_on(struct cuda_run *run, uint32_t device, struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    const uint64_t needed = plan_device_bytes(plan) / plan_devices(plan);
+    size_t available, all;
+    if (CUDA_CHECK(cudaMemGetInfo(&available, &all), error) != STATUS_OK)
+        return STATUS_FAILED;
+    cudaError_t result = needed > available ? cudaErrorMemoryAllocation : cudaSuccess;
+    for (int i = 0; i < DEVICE_BUFFERS && result == cudaSuccess; i++) {
+        const uint64_t bytes =
+            plan_device_part(plan, (enum buffer)(BUFFER_FIRST_DEVICE + i), device).bytes;
+        if (bytes > 0)
+            result = cudaMalloc(&run->memory[device][i], bytes);
+    }
+    if (result != cudaErrorMemoryAllocation)
+        return cuda_check(result, "cudaMalloc", error);
+    cudaGetLastError(); /* there may be as much free, but in pieces */
+    return refuse_memory(run, device, needed, available, error);
+}
+
+static enum status take_on_all(struct cuda_run *run, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++) {
+        status = cuda_devices_select(run->devices, i, error);
+        if (status == STATUS_OK)
+            status = take_memory_on(run, i, error);
+    }
+    return status;
+}
+
+/* Fills scratch memory with zeros, as kernels expect. */
+static enum status clear_scratch(struct cuda_run *run, struct error *error)
+{
+    const struct range part = plan_device_part(run->workload.plan, BUFFER_DEVICE_SCRATCH, 0);
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++) {
+        void *scratch = run->memory[i][BUFFER_DEVICE_SCRATCH - BUFFER_FIRST_DEVICE];
+        status = cuda_devices_select(run->devices, i, error);
+        if (scratch != NULL && status == STATUS_OK)
+            status = CUDA_CHECK(cudaMemset(scratch, 0, part.bytes), error);
+    }
+    return status == STATUS_OK ? cuda_devices_settle(run->devices, error) : status;
+}
+
+enum status cuda_memory_take(struct cuda_run *run, struct error *error)
+{
+    const enum status status = take_on_all(run, error);
+    return status == STATUS_OK ? clear_scratch(run, error) : status;
+}
+
+void cuda_memory_free(struct cuda_run *run, uint32_t device)
+{
+    for (int b = 0; b < DEVICE_BUFFERS; b++) {
+        if (run->memory[device][b] != NULL)
+            cuda_run_warn(run, device, cudaFree(run->memory[device][b]), "cudaFree");
+    }
+}
+
+/* Fills device memory with a word: the first words come from the host, and each copy within the
+ * device doubles what is there. */
+static enum status fill_words(char *memory, uint64_t bytes, uint32_t word, struct error *error)
+{
+    uint32_t words[1024];
+    uint64_t filled = bytes < sizeof words ? bytes : sizeof words;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        words[i] = word;
+    enum status status =
+        CUDA_CHECK(cudaMemcpy(memory, words, filled, cudaMemcpyHostToDevice), error);
+    for (uint64_t more; filled < bytes && status == STATUS_OK; filled += more) {
+        more = bytes - filled < filled ? bytes - filled : filled;
+        status = CUDA_CHECK(cudaMemcpy(memory + filled, memory, more, cudaMemcpyDeviceToDevice),
+                            error);
+    }
+    return status;
+}
+
+static enum status poison_device(const struct cuda_run *run, uint32_t device,
+                                 struct error *error)
+{
+    const struct plan *plan = run->workload.plan;
+    enum status status = cuda_devices_select(run->devices, device, error);
+    for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT && status == STATUS_OK; b++) {
+        void *memory = run->memory[device][b - BUFFER_FIRST_DEVICE];
+        if (memory != NULL && b != BUFFER_DEVICE_SCRATCH)
+            status = fill_words(memory, plan_device_part(plan, (enum buffer)b, device).bytes,
+                                run->workload.arrays->poison, error);
+    }
+    return status;
+}
+
+enum status cuda_memory_poison(const struct cuda_run *run, struct error *error)
+{
+    enum status status = STATUS_OK;
+    if (getenv("PIPELINE_NO_POISON") != NULL)
+        return STATUS_OK;
+    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++)
+        status = poison_device(run, i, error);
+    return status == STATUS_OK ? cuda_devices_settle(run->devices, error) : status;
+}
+
+/* The error of a cudaHostUnregister() that failed, for later runs. The driver then takes memory
+ * for page-locked that is not, and copies what was there before: nothing more may run. */
+static cudaError_t unregister_failed = cudaSuccess;
+
+enum status cuda_memory_register(struct cuda_run *run, struct error *error)
+{
+    if (unregister_failed != cudaSuccess)
+        return error_set(
+            error, STATUS_FAILED, "after an earlier run cudaHostUnregister failed: %s: %s",
+            cudaGetErrorName(unregister_failed), cudaGetErrorString(unregister_failed));
+    const struct arrays *arrays = run->workload.arrays;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
+        run->host[b] = arrays->host[b];
+    const enum memory memory = run->workload.plan->memory;
+    const bool mapped = memory == MEMORY_MAPPED;
+    const unsigned flags = run->devices->count > 1 ? cudaHostRegisterPortable
+                           : mapped                ? cudaHostRegisterMapped
+                                                   : cudaHostRegisterDefault;
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        if (arrays->host[b] == NULL || arrays->bytes[b] == 0 ||
+            (memory == MEMORY_PAGEABLE && !buffer_is_page_locked((enum buffer)b)))
+            continue;
+        if (CUDA_CHECK(cudaHostRegister(arrays->host[b], arrays->bytes[b], flags), error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
+        run->registered[b] = true;
+        if (mapped && CUDA_CHECK(cudaHostGetDevicePointer(&run->mapped[b], arrays->host[b], 0),
+                                 error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
+}
+
+void cuda_memory_unregister(struct cuda_run *run)
+{
+    for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
+        cudaError_t end = run->registered[b] ? cudaHostUnregister(run->host[b]) : cudaSuccess;
+        cuda_run_warn(run, 0, end, "cudaHostUnregister");
+        if (end != cudaSuccess)
+            unregister_failed = end;
+    }
+}

@@ -1,0 +1,25 @@
+/* memory.h - the memory that a plan runs on: every device's part of each buffer, and the host's
+ * arrays as page-locked memory. */
+#ifndef PIPELINE_CUDA_MEMORY_H
+#define PIPELINE_CUDA_MEMORY_H
+
+#include "cuda/prepare.h"
+
+/* Takes each device's memory, and clears what kernels expect to be zero. STATUS_FAILED with the
+ * bytes, and the device where there are several, if one has too little. */
+enum status cuda_memory_take(struct cuda_run *run, struct error *error);
+
+/* Gives back a device's memory; it is the current one. */
+void cuda_memory_free(struct cuda_run *run, uint32_t device);
+
+/* Page-locks the host's arrays, for all devices. */
+enum status cuda_memory_register(struct cuda_run *run, struct error *error);
+
+/* Undoes that. */
+void cuda_memory_unregister(struct cuda_run *run);
+
+/* Fills device memory, but for scratch, with the poison of the present run: what an earlier run
+ * left could look right. Does nothing under PIPELINE_NO_POISON. */
+enum status cuda_memory_poison(const struct cuda_run *run, struct error *error);
+
+#endif
