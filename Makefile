@@ -175,7 +175,8 @@ FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
 PROGRAMS := pipeline libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
-            tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check $(FUZZERS:%=fuzz-%)
+            tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \
+            pipeline-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
 	$(Q)cmp -s $< $@ || { mkdir -p $(@D) && cp $< $(NEW) && mv $(NEW) $@; }
 
@@ -192,7 +193,7 @@ MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipe
 .PHONY: clean format help
 clean:
 	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)
-	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests .; do [ ! -d $(O)/$$folder ] || \
+	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests/fake tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
 CLANG_FORMAT ?= clang-format-14

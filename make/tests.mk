@@ -150,6 +150,24 @@ $(OBJ)/bin/failing-driver-check: $(OBJ)/tests/gpu/failing_driver_check.o
 check-failing-driver: $(FAKE_DRIVER_CHECK) $(FAKE_DRIVERS)
 	$(Q)$(FAKE_DRIVER_CHECK) $(FAKE_DRIVERS)
 
+# The program with several devices and no GPU: CUDA's runtime and CUPTI are one library that judges
+# whether each call was made for the right device. Only CUDA's headers are needed.
+FAKE_DEVICES := tests/fake/libcupti.so
+FAKE_OBJECTS := $(filter-out $(KERNELS:%=$(OBJ)/%.o) %_cublas.o %/kernels/launchers.o,$(OBJECTS)) \
+                $(OBJ)/src/app/main.o $(OBJ)/tests/gpu/fake_launchers.o \
+                $(patsubst %.c,$(OBJ)/%.o,$(filter-out bench/bench_cuda%,$(wildcard bench/*.c)))
+$(OBJ)/bin/$(FAKE_DEVICES): tests/gpu/fake_runtime.c
+	$(say) CC $<
+	$(call write,$(CC) -std=gnu17 $(WARNINGS) -Wno-missing-prototypes -Wno-unused-parameter $(CFLAGS) \
+		-isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include -shared -fPIC \
+		-Wl$(COMMA)-soname$(COMMA)libcupti.so -pthread -o $(NEW) $<)
+$(OBJ)/bin/pipeline-fake: PROGRAM_LIBS = $(LIBS)
+$(OBJ)/bin/pipeline-fake: $(FAKE_OBJECTS) $(OBJ)/bin/$(FAKE_DEVICES)
+
+.PHONY: check-fake-devices
+check-fake-devices: $(if $(NVCC),$(O)/pipeline-fake $(O)/$(FAKE_DEVICES))
+	$(Q)$(if $(NVCC),tests/gpu/fake_devices.sh $(O),echo "check-fake-devices: left out: it needs CUDA's headers")
+
 .PHONY: gpu-binaries gpu-test
 gpu-binaries: $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS) $(FAKE_DRIVERS) $(FAKE_DRIVER_CHECK)
 gpu-test:

@@ -1,0 +1,155 @@
+#!/bin/sh
+# Several devices without a GPU: the program on tests/gpu/fake_runtime.c, which judges whether every
+# call was made for the right device. Results are right, times are of every op and device, what can't be
+# is refused in one line, and whichever call fails, files stay as they were and nothing is left behind.
+#
+#     tests/gpu/fake_devices.sh BUILD-FOLDER
+#
+# FAILING=N makes each N-th call fail (97; 1: every one, which takes long).
+set -u
+build=$(realpath "${1:?the build folder}")
+every=${FAILING:-97}
+export LD_LIBRARY_PATH="$build/tests/fake" PIPELINE_NO_RATES=1 OMP_NUM_THREADS=1
+work=$(mktemp -d "${TMPDIR:-/tmp}/fake.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+fault() {
+    echo "fake devices: $*"
+    sed 's/^/    /' err | head -n 5
+    failed=1
+}
+
+# run VARIABLES... -- ARGUMENTS...: the exit code is left in code, words in out and err.
+run() {
+    variables=
+    while [ "$1" != -- ]; do variables="$variables $1"; shift; done
+    shift
+    # shellcheck disable=SC2086 # several words
+    env $variables "$build/pipeline-fake" "$@" >out 2>err </dev/null
+    code=$?
+    if { grep -q '^fake: left' err && [ "$code" -ne 1 ]; } || grep '^fake:' err | grep -qv '^fake: left'; then
+        fault "$*:"
+    fi
+}
+
+# --- right results, and a span of each op -----------------------------------------------------------
+# By CUPTI's records, whose streams have the same numbers on all devices, and by events.
+while read -r arguments; do
+    for source in CUPTI=1 PIPELINE_NO_CUPTI=1; do
+        # shellcheck disable=SC2086 # several words
+        run $source FAKE_DEVICES=3 -- -q -d cuda:2,0,1 --intensity=1 -n 64k -t 13 --runs=1 --gantt=none \
+            --format=json --timeline=t.csv $arguments
+        { [ "$code" -eq 0 ] && grep -q '"verified": true' out; } || fault "$source $arguments: exit code $code"
+        [ $source = CUPTI=1 ] && ! grep -q '"timing": "cupti"' out && fault "$arguments: no times by CUPTI"
+        grep -q '^#   devices: 3' t.csv || fault "$arguments: not of 3 devices"
+        # Tile t is the work of device t mod 3, and none ends before it starts.
+        case $arguments in *cpu-share* | *batch* | *pack* | *auto*) continue ;; esac
+        awk -F, '$3 == "kernel" { n++; bad += $NF != $5 % 3 || $12 < $11 } END { exit bad || n < 3 }' t.csv ||
+            fault "$source $arguments: a kernel's device or time is wrong"
+    done
+done <<'END'
+-k scale
+-k scale --order=breadth
+-k scale,scale,sum --order=breadth
+-k wave --layout=stage
+-k sum --layout=stage --order=breadth --callbacks
+-w 1
+-w 2 -s 3
+-w 4 --cpu-share=0.4
+--memory=pageable
+--memory=registered --priorities=0,-1
+--callbacks --scatter
+--issue=batch -t 200
+--issue=batch -t 200 --scatter
+--pack -t 200
+--issue=auto --machine=h200
+--tiles=auto --streams=auto --machine=h200
+-k scan-exclusive --carry=callback
+-k scan-exclusive --carry=sync -w 2
+-t 3
+END
+run -- -q -d cuda:0,1 -k dgemm -n 64k --rows=256 --inner=64 -t 16 --runs=1 --gantt=none
+[ "$code" -eq 0 ] || grep -q libopenblas err || fault "dgemm: exit code $code"
+
+run FAKE_DEVICES=3 -- -q -d cuda:all -n 64k --intensity=1 --runs=1 --gantt=none
+grep -q 'measured, 3 x FAKE' out || fault "cuda:all is not 3 devices"
+run FAKE_DEVICES=1 -- -q -d cuda:all -n 64k --intensity=1 --runs=1 --gantt=none
+grep -q 'measured, FAKE' out || fault "cuda:all is not one device"
+run FAKE_MODELS=ONE,OTHER -- -q -d cuda:1,0 -n 64k --intensity=1 --runs=1 --gantt=none
+grep -q 'measured, OTHER + ONE' out || fault "two models are not both named"
+printf '[global]\nelements = 64k\nintensity = 1\n[two]\ndevice = cuda:0,1\n[one]\ndevice = cuda:1\n' >two.ini
+run -- -q two.ini --gantt=none --runs=1
+[ "$code" -eq 0 ] || fault "two.ini: exit code $code"
+run -- -q -n 64k --intensity=1 --gantt=none --runs=1 --sweep=device=cuda:0,cuda:0,1,sim:h200
+{ [ "$code" -eq 0 ] && grep -q 'cuda:0,1' out; } || fault "a sweep of devices: exit code $code"
+run -- -q -d cuda:1,0 -n 64k --intensity=1 --profile --gantt=none
+[ "$code" -eq 0 ] || fault "--profile: exit code $code"
+
+# --- refusals ----------------------------------------------------------------------------------------
+# exit code|variable|words|arguments
+while IFS='|' read -r wanted variable words arguments; do
+    echo old >o.npy
+    # shellcheck disable=SC2086 # several words
+    run "$variable" -- -q -n 64k --intensity=1 -o o.npy $arguments
+    [ "$code" -eq "$wanted" ] || fault "$arguments: exit code $code, not $wanted"
+    { [ "$(grep -vc '^fake: left' err)" -eq 1 ] && grep -qF -e "$words" err; } || fault "$arguments: not '$words'"
+    [ "$(cat o.npy)" = old ] || fault "$arguments: the output is not as it was"
+done <<'END'
+2|A=1|twice|-d cuda:0,0
+2|A=1|twice|-d cuda:1,01
+2|A=1|has an empty item|-d cuda:0,,1
+2|A=1|has an empty item|-d cuda:,
+2|A=1|has an empty item|-d cuda:0,
+2|A=1|is unknown|-d cuda:0,all
+2|A=1|more devices than a run|-d cuda:0,1,2,3,4,5,6,7,8
+2|FAKE_DEVICES=9|allowed are 8 at once|-d cuda:all
+77|A=1|no cuda:5: there are 2 CUDA devices, cuda:0 to cuda:1|-d cuda:0,5
+77|FAKE_DEVICES=1|no cuda:1: there is one CUDA device, cuda:0|-d cuda:0,1
+77|FAKE_DEVICES=0|there is none|-d cuda:all
+77|FAKE_DEVICES=0|there is none|-d cuda:0,1
+2|FAKE_DEVICES=3|more devices than there are tiles|-d cuda:0,1,2 -t 2
+2|FAKE_DEVICES=3|more devices than there are tiles|-d cuda:all -t 2
+2|A=1|--issue=graph|-d cuda:0,1 --issue=graph
+2|A=1|issue=graph is for one|-d cuda:all --issue=graph
+2|A=1|--memory=mapped|-d cuda:0,1 --memory=mapped
+2|A=1|--mistake=sync-in-loop|-d cuda:0,1 --mistake=sync-in-loop
+2|A=1|carry=device|-d cuda:0,1 -k scan
+2|A=1|carry=device|-d cuda:all -k scan
+1|FAKE_BYTES=4294967296,134217728|on cuda:1 and 128 MiB are free|-d cuda:0,1 -n 128M -t 2
+1|FAKE_LOSE=1:2|on cuda:1|-d cuda:0,1
+END
+run -- calibrate -q -d cuda:all
+[ "$code" -eq 2 ] || fault "calibrate -d cuda:all: exit code $code"
+
+# --- every call fails ---------------------------------------------------------------------------------
+# Clean-up only warns, so a run may still end well.
+fails() {
+    run FAKE_TOLD=told -- "$@"
+    read -r calls _ <told
+    call=1
+    while [ "$call" -le "$calls" ]; do
+        rm -f t.csv
+        run FAKE_TOLD=told "FAKE_FAIL=$call" -- "$@"
+        read -r _ name <told
+        case $code in
+        0) grep -q 'warning: ' err || grep -q '"timing": "events"' out || [ "$name" = cudaGetDeviceProperties ] ||
+            fault "call $call, $name, failed unseen: $*" ;;
+        1) grep -q '^pipeline: .*cuda[A-Z][A-Za-z]* .*failed\|^pipeline: .*cuda[A-Z][A-Za-z]* failed\|workspace' err ||
+            fault "call $call, $name: $*"
+            [ ! -e t.csv ] || fault "call $call, $name: a file was left: $*" ;;
+        *) fault "call $call, $name: exit code $code: $*" ;;
+        esac
+        grep -q '^fake: left' err && ! grep -q 'warning: ' err && fault "call $call, $name: $*"
+        call=$((call + every))
+    done
+}
+usual="-q -n 16k -t 4 -s 2 --intensity=1 --runs=1 --warmup=0 --gantt=none --format=json --timeline=t.csv"
+# shellcheck disable=SC2086 # several words
+for more in "" "--issue=batch --scatter" "-k scan-exclusive --carry=callback" "--ways=4 --cpu-share=0.5"; do
+    fails -d cuda:1,0 $usual $more
+done
+
+if [ $failed -eq 0 ]; then echo "fake devices: passed"; else echo "fake devices: FAILED"; fi
+exit $failed
