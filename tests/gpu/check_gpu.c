@@ -2,6 +2,7 @@
  * events', every kernel on the device at odd sizes, and what only a real device can get wrong.
  * Exits 77 when there is none. One process, since a CUDA context does not survive a fork. */
 #include "check_gpu_calls.h"
+#include "check_gpu_devices.h"
 #include "check_gpu_dgemm.h"
 #include "check_gpu_graph.h"
 #include "check_gpu_latency.h"
@@ -504,8 +505,10 @@ int main(int argc, char *argv[])
     failed += run_suites(gpu_scan_suite(), gpu_dgemm_suite());
     failed += run_suites(gpu_mistakes_suite(), gpu_graph_suite());
     failed += run_suites(gpu_latency_suite(), gpu_tiles_suite());
+    failed += run_suites(gpu_devices_suite(), NULL);
     setenv("PIPELINE_NO_CUPTI", "1", 1);
     puts("check-gpu: again, with times from events:");
+    failed += run_suites(gpu_devices_suite(), NULL);
     failed += run_suites(contract_suite("cuda:0"), gpu_calls_suite());
     failed += run_suites(gpu_mistakes_suite(), NULL);
     return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;

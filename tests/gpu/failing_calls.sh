@@ -38,6 +38,8 @@ sum|PIPELINE_NO_RATES=1|--kernel=scale,sum
 scan|PIPELINE_NO_RATES=1|--kernel=scan --issue=graph
 scan-calls|PIPELINE_NO_RATES=1|--kernel=scan --callbacks
 dgemm|PIPELINE_NO_RATES=1|--kernel=dgemm --rows=256 --inner=64
+devices|PIPELINE_NO_RATES=1|--device=cuda:0,1 --timeline=t.csv
+devices-events|PIPELINE_NO_RATES=1 PIPELINE_NO_CUPTI=1|--device=cuda:1,0 --callbacks --timeline=t.csv
 alloc|PIPELINE_NO_RATES=1|--mistake=alloc-in-loop
 pinned-alloc|PIPELINE_NO_RATES=1|--mistake=pinned-alloc-in-loop
 sync|PIPELINE_NO_RATES=1|--mistake=sync-in-loop
