@@ -132,6 +132,7 @@ enum status bench_cuda_bare(struct bare_copies **copies, const struct bench_run 
 void bench_cuda_bare_close(struct bare_copies *copies);
 
 enum status bench_cuda_copies(struct bench *bench, struct error *error);
+enum status bench_cuda_devices(struct bench *bench, struct error *error);
 enum status bench_cuda_dgemm(struct bench *bench, struct error *error);
 enum status bench_cuda_graphs(struct bench *bench, struct error *error);
 enum status bench_cuda_issue(struct bench *bench, struct error *error);

@@ -43,6 +43,7 @@ enum status bench_cuda_bare(struct bare_copies **copies, const struct bench_run 
         return contest_run_cuda(bench, NULL, error);                                           \
     }
 NO_GROUP(bench_cuda_copies)
+NO_GROUP(bench_cuda_devices)
 NO_GROUP(bench_cuda_dgemm)
 NO_GROUP(bench_cuda_graphs)
 NO_GROUP(bench_cuda_issue)
