@@ -5,6 +5,7 @@
 #include "cuda/probe_host.h"
 #include "cuda/rates.h"
 #include "plan/mistake.h"
+#include "run/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,11 @@ static enum status describe_host(const struct cuda_devices *devices, struct mach
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     const double joint =
         machine->joint_bytes_per_s < in + out ? machine->joint_bytes_per_s : in + out;
+    const char *bus_ids[MACHINE_DEVICES_MAX];
+    cuda_devices_bus_ids(devices, bus_ids);
+    machine->host_shared = topology_is_switched(TOPOLOGY_SYSFS, bus_ids, devices->count)
+                               ? MACHINE_SHARES_SWITCH
+                               : MACHINE_SHARES_MEMORY;
     machine->host_h2d_bytes_per_s = rule_host_most(devices->count * in, in, rates->in);
     machine->host_d2h_bytes_per_s = rule_host_most(devices->count * out, out, rates->out);
     machine->host_joint_bytes_per_s =

@@ -162,6 +162,9 @@ static enum status read_properties(struct cuda_device *device, struct error *err
         2e3 * clock_khz * cores_per_sm(&properties) * machine->sms; /* fused multiply-adds */
     snprintf(device->driver, sizeof device->driver, "driver %d.%d, runtime %d.%d",
              driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    snprintf(device->bus_id, sizeof device->bus_id, "%04x:%02x:%02x.0",
+             (unsigned)properties.pciDomainID, (unsigned)properties.pciBusID,
+             (unsigned)properties.pciDeviceID);
     return STATUS_OK;
 }
 
@@ -237,6 +240,13 @@ void cuda_devices_model(const struct cuda_devices *devices, char *text, size_t s
                  devices->items[i].machine.name);
         length = strlen(text);
     }
+}
+
+void cuda_devices_bus_ids(const struct cuda_devices *devices,
+                          const char *bus_ids[MACHINE_DEVICES_MAX])
+{
+    for (uint32_t i = 0; i < devices->count; i++)
+        bus_ids[i] = devices->items[i].bus_id;
 }
 
 void cuda_devices_sign(const struct cuda_devices *devices, struct timeline *timeline)

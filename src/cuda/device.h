@@ -16,9 +16,12 @@
 
 #include <cuda_runtime_api.h>
 
+enum { CUDA_BUS_ID = 32 };
+
 struct cuda_device {
     int number;
     char driver[TIMELINE_TEXT / 2]; /* "driver 13.0, runtime 13.0" */
+    char bus_id[CUDA_BUS_ID];       /* "0000:65:00.0", as Linux writes it */
     struct machine machine;         /* the properties alone: rates are not known yet */
 };
 
@@ -61,6 +64,10 @@ const char *cuda_devices_name(const struct cuda_devices *devices, uint32_t index
 /* Writes the devices' model into a text of `size` bytes; of several models each device's, as in
  * "NVIDIA A100 + NVIDIA H200". */
 void cuda_devices_model(const struct cuda_devices *devices, char *text, size_t size);
+
+/* Sets each device's bus id, which stays the devices'. */
+void cuda_devices_bus_ids(const struct cuda_devices *devices,
+                          const char *bus_ids[MACHINE_DEVICES_MAX]);
 
 /* Sets the timeline's device, as its model, and driver. */
 void cuda_devices_sign(const struct cuda_devices *devices, struct timeline *timeline);

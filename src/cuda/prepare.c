@@ -5,6 +5,7 @@
 #include "cuda/memory.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
+#include "run/topology.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum status cuda_run_check(const struct plan *plan, struct error *error)
 static enum status refuse_settings(const struct cuda_devices *devices,
                                    const struct workload *workload, struct error *error)
 {
-    if (plan_devices(workload->plan) != devices->count)
+    if (plan_devices(workload->plan) > devices->count)
         return error_set(error, STATUS_FAILED,
                          "the plan is for %" PRIu32 " devices, and %" PRIu32 " were opened",
                          plan_devices(workload->plan), devices->count);
@@ -262,6 +263,12 @@ static enum status take_all(struct cuda_run *run, struct error *error)
         status = preload_kernels(run, error);
     if (status == STATUS_OK)
         status = cuda_devices_select(run->devices, 0, error);
+    if (status == STATUS_OK) {
+        const char *bus_ids[MACHINE_DEVICES_MAX];
+        cuda_devices_bus_ids(run->devices, bus_ids);
+        topology_see(TOPOLOGY_SYSFS, bus_ids, run->devices->count, run->workload.arrays,
+                     &run->seen);
+    }
     return status;
 }
 
@@ -271,7 +278,9 @@ enum status cuda_run_prepare(struct cuda_run *run, const struct cuda_devices *de
     if (refuse_settings(devices, workload, error) != STATUS_OK ||
         refuse_loaded(workload, error) != STATUS_OK)
         return error->status;
-    *run = (struct cuda_run){.workload = *workload, .devices = devices};
+    *run = (struct cuda_run){.workload = *workload, .used = *devices};
+    run->used.count = plan_devices(workload->plan);
+    run->devices = &run->used;
     if (take_all(run, error) == STATUS_OK &&
         cpu_worker_create(&run->worker, workload->plan, run->host, error) == STATUS_OK)
         return STATUS_OK;

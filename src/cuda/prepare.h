@@ -12,6 +12,7 @@
 #include "cuda/device.h"
 #include "kernels/kernel_code.h"
 #include "plan/host_layout.h"
+#include "plan/numa.h"
 #include "run/backend.h"
 #include "run/cpu_worker.h"
 #include "run/pieces.h"
@@ -86,7 +87,8 @@ enum { DEVICE_BUFFERS = BUFFER_COUNT - BUFFER_FIRST_DEVICE };
 /* A prepared plan. Zeroed where nothing is prepared; what is NULL was not taken. */
 struct cuda_run {
     struct workload workload;
-    const struct cuda_devices *devices;
+    struct cuda_devices used;                          /* the first of those that are open */
+    const struct cuda_devices *devices;                /* these */
     void *host[BUFFER_FIRST_DEVICE];                   /* borrowed */
     void *memory[MACHINE_DEVICES_MAX][DEVICE_BUFFERS]; /* each device's part of each buffer */
     void *mapped[BUFFER_FIRST_DEVICE]; /* mapped memory: the host buffers as kernels see them */
@@ -104,7 +106,8 @@ struct cuda_run {
     struct cuda_callback *callbacks; /* one per callback op */
     struct cuda_listener *listener;
     struct cpu_worker *worker;
-    cudaError_t entering; /* the failure of a cudaSetDevice() between two ops; else 0 */
+    struct numa_seen seen; /* where the devices and the host's buffers are */
+    cudaError_t entering;  /* the failure of a cudaSetDevice() between two ops; else 0 */
     /* A device's context is unusable: clean-up frees there what it can and is silent. */
     bool lost[MACHINE_DEVICES_MAX];
 };
@@ -113,8 +116,9 @@ struct cuda_run {
  * or its driver, is too old for. STATUS_USAGE. */
 enum status cuda_run_check(const struct plan *plan, struct error *error);
 
-/* Prepares `workload` on as many devices as its plan has. Both must outlive the run. On failure
- * nothing stays taken. */
+/* Prepares `workload` on as many devices as its plan has, the first of `devices`, which are
+ * copied; the workload must outlive the run, and the run may not be moved. On failure nothing
+ * stays taken. */
 enum status cuda_run_prepare(struct cuda_run *run, const struct cuda_devices *devices,
                              const struct workload *workload, struct error *error);
 

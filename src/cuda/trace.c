@@ -365,6 +365,7 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, struct cuda_run *run,
         status = run_either_way(tracer, recorded, &traced, times, error);
     if (status == STATUS_OK) {
         cuda_devices_sign(run->devices, timeline);
+        timeline->numa = run->seen;
         timeline->timing = tracer->no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
         timeline->resolution_ns = tracer->no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
         if (tracer->no_cupti != NULL)
