@@ -26,7 +26,7 @@ BEGIN {
     }
     CLASS["none"] = WAITS = CLASS_OF_KIND["wait"]
     KERNELS = CLASS_OF_KIND["kernel"]
-    n = split("callback d2d memset sync event-sync alloc pack", extras, " ")
+    n = split("callback d2d memset sync event-sync alloc pack peer", extras, " ")
     for (i = 1; i <= n; i++)
         KIND_EXTRA[CLASS_OF_KIND[extras[i]]] = 1
 }

@@ -325,7 +325,7 @@ START_TEST(busy_times_are_added_up)
     struct timeline timeline = simulated(&machine, &plan);
     ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);
     ck_assert_uint_eq(analysis.devices, 2);
-    for (int i = 0; i < DEVICE_ENGINES; i++) {
+    for (int i = 0; i < ENGINE_PEER; i++) {
         const struct engine_use *all = &analysis.engines[i], *one = &analysis.on[0][i],
                                 *two = &analysis.on[1][i];
         ck_assert_int_eq(all->busy_ns, one->busy_ns + two->busy_ns);

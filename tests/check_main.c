@@ -36,6 +36,7 @@ static const struct {
     {"limit", limit_suite},
     {"devices", devices_suite},
     {"topology", topology_suite},
+    {"peers", peers_suite},
     {"tile_fold", tile_fold_suite},
     {"backend", backend_suite},
     {"writer", writer_suite},

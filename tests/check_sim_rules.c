@@ -34,14 +34,15 @@ START_TEST(test_rule_queues)
     ck_assert_int_eq(rule_queue(&machine, 1, OP_D2H, 7), 2);
     ck_assert_int_eq(rule_queue(&machine, 8, OP_KERNEL, 9), 1);
     ck_assert_int_eq(rule_queue(&machine, 8, OP_RECORD, 9), -1);
-    bool used[24] = {false};
+    bool used[32] = {false};
     for (uint32_t stream = 0; stream < 8; stream++) {
         used[rule_queue(&machine, 8, OP_KERNEL, stream)] = true;
         used[rule_queue(&machine, 8, OP_H2D, stream)] = true;
         used[rule_queue(&machine, 8, OP_D2H, stream)] = true;
+        used[rule_queue(&machine, 8, OP_PEER, stream)] = true;
     }
-    ck_assert_uint_eq(rule_queue_count(8), 24);
-    for (int i = 0; i < 24; i++)
+    ck_assert_uint_eq(rule_queue_count(8), 32);
+    for (int i = 0; i < 32; i++)
         ck_assert(used[i]);
     machine.copy_engines = 1; /* one queue for both directions */
     ck_assert_int_eq(rule_queue(&machine, 8, OP_D2H, 9), rule_queue(&machine, 8, OP_H2D, 9));

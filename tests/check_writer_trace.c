@@ -423,12 +423,12 @@ START_TEST(the_counter_is_right_in_any_order)
                            : _i == 2 ? test_random_below(&random, 2)
                                      : 3 * (int64_t)i + test_random_below(&random, 500);
         enum op_kind kinds[] = {OP_H2D, OP_KERNEL, OP_D2H, OP_CPU};
-        uint32_t engine = test_random_below(&random, 4);
+        enum op_kind kind = kinds[test_random_below(&random, 4)];
         /* The last are long: one left out, wherever it is sorted to, shows. */
         int64_t length_ns = i + 4 < count ? test_random_below(&random, 12) : 2000 + i;
         spans[i] = (struct span){.op = i,
-                                 .kind = (uint8_t)kinds[engine],
-                                 .engine = engine & SPAN_BITS,
+                                 .kind = (uint8_t)kind,
+                                 .engine = op_rows[kind].engine & SPAN_BITS,
                                  .lane = i,
                                  .stream = i,
                                  .tile = -1,

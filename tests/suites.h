@@ -56,6 +56,7 @@ Suite *view_suite(void);
 Suite *limit_suite(void);
 Suite *devices_suite(void);
 Suite *topology_suite(void);
+Suite *peers_suite(void);
 Suite *reference_suite(void);
 Suite *tune_suite(void);
 Suite *compare_suite(void);

@@ -21,6 +21,12 @@ struct analysis {
                          * kernel counts as two */
 };
 
+/* Returns false for a rare engine on which nothing ran: reports leave it out. */
+static inline bool analysis_shows(const struct analysis *analysis, enum engine engine)
+{
+    return !engine_rows[engine].rare || analysis->engines[engine].spans > 0;
+}
+
 /* Analyses `timeline`. O(n log n). STATUS_FAILED only when memory runs out. */
 enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                     struct error *error);

@@ -349,6 +349,8 @@ static void hold_all_by_engine(struct finder *finder)
             hold_by_turn(finder, 1U << ENGINE_H2D, device);
             hold_by_turn(finder, 1U << ENGINE_D2H, device);
         }
+        if (finder->timeline->devices > 1)
+            hold_by_turn(finder, 1U << ENGINE_PEER, device);
     }
 }
 

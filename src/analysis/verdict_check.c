@@ -70,6 +70,8 @@ enum status verdict_check(const struct timeline *timeline, const struct plan *pl
         status = check_engine(timeline, (struct resource){ENGINE_H2D, i, 0}, spans, error);
         if (status == STATUS_OK)
             status = check_engine(timeline, (struct resource){ENGINE_D2H, i, 0}, spans, error);
+        if (status == STATUS_OK)
+            status = check_engine(timeline, (struct resource){ENGINE_PEER, i, 0}, spans, error);
     }
     free(spans);
     return status;

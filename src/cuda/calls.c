@@ -265,6 +265,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
     case OP_PACK:
         look_up_pieces(run, op, &op->pack.from, &op->pack.to, room, issued);
         break;
+    case OP_PEER:
     case OP_CPU:
     case OP_KIND_COUNT:
         break;

@@ -57,6 +57,7 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
     case OP_PACK:
         pieces_copy(op->pieces);
         return cudaSuccess;
+    case OP_PEER: /* one device is prepared */
     case OP_CPU:
     case OP_KIND_COUNT:
         break;

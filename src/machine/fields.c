@@ -69,6 +69,13 @@ const struct machine_field machine_fields[] = {
     LIKE("copies", pageable_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.5, d2h_bytes_per_s),
     /* Copies in of 64 KiB or less return at once: CUDA C++ programming guide. */
     MEANS("copies", staging_bytes, FIELD_U64, 1, 1e12, 65536),
+    /* A file that says nothing of peers is of a machine whose devices can't copy to each other:
+     * 0. */
+    MEANS("copies", peer_bytes_per_s, FIELD_REAL, 0, 1e15, 0),
+    /* Without it, neither direction takes anything from the other. */
+    LIKE("copies", peer_joint_bytes_per_s, FIELD_REAL, 0, 1e15, 2, peer_bytes_per_s),
+    /* Where nobody has measured it, a copy begins as one out does. */
+    LIKE("copies", peer_latency_ns, FIELD_NS, 0, 1e9, 1, d2h_latency_ns),
 
     NEEDED("kernels", sms, FIELD_U32, 1, 65536),
     /* Both are those of most compute capabilities from 5.0 on: CUDA C++ programming guide. */

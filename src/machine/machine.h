@@ -63,6 +63,10 @@ struct machine {
      * that buffer's size. */
     double pageable_h2d_bytes_per_s, pageable_d2h_bytes_per_s;
     uint64_t staging_bytes;
+    /* From device to device, over links that are not the host's: what a device sends or
+     * receives, 0 where they can't; what it does of both together; and as h2d_latency_ns. */
+    double peer_bytes_per_s, peer_joint_bytes_per_s;
+    int64_t peer_latency_ns;
 
     /* Kernels. */
     uint32_t sms, threads_per_sm, blocks_per_sm;

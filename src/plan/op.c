@@ -33,12 +33,15 @@ const struct op_row op_rows[OP_KIND_COUNT] = {
                        .waits = true},
     [OP_PACK] = {"pack", "pack", "the host packs or unpacks tiles", "the host's own copy",
                  ENGINE_HOST, 'P', 96, 0x8C6BB1, .on_host = true, .light_text = true},
+    [OP_PEER] = {"peer", "peer", "copy to another device", "cudaMemcpyPeerAsync", ENGINE_PEER,
+                 'X', 89, 0x882255, .in_stream = true, .light_text = true},
 };
 
 const struct engine_row engine_rows[ENGINE_COUNT] = {
-    [ENGINE_H2D] = {"h2d", "H2D"},    [ENGINE_COMPUTE] = {"compute", "kernel"},
-    [ENGINE_D2H] = {"d2h", "D2H"},    [ENGINE_CPU] = {"cpu", "CPU"},
-    [ENGINE_HOST] = {"host", "host"}, [ENGINE_NONE] = {"none", "waits"},
+    [ENGINE_H2D] = {"h2d", "H2D", false},     [ENGINE_COMPUTE] = {"compute", "kernel", false},
+    [ENGINE_D2H] = {"d2h", "D2H", false},     [ENGINE_PEER] = {"peer", "peer", true},
+    [ENGINE_CPU] = {"cpu", "CPU", false},     [ENGINE_HOST] = {"host", "host", false},
+    [ENGINE_NONE] = {"none", "waits", false},
 };
 
 bool op_ranges_equal(const struct op_ranges *a, const struct op_ranges *b)
@@ -108,6 +111,10 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_PACK:
         n = access_add(access, n, op->pack.from, 0);
         n = access_add(access, n, op->pack.to, 1);
+        break;
+    case OP_PEER:
+        n = access_add(access, n, op->peer.from, 0);
+        n = access_add(access, n, op->peer.to, 1);
         break;
     case OP_MEMSET:
         n = access_add(access, n, op->set.range, 1);

@@ -100,6 +100,7 @@ enum op_kind {
     OP_ALLOC,      /* the host takes memory and gives it back */
     OP_SYNC_EVENT, /* the host waits until what came before an event's latest record is done */
     OP_PACK,       /* the host's cores copy tiles into one piece of its memory, or out of one */
+    OP_PEER,       /* copy to another device; it is in a stream of the sender's */
     OP_KIND_COUNT
 };
 
@@ -108,6 +109,7 @@ enum engine {
     ENGINE_H2D,
     ENGINE_COMPUTE,
     ENGINE_D2H,
+    ENGINE_PEER, /* the way out of a device to the others */
     ENGINE_CPU,
     ENGINE_HOST, /* the driver's thread, which runs callbacks, and the caller's own calls */
     ENGINE_NONE, /* waits occupy a stream, not an engine */
@@ -169,9 +171,11 @@ struct op_row {
 };
 extern const struct op_row op_rows[OP_KIND_COUNT];
 
-/* An engine's name in files, and what people call it: kernels run on "compute". */
+/* An engine's name in files, and what people call it: kernels run on "compute". Reports leave a
+ * rare one out where nothing ran on it. */
 struct engine_row {
     const char *name, *label;
+    bool rare;
 };
 extern const struct engine_row engine_rows[ENGINE_COUNT];
 
@@ -217,6 +221,9 @@ struct op {
         struct {
             struct range from, to; /* ranges of one size, which don't overlap */
         } d2d;
+        struct {
+            struct range from, to; /* the sender's and the receiver's, of one size */
+        } peer;
         struct {
             struct range from, to; /* of host buffers, of one size */
         } pack;
@@ -272,7 +279,7 @@ static inline bool op_is_node(enum op_kind kind)
     return op_on_device(kind) || kind == OP_CALLBACK;
 }
 
-/* Returns true if an op copies between the host and the device. */
+/* Returns true if an op copies between the host and a device: over that one's link. */
 static inline bool op_is_copy(enum op_kind kind)
 {
     return kind == OP_H2D || kind == OP_D2H;
@@ -317,6 +324,8 @@ static inline uint64_t op_bytes(const struct op *op)
         return op->copy.host.bytes;
     if (op->kind == OP_D2D)
         return op->d2d.to.bytes;
+    if (op->kind == OP_PEER)
+        return op->peer.to.bytes;
     if (op->kind == OP_PACK)
         return op->pack.to.bytes;
     return op->kind == OP_MEMSET ? op->set.range.bytes : 0;

@@ -68,6 +68,7 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
     plan->ops[plan->op_count] = *op;
     plan->ops[plan->op_count].id = plan->op_count;
     plan->op_count++;
+    plan->has_peers |= op->kind == OP_PEER;
     return STATUS_OK;
 }
 

@@ -37,6 +37,7 @@ struct plan {
     bool launches_block;   /* the call that launches a kernel returns when that has ended */
     bool loads_lazily;     /* the first launch of each kernel loads its code */
     enum issue issue;      /* the host's way to issue the ops */
+    bool has_peers;        /* plan_append() was given a copy to another device */
     bool packs; /* the host packs and unpacks tiles: copies know only its page-locked slots */
     uint64_t elements;
     uint64_t buffer_bytes[BUFFER_COUNT]; /* of host arrays those that ranges count */
@@ -138,6 +139,14 @@ static inline struct range plan_device_part(const struct plan *plan, enum buffer
         return plan_whole(plan, buffer);
     const uint64_t bytes = plan->buffer_bytes[buffer] / plan->devices;
     return (struct range){buffer, device * bytes, bytes};
+}
+
+/* Returns the device whose part of a device buffer a range lies in. */
+static inline uint32_t plan_range_device(const struct plan *plan, const struct range *range)
+{
+    return plan->devices <= 1
+               ? 0
+               : (uint32_t)(range->offset / plan_device_part(plan, range->buffer, 0).bytes);
 }
 
 /* Returns the part of `range` that is tile `tile`'s: the range is what a copy, or a mapped

@@ -25,7 +25,7 @@ static double smaller(double a, double b)
 
 int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind)
 {
-    if (op_is_copy(kind))
+    if (op_is_copy(kind) || kind == OP_PEER)
         return machine->copy_start_ns;
     return op_is_launch(kind) ? machine->kernel_latency_ns : 0;
 }
@@ -44,11 +44,14 @@ int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_
         return machine->kernel_dependency_ns + polls;
     if (kind == OP_H2D)
         return machine->h2d_dependency_ns + polls;
-    return kind == OP_D2H ? machine->d2h_dependency_ns + polls : 0;
+    /* A copy to another device is told of a kernel's end as a copy out is: it is assumed. */
+    return kind == OP_D2H || kind == OP_PEER ? machine->d2h_dependency_ns + polls : 0;
 }
 
 int rule_copy_engine(const struct machine *machine, enum op_kind kind)
 {
+    if (kind == OP_PEER)
+        return 2;
     return machine->copy_engines == 2 && kind == OP_D2H ? 1 : 0;
 }
 
@@ -122,8 +125,18 @@ double rule_host_share(const struct machine *machine, enum op_kind kind, double 
     return smaller(share, joint);
 }
 
+double rule_peer_bytes_per_s(const struct machine *machine, uint32_t into, bool both_ways)
+{
+    const double half = machine->peer_joint_bytes_per_s / 2;
+    const double way =
+        both_ways ? smaller(machine->peer_bytes_per_s, half) : machine->peer_bytes_per_s;
+    return way / into;
+}
+
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind)
 {
+    if (kind == OP_PEER)
+        return machine->peer_latency_ns;
     return kind == OP_H2D ? machine->h2d_latency_ns : machine->d2h_latency_ns;
 }
 
@@ -295,6 +308,7 @@ int rule_queue(const struct machine *machine, uint32_t queues, enum op_kind kind
         return queue;
     case OP_H2D:
     case OP_D2H:
+    case OP_PEER:
         return queue + (1 + rule_copy_engine(machine, kind)) * (int)queues;
     default:
         return -1;
@@ -303,7 +317,7 @@ int rule_queue(const struct machine *machine, uint32_t queues, enum op_kind kind
 
 uint32_t rule_queue_count(uint32_t queues)
 {
-    return 3 * queues;
+    return 4 * queues;
 }
 
 bool rule_checks_dependencies(const struct machine *machine)
@@ -328,6 +342,7 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     case OP_H2D:
     case OP_D2H:
     case OP_D2D:
+    case OP_PEER:
         return machine->issue_copy_ns;
     case OP_KERNEL:
     case OP_MEMSET:

@@ -33,9 +33,10 @@ int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_same_engine_ns(const struct machine *machine, enum op_kind kind, bool whole_graph);
 int64_t rule_signal_ns(const struct machine *machine, enum op_kind kind, uint32_t waiting);
 
-/* Rule 2. Returns the engine (0 or 1) of a copy. An engine does one copy at a time, in the
+/* Rule 2. Returns the engine (0 to 2) of a copy. An engine does one copy at a time, in the
  * order in which they became ready. With one engine both directions take turns. [Guide;
- * Rennich] */
+ * Rennich] Copies to other devices have one of the sender's for themselves, which is assumed:
+ * GPUs that are peers have more engines than two. */
 int rule_copy_engine(const struct machine *machine, enum op_kind kind);
 
 /* Rule 2. Returns the bytes per second of a copy while the other direction is busy or not. Both
@@ -71,11 +72,21 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
  * together have one, too. */
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out);
 
+/* Rule 2. Returns the bytes per second of a copy from a device to another, of which `into`
+ * flow into that one, this one among them. A device sends at that rate and receives at that
+ * rate, by copies from however many; where something flows the other way at one of the two
+ * ends (`both_ways`), each direction has half of the joint rate. The way goes by a switch or by
+ * links of the devices' own, never by those to the host, and so it takes nothing from copies
+ * there. [Measured on two H200s: 395 GB/s one way, 781 both ways; that all copies into a device
+ * share what one has is assumed, and that they share it evenly] */
+double rule_peer_bytes_per_s(const struct machine *machine, uint32_t into, bool both_ways);
+
 /* Rule 2. Returns the time from a copy's start to its first byte, and that from its end to the
  * next one's start on the same engine. This gap is longer where something other than a copy of
  * its kind comes next in the stream (`waited_for`), for then the engine has to signal the
  * copy's end: more so where kernels wait in `waiting` other queues, up to 4, and about half as
- * much while the other direction is idle. On an H200: 1.3, 3 and 5 us. */
+ * much while the other direction is idle. On an H200: 1.3, 3 and 5 us. A copy to another device
+ * is assumed to leave the gap of a copy out. */
 int64_t rule_copy_latency_ns(const struct machine *machine, enum op_kind kind);
 int64_t rule_copy_gap_ns(const struct machine *machine, enum op_kind kind, bool waited_for,
                          bool other_busy, uint32_t waiting);

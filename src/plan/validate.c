@@ -23,6 +23,12 @@ static const char *op_fault_in_copy(const struct op *op)
             return "copies between ranges of different sizes";
         if (ranges_overlap(&op->d2d.from, &op->d2d.to))
             return "copies between ranges that overlap";
+    } else if (op->kind == OP_PEER) {
+        if (op->peer.from.bytes != op->peer.to.bytes)
+            return "copies between ranges of different sizes";
+        if (op->peer.from.buffer < BUFFER_FIRST_DEVICE ||
+            op->peer.to.buffer < BUFFER_FIRST_DEVICE)
+            return "copies to or from the host";
     } else if (op->kind == OP_PACK) {
         if (op->pack.from.bytes != op->pack.to.bytes)
             return "packs ranges of different sizes";
@@ -40,13 +46,28 @@ static const char *op_fault_in_copy(const struct op *op)
     return NULL;
 }
 
-/* Returns true if a range of a device buffer lies in the part of the op's device. */
-static bool is_at_home(const struct plan *plan, const struct op *op, const struct range *range)
+/* Returns true if a range of a device buffer lies in the part of a device. */
+static bool is_on(const struct plan *plan, const struct range *range, uint32_t device)
 {
-    const uint32_t device = plan_stream_home(plan, op->stream).device;
     const struct range part = plan_device_part(plan, range->buffer, device);
     return range->offset >= part.offset &&
            range->offset + range->bytes <= part.offset + part.bytes;
+}
+
+/* Returns what is wrong with the device of a range of a device buffer, or NULL: it is that of
+ * the op's stream. A copy to another device writes to one that is not. */
+static const char *device_fault(const struct plan *plan, const struct op *op,
+                                const struct access *access)
+{
+    const uint32_t own = plan_stream_home(plan, op->stream).device;
+    if (op->kind != OP_PEER || !access->writes)
+        return plan->devices <= 1 || is_on(plan, &access->range, own)
+                   ? NULL
+                   : "works on another device's memory than its stream's";
+    const uint32_t other = plan_range_device(plan, &access->range);
+    if (other == own)
+        return "copies to the device that it comes from";
+    return is_on(plan, &access->range, other) ? NULL : "reaches into two devices' memory";
 }
 
 /* Returns what is wrong with the ranges that an op names, or NULL. The sides of a copy's ranges
@@ -64,8 +85,9 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
             return "reaches beyond its buffer";
         bool on_device = range->buffer >= BUFFER_FIRST_DEVICE;
         bool reaches = op->kind == OP_KERNEL && plan->memory == MEMORY_MAPPED;
-        if (on_device && plan->devices > 1 && !is_at_home(plan, op, range))
-            return "works on another device's memory than its stream's";
+        const char *fault = on_device ? device_fault(plan, op, &access[i]) : NULL;
+        if (fault != NULL)
+            return fault;
         if ((op_is_launch(op->kind) && !on_device && !reaches) ||
             ((op->kind == OP_CPU || op->kind == OP_CALLBACK || op->kind == OP_PACK) &&
              on_device))

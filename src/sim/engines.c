@@ -4,15 +4,28 @@
 
 /* --- copies --- */
 
-/* Returns the copy engine of the other direction of the same device. */
-static uint32_t other_copies(uint32_t index)
-{
-    return index ^ 1;
-}
-
 static uint32_t device_of(uint32_t index)
 {
     return index / COPY_ENGINES;
+}
+
+static bool is_peer(uint32_t index)
+{
+    return index % COPY_ENGINES == COPIES_PEER;
+}
+
+/* Returns the engine of a device's copies to other devices. */
+static uint32_t peer_copies(uint32_t device)
+{
+    return COPY_ENGINES * device + COPIES_PEER;
+}
+
+/* Returns the copy engine of the other direction: of the same device, or of the receiver. */
+static uint32_t other_copies(const struct simulation *sim, uint32_t index)
+{
+    if (is_peer(index))
+        return peer_copies(sim->copies[index].receiver);
+    return COPY_ENGINES * device_of(index) + COPIES_OUT - index % COPY_ENGINES;
 }
 
 /* Sets the timer of a copy engine. */
@@ -27,10 +40,26 @@ static int64_t ns_for(double bytes, double bytes_per_s)
     return bytes > 0 ? machine_ceil_ns(1e9 * bytes / bytes_per_s) : 0;
 }
 
-/* Returns the rate that the link of its device has for a flowing copy. */
+/* Returns the rate of a flowing copy to another device. */
+static double peer_bytes_per_s(const struct simulation *sim, uint32_t index)
+{
+    const uint32_t sender = device_of(index), receiver = sim->copies[index].receiver;
+    uint32_t into = 0;
+    bool both_ways = sim->copies[peer_copies(receiver)].flowing;
+    for (uint32_t device = 0; device < sim->devices; device++) {
+        const struct copy_engine *engine = &sim->copies[peer_copies(device)];
+        into += engine->flowing && engine->receiver == receiver;
+        both_ways |= engine->flowing && engine->receiver == sender;
+    }
+    return rule_peer_bytes_per_s(sim->machine, into, both_ways);
+}
+
+/* Returns the rate that its link has for a flowing copy. */
 static double link_bytes_per_s(const struct simulation *sim, uint32_t index)
 {
-    const bool other_busy = sim->copies[other_copies(index)].flowing;
+    if (is_peer(index))
+        return peer_bytes_per_s(sim, index);
+    const bool other_busy = sim->copies[other_copies(sim, index)].flowing;
     return facts_of(sim, sim->copies[index].op)->bytes_per_s[other_busy];
 }
 
@@ -40,7 +69,7 @@ static double host_share(const struct simulation *sim, enum op_kind kind)
 {
     struct link_bytes asked = {0, 0};
     for (uint32_t i = 0; i < COPY_ENGINES * sim->devices; i++) {
-        if (sim->copies[i].flowing)
+        if (sim->copies[i].flowing && !is_peer(i))
             *(kind_of(sim, sim->copies[i].op) == OP_H2D ? &asked.in : &asked.out) +=
                 link_bytes_per_s(sim, i);
     }
@@ -53,7 +82,7 @@ static enum status copy_go_on(struct simulation *sim, uint32_t index)
     struct copy_engine *engine = &sim->copies[index];
     engine->since_ns = sim->now;
     engine->bytes_per_s = link_bytes_per_s(sim, index);
-    if (sim->devices > 1)
+    if (sim->devices > 1 && !is_peer(index))
         engine->bytes_per_s *= host_share(sim, kind_of(sim, engine->op));
     if (engine->staged && !engine->piece)
         engine->bytes_per_s = rule_staged_bytes_per_s(sim->machine, kind_of(sim, engine->op),
@@ -76,14 +105,15 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
 }
 
 /* Does the same with all others, whose rates change where copy engine `index` begins or ends to
- * move bytes: that of the other direction, and as devices share the host's memory, theirs. */
+ * move bytes: that of the other direction, and as devices share the host's memory, theirs. What
+ * goes from device to device and what does not have nothing in common. */
 static enum status copies_set_others(struct simulation *sim, uint32_t index)
 {
     if (sim->devices == 1)
-        return copy_set_rate(sim, other_copies(index));
+        return copy_set_rate(sim, other_copies(sim, index));
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < COPY_ENGINES * sim->devices && status == STATUS_OK; i++)
-        status = i != index ? copy_set_rate(sim, i) : STATUS_OK;
+        status = i != index && is_peer(i) == is_peer(index) ? copy_set_rate(sim, i) : STATUS_OK;
     return status;
 }
 
@@ -101,6 +131,9 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     /* Where no copy is many, the op itself is left alone: it is not in the cache. */
     const bool one = sim->plan->issue != ISSUE_BATCH;
     engine->copies = engine->to_copy = one ? 1 : rule_copies(sim->plan, op_at(sim, engine->op));
+    if (is_peer(index))
+        engine->receiver =
+            (uint8_t)plan_range_device(sim->plan, &op_at(sim, engine->op)->peer.to);
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
@@ -176,7 +209,7 @@ static int64_t copy_gap_ns(const struct simulation *sim, uint32_t index, uint32_
     uint32_t kernels = sim->waiting[QUEUE_KINDS * device_of(index)],
              others = kernels > 0 ? kernels - 1 : 0;
     enum op_kind kind = kind_of(sim, op);
-    bool other_busy = sim->copies[other_copies(index)].op != NONE;
+    bool other_busy = sim->copies[other_copies(sim, index)].op != NONE;
     return rule_copy_gap_ns(sim->machine, kind, copy_is_waited_for(sim, op), other_busy,
                             others);
 }

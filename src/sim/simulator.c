@@ -325,6 +325,13 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
             "--issue=batch: the machine %s knows no batches of copies, or its file "
             "does not say how they run (batch_gap_ns, issue_batch_copy_ns)",
             machine->name);
+    if (plan->has_peers &&
+        (machine->peer_bytes_per_s <= 0 || machine->peer_joint_bytes_per_s <= 0))
+        return error_set(error, STATUS_USAGE,
+                         "--exchange=peer: the machine %s has no devices that copy to each "
+                         "other, or its file does not say how fast (peer_bytes_per_s): allowed "
+                         "is host",
+                         machine->name);
     if (plan_devices(plan) > 1 && rule_checks_dependencies(machine))
         return error_set(error, STATUS_USAGE,
                          "the machine %s is of a generation of which it is not known what "

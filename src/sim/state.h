@@ -45,10 +45,12 @@ struct line {
 
 /* The copy engines of a device, as rule_copy_engine() numbers them, behind those of the devices
  * before it. On a machine with one engine, the first does the copies of both directions and the
- * second never has one. The queues of kernels come before those of copies. The timers are those
- * of the first device's copy engines, of the first thread, and of the other copy engines. */
-enum { COPIES_IN, COPIES_OUT, COPY_ENGINES, QUEUE_KINDS = 1 + COPY_ENGINES };
-enum { THREAD_TIMER = COPY_ENGINES, TIMERS_LEAST };
+ * second never has one. The third does the copies to other devices. The queues of kernels come
+ * before those of copies. The timers are those of the first device's engines for copies in and
+ * out, of the first thread, and of the other copy engines, which only plans of several devices
+ * use. */
+enum { COPIES_IN, COPIES_OUT, COPIES_PEER, COPY_ENGINES, QUEUE_KINDS = 1 + COPY_ENGINES };
+enum { THREAD_TIMER = COPIES_PEER, TIMERS_LEAST };
 enum { TIMERS_MOST = 1 + COPY_ENGINES * MACHINE_DEVICES_MAX };
 static inline uint32_t copy_timer(uint32_t index)
 {
@@ -65,6 +67,7 @@ struct copy_engine {
     bool piece;       /* all at once */
     uint32_t copies;  /* that the op is made of: rule_copies() */
     uint32_t to_copy; /* those that have not ended, the last one until the op does */
+    uint8_t receiver; /* of a copy to another device */
     bool draining;    /* all bytes of a staged copy have flowed, and it is not over */
     double bytes_left, bytes_per_s;
     int64_t since_ns; /* when bytes_left was right */

@@ -15,6 +15,8 @@ static const char *call_name(const struct timeline *timeline, const struct span 
     case OP_D2H:
     case OP_D2D:
         return "cudaMemcpyAsync";
+    case OP_PEER:
+        return "cudaMemcpyPeerAsync";
     case OP_KERNEL:
         return "cudaLaunchKernel";
     case OP_MEMSET:

@@ -97,18 +97,40 @@ static bool is_rated(const struct report *report)
     return i < report->run_count;
 }
 
-static void put_report_header(FILE *out, const struct run_report *first, bool rated)
+/* What only reports of some runs have columns for. */
+struct columns {
+    bool rated; /* a kernel's arithmetic */
+    bool peers; /* copies from device to device */
+};
+
+static struct columns columns_of(const struct report *report)
+{
+    struct columns columns = {.rated = is_rated(report)};
+    for (int i = 0; i < report->run_count; i++)
+        columns.peers |= analysis_shows(&report->runs[i].analysis, ENGINE_PEER);
+    return columns;
+}
+
+static void put_engine_names(FILE *out, enum engine engine)
+{
+    fprintf(out, ",%1$s_busy_ms,%1$s_utilisation,%1$s_bytes", engine_name(engine));
+}
+
+static void put_report_header(FILE *out, const struct run_report *first, struct columns columns)
 {
     const struct compared *compared = first != NULL ? first->compared : NULL;
     fprintf(out, "run,source,timing,device,driver,verified,time_ms,time_min_ms,time_max_ms,"
                  "limit_ms,limit_ratio,speedup");
     for (int i = 0; i < ENGINE_WORKING; i++)
-        fprintf(out, ",%1$s_busy_ms,%1$s_utilisation,%1$s_bytes", engine_name((enum engine)i));
+        if (!engine_rows[i].rare)
+            put_engine_names(out, (enum engine)i);
     fprintf(
         out,
         ",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
         "cpu_tiles,host_bytes,device_bytes,predicted_sim_ms%s",
-        rated ? ",gflops" : "");
+        columns.rated ? ",gflops" : "");
+    if (columns.peers)
+        put_engine_names(out, ENGINE_PEER);
     if (compared != NULL)
         fprintf(
             out,
@@ -131,21 +153,28 @@ static void put_plan_fields(FILE *out, const struct run_report *run)
             run->device_bytes);
 }
 
-/* Fields of every engine; empty where --profile left the timeline to a profiler. */
+/* Fields of an engine; empty where --profile left the timeline to a profiler. */
+static void put_engine(FILE *out, const struct run_report *run, enum engine engine)
+{
+    const struct engine_use *use = &run->analysis.engines[engine];
+    if (run->profiled) {
+        fputs(",,,", out);
+        return;
+    }
+    put_ms(out, use->busy_ns);
+    put_real(out, use->utilisation, 9);
+    fprintf(out, ",%" PRIu64, use->bytes);
+}
+
 static void put_analysis(FILE *out, const struct run_report *run)
 {
-    for (int i = 0; i < ENGINE_WORKING && !run->profiled; i++) {
-        const struct engine_use *use = &run->analysis.engines[i];
-        put_ms(out, use->busy_ns);
-        put_real(out, use->utilisation, 9);
-        fprintf(out, ",%" PRIu64, use->bytes);
-    }
-    for (int i = 0; i < 3 * ENGINE_WORKING && run->profiled; i++)
-        putc(',', out);
+    for (int i = 0; i < ENGINE_WORKING; i++)
+        if (!engine_rows[i].rare)
+            put_engine(out, run, (enum engine)i);
     put_real(out, run->profiled ? NAN : run->analysis.concurrency, 9);
 }
 
-static void put_report_row(FILE *out, const struct run_report *run, bool rated)
+static void put_report_row(FILE *out, const struct run_report *run, struct columns columns)
 {
     const bool right = run->verified == VERIFIED_YES, wrong = run->verified == VERIFIED_NO;
     write_csv_field(out, run->settings->name);
@@ -171,8 +200,10 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
     put_real(out, run->has_result ? run->result : NAN, 17);
     put_plan_fields(out, run);
     put_known_ms(out, run->predicted_ns > 0, run->predicted_ns);
-    if (rated)
+    if (columns.rated)
         put_real(out, report_gflops(run), 9);
+    if (columns.peers)
+        put_engine(out, run, ENGINE_PEER);
     if (run->compared != NULL)
         put_compared(out, run->compared);
     settings_each(run->settings, run->foreign ? put_setting_nothing : put_setting_value, out);
@@ -182,9 +213,9 @@ static void put_report_row(FILE *out, const struct run_report *run, bool rated)
 enum status write_csv_report(FILE *out, const struct report *report)
 {
     const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
-    const bool rated = is_rated(report);
-    put_report_header(out, first, rated);
+    const struct columns columns = columns_of(report);
+    put_report_header(out, first, columns);
     for (int i = 0; i < report->run_count; i++)
-        put_report_row(out, &report->runs[i], rated);
+        put_report_row(out, &report->runs[i], columns);
     return STATUS_OK;
 }

@@ -78,12 +78,14 @@ static void put_results(FILE *out, const struct run_report *run, const struct ma
         return;
     fputs("#   busy_ns:", out);
     for (int i = 0; i < ENGINE_WORKING; i++)
-        fprintf(out, " %s=%" PRId64, engine_name((enum engine)i),
-                run->analysis.engines[i].busy_ns);
+        if (analysis_shows(&run->analysis, (enum engine)i))
+            fprintf(out, " %s=%" PRId64, engine_name((enum engine)i),
+                    run->analysis.engines[i].busy_ns);
     for (uint32_t i = 0; run->analysis.devices > 1 && i < run->analysis.devices; i++) {
         for (int engine = 0; engine < DEVICE_ENGINES; engine++)
-            fprintf(out, " %" PRIu32 "-%s=%" PRId64, i, engine_name((enum engine)engine),
-                    run->analysis.on[i][engine].busy_ns);
+            if (analysis_shows(&run->analysis, (enum engine)engine))
+                fprintf(out, " %" PRIu32 "-%s=%" PRId64, i, engine_name((enum engine)engine),
+                        run->analysis.on[i][engine].busy_ns);
     }
     putc('\n', out);
 }

@@ -9,6 +9,7 @@ enum mark {
     MARK_H2D,
     MARK_KERNEL, /* the first of the chain; the others follow */
     MARK_D2H = MARK_KERNEL + CHAIN_MAX,
+    MARK_PEER,
     MARK_CPU,
     MARK_CALLBACK,
     MARK_D2D,

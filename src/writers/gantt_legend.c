@@ -25,7 +25,7 @@ static enum op_kind kind_of(int mark)
         [MARK_H2D] = OP_H2D,           [MARK_D2H] = OP_D2H,     [MARK_CPU] = OP_CPU,
         [MARK_CALLBACK] = OP_CALLBACK, [MARK_D2D] = OP_D2D,     [MARK_MEMSET] = OP_MEMSET,
         [MARK_SYNC] = OP_SYNC,         [MARK_ALLOC] = OP_ALLOC, [MARK_PACK] = OP_PACK,
-        [MARK_WAIT] = OP_WAIT,
+        [MARK_PEER] = OP_PEER,         [MARK_WAIT] = OP_WAIT,
     };
     return mark >= MARK_KERNEL && mark < MARK_D2H ? OP_KERNEL : (enum op_kind)kinds[mark];
 }

@@ -20,11 +20,14 @@ static bool is_known(struct json *json, bool known)
 }
 
 /* Puts how busy the first `count` kinds of engines were. */
-static void put_engines(struct json *json, const struct engine_use *engines, int count)
+static void put_engines(struct json *json, const struct run_report *run,
+                        const struct engine_use *engines, int count)
 {
     json_open(json, '{');
     for (int i = 0; i < count; i++) {
         const struct engine_use *use = &engines[i];
+        if (!analysis_shows(&run->analysis, (enum engine)i))
+            continue;
         json_open(json_key(json, engine_name((enum engine)i)), '{');
         json_put_ms(json_key(json, "busy_ms"), use->busy_ns);
         json_put_real(json_key(json, "utilisation"), use->utilisation);
@@ -44,7 +47,7 @@ static void put_devices(struct json *json, const struct run_report *run)
     for (uint32_t i = 0; i < analysis->devices; i++) {
         json_open(json, '{');
         json_put_text(json_key(json, "name"), writer_device(run));
-        put_engines(json_key(json, "engines"), analysis->on[i], DEVICE_ENGINES);
+        put_engines(json_key(json, "engines"), run, analysis->on[i], DEVICE_ENGINES);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -291,7 +294,7 @@ static void put_analysis(struct json *json, const struct run_report *run)
 {
     bool traced = !run->profiled;
     if (is_known(json_key(json, "engines"), traced))
-        put_engines(json, run->analysis.engines, ENGINE_WORKING);
+        put_engines(json, run, run->analysis.engines, ENGINE_WORKING);
     if (traced)
         put_devices(json, run);
     if (is_known(json_key(json, "concurrency"), traced))

@@ -128,6 +128,7 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
     case OP_H2D:
     case OP_D2H:
     case OP_D2D:
+    case OP_PEER:
     case OP_PACK:
         snprintf(text, WORK_TEXT, "%s", units_bytes(op_bytes(op), amount));
         break;

@@ -149,16 +149,18 @@ static void put_together(FILE *out, const struct run_report *run,
     static const unsigned pairs[] = {1U << ENGINE_H2D | 1U << ENGINE_COMPUTE,
                                      1U << ENGINE_H2D | 1U << ENGINE_D2H,
                                      1U << ENGINE_COMPUTE | 1U << ENGINE_D2H};
-    static const char *const words[] = {"none", "one", "two", "all three"};
+    static const char *const words[] = {"none", "one", "two", "three", "all four"};
     unsigned there = 0; /* what the trace has nothing of is not spoken of */
     for (int i = 0; i < DEVICE_ENGINES; i++)
         there |= (unsigned)(run->analysis.engines[i].spans > 0) << i;
     char line[LINE_TEXT], time[UNITS_TEXT];
     size_t used = (size_t)snprintf(line, sizeof line, "at work at once:");
-    for (int count = 0; count <= __builtin_popcount(there); count++) {
+    const int engines = __builtin_popcount(there);
+    for (int count = 0; count <= engines; count++) {
         int64_t ns = view_facts_at_once_ns(facts, count);
+        const char *word = count == 3 && engines == 3 ? "all three" : words[count];
         used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s (%.0f%%)",
-                                 count > 0 ? "," : "", words[count], units_time(ns, time),
+                                 count > 0 ? "," : "", word, units_time(ns, time),
                                  share(ns, run->median_ns));
     }
     snprintf(line + used, sizeof line - used, "; %.2f operations on average",

@@ -100,7 +100,8 @@ static bool pageable(const struct run_report *run, const struct view_facts *fact
 static bool short_ops(const struct run_report *run, const struct view_facts *facts,
                       char text[FINDING_TEXT])
 {
-    static const char *const names[DEVICE_ENGINES] = {"copies in", "kernels", "copies out"};
+    static const char *const names[DEVICE_ENGINES] = {"copies in", "kernels", "copies out",
+                                                      "copies between devices"};
     for (int i = 0; i < DEVICE_ENGINES; i++) {
         uint32_t ops = ops_of(run, (enum engine)i);
         char mean[UNITS_TEXT];
