@@ -204,6 +204,10 @@ function setting_text(key, value) {
                value == "batch" ? "issued in batches" : "issued by " value
     if (key == "pack")
         return value == "true" ? "packed by the CPU" : ""
+    if (key == "spread")
+        return value == "chain" ? "chain over devices" : ""
+    if (key == "exchange")
+        return value == "peer" ? "peer copies" : value == "host" ? "handed on by the host" : ""
     if (key == "scatter")
         return value == "true" ? "tiles scattered" : ""
     return key == "mistake" ? "mistake: " value : value

@@ -37,6 +37,7 @@ static const struct {
     {"devices", devices_suite},
     {"topology", topology_suite},
     {"peers", peers_suite},
+    {"chain", chain_suite},
     {"tile_fold", tile_fold_suite},
     {"backend", backend_suite},
     {"writer", writer_suite},

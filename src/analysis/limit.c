@@ -13,18 +13,39 @@
  * what all devices share, and on the GPUs' units; and the figure that sets the former. */
 struct limit_needs {
     double copies, kernels;
-    bool shared; /* what all devices share sets it */
+    enum limit_cause cause; /* what sets the former */
     const char *figure;
 };
 
 /* The work as the limit counts it: bytes and ns of all elements. */
 struct limit_work {
     uint32_t devices;
+    bool by_link;
+    uint32_t slowest;    /* by links: the device whose kernels take longest */
+    double handed_bytes; /* by links: from each device to the next */
     double in_bytes, out_bytes;
     double resident_bytes; /* of inputs that every tile needs: whole on each device */
     double result_bytes;   /* of a reduction: as much for any share */
     double kernels_ns, cpu_ns;
 };
+
+/* Sets what the kernels take: all of them or, by links, those of the slowest device. */
+static void add_kernels(const struct machine *machine, const struct plan *plan,
+                        struct limit_work *work)
+{
+    double each[MACHINE_DEVICES_MAX] = {0};
+    for (uint32_t link = 0; link < (uint32_t)plan->chain_length; link++) {
+        const struct kernel *kernel = plan->chain[link];
+        const uint32_t device = plan_link_device(plan, link);
+        const double handed = (double)plan->elements * (double)dtype_bytes(kernel->out);
+        each[device] += machine_kernel_ns(machine, kernel, &plan->params, plan->elements);
+        if (device + 1 < work->devices && kernel->shape != KERNEL_REDUCE)
+            work->handed_bytes = fmax(work->handed_bytes, handed);
+    }
+    for (uint32_t device = 1; device < work->devices; device++)
+        work->slowest = each[device] > each[work->slowest] ? device : work->slowest;
+    work->kernels_ns = each[work->slowest];
+}
 
 static struct limit_work work_of(const struct machine *machine, const struct plan *plan)
 {
@@ -35,6 +56,7 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
     bool reduces = last->shape == KERNEL_REDUCE;
     struct limit_work work = {
         .devices = plan_devices(plan),
+        .by_link = plan->by_link,
         .in_bytes = (double)(plan->elements + second) * (double)dtype_bytes(plan->chain[0]->in),
         .out_bytes = reduces ? 0 : (double)plan->elements * out,
         .result_bytes = reduces ? out : 0,
@@ -43,9 +65,7 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
         .cpu_ns = machine_chain_cpu_ns(machine, plan->chain, plan->chain_length, &plan->params,
                                        plan->elements),
     };
-    for (int i = 0; i < plan->chain_length; i++)
-        work.kernels_ns +=
-            machine_kernel_ns(machine, plan->chain[i], &plan->params, plan->elements);
+    add_kernels(machine, plan, &work);
     return work;
 }
 
@@ -100,9 +120,73 @@ static enum limit_cause shared_cause(const struct machine *machine)
     return machine->host_shared == MACHINE_SHARES_SWITCH ? LIMIT_SWITCH : LIMIT_HOST;
 }
 
+/* Takes `ns` for what the copies need, if that is more than what they needed so far. */
+static void need(struct limit_needs *needs, double ns, enum limit_cause cause,
+                 const char *figure)
+{
+    if (ns <= needs->copies)
+        return;
+    needs->copies = ns;
+    needs->cause = cause;
+    needs->figure = figure;
+}
+
+/* By links and the host: each device's link has what comes and what goes on. */
+static void need_by_host(const struct machine *machine, uint32_t devices, double in, double out,
+                         double handed, struct limit_needs *needs)
+{
+    const char *figure = NULL;
+    double ns = link_ns(machine, in, handed, &figure);
+    need(needs, ns, LIMIT_COPIES, figure);
+    ns = link_ns(machine, handed, out, &figure);
+    need(needs, ns, LIMIT_COPIES, figure);
+    if (devices > 2) {
+        ns = link_ns(machine, handed, handed, &figure);
+        need(needs, ns, LIMIT_COPIES, figure);
+    }
+    const double more = (devices - 1) * handed;
+    ns = host_ns(machine, devices, in + more, out + more, &figure);
+    need(needs, ns, shared_cause(machine), figure);
+}
+
+/* By links, as peers: one device's link has what comes in, and another's what goes out; a
+ * device in the middle receives and sends at once. */
+static void need_as_peers(const struct machine *machine, uint32_t devices, double in,
+                          double out, double handed, struct limit_needs *needs)
+{
+    const double in_rate = machine->h2d_bytes_per_s, out_rate = machine->d2h_bytes_per_s;
+    const double both =
+        (in_rate + out_rate) * rule_host_share(machine, OP_H2D, in_rate, out_rate);
+    need(needs, 1e9 * in / in_rate, LIMIT_COPIES, "h2d_bytes_per_s");
+    need(needs, 1e9 * out / out_rate, LIMIT_COPIES, "d2h_bytes_per_s");
+    need(needs, 1e9 * (in + out) / both, shared_cause(machine), "host_joint_bytes_per_s");
+    need(needs, 1e9 * handed / machine->peer_bytes_per_s, LIMIT_PEER, "peer_bytes_per_s");
+    if (devices > 2)
+        need(needs, 2e9 * handed / machine->peer_joint_bytes_per_s, LIMIT_PEER,
+             "peer_joint_bytes_per_s");
+}
+
+/* Does what needs_of() does where devices have parts of the chain. */
+static struct limit_needs needs_by_link(const struct machine *machine,
+                                        const struct limit_work *work, double share)
+{
+    const double in = share * work->in_bytes + work->resident_bytes;
+    const double out = share * work->out_bytes + work->result_bytes;
+    const double handed = share * work->handed_bytes;
+    struct limit_needs needs = {.kernels = share * work->kernels_ns,
+                                .figure = "h2d_bytes_per_s"};
+    if (machine->peer_bytes_per_s > 0)
+        need_as_peers(machine, work->devices, in, out, handed, &needs);
+    else
+        need_by_host(machine, work->devices, in, out, handed, &needs);
+    return needs;
+}
+
 static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,
                                    double share)
 {
+    if (work->by_link)
+        return needs_by_link(machine, work, share);
     const uint32_t devices = work->devices;
     const double in = share * work->in_bytes, out = share * work->out_bytes;
     const char *host_figure = NULL;
@@ -111,11 +195,7 @@ static struct limit_needs needs_of(const struct machine *machine, const struct l
                            out / devices + work->result_bytes, &needs.figure);
     const double host = host_ns(machine, devices, in + devices * work->resident_bytes,
                                 out + work->result_bytes, &host_figure);
-    if (host > needs.copies) {
-        needs.copies = host;
-        needs.shared = true;
-        needs.figure = host_figure;
-    }
+    need(&needs, host, shared_cause(machine), host_figure);
     return needs;
 }
 
@@ -176,10 +256,8 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
     }
     bool copies = needs.copies >= needs.kernels;
     limit.ns = floor_ns(ns);
-    limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU
-                  : !copies             ? LIMIT_COMPUTE
-                  : needs.shared        ? shared_cause(machine)
-                                        : LIMIT_COPIES;
+    limit.device = work.slowest;
+    limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU : copies ? needs.cause : LIMIT_COMPUTE;
     limit.figure = limit.cause == LIMIT_CPU       ? "cpu_flops_per_s"
                    : limit.cause == LIMIT_COMPUTE ? kernel_figure(machine, plan)
                                                   : needs.figure;
@@ -223,6 +301,7 @@ const char *limit_cause_name(enum limit_cause cause)
     static const char *const names[] = {
         [LIMIT_COPIES] = "copies",    [LIMIT_COMPUTE] = "compute", [LIMIT_CPU] = "cpu",
         [LIMIT_HOST] = "host-memory", [LIMIT_SWITCH] = "switch",
+        [LIMIT_PEER] = "peer",
     };
     return names[cause];
 }

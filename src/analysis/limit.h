@@ -7,8 +7,10 @@
  * that they have then, until one is done and the other goes on alone (one copy engine does them
  * in turn, or kernels reach mapped memory, if that is faster); and the kernels at the whole
  * GPU's rate. Devices have equal parts, and their copies need what the host gives them
- * together. With the CPU it is the time of the best split, tiles being as small as one likes.
- * Filling and draining the pipeline is no part of it. */
+ * together; or each has its part of the chain, of which the slowest counts, the first one's
+ * copies in, the last one's out, and what goes from one to the next over the devices' own
+ * links, or where they have none by the host. With the CPU it is the time of the best split,
+ * tiles being as small as one likes. Filling and draining the pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 
@@ -17,13 +19,22 @@
 
 /* LIMIT_CPU: more than half of the work is best done by the CPU. LIMIT_HOST and
  * LIMIT_SWITCH: what all devices share bounds the copies, not their own links: the host's
- * memory, or the link of the switch that they are behind. */
-enum limit_cause { LIMIT_COPIES, LIMIT_COMPUTE, LIMIT_CPU, LIMIT_HOST, LIMIT_SWITCH };
+ * memory, or the link of the switch that they are behind. LIMIT_PEER: the links between devices
+ * do. */
+enum limit_cause {
+    LIMIT_COPIES,
+    LIMIT_COMPUTE,
+    LIMIT_CPU,
+    LIMIT_HOST,
+    LIMIT_SWITCH,
+    LIMIT_PEER
+};
 
 struct limit {
     int64_t ns;
     enum limit_cause cause; /* what sets it */
     const char *figure;     /* the machine file's figure that sets it: "h2d_bytes_per_s" */
+    uint32_t device;        /* by links: the one whose kernels take longest */
     double cpu_share;       /* of the elements, in the best split; 0 without the CPU */
     /* The times that all the work takes on the copy engines, on the GPU's units, and on the CPU
      * alone, which is 0 where that may take no share. */
@@ -51,7 +62,7 @@ static inline bool limit_is_shared(enum limit_cause cause)
     return cause == LIMIT_HOST || cause == LIMIT_SWITCH;
 }
 
-/* "copies", "compute", "cpu", "host-memory", "switch". */
+/* "copies", "compute", "cpu", "host-memory", "switch", "peer". */
 const char *limit_cause_name(enum limit_cause cause);
 
 #endif

@@ -246,7 +246,8 @@ static void name_causes(struct verdict_judgement *judgement, struct verdicts *ve
                                                [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
                                                [LIMIT_CPU] = VERDICT_CPU_BOUND,
                                                [LIMIT_HOST] = VERDICT_HOST_BOUND,
-                                               [LIMIT_SWITCH] = VERDICT_SWITCH_BOUND};
+                                               [LIMIT_SWITCH] = VERDICT_SWITCH_BOUND,
+                                               [LIMIT_PEER] = VERDICT_PEER_BOUND};
     struct verdict rest = judgement->items[VERDICT_REST];
     rest.cost_ns = 0;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {

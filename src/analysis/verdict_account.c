@@ -19,7 +19,7 @@ enum { HAND_OVERS = 8 }; /* a hand-over is long if that many fill the work */
 
 struct verdict_bound {
     const struct verdict_case *facts;
-    double in_ns, out_ns; /* per byte, where copies bind */
+    double in_ns, out_ns, peer_ns; /* per byte, where copies bind */
 };
 
 static double kernel_work_ns(const struct verdict_case *facts, const struct op *op)
@@ -27,7 +27,10 @@ static double kernel_work_ns(const struct verdict_case *facts, const struct op *
     const struct kernel *kernel = facts->plan->chain[op->kernel.link];
     struct kernel_cost cost =
         machine_kernel_cost(facts->machine, kernel, &facts->plan->params, op->kernel.count);
-    return fmax(cost.memory_ns, cost.arithmetic_ns) / plan_devices(facts->plan);
+    const double ns = fmax(cost.memory_ns, cost.arithmetic_ns);
+    if (facts->plan->by_link) /* the other devices' kernels are not what binds */
+        return plan_link_device(facts->plan, op->kernel.link) == facts->limit->device ? ns : 0;
+    return ns / plan_devices(facts->plan);
 }
 
 /* Returns how much of the limit is a span's work, in ns at the machine's rate: a headway_weight
@@ -43,10 +46,37 @@ static double bound_work(const void *context, const struct span *span)
         return span->kind == OP_KERNEL ? kernel_work_ns(facts, op) : 0;
     if (span->kind == OP_KERNEL && facts->plan->memory == MEMORY_MAPPED)
         return (double)span->bytes;
-    double rate = span->kind == OP_H2D   ? bound->in_ns
-                  : span->kind == OP_D2H ? bound->out_ns
-                                         : 0;
+    if (op_is_copy(span->kind) && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
+        facts->machine->peer_bytes_per_s > 0)
+        return 0; /* the limit knows a better way */
+    double rate = span->kind == OP_H2D    ? bound->in_ns
+                  : span->kind == OP_D2H  ? bound->out_ns
+                  : span->kind == OP_PEER ? bound->peer_ns
+                                          : 0;
     return rate * (double)span->bytes;
+}
+
+/* Does what find_rates() does where devices hand tiles on as peers: one copies in and one out,
+ * and each but the last sends as much as another. */
+static void find_peer_rates(struct verdict_bound *bound)
+{
+    const struct machine *machine = bound->facts->machine;
+    const struct limit *limit = bound->facts->limit;
+    const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
+    const double both = (in + out) * rule_host_share(machine, OP_H2D, in, out);
+    const uint32_t senders = plan_devices(bound->facts->plan) - 1;
+    const bool into = strcmp(limit->figure, "h2d_bytes_per_s") == 0;
+    const bool joint = strcmp(limit->figure, "peer_joint_bytes_per_s") == 0;
+    if (limit->cause == LIMIT_PEER)
+        bound->peer_ns =
+            (joint ? 2e9 / machine->peer_joint_bytes_per_s : 1e9 / machine->peer_bytes_per_s) /
+            senders;
+    else if (limit_is_shared(limit->cause))
+        bound->in_ns = bound->out_ns = 1e9 / both;
+    else if (into)
+        bound->in_ns = 1e9 / in;
+    else
+        bound->out_ns = 1e9 / out;
 }
 
 /* Finds which direction binds, or that both do by the link or the engine that they share. */
@@ -55,6 +85,10 @@ static void find_rates(struct verdict_bound *bound)
     const struct machine *machine = bound->facts->machine;
     const char *figure = bound->facts->limit->figure;
     const uint32_t devices = plan_devices(bound->facts->plan);
+    if (bound->facts->plan->by_link && machine->peer_bytes_per_s > 0) {
+        find_peer_rates(bound);
+        return;
+    }
     if (limit_is_shared(bound->facts->limit->cause)) {
         const struct host_rates host = rule_host_rates(machine, devices);
         const bool both = strcmp(figure, "host_joint_bytes_per_s") == 0;

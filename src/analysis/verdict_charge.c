@@ -129,6 +129,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
         return VERDICT_CPU_SHARE;
     case KNOB_WAYS:
         return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
+    case KNOB_EXCHANGE:
+        return VERDICT_HOST_EXCHANGE;
     case KNOB_MEMORY:
         return memory_code(judgement);
     case KNOB_MISTAKE:

@@ -12,6 +12,8 @@ struct sight {
     uint32_t legacy_stream, legacy_kernels, legacy_memsets;
     uint32_t most_blocks; /* of a launch */
     uint32_t most_copies; /* that one op is made of */
+    uint32_t exchanges;   /* copies out by which devices hand tiles on, and their bytes */
+    uint64_t exchanged_bytes;
     uint64_t alloc_bytes;
     int64_t callbacks_ns;             /* of all callbacks */
     int64_t packs_ns, syncs_ns;       /* of all the host's packing and waiting */
@@ -30,6 +32,10 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->syncs += op_is_sync(op->kind);
     sight->callbacks += op->kind == OP_CALLBACK;
     sight->waits += op->kind == OP_WAIT;
+    if (op->kind == OP_D2H && op->copy.host.buffer == BUFFER_HOST_EXCHANGE) {
+        sight->exchanges++;
+        sight->exchanged_bytes += op_bytes(op);
+    }
     if (rule_copies(plan, op) > sight->most_copies)
         sight->most_copies = rule_copies(plan, op);
     if (op->kind == OP_ALLOC) {
@@ -217,6 +223,12 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     case VERDICT_SMALL_TILES:
         see_small_tiles(facts, sight, work_ns, text);
         return EVIDENCE_LIKELY;
+    case VERDICT_HOST_EXCHANGE:
+        snprintf(text, room,
+                 "%" PRIu32 " copies out into the host's memory and as many in from there hand "
+                 "%s on",
+                 sight->exchanges, units_bytes(sight->exchanged_bytes, a));
+        return EVIDENCE_CERTAIN;
     case VERDICT_PACKING:
         snprintf(text, room,
                  "%" PRIu32 " tiles in batches of %" PRIu32

@@ -104,9 +104,10 @@ static struct settings put_right(const struct search *search)
     settings.priority_count = 0;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;
+    if (settings.exchange == EXCHANGE_HOST && search->machine->peer_bytes_per_s > 0)
+        settings.exchange = EXCHANGE_PEER;
     settings.ways = settings.ways < 3 ? 3 : settings.ways;
-    if (settings.ways == 4)
-        settings.cpu_share = -1;
+    settings.cpu_share = settings.ways == 4 ? -1 : settings.cpu_share;
     if (settings.pack && !settings.scatter) { /* what lies together is a large tile already */
         settings.pack = false;
         settings.batch = 0;
@@ -114,8 +115,7 @@ static struct settings put_right(const struct search *search)
     settings.streams = settings.streams < STREAMS_GOOD ? STREAMS_GOOD : settings.streams;
     uint32_t most =
         search->machine->queues_max < QUEUES_GOOD ? search->machine->queues_max : QUEUES_GOOD;
-    if (settings.connections < most)
-        settings.connections = most;
+    settings.connections = settings.connections < most ? most : settings.connections;
     if (!settings.scatter && settings.tiles < TILES_GOOD &&
         settings_tiles_near(&settings, TILES_GOOD) > 0)
         settings.tiles = settings_tiles_near(&settings, TILES_GOOD);

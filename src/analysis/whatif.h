@@ -28,6 +28,7 @@ enum knob {
     KNOB_TILES,
     KNOB_SHARE,
     KNOB_WAYS,
+    KNOB_EXCHANGE,
     KNOB_MEMORY,
     KNOB_MISTAKE,
     KNOB_COUNT

@@ -22,7 +22,8 @@ static const struct field {
     FIELD(KNOB_QUEUES, connections),  FIELD(KNOB_STREAMS, streams),
     FIELD(KNOB_TILES, tiles),         FIELD(KNOB_BLOCKS, blocks),
     FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
-    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_MISTAKE, mistake),
+    FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_MEMORY, memory),
+    FIELD(KNOB_MISTAKE, mistake),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -141,6 +142,9 @@ void whatif_option(enum knob knob, const struct settings *given,
         break;
     case KNOB_WAYS:
         snprintf(text, room, "--ways=%d", settings->ways);
+        break;
+    case KNOB_EXCHANGE:
+        snprintf(text, room, "--exchange=%s", exchange_names[settings->exchange]);
         break;
     case KNOB_MEMORY:
         snprintf(text, room, "--memory=%s", memory_names[settings->memory]);

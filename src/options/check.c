@@ -1,4 +1,5 @@
 /* check.c - the checks of what several settings together can get wrong. */
+#include "options/check.h"
 #include "options/table.h"
 #include "plan/device.h"
 #include "plan/mistake.h"
@@ -7,28 +8,6 @@
 #include <string.h>
 
 enum { LAUNCHES_MAX = 1 << 24 };
-
-/* A run, and where each of its settings comes from; `origins` is NULL once that is forgotten.
- */
-struct judged {
-    const struct settings *settings;
-    const struct origin *origins;
-    struct error *error;
-};
-
-static const char *label(const struct judged *run, enum option_id id, char text[LABEL_MAX])
-{
-    return setting_label(run->settings, run->origins, id, text);
-}
-
-/* Refuses two settings that don't go together: "ONE BETWEEN OTHER REST". */
-static enum status refuse_pair(const struct judged *run, enum option_id one,
-                               const char *between, enum option_id other, const char *rest)
-{
-    char text[LABEL_MAX], other_text[LABEL_MAX];
-    return error_set(run->error, STATUS_USAGE, "%s %s %s%s", label(run, one, text), between,
-                     label(run, other, other_text), rest);
-}
 
 /* --- tiles --- */
 
@@ -39,12 +18,12 @@ static enum status refuse_units(const struct judged *run, const struct kernel *k
     char what[LABEL_MAX], unit_text[LABEL_MAX], nearest[64];
     const uint64_t unit = settings_unit(settings), units = settings->elements / unit;
     const bool rows = strcmp(kernel->unit_name, "rows") == 0;
-    label(run, rows ? OPTION_COLUMNS : OPTION_ROWS, unit_text);
+    check_label(run, rows ? OPTION_COLUMNS : OPTION_ROWS, unit_text);
     if (settings->elements % unit != 0)
         return error_set(run->error, STATUS_USAGE,
                          "%s is no whole number of %s of %s, as %s needs: nearest are %" PRIu64
                          " and %" PRIu64,
-                         label(run, OPTION_ELEMENTS, what), kernel->unit_name, unit_text,
+                         check_label(run, OPTION_ELEMENTS, what), kernel->unit_name, unit_text,
                          kernel->name, (units > 0 ? units : 1) * unit,
                          (units > 0 ? units + 1 : 2) * unit);
     const uint32_t below = settings_tiles_below(settings, settings->tiles);
@@ -55,7 +34,7 @@ static enum status refuse_units(const struct judged *run, const struct kernel *k
     return error_set(run->error, STATUS_USAGE,
                      "%s does not cut the array's %" PRIu64 " %s of %s into tiles of as many "
                      "whole %s each, as %s needs: %s",
-                     label(run, OPTION_TILES, what), units, kernel->unit_name, unit_text,
+                     check_label(run, OPTION_TILES, what), units, kernel->unit_name, unit_text,
                      kernel->unit_name, kernel->name, nearest);
 }
 
@@ -64,8 +43,8 @@ static enum status check_tiles(const struct judged *run)
 {
     const struct settings *settings = run->settings;
     if (settings->tiles > settings->elements)
-        return refuse_pair(run, OPTION_TILES, "is more than", OPTION_ELEMENTS,
-                           ": allowed are at most as many tiles as elements");
+        return check_refuse_pair(run, OPTION_TILES, "is more than", OPTION_ELEMENTS,
+                                 ": allowed are at most as many tiles as elements");
     /* An input file tells the number of elements later, and this check then comes again; where
      * tiles are auto, their number is chosen later, to fit. */
     const bool unknown =
@@ -92,7 +71,7 @@ static enum status check_launches(const struct judged *run)
         return STATUS_OK;
     snprintf(rest, sizeof rest, " make %" PRIu64 " launches of %s: allowed are at most %u",
              launches, first->name, (unsigned)LAUNCHES_MAX);
-    return refuse_pair(run, OPTION_INTENSITY, "and", OPTION_TILES, rest);
+    return check_refuse_pair(run, OPTION_INTENSITY, "and", OPTION_TILES, rest);
 }
 
 /* A run without data can't read or keep any, nor be made on a real device. */
@@ -102,12 +81,13 @@ static enum status check_no_data(const struct judged *run)
     if (!settings->no_data)
         return STATUS_OK;
     if (device_is_real(settings->device))
-        return refuse_pair(run, OPTION_NO_DATA, "is for the simulator, but", OPTION_DEVICE,
-                           " was given: allowed are sim:NAME and sim:FILE.ini");
+        return check_refuse_pair(run, OPTION_NO_DATA, "is for the simulator, but",
+                                 OPTION_DEVICE,
+                                 " was given: allowed are sim:NAME and sim:FILE.ini");
     if (settings->input != NULL || settings->output != NULL)
-        return refuse_pair(run, OPTION_NO_DATA, "means no bytes at all, but",
-                           settings->input != NULL ? OPTION_INPUT : OPTION_OUTPUT,
-                           " was given: allowed is one of them");
+        return check_refuse_pair(run, OPTION_NO_DATA, "means no bytes at all, but",
+                                 settings->input != NULL ? OPTION_INPUT : OPTION_OUTPUT,
+                                 " was given: allowed is one of them");
     return STATUS_OK;
 }
 
@@ -122,9 +102,10 @@ static enum status check_ways(const struct judged *run)
 {
     if (run->settings->ways != 4 || !has_scan(run->settings))
         return STATUS_OK;
-    return refuse_pair(run, OPTION_WAYS, "gives the CPU tiles of its own, but", OPTION_KERNEL,
-                       " has a scan, and each of its tiles needs the sum of all before it: "
-                       "allowed are ways 1, 2 and 3");
+    return check_refuse_pair(
+        run, OPTION_WAYS, "gives the CPU tiles of its own, but", OPTION_KERNEL,
+        " has a scan, and each of its tiles needs the sum of all before it: "
+        "allowed are ways 1, 2 and 3");
 }
 
 /* Nothing but a scan carries anything from tile to tile. */
@@ -132,8 +113,9 @@ static enum status check_carry(const struct judged *run)
 {
     if (run->settings->carry == CARRY_DEVICE || has_scan(run->settings))
         return STATUS_OK;
-    return refuse_pair(run, OPTION_CARRY, "is about what a scan carries from tile to tile, but",
-                       OPTION_KERNEL, " has none: allowed is device, or a kernel such as scan");
+    return check_refuse_pair(
+        run, OPTION_CARRY, "is about what a scan carries from tile to tile, but", OPTION_KERNEL,
+        " has none: allowed is device, or a kernel such as scan");
 }
 
 /* Some kernels' number of blocks nobody can choose: it follows from the work, or the library
@@ -147,7 +129,7 @@ static enum status check_blocks(const struct judged *run)
             return error_set(run->error, STATUS_USAGE,
                              "%s can't be: %s settles itself how many blocks it has: allowed "
                              "is auto, or kernels such as scale",
-                             label(run, OPTION_BLOCKS, blocks), settings->chain[i]->name);
+                             check_label(run, OPTION_BLOCKS, blocks), settings->chain[i]->name);
     }
     return STATUS_OK;
 }
@@ -160,9 +142,10 @@ static enum status check_memory(const struct judged *run)
     if (run->settings->memory != MEMORY_MAPPED ||
         (!first->in_place && first->resident_count == NULL))
         return STATUS_OK;
-    return refuse_pair(run, OPTION_MEMORY, "leaves the arrays on the host, but", OPTION_KERNEL,
-                       " keeps one on the device and works in place: allowed are pinned, "
-                       "pageable and registered");
+    return check_refuse_pair(run, OPTION_MEMORY, "leaves the arrays on the host, but",
+                             OPTION_KERNEL,
+                             " keeps one on the device and works in place: allowed are pinned, "
+                             "pageable and registered");
 }
 
 /* Tiles that lie apart in host memory are each a whole of their own. */
@@ -176,7 +159,8 @@ static enum status check_scatter(const struct judged *run)
             continue;
         snprintf(rest, sizeof rest, " has %s, which %s: allowed are kernels such as scale",
                  settings->chain[i]->name, why);
-        return refuse_pair(run, OPTION_SCATTER, "lays tiles apart, but", OPTION_KERNEL, rest);
+        return check_refuse_pair(run, OPTION_SCATTER, "lays tiles apart, but", OPTION_KERNEL,
+                                 rest);
     }
     return STATUS_OK;
 }
@@ -185,19 +169,20 @@ static enum status check_scatter(const struct judged *run)
 static enum status check_issue(const struct judged *run)
 {
     if (run->settings->issue == ISSUE_BATCH && run->settings->memory == MEMORY_PAGEABLE)
-        return refuse_pair(run, OPTION_ISSUE, "hands many copies over at once, but with",
-                           OPTION_MEMORY,
-                           " the host has a part in every copy: allowed are pinned, registered "
-                           "and mapped");
+        return check_refuse_pair(
+            run, OPTION_ISSUE, "hands many copies over at once, but with", OPTION_MEMORY,
+            " the host has a part in every copy: allowed are pinned, registered "
+            "and mapped");
     if (run->settings->issue == ISSUE_BATCH && run->settings->mistake != MISTAKE_NONE)
-        return refuse_pair(run, OPTION_ISSUE, "has no tile that goes by itself, but",
-                           OPTION_MISTAKE,
-                           " is made tile by tile: allowed are streams and graph");
+        return check_refuse_pair(run, OPTION_ISSUE, "has no tile that goes by itself, but",
+                                 OPTION_MISTAKE,
+                                 " is made tile by tile: allowed are streams and graph");
     if (run->settings->issue != ISSUE_GRAPH || run->settings->memory != MEMORY_PAGEABLE)
         return STATUS_OK;
-    return refuse_pair(run, OPTION_ISSUE, "is launched by one call, but with", OPTION_MEMORY,
-                       " the host has a part in every copy: allowed are pinned, registered and "
-                       "mapped");
+    return check_refuse_pair(
+        run, OPTION_ISSUE, "is launched by one call, but with", OPTION_MEMORY,
+        " the host has a part in every copy: allowed are pinned, registered and "
+        "mapped");
 }
 
 /* Elsewhere each tile goes by itself. */
@@ -207,9 +192,9 @@ static enum status check_batch(const struct judged *run)
     if (settings->batch == 0 || settings->issue == ISSUE_BATCH ||
         settings->issue == ISSUE_AUTO || settings->pack)
         return STATUS_OK;
-    return refuse_pair(run, OPTION_BATCH, "is about tiles that go as one, but with",
-                       OPTION_ISSUE,
-                       " each goes by itself: allowed is auto, or --issue=batch or --pack");
+    return check_refuse_pair(
+        run, OPTION_BATCH, "is about tiles that go as one, but with", OPTION_ISSUE,
+        " each goes by itself: allowed is auto, or --issue=batch or --pack");
 }
 
 /* The thread that issues packs in between, with all cores. */
@@ -219,55 +204,23 @@ static enum status check_pack(const struct judged *run)
     if (!settings->pack)
         return STATUS_OK;
     if (settings->ways != 3)
-        return refuse_pair(run, OPTION_PACK,
-                           "has the CPU pack tiles while others are under way, but",
-                           OPTION_WAYS, " was given: allowed is 3");
+        return check_refuse_pair(run, OPTION_PACK,
+                                 "has the CPU pack tiles while others are under way, but",
+                                 OPTION_WAYS, " was given: allowed is 3");
     if (settings->issue == ISSUE_AUTO)
-        return refuse_pair(run, OPTION_PACK, "is one of the ways that", OPTION_ISSUE,
-                           " chooses from: allowed is one of them");
+        return check_refuse_pair(run, OPTION_PACK, "is one of the ways that", OPTION_ISSUE,
+                                 " chooses from: allowed is one of them");
     if (settings->issue != ISSUE_STREAMS)
-        return refuse_pair(run, OPTION_PACK, "has the host work between its calls, but",
-                           OPTION_ISSUE, " hands much over at once: allowed is streams");
+        return check_refuse_pair(run, OPTION_PACK, "has the host work between its calls, but",
+                                 OPTION_ISSUE, " hands much over at once: allowed is streams");
     if (settings->memory == MEMORY_MAPPED)
-        return refuse_pair(run, OPTION_PACK, "makes large copies out of small ones, but with",
-                           OPTION_MEMORY,
-                           " there are none: allowed are pinned, pageable and registered");
+        return check_refuse_pair(
+            run, OPTION_PACK, "makes large copies out of small ones, but with", OPTION_MEMORY,
+            " there are none: allowed are pinned, pageable and registered");
     if (settings->mistake != MISTAKE_NONE)
-        return refuse_pair(run, OPTION_PACK, "has no tile that goes by itself, but",
-                           OPTION_MISTAKE, " is made tile by tile: allowed is one of them");
-    return STATUS_OK;
-}
-
-/* --- several devices --- */
-
-/* Refuses for several devices what works on one alone, or is known of one alone. */
-static enum status check_devices(const struct judged *run)
-{
-    const struct settings *settings = run->settings;
-    const uint32_t devices = settings_devices(settings);
-    char rest[LABEL_MAX];
-    if (devices == 1)
-        return STATUS_OK;
-    if (settings->tiles > 0 && settings->tiles < devices)
-        return refuse_pair(run, OPTION_DEVICE, "has more devices than there are tiles, for",
-                           OPTION_TILES, " was given: each needs one");
-    snprintf(rest, sizeof rest, " was given: allowed are %" PRIu32 " on each",
-             STREAMS_MAX / devices);
-    if (settings->streams > STREAMS_MAX / devices)
-        return refuse_pair(run, OPTION_DEVICE, "has that many streams on each device, and",
-                           OPTION_STREAMS, rest);
-    if (settings->memory == MEMORY_MAPPED)
-        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MEMORY,
-                           " is for one: allowed are pinned, pageable and registered");
-    if (settings->issue == ISSUE_GRAPH)
-        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_ISSUE,
-                           " is for one: allowed are streams and batch");
-    if (settings->mistake != MISTAKE_NONE)
-        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MISTAKE,
-                           " is made on one: allowed is one device");
-    if (settings->carry == CARRY_DEVICE && has_scan(settings))
-        return refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_CARRY,
-                           " leaves what a scan carries on one: allowed are callback and sync");
+        return check_refuse_pair(run, OPTION_PACK, "has no tile that goes by itself, but",
+                                 OPTION_MISTAKE,
+                                 " is made tile by tile: allowed is one of them");
     return STATUS_OK;
 }
 
@@ -304,12 +257,12 @@ static enum status settle_ways(const struct judged *run, struct settings *settin
 {
     if (settings->ways == 1 && settings->streams != 1 &&
         given_together(run, OPTION_WAYS, OPTION_STREAMS))
-        return refuse_pair(run, OPTION_WAYS, "is serial and uses one stream, but",
-                           OPTION_STREAMS, " was given: allowed is 1");
+        return check_refuse_pair(run, OPTION_WAYS, "is serial and uses one stream, but",
+                                 OPTION_STREAMS, " was given: allowed is 1");
     if (settings->ways != 4 && settings->cpu_share >= 0 &&
         given_together(run, OPTION_WAYS, OPTION_CPU_SHARE))
-        return refuse_pair(run, OPTION_WAYS, "leaves the CPU idle, but", OPTION_CPU_SHARE,
-                           " was given: allowed is auto, or ways 4");
+        return check_refuse_pair(run, OPTION_WAYS, "leaves the CPU idle, but", OPTION_CPU_SHARE,
+                                 " was given: allowed is auto, or ways 4");
     if (settings->ways == 1)
         settings->streams = 1;
     return STATUS_OK;
@@ -321,8 +274,8 @@ static enum status settle_profile(const struct judged *run, struct settings *set
     if (!settings->profile)
         return STATUS_OK;
     if (settings->runs != 1 && given_together(run, OPTION_PROFILE, OPTION_RUNS))
-        return refuse_pair(run, OPTION_PROFILE, "makes one run, but", OPTION_RUNS,
-                           " was given: allowed is 1");
+        return check_refuse_pair(run, OPTION_PROFILE, "makes one run, but", OPTION_RUNS,
+                                 " was given: allowed is 1");
     settings->runs = 1;
     return STATUS_OK;
 }
@@ -335,10 +288,11 @@ static enum status settle_mistake(const struct judged *run, struct settings *set
     if (!mistake_rows[settings->mistake].loads_lazily)
         return STATUS_OK;
     if (settings->runs != 1 && given_together(run, OPTION_MISTAKE, OPTION_RUNS))
-        return refuse_pair(run, OPTION_MISTAKE, says, OPTION_RUNS, " was given: allowed is 1");
+        return check_refuse_pair(run, OPTION_MISTAKE, says, OPTION_RUNS,
+                                 " was given: allowed is 1");
     if (settings->warmup != 0 && given_together(run, OPTION_MISTAKE, OPTION_WARMUP))
-        return refuse_pair(run, OPTION_MISTAKE, says, OPTION_WARMUP,
-                           " was given: allowed is 0");
+        return check_refuse_pair(run, OPTION_MISTAKE, says, OPTION_WARMUP,
+                                 " was given: allowed is 0");
     settings->runs = 1;
     settings->warmup = 0;
     return STATUS_OK;
@@ -360,6 +314,7 @@ static const struct {
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},
     [CHECK_DEVICES] = {settle_devices, check_devices},
+    [CHECK_EXCHANGE] = {NULL, check_exchange},
     [CHECK_ISSUE] = {NULL, check_issue},
     [CHECK_BATCH] = {NULL, check_batch},
     [CHECK_PACK] = {NULL, check_pack},

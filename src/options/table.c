@@ -201,15 +201,26 @@ const struct option_row option_rows[OPTION_COUNT] = {
                                "and cuda:all are several real ones",
                        .with = "With `pipeline view` it is the device of the trace to look at: "
                                "its number, or a part of its name."},
-    [OPTION_SPREAD] = {"spread", 0, "tiles", TYPE_CHOICE, RUN_FIELD(spread, RUNS),
+    [OPTION_SPREAD] = {"spread", 0, "tiles|chain", TYPE_CHOICE, RUN_FIELD(spread, RUNS),
                        .check = CHECK_DEVICES, .fallback = "tiles", .choices = spread_names,
+                       .of_several = true,
                        .help =
-                           "several devices: tiles are dealt over them in turn, and each has "
-                           "--streams of its own",
+                           "several devices: tiles are dealt over them in turn; or each has a "
+                           "part of the chain of kernels, and hands tiles on to the next. Each "
+                           "has --streams of its own",
                        .with =
-                           "With one device it means nothing. Several go neither with "
-                           "--memory=mapped and --issue=graph nor with --mistake, and scans "
-                           "need --carry=callback or sync."},
+                           "Several devices go neither with --memory=mapped and --issue=graph "
+                           "nor with --mistake, and with tiles scans need --carry=callback or "
+                           "sync. chain needs as many kernels as devices, ways 3 or 4, and "
+                           "neither --issue=batch nor --pack."},
+    [OPTION_EXCHANGE] = {"exchange", 0, "auto|peer|host", TYPE_CHOICE,
+                         RUN_FIELD(exchange, RUNS), .check = CHECK_EXCHANGE, .fallback = "auto",
+                         .choices = exchange_names, .of_several = true,
+                         .help =
+                             "how devices hand tiles on: by one copy from device to device; "
+                             "or out into page-locked memory of the host and in from there; "
+                             "auto: as peers, where they can",
+                         .with = "Only --spread=chain uses it."},
     [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
                      .fallback = "5", .least = 1, .most = 10000,
                      .help = "measured repeats: the report gives the median and the spread",

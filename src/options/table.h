@@ -39,6 +39,7 @@ enum option_id {
     OPTION_MISTAKE,
     OPTION_DEVICE,
     OPTION_SPREAD,
+    OPTION_EXCHANGE,
     OPTION_RUNS,
     OPTION_WARMUP,
     OPTION_ISSUE,
@@ -113,6 +114,7 @@ enum option_check {
     CHECK_CARRY,
     CHECK_MISTAKE,
     CHECK_DEVICES,
+    CHECK_EXCHANGE,
     CHECK_ISSUE,
     CHECK_BATCH,
     CHECK_PACK,
@@ -136,6 +138,7 @@ struct option_row {
     uint64_t least, most;    /* limits of a number */
     bool suffixes;           /* a number may have k, M, G or T */
     bool automatic;          /* a number may be "auto", which is 0 */
+    bool of_several;         /* it means nothing with one device */
     const char *const *choices; /* ended by NULL */
     const char *help;
     const char *with; /* a sentence about the options it goes with, or not; NULL: with all */

@@ -392,16 +392,21 @@ enum status options_set_defaults(enum option_scope scope, void *target, struct e
     return status;
 }
 
-void settings_each(const struct settings *settings, settings_visitor *each, void *context)
+void settings_each_of(const struct settings *settings, bool several, settings_visitor *each,
+                      void *context)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_rows[i];
-        const bool chosen = row->type != TYPE_CHOICE || row->choices[1] != NULL;
-        if (row->scope != SCOPE_RUN || !chosen) /* a choice of one value says nothing */
+        if (row->scope != SCOPE_RUN || (row->of_several && !several))
             continue;
         char text[OPTION_TEXT];
         enum value_kind kind;
         const char *value = option_show(row, settings, text, &kind);
         each(context, row->name, value, kind);
     }
+}
+
+void settings_each(const struct settings *settings, settings_visitor *each, void *context)
+{
+    settings_each_of(settings, settings_devices(settings) > 1, each, context);
 }

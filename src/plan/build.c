@@ -148,7 +148,7 @@ static enum status issue_step(struct builder *builder, struct step step)
     if (first && mistake->before_tile != NULL)
         status = mistake->before_tile(&builder->mistake, stream, tiles.first);
     if (status == STATUS_OK)
-        status = build_stage(builder, stage, tiles, stream);
+        status = build_stage(builder, &steps->stage[stage], tiles, stream);
     if (status == STATUS_OK)
         status = record_step(builder, build_op(OP_RECORD, stream, tiles), index);
     if (status == STATUS_OK && last && mistake->after_tile != NULL)
@@ -175,7 +175,8 @@ static enum status schedule_by_stage(struct builder *builder, uint32_t first, ui
 static enum status schedule_in_waves(struct builder *builder, uint32_t first)
 {
     const uint32_t batches = builder->steps.batches;
-    const uint32_t in_flight = builder->steps.devices * builder->settings->streams;
+    const uint32_t devices = builder->plan->by_link ? 1 : builder->steps.devices;
+    const uint32_t in_flight = devices * builder->settings->streams;
     const uint32_t wave = builder->settings->order == ORDER_BREADTH ? in_flight : 1;
     enum status status = STATUS_OK;
     for (uint32_t begin = 0; begin < batches && status == STATUS_OK; begin += wave) {
@@ -256,6 +257,9 @@ static enum status check_settings(const struct settings *settings, struct error 
                  settings->elements >= 1 && settings->tiles >= 1 &&
                  settings->tiles <= TILES_MAX && settings->streams >= 1 &&
                  settings->streams <= STREAMS_MAX / settings_devices(settings) &&
+                 settings_devices(settings) <= MACHINE_DEVICES_MAX &&
+                 (!settings_by_link(settings) ||
+                  settings_devices(settings) <= (uint32_t)settings->chain_length) &&
                  settings->issue < ISSUE_AUTO;
     if (whole)
         return STATUS_OK;
@@ -274,6 +278,10 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     plan->issue = settings->issue;
     plan->packs = settings->pack;
     plan->devices = settings_devices(settings);
+    plan->by_link = settings_by_link(settings);
+    plan->by_host = plan->by_link &&
+                    (settings->exchange == EXCHANGE_HOST ||
+                     (settings->exchange == EXCHANGE_AUTO && machine->peer_bytes_per_s <= 0));
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->cpu_tiles = plan_cpu_tiles(settings, machine);

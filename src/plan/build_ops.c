@@ -161,7 +161,8 @@ static enum status write_kernel(struct builder *builder, uint32_t stream, struct
     enum status status = STATUS_OK;
     for (uint32_t tile = tiles.first; tile < end && status == STATUS_OK; tile += step)
         status = write_launch(builder, stream, (struct tiles){tile, step}, link);
-    bool on_host = !steps_have_stage(&builder->steps, link + 2); /* no copy out follows */
+    const uint32_t next = builder->steps.kernel_stage[link] + 1;
+    bool on_host = !steps_have_stage(&builder->steps, next); /* no copy out follows */
     if (status == STATUS_OK && on_host)
         status = write_callback(builder, stream, tiles);
     return status;
@@ -176,14 +177,45 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, stru
     return status == STATUS_OK ? write_callback(builder, stream, tiles) : status;
 }
 
-enum status build_stage(struct builder *builder, uint32_t stage, struct tiles tiles,
+/* Appends the copy of what link `link` leaves to the device that goes on with it. */
+static enum status write_peer(struct builder *builder, uint32_t stream, struct tiles tiles,
+                              uint32_t link)
+{
+    struct op op = build_op(OP_PEER, stream, tiles);
+    op.peer.from = placement_handed(&builder->placement, link, tiles);
+    op.peer.to = placement_taken(&builder->placement, link, tiles);
+    return build_append(builder, &op);
+}
+
+/* Appends a copy of the same out into the host's memory, or in from there. */
+static enum status write_exchange(struct builder *builder, enum op_kind kind, uint32_t stream,
+                                  struct tiles tiles, uint32_t link)
+{
+    struct op op = build_op(kind, stream, tiles);
+    op.copy.host = placement_exchange(&builder->placement, link, tiles);
+    op.copy.device = kind == OP_D2H ? placement_handed(&builder->placement, link, tiles)
+                                    : placement_taken(&builder->placement, link, tiles);
+    return build_append(builder, &op);
+}
+
+enum status build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
                         uint32_t stream)
 {
-    if (stage == 0)
+    switch (stage->kind) {
+    case STAGE_IN:
         return write_copies_in(builder, stream, tiles);
-    if (stage == steps_out(&builder->steps))
-        return write_copy_out(builder, stream, tiles);
-    return write_kernel(builder, stream, tiles, stage - 1);
+    case STAGE_KERNEL:
+        return write_kernel(builder, stream, tiles, stage->link);
+    case STAGE_PEER:
+        return write_peer(builder, stream, tiles, stage->link);
+    case STAGE_TO_HOST:
+        return write_exchange(builder, OP_D2H, stream, tiles, stage->link);
+    case STAGE_FROM_HOST:
+        return write_exchange(builder, OP_H2D, stream, tiles, stage->link);
+    case STAGE_OUT:
+        break;
+    }
+    return write_copy_out(builder, stream, tiles);
 }
 
 /* Appends a copy within the host's memory, by its cores. */

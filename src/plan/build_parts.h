@@ -41,7 +41,7 @@ static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tile
 }
 
 /* Appends the ops that a stage of those tiles is made of, in `stream`. */
-enum status build_stage(struct builder *builder, uint32_t stage, struct tiles tiles,
+enum status build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
                         uint32_t stream);
 
 /* Append that the host packs a batch's inputs, and unpacks its result, if it does so. */

@@ -151,21 +151,14 @@ void op_link_bytes(const struct op *op, uint64_t *in, uint64_t *out)
 const char *buffer_name(enum buffer buffer)
 {
     static const char *const names[BUFFER_COUNT] = {
-        [BUFFER_HOST_IN0] = "host.in0",
-        [BUFFER_HOST_IN1] = "host.in1",
-        [BUFFER_HOST_RESIDENT] = "host.resident",
-        [BUFFER_HOST_OUT] = "host.out",
-        [BUFFER_HOST_CARRY] = "host.carry",
-        [BUFFER_HOST_PACK_IN0] = "host.pack.in0",
-        [BUFFER_HOST_PACK_IN1] = "host.pack.in1",
-        [BUFFER_HOST_PACK_OUT] = "host.pack.out",
-        [BUFFER_DEVICE_IN0] = "device.in0",
-        [BUFFER_DEVICE_IN1] = "device.in1",
-        [BUFFER_DEVICE_RESIDENT] = "device.resident",
-        [BUFFER_DEVICE_OUT] = "device.out",
-        [BUFFER_DEVICE_SCRATCH] = "device.scratch",
-        [BUFFER_DEVICE_CARRY] = "device.carry",
-        [BUFFER_DEVICE_OTHER] = "device.other",
+        [BUFFER_HOST_IN0] = "host.in0",           [BUFFER_HOST_IN1] = "host.in1",
+        [BUFFER_HOST_RESIDENT] = "host.resident", [BUFFER_HOST_OUT] = "host.out",
+        [BUFFER_HOST_CARRY] = "host.carry",       [BUFFER_HOST_PACK_IN0] = "host.pack.in0",
+        [BUFFER_HOST_PACK_IN1] = "host.pack.in1", [BUFFER_HOST_PACK_OUT] = "host.pack.out",
+        [BUFFER_HOST_EXCHANGE] = "host.exchange", [BUFFER_DEVICE_IN0] = "device.in0",
+        [BUFFER_DEVICE_IN1] = "device.in1",       [BUFFER_DEVICE_RESIDENT] = "device.resident",
+        [BUFFER_DEVICE_OUT] = "device.out",       [BUFFER_DEVICE_SCRATCH] = "device.scratch",
+        [BUFFER_DEVICE_CARRY] = "device.carry",   [BUFFER_DEVICE_OTHER] = "device.other",
     };
     return names[buffer];
 }

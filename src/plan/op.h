@@ -21,6 +21,7 @@ enum buffer {
     BUFFER_HOST_PACK_IN0, /* page-locked memory that the CPU packs tiles into, in slots */
     BUFFER_HOST_PACK_IN1,
     BUFFER_HOST_PACK_OUT, /* and that it unpacks results from */
+    BUFFER_HOST_EXCHANGE, /* and that devices hand tiles on through, in slots */
     BUFFER_DEVICE_IN0,
     BUFFER_DEVICE_IN1,
     BUFFER_DEVICE_RESIDENT, /* whole, without slots */
@@ -150,6 +151,13 @@ static inline struct resource resource_at(uint32_t number, uint32_t devices)
     if (number >= DEVICE_ENGINES * devices)
         return (struct resource){number - DEVICE_ENGINES * (devices - 1), 0, 0};
     return (struct resource){number % DEVICE_ENGINES, number / DEVICE_ENGINES, 0};
+}
+
+/* Returns the device of a link where the `length` links of a chain are dealt over devices: each
+ * has links that follow one another, as many as others or one more. */
+static inline uint32_t link_device(uint32_t link, uint32_t length, uint32_t devices)
+{
+    return link * devices / length;
 }
 
 /* One kind of op. Everything that names, draws or sorts ops by their kind reads it here; the

@@ -29,19 +29,19 @@ static uint64_t slot_offset(const struct placement *placement, enum buffer buffe
     return placement_output(placement, before).bytes;
 }
 
-static uint32_t tile_device(const struct plan *plan, uint32_t tile)
+static uint32_t work_device(const struct plan *plan, uint32_t tile, uint32_t link)
 {
-    return plan_batch_device(plan, plan_batch_of(plan, tile));
+    return plan_work_device(plan, plan_batch_of(plan, tile), link);
 }
 
-/* Returns `bytes` of what a device buffer holds, from `tile` on. */
+/* Returns `bytes` of what a device buffer holds where link `link` works, from `tile` on. */
 static struct range slot_range(const struct placement *placement, enum buffer buffer,
-                               uint32_t tile, uint64_t bytes)
+                               uint32_t tile, uint32_t link, uint64_t bytes)
 {
     const struct plan *plan = placement->plan;
     const uint32_t batch = plan_batch_of(plan, tile), slots = placement->device_slots;
     uint64_t slot = plan_batch_number(plan, batch) % slots;
-    slot += plan_batch_device(plan, batch) * (uint64_t)slots;
+    slot += plan_work_device(plan, batch, link) * (uint64_t)slots;
     uint64_t offset = slot * placement->stride[buffer];
     return (struct range){buffer, offset + slot_offset(placement, buffer, tile), bytes};
 }
@@ -68,7 +68,7 @@ struct range placement_input_slot(const struct placement *placement, int input,
                                   struct tiles tiles)
 {
     return slot_range(placement, input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1,
-                      tiles.first, placement_input(placement, input, tiles).bytes);
+                      tiles.first, 0, placement_input(placement, input, tiles).bytes);
 }
 
 struct range placement_output(const struct placement *placement, struct tiles tiles)
@@ -106,6 +106,7 @@ static enum buffer output_buffer(const struct placement *placement)
 struct range placement_output_slot(const struct placement *placement, struct tiles tiles)
 {
     return slot_range(placement, output_buffer(placement), tiles.first,
+                      (uint32_t)placement->plan->chain_length - 1,
                       placement_output(placement, tiles).bytes);
 }
 
@@ -124,7 +125,7 @@ struct range placement_carry(const struct placement *placement, enum buffer buff
     const uint64_t owner = shared ? tile - 1 : tile;
     uint64_t offset = ((uint64_t)link * plan->tiles + owner) * carry_bytes(placement);
     if (buffer == BUFFER_DEVICE_CARRY)
-        offset += plan_device_part(plan, buffer, tile_device(plan, tile)).offset;
+        offset += plan_device_part(plan, buffer, work_device(plan, tile, link)).offset;
     if (place == CARRY_BEFORE && !shared)
         offset += CARRY_BYTES;
     return (struct range){buffer, offset, dtype_bytes(plan->chain[link]->out)};
@@ -138,7 +139,8 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
     const struct kernel *kernel = placement->plan->chain[link];
     uint64_t bytes = kernel_scratch_bytes(kernel, op->kernel.count);
     if (bytes > 0) {
-        op->kernel.ranges->scratch = slot_range(placement, BUFFER_DEVICE_SCRATCH, tile, bytes);
+        op->kernel.ranges->scratch =
+            slot_range(placement, BUFFER_DEVICE_SCRATCH, tile, link, bytes);
         op->kernel.ranges->scratch.offset += placement->scratch[link];
     }
     if (kernel->shape != KERNEL_SCAN)
@@ -155,6 +157,38 @@ static void place_scratch_and_carry(const struct placement *placement, uint32_t 
 static enum buffer work_buffer(const struct placement *placement)
 {
     return placement->reduces ? BUFFER_DEVICE_IN0 : output_buffer(placement);
+}
+
+/* Returns the bytes of what a link, a map or a scan, leaves of the tiles. */
+static uint64_t handed_bytes(const struct placement *placement, uint32_t link,
+                             struct tiles tiles)
+{
+    uint64_t first, count;
+    plan_tiles(placement->plan, tiles, &first, &count);
+    return count * dtype_bytes(placement->plan->chain[link]->out);
+}
+
+struct range placement_handed(const struct placement *placement, uint32_t link,
+                              struct tiles tiles)
+{
+    return slot_range(placement, work_buffer(placement), tiles.first, link,
+                      handed_bytes(placement, link, tiles));
+}
+
+struct range placement_taken(const struct placement *placement, uint32_t link,
+                             struct tiles tiles)
+{
+    return slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link + 1,
+                      handed_bytes(placement, link, tiles));
+}
+
+struct range placement_exchange(const struct placement *placement, uint32_t link,
+                                struct tiles tiles)
+{
+    struct range slot = slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link,
+                                   handed_bytes(placement, link, tiles));
+    slot.buffer = BUFFER_HOST_EXCHANGE;
+    return slot;
 }
 
 /* Moves the chain's begin and end to the host's arrays, where memory is mapped. */
@@ -175,7 +209,8 @@ static void place_on_host(const struct placement *placement, struct tiles tiles,
 /* A chain of maps and scans reads the input buffer once and then works in place on the output
  * buffer, unless its kernel works in place from the start: so its first kernel, and it alone,
  * may gather. One that ends in a reduction works in place on the input buffer; only the value
- * goes to the output. */
+ * goes to the output. By links, each device's part of the chain does as a chain of its own
+ * would. */
 void placement_kernel(const struct placement *placement, struct tiles tiles, uint32_t link,
                       struct op *op)
 {
@@ -187,17 +222,18 @@ void placement_kernel(const struct placement *placement, struct tiles tiles, uin
     op->kernel.count = count;
     bool reduces = kernel->shape == KERNEL_REDUCE;
     enum buffer work = work_buffer(placement);
-    op->kernel.ranges->in[0] = slot_range(placement, link == 0 ? BUFFER_DEVICE_IN0 : work,
-                                          tiles.first, count * dtype_bytes(kernel->in));
+    op->kernel.ranges->in[0] =
+        slot_range(placement, plan_link_is_first(plan, link) ? BUFFER_DEVICE_IN0 : work,
+                   tiles.first, link, count * dtype_bytes(kernel->in));
     if (kernel->inputs == 2)
         op->kernel.ranges->in[1] =
-            slot_range(placement, BUFFER_DEVICE_IN1, tiles.first,
+            slot_range(placement, BUFFER_DEVICE_IN1, tiles.first, link,
                        second_count(plan, count) * dtype_bytes(kernel->in));
     if (kernel->resident_count != NULL)
-        op->kernel.ranges->resident =
-            plan_device_part(plan, BUFFER_DEVICE_RESIDENT, tile_device(plan, tiles.first));
+        op->kernel.ranges->resident = plan_device_part(plan, BUFFER_DEVICE_RESIDENT,
+                                                       work_device(plan, tiles.first, link));
     op->kernel.ranges->out =
-        slot_range(placement, reduces ? BUFFER_DEVICE_OUT : work, tiles.first,
+        slot_range(placement, reduces ? BUFFER_DEVICE_OUT : work, tiles.first, link,
                    (reduces ? 1 : count) * dtype_bytes(kernel->out));
     place_on_host(placement, tiles, link, op);
     place_scratch_and_carry(placement, tiles.first, op);
@@ -257,6 +293,10 @@ static void size_buffers(struct placement *placement, struct plan *plan)
         plan->buffer_bytes[BUFFER_HOST_PACK_OUT] =
             placement->reduces ? 0 : plan->buffer_bytes[output_buffer(placement)];
     }
+    if (plan->by_host) /* slots for each device that hands tiles on */
+        plan->buffer_bytes[BUFFER_HOST_EXCHANGE] = (plan_devices(plan) - 1) *
+                                                   placement->device_slots *
+                                                   placement->stride[BUFFER_DEVICE_IN0];
     if (placement->carry_by_host)
         plan->buffer_bytes[BUFFER_HOST_CARRY] =
             plan->buffer_bytes[BUFFER_DEVICE_CARRY] / plan_devices(plan);

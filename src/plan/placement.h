@@ -54,6 +54,15 @@ struct range placement_input_slot(const struct placement *placement, int input,
                                   struct tiles tiles);
 struct range placement_output_slot(const struct placement *placement, struct tiles tiles);
 
+/* By links. Return what link `link`, a device's last, leaves of the tiles there; where the next
+ * device takes it; and, where it goes by the host, the slot that it goes through. */
+struct range placement_handed(const struct placement *placement, uint32_t link,
+                              struct tiles tiles);
+struct range placement_taken(const struct placement *placement, uint32_t link,
+                             struct tiles tiles);
+struct range placement_exchange(const struct placement *placement, uint32_t link,
+                                struct tiles tiles);
+
 /* Sets what `op`, link `link` of the tiles, works on: its element count and, in what
  * op->kernel.ranges points to, all its ranges. Only a kernel whose launch may join tiles can
  * have more than one. */

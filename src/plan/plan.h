@@ -23,7 +23,7 @@ struct plan {
     struct plan_ranges *ranges; /* what ops' `ranges` point to; NULL: nothing yet */
     uint32_t op_count;
     size_t op_capacity; /* ops that there is room for */
-    uint32_t devices;   /* that batches are dealt over; 0 stands for 1 */
+    uint32_t devices;   /* that batches or links are dealt over; 0 stands for 1 */
     uint32_t streams;   /* CUDA streams; the CPU's lane is number `streams` */
     uint32_t events;
     uint32_t tiles;     /* all tiles, the CPU's too */
@@ -37,6 +37,8 @@ struct plan {
     bool launches_block;   /* the call that launches a kernel returns when that has ended */
     bool loads_lazily;     /* the first launch of each kernel loads its code */
     enum issue issue;      /* the host's way to issue the ops */
+    bool by_link;          /* the devices have parts of the chain, not batches */
+    bool by_host;          /* then: tiles go from device to device through the host's memory */
     bool has_peers;        /* plan_append() was given a copy to another device */
     bool packs; /* the host packs and unpacks tiles: copies know only its page-locked slots */
     uint64_t elements;
@@ -97,15 +99,32 @@ static inline uint32_t plan_devices(const struct plan *plan)
     return plan->devices > 1 ? plan->devices : 1;
 }
 
-/* Batches are dealt over the devices in turn. Return the device of a batch, and its number
- * among that one's batches. Mostly there is one device, which costs no division. */
+/* Batches are dealt over the devices in turn; by links, every batch comes to every device.
+ * Return the device of a batch, by links the first, and its number among that one's batches.
+ * Mostly there is one device, which costs no division. */
 static inline uint32_t plan_batch_device(const struct plan *plan, uint32_t batch)
 {
-    return plan->devices > 1 ? batch % plan->devices : 0;
+    return plan->devices > 1 && !plan->by_link ? batch % plan->devices : 0;
 }
 static inline uint32_t plan_batch_number(const struct plan *plan, uint32_t batch)
 {
-    return plan->devices > 1 ? batch / plan->devices : batch;
+    return plan->devices > 1 && !plan->by_link ? batch / plan->devices : batch;
+}
+
+/* By links. Return the device of a link, and true for its device's first one. */
+static inline uint32_t plan_link_device(const struct plan *plan, uint32_t link)
+{
+    return plan->by_link ? link_device(link, (uint32_t)plan->chain_length, plan->devices) : 0;
+}
+static inline bool plan_link_is_first(const struct plan *plan, uint32_t link)
+{
+    return link == 0 || plan_link_device(plan, link) != plan_link_device(plan, link - 1);
+}
+
+/* Returns the device that a link works on a batch on. */
+static inline uint32_t plan_work_device(const struct plan *plan, uint32_t batch, uint32_t link)
+{
+    return plan->by_link ? plan_link_device(plan, link) : plan_batch_device(plan, batch);
 }
 
 /* The place of a stream: its device, and its number among that one's streams. Devices have as

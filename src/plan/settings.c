@@ -11,7 +11,8 @@ const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
-const char *const spread_names[] = {"tiles", NULL};
+const char *const spread_names[] = {"tiles", "chain", NULL};
+const char *const exchange_names[] = {"auto", "peer", "host", NULL};
 const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};
 
 bool settings_are_open(const struct settings *settings)
@@ -49,7 +50,9 @@ bool settings_way_fits(const struct settings *settings)
     const bool mapped = settings->memory == MEMORY_MAPPED;
     const uint32_t devices = settings_devices(settings);
     const bool alone = mapped || settings->issue == ISSUE_GRAPH; /* of one device only */
-    return !(devices > 1 && (alone || settings->tiles < devices ||
+    const bool handed_on = settings_by_link(settings);
+    return !(handed_on && (batch || pack || settings->ways < 3)) &&
+           !(devices > 1 && (alone || (!handed_on && settings->tiles < devices) ||
                              settings->streams > STREAMS_MAX / devices)) &&
            !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
            !((batch || pack) && settings->mistake != MISTAKE_NONE) &&

@@ -11,7 +11,11 @@
 
 enum order { ORDER_DEPTH, ORDER_BREADTH };
 enum layout { LAYOUT_TILE, LAYOUT_STAGE };
-enum spread { SPREAD_TILES }; /* tiles are dealt over the devices in turn */
+/* What each of several devices does: its share of the tiles, which are dealt in turn, or of the
+ * chain, of which each has some kernels and hands tiles on to the next. */
+enum spread { SPREAD_TILES, SPREAD_CHAIN };
+/* The way from device to device; auto until the machine is known: as peers where it can. */
+enum exchange { EXCHANGE_AUTO, EXCHANGE_PEER, EXCHANGE_HOST };
 enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 
 enum {
@@ -55,6 +59,7 @@ struct settings {
     const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200", "sim:h200*4" */
     uint32_t devices;     /* how many that are; 0 stands for 1 */
     enum spread spread;   /* what each of several devices does */
+    enum exchange exchange;
     uint32_t runs, warmup;
     enum issue issue; /* ISSUE_AUTO: until the device is known, memory and pack with it */
     bool pack;        /* the CPU packs batches of tiles, which then go by one copy */
@@ -71,6 +76,12 @@ bool settings_are_open(const struct settings *settings);
 static inline uint32_t settings_devices(const struct settings *settings)
 {
     return settings->devices > 1 ? settings->devices : 1;
+}
+
+/* Returns true where several devices have parts of the chain. */
+static inline bool settings_by_link(const struct settings *settings)
+{
+    return settings_devices(settings) > 1 && settings->spread == SPREAD_CHAIN;
 }
 
 /* Returns the intensity that counts: the one given, or what is usual for the chain. */
@@ -130,6 +141,7 @@ enum status settings_refuse_size(const struct settings *settings, double part,
 extern const char *const order_names[],
     *const layout_names[], *const memory_names[], *const carry_names[],
                                                       *const issue_names[],
-                                                          *const spread_names[];
+                                                          *const spread_names[],
+                                                              *const exchange_names[];
 
 #endif

@@ -12,6 +12,23 @@ static uint64_t whole_units(uint64_t elements, uint64_t unit)
     return (elements + unit - 1) / unit * unit;
 }
 
+/* Returns the ns per element of all kernels together or, where devices have parts of the chain,
+ * of the slowest part. */
+static double kernels_per_element(const struct settings *settings,
+                                  const struct machine *machine,
+                                  const struct kernel_params *params, uint64_t sample)
+{
+    const uint32_t links = (uint32_t)settings->chain_length;
+    const uint32_t devices = settings_by_link(settings) ? settings_devices(settings) : 1;
+    double each[MACHINE_DEVICES_MAX] = {0}, most = 0;
+    for (uint32_t link = 0; link < links; link++) {
+        double *sum = &each[link_device(link, links, devices)];
+        *sum += machine_kernel_ns(machine, settings->chain[link], params, sample);
+        most = fmax(most, *sum);
+    }
+    return most / (double)sample;
+}
+
 /* Sets the ns per element on the GPUs (the slowest of links, host's memory and kernels) and on
  * the CPU, which has no tiles on their way beside the one that it works on. */
 static void rates_per_element(const struct settings *settings, const struct machine *machine,
@@ -23,12 +40,9 @@ static void rates_per_element(const struct settings *settings, const struct mach
     uint64_t sample = whole_units(LARGE, unit),
              tile = whole_units(settings->elements / settings->tiles, unit);
     const struct kernel *last = settings->chain[settings->chain_length - 1];
-    double kernels = 0, cpu = 0;
-    for (int i = 0; i < settings->chain_length; i++) {
-        const struct kernel *kernel = settings->chain[i];
-        kernels += machine_kernel_ns(machine, kernel, &params, sample) / (double)sample;
-        cpu += machine_cpu_ns(machine, kernel, &params, tile) / (double)tile;
-    }
+    double kernels = kernels_per_element(settings, machine, &params, sample), cpu = 0;
+    for (int i = 0; i < settings->chain_length; i++)
+        cpu += machine_cpu_ns(machine, settings->chain[i], &params, tile) / (double)tile;
     double second =
         (double)chain_second_count(settings->chain, settings->chain_length, &params, sample) /
         (double)sample;
@@ -38,10 +52,12 @@ static void rates_per_element(const struct settings *settings, const struct mach
     if (settings->memory == MEMORY_MAPPED)
         link /= machine_mapped_share(machine, settings->chain[0]);
     const uint32_t devices = settings_devices(settings);
-    if (devices > 1) {
+    if (settings_by_link(settings)) { /* in on one device, out on another */
+        link = 1e9 * fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);
+    } else if (devices > 1) {
         const struct host_rates host = rule_host_rates(machine, devices);
-        const double each = fmax(in / host.in, out / host.out);
-        link = fmax(link / devices, 1e9 * fmax(each, (in + out) / host.joint));
+        const double way = fmax(in / host.in, out / host.out);
+        link = fmax(link / devices, 1e9 * fmax(way, (in + out) / host.joint));
         kernels /= devices;
     }
     *gpu_ns = fmax(link, kernels);

@@ -1,8 +1,9 @@
 /* steps.h - the steps of a plan: one stage of one batch each.
  *
  * A batch is a tile, or with --issue=batch and --pack several that go as one. It goes through
- * stages: 0 copies it in, 1 to L run the chain's L kernels, L + 1 copies it out. The resident
- * input's copy into each device is a step, too: stage 0 of a batch behind the last. */
+ * stages: the first copies it in, then come the chain's kernels, and the last copies it out.
+ * Where devices have parts of the chain, stages between these hand it on. The resident input's
+ * copy into each device is a step, too: stage 0 of a batch behind the last. */
 #ifndef PIPELINE_PLAN_STEPS_H
 #define PIPELINE_PLAN_STEPS_H
 
@@ -14,15 +15,34 @@ struct step {
     uint32_t stage, batch;
 };
 
+/* What a stage does with a batch: it goes in, through a kernel, and out; or from a device to
+ * the next, by one copy, or by one out into the host's memory and one in from there. */
+enum stage_kind {
+    STAGE_IN,
+    STAGE_KERNEL,
+    STAGE_PEER,
+    STAGE_TO_HOST,
+    STAGE_FROM_HOST,
+    STAGE_OUT
+};
+struct stage {
+    enum stage_kind kind;
+    uint32_t link;   /* of the chain: the kernel's, or the one whose output is handed on */
+    uint32_t device; /* in whose streams it is, where devices have parts of the chain */
+};
+enum { STAGES_MOST = CHAIN_MAX + 2 + 2 * (MACHINE_DEVICES_MAX - 1) };
+
 /* The steps of a plan. It refers to the settings, the plan and its placement. */
 struct steps {
     const struct settings *settings;
     const struct plan *plan;
     const struct placement *placement;
-    uint32_t batches;      /* those of the tiles that are not the CPU's */
-    uint32_t stages;       /* of a batch */
-    uint32_t devices;      /* that batches are dealt over */
-    uint32_t tile_streams; /* a device's streams for them: the plan may have more */
+    uint32_t batches; /* those of the tiles that are not the CPU's */
+    uint32_t stages;  /* of a batch */
+    struct stage stage[STAGES_MOST];
+    uint32_t kernel_stage[CHAIN_MAX]; /* of each link */
+    uint32_t devices;                 /* that batches or links are dealt over */
+    uint32_t tile_streams;            /* a device's streams for them: the plan may have more */
     int32_t kernel_stream; /* all kernels' stream, whatever their tile; negative: none such */
     int ways;              /* as asked for; with no copies to overlap, 1 and 2 are 3 */
 };
@@ -54,8 +74,10 @@ bool steps_have_stage(const struct steps *steps, uint32_t stage);
 /* Returns the device that a step is for. */
 static inline uint32_t steps_device(const struct steps *steps, struct step step)
 {
-    return step.batch < steps->batches ? plan_batch_device(steps->plan, step.batch)
-                                       : step.batch - steps->batches;
+    if (step.batch >= steps->batches)
+        return step.batch - steps->batches;
+    return steps->plan->by_link ? steps->stage[step.stage].device
+                                : plan_batch_device(steps->plan, step.batch);
 }
 
 /* Returns the resident input's copy into a device, which comes first of all, in the device's

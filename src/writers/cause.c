@@ -139,9 +139,11 @@ static void search_engines_of(struct search *search, enum engine kind)
 static bool search_engines(struct search *search)
 {
     enum limit_cause bound = search->run->verdicts.bound;
+    const bool copies = bound == LIMIT_COPIES || limit_is_shared(bound);
     bool bounds[ENGINE_WORKING] = {
-        [ENGINE_H2D] = bound != LIMIT_COMPUTE && bound != LIMIT_CPU,
-        [ENGINE_D2H] = bound != LIMIT_COMPUTE && bound != LIMIT_CPU,
+        [ENGINE_H2D] = copies,
+        [ENGINE_D2H] = copies,
+        [ENGINE_PEER] = bound == LIMIT_PEER,
         [ENGINE_COMPUTE] = bound == LIMIT_COMPUTE,
         [ENGINE_CPU] = bound == LIMIT_CPU,
     };

@@ -99,15 +99,18 @@ static bool is_rated(const struct report *report)
 
 /* What only reports of some runs have columns for. */
 struct columns {
-    bool rated; /* a kernel's arithmetic */
-    bool peers; /* copies from device to device */
+    bool rated;   /* a kernel's arithmetic */
+    bool peers;   /* copies from device to device */
+    bool several; /* devices */
 };
 
 static struct columns columns_of(const struct report *report)
 {
     struct columns columns = {.rated = is_rated(report)};
-    for (int i = 0; i < report->run_count; i++)
+    for (int i = 0; i < report->run_count; i++) {
         columns.peers |= analysis_shows(&report->runs[i].analysis, ENGINE_PEER);
+        columns.several |= settings_devices(report->runs[i].settings) > 1;
+    }
     return columns;
 }
 
@@ -138,7 +141,7 @@ static void put_report_header(FILE *out, const struct run_report *first, struct 
             "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order%s",
             compared->comparison.calibrated ? ",file_simulated_ms,file_error" : "");
     if (first != NULL)
-        settings_each(first->settings, put_setting_name, out);
+        settings_each_of(first->settings, columns.several, put_setting_name, out);
     putc('\n', out);
 }
 
@@ -206,7 +209,8 @@ static void put_report_row(FILE *out, const struct run_report *run, struct colum
         put_engine(out, run, ENGINE_PEER);
     if (run->compared != NULL)
         put_compared(out, run->compared);
-    settings_each(run->settings, run->foreign ? put_setting_nothing : put_setting_value, out);
+    settings_each_of(run->settings, columns.several,
+                     run->foreign ? put_setting_nothing : put_setting_value, out);
     putc('\n', out);
 }
 

@@ -54,6 +54,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
         [LIMIT_CPU] = "the CPU allows",
         [LIMIT_HOST] = "the host's memory allows",
         [LIMIT_SWITCH] = "the switch's link allows",
+        [LIMIT_PEER] = "the links between devices allow",
     };
     const struct verdicts *verdicts = &run->verdicts;
     const struct verdict *first = main_verdict(run);

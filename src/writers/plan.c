@@ -33,6 +33,9 @@ static void print_streams(FILE *out, const struct plan *plan)
     if (plan->devices > 1)
         fprintf(out, ", %" PRIu32 " on each of %" PRIu32 " devices",
                 plan->streams / plan->devices, plan->devices);
+    if (plan->by_link)
+        fprintf(out, ", which have parts of the chain and hand tiles on %s",
+                plan->by_host ? "by the host" : "as peers");
     fputs("; priorities ", out);
     if (plan->priorities == NULL)
         fputs("none", out);

@@ -99,6 +99,17 @@ static void print_table(FILE *out, const struct report *report,
 /* Writes one fact about a run in words. */
 typedef void fact(const struct run_report *run, char text[FACT_TEXT]);
 
+/* Writes what each of several devices did; nothing of one. */
+static void put_spread(const struct settings *settings, char *text, size_t room)
+{
+    text[0] = '\0';
+    if (settings_by_link(settings))
+        snprintf(text, room, "; chain over devices, %s",
+                 settings->exchange == EXCHANGE_HOST ? "handed on by the host" : "peer copies");
+    else if (settings_devices(settings) > 1)
+        snprintf(text, room, "; tiles over devices");
+}
+
 static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
 {
     static const char *const words[] = {
@@ -112,7 +123,8 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
     const char *apart = run->settings->scatter ? ", tiles scattered" : "";
     const char *packed = run->settings->pack ? ", packed by the CPU" : "";
     const int mistake = run->settings->mistake;
-    char made[64] = "", batches[64] = "";
+    char made[64] = "", batches[64] = "", spread[64];
+    put_spread(run->settings, spread, sizeof spread);
     if (settings_batch(run->settings) > 1)
         snprintf(batches, sizeof batches, ", in batches of %" PRIu32 " tiles",
                  settings_batch(run->settings));
@@ -120,11 +132,11 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         snprintf(made, sizeof made, "; mistake: %s", mistake_name(mistake));
     if (run->profiled)
         snprintf(text, FACT_TEXT,
-                 "%s memory%s%s%s%s; profiled: time by the host's clock, no timeline", memory,
-                 apart, packed, batches, made);
+                 "%s memory%s%s%s%s%s; profiled: time by the host's clock, no timeline", memory,
+                 apart, packed, batches, spread, made);
     else
-        snprintf(text, FACT_TEXT, "%s memory%s%s%s%s; timeline: %s", memory, apart, packed,
-                 batches, made, words[run->timeline.timing]);
+        snprintf(text, FACT_TEXT, "%s memory%s%s%s%s%s; timeline: %s", memory, apart, packed,
+                 batches, spread, made, words[run->timeline.timing]);
 }
 
 static uint64_t bytes_in(const struct settings *settings)

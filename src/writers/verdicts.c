@@ -22,7 +22,8 @@ static const char *bound_name(enum limit_cause cause)
                                         [LIMIT_COMPUTE] = "the kernels",
                                         [LIMIT_CPU] = "the CPU",
                                         [LIMIT_HOST] = "the host's memory",
-                                        [LIMIT_SWITCH] = "the switch's link"};
+                                        [LIMIT_SWITCH] = "the switch's link",
+                                        [LIMIT_PEER] = "the links between devices"};
     return names[cause];
 }
 

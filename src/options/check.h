@@ -1,0 +1,30 @@
+/* check.h - a run that is checked: private to the files that check settings together. */
+#ifndef PIPELINE_OPTIONS_CHECK_H
+#define PIPELINE_OPTIONS_CHECK_H
+
+#include "options/table.h"
+
+/* A run, and where each of its settings comes from; `origins` is NULL once that is forgotten.
+ */
+struct judged {
+    const struct settings *settings;
+    const struct origin *origins;
+    struct error *error;
+};
+
+/* Writes what was given for an option into `text`, as messages name it, and returns it. */
+const char *check_label(const struct judged *run, enum option_id id, char text[LABEL_MAX]);
+
+/* Refuses two settings that don't go together: "ONE BETWEEN OTHER REST". */
+enum status check_refuse_pair(const struct judged *run, enum option_id one, const char *between,
+                              enum option_id other, const char *rest);
+
+/* Refuses for several devices what works on one alone, or is known of one alone; and for one
+ * what needs several. */
+enum status check_devices(const struct judged *run);
+
+/* Refuses a way from device to device where nothing is handed on: tiles that are dealt over
+ * devices need not be. */
+enum status check_exchange(const struct judged *run);
+
+#endif

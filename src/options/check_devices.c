@@ -1,0 +1,97 @@
+/* check_devices.c - the checks of what goes with several devices, and with one. */
+#include "options/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Returns the first kernel behind the first device's that needs a second array, which that one
+ * alone is sent; NULL: there is none. */
+static const struct kernel *late_reader(const struct settings *settings)
+{
+    const uint32_t links = (uint32_t)settings->chain_length;
+    for (uint32_t link = 0; link < links; link++)
+        if (settings->chain[link]->inputs > 1 &&
+            link_device(link, links, settings_devices(settings)) > 0)
+            return settings->chain[link];
+    return NULL;
+}
+
+/* Refuses what does not go where each device has a part of the chain. */
+static enum status check_chain(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    const struct kernel *late = late_reader(settings);
+    char rest[LABEL_MAX];
+    if (settings_devices(settings) > (uint32_t)settings->chain_length)
+        return check_refuse_pair(
+            run, OPTION_SPREAD, "gives each device kernels of its own, but", OPTION_KERNEL,
+            " has fewer than there are devices: allowed are as many, or more");
+    if (settings->ways < 3)
+        return check_refuse_pair(run, OPTION_SPREAD, "has devices work side by side, but",
+                                 OPTION_WAYS, " was given: allowed are 3 and 4");
+    if (settings->issue != ISSUE_STREAMS)
+        return check_refuse_pair(run, OPTION_SPREAD, "hands each tile on by itself, but",
+                                 OPTION_ISSUE, " was given: allowed is streams");
+    if (settings->pack)
+        return check_refuse_pair(run, OPTION_SPREAD, "hands each tile on by itself, but",
+                                 OPTION_PACK,
+                                 " has tiles go in batches: allowed is one of them");
+    if (late == NULL)
+        return STATUS_OK;
+    snprintf(rest, sizeof rest, " has %s behind: allowed are kernels there that read one array",
+             late->name);
+    return check_refuse_pair(run, OPTION_SPREAD, "sends arrays to the first device alone, but",
+                             OPTION_KERNEL, rest);
+}
+
+enum status check_exchange(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    if (settings->exchange == EXCHANGE_AUTO || settings_by_link(settings))
+        return STATUS_OK;
+    if (settings_devices(settings) == 1)
+        return check_refuse_pair(run, OPTION_EXCHANGE, "is about several devices, but",
+                                 OPTION_DEVICE, " is one: allowed is auto, or sim:NAME*N");
+    return check_refuse_pair(run, OPTION_EXCHANGE, "is about tiles that are handed on, but",
+                             OPTION_SPREAD, " was given: allowed is auto, or --spread=chain");
+}
+
+enum status check_devices(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    const uint32_t devices = settings_devices(settings);
+    char rest[LABEL_MAX];
+    if (devices == 1 && settings->spread == SPREAD_CHAIN)
+        return check_refuse_pair(run, OPTION_SPREAD,
+                                 "gives each of several devices a part, but", OPTION_DEVICE,
+                                 " is one: allowed are tiles, or sim:NAME*N");
+    if (devices == 1)
+        return STATUS_OK;
+    if (settings->spread == SPREAD_TILES && settings->tiles > 0 && settings->tiles < devices)
+        return check_refuse_pair(run, OPTION_DEVICE,
+                                 "has more devices than there are tiles, for", OPTION_TILES,
+                                 " was given: each needs one");
+    snprintf(rest, sizeof rest, " was given: allowed are %" PRIu32 " on each",
+             STREAMS_MAX / devices);
+    if (settings->streams > STREAMS_MAX / devices)
+        return check_refuse_pair(run, OPTION_DEVICE,
+                                 "has that many streams on each device, and", OPTION_STREAMS,
+                                 rest);
+    if (settings->memory == MEMORY_MAPPED)
+        return check_refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MEMORY,
+                                 " is for one: allowed are pinned, pageable and registered");
+    if (settings->issue == ISSUE_GRAPH)
+        return check_refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_ISSUE,
+                                 " is for one: allowed are streams and batch");
+    if (settings->mistake != MISTAKE_NONE)
+        return check_refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MISTAKE,
+                                 " is made on one: allowed is one device");
+    if (settings->spread == SPREAD_CHAIN)
+        return check_chain(run);
+    if (settings->carry == CARRY_DEVICE &&
+        kernel_chain_scans(settings->chain, settings->chain_length))
+        return check_refuse_pair(
+            run, OPTION_DEVICE, "has several devices, but", OPTION_CARRY,
+            " leaves what a scan carries on one: allowed are callback and sync");
+    return STATUS_OK;
+}
