@@ -95,6 +95,11 @@ static const struct claim {
     {"31-switch", "2-gpus", "1-gpu", 0.99, 1.01},
     {"31-switch", "1-slot", "2-slots", 1.9, 2},
     {"31-switch", "heavy-1-gpu", "heavy-2-gpus", 1.9, 2},
+    {"32-chain", "1-gpu", "2-gpus", 1.4, 1.55},
+    {"32-chain", "1-gpu", "3-gpus", 2.55, 2.85},
+    {"32-chain", "light-1-gpu", "light-3-gpus", 1.02, 1.2},
+    {"33-peers", "by-the-host", "as-peers", 1.2, 1.5},
+    {"33-peers", "heavy-by-the-host", "heavy-as-peers", 1, 1.05},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 
