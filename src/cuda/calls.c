@@ -219,6 +219,17 @@ static void look_up_device(const struct cuda_run *run, const struct op *op, stru
     room->current = device;
 }
 
+static void look_up_peer(const struct cuda_run *run, const struct op *op,
+                         struct cuda_issued *issued)
+{
+    const struct plan *plan = run->workload.plan;
+    issued->peer.to = cuda_run_at(run, &op->peer.to);
+    issued->peer.from = cuda_run_at(run, &op->peer.from);
+    issued->peer.bytes = op->peer.to.bytes;
+    issued->peer.to_device = run->devices->items[plan_range_device(plan, &op->peer.to)].number;
+    issued->peer.from_device = run->devices->items[plan_range_device(plan, &op->peer.from)].number;
+}
+
 /* Turns an op into the arguments of its CUDA call, which are kept in the next free room. */
 static void look_up_op(struct cuda_run *run, const struct op *op, struct room *room,
                        struct cuda_issued *issued)
@@ -266,6 +277,8 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         look_up_pieces(run, op, &op->pack.from, &op->pack.to, room, issued);
         break;
     case OP_PEER:
+        look_up_peer(run, op, issued);
+        break;
     case OP_CPU:
     case OP_KIND_COUNT:
         break;

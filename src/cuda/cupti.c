@@ -58,6 +58,7 @@ static bool find_functions(void *library, const struct cupti_function *functions
 /* In every version of CUPTI since that of CUDA 11 a record begins with the fields that are read
  * here: these struct types stand for their predecessors and successors. */
 typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityMemcpyPtoP4 peer_record;
 typedef CUpti_ActivityMemset4 memset_record;
 typedef CUpti_ActivityKernel8 kernel_record;
 
@@ -125,6 +126,11 @@ static void keep_activity(struct cupti_trace *trace, const CUpti_Activity *activ
                             : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD ? OP_D2D
                                                                                 : OP_KIND_COUNT;
         keep(trace, (struct cupti_record){stream_key(copy->deviceId, copy->streamId), kind,
+                                          copy->bytes, (int64_t)copy->start, (int64_t)copy->end,
+                                          copy->graphNodeId});
+    } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
+        const peer_record *copy = (const peer_record *)activity;
+        keep(trace, (struct cupti_record){stream_key(copy->deviceId, copy->streamId), OP_PEER,
                                           copy->bytes, (int64_t)copy->start, (int64_t)copy->end,
                                           copy->graphNodeId});
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
@@ -246,6 +252,7 @@ struct cupti_trace *cupti_trace_open(const char **why)
  */
 static const CUpti_ActivityKind recorded[] = {
     CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2, /* from device to device */
     CUPTI_ACTIVITY_KIND_MEMSET,
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 };

@@ -3,6 +3,7 @@
 
 #include "cuda/calls.h"
 #include "cuda/memory.h"
+#include "cuda/peers.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
 #include "run/topology.h"
@@ -253,6 +254,8 @@ static enum status take_all(struct cuda_run *run, struct error *error)
         status = cuda_memory_take(run, error);
     if (status == STATUS_OK)
         status = cuda_memory_register(run, error);
+    if (status == STATUS_OK)
+        status = cuda_peers_enable(run->workload.plan, run->devices, error);
     if (status == STATUS_OK)
         status = create_streams(run, error);
     if (status == STATUS_OK)

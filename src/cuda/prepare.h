@@ -52,6 +52,12 @@ struct cuda_issued {
             const void *from;
             size_t bytes;
         } copy;
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes;
+            int to_device, from_device; /* CUDA's numbers */
+        } peer;
         struct pieces *pieces; /* of a batch of copies, or of what the host packs */
         struct {
             int (*launch)(const struct kernel_args *args, void *stream);

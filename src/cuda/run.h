@@ -57,7 +57,9 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
     case OP_PACK:
         pieces_copy(op->pieces);
         return cudaSuccess;
-    case OP_PEER: /* one device is prepared */
+    case OP_PEER:
+        return cudaMemcpyPeerAsync(op->peer.to, op->peer.to_device, op->peer.from,
+                                   op->peer.from_device, op->peer.bytes, op->stream);
     case OP_CPU:
     case OP_KIND_COUNT:
         break;
