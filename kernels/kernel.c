@@ -111,7 +111,8 @@ double kernel_bytes_per_element(const struct kernel *kernel)
 double kernel_flops_per_element(const struct kernel *kernel, const struct kernel_params *params)
 {
     const bool repeats = kernel->repeats && !kernel->launch_per_repeat;
-    return kernel->flops * (repeats ? params->intensity : 1);
+    const double neighbours = kernel->stencil ? 4.0 * params->halo : 0;
+    return kernel->flops * (repeats ? params->intensity : 1) + neighbours;
 }
 
 void kernel_work(const struct kernel *kernel, const struct kernel_params *params,

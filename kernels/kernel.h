@@ -46,10 +46,13 @@ enum {
 /* The settings of a run that its kernels heed. */
 struct kernel_params {
     uint32_t intensity; /* repeats of the arithmetic per element, at least 1 */
-    uint64_t columns;   /* transposes: elements in a row of a tile, at least 1 */
+    uint64_t columns;   /* transposes, stencil: elements in a row of a tile, at least 1 */
     uint32_t stride;    /* stride-copy: distance between two reads in elements, at least 1 */
     uint64_t rows;      /* matrix product: rows of A and C, at least 1 */
     uint64_t inner;     /* matrix product: columns of A, at least 1 */
+    uint32_t halo;  /* stencil: rows and columns that an element's neighbours lie in, on each
+                       side; 0: it has none */
+    uint32_t steps; /* stencil: launches one after another; 0 stands for 1 */
 };
 
 struct kernel_code;
@@ -84,7 +87,11 @@ struct kernel {
     /* True if elements change places. Such a map can't work in place, so it is the first of its
      * chain, and no reduction is the last: maps before a reduction work in place. */
     bool gathers;
-    bool alone;    /* the only kernel of its chain */
+    bool alone; /* the only kernel of its chain */
+    /* An element depends on its neighbours: of params.halo rows before the tile's and as many
+     * behind them, which lie in the first input, too. It costs `flops` and one more for each
+     * neighbour. */
+    bool stencil;
     bool in_place; /* on the device the result replaces the first input */
     bool rated;    /* reports give its arithmetic as a rate, in Gflop/s */
     /* Elementwise maps: a result depends on the element's place in its tile, too, but only on
@@ -187,7 +194,8 @@ uint64_t kernel_chain_launches(const struct kernel *const chain[], int length,
  */
 double kernel_bytes_per_element(const struct kernel *kernel);
 
-/* Returns the floating-point operations of a launch per element, with all its repeats. */
+/* Returns the floating-point operations of a launch per element, with all its repeats and
+ * neighbours. */
 double kernel_flops_per_element(const struct kernel *kernel,
                                 const struct kernel_params *params);
 

@@ -2,7 +2,7 @@
  * rows name for a unit, a count or a cost of their own. */
 #include "kernels/kernel.h"
 
-/* A row of a matrix that is transposed. */
+/* A row of a matrix that is transposed, or whose elements have neighbours. */
 static uint64_t matrix_row(const struct kernel_params *params)
 {
     return params->columns;

@@ -119,6 +119,7 @@ static void assert_mistakes(const char *text)
     }
 }
 
+/* One kernel takes too long, and a stencil's plans are not of tiles that come and go. */
 static void assert_kernels(const char *text)
 {
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
@@ -126,8 +127,8 @@ static void assert_kernels(const char *text)
         snprintf(alone, sizeof alone, "\nkernel = %s\n", kernel->name);
         snprintf(first, sizeof first, "\nkernel = %s,", kernel->name);
         const bool drawn = strstr(text, alone) != NULL || strstr(text, first) != NULL;
-        ck_assert_msg(drawn == (strcmp(kernel->name, "reduce-atomic") != 0), "kernel %s",
-                      kernel->name);
+        ck_assert_msg(drawn == (strcmp(kernel->name, "reduce-atomic") != 0 && !kernel->stencil),
+                      "kernel %s", kernel->name);
     }
 }
 

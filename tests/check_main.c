@@ -38,6 +38,7 @@ static const struct {
     {"topology", topology_suite},
     {"peers", peers_suite},
     {"chain", chain_suite},
+    {"stencil", stencil_suite},
     {"tile_fold", tile_fold_suite},
     {"backend", backend_suite},
     {"writer", writer_suite},

@@ -92,6 +92,7 @@ Suite *bench_suite(void);
 Suite *lesson_heads_suite(void);
 Suite *lessons_suite(void);
 Suite *library_suite(void);
+Suite *stencil_suite(void);
 Suite *replan_suite(void);
 Suite *replan_view_suite(void);
 Suite *rework_view_suite(void);

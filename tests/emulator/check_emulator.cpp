@@ -410,6 +410,7 @@ int main()
     SRunner *runner = srunner_create(emulator_suite());
     srunner_add_suite(runner, launchers_suite());
     srunner_add_suite(runner, tiles_suite());
+    srunner_add_suite(runner, stencil_launcher_suite());
     srunner_run_all(runner, CK_ENV);
     const int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -22,6 +22,9 @@ bool launcher_is_right(const struct kernel *kernel, uint64_t count, char text[LA
 Suite *launchers_suite(void);
 Suite *tiles_suite(void);
 
+/* The suite tests the stencil with neighbours. */
+Suite *stencil_launcher_suite(void);
+
 #ifdef __cplusplus
 }
 #endif
