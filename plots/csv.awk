@@ -208,6 +208,12 @@ function setting_text(key, value) {
         return value == "chain" ? "chain over devices" : ""
     if (key == "exchange")
         return value == "peer" ? "peer copies" : value == "host" ? "handed on by the host" : ""
+    if (key == "halo")
+        return "halo of " value
+    if (key == "steps")
+        return counted(value, "step")
+    if (key == "hide")
+        return value == "no" ? "exchange not hidden" : "exchange hidden"
     if (key == "scatter")
         return value == "true" ? "tiles scattered" : ""
     return key == "mistake" ? "mistake: " value : value

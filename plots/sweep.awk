@@ -410,7 +410,7 @@ function put_titles(    text, keys, n, i, work, room) {
     text = MESSAGE != "" ? work : ""
     text = listed(text, counted(common("settings.tiles"), "tile"))
     text = listed(text, counted(common("streams"), "stream"))
-    n = split("blocks ways order layout memory scatter callbacks carry connections spread exchange issue pack mistake", keys, " ")
+    n = split("blocks ways order layout memory scatter callbacks carry connections spread exchange halo steps hide issue pack mistake", keys, " ")
     for (i = 1; i <= n; i++)
         text = listed(text, setting_text(keys[i], common("settings." keys[i])))
     print "settings = " quoted(text)

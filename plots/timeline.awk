@@ -508,7 +508,7 @@ function range(key, word,    i, least, most, value) {
 
 function how(    text, keys, n, i) {
     text = listed(range("tiles", "tile"), range("streams", "stream"))
-    n = split("blocks ways order layout memory scatter callbacks carry connections spread exchange issue pack mistake", keys, " ")
+    n = split("blocks ways order layout memory scatter callbacks carry connections spread exchange halo steps hide issue pack mistake", keys, " ")
     for (i = 1; i <= n; i++)
         if (keys[i] != "ways" || common("ways", "/") !~ /\//)
             text = listed(text, setting_text(keys[i], common(keys[i], "/")))

@@ -39,6 +39,7 @@ static const struct {
     {"peers", peers_suite},
     {"chain", chain_suite},
     {"stencil", stencil_suite},
+    {"halo", halo_suite},
     {"tile_fold", tile_fold_suite},
     {"backend", backend_suite},
     {"writer", writer_suite},

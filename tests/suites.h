@@ -93,6 +93,7 @@ Suite *lesson_heads_suite(void);
 Suite *lessons_suite(void);
 Suite *library_suite(void);
 Suite *stencil_suite(void);
+Suite *halo_suite(void);
 Suite *replan_suite(void);
 Suite *replan_view_suite(void);
 Suite *rework_view_suite(void);

@@ -44,6 +44,25 @@ static void use_add(struct engine_use *all, const struct engine_use *use, uint32
     all->spans += use->spans;
 }
 
+static int compare_starts(const void *a, const void *b)
+{
+    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Returns the time in which a device sends to others beside a kernel of its own: what both have
+ * less what there is of either. */
+static int64_t hidden_ns(const struct timeline *timeline, uint32_t device,
+                         const struct engine_use on[ENGINE_WORKING], struct span **spans)
+{
+    const struct resource peer = {ENGINE_PEER, device, 0},
+                          compute = {ENGINE_COMPUTE, device, 0};
+    size_t count = timeline_engine_spans(timeline, peer, spans);
+    count += timeline_engine_spans(timeline, compute, spans + count);
+    qsort(spans, count, sizeof *spans, compare_starts);
+    return on[ENGINE_PEER].busy_ns + on[ENGINE_COMPUTE].busy_ns - union_ns(spans, count);
+}
+
 enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                     struct error *error)
 {
@@ -63,6 +82,13 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
             use_add(&result.engines[kind], use, engines);
         }
     }
+    int64_t all_hidden_ns = 0;
+    for (uint32_t device = 0; device < result.devices; device++)
+        if (result.on[device][ENGINE_PEER].spans > 0)
+            all_hidden_ns += hidden_ns(timeline, device, result.on[device], spans);
+    if (result.engines[ENGINE_PEER].busy_ns > 0)
+        result.peers_hidden =
+            (double)all_hidden_ns / (double)result.engines[ENGINE_PEER].busy_ns;
     if (result.time_ns > 0)
         result.concurrency = work_ns / (double)result.time_ns;
     free(spans);

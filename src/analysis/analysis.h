@@ -17,8 +17,10 @@ struct analysis {
     struct engine_use engines[ENGINE_WORKING]; /* of all devices: sums, and mean utilisation */
     struct engine_use on[MACHINE_DEVICES_MAX][ENGINE_WORKING]; /* each device's; the first has
                                                                   the host's, too */
-    double concurrency; /* mean number of ops at work on engines at once; a kernel beside a
-                         * kernel counts as two */
+    double peers_hidden; /* of the time of copies to other devices, the share in which a kernel
+                          * of the sender ran; 0 where there are none */
+    double concurrency;  /* mean number of ops at work on engines at once; a kernel beside a
+                          * kernel counts as two */
 };
 
 /* Returns false for a rare engine on which nothing ran: reports leave it out. */

@@ -21,6 +21,7 @@ struct limit_needs {
 struct limit_work {
     uint32_t devices;
     bool by_link;
+    uint32_t steps;      /* of a stencil, whose kernels_ns are of all of them; else 0 */
     uint32_t slowest;    /* by links: the device whose kernels take longest */
     double handed_bytes; /* by links: from each device to the next */
     double in_bytes, out_bytes;
@@ -57,6 +58,7 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
     struct limit_work work = {
         .devices = plan_devices(plan),
         .by_link = plan->by_link,
+        .steps = plan->has_halo ? plan->params.steps : 0,
         .in_bytes = (double)(plan->elements + second) * (double)dtype_bytes(plan->chain[0]->in),
         .out_bytes = reduces ? 0 : (double)plan->elements * out,
         .result_bytes = reduces ? out : 0,
@@ -66,6 +68,7 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
                                        plan->elements),
     };
     add_kernels(machine, plan, &work);
+    work.kernels_ns *= plan->has_halo ? work.steps : 1;
     return work;
 }
 
@@ -182,9 +185,35 @@ static struct limit_needs needs_by_link(const struct machine *machine,
     return needs;
 }
 
+/* Does what needs_of() does for a stencil. A step is of all rows, so a device's copies in, its
+ * steps and its copies out come one after another: `copies` is both ways. With as many steps as
+ * devices or more the last ones need what came to any device, so that all is in before anything
+ * goes out; the steps in which a device may be ahead of others are not counted then. */
+static struct limit_needs needs_in_steps(const struct machine *machine,
+                                         const struct limit_work *work)
+{
+    const uint32_t devices = work->devices, ahead = devices - 1;
+    const double in = work->in_bytes, out = work->out_bytes;
+    const double link =
+        1e9 / devices * (in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s);
+    struct limit_needs needs = {.kernels = work->kernels_ns / devices};
+    need(&needs, link, LIMIT_COPIES,
+         in / machine->h2d_bytes_per_s >= out / machine->d2h_bytes_per_s ? "h2d_bytes_per_s"
+                                                                         : "d2h_bytes_per_s");
+    if (devices == 1 || work->steps <= ahead)
+        return needs;
+    const struct host_rates rates = rule_host_rates(machine, devices);
+    const double host = 1e9 * (in / rates.in + out / rates.out);
+    need(&needs, host - needs.kernels * ahead / work->steps, LIMIT_HOST,
+         in / rates.in >= out / rates.out ? "host_h2d_bytes_per_s" : "host_d2h_bytes_per_s");
+    return needs;
+}
+
 static struct limit_needs needs_of(const struct machine *machine, const struct limit_work *work,
                                    double share)
 {
+    if (work->steps > 0)
+        return needs_in_steps(machine, work);
     if (work->by_link)
         return needs_by_link(machine, work, share);
     const uint32_t devices = work->devices;
@@ -248,7 +277,8 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
                           .compute_ns = floor_ns(all.kernels)};
     double share = plan->cpu_helps ? best_share(machine, &work) : 1;
     struct limit_needs needs = needs_of(machine, &work, share);
-    double ns = fmax(needs.copies, needs.kernels);
+    double ns =
+        plan->has_halo ? needs.copies + needs.kernels : fmax(needs.copies, needs.kernels);
     if (plan->cpu_helps) {
         limit.cpu_ns = floor_ns(work.cpu_ns);
         limit.cpu_share = 1 - share;

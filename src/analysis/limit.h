@@ -9,8 +9,10 @@
  * GPU's rate. Devices have equal parts, and their copies need what the host gives them
  * together; or each has its part of the chain, of which the slowest counts, the first one's
  * copies in, the last one's out, and what goes from one to the next over the devices' own
- * links, or where they have none by the host. With the CPU it is the time of the best split,
- * tiles being as small as one likes. Filling and draining the pipeline is no part of it. */
+ * links, or where they have none by the host. Of a stencil it is a device's copies in, all
+ * steps and copies out, one after another, for a step works on all of its rows. With the CPU it
+ * is the time of the best split, tiles being as small as one likes. Filling and draining the
+ * pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 

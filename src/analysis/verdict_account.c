@@ -42,7 +42,9 @@ static double bound_work(const void *context, const struct span *span)
     const struct op *op = &facts->plan->ops[span->op];
     if (facts->limit->cause == LIMIT_CPU)
         return span->kind == OP_CPU ? (double)op->cpu.count : 0;
-    if (facts->limit->cause == LIMIT_COMPUTE)
+    if (span->kind == OP_KERNEL && facts->plan->has_halo)
+        return kernel_work_ns(facts, op); /* copies and kernels are parts of one sum */
+    if (facts->limit->cause == LIMIT_COMPUTE && !facts->plan->has_halo)
         return span->kind == OP_KERNEL ? kernel_work_ns(facts, op) : 0;
     if (span->kind == OP_KERNEL && facts->plan->memory == MEMORY_MAPPED)
         return (double)span->bytes;
@@ -87,6 +89,13 @@ static void find_rates(struct verdict_bound *bound)
     const uint32_t devices = plan_devices(bound->facts->plan);
     if (bound->facts->plan->by_link && machine->peer_bytes_per_s > 0) {
         find_peer_rates(bound);
+        return;
+    }
+    if (bound->facts->plan->has_halo) {
+        const struct host_rates host = rule_host_rates(machine, devices);
+        const bool shared = limit_is_shared(bound->facts->limit->cause);
+        bound->in_ns = 1e9 / (shared ? host.in : machine->h2d_bytes_per_s * devices);
+        bound->out_ns = 1e9 / (shared ? host.out : machine->d2h_bytes_per_s * devices);
         return;
     }
     if (limit_is_shared(bound->facts->limit->cause)) {

@@ -131,6 +131,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
         return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
     case KNOB_EXCHANGE:
         return VERDICT_HOST_EXCHANGE;
+    case KNOB_HIDE:
+        return VERDICT_BARE_EXCHANGE;
     case KNOB_MEMORY:
         return memory_code(judgement);
     case KNOB_MISTAKE:
@@ -229,7 +231,7 @@ static enum status charge_remains(struct verdict_judgement *judgement, int64_t l
     judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
     enum status status = charge_better_path(judgement, &left_ns, error);
-    if (judgement->facts->limit->cause == LIMIT_COMPUTE)
+    if (judgement->facts->limit->cause == LIMIT_COMPUTE || judgement->facts->plan->has_halo)
         judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
     return status;
 }

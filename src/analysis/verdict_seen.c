@@ -8,7 +8,7 @@
 
 /* Counts of what a plan has, and times of what its timeline shows. */
 struct sight {
-    uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits;
+    uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits, peers;
     uint32_t legacy_stream, legacy_kernels, legacy_memsets;
     uint32_t most_blocks; /* of a launch */
     uint32_t most_copies; /* that one op is made of */
@@ -18,6 +18,7 @@ struct sight {
     int64_t callbacks_ns;             /* of all callbacks */
     int64_t packs_ns, syncs_ns;       /* of all the host's packing and waiting */
     int64_t gpu_end_ns, cpu_end_ns;   /* the last ends */
+    int64_t peers_ns;                 /* of all copies from device to device */
     int64_t first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
     int64_t first_kernel_ns;
     int64_t first_call_ns; /* the longest call of a launch */
@@ -32,6 +33,7 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->syncs += op_is_sync(op->kind);
     sight->callbacks += op->kind == OP_CALLBACK;
     sight->waits += op->kind == OP_WAIT;
+    sight->peers += op->kind == OP_PEER;
     if (op->kind == OP_D2H && op->copy.host.buffer == BUFFER_HOST_EXCHANGE) {
         sight->exchanges++;
         sight->exchanged_bytes += op_bytes(op);
@@ -57,6 +59,8 @@ static void see_span(const struct timeline *timeline, const struct span *span,
     int64_t length_ns = span->end_ns - span->start_ns;
     if (span->kind == OP_CALLBACK)
         sight->callbacks_ns += length_ns;
+    if (span->kind == OP_PEER)
+        sight->peers_ns += length_ns;
     if (span->kind == OP_PACK)
         sight->packs_ns += length_ns;
     if (op_is_sync(span->kind))
@@ -228,6 +232,12 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
                  "%" PRIu32 " copies out into the host's memory and as many in from there hand "
                  "%s on",
                  sight->exchanges, units_bytes(sight->exchanged_bytes, a));
+        return EVIDENCE_CERTAIN;
+    case VERDICT_BARE_EXCHANGE:
+        snprintf(text, room,
+                 "%" PRIu32 " copies from device to device took %s in all, behind the steps "
+                 "that they are from",
+                 sight->peers, units_time(sight->peers_ns, a));
         return EVIDENCE_CERTAIN;
     case VERDICT_PACKING:
         snprintf(text, room,

@@ -106,6 +106,7 @@ static struct settings put_right(const struct search *search)
         settings.memory = MEMORY_PINNED;
     if (settings.exchange == EXCHANGE_HOST && search->machine->peer_bytes_per_s > 0)
         settings.exchange = EXCHANGE_PEER;
+    settings.hide = settings_has_halo(&settings) ? HIDE_YES : settings.hide;
     settings.ways = settings.ways < 3 ? 3 : settings.ways;
     settings.cpu_share = settings.ways == 4 ? -1 : settings.cpu_share;
     if (settings.pack && !settings.scatter) { /* what lies together is a large tile already */

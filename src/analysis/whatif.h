@@ -29,6 +29,7 @@ enum knob {
     KNOB_SHARE,
     KNOB_WAYS,
     KNOB_EXCHANGE,
+    KNOB_HIDE,
     KNOB_MEMORY,
     KNOB_MISTAKE,
     KNOB_COUNT

@@ -22,8 +22,8 @@ static const struct field {
     FIELD(KNOB_QUEUES, connections),  FIELD(KNOB_STREAMS, streams),
     FIELD(KNOB_TILES, tiles),         FIELD(KNOB_BLOCKS, blocks),
     FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
-    FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_MEMORY, memory),
-    FIELD(KNOB_MISTAKE, mistake),
+    FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_HIDE, hide),
+    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_MISTAKE, mistake),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -145,6 +145,9 @@ void whatif_option(enum knob knob, const struct settings *given,
         break;
     case KNOB_EXCHANGE:
         snprintf(text, room, "--exchange=%s", exchange_names[settings->exchange]);
+        break;
+    case KNOB_HIDE:
+        snprintf(text, room, "--hide=%s", hide_names[settings->hide]);
         break;
     case KNOB_MEMORY:
         snprintf(text, room, "--memory=%s", memory_names[settings->memory]);

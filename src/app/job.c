@@ -171,6 +171,8 @@ static enum status build_plan(struct job *job, struct run_report *report, struct
     job->settings.memory = job->plan.memory;
     if (job->plan.by_link)
         job->settings.exchange = job->plan.by_host ? EXCHANGE_HOST : EXCHANGE_PEER;
+    if (job->plan.has_halo && job->plan.has_peers)
+        job->settings.exchange = EXCHANGE_PEER;
     if (job->plan.issue == ISSUE_BATCH || job->plan.packs)
         job->settings.batch = job->plan.batch;
     if (job->ops->measures) /* the model's auto could be another than the device's */

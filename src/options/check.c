@@ -315,6 +315,7 @@ static const struct {
     [CHECK_MISTAKE] = {settle_mistake, NULL},
     [CHECK_DEVICES] = {settle_devices, check_devices},
     [CHECK_EXCHANGE] = {NULL, check_exchange},
+    [CHECK_HALO] = {settle_halo, check_halo},
     [CHECK_ISSUE] = {NULL, check_issue},
     [CHECK_BATCH] = {NULL, check_batch},
     [CHECK_PACK] = {NULL, check_pack},

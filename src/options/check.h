@@ -27,4 +27,8 @@ enum status check_devices(const struct judged *run);
  * devices need not be. */
 enum status check_exchange(const struct judged *run);
 
+/* Settles a stencil's streams, and refuses for it what would be another plan than there is. */
+enum status settle_halo(const struct judged *run, struct settings *settings);
+enum status check_halo(const struct judged *run);
+
 #endif

@@ -47,8 +47,14 @@ static enum status check_chain(const struct judged *run)
 enum status check_exchange(const struct judged *run)
 {
     const struct settings *settings = run->settings;
-    if (settings->exchange == EXCHANGE_AUTO || settings_by_link(settings))
+    const bool halo = settings_has_halo(settings) && settings_devices(settings) > 1;
+    if (settings->exchange == EXCHANGE_AUTO || settings_by_link(settings) ||
+        (halo && settings->exchange == EXCHANGE_PEER))
         return STATUS_OK;
+    if (halo)
+        return check_refuse_pair(run, OPTION_EXCHANGE, "goes by the host, but", OPTION_KERNEL,
+                                 " copies its rows from device to device: allowed are auto and "
+                                 "peer");
     if (settings_devices(settings) == 1)
         return check_refuse_pair(run, OPTION_EXCHANGE, "is about several devices, but",
                                  OPTION_DEVICE, " is one: allowed is auto, or sim:NAME*N");

@@ -179,13 +179,16 @@ void options_print_topic(FILE *out, const char *topic);
 void options_print_wrapped(FILE *out, int column, int indent, const char *text);
 
 /* Calls `each` once for every option of a run, in table order, with its name and its value as
- * text. `kind` says how JSON should print it. What means nothing with one device is left out
- * there; settings_each_of() is told whether to. */
+ * text. `kind` says how JSON should print it. What means nothing with one device, or without
+ * a stencil, is left out there; settings_each_of() is told whether to. */
 enum value_kind { VALUE_TEXT, VALUE_INTEGER, VALUE_REAL, VALUE_BOOL, VALUE_NULL };
 typedef void settings_visitor(void *context, const char *name, const char *value,
                               enum value_kind kind);
 void settings_each(const struct settings *settings, settings_visitor *each, void *context);
-void settings_each_of(const struct settings *settings, bool several, settings_visitor *each,
-                      void *context);
+struct settings_shown {
+    bool several, halo; /* what means something with several devices alone, with a stencil */
+};
+void settings_each_of(const struct settings *settings, struct settings_shown shown,
+                      settings_visitor *each, void *context);
 
 #endif

@@ -97,9 +97,9 @@ const struct option_row option_rows[OPTION_COUNT] = {
                                   "don't use it."},
     [OPTION_COLUMNS] = {"columns", 0, "W", TYPE_NUMBER, RUN_FIELD(columns, RUNS),
                         .fallback = "1024", .least = 1, .most = 1u << 30, .suffixes = true,
-                        .help = "transposes: elements of a row; a tile is a matrix of its own, "
-                                "of whole rows",
-                        .with = "Only transposes use it."},
+                        .help = "transposes, stencil: elements of a row; a tile is whole rows, "
+                                "and of a transpose a matrix of its own",
+                        .with = "Only transposes and stencil use it."},
     [OPTION_STRIDE] = {"stride", 0, "N", TYPE_NUMBER, RUN_FIELD(stride, RUNS), .fallback = "1",
                        .least = 1, .most = 65536,
                        .help = "stride-copy: from one element that is read to the next",
@@ -220,7 +220,29 @@ const struct option_row option_rows[OPTION_COUNT] = {
                              "how devices hand tiles on: by one copy from device to device; "
                              "or out into page-locked memory of the host and in from there; "
                              "auto: as peers, where they can",
-                         .with = "Only --spread=chain uses it."},
+                         .with = "Only --spread=chain uses it; stencil's way is peer."},
+    [OPTION_HALO] = {"halo", 0, "N", TYPE_NUMBER, RUN_FIELD(halo, RUNS), .fallback = "1",
+                     .least = 1, .most = 64, .of_halo = true,
+                     .help = "stencil: how far an element's neighbours are, above, below, left "
+                             "and right; devices hand each other as many rows",
+                     .with = "Only stencil uses it. Each of several devices has more rows than "
+                             "two halos."},
+    [OPTION_STEPS] = {"steps", 0, "S", TYPE_NUMBER, RUN_FIELD(steps, RUNS), .fallback = "10",
+                      .least = 1, .most = 10000, .suffixes = true, .of_halo = true,
+                      .help = "stencil: how often it is applied to the array, which stays on "
+                              "the devices",
+                      .with = "Only stencil uses it."},
+    [OPTION_HIDE] = {"hide", 0, "yes|no", TYPE_CHOICE, RUN_FIELD(hide, RUNS),
+                     .check = CHECK_HALO, .fallback = "yes", .choices = hide_names,
+                     .of_halo = true, .of_several = true,
+                     .help = "stencil on several devices: the rows that neighbours need come "
+                             "first, in a stream of high priority, and are copied while the "
+                             "others are worked on; or a step is one launch, and the copies "
+                             "follow it",
+                     .with = "Only stencil uses it. It has streams of its own, and goes with "
+                             "--ways=3, --order=depth, --layout=tile and --issue=streams, and "
+                             "neither with --memory=mapped, --pack, --callbacks, --priorities "
+                             "nor --mistake."},
     [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
                      .fallback = "5", .least = 1, .most = 10000,
                      .help = "measured repeats: the report gives the median and the spread",

@@ -40,6 +40,9 @@ enum option_id {
     OPTION_DEVICE,
     OPTION_SPREAD,
     OPTION_EXCHANGE,
+    OPTION_HALO,
+    OPTION_STEPS,
+    OPTION_HIDE,
     OPTION_RUNS,
     OPTION_WARMUP,
     OPTION_ISSUE,
@@ -115,6 +118,7 @@ enum option_check {
     CHECK_MISTAKE,
     CHECK_DEVICES,
     CHECK_EXCHANGE,
+    CHECK_HALO,
     CHECK_ISSUE,
     CHECK_BATCH,
     CHECK_PACK,
@@ -139,6 +143,7 @@ struct option_row {
     bool suffixes;           /* a number may have k, M, G or T */
     bool automatic;          /* a number may be "auto", which is 0 */
     bool of_several;         /* it means nothing with one device */
+    bool of_halo;            /* it means nothing without a stencil */
     const char *const *choices; /* ended by NULL */
     const char *help;
     const char *with; /* a sentence about the options it goes with, or not; NULL: with all */

@@ -392,12 +392,13 @@ enum status options_set_defaults(enum option_scope scope, void *target, struct e
     return status;
 }
 
-void settings_each_of(const struct settings *settings, bool several, settings_visitor *each,
-                      void *context)
+void settings_each_of(const struct settings *settings, struct settings_shown shown,
+                      settings_visitor *each, void *context)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_rows[i];
-        if (row->scope != SCOPE_RUN || (row->of_several && !several))
+        if (row->scope != SCOPE_RUN || (row->of_several && !shown.several) ||
+            (row->of_halo && !shown.halo))
             continue;
         char text[OPTION_TEXT];
         enum value_kind kind;
@@ -408,5 +409,7 @@ void settings_each_of(const struct settings *settings, bool several, settings_vi
 
 void settings_each(const struct settings *settings, settings_visitor *each, void *context)
 {
-    settings_each_of(settings, settings_devices(settings) > 1, each, context);
+    const struct settings_shown shown = {settings_devices(settings) > 1,
+                                         settings_has_halo(settings)};
+    settings_each_of(settings, shown, each, context);
 }

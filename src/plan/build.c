@@ -260,7 +260,7 @@ static enum status check_settings(const struct settings *settings, struct error 
                  settings_devices(settings) <= MACHINE_DEVICES_MAX &&
                  (!settings_by_link(settings) ||
                   settings_devices(settings) <= (uint32_t)settings->chain_length) &&
-                 settings->issue < ISSUE_AUTO;
+                 settings_halo_fits(settings) && settings->issue < ISSUE_AUTO;
     if (whole)
         return STATUS_OK;
     return error_set(
@@ -282,6 +282,7 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     plan->by_host = plan->by_link &&
                     (settings->exchange == EXCHANGE_HOST ||
                      (settings->exchange == EXCHANGE_AUTO && machine->peer_bytes_per_s <= 0));
+    plan->has_halo = settings_has_halo(settings);
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;
     plan->cpu_tiles = plan_cpu_tiles(settings, machine);
@@ -302,6 +303,21 @@ static uint32_t most_blocks(const struct settings *settings, const struct machin
     return settings->blocks > 0 ? settings->blocks : rule_blocks_most(machine, apart);
 }
 
+/* Writes a plan whose tiles come and go, of which the facts are set. */
+static enum status build_tiles(struct builder *builder, const struct machine *machine)
+{
+    const struct settings *settings = builder->settings;
+    struct plan *plan = builder->plan;
+    steps_begin(&builder->steps, settings, plan, &builder->placement);
+    placement_begin(&builder->placement, plan, settings->carry != CARRY_DEVICE);
+    enum status status = mistake_begin(&builder->mistake, settings, machine, plan,
+                                       &builder->placement, builder->error);
+    builder->steps.kernel_stream = builder->mistake.kernel_stream;
+    if (status == STATUS_OK)
+        status = plan_set_priorities(plan, settings, machine, builder->error);
+    return status == STATUS_OK ? write_ops(builder) : status;
+}
+
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error)
 {
@@ -313,16 +329,9 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.ops_most = settings_ops_most(settings);
     builder.most_blocks = most_blocks(settings, machine);
     status = take_settings(plan, settings, machine, error);
-    steps_begin(&builder.steps, settings, plan, &builder.placement);
-    placement_begin(&builder.placement, plan, settings->carry != CARRY_DEVICE);
     if (status == STATUS_OK)
         status =
-            mistake_begin(&builder.mistake, settings, machine, plan, &builder.placement, error);
-    builder.steps.kernel_stream = builder.mistake.kernel_stream;
-    if (status == STATUS_OK)
-        status = plan_set_priorities(plan, settings, machine, error);
-    if (status == STATUS_OK)
-        status = write_ops(&builder);
+            plan->has_halo ? build_halo(&builder, machine) : build_tiles(&builder, machine);
     if (status == STATUS_OK)
         status = plan_validate(plan, error);
     if (status != STATUS_OK)

@@ -1,7 +1,8 @@
 /* build_parts.h - a plan that is being built: private to the builder's files.
  *
- *   plan/build_ops.c  the ops that a step is made of
- *   plan/build.c      when each step is issued, in which stream, and what it waits for */
+ *   plan/build_ops.c   the ops that a step is made of
+ *   plan/build_halo.c  the plan of a stencil, whose rows stay on the devices for many steps
+ *   plan/build.c       when each step is issued, in which stream, and what it waits for */
 #ifndef PIPELINE_PLAN_BUILD_PARTS_H
 #define PIPELINE_PLAN_BUILD_PARTS_H
 
@@ -50,5 +51,9 @@ enum status build_unpacks(struct builder *builder, uint32_t batch);
 
 /* Appends the ops of the tiles that the CPU works on. */
 enum status build_cpu_tiles(struct builder *builder);
+
+/* Writes a plan with a halo, of which the facts are set: its streams, buffers and ops. The
+ * builder's steps, placement and mistake have no part in it. */
+enum status build_halo(struct builder *builder, const struct machine *machine);
 
 #endif

@@ -239,7 +239,7 @@ void placement_kernel(const struct placement *placement, struct tiles tiles, uin
     place_scratch_and_carry(placement, tiles.first, op);
 }
 
-static uint64_t slot_aligned(uint64_t bytes)
+uint64_t placement_aligned(uint64_t bytes)
 {
     return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
 }
@@ -250,7 +250,7 @@ static uint64_t lay_out_scratch(struct placement *placement, uint64_t count)
     uint64_t bytes = 0;
     for (int link = 0; link < placement->plan->chain_length; link++) {
         placement->scratch[link] = bytes;
-        bytes += slot_aligned(kernel_scratch_bytes(placement->plan->chain[link], count));
+        bytes += placement_aligned(kernel_scratch_bytes(placement->plan->chain[link], count));
     }
     return bytes;
 }
@@ -280,7 +280,7 @@ static void size_buffers(struct placement *placement, struct plan *plan)
     size_slots(placement, tiles, tiles * tile);
     placement->stride[BUFFER_DEVICE_SCRATCH] = lay_out_scratch(placement, tile);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        placement->stride[b] = slot_aligned(placement->stride[b]);
+        placement->stride[b] = placement_aligned(placement->stride[b]);
         plan->buffer_bytes[b] = plan->slots * placement->stride[b];
     }
     if (kernel_chain_scans(plan->chain, plan->chain_length))

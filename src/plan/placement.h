@@ -25,6 +25,10 @@ struct placement {
     uint64_t scratch[CHAIN_MAX];   /* offset of each kernel's scratch in the slot's part */
 };
 
+/* Returns the bytes of a part of a device's memory that holds `bytes` and ends where the next
+ * one may begin. */
+uint64_t placement_aligned(uint64_t bytes);
+
 /* Lays out the plan's arrays by its chain, elements, tiles and slots, and sets its
  * buffer_bytes. */
 void placement_begin(struct placement *placement, struct plan *plan, bool carry_by_host);

@@ -39,6 +39,7 @@ struct plan {
     enum issue issue;      /* the host's way to issue the ops */
     bool by_link;          /* the devices have parts of the chain, not batches */
     bool by_host;          /* then: tiles go from device to device through the host's memory */
+    bool has_halo;         /* the devices have rows that follow one another, and halos */
     bool has_peers;        /* plan_append() was given a copy to another device */
     bool packs; /* the host packs and unpacks tiles: copies know only its page-locked slots */
     uint64_t elements;
@@ -99,9 +100,9 @@ static inline uint32_t plan_devices(const struct plan *plan)
     return plan->devices > 1 ? plan->devices : 1;
 }
 
-/* Batches are dealt over the devices in turn; by links, every batch comes to every device.
- * Return the device of a batch, by links the first, and its number among that one's batches.
- * Mostly there is one device, which costs no division. */
+/* Batches are dealt over the devices in turn, but where there is a halo; by links, every batch
+ * comes to every device. Return the device of a batch, by links the first, and its number among
+ * that one's batches. Mostly there is one device, which costs no division. */
 static inline uint32_t plan_batch_device(const struct plan *plan, uint32_t batch)
 {
     return plan->devices > 1 && !plan->by_link ? batch % plan->devices : 0;
@@ -125,6 +126,16 @@ static inline bool plan_link_is_first(const struct plan *plan, uint32_t link)
 static inline uint32_t plan_work_device(const struct plan *plan, uint32_t batch, uint32_t link)
 {
     return plan->by_link ? plan_link_device(plan, link) : plan_batch_device(plan, batch);
+}
+
+/* With a halo. Returns the tiles of a device, which follow one another: as many as others have,
+ * or one more. */
+static inline struct tiles plan_device_tiles(const struct plan *plan, uint32_t device)
+{
+    const uint64_t tiles = plan->tiles, devices = plan_devices(plan);
+    const uint64_t first = (device * tiles + devices - 1) / devices;
+    const uint64_t end = ((device + UINT64_C(1)) * tiles + devices - 1) / devices;
+    return (struct tiles){(uint32_t)first, (uint32_t)(end - first)};
 }
 
 /* The place of a stream: its device, and its number among that one's streams. Devices have as

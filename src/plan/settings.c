@@ -13,6 +13,7 @@ const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped"
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
 const char *const spread_names[] = {"tiles", "chain", NULL};
 const char *const exchange_names[] = {"auto", "peer", "host", NULL};
+const char *const hide_names[] = {"yes", "no", NULL};
 const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};
 
 bool settings_are_open(const struct settings *settings)
@@ -29,17 +30,40 @@ uint32_t settings_intensity(const struct settings *settings)
 
 struct kernel_params settings_params(const struct settings *settings)
 {
+    const bool halo = settings_has_halo(settings);
     return (struct kernel_params){.intensity = settings_intensity(settings),
                                   .columns = settings->columns,
                                   .stride = settings->stride,
                                   .rows = settings->rows,
-                                  .inner = settings->inner};
+                                  .inner = settings->inner,
+                                  .halo = halo ? settings->halo : 0,
+                                  .steps = halo && settings->steps > 1 ? settings->steps : 1};
 }
 
 uint64_t settings_unit(const struct settings *settings)
 {
     const struct kernel_params params = settings_params(settings);
     return chain_unit(settings->chain, settings->chain_length, &params);
+}
+
+bool settings_halo_fits(const struct settings *settings)
+{
+    const uint64_t devices = settings_devices(settings);
+    if (!settings_has_halo(settings) || devices == 1 || settings->tiles == 0)
+        return true;
+    const uint64_t least = settings->tiles / devices; /* tiles */
+    return least > 0 && settings->elements / settings->tiles * least / settings->columns >
+                            2 * (uint64_t)settings->halo;
+}
+
+/* Returns false where a plan with a halo would have to be another than there is. */
+static bool halo_way_fits(const struct settings *settings)
+{
+    return settings->ways == 3 && settings->order == ORDER_DEPTH &&
+           settings->layout == LAYOUT_TILE && settings->memory != MEMORY_MAPPED &&
+           settings->issue == ISSUE_STREAMS && !settings->pack && !settings->callbacks &&
+           settings->mistake == MISTAKE_NONE && settings->priority_count == 0 &&
+           settings_halo_fits(settings);
 }
 
 bool settings_way_fits(const struct settings *settings)
@@ -51,7 +75,8 @@ bool settings_way_fits(const struct settings *settings)
     const uint32_t devices = settings_devices(settings);
     const bool alone = mapped || settings->issue == ISSUE_GRAPH; /* of one device only */
     const bool handed_on = settings_by_link(settings);
-    return !(handed_on && (batch || pack || settings->ways < 3)) &&
+    return (!settings_has_halo(settings) || halo_way_fits(settings)) &&
+           !(handed_on && (batch || pack || settings->ways < 3)) &&
            !(devices > 1 && (alone || (!handed_on && settings->tiles < devices) ||
                              settings->streams > STREAMS_MAX / devices)) &&
            !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&

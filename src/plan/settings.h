@@ -16,6 +16,7 @@ enum layout { LAYOUT_TILE, LAYOUT_STAGE };
 enum spread { SPREAD_TILES, SPREAD_CHAIN };
 /* The way from device to device; auto until the machine is known: as peers where it can. */
 enum exchange { EXCHANGE_AUTO, EXCHANGE_PEER, EXCHANGE_HOST };
+enum hide { HIDE_YES, HIDE_NO }; /* a stencil's copies from device to device, behind kernels */
 enum carry { CARRY_DEVICE, CARRY_CALLBACK, CARRY_SYNC };
 
 enum {
@@ -60,6 +61,9 @@ struct settings {
     uint32_t devices;     /* how many that are; 0 stands for 1 */
     enum spread spread;   /* what each of several devices does */
     enum exchange exchange;
+    uint32_t halo;  /* stencil: rows that devices hand each other */
+    uint32_t steps; /* stencil: as often; 0 stands for 1 */
+    enum hide hide;
     uint32_t runs, warmup;
     enum issue issue; /* ISSUE_AUTO: until the device is known, memory and pack with it */
     bool pack;        /* the CPU packs batches of tiles, which then go by one copy */
@@ -83,6 +87,22 @@ static inline bool settings_by_link(const struct settings *settings)
 {
     return settings_devices(settings) > 1 && settings->spread == SPREAD_CHAIN;
 }
+
+/* Returns true where a stencil's rows stay on the devices, which exchange halos. */
+static inline bool settings_has_halo(const struct settings *settings)
+{
+    return settings->chain_length == 1 && settings->chain[0]->stencil;
+}
+
+/* Returns the streams that such a plan has on each device: the edges have one of their own
+ * where their copies are hidden. */
+static inline uint32_t settings_halo_streams(const struct settings *settings)
+{
+    return settings_devices(settings) > 1 && settings->hide == HIDE_YES ? 2 : 1;
+}
+
+/* Returns false where several devices would not have more rows each than both their edges. */
+bool settings_halo_fits(const struct settings *settings);
 
 /* Returns the intensity that counts: the one given, or what is usual for the chain. */
 uint32_t settings_intensity(const struct settings *settings);
@@ -141,7 +161,8 @@ enum status settings_refuse_size(const struct settings *settings, double part,
 extern const char *const order_names[],
     *const layout_names[], *const memory_names[], *const carry_names[],
                                                       *const issue_names[],
-                                                          *const spread_names[],
-                                                              *const exchange_names[];
+                                                          *const hide_names[],
+                                                              *const spread_names[],
+                                                                  *const exchange_names[];
 
 #endif

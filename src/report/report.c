@@ -28,6 +28,12 @@ double report_gflops(const struct run_report *run)
     return rated && run->median_ns > 0 ? all / (double)run->median_ns : (double)NAN;
 }
 
+bool report_exchanges(const struct run_report *run)
+{
+    return !run->profiled && !run->foreign && settings_has_halo(run->settings) &&
+           run->analysis.engines[ENGINE_PEER].spans > 0;
+}
+
 /* Puts a race of a recording before all that cost time. */
 static void put_race_first(struct run_report *run)
 {

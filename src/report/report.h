@@ -94,6 +94,10 @@ struct report {
  * chain is `rated`, which says that the rate counts; else NAN. */
 double report_gflops(const struct run_report *run);
 
+/* Returns true if the devices of a run exchanged a stencil's rows, and its timeline tells how
+ * much of that was hidden behind kernels. */
+bool report_exchanges(const struct run_report *run);
+
 /* Returns how many of the runs have their tiles copied in batches. */
 int report_batched(const struct report *report);
 

@@ -99,9 +99,10 @@ static bool is_rated(const struct report *report)
 
 /* What only reports of some runs have columns for. */
 struct columns {
-    bool rated;   /* a kernel's arithmetic */
-    bool peers;   /* copies from device to device */
-    bool several; /* devices */
+    bool rated; /* a kernel's arithmetic */
+    bool peers; /* copies from device to device */
+    bool halo;  /* the copies of a stencil's rows */
+    struct settings_shown shown;
 };
 
 static struct columns columns_of(const struct report *report)
@@ -109,7 +110,9 @@ static struct columns columns_of(const struct report *report)
     struct columns columns = {.rated = is_rated(report)};
     for (int i = 0; i < report->run_count; i++) {
         columns.peers |= analysis_shows(&report->runs[i].analysis, ENGINE_PEER);
-        columns.several |= settings_devices(report->runs[i].settings) > 1;
+        columns.halo |= report_exchanges(&report->runs[i]);
+        columns.shown.several |= settings_devices(report->runs[i].settings) > 1;
+        columns.shown.halo |= settings_has_halo(report->runs[i].settings);
     }
     return columns;
 }
@@ -134,6 +137,8 @@ static void put_report_header(FILE *out, const struct run_report *first, struct 
         columns.rated ? ",gflops" : "");
     if (columns.peers)
         put_engine_names(out, ENGINE_PEER);
+    if (columns.halo)
+        fputs(",exchange_hidden", out);
     if (compared != NULL)
         fprintf(
             out,
@@ -141,7 +146,7 @@ static void put_report_header(FILE *out, const struct run_report *first, struct 
             "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order%s",
             compared->comparison.calibrated ? ",file_simulated_ms,file_error" : "");
     if (first != NULL)
-        settings_each_of(first->settings, columns.several, put_setting_name, out);
+        settings_each_of(first->settings, columns.shown, put_setting_name, out);
     putc('\n', out);
 }
 
@@ -207,9 +212,11 @@ static void put_report_row(FILE *out, const struct run_report *run, struct colum
         put_real(out, report_gflops(run), 9);
     if (columns.peers)
         put_engine(out, run, ENGINE_PEER);
+    if (columns.halo)
+        put_real(out, report_exchanges(run) ? run->analysis.peers_hidden : NAN, 9);
     if (run->compared != NULL)
         put_compared(out, run->compared);
-    settings_each_of(run->settings, columns.several,
+    settings_each_of(run->settings, columns.shown,
                      run->foreign ? put_setting_nothing : put_setting_value, out);
     putc('\n', out);
 }

@@ -289,6 +289,20 @@ static void put_times(struct json *json, const struct run_report *run)
     json_put_real(json_key(json, "speedup"), run->speedup);
 }
 
+/* Puts how much of a stencil's copies between devices was hidden; nothing of other runs. */
+static void put_exchange(struct json *json, const struct run_report *run)
+{
+    const struct engine_use *peers = &run->analysis.engines[ENGINE_PEER];
+    if (!report_exchanges(run))
+        return;
+    json_open(json_key(json, "exchange"), '{');
+    json_put_count(json_key(json, "copies"), peers->spans);
+    json_put_count(json_key(json, "bytes"), peers->bytes);
+    json_put_ms(json_key(json, "ms"), peers->busy_ns);
+    json_put_real(json_key(json, "hidden"), run->analysis.peers_hidden);
+    json_close(json, '}');
+}
+
 /* Writes what the timeline tells, which --profile leaves to a profiler. */
 static void put_analysis(struct json *json, const struct run_report *run)
 {
@@ -297,6 +311,7 @@ static void put_analysis(struct json *json, const struct run_report *run)
         put_engines(json, run, run->analysis.engines, ENGINE_WORKING);
     if (traced)
         put_devices(json, run);
+    put_exchange(json, run);
     if (is_known(json_key(json, "concurrency"), traced))
         json_put_real(json, run->analysis.concurrency);
     if (is_known(json_key(json, "latency"), traced && !run->foreign))

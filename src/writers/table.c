@@ -101,6 +101,14 @@ BUSY_CELL(cell_compute, ENGINE_COMPUTE)
 BUSY_CELL(cell_d2h, ENGINE_D2H)
 BUSY_CELL(cell_cpu, ENGINE_CPU)
 
+void cell_hidden(const struct run_report *run, char text[CELL_TEXT])
+{
+    if (report_exchanges(run))
+        cell_percent(run->analysis.peers_hidden, "%.0f%%", text);
+    else
+        snprintf(text, CELL_TEXT, "-");
+}
+
 void cell_concurrency(const struct run_report *run, char text[CELL_TEXT])
 {
     if (run->profiled)

@@ -26,7 +26,7 @@ cell_show cell_time, cell_fastest, cell_slowest, cell_speedup, cell_limit, cell_
     cell_limit_cause, cell_result, cell_verified, cell_issue, cell_copied, cell_gflops;
 
 /* Figures of the run that was traced. */
-cell_show cell_h2d, cell_compute, cell_d2h, cell_cpu, cell_concurrency;
+cell_show cell_h2d, cell_compute, cell_d2h, cell_cpu, cell_hidden, cell_concurrency;
 
 /* Defines a cell that shows a time of `run`. */
 #define TIME_CELL(name, ns)                                                                    \

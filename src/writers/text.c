@@ -19,7 +19,18 @@ enum {
 };
 
 /* The runs for which a column is worth its place. */
-enum when { ALWAYS, COMPARED, REPEATED, REDUCED, SHARED, RATED, NOT_CALLS, ISSUED, VERBOSE };
+enum when {
+    ALWAYS,
+    COMPARED,
+    REPEATED,
+    REDUCED,
+    SHARED,
+    RATED,
+    EXCHANGED,
+    NOT_CALLS,
+    ISSUED,
+    VERBOSE
+};
 
 struct text_column {
     int group;
@@ -52,6 +63,7 @@ static const struct text_column columns[] = {
     {2, "compute busy", cell_compute, ALWAYS, false},
     {2, "D2H busy", cell_d2h, ALWAYS, false},
     {2, "CPU busy", cell_cpu, SHARED, false},
+    {2, "exchange hidden", cell_hidden, EXCHANGED, false},
     {2, "concurrency", cell_concurrency, ALWAYS, false},
     {3, "copied", cell_copied, VERBOSE, false},
     {3, "issue", cell_issue, ISSUED, false},
@@ -71,6 +83,7 @@ static bool column_wanted(const struct text_column *column, const struct report 
         const struct run_report *run = &report->runs[i];
         if ((column->when == REPEATED && run->repeats > 1) ||
             (column->when == REDUCED && run->has_result) ||
+            (column->when == EXCHANGED && report_exchanges(run)) ||
             ((column->when == NOT_CALLS || column->when == ISSUED) &&
              run->settings->issue != ISSUE_STREAMS) ||
             (column->when == NOT_CALLS && run->settings->pack) ||
@@ -106,6 +119,9 @@ static void put_spread(const struct settings *settings, char *text, size_t room)
     if (settings_by_link(settings))
         snprintf(text, room, "; chain over devices, %s",
                  settings->exchange == EXCHANGE_HOST ? "handed on by the host" : "peer copies");
+    else if (settings_has_halo(settings) && settings_devices(settings) > 1)
+        snprintf(text, room, "; rows over devices, exchange %s",
+                 settings->hide == HIDE_YES ? "beside the inner rows" : "behind each step");
     else if (settings_devices(settings) > 1)
         snprintf(text, room, "; tiles over devices");
 }
@@ -183,10 +199,14 @@ static void params_text(const struct settings *settings, char *text, size_t room
                                  carry_names[settings->carry]);
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
-        snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
+        used +=
+            (size_t)snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
     else if (matrix != NULL)
         snprintf(text + used, room - used, " with A of %" PRIu64 " x %" PRIu64, params.rows,
                  params.inner);
+    if (settings_has_halo(settings))
+        snprintf(text + used, room - used, ", halo of %" PRIu32 ", %" PRIu32 " step%s,",
+                 params.halo, params.steps, params.steps > 1 ? "s" : "");
 }
 
 static void fact_work(const struct run_report *run, char text[FACT_TEXT])

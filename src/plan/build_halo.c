@@ -1,0 +1,361 @@
+/* build_halo.c - the plan of a stencil: rows that are dealt over devices and stay there for
+ * many steps.
+ *
+ * A device has tiles that follow one another, in two buffers: a step reads one and writes the
+ * other, and the next step the other way round. Around its own rows each buffer has room for
+ * the neighbours' nearest rows, its halo. Before each step but the first a device needs its
+ * halo from the neighbours as they are now: each sends its outermost rows, its edges, from
+ * device to device. What lies outside the array is zero, and is set so once.
+ *
+ * Hidden, a step begins with the edges, in an urgent stream, which also sends them; the rows in
+ * between are worked on in another stream, beside the copies. Else a step is one launch, and
+ * the copies follow it in its stream.
+ *
+ * The events of a device are recorded anew in each step. All waits of a step are issued before
+ * any of its records, so that they are for what the step before left. */
+#include "plan/build_parts.h"
+
+#include <stdlib.h>
+
+/* What a device records in a step: its edges have been sent; its edges, and its inside, are
+ * done. Where nothing is hidden there is the first alone. */
+enum { SENT, EDGES, INSIDE, EVENT_KINDS };
+
+/* Elements [first, end) of the array, whole rows. */
+struct rows {
+    uint64_t first, end;
+};
+
+struct halo {
+    struct builder *builder;
+    uint64_t border; /* elements of a halo's rows on one side */
+    uint32_t steps, devices;
+    bool hides;
+};
+
+/* --- what is where --- */
+
+static struct rows rows_of(const struct halo *halo, uint32_t device)
+{
+    uint64_t first, count;
+    plan_tiles(halo->builder->plan, plan_device_tiles(halo->builder->plan, device), &first,
+               &count);
+    return (struct rows){first, first + count};
+}
+
+static bool has_above(uint32_t device)
+{
+    return device > 0;
+}
+
+static bool has_below(const struct halo *halo, uint32_t device)
+{
+    return device + 1 < halo->devices;
+}
+
+/* Returns the edges, which neighbours need, and what is not in them: all where edges are no
+ * launches of their own. */
+static struct rows edge_above(const struct halo *halo, uint32_t device)
+{
+    const struct rows own = rows_of(halo, device);
+    return (struct rows){own.first, own.first + halo->border};
+}
+
+static struct rows edge_below(const struct halo *halo, uint32_t device)
+{
+    const struct rows own = rows_of(halo, device);
+    return (struct rows){own.end - halo->border, own.end};
+}
+
+static struct rows inside(const struct halo *halo, uint32_t device)
+{
+    struct rows rows = rows_of(halo, device);
+    rows.first += halo->hides && has_above(device) ? halo->border : 0;
+    rows.end -= halo->hides && has_below(halo, device) ? halo->border : 0;
+    return rows;
+}
+
+/* Returns the buffer that a step reads; the step before wrote there. */
+static enum buffer source(uint32_t step)
+{
+    return step % 2 == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+/* Returns where rows, a device's own or its halo's, are in a buffer of that device. */
+static struct range range_of(const struct halo *halo, enum buffer buffer, uint32_t device,
+                             struct rows rows)
+{
+    const struct plan *plan = halo->builder->plan;
+    const uint64_t size = dtype_bytes(plan->chain[0]->in);
+    const uint64_t before = rows.first + halo->border - rows_of(halo, device).first;
+    return (struct range){buffer, plan_device_part(plan, buffer, device).offset + before * size,
+                          (rows.end - rows.first) * size};
+}
+
+/* Returns a device's streams: of the inside and all copies from and to the host, and of the
+ * edges. They are one where nothing is hidden. */
+static uint32_t inside_stream(const struct halo *halo, uint32_t device)
+{
+    return halo->hides ? 2 * device : device;
+}
+
+static uint32_t edge_stream(const struct halo *halo, uint32_t device)
+{
+    return inside_stream(halo, device) + halo->hides;
+}
+
+/* --- ops --- */
+
+/* Returns an op of no tile. */
+static struct op op_in(enum op_kind kind, uint32_t stream)
+{
+    return (struct op){.kind = kind, .stream = stream, .tile = -1};
+}
+
+static enum status event_op(const struct halo *halo, enum op_kind kind, uint32_t stream,
+                            uint32_t device, uint32_t event)
+{
+    struct op op = op_in(kind, stream);
+    op.event.event = device * (halo->hides ? EVENT_KINDS : 1) + event;
+    return build_append(halo->builder, &op);
+}
+
+/* Launches a step on rows of a device. It reads those around them, too. */
+static enum status launch(const struct halo *halo, uint32_t stream, uint32_t device,
+                          uint32_t step, struct rows rows)
+{
+    struct builder *builder = halo->builder;
+    struct op op = op_in(OP_KERNEL, stream);
+    struct op_ranges ranges = {0};
+    ranges.in[0] = range_of(halo, source(step), device,
+                            (struct rows){rows.first - halo->border, rows.end + halo->border});
+    ranges.out = range_of(halo, source(step + 1), device, rows);
+    op.kernel.count = rows.end - rows.first;
+    op.kernel.blocks =
+        kernel_blocks(builder->plan->chain[0], op.kernel.count, builder->most_blocks);
+    op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
+    return op.kernel.ranges != NULL ? build_append(builder, &op) : STATUS_NO_MEMORY;
+}
+
+/* Sends rows that a step has left to another device's halo. */
+static enum status send(const struct halo *halo, uint32_t device, uint32_t to, uint32_t step,
+                        struct rows rows)
+{
+    struct op op = op_in(OP_PEER, edge_stream(halo, device));
+    op.peer.from = range_of(halo, source(step + 1), device, rows);
+    op.peer.to = range_of(halo, source(step + 1), to, rows);
+    return build_append(halo->builder, &op);
+}
+
+/* --- the parts of a step, for one device each --- */
+
+typedef enum status part(const struct halo *halo, uint32_t device, uint32_t step);
+
+/* The edges need the neighbours' edges and the inside as the step before left them, and the
+ * inside needs the edges. */
+static enum status write_waits(const struct halo *halo, uint32_t device, uint32_t step)
+{
+    const uint32_t edges = edge_stream(halo, device);
+    enum status status = STATUS_OK;
+    if (step > 0 && has_above(device))
+        status = event_op(halo, OP_WAIT, edges, device - 1, SENT);
+    if (status == STATUS_OK && step > 0 && has_below(halo, device))
+        status = event_op(halo, OP_WAIT, edges, device + 1, SENT);
+    if (status == STATUS_OK && halo->hides)
+        status = event_op(halo, OP_WAIT, edges, device, INSIDE);
+    if (status == STATUS_OK && halo->hides && step > 0)
+        status = event_op(halo, OP_WAIT, inside_stream(halo, device), device, EDGES);
+    return status;
+}
+
+static enum status write_edges(const struct halo *halo, uint32_t device, uint32_t step)
+{
+    const uint32_t stream = edge_stream(halo, device);
+    enum status status = STATUS_OK;
+    if (has_above(device))
+        status = launch(halo, stream, device, step, edge_above(halo, device));
+    if (status == STATUS_OK && has_below(halo, device))
+        status = launch(halo, stream, device, step, edge_below(halo, device));
+    return status == STATUS_OK ? event_op(halo, OP_RECORD, stream, device, EDGES) : status;
+}
+
+/* No neighbour needs what the last step leaves. A halo is free when it is sent to: whoever
+ * reads it sent an edge of its own after that, for which the sender has waited. */
+static enum status write_sends(const struct halo *halo, uint32_t device, uint32_t step)
+{
+    enum status status = STATUS_OK;
+    if (halo->devices == 1 || step + 1 == halo->steps)
+        return STATUS_OK;
+    if (has_above(device))
+        status = send(halo, device, device - 1, step, edge_above(halo, device));
+    if (status == STATUS_OK && has_below(halo, device))
+        status = send(halo, device, device + 1, step, edge_below(halo, device));
+    return status == STATUS_OK
+               ? event_op(halo, OP_RECORD, edge_stream(halo, device), device, SENT)
+               : status;
+}
+
+static enum status write_inside(const struct halo *halo, uint32_t device, uint32_t step)
+{
+    const uint32_t stream = inside_stream(halo, device);
+    enum status status = launch(halo, stream, device, step, inside(halo, device));
+    return status == STATUS_OK && halo->hides
+               ? event_op(halo, OP_RECORD, stream, device, INSIDE)
+               : status;
+}
+
+static enum status write_steps(const struct halo *halo)
+{
+    static part *const hidden[] = {write_waits, write_edges, write_sends, write_inside, NULL};
+    static part *const bare[] = {write_waits, write_inside, write_sends, NULL};
+    part *const *parts = halo->hides ? hidden : bare;
+    enum status status = STATUS_OK;
+    for (uint32_t step = 0; step < halo->steps; step++)
+        for (int i = 0; parts[i] != NULL; i++)
+            for (uint32_t device = 0; device < halo->devices && status == STATUS_OK; device++)
+                status = parts[i](halo, device, step);
+    return status;
+}
+
+/* --- before the steps, and behind them --- */
+
+/* Sets what lies outside the array to zero: `step` says in which buffer. */
+static enum status clear(const struct halo *halo, uint32_t device, uint32_t step)
+{
+    const struct rows own = rows_of(halo, device);
+    const struct rows outside[] = {{own.first - halo->border, own.first},
+                                   {own.end, own.end + halo->border}};
+    const bool is_outside[] = {!has_above(device), !has_below(halo, device)};
+    enum status status = STATUS_OK;
+    for (int side = 0; side < 2 && status == STATUS_OK; side++) {
+        struct op op = op_in(OP_MEMSET, inside_stream(halo, device));
+        op.set.range = range_of(halo, source(step), device, outside[side]);
+        if (is_outside[side] && halo->border > 0)
+            status = build_append(halo->builder, &op);
+    }
+    return status;
+}
+
+/* Copies a tile of a device in, the first and the last one with the rows of the halo. */
+static enum status copy_in(const struct halo *halo, uint32_t device, uint32_t tile)
+{
+    const struct plan *plan = halo->builder->plan;
+    const struct rows own = rows_of(halo, device);
+    const uint64_t size = dtype_bytes(plan->chain[0]->in);
+    struct op op = build_op(OP_H2D, inside_stream(halo, device), (struct tiles){tile, 1});
+    uint64_t first, count;
+    plan_tile(plan, tile, &first, &count);
+    struct rows rows = {first, first + count};
+    rows.first -= rows.first == own.first && has_above(device) ? halo->border : 0;
+    rows.end += rows.end == own.end && has_below(halo, device) ? halo->border : 0;
+    op.copy.host =
+        (struct range){BUFFER_HOST_IN0, rows.first * size, (rows.end - rows.first) * size};
+    op.copy.device = range_of(halo, source(0), device, rows);
+    return build_append(halo->builder, &op);
+}
+
+static enum status copy_out(const struct halo *halo, uint32_t device, uint32_t tile)
+{
+    const struct plan *plan = halo->builder->plan;
+    const uint64_t size = dtype_bytes(plan->chain[0]->out);
+    struct op op = build_op(OP_D2H, inside_stream(halo, device), (struct tiles){tile, 1});
+    uint64_t first, count;
+    plan_tile(plan, tile, &first, &count);
+    op.copy.host = (struct range){BUFFER_HOST_OUT, first * size, count * size};
+    op.copy.device =
+        range_of(halo, source(halo->steps), device, (struct rows){first, first + count});
+    return build_append(halo->builder, &op);
+}
+
+/* Copies tiles, of each device in turn. */
+static enum status copy_tiles(const struct halo *halo,
+                              enum status (*copy)(const struct halo *, uint32_t, uint32_t))
+{
+    const struct plan *plan = halo->builder->plan;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i <= plan->tiles / halo->devices; i++)
+        for (uint32_t device = 0; device < halo->devices && status == STATUS_OK; device++) {
+            const struct tiles tiles = plan_device_tiles(plan, device);
+            if (i < tiles.count)
+                status = copy(halo, device, tiles.first + i);
+        }
+    return status;
+}
+
+static enum status bring_in(const struct halo *halo)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t device = 0; device < halo->devices && status == STATUS_OK; device++) {
+        status = clear(halo, device, 0);
+        if (status == STATUS_OK && halo->steps > 1)
+            status = clear(halo, device, 1);
+    }
+    if (status == STATUS_OK)
+        status = copy_tiles(halo, copy_in);
+    for (uint32_t device = 0; device < halo->devices && halo->hides && status == STATUS_OK;
+         device++)
+        status = event_op(halo, OP_RECORD, inside_stream(halo, device), device, INSIDE);
+    return status;
+}
+
+static enum status bring_out(const struct halo *halo)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t device = 0; device < halo->devices && halo->hides && status == STATUS_OK;
+         device++)
+        status = event_op(halo, OP_WAIT, inside_stream(halo, device), device, EDGES);
+    return status == STATUS_OK ? copy_tiles(halo, copy_out) : status;
+}
+
+/* --- the plan --- */
+
+static enum status set_priorities(const struct halo *halo, int greatest)
+{
+    struct plan *plan = halo->builder->plan;
+    if (!halo->hides || greatest == 0)
+        return STATUS_OK;
+    plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
+    if (plan->priorities == NULL)
+        return error_set(halo->builder->error, STATUS_NO_MEMORY, "no memory for a plan");
+    for (uint32_t device = 0; device < halo->devices; device++)
+        plan->priorities[edge_stream(halo, device)] = greatest;
+    return STATUS_OK;
+}
+
+/* Sizes the host's arrays, and a device's buffers by what the device with most rows needs. */
+static void size_buffers(const struct halo *halo)
+{
+    struct plan *plan = halo->builder->plan;
+    const uint64_t size = dtype_bytes(plan->chain[0]->in);
+    uint64_t most = 0;
+    for (uint32_t device = 0; device < halo->devices; device++) {
+        const struct rows own = rows_of(halo, device);
+        most = own.end - own.first > most ? own.end - own.first : most;
+    }
+    const uint64_t bytes = placement_aligned((most + 2 * halo->border) * size);
+    plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * size;
+    plan->buffer_bytes[BUFFER_HOST_OUT] = plan->elements * size;
+    plan->buffer_bytes[source(0)] = plan->buffer_bytes[source(1)] = halo->devices * bytes;
+}
+
+enum status build_halo(struct builder *builder, const struct machine *machine)
+{
+    struct plan *plan = builder->plan;
+    struct halo halo = {.builder = builder,
+                        .border = plan->params.halo * plan->params.columns,
+                        .steps = plan->params.steps,
+                        .devices = plan_devices(plan)};
+    halo.hides = halo.devices > 1 && builder->settings->hide == HIDE_YES;
+    plan->slots = halo.devices;
+    plan->streams = halo.hides ? 2 * halo.devices : halo.devices;
+    plan->events = halo.hides         ? EVENT_KINDS * halo.devices
+                   : halo.devices > 1 ? halo.devices
+                                      : 0;
+    size_buffers(&halo);
+    enum status status = set_priorities(&halo, machine->priority_greatest);
+    if (status == STATUS_OK)
+        status = bring_in(&halo);
+    if (status == STATUS_OK)
+        status = write_steps(&halo);
+    return status == STATUS_OK ? bring_out(&halo) : status;
+}

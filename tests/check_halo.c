@@ -1,0 +1,398 @@
+/* check_halo.c - a stencil's steps over devices: which rows are whose, that results are right,
+ * that no wait and no exchange can be left out, how much is hidden, and what is refused. */
+#include "analysis/analysis.h"
+#include "analysis/limit.h"
+#include "app/backends.h"
+#include "fixtures.h"
+#include "plan/build.h"
+#include "report/hazard_report.h"
+#include "run/backend.h"
+#include "run/verify.h"
+#include "sim/simulator.h"
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct machine h200(void)
+{
+    struct machine machine;
+    struct error error = {0};
+    ck_assert_msg(machine_built_in(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
+    return machine;
+}
+
+/* Returns settings of `tiles` tiles with `rows` rows each. */
+static struct settings halo_settings(uint32_t devices, uint32_t tiles, uint64_t rows,
+                                     uint32_t halo, uint32_t steps)
+{
+    struct settings settings = test_settings("stencil");
+    settings.devices = devices;
+    settings.tiles = tiles;
+    settings.columns = 37;
+    settings.elements = settings.columns * rows * tiles;
+    settings.halo = halo;
+    settings.steps = steps;
+    return settings;
+}
+
+static struct plan plan_of(const struct settings *settings, const struct machine *machine)
+{
+    struct plan plan;
+    struct error error = {0};
+    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+static struct timeline simulated(const struct machine *machine, const struct plan *plan)
+{
+    struct timeline timeline;
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    ck_assert_msg(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error) ==
+                      STATUS_OK,
+                  "%s", error.text);
+    return timeline;
+}
+
+/* --- plans --- */
+
+/* Seven tiles over three devices: three, two and two. The device in the middle sends both ways
+ * in all steps but the last. */
+START_TEST(rows_are_dealt_in_blocks)
+{
+    const struct machine machine = h200();
+    for (enum hide hide = HIDE_YES; hide <= HIDE_NO; hide++) {
+        struct settings settings = halo_settings(3, 7, 6, 2, 5);
+        uint32_t copies[3] = {0}, sent[3] = {0}, launches[3] = {0};
+        settings.hide = hide;
+        struct plan plan = plan_of(&settings, &machine);
+        ck_assert_uint_eq(plan.streams, hide == HIDE_YES ? 6 : 3);
+        for (uint32_t i = 0; i < plan.op_count; i++) {
+            const struct op *op = &plan.ops[i];
+            const struct stream_home home = plan_stream_home(&plan, op->stream);
+            copies[home.device] += op->kind == OP_H2D;
+            sent[home.device] += op->kind == OP_PEER;
+            launches[home.device] += op->kind == OP_KERNEL;
+            if (op->kind == OP_PEER)
+                ck_assert_uint_eq(op_bytes(op), 2 * 37 * sizeof(float));
+            if (plan.priorities != NULL)
+                ck_assert_int_eq(plan.priorities[op->stream],
+                                 home.number == 1 ? machine.priority_greatest : 0);
+        }
+        ck_assert_uint_eq(copies[0], 3);
+        ck_assert_uint_eq(copies[1], 2);
+        ck_assert_uint_eq(copies[2], 2);
+        ck_assert_uint_eq(sent[0], 4);
+        ck_assert_uint_eq(sent[1], 8);
+        ck_assert_uint_eq(sent[2], 4);
+        ck_assert_uint_eq(launches[0], hide == HIDE_YES ? 10 : 5);
+        ck_assert_uint_eq(launches[1], hide == HIDE_YES ? 15 : 5);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Each wait of a plan is there for a reason: without it two ops race. */
+START_TEST(every_wait_is_needed)
+{
+    const struct machine machine = h200();
+    for (int variant = 0; variant < 4; variant++) {
+        struct settings settings = halo_settings(variant & 1 ? 3 : 2, 6, 5, 2, 4);
+        settings.hide = variant & 2 ? HIDE_NO : HIDE_YES;
+        struct plan plan = plan_of(&settings, &machine);
+        struct error error = {0};
+        uint32_t waits = 0;
+        ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
+        for (uint32_t i = 0; i < plan.op_count; i++) {
+            const struct op kept = plan.ops[i];
+            if (kept.kind != OP_WAIT)
+                continue;
+            waits++;
+            plan.events++; /* an event that nobody records orders nothing */
+            plan.ops[i].event.event = plan.events - 1;
+            ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_FAILED,
+                          "variant %d: op %u need not wait", variant, (unsigned)i);
+            plan.ops[i] = kept;
+        }
+        ck_assert_uint_ge(waits, 6);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+static struct settings drawn(uint64_t *state)
+{
+    const uint32_t devices = 1 + test_random_below(state, 5);
+    const uint32_t halo = 1 + test_random_below(state, 6);
+    const uint32_t tiles = devices + test_random_below(state, 12);
+    const uint64_t rows = 2 * halo + 1 + test_random_below(state, 200);
+    struct settings settings =
+        halo_settings(devices, tiles, rows, halo, 1 + test_random_below(state, 12));
+    settings.columns = 1 + test_random_below(state, 1 << test_random_below(state, 14));
+    settings.elements = settings.columns * rows * tiles;
+    settings.hide = (enum hide)test_random_below(state, 2);
+    settings.memory = (enum memory)test_random_below(state, MEMORY_MAPPED);
+    return settings;
+}
+
+/* No drawn plan races, and none ends before the limit. */
+START_TEST(drawn_plans_are_sound)
+{
+    const struct machine machine = h200();
+    uint64_t state = 5;
+    for (int i = 0; i < test_cases(200); i++) {
+        struct settings settings = drawn(&state);
+        struct error error = {0};
+        struct plan plan = plan_of(&settings, &machine);
+        ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "case %d: %s", i, error.text);
+        struct timeline timeline = simulated(&machine, &plan);
+        ck_assert_msg(timeline_time_ns(&timeline) + plan.op_count >=
+                          limit_of(&machine, &plan).ns,
+                      "case %d ends before its limit", i);
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* --- data --- */
+
+/* A way to spoil a plan: op number `number` among those of a kind is left out. */
+struct spoil {
+    enum op_kind kind;
+    uint32_t number;
+};
+
+/* Leaves the op out; returns false where there are not so many. */
+static bool leave_out(struct plan *plan, struct spoil spoil)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        struct op *op = &plan->ops[i];
+        if (op->kind != spoil.kind || spoil.number-- > 0)
+            continue;
+        const uint32_t stream = op->stream;
+        plan->events++;
+        *op = (struct op){.id = i, .kind = OP_RECORD, .stream = stream, .tile = -1};
+        op->event.event = plan->events - 1;
+        return true;
+    }
+    return false;
+}
+
+/* Runs the plan with its bytes, spoiled, and returns what verification says; STATUS_USAGE where
+ * there was nothing to spoil. */
+static enum status run_spoiled(struct settings *settings, const struct spoil *spoil)
+{
+    const struct backend_ops *ops;
+    const char *argument;
+    struct backend *backend;
+    struct machine machine;
+    struct arrays arrays;
+    struct timeline timeline;
+    struct run_times times;
+    struct error error = {0};
+    settings->device = "sim:h200*3";
+    ck_assert_int_eq(backend_select(backends, settings->device, &ops, &argument, &error),
+                     STATUS_OK);
+    ck_assert_int_eq(ops->open(argument, settings, &backend, &error), STATUS_OK);
+    ck_assert_int_eq(ops->describe(backend, settings, &machine, &error), STATUS_OK);
+    struct plan plan = plan_of(settings, &machine);
+    enum status status = STATUS_USAGE;
+    if (spoil == NULL || leave_out(&plan, *spoil)) {
+        ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
+        arrays_poison(&arrays);
+        timeline_init(&timeline);
+        const struct workload workload = {
+            .plan = &plan, .settings = settings, .arrays = &arrays, .races = true};
+        ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_OK);
+        ck_assert_int_eq(ops->run(backend, &timeline, &times, &error), STATUS_OK);
+        status = verify_output(&plan, &arrays, &error);
+        ops->release(backend);
+        timeline_free(&timeline);
+        arrays_free(&arrays);
+    }
+    ops->close(backend);
+    plan_free(&plan);
+    return status;
+}
+
+/* Without any one of its copies, launches and memsets a plan gives a wrong result. */
+START_TEST(nothing_can_be_left_out)
+{
+    static const enum op_kind kinds[] = {OP_PEER, OP_KERNEL, OP_MEMSET, OP_H2D, OP_D2H};
+    for (enum hide hide = HIDE_YES; hide <= HIDE_NO; hide++) {
+        struct settings settings = halo_settings(3, 3, 9, 2, 3);
+        settings.hide = hide;
+        ck_assert_int_eq(run_spoiled(&settings, NULL), STATUS_OK);
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+            struct spoil spoil = {kinds[i], 0};
+            enum status status;
+            while ((status = run_spoiled(&settings, &spoil)) != STATUS_USAGE) {
+                ck_assert_msg(status == STATUS_FAILED, "%s %u was not missed",
+                              op_kind_name(kinds[i]), (unsigned)spoil.number);
+                spoil.number++;
+            }
+            ck_assert_uint_gt(spoil.number, 2);
+        }
+    }
+}
+END_TEST
+
+static const char *const right[] = {
+    "",
+    "--hide=no",
+    "-d sim:h200",
+    "-d sim:h200 --steps=1",
+    "--steps=1",
+    "--steps=2 --halo=7",
+    "-d sim:h200*3 -t 7 -n 7000 --columns=10 --halo=64",
+    "-d sim:h200*3 -t 7 -n 7000 --columns=10 --halo=5 --hide=no",
+    "-d sim:h200*4 -t 11 -n 11k --columns=1 --halo=3",
+    "-n 1M --columns=1M -t 1 -d sim:h200 --halo=9",
+    "-d sim:h200*4 --memory=pageable",
+    "-d sim:h200*4 --memory=registered --exchange=peer",
+    "--tiles=auto",
+    "--connections=1",
+    "-d sim:h200 -t 1 -n 35 --columns=7 --halo=20",
+};
+START_TEST(results_are_right)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             "-q -d sim:h200*2 -k stencil -n 256k --columns=512 -t 16 --steps=7 %s "
+             "--format=json",
+             right[_i]);
+    ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
+    assert_has(program_out, "\"verified\": true");
+}
+END_TEST
+
+/* --- figures --- */
+
+static struct analysis analysed(const struct settings *settings)
+{
+    const struct machine machine = h200();
+    struct plan plan = plan_of(settings, &machine);
+    struct timeline timeline = simulated(&machine, &plan);
+    struct analysis analysis;
+    struct error error = {0};
+    ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);
+    timeline_free(&timeline);
+    plan_free(&plan);
+    return analysis;
+}
+
+/* Where the inside takes longer than the exchange, that is hidden. */
+START_TEST(long_insides_hide_the_exchange)
+{
+    for (uint32_t devices = 2; devices <= 4; devices++) {
+        struct settings settings = halo_settings(devices, 16, 1, 8, 40);
+        settings.columns = 1 << 16;
+        settings.elements = 1 << 28;
+        const struct analysis hidden = analysed(&settings);
+        settings.hide = HIDE_NO;
+        const struct analysis bare = analysed(&settings);
+        ck_assert(hidden.peers_hidden >= 0.95 && hidden.peers_hidden <= 1);
+        ck_assert(bare.peers_hidden < 0.2);
+        ck_assert_int_lt(hidden.time_ns, bare.time_ns);
+        ck_assert_uint_eq(hidden.engines[ENGINE_PEER].bytes, bare.engines[ENGINE_PEER].bytes);
+    }
+}
+END_TEST
+
+/* Reports have the halo's settings and figures where there is one, and nowhere else. */
+START_TEST(reports_tell_of_the_exchange)
+{
+    const char *line = "-q -d sim:h200*2 --no-data -n 1M -t 16 --format=json -k";
+    char text[256];
+    snprintf(text, sizeof text, "%s stencil", line);
+    ck_assert_int_eq(program_run(text), 0);
+    assert_has(program_out, "\"halo\": 1");
+    assert_has(program_out, "\"steps\": 10");
+    assert_has(program_out, "\"hide\": \"yes\"");
+    assert_has(program_out, "\"exchange\": \"peer\"");
+    assert_has(program_out, "\"hidden\"");
+    snprintf(text, sizeof text, "%s scale", line);
+    ck_assert_int_eq(program_run(text), 0);
+    ck_assert_ptr_null(strstr(program_out, "\"halo\""));
+    ck_assert_ptr_null(strstr(program_out, "\"hide\""));
+    ck_assert_ptr_null(strstr(program_out, "\"hidden\""));
+    ck_assert_int_eq(program_run("-q -d sim:h200*2 --no-data -n 64M -k stencil --steps=50 "
+                                 "--columns=64k --halo=8 --hide=no --gantt=none"),
+                     0);
+    assert_has(program_out, "exchange hidden");
+    assert_has(program_out, "bare-exchange");
+    assert_has(program_out, "--hide=yes");
+}
+END_TEST
+
+/* --- refusals --- */
+
+static const struct {
+    const char *options, *says;
+} refused[] = {
+    {"--ways=2", "--ways=2"},
+    {"--ways=4", "--ways=4"},
+    {"--order=breadth", "allowed is depth"},
+    {"--layout=stage", "allowed is tile"},
+    {"-d sim:h200 --memory=mapped", "pinned, pageable and registered"},
+    {"-d sim:h200 --issue=graph", "allowed is streams"},
+    {"--issue=batch", "allowed is streams"},
+    {"--pack", "--pack"},
+    {"--callbacks", "--callbacks"},
+    {"--priorities=0,-1", "the plan has its own"},
+    {"-d sim:h200 --mistake=sync-in-loop", "allowed is none"},
+    {"--streams=3", "streams of its own"},
+    {"--scatter", "--scatter"},
+    {"--carry=sync", "--carry"},
+    {"--blocks=100", "--blocks"},
+    {"--exchange=host", "from device to device"},
+    {"--spread=chain", "--spread"},
+    {"-k scale,stencil", "stencil can't follow scale"},
+    {"--halo=0", "1 to 64"},
+    {"--halo=65", "1 to 64"},
+    {"--steps=0", "1 to 10000"},
+    {"--hide=maybe", "yes, no"},
+    {"-n 16k --columns=1k --halo=4", "more rows than two halos"},
+    {"-n 1000 -t 10 --columns=7", "no whole number of rows"},
+    {"-t 1", "more devices than there are tiles"},
+};
+START_TEST(others_are_refused)
+{
+    char line[256];
+    snprintf(line, sizeof line, "-q --no-data -k stencil -d sim:h200*2 -n 1M -t 16 %s",
+             refused[_i].options);
+    ck_assert_msg(program_run(line) == 2, "%s: %s", line, program_err);
+    assert_has(program_err, refused[_i].says);
+}
+END_TEST
+
+Suite *halo_suite(void)
+{
+    Suite *suite = suite_create("halo");
+    TCase *plans = tcase_create("plans");
+    tcase_add_test(plans, rows_are_dealt_in_blocks);
+    tcase_add_test(plans, every_wait_is_needed);
+    tcase_add_test(plans, drawn_plans_are_sound);
+    suite_add_tcase(suite, plans);
+    TCase *data = tcase_create("data");
+    tcase_add_checked_fixture(data, test_folder_enter, test_folder_leave);
+    tcase_add_test(data, nothing_can_be_left_out);
+    tcase_add_loop_test(data, results_are_right, 0, sizeof right / sizeof right[0]);
+    suite_add_tcase(suite, data);
+    TCase *figures = tcase_create("figures");
+    tcase_add_checked_fixture(figures, test_folder_enter, test_folder_leave);
+    tcase_add_test(figures, long_insides_hide_the_exchange);
+    tcase_add_test(figures, reports_tell_of_the_exchange);
+    suite_add_tcase(suite, figures);
+    TCase *refusals = tcase_create("refusals");
+    tcase_add_checked_fixture(refusals, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(refusals, others_are_refused, 0, sizeof refused / sizeof refused[0]);
+    suite_add_tcase(suite, refusals);
+    return suite;
+}
