@@ -204,7 +204,7 @@ static struct limit_needs needs_in_steps(const struct machine *machine,
         return needs;
     const struct host_rates rates = rule_host_rates(machine, devices);
     const double host = 1e9 * (in / rates.in + out / rates.out);
-    need(&needs, host - needs.kernels * ahead / work->steps, LIMIT_HOST,
+    need(&needs, host - needs.kernels * ahead / work->steps, shared_cause(machine),
          in / rates.in >= out / rates.out ? "host_h2d_bytes_per_s" : "host_d2h_bytes_per_s");
     return needs;
 }

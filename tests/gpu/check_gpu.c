@@ -5,6 +5,7 @@
 #include "check_gpu_devices.h"
 #include "check_gpu_dgemm.h"
 #include "check_gpu_graph.h"
+#include "check_gpu_halo.h"
 #include "check_gpu_latency.h"
 #include "check_gpu_marks.h"
 #include "check_gpu_mistakes.h"
@@ -505,7 +506,7 @@ int main(int argc, char *argv[])
     failed += run_suites(gpu_scan_suite(), gpu_dgemm_suite());
     failed += run_suites(gpu_mistakes_suite(), gpu_graph_suite());
     failed += run_suites(gpu_latency_suite(), gpu_tiles_suite());
-    failed += run_suites(gpu_devices_suite(), NULL);
+    failed += run_suites(gpu_devices_suite(), gpu_halo_suite());
     setenv("PIPELINE_NO_CUPTI", "1", 1);
     puts("check-gpu: again, with times from events:");
     failed += run_suites(gpu_devices_suite(), NULL);
