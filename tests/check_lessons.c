@@ -100,6 +100,9 @@ static const struct claim {
     {"32-chain", "light-1-gpu", "light-3-gpus", 1.02, 1.2},
     {"33-peers", "by-the-host", "as-peers", 1.2, 1.5},
     {"33-peers", "heavy-by-the-host", "heavy-as-peers", 1, 1.05},
+    {"34-halo", "1-gpu", "hidden", 1.85, 2},
+    {"34-halo", "not-hidden", "hidden", 1.07, 1.2},
+    {"34-halo", "thin-not-hidden", "thin-hidden", 1.05, 1.25},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 

@@ -330,8 +330,7 @@ const char *limit_cause_name(enum limit_cause cause)
 {
     static const char *const names[] = {
         [LIMIT_COPIES] = "copies",    [LIMIT_COMPUTE] = "compute", [LIMIT_CPU] = "cpu",
-        [LIMIT_HOST] = "host-memory", [LIMIT_SWITCH] = "switch",
-        [LIMIT_PEER] = "peer",
+        [LIMIT_HOST] = "host-memory", [LIMIT_SWITCH] = "switch",   [LIMIT_PEER] = "peer",
     };
     return names[cause];
 }

@@ -242,12 +242,10 @@ static void charge_unknown(struct verdict_judgement *judgement)
 
 static void name_causes(struct verdict_judgement *judgement, struct verdicts *verdicts)
 {
-    static const enum verdict_code bounds[] = {[LIMIT_COPIES] = VERDICT_COPY_BOUND,
-                                               [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
-                                               [LIMIT_CPU] = VERDICT_CPU_BOUND,
-                                               [LIMIT_HOST] = VERDICT_HOST_BOUND,
-                                               [LIMIT_SWITCH] = VERDICT_SWITCH_BOUND,
-                                               [LIMIT_PEER] = VERDICT_PEER_BOUND};
+    static const enum verdict_code bounds[] = {
+        [LIMIT_COPIES] = VERDICT_COPY_BOUND,   [LIMIT_COMPUTE] = VERDICT_KERNEL_BOUND,
+        [LIMIT_CPU] = VERDICT_CPU_BOUND,       [LIMIT_HOST] = VERDICT_HOST_BOUND,
+        [LIMIT_SWITCH] = VERDICT_SWITCH_BOUND, [LIMIT_PEER] = VERDICT_PEER_BOUND};
     struct verdict rest = judgement->items[VERDICT_REST];
     rest.cost_ns = 0;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {

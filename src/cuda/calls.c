@@ -227,7 +227,8 @@ static void look_up_peer(const struct cuda_run *run, const struct op *op,
     issued->peer.from = cuda_run_at(run, &op->peer.from);
     issued->peer.bytes = op->peer.to.bytes;
     issued->peer.to_device = run->devices->items[plan_range_device(plan, &op->peer.to)].number;
-    issued->peer.from_device = run->devices->items[plan_range_device(plan, &op->peer.from)].number;
+    issued->peer.from_device =
+        run->devices->items[plan_range_device(plan, &op->peer.from)].number;
 }
 
 /* Turns an op into the arguments of its CUDA call, which are kept in the next free room. */
