@@ -68,6 +68,7 @@ static const struct {
     {"escapes", escapes_suite},
     {"inputs", inputs_suite},
     {"dry_run", dry_run_suite},
+    {"emit", emit_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

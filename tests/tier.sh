@@ -72,6 +72,7 @@ deep_steps() {
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
     step replan env PIPELINE_TESTS=deep CK_RUN_SUITE=replan "$build/check"
+    step emit env PIPELINE_TESTS=deep CK_RUN_SUITE=emit "$build/check"
     step hostile "$build/hostile" --seed=2 --inputs=10000
     step asan-hostile "$build/hostile" --seed=3 --inputs=2000 --program="$build/asan/pipeline"
     # shellcheck disable=SC2086 # a word for each suite

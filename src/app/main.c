@@ -32,6 +32,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns true if plans are shown, and nothing runs. */
+static bool plans_only(const struct options *options)
+{
+    return options->dry_run || options->emit != NULL;
+}
+
 /* Copies the error `why`, and says in which of several runs it was. */
 static enum status fail_run(const struct options *options, int run, const struct error *why,
                             struct error *error)
@@ -119,12 +125,14 @@ static void begin_range(const struct job *job)
 }
 
 /* One run, from its settings to what is known of it. */
-static enum status run_one(struct job *job, struct output_file *output, struct run_report *run,
-                           struct plan_list *plans, struct error *error)
+static enum status run_one(struct job *job, struct outputs *outputs, struct output_file *output,
+                           struct run_report *run, struct plan_list *plans, struct error *error)
 {
     enum status status = job_open(job, error);
     if (status == STATUS_OK)
         status = job_plan(job, run, error);
+    if (status == STATUS_OK && job->options->emit != NULL)
+        return outputs_write_program(job->options, outputs, &job->plan, &job->settings, error);
     if (status == STATUS_OK && job->options->dry_run) {
         if (job->options->format == FORMAT_JSON)
             plan_list_add(plans, &job->plan, &job->settings, run);
@@ -160,7 +168,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
         run->settings = &jobs[i].settings;
         timeline_init(&run->timeline);
         begin_range(&jobs[i]);
-        enum status status = run_one(&jobs[i], &outputs->arrays[i], run, plans, &why);
+        enum status status = run_one(&jobs[i], outputs, &outputs->arrays[i], run, plans, &why);
         marks_end();
         job_end(&jobs[i]);
         if (status != STATUS_OK)
@@ -170,7 +178,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
         if (!keep && run->compared != NULL)
             drop_spans(&run->compared->run);
     }
-    if (!options->dry_run)
+    if (!plans_only(options))
         report_find_speedups(report);
     return STATUS_OK;
 }
@@ -270,17 +278,19 @@ static enum status run_settings(const struct options *options, struct error *err
         note_findings(options);
         for (size_t i = 0; i < count; i++)
             work += work_of(&jobs[i].settings);
-        progress_begin((int)count, work, options->quiet || options->dry_run);
+        progress_begin((int)count, work, options->quiet || plans_only(options));
         struct plan_list plans = {.out = stdout};
         status = run_each(options, &outputs, jobs, &report, &plans, error);
         plan_list_end(&plans);
+        if (status == STATUS_OK)
+            status = outputs_print_programs(&outputs, error);
         progress_end();
     }
-    if (status == STATUS_OK && !options->dry_run)
+    if (status == STATUS_OK && !plans_only(options))
         status = write_results(options, &outputs, &report, error);
-    if (status == STATUS_OK && !options->dry_run)
+    if (status == STATUS_OK && !plans_only(options))
         status = check_results(options, jobs, &report, error);
-    if (status == STATUS_OK && !options->dry_run)
+    if (status == STATUS_OK && !plans_only(options))
         status = report_fail_above(&report, options, error);
     outputs_discard(options, &outputs);
     report_free(&report);
@@ -298,7 +308,7 @@ static enum status run_lesson(const struct options *options, struct error *error
     const struct embedded *text = options->lesson;
     struct lesson lesson;
     enum status status = lesson_read(&lesson, text->name, text->text, error);
-    if (status != STATUS_OK || options->format != FORMAT_TEXT || options->dry_run)
+    if (status != STATUS_OK || options->format != FORMAT_TEXT || plans_only(options))
         return status == STATUS_OK ? run_settings(options, error) : status;
     lesson_print_question(stdout, text, &lesson);
     status = run_settings(options, error);

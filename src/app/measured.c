@@ -68,7 +68,7 @@ enum status measured_calls(const struct options *options, struct job *jobs,
     enum status status = STATUS_OK;
     if (!options->calibrate || options->command != COMMAND_COMPARE)
         return STATUS_OK;
-    if (options->dry_run)
+    if (options->dry_run || options->emit != NULL)
         return error_set(error, STATUS_USAGE,
                          "--calibrate measures the host's calls, and --dry-run runs nothing: "
                          "give one of them");

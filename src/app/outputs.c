@@ -2,8 +2,29 @@
 #include "app/outputs.h"
 
 #include "report/compare.h"
+#include "term/progress.h"
+#include "writers/emit.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Opens the file of --emit. */
+static enum status open_program(const struct options *options, struct outputs *outputs,
+                                struct error *error)
+{
+    if (strcmp(options->emit, "-") == 0) {
+        outputs->gathered = open_memstream(&outputs->programs, &outputs->programs_length);
+        return outputs->gathered != NULL
+                   ? STATUS_OK
+                   : error_set(error, STATUS_NO_MEMORY, "no memory for a program");
+    }
+    if (options->run_count > 1)
+        return error_set(error, STATUS_USAGE,
+                         "--emit: a file takes one program, and there are %d runs: allowed is "
+                         "one run, or --emit=- for all on standard output",
+                         options->run_count);
+    return output_file_open(&outputs->program, options->emit, error);
+}
 
 enum status outputs_open(const struct options *options, struct outputs *outputs,
                          struct error *error)
@@ -11,6 +32,8 @@ enum status outputs_open(const struct options *options, struct outputs *outputs,
     enum status status = STATUS_OK;
     for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
         status = timeline_writer_find(options->timelines[i], &outputs->writers[i], error);
+    if (status == STATUS_OK && options->emit != NULL)
+        return open_program(options, outputs, error);
     if (options->dry_run)
         return status;
     for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
@@ -26,8 +49,40 @@ void outputs_discard(const struct options *options, struct outputs *outputs)
 {
     for (int i = 0; i < TIMELINE_FILES_MAX; i++)
         output_file_discard(&outputs->timelines[i]);
+    output_file_discard(&outputs->program);
+    if (outputs->gathered != NULL)
+        fclose(outputs->gathered);
+    outputs->gathered = NULL;
+    free(outputs->programs);
+    outputs->programs = NULL;
     for (int i = 0; i < options->run_count; i++)
         output_file_discard(&outputs->arrays[i]);
+}
+
+enum status outputs_write_program(const struct options *options, struct outputs *outputs,
+                                  const struct plan *plan, const struct settings *settings,
+                                  struct error *error)
+{
+    FILE *out = outputs->gathered != NULL ? outputs->gathered : outputs->program.stream;
+    enum status status = write_program(out, plan, settings, error);
+    if (status != STATUS_OK || out == outputs->gathered)
+        return status;
+    status = output_file_commit(&outputs->program, error);
+    if (status == STATUS_OK)
+        note_print(options->quiet, "%.200s: nvcc -O3 compiles it", options->emit);
+    return status;
+}
+
+enum status outputs_print_programs(struct outputs *outputs, struct error *error)
+{
+    if (outputs->gathered == NULL)
+        return STATUS_OK;
+    const bool whole = !ferror(outputs->gathered) && fclose(outputs->gathered) == 0;
+    outputs->gathered = NULL;
+    if (!whole)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for all programs");
+    fwrite(outputs->programs, 1, outputs->programs_length, stdout);
+    return STATUS_OK;
 }
 
 /* Writes the report of `pipeline run` and `pipeline view` as text. */

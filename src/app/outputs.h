@@ -13,9 +13,14 @@ struct outputs {
     struct output_file *arrays; /* one per run; not opened where a run keeps no output */
     struct output_file timelines[TIMELINE_FILES_MAX];
     const struct timeline_writer *writers[TIMELINE_FILES_MAX];
+    struct output_file program; /* --emit; not opened where that is standard output */
+    FILE *gathered;             /* there programs are kept until all are written; or NULL */
+    char *programs;             /* the memory behind it */
+    size_t programs_length;
 };
 
-/* Opens all files; with --dry-run only looks for the timelines' writers. STATUS_USAGE for a
+/* Opens all files; with --dry-run only looks for the timelines' writers, and with --emit opens
+ * that file alone. STATUS_USAGE for a
  * file that can't be written. Whatever comes of it, outputs_discard() follows. */
 enum status outputs_open(const struct options *options, struct outputs *outputs,
                          struct error *error);
@@ -25,6 +30,16 @@ enum status outputs_open(const struct options *options, struct outputs *outputs,
  * failure is returned. STATUS_NO_MEMORY: a part of the report is missing. */
 enum status outputs_write(const struct options *options, struct outputs *outputs,
                           const struct report *report, struct error *error);
+
+/* Writes a run's plan as a program, as --emit asks: into the file, or where it waits for
+ * outputs_print_programs(). STATUS_USAGE where it can't be one. */
+enum status outputs_write_program(const struct options *options, struct outputs *outputs,
+                                  const struct plan *plan, const struct settings *settings,
+                                  struct error *error);
+
+/* Prints the programs of all runs on standard output, if that is where --emit wants them.
+ * STATUS_NO_MEMORY. */
+enum status outputs_print_programs(struct outputs *outputs, struct error *error);
 
 /* Closes and removes the files that were not completed. */
 void outputs_discard(const struct options *options, struct outputs *outputs);

@@ -114,6 +114,8 @@ struct options {
     enum format format;
     const char *timelines[TIMELINE_FILES_MAX]; /* files to write */
     int timeline_count;
+    const char *emit; /* the plan as a program is written there, "-" to standard output, and
+                         nothing runs; NULL: no */
     enum gantt gantt;
     enum picture_size size;
     struct sweep sweep;

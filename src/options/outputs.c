@@ -131,6 +131,8 @@ static void list_outputs(const struct drafts *drafts, const struct options *opti
     }
     for (int i = 0; i < options->timeline_count; i++)
         files_add(outputs, options->timelines[i], NULL, OPTION_TIMELINE);
+    if (options->emit != NULL && strcmp(options->emit, "-") != 0)
+        files_add(outputs, options->emit, NULL, OPTION_EMIT);
     if (options->output != NULL)
         files_add(outputs, options->output, NULL, OPTION_OUTPUT);
 }
@@ -187,7 +189,7 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
     const size_t runs = (size_t)drafts->count, words = (size_t)line->word_count;
     struct files inputs = {.items = calloc(words + 2 * runs + 2, sizeof(struct file))};
     struct files outputs = {.items =
-                                calloc(runs + TIMELINE_FILES_MAX + 1, sizeof(struct file))};
+                                calloc(runs + TIMELINE_FILES_MAX + 2, sizeof(struct file))};
     if (inputs.items == NULL || outputs.items == NULL) {
         status = error_set(error, STATUS_NO_MEMORY, "out of memory");
     } else {

@@ -299,6 +299,15 @@ const struct option_row option_rows[OPTION_COUNT] = {
                          PROGRAM_FIELD(timelines, RUNS | VIEW), .absent = "none",
                          .help = "write the timeline, in the form that FILE's ending names; "
                                  "may be repeated"},
+    [OPTION_EMIT] = {"emit", 0, "FILE.cu", TYPE_FILE,
+                     PROGRAM_FIELD(emit, 1u << COMMAND_RUN | 1u << COMMAND_LESSON),
+                     .absent = "none",
+                     .help = "write the plan as a CUDA program that checks and times itself, "
+                             "and run nothing; - is standard output",
+                     .with =
+                         "A file takes the program of one run. --mistake, --ways=4, --pack, "
+                         "--scatter and several devices can't be written, and of the "
+                         "kernels only some: the error lists them."},
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
                       PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
                       .choices = gantt_names,

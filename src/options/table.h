@@ -53,6 +53,7 @@ enum option_id {
     OPTION_SEED,
     OPTION_FORMAT,
     OPTION_TIMELINE,
+    OPTION_EMIT,
     OPTION_GANTT,
     OPTION_SIZE,
     OPTION_SWEEP,

@@ -83,7 +83,7 @@ void result_free(struct result *result);
 struct output {
     const char *path;
     bool spare;          /* it is written only where another fails */
-    bool raw;            /* it has elements alone, whatever its ending */
+    bool raw;            /* it has elements, or a program, whatever its ending */
     char *before;        /* its bytes before the run; NULL: it is not there */
     char *whole, *other; /* as they should be, or might be as well; NULL: not known */
     size_t before_size, whole_size, other_size;

@@ -359,7 +359,7 @@ static void judge_words(struct input *input, const struct call *call,
     if (why != NULL)
         fault(input, "what it prints %s", why);
     bool report = result->code == 0 && call->out_path == NULL && (call->closed & 2) == 0;
-    static const char *const others[] = {"--help", "-h", "--version"};
+    static const char *const others[] = {"--help", "-h", "--version", "--emit"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         report &= *argument_of(call, others[i]) == '\0';
     const char *format = argument_of(call, "--format=");

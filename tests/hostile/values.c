@@ -239,7 +239,8 @@ static void make(struct input *input)
         call_add(&input->call, "true");
     const char *seen =
         drawn->place == ON_COMMAND_LINE ? drawn->value : trimmed(input, drawn->value);
-    input_expect(input, seen)->raw = drawn->row == &option_rows[OPTION_OUTPUT];
+    input_expect(input, seen)->raw =
+        drawn->row == &option_rows[OPTION_OUTPUT] || drawn->row == &option_rows[OPTION_EMIT];
     input_expect(input, "job.ini");
 }
 

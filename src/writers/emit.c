@@ -1,0 +1,344 @@
+/* emit.c - the program around a plan's loops, and the plans that are refused. */
+#include "core/version.h"
+#include "plan/mistake.h"
+#include "writers/emit_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 512 };
+
+/* --- what is refused --- */
+
+static enum status refuse(struct error *error, const char *what)
+{
+    return error_set(error, STATUS_USAGE, "--emit: %s can't be written as a program yet", what);
+}
+
+static enum status check_kernels(const struct emit_program *program, struct error *error)
+{
+    const struct plan *plan = program->plan;
+    char names[EMIT_KERNELS_TEXT];
+    for (int i = 0; i < plan->chain_length; i++) {
+        const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
+        if (kernel == NULL)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s can't be written as a program: allowed "
+                             "are %s",
+                             plan->chain[i]->name, emit_kernel_names(names));
+        if (kernel->by_place && !program->even)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s asks for tiles of one size: allowed are "
+                             "--elements that are a multiple of --tiles",
+                             plan->chain[i]->name);
+        if (plan->batch > 1 && !kernel_joins(plan->chain[i], plan->elements / plan->tiles) &&
+            kernel->by_place)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s can't take a batch of such tiles at once",
+                             plan->chain[i]->name);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_plan(const struct emit_program *program, struct error *error)
+{
+    const struct plan *plan = program->plan;
+    const struct settings *settings = program->settings;
+    char what[TEXT];
+    if (settings->mistake != MISTAKE_NONE) {
+        snprintf(what, sizeof what, "--mistake=%s", mistake_name(settings->mistake));
+        return refuse(error, what);
+    }
+    if (plan_devices(plan) > 1)
+        return refuse(error, "a run on several devices");
+    if (settings->ways == 4)
+        return refuse(error, "--ways=4, the CPU's share,");
+    if (plan->packs)
+        return refuse(error, "--pack");
+    if (plan->places != NULL)
+        return refuse(error, "--scatter");
+    if (settings->input != NULL || settings->output != NULL)
+        return refuse(error, "an array in a file (--input, --output)");
+    if (plan->batch > 1 && !program->even)
+        return error_set(error, STATUS_USAGE,
+                         "--emit: batches of tiles that are not of one size can't be written "
+                         "as a program: allowed are --elements that are a multiple of --tiles");
+    return check_kernels(program, error);
+}
+
+/* --- the head --- */
+
+/* Returns the kernels of the chain, in words. */
+static const char *chain_words(const struct plan *plan, char text[TEXT / 2])
+{
+    int length = 0;
+    for (int i = 0; i < plan->chain_length; i++)
+        length += snprintf(text + length, (size_t)(TEXT / 2 - length), "%s%s",
+                           i > 0 ? ", then " : "", plan->chain[i]->name);
+    return text;
+}
+
+static const char *ways_words(const struct emit_program *program)
+{
+    if (program->plan->memory == MEMORY_MAPPED)
+        return "kernels work on the host's memory";
+    switch (program->settings->ways) {
+    case 1:
+        return "serial: nothing overlaps";
+    case 2:
+        return "2-way: kernels overlap the copies out";
+    default:
+        return "3-way: copies and kernels overlap";
+    }
+}
+
+static void put_head(FILE *out, const struct emit_program *program, const char *body)
+{
+    const struct plan *plan = program->plan;
+    const struct settings *settings = program->settings;
+    char chain[TEXT], how[TEXT];
+    snprintf(how, sizeof how, "%s-first, %s.",
+             settings->order == ORDER_BREADTH ? "Breadth" : "Depth",
+             emit_streams_by_stage(program) ? "a stream for each stage"
+             : emit_deals_streams(program)  ? "tiles dealt to streams"
+                                            : "in one stream");
+    char words[TEXT / 2];
+    const int length =
+        snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
+                 plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
+    fprintf(out, "%s%s%s\n", chain, (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ",
+            how);
+    fprintf(out, "// By pipeline " PIPELINE_VERSION
+                 ". To compile and run: nvcc -O3 -o tiles THIS.cu && ./tiles\n");
+    if (emit_has(program, OP_CALLBACK))
+        fprintf(out, "#include <atomic>\n");
+    fprintf(out,
+            "%s#include <chrono>\n"
+            "#include <cmath>\n"
+            "#include <cstdio>\n"
+            "#include <cstdlib>\n"
+            "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
+            "    printf(\"line %%d: %%s\\n\", __LINE__, cudaGetErrorString(error)); exit(1); } "
+            "while (0)\n",
+            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "");
+}
+
+/* --- constants --- */
+
+static bool repeats(const struct plan *plan)
+{
+    for (int i = 0; i < plan->chain_length; i++) {
+        if (plan->chain[i]->repeats)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if a kernel of the chain is a*x + b. */
+static bool scales(const struct plan *plan)
+{
+    for (int i = 0; i < plan->chain_length; i++) {
+        const char *name = plan->chain[i]->name;
+        if (strcmp(name, "scale") == 0 || strcmp(name, "uniform") == 0 ||
+            strcmp(name, "divergent") == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_sizes(FILE *out, const struct emit_program *program, const char *body)
+{
+    const struct plan *plan = program->plan;
+    char text[TEXT];
+    int length = snprintf(text, sizeof text, "const size_t N = %" PRIu64 ", TILES = %" PRIu32,
+                          plan->elements, plan->tiles);
+    const struct {
+        const char *name;
+        uint32_t value;
+    } numbers[] = {{"STREAMS", plan->streams},
+                   {"SLOTS", program->slots},
+                   {"WAVE", program->loops[program->loop_count - 1].wave},
+                   {"BATCH", plan->batch}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (emit_has_word(body, numbers[i].name))
+            length += snprintf(text + length, sizeof text - (size_t)length, ", %s = %" PRIu32,
+                               numbers[i].name, numbers[i].value);
+    }
+    if (emit_has_word(body, "BATCHES"))
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           ", BATCHES = (TILES + BATCH - 1) / BATCH");
+    if (program->even)
+        snprintf(text + length, sizeof text - (size_t)length,
+                 ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
+                 emit_type(plan->chain[0]->in));
+    else if (emit_has_word(body, "TILE"))
+        snprintf(text + length, sizeof text - (size_t)length,
+                 ", TILE = (N + TILES - 1) / TILES");
+    emit_put(out, 0, NULL, "%s;", text);
+}
+
+static void put_constants(FILE *out, const struct emit_program *program, const char *body)
+{
+    const struct plan *plan = program->plan;
+    const struct kernel *last = emit_reduction(program);
+    put_sizes(out, program, body);
+    fprintf(out, "const int THREADS = %d, BLOCKS = %" PRIu32, KERNEL_THREADS,
+            program->blocks[last != NULL ? plan->chain_length - 1 : 0]);
+    if (!emit_has_one_grid(program))
+        fprintf(out, ", MAP_BLOCKS = %" PRIu32, program->blocks[0]);
+    if (repeats(plan))
+        fprintf(out, ", INTENSITY = %" PRIu32, plan->params.intensity);
+    fprintf(out, ", RUNS = %" PRIu32 ";\n", program->settings->runs + 1);
+    if (scales(plan))
+        fprintf(out, "constexpr float FACTOR = -1 + 1 / 65536.0f; // of a repeat: nothing ever "
+                     "overflows\n");
+}
+
+/* --- variables --- */
+
+static void put_variables(FILE *out, const struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    const struct kernel *reduction = emit_reduction(program);
+    const char *in = emit_type(plan->chain[0]->in);
+    const char *result = emit_type(plan_last_kernel(plan)->out);
+    const struct {
+        const char *name;
+        enum buffer buffer;
+    } arrays[] = {{"in", BUFFER_HOST_IN0},      {"in2", BUFFER_HOST_IN1},
+                  {"out", BUFFER_HOST_OUT},     {"d_in", BUFFER_DEVICE_IN0},
+                  {"d_in2", BUFFER_DEVICE_IN1}, {"d_out", BUFFER_DEVICE_OUT}};
+    char text[TEXT];
+    int length = snprintf(text, sizeof text, "static %s", in);
+    const char *before = " ";
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const bool values = reduction != NULL && (arrays[i].buffer == BUFFER_HOST_OUT ||
+                                                  arrays[i].buffer == BUFFER_DEVICE_OUT);
+        if (values || !emit_uses(program, arrays[i].buffer))
+            continue;
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           program->even ? "%s(*%s)[TILE]" : "%s*%s", before, arrays[i].name);
+        before = ", ";
+    }
+    emit_put(out, 0, program->even ? "tiles are rows" : "", "%s%s*d_all;", text, before);
+    if (reduction != NULL)
+        fprintf(
+            out,
+            "static %s *out%s; // a value for each tile\n"
+            "static struct scratch { // of a slot: how many blocks have ended, and what each "
+            "found\n"
+            "    unsigned ended;\n"
+            "    %s part[BLOCKS];\n"
+            "} *d_found;\n",
+            result, emit_uses(program, BUFFER_DEVICE_OUT) ? ", *d_out" : "",
+            emit_kernel_find(reduction)->part);
+    if (emit_deals_streams(program))
+        fprintf(out,
+                "static cudaStream_t stream[STREAMS]; // a stream's calls keep their order, "
+                "and overlap others\n");
+    else if (emit_streams_by_stage(program))
+        fprintf(out,
+                "static cudaStream_t in_stream, kernel_stream, out_stream; // one for each "
+                "stage: events join them\n");
+    else
+        fprintf(out, "static cudaStream_t stream; // one: nothing overlaps in it\n"
+                     "static cudaStream_t other;  // for the bare copies' way back\n");
+    emit_event_declarations(out, program);
+    if (emit_has(program, OP_CALLBACK))
+        fprintf(out,
+                "static std::atomic<size_t> back; // %ss, of all runs\n\n"
+                "// The driver calls this on a thread of its own, and holds the stream up "
+                "until it returns.\n"
+                "static void CUDART_CB %s_is_back(void *) {\n"
+                "    back++;\n"
+                "}\n",
+                plan->batch > 1 ? "batche" : "tile", plan->batch > 1 ? "batch" : "tile");
+    fprintf(out, "\n");
+}
+
+/* --- helpers --- */
+
+static void put_batch_copies(FILE *out, const struct emit_program *program)
+{
+    if (program->plan->batch <= 1 || !emit_has(program, OP_H2D))
+        return;
+    fprintf(
+        out,
+        "// One call copies the tiles of a batch; CUDA 12.8 and later have it.\n"
+        "static void copy_batch(void *to, void *from, size_t tiles, cudaStream_t stream) {\n"
+        "    static void *tos[BATCH], *froms[BATCH];\n"
+        "    static size_t sizes[BATCH], first = 0;\n"
+        "    for (size_t i = 0; i < tiles; i++) {\n"
+        "        tos[i] = (char *)to + i * BYTES;\n"
+        "        froms[i] = (char *)from + i * BYTES;\n"
+        "        sizes[i] = BYTES;\n"
+        "    }\n"
+        "    cudaMemcpyAttributes attributes = {}; // of all, from the first on\n"
+        "    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;\n"
+        "#if CUDART_VERSION >= 13000\n"
+        "    CHECK(cudaMemcpyBatchAsync(tos, froms, sizes, tiles, &attributes, &first, 1, "
+        "stream));\n"
+        "#else\n"
+        "    CHECK(cudaMemcpyBatchAsync(tos, froms, sizes, tiles, &attributes, &first, 1, "
+        "NULL, "
+        "stream));\n"
+        "#endif\n"
+        "}\n\n");
+}
+
+/* --- the whole --- */
+
+/* Refuses chains whose maps have grids of several sizes. */
+static enum status check_grids(const struct emit_program *program, struct error *error)
+{
+    const int maps = program->plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
+    for (int i = 1; i < maps; i++) {
+        if (program->blocks[i] != program->blocks[0])
+            return refuse(error, "a chain of maps with grids of several sizes");
+    }
+    return STATUS_OK;
+}
+
+/* Writes all but the head and the constants, which depend on what this uses. */
+static bool put_body(FILE *out, const struct emit_program *program)
+{
+    put_variables(out, program);
+    emit_kernels(out, program);
+    put_batch_copies(out, program);
+    const bool whole = emit_issue(out, program);
+    emit_capture(out, program);
+    emit_main(out, program);
+    return whole && !ferror(out);
+}
+
+enum status write_program(FILE *out, const struct plan *plan, const struct settings *settings,
+                          struct error *error)
+{
+    struct emit_program program = {.plan = plan,
+                                   .settings = settings,
+                                   .batches = plan_batches(plan),
+                                   .slots = plan->slots,
+                                   .stage_count = (uint32_t)plan->chain_length + 2,
+                                   .even = plan->elements % plan->tiles == 0};
+    enum status status = check_plan(&program, error);
+    if (status == STATUS_OK)
+        status = emit_find_loops(&program, error);
+    if (status == STATUS_OK)
+        status = check_grids(&program, error);
+    if (status != STATUS_OK)
+        return status;
+    char *body = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&body, &length);
+    bool whole = memory != NULL && put_body(memory, &program);
+    if (memory != NULL)
+        whole &= fclose(memory) == 0;
+    if (whole) {
+        put_head(out, &program, body);
+        put_constants(out, &program, body);
+        fputs(body, out);
+    }
+    free(body);
+    return whole ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory for the program");
+}

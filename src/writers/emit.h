@@ -1,0 +1,22 @@
+/* emit.h - a plan as one CUDA program that people read: --emit=FILE.cu.
+ *
+ * The program has loops where the plan has a list of ops. Before anything is written the loops
+ * are found in the plan and run through again, on paper: they must give the plan's ops one by
+ * one, in the same order, with the same streams, events and bytes. A plan for which they don't
+ * is refused, so that no program claims to be what it is not. */
+#ifndef PIPELINE_WRITERS_EMIT_H
+#define PIPELINE_WRITERS_EMIT_H
+
+#include "core/status.h"
+#include "plan/plan.h"
+#include "plan/settings.h"
+
+#include <stdio.h>
+
+/* Writes `plan`, which `settings` were made into, as a program. STATUS_USAGE, and nothing is
+ * written, where it has what can't be written as one; the error names that. STATUS_NO_MEMORY.
+ * Errors of `out` are left to its owner. */
+enum status write_program(FILE *out, const struct plan *plan, const struct settings *settings,
+                          struct error *error);
+
+#endif

@@ -1,0 +1,243 @@
+/* emit_calls.c - a plan's calls as text, and why each wait and event is there. */
+#include "writers/emit_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- calls --- */
+
+static void put_copy(FILE *out, int indent, const struct emit_program *program, bool inwards,
+                     int input, const char *stream)
+{
+    char host[EMIT_TEXT], device[EMIT_TEXT];
+    const struct kernel *reduction = emit_reduction(program);
+    emit_address(program, inwards ? (enum buffer)(BUFFER_HOST_IN0 + input) : BUFFER_HOST_OUT,
+                 false, host);
+    emit_address(program,
+                 inwards ? (enum buffer)(BUFFER_DEVICE_IN0 + input) : BUFFER_DEVICE_OUT, false,
+                 device);
+    const char *to = inwards ? device : host, *from = inwards ? host : device;
+    const char *way = inwards ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToHost";
+    char bytes[EMIT_TEXT] = "BYTES";
+    if (!inwards && reduction != NULL)
+        snprintf(bytes, sizeof bytes, "%ssizeof(%s)",
+                 emit_in_batches(program) ? "tiles * " : "", emit_type(reduction->out));
+    else if (!program->even)
+        snprintf(bytes, sizeof bytes, "count * sizeof(%s)",
+                 emit_type(program->plan->chain[0]->in));
+    if (emit_in_batches(program) && !(reduction != NULL && !inwards))
+        emit_put(out, indent, NULL, "copy_batch(%s, %s, tiles, %s);", to, from, stream);
+    else
+        emit_put(out, indent, NULL, "CHECK(cudaMemcpyAsync(%s, %s, %s, %s, %s));", to, from,
+                 bytes, way, stream);
+}
+
+static void put_launch(FILE *out, int indent, const struct emit_program *program,
+                       uint32_t stage, const char *stream)
+{
+    const struct plan *plan = program->plan;
+    const uint32_t link = stage - 1;
+    const struct kernel *kernel = plan->chain[link];
+    const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
+    const bool mapped = plan->memory == MEMORY_MAPPED;
+    const bool repeats = kernel->launch_per_repeat;
+    char name[EMIT_NAME], blocks[EMIT_NAME];
+    char in[EMIT_TEXT], in2[EMIT_TEXT] = "", to[EMIT_TEXT], found[EMIT_TEXT] = "";
+    if (each)
+        emit_put(out, indent, "this kernel takes a tile at a time",
+                 "for (size_t i = 0; i < tiles; i++) {");
+    if (repeats)
+        emit_put(out, indent, NULL, "for (int repeat = 0; repeat < INTENSITY; repeat++) {");
+    const int inner = indent + (each || repeats ? 4 : 0);
+    emit_address(program, emit_kernel_input(program, link), each, in);
+    emit_address(program, emit_kernel_output(program, link), each, to);
+    if (kernel->inputs == 2)
+        emit_address(program, mapped ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1, each, in2);
+    if (kernel->shape == KERNEL_REDUCE)
+        snprintf(found, sizeof found, program->slots == 1 ? ", d_found" : ", d_found + %s",
+                 emit_slot_name(program));
+    emit_put(out, inner, NULL, "%s<<<%s, THREADS, 0, %s>>>(%s%s%s, %s%s, %s%s);",
+             emit_function_name(kernel, name), emit_blocks_name(program, link, blocks), stream,
+             in, in2[0] != '\0' ? ", " : "", in2, to, found,
+             !program->even                      ? "count"
+             : emit_in_batches(program) && !each ? "tiles * TILE"
+                                                 : "TILE",
+             repeats ? ", repeat == 0" : "");
+    emit_put(out, inner, NULL, "CHECK(cudaGetLastError());");
+    if (each || repeats)
+        emit_put(out, indent, NULL, "}");
+}
+
+/* Adds those who wait for an event, in their own batch or in a later one, to `text`. */
+static void add_waiters(const struct emit_program *program, uint32_t event_stage,
+                        enum emit_whose whose, char text[EMIT_LINE])
+{
+    for (uint32_t stage = 0; stage < program->stage_count; stage++) {
+        for (int i = 0; i < program->stages[stage].item_count; i++) {
+            const struct emit_item *wait = &program->stages[stage].items[i];
+            size_t length = strlen(text);
+            if (wait->kind != OP_WAIT || wait->event_stage != event_stage ||
+                wait->whose != whose)
+                continue;
+            const char *before = length > 0 ? ", and for the" : "for the";
+            if (whose == EMIT_LAST)
+                snprintf(text + length, EMIT_LINE - length, "%s kernels: 2-way", before);
+            else
+                snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
+                         whose == EMIT_BEFORE ? " next" : "", emit_stage_words(program, stage),
+                         whose != EMIT_BEFORE ? ""
+                         : stage == 0         ? " to this slot"
+                                              : " in this slot");
+        }
+    }
+}
+
+/* Returns why a stage waits. */
+static const char *why_wait(const struct emit_program *program, const struct emit_item *item,
+                            uint32_t stage)
+{
+    const bool copy_out = stage == program->stage_count - 1;
+    if (item->whose == EMIT_LAST)
+        return "2-way: kernels begin when all is there";
+    if (item->whose == EMIT_OWN)
+        return copy_out ? "the copy takes what the kernel leaves"
+                        : "the kernel reads what the copy brings";
+    return item->event_stage == program->stage_count - 1
+               ? "what was in this slot may still be on its way out"
+               : "what was in this slot may still be read";
+}
+
+/* Writes a record or a wait; `when`: on which condition, "" for none. */
+void emit_put_event(FILE *out, int indent, const struct emit_program *program,
+                    const struct emit_item *item, uint32_t stage, const char *when)
+{
+    char event[EMIT_TEXT], stream[EMIT_TEXT], why[EMIT_LINE] = "";
+    const char *in = emit_stream_name(program, stage, stream);
+    emit_event_name(program, item->event_stage, item->whose, event);
+    if (item->kind == OP_RECORD) {
+        add_waiters(program, item->event_stage, EMIT_LAST, why);
+        add_waiters(program, item->event_stage, EMIT_OWN, why);
+        add_waiters(program, item->event_stage, EMIT_BEFORE, why);
+    } else {
+        snprintf(why, sizeof why, "%s", why_wait(program, item, stage));
+    }
+    if (when[0] != '\0') {
+        emit_put(out, indent, why, "if (%s)", when);
+        why[0] = '\0';
+        indent += 4;
+    }
+    if (item->kind == OP_RECORD)
+        emit_put(out, indent, why, "CHECK(cudaEventRecord(%s, %s));", event, in);
+    else
+        emit_put(out, indent, why, "CHECK(cudaStreamWaitEvent(%s, %s, 0));", in, event);
+}
+
+/* --- whatever a stage does --- */
+
+/* Writes which batches have an item as a condition; nothing where all have it. */
+static void condition(const struct emit_program *program, const struct emit_item *item,
+                      char text[EMIT_LINE])
+{
+    const char *index = emit_index_name(program);
+    const char *all = emit_in_batches(program) ? "BATCHES" : "TILES";
+    const uint32_t batches = program->batches, slots = program->slots;
+    const bool shares = emit_shares_slots(program);
+    const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);
+    int length = 0;
+    text[0] = '\0';
+    if (item->from == 0 && item->to == batches)
+        return;
+    if (item->to == item->from + 1 && item->to == batches && item->from > 0) {
+        snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
+        return;
+    }
+    if (item->to == item->from + 1 && !(item->from == slots && item->to == batches)) {
+        snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
+        return;
+    }
+    if (item->from > 0 && item->from == slots && (shares || slots == 1))
+        length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots_name);
+    else if (item->from > 0)
+        length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
+    if (item->to == batches)
+        return;
+    const char *and = length > 0 ? " && " : "";
+    if (item->to + slots == batches && (shares || slots == 1))
+        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
+                 slots_name, all);
+    else if (emit_deals_streams(program) && item->to == program->plan->streams)
+        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < STREAMS", and, index);
+    else
+        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < %" PRIu32, and, index,
+                 item->to);
+}
+
+void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
+                   const struct emit_item *item)
+{
+    char text[EMIT_LINE], stream[EMIT_TEXT];
+    const char *in = emit_stream_name(program, stage, stream);
+    condition(program, item, text);
+    switch (item->kind) {
+    case OP_H2D:
+        for (int input = 0; input < emit_inputs(program); input++)
+            put_copy(out, indent, program, true, input, in);
+        break;
+    case OP_KERNEL:
+        put_launch(out, indent, program, stage, in);
+        break;
+    case OP_D2H:
+        put_copy(out, indent, program, false, 0, in);
+        break;
+    case OP_CALLBACK:
+        emit_put(out, indent, NULL, "CHECK(cudaLaunchHostFunc(%s, %s_is_back, NULL));", in,
+                 emit_index_name(program));
+        break;
+    default:
+        emit_put_event(out, indent, program, item, stage, text);
+        break;
+    }
+}
+
+/* --- events --- */
+
+/* Calls for each event that is recorded. */
+static void each_event(FILE *out, const struct emit_program *program, bool declares)
+{
+    const char *slots = program->slots == 1          ? "1"
+                        : emit_shares_slots(program) ? emit_slots_name(program)
+                        : emit_in_batches(program)   ? "BATCHES"
+                                                     : "TILES";
+    for (uint32_t stage = 0; stage < program->stage_count; stage++) {
+        for (int i = 0; i < program->stages[stage].item_count; i++) {
+            const struct emit_item *item = &program->stages[stage].items[i];
+            char name[EMIT_TEXT];
+            if (item->kind != OP_RECORD)
+                continue;
+            emit_event_name(program, stage, item->whose, name);
+            name[strcspn(name, "[")] = '\0';
+            if (declares && item->whose == EMIT_LAST)
+                fprintf(out, "static cudaEvent_t %s;\n", name);
+            else if (declares)
+                fprintf(out, "static cudaEvent_t %s[%s];\n", name, slots);
+            else if (item->whose == EMIT_LAST)
+                emit_put(out, 4, NULL,
+                         "CHECK(cudaEventCreateWithFlags(&%s, cudaEventDisableTiming));", name);
+            else {
+                emit_put(out, 4, NULL, "for (cudaEvent_t &event : %s)", name);
+                emit_put(out, 8, NULL,
+                         "CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));");
+            }
+        }
+    }
+}
+
+void emit_event_declarations(FILE *out, const struct emit_program *program)
+{
+    each_event(out, program, true);
+}
+
+void emit_event_creation(FILE *out, const struct emit_program *program)
+{
+    each_event(out, program, false);
+}

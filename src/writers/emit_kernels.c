@@ -1,0 +1,337 @@
+/* emit_kernels.c - the kernels that can be written into a program, and their references.
+ *
+ * Each is the plain form of a kernel of this program: the same results, in the fewest lines. */
+#include "writers/emit_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FLOAT_ROUNDING 0x1p-24
+
+/* The head of a kernel's loop: every thread takes each gridDim.x * blockDim.x-th element. */
+#define EACH_ELEMENT                                                                           \
+    "    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; "                   \
+    "i += gridDim.x * blockDim.x)"
+
+#define REPEATS "for (int repeat = 0; repeat < INTENSITY; repeat++) "
+
+/* a*x + b, again and again: each repeat rounds twice, and the error of the one before hardly
+ * shrinks, but in all there are never more than 2^-7 of it (kernels/scale.cu). */
+static double scale_error(const struct kernel_params *params, double before)
+{
+    const double rounding = fmin(2 * FLOAT_ROUNDING * params->intensity, 0x1p-7);
+    return before + 4 * rounding + 1e-6;
+}
+
+/* No function of the chain is steeper than 2|x|, and each is right to a few bits. */
+static double wave_error(const struct kernel_params *params, double before)
+{
+    (void)params;
+    return 4 * before + 1e-5;
+}
+
+/* Relative errors: elements are added in double, in another order than the reference's. */
+static double sum_error(const struct kernel_params *params, double before)
+{
+    (void)params, (void)before;
+    return 1e-6;
+}
+
+static double sum_double_error(const struct kernel_params *params, double before)
+{
+    (void)params, (void)before;
+    return 1e-9;
+}
+
+/* Two branches of `scale` in a kernel; `second` says which elements take the other one. */
+#define BRANCHES(name, second)                                                                 \
+    "static __global__ void " name                                                             \
+    "(const float *in, float *out, size_t count) {\n" EACH_ELEMENT " {\n"                      \
+    "        float x = in[i];\n"                                                               \
+    "        if (" second ")\n"                                                                \
+    "            " REPEATS "x = fmaf(FACTOR, x, -1);\n"                                        \
+    "        else\n"                                                                           \
+    "            " REPEATS "x = fmaf(FACTOR, x, 1);\n"                                         \
+    "        out[i] = x;\n"                                                                    \
+    "    }\n"                                                                                  \
+    "}\n"
+#define BRANCHES_CPU(name, second)                                                             \
+    "static double " name                                                                      \
+    "_cpu(double x, size_t i) { // all repeats are one step a*x + b, too\n"                    \
+    "    static const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR);\n"      \
+    "    return a * x + (" second " ? -b : b);\n"                                              \
+    "}\n"
+
+#define WAVE_ONCE                                                                              \
+    "static __device__ float wave_once(float x, float y) {\n"                                  \
+    "    return sinf(cosf(sinf(sqrtf(powf(cosf(x * x + y * y), 2)))));\n"                      \
+    "}\n\n"
+#define WAVE_CPU(name)                                                                         \
+    "static double " name "_cpu(double x, double y) {\n"                                       \
+    "    double v = 0;\n"                                                                      \
+    "    for (int repeat = 0; repeat < INTENSITY; repeat++)\n"                                 \
+    "        v = sin(cos(sin(fabs(cos(pow(x + 0.25 * v, 2) + y * y)))));\n"                    \
+    "    return v;\n"                                                                          \
+    "}\n"
+
+/* A reduction in one launch. `term` is what element i adds, `result` what their sum gives. */
+#define REDUCTION(name, in, out, type, term, result)                                           \
+    "// Returns the sum of all threads' x to each of the block's threads.\n"                   \
+    "static __device__ " type " block_sum(" type " x) {\n"                                     \
+    "    __shared__ " type " part[THREADS];\n"                                                 \
+    "    part[threadIdx.x] = x;\n"                                                             \
+    "    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {\n"                        \
+    "        __syncthreads();\n"                                                               \
+    "        if (threadIdx.x < half)\n"                                                        \
+    "            part[threadIdx.x] += part[threadIdx.x + half];\n"                             \
+    "    }\n"                                                                                  \
+    "    __syncthreads();\n"                                                                   \
+    "    return part[0];\n"                                                                    \
+    "}\n\n"                                                                                    \
+    "// Each block adds up its share; the last one to end adds up what all have found.\n"      \
+    "static __global__ void " name "(const " in " *in, " out " *out, scratch *found, "         \
+    "size_t count) {\n"                                                                        \
+    "    __shared__ bool last;\n"                                                              \
+    "    " type " mine = 0;\n"                                                                 \
+    "#pragma unroll 8 // so that several loads are under way at once\n" EACH_ELEMENT "\n"      \
+    "        mine += " term ";\n"                                                              \
+    "    mine = block_sum(mine);\n"                                                            \
+    "    if (threadIdx.x == 0) {\n"                                                            \
+    "        found->part[blockIdx.x] = mine;\n"                                                \
+    "        __threadfence(); // the part is seen before the count\n"                          \
+    "        last = atomicInc(&found->ended, gridDim.x - 1) == gridDim.x - 1; "                \
+    "// then it is 0 again\n"                                                                  \
+    "    }\n"                                                                                  \
+    "    __syncthreads();\n"                                                                   \
+    "    if (!last)\n"                                                                         \
+    "        return;\n"                                                                        \
+    "    __threadfence(); // the count was seen before the parts\n"                            \
+    "    mine = 0;\n"                                                                          \
+    "    for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)\n"         \
+    "        mine += found->part[block];\n"                                                    \
+    "    __syncthreads(); // all threads have read the block's sum\n"                          \
+    "    mine = block_sum(mine);\n"                                                            \
+    "    if (threadIdx.x == 0)\n"                                                              \
+    "        *out = " result ";\n"                                                             \
+    "}\n"
+
+static const struct emit_kernel rows[] = {
+    {"scale",
+     "static __global__ void scale(const float *in, float *out, size_t count) {\n" EACH_ELEMENT
+     " {\n"
+     "        float x = in[i];\n"
+     "        " REPEATS "x = fmaf(FACTOR, x, 1);\n"
+     "        out[i] = x;\n"
+     "    }\n"
+     "}\n",
+     NULL,
+     "static double scale_cpu(double x) { // all repeats are one step a*x + b, too\n"
+     "    static const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR);\n"
+     "    return a * x + b;\n"
+     "}\n",
+     scale_error, false},
+    {"wave",
+     WAVE_ONCE "static __global__ void wave(const float *x, const float *y, float *out, size_t "
+               "count) {\n" EACH_ELEMENT " {\n"
+               "        float v = 0;\n"
+               "        " REPEATS "v = wave_once(x[i] + 0.25f * v, y[i]);\n"
+               "        out[i] = v;\n"
+               "    }\n"
+               "}\n",
+     NULL, WAVE_CPU("wave"), wave_error, false},
+    {"wave-launches",
+     WAVE_ONCE
+     "// One repeat: what the launch before has left in `out` goes in again.\n"
+     "static __global__ void wave_launches(const float *x, const float *y, float *out, "
+     "size_t count,\n"
+     "                                     bool first) {\n" EACH_ELEMENT "\n"
+     "        out[i] = wave_once(x[i] + (first ? 0 : 0.25f * out[i]), y[i]);\n"
+     "}\n",
+     NULL, WAVE_CPU("wave_launches"), wave_error, false},
+    {"uniform", BRANCHES("uniform", "i / 32 % 2 != 0"), NULL,
+     BRANCHES_CPU("uniform", "i / 32 % 2 != 0"), scale_error, true},
+    {"divergent", BRANCHES("divergent", "i % 2 != 0"), NULL,
+     BRANCHES_CPU("divergent", "i % 2 != 0"), scale_error, true},
+    {"sum", REDUCTION("sum", "float", "float", "double", "in[i]", "mine"), "double", NULL,
+     sum_error, false},
+    {"sum-int", REDUCTION("sum_int", "unsigned", "unsigned", "unsigned", "in[i]", "mine"),
+     "unsigned", NULL, NULL, false},
+    {"sum-double", REDUCTION("sum_double", "double", "double", "double", "in[i]", "mine"),
+     "double", NULL, sum_double_error, false},
+    {"all",
+     REDUCTION("all", "unsigned", "unsigned", "unsigned long long", "in[i] == 0", "mine == 0"),
+     "unsigned long long", NULL, NULL, false},
+    {"finite",
+     REDUCTION("finite", "float", "unsigned", "unsigned long long", "!isfinite(in[i])",
+               "mine == 0"),
+     "unsigned long long", NULL, NULL, false},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const struct emit_kernel *emit_kernel_find(const struct kernel *kernel)
+{
+    for (int i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].name, kernel->name) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < ROWS; i++)
+        length += (size_t)snprintf(text + length, EMIT_KERNELS_TEXT - length, "%s%s",
+                                   i > 0 ? ", " : "", rows[i].name);
+    return text;
+}
+
+const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME])
+{
+    snprintf(text, EMIT_NAME, "%s", kernel->name);
+    for (char *at = text; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : *at;
+    return text;
+}
+
+const char *emit_type(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 ? "float" : dtype == DTYPE_F64 ? "double" : "unsigned";
+}
+
+const char *emit_element(const struct emit_program *program)
+{
+    return program->even ? "[i / TILE][i % TILE]" : "[i]";
+}
+
+const struct kernel *emit_reduction(const struct emit_program *program)
+{
+    const struct kernel *last = plan_last_kernel(program->plan);
+    return last->shape == KERNEL_REDUCE ? last : NULL;
+}
+
+/* Returns true if the chain had that kernel before link `link`. */
+static bool stood_before(const struct plan *plan, int link)
+{
+    for (int i = 0; i < link; i++) {
+        if (plan->chain[i] == plan->chain[link])
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if `scale` is the whole chain. */
+static bool is_scale(const struct plan *plan)
+{
+    return plan->chain_length == 1 && strcmp(plan->chain[0]->name, "scale") == 0;
+}
+
+void emit_kernels(FILE *out, const struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    for (int i = 0; i < plan->chain_length; i++) {
+        const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
+        if (stood_before(plan, i))
+            continue;
+        fprintf(out, "%s\n", kernel->source);
+        if (kernel->cpu != NULL && !is_scale(plan))
+            fprintf(out, "%s\n", kernel->cpu);
+    }
+}
+
+/* --- the check --- */
+
+enum { RIGHT = 1024 };
+
+/* Writes what the chain's maps make of element i, and returns how far the GPU may be off. */
+static double write_right(const struct emit_program *program, const char *element,
+                          const char *place, char text[RIGHT])
+{
+    const struct plan *plan = program->plan;
+    double error = 0;
+    snprintf(text, RIGHT, "in%s", element);
+    for (int i = 0; i < plan->chain_length; i++) {
+        const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
+        char name[EMIT_NAME], inner[RIGHT - 2 * EMIT_NAME];
+        if (kernel->cpu == NULL)
+            break;
+        char more[EMIT_NAME] = "";
+        if (plan->chain[i]->inputs > 1)
+            snprintf(more, sizeof more, ", in2%s", element);
+        else if (kernel->by_place)
+            snprintf(more, sizeof more, ", %s", place);
+        snprintf(inner, sizeof inner, "%.*s", (int)sizeof inner - 1, text);
+        snprintf(text, RIGHT, "%s_cpu(%s%s)", emit_function_name(plan->chain[i], name), inner,
+                 more);
+        error = kernel->error(&plan->params, error);
+    }
+    return error;
+}
+
+/* Writes the check of a reduction, whose tiles leave a value each. */
+static void check_values(FILE *out, const struct emit_program *program, const char *right,
+                         double error)
+{
+    const struct kernel *last = emit_reduction(program);
+    const struct emit_kernel *kernel = emit_kernel_find(last);
+    const bool whole = last->out == DTYPE_I32;
+    const char *begin = program->even ? "0" : "tile * N / TILES";
+    const char *end = program->even ? "TILE" : "(tile + 1) * N / TILES";
+    fprintf(out,
+            "    for (size_t tile = 0; tile < TILES; tile++) {\n"
+            "        %s right = %d;\n"
+            "        for (size_t i = %s; i < %s; i++)\n"
+            "            right %s ",
+            whole ? "unsigned" : "double", last->fold == KERNEL_FOLD_AND ? 1 : 0, begin, end,
+            last->fold == KERNEL_FOLD_AND ? "&=" : "+=");
+    if (last->in == DTYPE_F32 && whole)
+        fprintf(out, "std::isfinite(%s) ? 1 : 0;\n", right);
+    else
+        fprintf(out, last->fold == KERNEL_FOLD_AND ? "%s != 0;\n" : "%s;\n", right);
+    if (whole)
+        fprintf(out, "        wrong += out[tile] != right;\n");
+    else if (error > 0)
+        fprintf(out,
+                "        wrong += !(fabs(out[tile] - right) <= %.1g * fabs(right) + %.1g * "
+                "TILE);\n",
+                kernel->error(&program->plan->params, 0), 1.5 * error);
+    else
+        fprintf(out, "        wrong += !(fabs(out[tile] - right) <= %.1g * fabs(right));\n",
+                kernel->error(&program->plan->params, 0));
+    fprintf(out, "    }\n");
+}
+
+/* Writes the check of `scale` alone, whose reference is short enough to stand in main(). */
+static void check_scale(FILE *out, const struct emit_program *program)
+{
+    const char *element = emit_element(program);
+    fprintf(out,
+            "    const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR); // all "
+            "repeats are one\n"
+            "    for (size_t i = 0; i < N; i++)\n"
+            "        wrong += !(fabs(out%s - (a * in%s + b)) <= %.1g);\n",
+            element, element, 1.5 * scale_error(&program->plan->params, 0));
+}
+
+void emit_check(FILE *out, const struct emit_program *program)
+{
+    const bool values = emit_reduction(program) != NULL;
+    const char *element = emit_element(program);
+    char right[RIGHT];
+    if (is_scale(program->plan)) {
+        check_scale(out, program);
+        return;
+    }
+    const double error = values && program->even
+                             ? write_right(program, "[tile][i]", "i", right)
+                             : write_right(program, element, "i % TILE", right);
+    if (values) {
+        check_values(out, program, right, error);
+        return;
+    }
+    fprintf(out, "    for (size_t i = 0; i < N; i++) {\n");
+    emit_put(out, 8, NULL, "const double right = %s;", right);
+    emit_put(out, 8, NULL, "wrong += !(fabs(out%s - right) <= %.1g);", element, 1.5 * error);
+    fprintf(out, "    }\n");
+}

@@ -1,0 +1,155 @@
+/* emit_loops.c - finds the loops in a plan.
+ *
+ * What each stage does with which batches is read off the ops. The order of the loops is that
+ * which the settings ask for. Whether that gives the plan is proved afterwards. */
+#include "writers/emit_parts.h"
+
+#include <stdlib.h>
+
+enum { NO_STAGE = UINT32_MAX };
+
+/* Returns the stage that an op is the work of; NO_STAGE for events and callbacks. */
+static uint32_t work_stage(const struct emit_program *program, const struct op *op)
+{
+    if (op->kind == OP_H2D)
+        return 0;
+    if (op->kind == OP_KERNEL)
+        return op->kernel.link + 1;
+    return op->kind == OP_D2H ? program->stage_count - 1 : NO_STAGE;
+}
+
+/* --- reading the stages off the ops --- */
+
+/* Adds that batch step.batch has such an item in its stage. */
+static bool add_item(struct emit_program *program, struct emit_step step,
+                     struct emit_item wanted)
+{
+    struct emit_stage *stage = &program->stages[step.stage];
+    for (int i = 0; i < stage->item_count; i++) {
+        struct emit_item *item = &stage->items[i];
+        if (item->kind != wanted.kind || item->event_stage != wanted.event_stage ||
+            item->whose != wanted.whose)
+            continue;
+        if (item->to != step.batch && item->to != step.batch + 1)
+            return false;
+        item->to = step.batch + 1;
+        return true;
+    }
+    if (stage->item_count == EMIT_ITEMS_MAX)
+        return false;
+    wanted.from = step.batch;
+    wanted.to = step.batch + 1;
+    int place = stage->item_count++;
+    for (; wanted.kind == OP_WAIT && place > 0 && stage->items[place - 1].kind != OP_WAIT;
+         place--)
+        stage->items[place] = stage->items[place - 1]; /* waits come before what waits */
+    stage->items[place] = wanted;
+    return true;
+}
+
+/* Says whose event a batch waits for. */
+static bool find_whose(const struct emit_program *program, uint32_t batch,
+                       struct emit_step recorded, enum emit_whose *whose)
+{
+    if (program->settings->ways == 2 && recorded.stage == 0)
+        *whose = EMIT_LAST;
+    else if (recorded.batch == batch)
+        *whose = EMIT_OWN;
+    else if (recorded.batch + program->slots == batch)
+        *whose = EMIT_BEFORE;
+    else
+        return false;
+    return *whose != EMIT_LAST || recorded.batch == program->batches - 1;
+}
+
+/* Returns the work that op `at` is for: of the op itself, of the one behind a wait, or of the
+ * one before a record or a callback. */
+static uint32_t work_of(const struct emit_program *program, uint32_t at)
+{
+    const struct plan *plan = program->plan;
+    const bool forwards = plan->ops[at].kind == OP_WAIT;
+    while (at < plan->op_count && work_stage(program, &plan->ops[at]) == NO_STAGE)
+        at = forwards ? at + 1 : at - 1; /* before op 0 it wraps beyond them all */
+    return at;
+}
+
+static bool read_op(struct emit_program *program, uint32_t at, struct emit_step *recorded)
+{
+    const struct plan *plan = program->plan;
+    const struct op *op = &plan->ops[at];
+    const uint32_t work = work_of(program, at);
+    if (work >= plan->op_count || op->tile < 0)
+        return false;
+    struct emit_item item = {.kind = op->kind};
+    if (op->kind == OP_KERNEL && op->kernel.blocks > program->blocks[op->kernel.link])
+        program->blocks[op->kernel.link] = op->kernel.blocks;
+    const struct emit_step step = {work_stage(program, &plan->ops[work]),
+                                   plan_batch_of(plan, (uint32_t)op->tile)};
+    if (op->kind == OP_RECORD) {
+        recorded[op->event.event] = step;
+        item.event_stage = step.stage;
+        if (program->settings->ways == 2 && step.stage == 0)
+            item.whose = EMIT_LAST;
+    } else if (op->kind == OP_WAIT) {
+        item.event_stage = recorded[op->event.event].stage;
+        if (!find_whose(program, step.batch, recorded[op->event.event], &item.whose))
+            return false;
+    }
+    return add_item(program, step, item);
+}
+
+/* Sets each stage's stream by the first batches; what the others have is proved later. */
+static void read_streams(struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    const bool deals = program->settings->layout == LAYOUT_TILE && plan->streams > 1;
+    for (uint32_t i = plan->op_count; i-- > 0;) {
+        const uint32_t stage = work_stage(program, &plan->ops[i]);
+        const bool dealt = deals && !(program->settings->ways == 2 && stage == 0);
+        if (stage == NO_STAGE)
+            continue;
+        program->stages[stage].stream = plan->ops[i].stream;
+        if (dealt)
+            program->stages[stage].stream = EMIT_BY_TILE;
+    }
+}
+
+static void add_loop(struct emit_program *program, uint32_t first, uint32_t end, uint32_t wave)
+{
+    program->loops[program->loop_count++] = (struct emit_loop){first, end, wave};
+}
+
+/* Sets the loops as the settings ask for them. */
+static void order_loops(struct emit_program *program)
+{
+    const struct settings *settings = program->settings;
+    const uint32_t end = program->stage_count;
+    const bool mapped = program->plan->memory == MEMORY_MAPPED;
+    const uint32_t wave = settings->order == ORDER_BREADTH ? settings->streams : 1;
+    if (settings->ways == 1 && !mapped) {
+        for (uint32_t stage = 0; stage < end; stage++)
+            add_loop(program, stage, stage + 1, 1);
+        return;
+    }
+    const uint32_t first = settings->ways == 2 && !mapped ? 1 : 0;
+    if (first > 0)
+        add_loop(program, 0, 1, 1);
+    add_loop(program, first, end, wave);
+}
+
+enum status emit_find_loops(struct emit_program *program, struct error *error)
+{
+    const struct plan *plan = program->plan;
+    struct emit_step *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
+    enum status status = STATUS_OK;
+    if (recorded == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
+        if (!read_op(program, i, recorded))
+            status = emit_refuse_op(program, i, error);
+    }
+    free(recorded);
+    read_streams(program);
+    order_loops(program);
+    return status == STATUS_OK ? emit_prove(program, error) : status;
+}

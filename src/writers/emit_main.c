@@ -1,0 +1,416 @@
+/* emit_main.c - main() of a program: memory, streams, data, repeats, times and the check. */
+#include "writers/emit_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Bare copies go in pieces where an array has more bytes, so that the device has room. */
+#define BARE_BYTES_MOST (UINT64_C(1) << 31)
+
+enum { EXPRESSION = 128 };
+
+static const char *input_type(const struct emit_program *program)
+{
+    return emit_type(program->plan->chain[0]->in);
+}
+
+static const char *output_type(const struct emit_program *program)
+{
+    return emit_type(plan_last_kernel(program->plan)->out);
+}
+
+/* Returns the bytes of a whole array of elements. */
+static const char *array_bytes(const struct emit_program *program, char text[EXPRESSION])
+{
+    if (program->even)
+        return strcpy(text, "TILES * BYTES");
+    snprintf(text, EXPRESSION, "N * sizeof(%s)", input_type(program));
+    return text;
+}
+
+/* Return the first stream and another one, by name. */
+static const char *first_stream(const struct emit_program *program)
+{
+    if (emit_streams_by_stage(program))
+        return "in_stream";
+    return emit_deals_streams(program) ? "stream[0]" : "stream";
+}
+
+static const char *other_stream(const struct emit_program *program)
+{
+    if (emit_streams_by_stage(program))
+        return "out_stream";
+    return emit_deals_streams(program) ? "stream[1]" : "other";
+}
+
+/* --- memory --- */
+
+static void put_host_memory(FILE *out, const struct emit_program *program, const char *name,
+                            const char *type, const char *count, const char *comment)
+{
+    const char *extent = strcmp(count, "TILES") == 0 ? "[TILES]"
+                         : program->even             ? "[TILES][TILE]"
+                                                     : "[N]";
+    switch (program->plan->memory) {
+    case MEMORY_PINNED:
+        emit_put(out, 4, comment, "CHECK(cudaMallocHost(&%s, %s * sizeof(%s)));", name, count,
+                 type);
+        break;
+    case MEMORY_MAPPED:
+        emit_put(out, 4, comment,
+                 "CHECK(cudaHostAlloc(&%s, %s * sizeof(%s), cudaHostAllocMapped));", name,
+                 count, type);
+        break;
+    case MEMORY_REGISTERED:
+        emit_put(out, 4, comment, "%s = new %s%s;", name, type, extent);
+        emit_put(out, 4, NULL,
+                 "CHECK(cudaHostRegister(%s, %s * sizeof(%s), cudaHostRegisterDefault));", name,
+                 count, type);
+        break;
+    case MEMORY_PAGEABLE:
+        emit_put(out, 4, comment, "%s = new %s%s;", name, type, extent);
+        break;
+    }
+}
+
+/* Writes two allocations of page-locked memory on a line. */
+static void put_two_arrays(FILE *out, const struct emit_program *program)
+{
+    const char *type = input_type(program);
+    fprintf(out,
+            "    CHECK(cudaMallocHost(&in, N * sizeof(%s))); "
+            "CHECK(cudaMallocHost(&out, N * sizeof(%s)));\n",
+            type, type);
+}
+
+static void put_host_arrays(FILE *out, const struct emit_program *program)
+{
+    static const char *const why[] = {
+        [MEMORY_PAGEABLE] = "pageable: the host stages each copy, and waits for it",
+        [MEMORY_REGISTERED] = "page-locked once it is there: copies go by themselves",
+        [MEMORY_MAPPED] = "kernels read and write it over the link",
+        [MEMORY_PINNED] = "page-locked: copies go by themselves",
+    };
+    const enum memory memory = program->plan->memory;
+    const char *type = input_type(program);
+    if (memory == MEMORY_PINNED && emit_inputs(program) == 1 &&
+        emit_reduction(program) == NULL) {
+        put_two_arrays(out, program);
+        return;
+    }
+    put_host_memory(out, program, "in", type, "N", why[memory]);
+    if (emit_inputs(program) == 2)
+        put_host_memory(out, program, "in2", type, "N", "");
+    put_host_memory(out, program, "out", output_type(program),
+                    emit_reduction(program) != NULL ? "TILES" : "N", "");
+}
+
+/* Returns the bytes of all slots of a buffer of elements or, of values, of one for each tile.
+ */
+static const char *slots_bytes(const struct emit_program *program, bool values,
+                               const char *type, char text[EXPRESSION])
+{
+    const struct plan *plan = program->plan;
+    const char *slots = emit_slots_name(program), *batch = plan->batch > 1 ? "BATCH * " : "";
+    char times[EXPRESSION] = "";
+    if (program->slots >= program->batches) {
+        snprintf(text, EXPRESSION, "%s * sizeof(%s)", values ? "TILES" : "N", type);
+        return text;
+    }
+    if (program->slots > 1)
+        snprintf(times, sizeof times, "%s * ", slots);
+    const bool row = program->even && !values;
+    if (row)
+        snprintf(text, EXPRESSION, "%s%sBYTES", times, batch);
+    else if (values)
+        snprintf(text, EXPRESSION, "%s%ssizeof(%s)", times, batch, type);
+    else
+        snprintf(text, EXPRESSION, "%s%sTILE * sizeof(%s)", times, batch, type);
+    return text;
+}
+
+static void put_device_memory(FILE *out, const struct emit_program *program)
+{
+    static const struct {
+        const char *name;
+        enum buffer buffer;
+    } arrays[] = {{"d_in", BUFFER_DEVICE_IN0},
+                  {"d_in2", BUFFER_DEVICE_IN1},
+                  {"d_out", BUFFER_DEVICE_OUT}};
+    const bool values = emit_reduction(program) != NULL;
+    const char *before = "    ";
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const bool value = values && arrays[i].buffer == BUFFER_DEVICE_OUT;
+        char bytes[EXPRESSION];
+        if (!emit_uses(program, arrays[i].buffer))
+            continue;
+        fprintf(out, "%sCHECK(cudaMalloc(&%s, %s));", before, arrays[i].name,
+                slots_bytes(program, value, value ? output_type(program) : input_type(program),
+                            bytes));
+        before = strlen(bytes) < 20 && !values && emit_inputs(program) == 1 ? " " : "\n    ";
+    }
+    if (before[0] != ' ' || before[1] == '\0')
+        fprintf(out, "\n");
+    if (values) {
+        const char *slots = program->slots == 1          ? ""
+                            : emit_shares_slots(program) ? emit_slots_name(program)
+                            : program->plan->batch > 1   ? "BATCHES"
+                                                         : "TILES";
+        const char *times = slots[0] != '\0' ? " * " : "";
+        fprintf(out,
+                "    CHECK(cudaMalloc(&d_found, %s%ssizeof(scratch)));\n"
+                "    CHECK(cudaMemset(d_found, 0, %s%ssizeof(scratch)));\n",
+                slots, times, slots, times);
+    }
+}
+
+/* --- streams --- */
+
+/* Returns after how many streams the priorities repeat. */
+static uint32_t priority_period(const struct plan *plan)
+{
+    for (uint32_t period = 1; period < plan->streams; period++) {
+        uint32_t same = period;
+        while (same < plan->streams &&
+               plan->priorities[same] == plan->priorities[same - period])
+            same++;
+        if (same == plan->streams)
+            return period;
+    }
+    return plan->streams;
+}
+
+static void put_priorities(FILE *out, const struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    const uint32_t period = priority_period(plan);
+    if (!emit_deals_streams(program)) {
+        const char *const names[] = {plan->streams > 1 ? "in_stream" : "stream",
+                                     "kernel_stream", "out_stream"};
+        for (uint32_t i = 0; i < plan->streams; i++)
+            fprintf(
+                out,
+                "    CHECK(cudaStreamCreateWithPriority(&%s, cudaStreamNonBlocking, %d));\n",
+                names[i], plan->priorities[i]);
+        return;
+    }
+    fprintf(out, "    const int priorities[] = {");
+    for (uint32_t i = 0; i < period; i++)
+        fprintf(out, "%s%d", i > 0 ? ", " : "", plan->priorities[i]);
+    fprintf(out,
+            "}; // blocks of the lowest number are placed first\n"
+            "    for (size_t i = 0; i < STREAMS; i++)\n"
+            "        CHECK(cudaStreamCreateWithPriority(&stream[i], cudaStreamNonBlocking,\n"
+            "                                           priorities[i %% %" PRIu32 "]));\n",
+            period);
+}
+
+static void put_streams(FILE *out, const struct emit_program *program)
+{
+    const bool single = program->plan->streams == 1;
+    if (program->plan->priorities != NULL)
+        put_priorities(out, program);
+    else if (emit_deals_streams(program))
+        fprintf(out, "    for (auto &each : stream) CHECK(cudaStreamCreateWithFlags(&each, "
+                     "cudaStreamNonBlocking));\n");
+    else if (single)
+        fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));\n");
+    else
+        fprintf(out,
+                "    for (cudaStream_t *each : {&in_stream, &kernel_stream, &out_stream})\n"
+                "        CHECK(cudaStreamCreateWithFlags(each, cudaStreamNonBlocking));\n");
+    if (single)
+        fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));\n");
+    emit_event_creation(out, program);
+}
+
+/* --- the graph --- */
+
+static void put_meeting(FILE *out, const struct emit_program *program, bool fork)
+{
+    const char *first = first_stream(program);
+    const char *each = emit_deals_streams(program)
+                           ? "    for (size_t i = 1; i < STREAMS; i++)"
+                           : "    for (cudaStream_t each : {kernel_stream, out_stream})";
+    const char *stream = emit_deals_streams(program) ? "stream[i]" : "each";
+    if (program->plan->streams == 1)
+        return;
+    if (fork)
+        fprintf(out,
+                "    CHECK(cudaEventRecord(meeting, %s)); // takes the other streams into the "
+                "capture\n"
+                "%s\n"
+                "        CHECK(cudaStreamWaitEvent(%s, meeting, 0));\n",
+                first, each, stream);
+    else
+        fprintf(out,
+                "%s { // and back to the first\n"
+                "        CHECK(cudaEventRecord(meeting, %s));\n"
+                "        CHECK(cudaStreamWaitEvent(%s, meeting, 0));\n"
+                "    }\n",
+                each, stream, first);
+}
+
+void emit_capture(FILE *out, const struct emit_program *program)
+{
+    const char *first = first_stream(program);
+    if (program->plan->issue != ISSUE_GRAPH)
+        return;
+    fprintf(out,
+            "// The same calls make the nodes of a graph: the streams' order and the events "
+            "are its edges.\n"
+            "static cudaGraphExec_t capture_tiles() {\n"
+            "    cudaGraph_t graph;\n"
+            "    cudaGraphExec_t launchable;\n");
+    if (program->plan->streams > 1)
+        fprintf(out,
+                "    cudaEvent_t meeting;\n"
+                "    CHECK(cudaEventCreateWithFlags(&meeting, cudaEventDisableTiming));\n");
+    fprintf(out, "    CHECK(cudaStreamBeginCapture(%s, cudaStreamCaptureModeRelaxed));\n",
+            first);
+    put_meeting(out, program, true);
+    fprintf(out, "    issue_tiles();\n");
+    put_meeting(out, program, false);
+    fprintf(out,
+            "    CHECK(cudaStreamEndCapture(%s, &graph));\n"
+            "    CHECK(cudaGraphInstantiateWithFlags(&launchable, graph, 0));\n"
+            "    return launchable;\n"
+            "}\n\n",
+            first);
+}
+
+/* --- data --- */
+
+static void put_data(FILE *out, const struct emit_program *program)
+{
+    const struct kernel *last = emit_reduction(program);
+    const bool test = last != NULL && last->fold == KERNEL_FOLD_AND;
+    const bool whole = program->plan->chain[0]->in == DTYPE_I32;
+    const char *value = whole  ? test ? "i % (2 * TILE + 1) != TILE / 2 ? i % 1000 + 1 : 0"
+                                      : "(unsigned)i * 2654435761u"
+                        : test ? "i % (2 * TILE + 1) != TILE / 2 ? i % 97 * 0.01f : INFINITY"
+                               : "i % 97 * 0.01f * i / N";
+    emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++) in%s = %s;",
+             emit_element(program), value);
+    if (emit_inputs(program) == 2)
+        emit_put(out, 4, NULL, "for (size_t i = 0; i < N; i++) in2%s = i %% 89 * 0.01f;",
+                 emit_element(program));
+}
+
+/* --- the repeats --- */
+
+/* Writes bare copies in pieces, of which `d_all` holds one for each way. */
+static void put_pieces(FILE *out, const struct emit_program *program)
+{
+    const char *from = program->even ? "[0] + at" : " + at"; /* the first row's elements */
+    emit_put(out, 8, NULL, "for (size_t at = 0; at < N; at += PIECE) {");
+    emit_put(out, 12, NULL, "const size_t bytes = std::min(PIECE, N - at) * sizeof(%s);",
+             input_type(program));
+    emit_put(out, 12, NULL,
+             "CHECK(cudaMemcpyAsync(d_all, in%s, bytes, cudaMemcpyHostToDevice, %s));", from,
+             first_stream(program));
+    if (emit_inputs(program) == 2)
+        emit_put(out, 12, NULL,
+                 "CHECK(cudaMemcpyAsync(d_all, in2%s, bytes, cudaMemcpyHostToDevice, %s));",
+                 from, first_stream(program));
+    if (emit_reduction(program) == NULL)
+        emit_put(out, 12, NULL,
+                 "CHECK(cudaMemcpyAsync(out%s, d_all + PIECE, bytes, cudaMemcpyDeviceToHost, "
+                 "%s));",
+                 from, other_stream(program));
+    emit_put(out, 8, NULL, "}");
+}
+
+bool emit_in_pieces(const struct emit_program *program)
+{
+    return program->plan->elements * dtype_bytes(program->plan->chain[0]->in) > BARE_BYTES_MOST;
+}
+
+static void put_bare_memory(FILE *out, const struct emit_program *program)
+{
+    const size_t size = dtype_bytes(program->plan->chain[0]->in);
+    if (emit_in_pieces(program))
+        fprintf(out, "    const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
+                BARE_BYTES_MOST / 2 / size);
+    fprintf(out, "    CHECK(cudaMalloc(&d_all, 2 * %s * sizeof(%s)));%s\n",
+            emit_in_pieces(program) ? "PIECE" : "N", input_type(program),
+            emit_in_pieces(program) ? "" : " // for bare copies of all bytes at once");
+}
+
+static void put_bare_copies(FILE *out, const struct emit_program *program)
+{
+    char all[EXPRESSION];
+    array_bytes(program, all);
+    if (emit_in_pieces(program)) {
+        put_pieces(out, program);
+    } else {
+        emit_put(out, 8, NULL,
+                 "CHECK(cudaMemcpyAsync(d_all, in, %s, cudaMemcpyHostToDevice, %s));", all,
+                 first_stream(program));
+        if (emit_inputs(program) == 2)
+            emit_put(out, 8, NULL,
+                     "CHECK(cudaMemcpyAsync(d_all, in2, %s, cudaMemcpyHostToDevice, %s));", all,
+                     first_stream(program));
+    }
+    if (emit_reduction(program) != NULL)
+        emit_put(
+            out, 8, NULL,
+            "CHECK(cudaMemcpyAsync(out, d_all, TILES * sizeof(%s), cudaMemcpyDeviceToHost, "
+            "%s));",
+            output_type(program), other_stream(program));
+    else if (!emit_in_pieces(program))
+        emit_put(out, 8, NULL,
+                 "CHECK(cudaMemcpyAsync(out, d_all + N, %s, cudaMemcpyDeviceToHost, %s));", all,
+                 other_stream(program));
+}
+
+static void put_runs(FILE *out, const struct emit_program *program)
+{
+    const bool whole = plan_last_kernel(program->plan)->out == DTYPE_I32;
+    const bool values = emit_reduction(program) != NULL;
+    fprintf(out, "    double best = INFINITY, bare = INFINITY; size_t wrong = 0;\n"
+                 "    for (int run = 0; run < RUNS; run++) {\n"
+                 "        double begin = now_ms();\n");
+    put_bare_copies(out, program);
+    fprintf(
+        out,
+        "        bare = fmin(bare, now_ms() - begin); // the same bytes, both ways at once\n"
+        "        for (size_t i = 0; i < %s; i++) out%s = %s; // poison: no result\n"
+        "        begin = now_ms();\n",
+        values ? "TILES" : "N", values ? "[i]" : emit_element(program),
+        whole ? "0xA5A5A5A5u" : "NAN");
+    if (program->plan->issue == ISSUE_GRAPH)
+        fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n", first_stream(program));
+    else
+        fprintf(out, "        issue_tiles();\n");
+    fprintf(out, "        best = fmin(best, now_ms() - begin);\n"
+                 "    }\n");
+}
+
+void emit_main(FILE *out, const struct emit_program *program)
+{
+    fprintf(out, "static double now_ms() { // once the device has done all that was issued\n"
+                 "    CHECK(cudaDeviceSynchronize());\n"
+                 "    return std::chrono::steady_clock::now().time_since_epoch() / "
+                 "std::chrono::nanoseconds(1) / 1e6;\n"
+                 "}\n\n"
+                 "int main() {\n");
+    put_host_arrays(out, program);
+    put_device_memory(out, program);
+    put_bare_memory(out, program);
+    put_streams(out, program);
+    put_data(out, program);
+    if (program->plan->issue == ISSUE_GRAPH)
+        fprintf(out, "    const cudaGraphExec_t graph = capture_tiles();\n");
+    put_runs(out, program);
+    emit_check(out, program);
+    if (emit_has(program, OP_CALLBACK))
+        fprintf(out, "    wrong += back != RUNS * %s;\n",
+                program->plan->batch > 1 ? "BATCHES" : "TILES");
+    fprintf(
+        out,
+        "    printf(\"%%.3f ms; bare copies %%.3f: %%.0f %%%%; %%zu wrong\\n\", best, bare, "
+        "100 * bare / best, wrong);\n"
+        "    return wrong > 0;\n"
+        "}\n");
+}

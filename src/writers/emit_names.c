@@ -1,0 +1,202 @@
+/* emit_names.c - what a program calls its streams, slots and events, and where its tiles are.
+ */
+#include "writers/emit_parts.h"
+
+#include <inttypes.h>
+
+/* --- names --- */
+
+bool emit_in_batches(const struct emit_program *program)
+{
+    return program->plan->batch > 1;
+}
+
+/* Returns the variable of the loops. */
+const char *emit_index_name(const struct emit_program *program)
+{
+    return emit_in_batches(program) ? "batch" : "tile";
+}
+
+bool emit_deals_streams(const struct emit_program *program)
+{
+    return program->plan->streams > 1 && program->settings->layout == LAYOUT_TILE;
+}
+
+bool emit_streams_by_stage(const struct emit_program *program)
+{
+    return program->plan->streams > 1 && program->settings->layout == LAYOUT_STAGE;
+}
+
+bool emit_has(const struct emit_program *program, enum op_kind kind)
+{
+    for (uint32_t stage = 0; stage < program->stage_count; stage++) {
+        for (int i = 0; i < program->stages[stage].item_count; i++) {
+            if (program->stages[stage].items[i].kind == kind)
+                return true;
+        }
+    }
+    return false;
+}
+
+const char *emit_slots_name(const struct emit_program *program)
+{
+    return emit_deals_streams(program) ? "STREAMS" : "SLOTS";
+}
+
+bool emit_shares_slots(const struct emit_program *program)
+{
+    const bool memory =
+        program->plan->memory != MEMORY_MAPPED || program->plan->chain_length > 1;
+    return program->slots > 1 && program->slots < program->batches &&
+           (memory || emit_deals_streams(program));
+}
+
+const char *emit_wave_name(const struct emit_program *program)
+{
+    if (emit_deals_streams(program))
+        return "STREAMS";
+    return emit_shares_slots(program) ? "SLOTS" : "WAVE";
+}
+
+/* Returns the slot of the loop's batch: a variable, or 0. */
+const char *emit_slot_name(const struct emit_program *program)
+{
+    if (program->slots == 1)
+        return "0";
+    return emit_shares_slots(program) ? "slot" : emit_index_name(program);
+}
+
+const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
+                             char text[EMIT_TEXT])
+{
+    const int64_t stream = program->stages[stage].stream;
+    if (emit_streams_by_stage(program))
+        return stream == 0 ? "in_stream" : stream == 1 ? "kernel_stream" : "out_stream";
+    if (!emit_deals_streams(program))
+        return "stream";
+    if (stream != EMIT_BY_TILE)
+        snprintf(text, EMIT_TEXT, "stream[%" PRId64 "]", stream);
+    else if (program->slots == program->plan->streams)
+        snprintf(text, EMIT_TEXT, "stream[%s]", emit_slot_name(program));
+    else
+        snprintf(text, EMIT_TEXT, "stream[%s %% STREAMS]", emit_index_name(program));
+    return text;
+}
+
+/* Returns the event that a stage's end is. */
+const char *emit_event_name(const struct emit_program *program, uint32_t stage,
+                            enum emit_whose whose, char text[EMIT_TEXT])
+{
+    char kernel[EMIT_NAME];
+    const uint32_t out = program->stage_count - 1;
+    const char *name = stage == 0 ? "copied_in" : stage == out ? "copied_out" : "computed";
+    if (whose == EMIT_LAST)
+        snprintf(text, EMIT_TEXT, "all_copied_in");
+    else if (stage > 0 && stage + 1 < out)
+        snprintf(text, EMIT_TEXT, "%s_done[%s]",
+                 emit_function_name(program->plan->chain[stage - 1], kernel),
+                 emit_slot_name(program));
+    else
+        snprintf(text, EMIT_TEXT, "%s[%s]", name, emit_slot_name(program));
+    return text;
+}
+
+/* Returns what a stage does, in words. */
+const char *emit_stage_words(const struct emit_program *program, uint32_t stage)
+{
+    if (stage == 0)
+        return "copy in";
+    return stage == program->stage_count - 1 ? "copy out" : "kernel";
+}
+
+bool emit_has_one_grid(const struct emit_program *program)
+{
+    for (int i = 1; i < program->plan->chain_length; i++) {
+        if (program->blocks[i] != program->blocks[0])
+            return false;
+    }
+    return true;
+}
+
+const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
+                             char text[EMIT_NAME])
+{
+    const struct kernel *last = emit_reduction(program);
+    if (emit_has_one_grid(program) || program->plan->chain[link] == last)
+        return "BLOCKS"; /* a reduction's own code knows it by this name */
+    snprintf(text, EMIT_NAME, "MAP_BLOCKS");
+    return text;
+}
+
+/* --- addresses --- */
+
+static const char *const buffer_names[BUFFER_COUNT] = {
+    [BUFFER_HOST_IN0] = "in",     [BUFFER_HOST_IN1] = "in2",     [BUFFER_HOST_OUT] = "out",
+    [BUFFER_DEVICE_IN0] = "d_in", [BUFFER_DEVICE_IN1] = "d_in2", [BUFFER_DEVICE_OUT] = "d_out",
+};
+
+/* Returns the emit_address of the loop's tile in a buffer; `each`: of tile i of the batch.
+ * Tiles of one size are rows of their array. */
+const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
+                         char text[EMIT_TEXT])
+{
+    const bool values = emit_reduction(program) != NULL &&
+                        (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
+    const bool slotted = buffer >= BUFFER_FIRST_DEVICE && program->slots < program->batches;
+    const char *name = buffer_names[buffer];
+    char place[EMIT_TEXT / 2];
+    snprintf(place, sizeof place, "%s%s%s",
+             slotted ? emit_slot_name(program) : emit_index_name(program),
+             emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");
+    if (program->even && !values)
+        snprintf(text, EMIT_TEXT, "%s[%s]", name, place);
+    else if (slotted && program->slots == 1 && !each)
+        snprintf(text, EMIT_TEXT, "%s", name);
+    else if (values)
+        snprintf(text, EMIT_TEXT, "%s + %s", name, place);
+    else
+        snprintf(text, EMIT_TEXT, slotted ? "%s + %s * TILE" : "%s + begin", name, place);
+    return text;
+}
+
+/* --- buffers --- */
+
+bool emit_uses(const struct emit_program *program, enum buffer buffer)
+{
+    const struct plan *plan = program->plan;
+    bool used = buffer == BUFFER_HOST_IN0 || buffer == BUFFER_HOST_OUT ||
+                (buffer == BUFFER_HOST_IN1 && emit_inputs(program) == 2);
+    if (plan->memory != MEMORY_MAPPED)
+        used |= buffer == BUFFER_DEVICE_OUT || buffer == BUFFER_DEVICE_IN0 ||
+                (buffer == BUFFER_DEVICE_IN1 && emit_inputs(program) == 2);
+    for (int i = 0; i < plan->chain_length; i++)
+        used |= emit_kernel_input(program, (uint32_t)i) == buffer ||
+                emit_kernel_output(program, (uint32_t)i) == buffer;
+    return used;
+}
+
+/* --- the chain --- */
+
+enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link)
+{
+    const bool mapped = program->plan->memory == MEMORY_MAPPED;
+    if (link == 0)
+        return mapped ? BUFFER_HOST_IN0 : BUFFER_DEVICE_IN0;
+    return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link)
+{
+    const bool last = link + 1 == (uint32_t)program->plan->chain_length;
+    if (last)
+        return program->plan->memory == MEMORY_MAPPED ? BUFFER_HOST_OUT : BUFFER_DEVICE_OUT;
+    return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+int emit_inputs(const struct emit_program *program)
+{
+    int most = 1;
+    for (int i = 0; i < program->plan->chain_length; i++)
+        most = program->plan->chain[i]->inputs > most ? program->plan->chain[i]->inputs : most;
+    return most;
+}

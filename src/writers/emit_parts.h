@@ -1,0 +1,214 @@
+/* emit_parts.h - a plan as loops: private to the files that write it as a program.
+ *
+ *   emit_loops.c    finds the loops in a plan
+ *   emit_prove.c    proves that they give its ops
+ *   emit_kernels.c  the kernels that can be written, and their references on the CPU
+ *   emit_text.c     lines, broken where they are too long
+ *   emit_names.c    what streams, slots and events are called, and where tiles are
+ *   emit_calls.c    the calls as text, and why each is there
+ *   emit_body.c     the loops around them
+ *   emit_main.c     main(), which takes memory, repeats them, measures and checks
+ *   emit.c          the program around them, and what is refused */
+#ifndef PIPELINE_WRITERS_EMIT_PARTS_H
+#define PIPELINE_WRITERS_EMIT_PARTS_H
+
+#include "writers/emit.h"
+
+/* The batch whose step recorded an event, as seen from the one that waits. */
+enum emit_whose {
+    EMIT_OWN,    /* the same batch */
+    EMIT_BEFORE, /* the one that had the slot before */
+    EMIT_LAST,   /* the last of all: 2-way kernels come behind it */
+};
+
+/* Something that a stage does with each of the batches [from, to). */
+struct emit_item {
+    enum op_kind kind;
+    uint32_t event_stage; /* OP_RECORD, OP_WAIT: the stage whose end the event stands for */
+    enum emit_whose whose;
+    uint32_t from, to;
+};
+
+enum {
+    EMIT_ITEMS_MAX = 8,
+    EMIT_STAGES_MAX = CHAIN_MAX + 2,
+    EMIT_BY_TILE = -1, /* streams are dealt to batches in turn */
+};
+
+struct emit_stage {
+    struct emit_item items[EMIT_ITEMS_MAX];
+    int item_count; /* 0: the plan has no such stage */
+    int64_t stream; /* that of all batches, or EMIT_BY_TILE */
+};
+
+/* A loop over all batches: stages [first, end) of each, or, where wave is above 1, of that many
+ * batches a stage at a time. */
+struct emit_loop {
+    uint32_t first, end, wave;
+};
+
+struct emit_program {
+    const struct plan *plan;
+    const struct settings *settings;
+    uint32_t batches, slots, stage_count;
+    struct emit_stage stages[EMIT_STAGES_MAX];
+    struct emit_loop loops[EMIT_STAGES_MAX];
+    int loop_count;
+    uint32_t blocks[CHAIN_MAX]; /* of each kernel's largest launch */
+    bool even;                  /* all tiles are of one size */
+};
+
+/* Return the buffers that link `link` of the chain works on in the program. */
+enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link);
+enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link);
+
+/* Returns how many input arrays there are. */
+int emit_inputs(const struct emit_program *program);
+
+/* --- emit_prove.c --- */
+
+/* A stage of one batch. */
+struct emit_step {
+    uint32_t stage, batch;
+};
+
+/* Refuses the plan: STATUS_USAGE, with the op `at` that the loops don't give. */
+enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
+                           struct error *error);
+
+/* Runs through the loops. STATUS_USAGE where they don't give the plan's ops. */
+enum status emit_prove(const struct emit_program *program, struct error *error);
+
+/* --- emit_loops.c --- */
+
+/* Finds the plan's loops. STATUS_USAGE where it has none, or they don't give its ops. */
+enum status emit_find_loops(struct emit_program *program, struct error *error);
+
+/* --- emit_text.c --- */
+
+enum { EMIT_COLUMNS = 100 }; /* of a line, at most */
+
+/* Writes a line with a comment, which may be NULL or empty, behind it or, where that is too
+ * long, above. Code that is too long itself is broken. */
+void emit_put(FILE *out, int indent, const char *comment, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Returns true if the code of `text`, without its comments, has that word. */
+bool emit_has_word(const char *text, const char *word);
+
+/* --- emit_kernels.c --- */
+
+/* One kernel as a reader may have it. */
+struct emit_kernel {
+    const char *name;   /* in kernels.def */
+    const char *source; /* the CUDA kernel */
+    const char *part;   /* reductions: the type that a block's part of the result has */
+    const char *cpu;    /* its reference, a function of doubles; NULL: a reduction */
+    /* Returns how far a result may be from the reference, if what goes in is off by `before`.
+     */
+    double (*error)(const struct kernel_params *params, double before);
+    bool by_place; /* the result depends on the element's place in its tile */
+};
+
+/* Returns NULL for a kernel that can't be written. */
+const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
+
+/* Lists the names of those that can, with commas. */
+enum { EMIT_KERNELS_TEXT = 512 };
+const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT]);
+
+/* Returns the name of a kernel as a function's. */
+enum { EMIT_NAME = 64 };
+const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
+
+/* Returns the place of element i in an array of elements: "[i]", or its row and column. */
+const char *emit_element(const struct emit_program *program);
+
+/* Return the type of an element in the program, and the last kernel if it is a reduction. */
+const char *emit_type(enum dtype dtype);
+const struct kernel *emit_reduction(const struct emit_program *program);
+
+/* Write the kernels of the chain, and the check of the result in main(), which counts in
+ * `wrong`. */
+void emit_kernels(FILE *out, const struct emit_program *program);
+void emit_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_names.c --- */
+
+enum { EMIT_TEXT = 96, EMIT_LINE = 512 };
+
+/* Returns true if there are streams that batches are dealt to, and true if there is one for
+ * each stage. */
+bool emit_deals_streams(const struct emit_program *program);
+bool emit_streams_by_stage(const struct emit_program *program);
+
+/* Returns true if any batch does that. */
+bool emit_has(const struct emit_program *program, enum op_kind kind);
+
+/* Returns true if batches take their slots in turn, so that the loops have a variable for it.
+ */
+bool emit_shares_slots(const struct emit_program *program);
+
+/* Returns true if batches are of several tiles. */
+bool emit_in_batches(const struct emit_program *program);
+
+/* Return the names of the loops' variable; of the slot of its batch, which is a variable or 0;
+ * and of the constants that are the slots and the batches of a wave. */
+const char *emit_index_name(const struct emit_program *program);
+const char *emit_slot_name(const struct emit_program *program);
+const char *emit_slots_name(const struct emit_program *program);
+const char *emit_wave_name(const struct emit_program *program);
+
+/* Return the stream of a stage, the event that a stage's end is, what a stage is in words, and
+ * the address of the loop's batch in a buffer; `each`: of tile i of the batch. Tiles of one
+ * size are rows of their array. */
+const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
+                             char text[EMIT_TEXT]);
+const char *emit_event_name(const struct emit_program *program, uint32_t stage,
+                            enum emit_whose whose, char text[EMIT_TEXT]);
+const char *emit_stage_words(const struct emit_program *program, uint32_t stage);
+const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
+                         char text[EMIT_TEXT]);
+
+/* Returns true if all kernels of the chain have as many blocks. */
+bool emit_has_one_grid(const struct emit_program *program);
+
+/* Returns the name of the constant that is the blocks of a kernel's launches. */
+const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
+                             char text[EMIT_NAME]);
+
+/* Returns true if the program needs that buffer. */
+bool emit_uses(const struct emit_program *program, enum buffer buffer);
+
+/* --- emit_calls.c --- */
+
+/* Writes what an item of a stage does, with its condition. */
+void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
+                   const struct emit_item *item);
+
+/* Writes a record or a wait, and why; `when`: on which condition, "" for none. */
+void emit_put_event(FILE *out, int indent, const struct emit_program *program,
+                    const struct emit_item *item, uint32_t stage, const char *when);
+
+/* Write the declarations of the events, and their creation in main(). */
+void emit_event_declarations(FILE *out, const struct emit_program *program);
+void emit_event_creation(FILE *out, const struct emit_program *program);
+
+/* --- emit_body.c --- */
+
+/* Writes the function that issues all ops, and those that it calls. Returns false where memory
+ * ran out. */
+bool emit_issue(FILE *out, const struct emit_program *program);
+
+/* --- emit_main.c --- */
+
+/* Writes the function that captures all ops as a graph, where the plan goes as one. */
+void emit_capture(FILE *out, const struct emit_program *program);
+
+/* Returns true if the bare copies go in pieces. */
+bool emit_in_pieces(const struct emit_program *program);
+
+/* Writes main(). */
+void emit_main(FILE *out, const struct emit_program *program);
+
+#endif

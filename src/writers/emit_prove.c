@@ -1,0 +1,231 @@
+/* emit_prove.c - proves that loops give a plan's ops: they are run through on paper, and each
+ * op that comes is held against the plan's. */
+#include "writers/emit_parts.h"
+
+#include <stdlib.h>
+
+enum status emit_refuse_op(const struct emit_program *program, uint32_t at, struct error *error)
+{
+    char label[OP_LABEL];
+    const struct plan *plan = program->plan;
+    if (at >= plan->op_count)
+        return error_set(error, STATUS_USAGE,
+                         "--emit: this plan is not a loop that can be emitted: a loop would go "
+                         "on behind its end");
+    return error_set(error, STATUS_USAGE,
+                     "--emit: this plan is not a loop that can be emitted: op %u (%s) is not "
+                     "what the loop gives",
+                     (unsigned)at, plan_op_label(plan, &plan->ops[at], label));
+}
+
+/* The loops as they are run through. */
+struct walk {
+    const struct emit_program *program;
+    uint32_t at;        /* the plan's next op */
+    uint32_t *latest;   /* per stage and slot, and per stage for the last of all: the record */
+    uint32_t *recorder; /* per event of the plan: the op that records it */
+};
+
+static uint32_t event_place(const struct emit_program *program, uint32_t stage,
+                            enum emit_whose whose, uint32_t slot)
+{
+    return stage * (program->slots + 1) + (whose == EMIT_LAST ? program->slots : slot);
+}
+
+/* Takes the plan's next op if it is of that kind, in the step's stream and for its tiles. */
+static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emit_step step,
+                                struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    const struct plan *plan = program->plan;
+    const int64_t fixed = program->stages[step.stage].stream;
+    const uint32_t stream =
+        fixed == EMIT_BY_TILE ? step.batch % plan->streams : (uint32_t)fixed;
+    if (walk->at >= plan->op_count)
+        return NULL;
+    const struct op *op = &plan->ops[walk->at];
+    if (op->kind != kind || op->stream != stream || op->tile != (int32_t)tiles.first ||
+        op_tiles(op) != tiles.count)
+        return NULL;
+    walk->at++;
+    return op;
+}
+
+/* Returns true if a range is what the program has as the batch's part of the buffer: tiles of a
+ * host array, which has its elements or, of a reduction, a value for each tile; or elements in
+ * a slot, behind those of the batch's tiles before. */
+static bool range_fits(const struct emit_program *program, const struct range *range,
+                       struct tiles tiles)
+{
+    const struct plan *plan = program->plan;
+    const bool values = emit_reduction(program) != NULL && (range->buffer == BUFFER_HOST_OUT ||
+                                                            range->buffer == BUFFER_DEVICE_OUT);
+    const uint32_t batch = plan_batch_of(plan, tiles.first);
+    const struct tiles before = {plan_batch(plan, batch).first,
+                                 tiles.first - plan_batch(plan, batch).first};
+    uint64_t first, count, skipped, ahead = 0;
+    plan_tiles(plan, tiles, &first, &count);
+    if (before.count > 0)
+        plan_tiles(plan, before, &skipped, &ahead);
+    if (values) {
+        first = tiles.first;
+        count = tiles.count;
+        ahead = before.count;
+    }
+    const size_t size = dtype_bytes(values ? plan_last_kernel(plan)->out : plan->chain[0]->in);
+    if (range->bytes != count * size)
+        return false;
+    if (range->buffer < BUFFER_FIRST_DEVICE)
+        return range->offset == first * size;
+    const uint64_t stride = plan->buffer_bytes[range->buffer] / program->slots;
+    return range->offset == batch % program->slots * stride + ahead * size;
+}
+
+static bool copy_fits(const struct emit_program *program, const struct op *op, enum buffer host,
+                      enum buffer device, struct tiles tiles)
+{
+    return op->copy.host.buffer == host && op->copy.device.buffer == device &&
+           range_fits(program, &op->copy.host, tiles) &&
+           range_fits(program, &op->copy.device, tiles);
+}
+
+static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    for (int input = 0; input < emit_inputs(program); input++) {
+        const struct op *op = take_op(walk, OP_H2D, step, tiles);
+        if (op == NULL || !copy_fits(program, op, (enum buffer)(BUFFER_HOST_IN0 + input),
+                                     (enum buffer)(BUFFER_DEVICE_IN0 + input), tiles))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_copy_out(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const struct op *op = take_op(walk, OP_D2H, step, tiles);
+    return op != NULL &&
+           copy_fits(walk->program, op, BUFFER_HOST_OUT, BUFFER_DEVICE_OUT, tiles);
+}
+
+/* Takes the launches of a kernel on tiles that go as one. */
+static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    const struct plan *plan = program->plan;
+    const uint32_t link = step.stage - 1;
+    const uint32_t launches = kernel_launches(plan->chain[link], &plan->params);
+    for (uint32_t repeat = 0; repeat < launches; repeat++) {
+        const struct op *op = take_op(walk, OP_KERNEL, step, tiles);
+        uint64_t first, count;
+        plan_tiles(plan, tiles, &first, &count);
+        if (op == NULL || op->kernel.link != link || op->kernel.repeat != repeat ||
+            op->kernel.count != count)
+            return false;
+        const struct op_ranges *ranges = op->kernel.ranges;
+        if (ranges->in[0].buffer != emit_kernel_input(program, link) ||
+            ranges->out.buffer != emit_kernel_output(program, link) ||
+            !range_fits(program, &ranges->in[0], tiles) ||
+            !range_fits(program, &ranges->out, tiles))
+            return false;
+        const enum buffer second =
+            plan->memory == MEMORY_MAPPED ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1;
+        if (plan->chain[link]->inputs == 2 &&
+            (ranges->in[1].buffer != second || !range_fits(program, &ranges->in[1], tiles)))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_kernel(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const bool joins = kernel_is_elementwise(walk->program->plan->chain[step.stage - 1]);
+    if (joins)
+        return walk_launches(walk, step, tiles);
+    for (uint32_t i = 0; i < tiles.count; i++) {
+        if (!walk_launches(walk, step, (struct tiles){tiles.first + i, 1}))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_event(struct walk *walk, const struct emit_item *item, struct emit_step step,
+                       struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    const struct op *op = take_op(walk, item->kind, step, tiles);
+    if (op == NULL)
+        return false;
+    uint32_t *latest = &walk->latest[event_place(program, item->event_stage, item->whose,
+                                                 step.batch % program->slots)];
+    if (item->kind == OP_RECORD)
+        *latest = walk->recorder[op->event.event] = op->id;
+    return *latest == walk->recorder[op->event.event];
+}
+
+static bool walk_item(struct walk *walk, const struct emit_item *item, struct emit_step step)
+{
+    const struct tiles tiles = plan_batch(walk->program->plan, step.batch);
+    switch (item->kind) {
+    case OP_H2D:
+        return walk_copies_in(walk, step, tiles);
+    case OP_KERNEL:
+        return walk_kernel(walk, step, tiles);
+    case OP_D2H:
+        return walk_copy_out(walk, step, tiles);
+    case OP_RECORD:
+    case OP_WAIT:
+        return walk_event(walk, item, step, tiles);
+    case OP_CALLBACK:
+        return take_op(walk, OP_CALLBACK, step, tiles) != NULL;
+    default:
+        return false;
+    }
+}
+
+static bool walk_step(struct walk *walk, struct emit_step step)
+{
+    const struct emit_stage *stage = &walk->program->stages[step.stage];
+    for (int i = 0; i < stage->item_count; i++) {
+        const struct emit_item *item = &stage->items[i];
+        if (step.batch >= item->from && step.batch < item->to && !walk_item(walk, item, step))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_loop(struct walk *walk, const struct emit_loop *loop)
+{
+    const uint32_t batches = walk->program->batches;
+    for (uint64_t begin = 0; begin < batches; begin += loop->wave) {
+        const uint64_t end = begin + loop->wave < batches ? begin + loop->wave : batches;
+        for (uint32_t stage = loop->first; stage < loop->end; stage++) {
+            for (uint32_t batch = (uint32_t)begin; batch < end; batch++) {
+                if (!walk_step(walk, (struct emit_step){stage, batch}))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+enum status emit_prove(const struct emit_program *program, struct error *error)
+{
+    const size_t places = (size_t)program->stage_count * (program->slots + 1);
+    struct walk walk = {.program = program,
+                        .latest = calloc(places, sizeof *walk.latest),
+                        .recorder =
+                            calloc((size_t)program->plan->events + 1, sizeof *walk.recorder)};
+    enum status status = STATUS_OK;
+    if (walk.latest == NULL || walk.recorder == NULL)
+        status = error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
+    for (int i = 0; i < program->loop_count && status == STATUS_OK; i++) {
+        if (!walk_loop(&walk, &program->loops[i]))
+            status = emit_refuse_op(program, walk.at, error);
+    }
+    if (status == STATUS_OK && walk.at != program->plan->op_count)
+        status = emit_refuse_op(program, walk.at, error);
+    free(walk.latest);
+    free(walk.recorder);
+    return status;
+}

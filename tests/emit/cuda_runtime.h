@@ -1,0 +1,236 @@
+/* cuda_runtime.h - stands for CUDA's own where a program of --emit is compiled for the CPU.
+ *
+ * Each call does its work at once, whatever its stream, and is written down, a line each, into
+ * calls.txt: its kind, its stream's number, and the bytes of a copy or, of a wait, the line of
+ * the record that it is for. A capture keeps the calls, and a launch of the graph does them. A
+ * kernel has one thread: what its threads do to one another is not looked at here. Launches are
+ * calls of launch(), which the test writes in the place of <<<>>>. */
+#ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
+#define PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <vector>
+
+using std::isfinite;
+
+#define CUDART_VERSION 13000
+#define CUDART_CB
+#define __global__
+#define __device__
+#define __shared__ static
+
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocMapped = 2 };
+enum { cudaHostRegisterDefault = 0, cudaStreamCaptureModeRelaxed = 2 };
+enum { cudaMemcpySrcAccessOrderStream = 1 };
+struct cudaMemcpyAttributes {
+    int srcAccessOrder;
+};
+
+struct fake_stream {
+    int number;
+};
+struct fake_event {
+    int line;
+};
+struct fake_graph {
+    std::vector<std::function<void()>> calls;
+};
+typedef fake_stream *cudaStream_t;
+typedef fake_event *cudaEvent_t;
+typedef fake_graph *cudaGraph_t, *cudaGraphExec_t;
+
+static struct {
+    unsigned x;
+} const threadIdx = {0}, blockIdx = {0}, blockDim = {1}, gridDim = {1};
+
+static fake_graph *fake_capture;                  /* NULL: none is going on */
+static std::map<const char *, size_t> fake_device; /* its allocations */
+static int fake_lines, fake_streams;
+
+static inline FILE *fake_file()
+{
+    static FILE *file = fopen("calls.txt", "w");
+    return file;
+}
+
+/* Writes a call down, and does it now or keeps it. */
+template <typename... Values>
+static void fake_call(std::function<void()> work, const char *format, Values... values)
+{
+    fprintf(fake_file(), format, values...);
+    fputc('\n', fake_file());
+    fake_lines++;
+    if (fake_capture != NULL)
+        fake_capture->calls.push_back(work);
+    else
+        work();
+}
+
+static inline const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "no error" : "invalid value";
+}
+static inline cudaError_t cudaGetLastError()
+{
+    return cudaSuccess;
+}
+
+/* ---- memory ---- */
+
+template <typename T> static cudaError_t cudaMallocHost(T **memory, size_t bytes)
+{
+    *memory = (T *)malloc(bytes);
+    return *memory != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+template <typename T> static cudaError_t cudaHostAlloc(T **memory, size_t bytes, unsigned)
+{
+    return cudaMallocHost(memory, bytes);
+}
+static inline cudaError_t cudaHostRegister(void *, size_t, unsigned)
+{
+    return cudaSuccess;
+}
+
+/* What was not copied in is no number. */
+template <typename T> static cudaError_t cudaMalloc(T **memory, size_t bytes)
+{
+    cudaError_t error = cudaMallocHost(memory, bytes);
+    memset((void *)*memory, 0xff, bytes);
+    fake_device[(const char *)*memory] = bytes;
+    return error;
+}
+static inline cudaError_t cudaMemset(void *memory, int value, size_t bytes)
+{
+    memset(memory, value, bytes);
+    return cudaSuccess;
+}
+
+/* Returns true if all of it lies in one allocation of the device. */
+static inline bool fake_on_device(const void *memory, size_t bytes)
+{
+    auto next = fake_device.upper_bound((const char *)memory);
+    if (next == fake_device.begin())
+        return false;
+    --next;
+    return (const char *)memory + bytes <= next->first + next->second;
+}
+
+/* ---- streams and events ---- */
+
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int)
+{
+    *stream = new fake_stream{fake_streams++};
+    return cudaSuccess;
+}
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+{
+    *event = new fake_event{-1};
+    return cudaSuccess;
+}
+static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    event->line = fake_lines;
+    fake_call([] {}, "record %d", stream->number);
+    return cudaSuccess;
+}
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+    fake_call([] {}, "wait %d %d", stream->number, event->line);
+    return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
+static inline cudaError_t cudaDeviceSynchronize()
+{
+    fake_call([] {}, "synchronize");
+    return cudaSuccess;
+}
+
+/* ---- work ---- */
+
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                                          cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const bool in = kind == cudaMemcpyHostToDevice;
+    fake_call([=] { memcpy(to, from, bytes); }, "%s %d %zu", in ? "h2d" : "d2h", stream->number,
+              bytes);
+    return fake_on_device(in ? to : from, bytes) ? cudaSuccess : cudaErrorInvalidValue;
+}
+static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from,
+                                               const size_t *bytes, size_t count,
+                                               cudaMemcpyAttributes *, size_t *, size_t,
+                                               cudaStream_t stream)
+{
+    const bool in = fake_on_device(to[0], bytes[0]);
+    size_t all = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!fake_on_device(in ? to[i] : from[i], bytes[i]))
+            return cudaErrorInvalidValue;
+        memcpy(to[i], from[i], bytes[i]);
+        all += bytes[i];
+    }
+    fake_call([] {}, "%s %d %zu", in ? "h2d" : "d2h", stream->number, all);
+    return cudaSuccess;
+}
+static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
+                                             void *argument)
+{
+    fake_call([=] { function(argument); }, "callback %d", stream->number);
+    return cudaSuccess;
+}
+static inline void launch(int, int, int, cudaStream_t stream, std::function<void()> kernel)
+{
+    fake_call(kernel, "kernel %d", stream->number);
+}
+static inline void __syncthreads()
+{
+}
+static inline void __threadfence()
+{
+}
+static inline unsigned atomicInc(unsigned *value, unsigned most)
+{
+    const unsigned old = *value;
+    *value = old >= most ? 0 : old + 1;
+    return old;
+}
+
+/* ---- graphs ---- */
+
+static inline cudaError_t cudaStreamBeginCapture(cudaStream_t, int)
+{
+    fake_call([] {}, "capture");
+    fake_capture = new fake_graph;
+    return cudaSuccess;
+}
+static inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *graph)
+{
+    *graph = fake_capture;
+    fake_capture = NULL;
+    fake_call([] {}, "captured");
+    return cudaSuccess;
+}
+static inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                                        unsigned long long)
+{
+    *exec = graph;
+    return cudaSuccess;
+}
+static inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t)
+{
+    for (auto &call : graph->calls)
+        call();
+    return cudaSuccess;
+}
+
+#endif
