@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every test that needs a CUDA device: the GPU suites, whether poison is ever verified, a minute of
-# failing CUDA calls, then compute-sanitizer's four tools over real runs of the program. Exits 77 where
-# there is no device, 1 when anything failed.
+# Every test that needs a CUDA device: the GPU suites, whether poison is ever verified, the programs
+# that --emit writes, a minute of failing CUDA calls, then compute-sanitizer's four tools over real runs
+# of the program. Exits 77 where there is no device, 1 when anything failed.
 #
 #     tests/gpu/run.sh BUILD-FOLDER
 #
@@ -44,6 +44,11 @@ part() {
 }
 
 part poison "$here/poison.sh" "$build/pipeline"
+if [ -x "${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}" ]; then
+    part emit "$here/emit.sh" "$build/pipeline"
+else
+    note emit "left out: there is no nvcc"
+fi
 if [ ! -e "$build/tests/failing/libcuda.so.1" ]; then
     note "failing calls" "left out: there are no thunks for this processor"
 elif [ "${FAILING:-60}" -gt 0 ]; then
